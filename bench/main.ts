@@ -1,13 +1,13 @@
 /**
- * `npm run bench`: measures one workload, or several of them and other systems beside, on servers
- * that it starts or on a running cluster, and prints tables or one JSON object. Exit code 0 when all
- * was measured without a violation, 1 when not, 2 for wrong usage, 128 + n when interrupted; whatever
- * it started is stopped in each case.
+ * `npm run bench`: measures one or several workloads, and other systems for comparison, on servers
+ * that it starts or on a running cluster, and prints tables or one JSON object. Exit code 0 if
+ * everything was measured without a violation, 1 if not, 2 for wrong usage, 128 + n if interrupted;
+ * in each case it stops everything that it started.
  */
 import { setMaxListeners } from "node:events";
 import { constants } from "node:os";
 import { UsageError } from "../lab/command-line.js";
-import { runSeveral } from "./comparison/several.js";
+import { runSeveral } from "./comparison/comparison-run.js";
 import { type Invocation, type One, parseInvocation } from "./options/invocation.js";
 import { linesOf, measure, violationsOf } from "./workloads/workloads.js";
 
@@ -27,7 +27,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return EXIT.done;
   }
   const interruption = new AbortController();
-  // Each client listens, which is no leak.
+  // Each client listens, which is not a leak.
   setMaxListeners(0, interruption.signal);
   let received: NodeJS.Signals | undefined;
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -49,7 +49,7 @@ async function main(argv: readonly string[]): Promise<number> {
   } catch (error) {
     if (received !== undefined) return EXIT.signalBase + constants.signals[received];
     const message = error instanceof Error ? error.message : String(error);
-    // Whoever supervises tells people about it.
+    // The supervising process reports it.
     if (isSupervised) process.stdout.write(`${JSON.stringify({ failure: message })}\n`);
     else complain(message);
     if (process.env["HOLDFAST_DEBUG"]) console.error(error);

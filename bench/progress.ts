@@ -1,4 +1,4 @@
-/** One line on a terminal that says how far a long run is; nothing anywhere else. */
+/** The progress of a long run, as one line on a terminal; nothing anywhere else. */
 export class Progress {
   readonly #stream: NodeJS.WriteStream;
 

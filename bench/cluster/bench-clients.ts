@@ -1,10 +1,10 @@
-/** The SDK clients of a run: connected together, closed together, in bounded time. */
+/** The SDK clients of a run: connected together and closed together, in limited time. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, type ConnectOptions, connect } from "../../src/index.js";
 
 const DRAIN_MS_MAX = 10_000;
 
-/** All or none. `optionsOf`: what is special about one of them. */
+/** Connects all or none. `optionsOf`: the special options of one client. */
 export async function connectAll(
   count: number,
   endpoints: readonly string[],
@@ -31,7 +31,7 @@ export async function closeAll(clients: readonly Client[]): Promise<void> {
   await drained(Promise.all(clients.map((client) => client.close())));
 }
 
-/** Waits for what should end by itself, for a bounded time. */
+/** Waits for something that should end by itself, for a limited time. */
 export async function drained(ending: Promise<unknown>): Promise<void> {
   const late = new AbortController();
   await Promise.race([
@@ -41,7 +41,7 @@ export async function drained(ending: Promise<unknown>): Promise<void> {
   late.abort();
 }
 
-/** A prefix of keys that no other run uses: one that was broken off may have left locks behind. */
+/** A prefix of keys that no other run uses: an interrupted run may have left locks. */
 export function runPrefix(): string {
   return `bench/${Date.now().toString(36)}-${process.pid}`;
 }

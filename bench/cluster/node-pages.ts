@@ -1,6 +1,6 @@
 /**
- * What a node says about itself over HTTP. The bench reads more of `/status` than the SDK promises,
- * so it checks what it reads.
+ * The pages on which a node reports about itself over HTTP. The bench reads more of `/status` than
+ * the SDK promises, so it checks what it reads.
  */
 const ANSWER_MS_MAX = 5_000;
 
@@ -21,7 +21,7 @@ export type NodeFigures = Readonly<Record<(typeof NUMBERS)[number], number>> & {
   readonly role: string;
 };
 
-/** `undefined` when the node does not answer, or is still reading its log. */
+/** `undefined` if the node does not answer or is still reading its log. */
 export async function fetchFigures(endpoint: string): Promise<NodeFigures | undefined> {
   const response = await get(endpoint, "/status");
   if (response?.ok !== true) return undefined;
@@ -30,15 +30,15 @@ export async function fetchFigures(endpoint: string): Promise<NodeFigures | unde
     | undefined;
   if (body === undefined || body["role"] === "starting") return undefined;
   for (const name of NUMBERS) {
-    if (typeof body[name] !== "number") throw new Error(`${endpoint}/status tells no ${name}`);
+    if (typeof body[name] !== "number") throw new Error(`${endpoint}/status has no ${name}`);
   }
   return body as NodeFigures;
 }
 
 /**
- * Figures of `/metrics` without labels, by name; `undefined` when the node does not answer.
+ * Figures of `/metrics` without labels, by name; `undefined` if the node does not answer.
  *
- * @throws Error when it has no metric of one of these names
+ * @throws Error if there is no metric with one of these names
  */
 export async function fetchMetrics<Name extends string>(
   endpoint: string,
@@ -50,13 +50,13 @@ export async function fetchMetrics<Name extends string>(
   const values = {} as Record<Name, number>;
   for (const name of names) {
     const line = lines.find((each) => each.startsWith(`${name} `));
-    if (line === undefined) throw new Error(`${endpoint}/metrics tells no ${name}`);
+    if (line === undefined) throw new Error(`${endpoint}/metrics has no ${name}`);
     values[name] = Number(line.slice(name.length + 1));
   }
   return values;
 }
 
-/** Whether the node says that clients should come to it. */
+/** Whether the node reports that it is ready for clients. */
 export async function isReady(endpoint: string): Promise<boolean> {
   const response = await get(endpoint, "/readyz");
   await response?.arrayBuffer().catch(() => undefined);
@@ -69,7 +69,7 @@ async function get(endpoint: string, path: string): Promise<Response | undefined
       signal: AbortSignal.timeout(ANSWER_MS_MAX),
     });
   } catch {
-    // Not there, or just being started: that is the answer.
+    // Not running, or just starting: that is the answer.
     return undefined;
   }
 }

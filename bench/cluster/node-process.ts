@@ -1,6 +1,6 @@
 /**
- * One node of the bench's own cluster: a real `holdfast server` process that may be killed, stopped
- * and started again on its data. What it logs is kept as events with their times.
+ * One node of the bench's own cluster: a real `holdfast server` process that can be killed, stopped
+ * and started again on its data. Its log is kept as events with their times.
  */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -18,22 +18,22 @@ export interface NodeEvent {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** How Node.js itself runs the node, where that is not as usual. */
+/** How Node.js runs the node, if that is not the usual way. */
 export interface NodeRuntime {
-  /** Of Node.js. */
+  /** Flags of Node.js. */
   readonly flags?: readonly string[];
-  /** Takes what Node.js writes to standard output; a node itself writes nothing there. */
+  /** Takes the standard output of Node.js; a node itself writes nothing there. */
   readonly onOutput?: (node: number, line: string) => void;
 }
 
 export class NodeProcess {
   readonly id: number;
   readonly endpoint: string;
-  /** The latest events over all its lives. */
+  /** The latest events of all its processes. */
   readonly events: NodeEvent[] = [];
   readonly #process: ServerProcess;
 
-  /** `onDeath`: it ended although nobody here had wanted it to. `runtime`: see there. */
+  /** `onDeath`: it ended although it was not stopped here. `runtime`: see there. */
   constructor(
     id: number,
     endpoint: string,
@@ -77,7 +77,7 @@ export class NodeProcess {
     return this.#process.answers(isAnswering, { ...PATIENCE, signal });
   }
 
-  /** Sends the signal, which is to end the node; `exited` tells when it is gone. */
+  /** Sends a signal that ends the node; `exited` says when it is gone. */
   signal(name: "SIGKILL" | "SIGTERM"): void {
     this.#process.signal(name);
   }
@@ -100,7 +100,7 @@ function parseEvent(line: string): NodeEvent | undefined {
   try {
     parsed = JSON.parse(line);
   } catch {
-    return undefined; // Text, which is among its last words.
+    return undefined; // Text, which `lastWords` keeps.
   }
   const { time, event, ...fields } = parsed as Record<string, unknown>;
   if (typeof time !== "string" || typeof event !== "string") return undefined;

@@ -1,7 +1,7 @@
 /**
  * A three-node cluster for one run of the bench: real processes on free ports of this machine, in a
- * temporary directory. Nothing of it is left when `withOwnCluster` returns: its data are worth
- * nothing, so the nodes are killed rather than stopped.
+ * temporary directory. Nothing of it is left when `withOwnCluster` returns: its data are not
+ * needed, so the nodes are killed rather than stopped.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -16,7 +16,7 @@ const NODES = 3;
 const HEALTHY_MS_MAX = 60_000;
 const GONE_MS_MAX = 10_000;
 const POLL_INTERVAL_MS = 10;
-/** Nodes are asked one after another while the log grows; who is this close has caught up. */
+/** Nodes are asked one after another while the log grows; a node this close has caught up. */
 const LAG_ENTRIES_MAX = 1_024;
 
 export interface OwnClusterOptions {
@@ -45,13 +45,13 @@ export class OwnCluster {
     return this.nodes.map(({ endpoint }) => endpoint);
   }
 
-  /** What can be cut. */
+  /** The links that can be cut. */
   get links(): PeerLinks {
     if (this.#links === undefined) throw new Error("the nodes of this cluster have no proxies");
     return this.#links;
   }
 
-  /** The node that leads, once every node is ready, follows it and has applied what it has. */
+  /** Resolves with the leader when every node is ready, follows it and has applied its entries. */
   async healthy(): Promise<NodeProcess> {
     const deadlineMs = performance.now() + HEALTHY_MS_MAX;
     while (performance.now() < deadlineMs) {
@@ -79,8 +79,8 @@ export class OwnCluster {
 }
 
 /**
- * Starts a cluster, waits until it is healthy, does the work, and ends everything whatever happened.
- * Rejects as `work` does, when a node ends by itself, and when the cluster does not come up.
+ * Starts a cluster, waits until it is healthy, does the work, and always ends everything. Rejects
+ * as `work` does, if a node ends by itself, and if the cluster does not start.
  */
 export async function withOwnCluster<T>(
   options: OwnClusterOptions,
@@ -111,7 +111,7 @@ export async function withOwnCluster<T>(
   }
 }
 
-/** `ports`: where clients connect, then where peers do. */
+/** `ports`: those for clients, then those for peers. */
 function nodesOf(
   directory: string,
   ports: readonly number[],

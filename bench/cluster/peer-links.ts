@@ -1,4 +1,6 @@
-/** TCP proxies between the nodes of a cluster, so that one of them can be cut off and joined again. */
+/**
+ * TCP proxies between the nodes of a cluster, so that a node can be cut off and connected again.
+ */
 import { TcpProxy } from "../../lab/tcp-proxy.js";
 
 const HOST = "127.0.0.1";
@@ -12,7 +14,7 @@ export class PeerLinks {
     this.#proxies = proxies;
   }
 
-  /** `peerPorts`: of the nodes 1, 2 … */
+  /** `peerPorts`: those of the nodes 1, 2 … */
   static async between(peerPorts: readonly number[]): Promise<PeerLinks> {
     const proxies = new Map<string, TcpProxy>();
     for (const [toIndex, port] of peerPorts.entries()) {

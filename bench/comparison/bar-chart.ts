@@ -1,7 +1,7 @@
 /**
- * Draws groups of bars as an SVG picture that stands for itself: no script, no font of its own, no
- * size of its window assumed, colours that can be told apart on light and dark ground. The scale is
- * logarithmic, since systems differ by factors of a hundred.
+ * Draws groups of bars as a self-contained SVG image: no script, no font of its own, no assumed
+ * window size, colours that can be told apart on light and dark backgrounds. The scale is
+ * logarithmic, because systems differ by factors of a hundred.
  */
 export interface BarGroup {
   readonly title: string;
@@ -12,7 +12,7 @@ export interface Bar {
   readonly name: string;
   /** More than 0, or the bar is left empty. */
   readonly value: number;
-  /** What stands behind it. */
+  /** The text after the bar. */
   readonly text: string;
   readonly isOwn: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Several measurements for people: one table a load with all systems in it, as text on a terminal
- * and as Markdown for documents. The layout is no contract; `--json` is.
+ * Several measurements for people: one table per load with all systems in it, as text on a terminal
+ * and as Markdown for documents. The layout is not a contract; `--json` is.
  */
 
 import { machineText } from "../measures/machine.js";
@@ -18,16 +18,16 @@ const COLUMNS = [
   "p99 ms",
   "p99.9 ms",
   "max ms",
-  "CPU µs a cycle, client",
+  "CPU µs per cycle, client",
   "servers",
   "resident MiB, servers",
-  "disk bytes a cycle",
-  "syncs a cycle",
+  "disk bytes per cycle",
+  "syncs per cycle",
 ] as const;
 
 const NOT_TOLD = "–";
 
-/** Of one load: this system and its peers, in columns. */
+/** The rows of one load: this system and its peers, in columns. */
 export interface ComparedRow {
   readonly name: SystemName;
   readonly result: ThroughputResult;
@@ -52,7 +52,7 @@ export function comparisonLines(steps: readonly MeasuredStep[]): string[] {
   });
 }
 
-/** For a document: what was measured by which command, on what. */
+/** For a document: which command measured what, on which machine. */
 export function comparisonMarkdown(
   steps: readonly MeasuredStep[],
   command: string,
@@ -82,7 +82,7 @@ function machineOf(steps: readonly MeasuredStep[]): string {
   return "";
 }
 
-/** What was asked for, as the command line has it, without the dashes. */
+/** The options as on the command line, without the dashes. */
 function titleOf({ step }: MeasuredStep): string {
   const [workload = "", ...options] = step.argv;
   const texts = options.map((option) => option.replace(/^--/, "").replace("=", " "));
@@ -139,12 +139,12 @@ function problemsOf({ errors, fencingViolations, open }: ThroughputResult): stri
   const parts = [
     failures > 0 ? `${failures} errors` : "",
     fencingViolations > 0 ? `${fencingViolations} VIOLATIONS` : "",
-    open !== null && open.backlog > 0 ? `${grouped(open.backlog)} begun too late` : "",
+    open !== null && open.backlog > 0 ? `${grouped(open.backlog)} not begun in time` : "",
   ];
   return parts.filter((part) => part !== "").join(", ");
 }
 
-/** All processes but the load generator; `undefined` where none is known. */
+/** All processes but the load generator; `undefined` if none is known. */
 function sumOfServers(values: Readonly<Record<string, number>>): number | undefined {
   const servers = Object.entries(values).filter(([name]) => name !== "load");
   if (servers.length === 0) return undefined;
@@ -155,7 +155,7 @@ function wholeText(value: number): string {
   return grouped(Math.round(value));
 }
 
-/** Three digits are enough to compare by. */
+/** Three digits are enough for a comparison. */
 export function shortText(value: number | undefined): string {
   if (value === undefined) return NOT_TOLD;
   return value >= 100 ? wholeText(value) : `${Number(value.toPrecision(3))}`;

@@ -1,6 +1,6 @@
 /**
- * Measures steps with all their systems, in turns, and puts together what belongs together. A system
- * that is missing or fails is named and left out; the others go on.
+ * Measures steps with all their systems, in turns, and collects the results. A system that is
+ * missing or fails is named and left out; the others continue.
  */
 import { LOAD_WORKLOADS, type Workload } from "../options/bench-numbers.js";
 import type { Several, Step } from "../options/invocation.js";
@@ -11,7 +11,7 @@ import type { ThroughputResult } from "../workloads/throughput.js";
 import { measureApart } from "./measured-process.js";
 import type { SavedResults } from "./saved-results.js";
 
-/** One system in one step: the turn that was in the middle, and how fast all were. */
+/** One system in one step: the median turn, and the rates of all turns. */
 export interface MeasuredPeer extends ThroughputResult {
   readonly name: PeerName;
   readonly turns: readonly number[];
@@ -24,17 +24,17 @@ export interface LeftOut {
 
 export interface MeasuredStep {
   readonly step: Step;
-  /** Of this system, as one measurement has it; `undefined` when it failed. */
+  /** The result of this system, as for a single measurement; `undefined` if it failed. */
   readonly own: object | undefined;
-  /** Of loads: cycles a second of each turn. */
+  /** For loads: cycles per second of each turn. */
   readonly turns: readonly number[];
   readonly peers: readonly MeasuredPeer[];
-  /** Not on this machine, or not made for so many connections. */
+  /** Not on this machine, or not suitable for so many connections. */
   readonly missing: readonly LeftOut[];
   readonly failed: readonly LeftOut[];
 }
 
-/** `onNote` is called before each measurement, and when one failed, with a line for people. */
+/** `onNote` is called with a line for people before each measurement and after a failed one. */
 export async function measureSteps(
   { steps, turns }: Pick<Several, "steps" | "turns">,
   saved: SavedResults,
@@ -66,7 +66,7 @@ async function measureStep(
     if (reason === undefined) results.set(name, []);
     else missing.push({ name, reason });
   }
-  // Whatever else measures more than once by itself does so in rounds and runs of its own.
+  // Other workloads repeat their measurement themselves, in rounds and runs.
   const count = isLoad(step.options.workload) ? turns : 1;
   for (let turn = 1; turn <= count; turn += 1) {
     for (const [name, list] of [...results]) {
@@ -124,7 +124,7 @@ function assembled(
   return { step, own: middleOf(loads), turns: loads.map(rateOf), peers, missing, failed };
 }
 
-/** By cycles a second; of an even number the slower of the two. */
+/** The median by cycles per second; of an even number, the slower of the two in the middle. */
 export function middleOf(loads: readonly ThroughputResult[]): ThroughputResult | undefined {
   const sorted = [...loads].sort((a, b) => rateOf(a) - rateOf(b));
   return sorted[(sorted.length - 1) >> 1];
@@ -138,13 +138,13 @@ export function isLoad(workload: Workload): boolean {
   return (LOAD_WORKLOADS as readonly Workload[]).includes(workload);
 }
 
-/** The JSON of one step: that of this system, and the peers beside it. A contract. */
+/** The JSON of one step: this system, and its peers. A contract. */
 export function stepObject({ own, turns, peers, missing, failed, step }: MeasuredStep): object {
   const options = own ?? { workload: step.options.workload };
   return { ...options, ...(turns.length > 0 && { turns }), peers, missing, failed };
 }
 
-/** Of all systems: what must not happen. */
+/** The number of violations in all systems. */
 export function violationsIn(steps: readonly MeasuredStep[]): number {
   let total = 0;
   for (const { own, peers } of steps) {

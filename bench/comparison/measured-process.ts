@@ -1,6 +1,6 @@
 /**
- * One measurement in a process of its own: a fresh heap for each, nothing left over from the one
- * before, and an end whatever a server or a library does. It ends when this process does.
+ * One measurement in a process of its own: with a fresh heap, nothing left from the previous one,
+ * and a certain end even if a server or a library hangs. It ends when this process does.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -11,14 +11,17 @@ import { LOAD_WORKLOADS, type Workload } from "../options/bench-numbers.js";
 import type { BenchOptions } from "../options/bench-options.js";
 
 const MAIN = fileURLToPath(new URL("../main.js", import.meta.url));
-/** Starting and stopping servers, connecting, draining. */
+/** For starting and stopping servers, connecting and draining. */
 const AROUND_MS_MAX = 180_000;
-/** Workloads that end when they have seen enough have limits of their own; this is beyond them. */
+/** Workloads that end when they have enough data have their own limits; this is beyond them. */
 const OPEN_END_MS_MAX = 7_200_000;
-/** From being told to end until being killed: its servers are to be ended first. */
+/** From the request to end until the kill: it first has to end its servers. */
 const END_MS_MAX = 30_000;
 
-/** Rejects with what the process said, when it took too long, and when `signal` is aborted. */
+/**
+ * Rejects with the failure that the process reported, if it took too long, and if `signal` is
+ * aborted.
+ */
 export async function measureApart(
   argv: readonly string[],
   options: BenchOptions,
@@ -61,7 +64,7 @@ function parseOutput(output: string): { readonly failure?: unknown } | undefined
   try {
     return JSON.parse(output) as { readonly failure?: unknown };
   } catch {
-    return undefined; // It was killed before it could say anything.
+    return undefined; // It was killed before it could report anything.
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Results of a long run as they come, one a line, so that a run that was broken off can go on: what
- * is there is not measured again. What was measured by another version, or on another machine, is
- * refused rather than mixed in.
+ * Results of a long run as they come, one per line, so that an interrupted run can continue: a
+ * saved measurement is not repeated. Results of another version or of another machine are refused
+ * rather than mixed in.
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -21,22 +21,25 @@ export class SavedResults {
   }
 
   /**
-   * @param file `undefined`: they are kept in memory alone
-   * @param isResumed whether to go on with what is in it; else it is begun anew
-   * @throws Error when it cannot be gone on with
+   * Opens the file.
+   *
+   * @param file `undefined`: the results are only kept in memory
+   * @param isResumed whether to continue with its contents; otherwise it is overwritten
+   * @throws Error if its contents cannot be continued
    */
   static open(file: string | undefined, isResumed: boolean, version: string): SavedResults {
     const saved = new SavedResults(file);
     if (file === undefined) return saved;
     const head = JSON.stringify({ version, node: process.version, machine: hostname() });
     if (isResumed) {
-      if (!existsSync(file)) throw new Error(`${file} is not there: nothing to go on with`);
+      if (!existsSync(file)) throw new Error(`${file} does not exist: there is nothing to resume`);
       const [first, ...lines] = readFileSync(file, "utf8").split("\n");
-      if (first !== head) throw new Error(`${file} is of another run: ${first}, this is ${head}`);
+      if (first !== head)
+        throw new Error(`${file} belongs to another run: ${first}; this one is ${head}`);
       for (const line of lines) saved.#take(line);
     }
     mkdirSync(dirname(file), { recursive: true });
-    // Whole lines alone: what follows must not be written behind half a one.
+    // Only whole lines: the next one must not be written after half a line.
     writeFileSync(file, `${head}\n`);
     for (const [id, result] of saved.#results) saved.#append(id, result);
     return saved;
@@ -56,7 +59,7 @@ export class SavedResults {
     if (this.#file !== undefined) appendFileSync(this.#file, `${JSON.stringify(line)}\n`);
   }
 
-  /** The last line may have been cut short. */
+  /** The last line may be incomplete. */
   #take(text: string): void {
     let line: SavedLine;
     try {

@@ -1,7 +1,7 @@
 /**
- * What the gate counts, how it follows from the counters of the nodes, and by how much each may rise
- * before it is a regression. Counts do not depend on how fast a machine is, or only by what happens
- * by the clock: heartbeats, keepalives, what arrives together.
+ * What the gate counts, how it is computed from the counters of the nodes, and by how much each
+ * count may rise before it is a regression. Counts do not depend on the speed of the machine,
+ * except for what happens by the clock: heartbeats, keepalives, and what arrives together.
  */
 export const PHASES = ["alone", "batches", "spread"] as const;
 export type Phase = (typeof PHASES)[number];
@@ -22,7 +22,7 @@ const COUNT_NAMES = Object.keys(COUNTS) as readonly CountName[];
 export type Counts = Readonly<Record<CountName, number>>;
 export type CountsByPhase = Readonly<Record<Phase, Counts>>;
 
-/** Of all nodes together, from their start on. */
+/** Of all nodes together, since their start. */
 export interface Counters {
   readonly commands: number;
   readonly entries: number;
@@ -37,18 +37,18 @@ export interface Counters {
 
 /** By how much a count may rise, as a share of its baseline. */
 const RISE = 0.1;
-/** Which functions are compiled when is not for us to say. */
+/** V8 decides which functions are compiled, and when. */
 const HEAP_RISE = 0.25;
 /**
- * While one command waits for the disk, heartbeats go on: the slower the disk, the more of them. And
- * what else the machine does makes followers late, whose entries then go to the next one at once; if
- * all did, synced writes would rise by 0.4, and messages between nodes by 0.9.
+ * While one command waits for the disk, heartbeats go on: the slower the disk, the more of them.
+ * And other load on the machine makes followers late, whose entries then go to the next follower at
+ * once; if all were late, synced writes would rise by 0.4, and messages between nodes by 0.9.
  */
 const CLOCK_RISE = 0.3;
 const BY_THE_CLOCK: readonly CountName[] = ["syncsPer1000", "peerFramesPer1000", "peerBytes"];
 /**
- * How many of the commands that many clients send share an entry depends on what else the machine
- * does. Only an end of sharing is told by these.
+ * How many of the commands of many clients share an entry depends on other load on the machine.
+ * These counts only show whether commands still share entries.
  */
 const CHANCE_RISE = 1;
 const BY_CHANCE: readonly CountName[] = ["entriesPer1000", "syncsPer1000", "peerFramesPer1000"];
@@ -62,16 +62,18 @@ export interface Comparison {
   readonly rise: number;
   readonly riseMax: number;
   readonly isTooHigh: boolean;
-  /** So much less that the baseline should follow. */
+  /** So much lower that the baseline should be updated. */
   readonly isMuchLower: boolean;
 }
 
-/** One command at a time waits for the disk, and what happens by the clock outweighs it on the heap. */
+/**
+ * One command at a time waits for the disk, and what happens by the clock outweighs it on the heap.
+ */
 function isStable(phase: Phase, count: CountName): boolean {
   return phase !== "alone" || count !== "heapBytes";
 }
 
-/** Between two looks. */
+/** The counts between two readings. */
 export function countsOf(before: Counters, after: Counters): Counts {
   const commands = after.commands - before.commands;
   if (commands <= 0) throw new Error(`${commands} commands were counted`);
@@ -107,7 +109,7 @@ function riseMaxOf(phase: Phase, count: CountName): number {
   return count === "heapBytes" ? HEAP_RISE : RISE;
 }
 
-/** For people: a line each, and what is wrong with it. */
+/** For people: one line per count, with a mark if it is wrong. */
 export function comparisonText(comparisons: readonly Comparison[]): string[] {
   return comparisons.map(({ phase, count, baseline, now, rise, riseMax, ...verdict }) => {
     const change = `${rise >= 0 ? "+" : ""}${(100 * rise).toFixed(1)} %`;

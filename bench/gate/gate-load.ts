@@ -1,8 +1,8 @@
 /**
  * The load of the gate: fixed numbers of commands in three shapes. `alone`: one command after the
- * other. `batches`: one client asks for 64 locks in one turn, then gives them back in one turn, so
- * that each batch is one message and one entry of the log. `spread`: 64 workers over eight clients,
- * as the bench has them.
+ * other. `batches`: one client asks for 64 locks in one turn, then releases them in one turn, so
+ * that each batch is one message and one log entry. `spread`: 64 workers over eight clients, as in
+ * the bench.
  */
 import type { Client } from "../../src/index.js";
 import type { Phase } from "./gate-counts.js";

@@ -27,7 +27,7 @@ const METRICS = [
   'holdfast_peer_bytes_total{direction="sent"}',
 ] as const;
 
-/** Rejects when it cannot be measured, and when `signal` is aborted. */
+/** Rejects if it cannot be measured, and if `signal` is aborted. */
 export async function runGate(signal: AbortSignal): Promise<CountsByPhase> {
   const trace = new AllocationTrace();
   const runtime = {
@@ -46,7 +46,7 @@ export async function runGate(signal: AbortSignal): Promise<CountsByPhase> {
         await runPhase(phase, clients, prefix, signal);
         counts[phase] = countsOf(before, await readAtRest(cluster, trace, signal));
       }
-      if (trace.collections === 0) throw new Error("V8 told of no collection");
+      if (trace.collections === 0) throw new Error("V8 reported no collection");
       return counts as CountsByPhase;
     } finally {
       await closeAll(clients);
@@ -54,7 +54,10 @@ export async function runGate(signal: AbortSignal): Promise<CountsByPhase> {
   });
 }
 
-/** Once nothing of what was before is under way: the next phase is to be counted, and it alone. */
+/**
+ * Reads the counters when nothing of the previous phase is under way, so that only the next phase
+ * is counted.
+ */
 async function readAtRest(
   cluster: OwnCluster,
   trace: AllocationTrace,
@@ -64,7 +67,7 @@ async function readAtRest(
   for (;;) {
     await delay(REST_MS, undefined, { signal });
     const next = await readCounters(cluster, trace);
-    // A session that renews itself now is a command or two.
+    // A session that renews itself now sends a command or two.
     const isAtRest = next.commands - counters.commands <= CLIENTS;
     counters = next;
     if (isAtRest) return counters;
@@ -76,13 +79,13 @@ async function readCounters(cluster: OwnCluster, trace: AllocationTrace): Promis
     cluster.nodes.map(({ endpoint }) => fetchMetrics(endpoint, METRICS)),
   );
   const values = pages.map((page) => {
-    if (page === undefined) throw new Error("a node does not tell its metrics");
+    if (page === undefined) throw new Error("a node does not report its metrics");
     return page;
   });
   const sum = (...names: readonly (typeof METRICS)[number][]): number =>
     values.reduce((total, page) => names.reduce((part, name) => part + page[name], total), 0);
   return {
-    // Each node applies all of them, though not all at the same time.
+    // Each node applies all of them, but not all at the same time.
     commands: Math.max(...values.map((page) => page.holdfast_commands_applied_total)),
     entries: sum("holdfast_proposals_total"),
     syncs: sum("holdfast_log_syncs_total"),

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:gate`: counts what a fixed load costs and compares it with what it cost when
- * `gate-baseline.json` was written. Exit code 0 when nothing rose too much, 1 when something did or could
- * not be measured, 2 for wrong usage, 128 + n when interrupted.
+ * `npm run bench:gate`: counts what a fixed load costs and compares that with `gate-baseline.json`.
+ * Exit code 0 if nothing rose too much, 1 if something did or could not be measured, 2 for wrong
+ * usage, 128 + n if interrupted.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
@@ -11,7 +11,7 @@ import { type CountsByPhase, compareCounts, comparisonText } from "./gate-counts
 import { runGate } from "./gate-run.js";
 
 const EXIT = { done: 0, failed: 1, usage: 2, signalBase: 128 } as const;
-/** A quiet machine takes a quarter of it. */
+/** An idle machine takes a quarter of it. */
 const RUN_MS_MAX = 120_000;
 
 interface GateFlags {
@@ -21,7 +21,7 @@ interface GateFlags {
 
 const COMMAND = commandLine("npm run bench:gate --")
   .description("Counts what a fixed load costs and compares it with the baseline.")
-  .option("--update", "write the baseline anew")
+  .option("--update", "write a new baseline")
   .option("--json", "print the counts as one JSON object");
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -73,17 +73,19 @@ function judge(counts: CountsByPhase, isUpdate: boolean, isJson: boolean): numbe
   for (const line of comparisonText(tooHigh)) complain(line.replaceAll(/ {2,}/g, "  "));
   if (tooHigh.length > 0) {
     complain(
-      "a command costs more than before; if it must, npm run bench:gate -- --update says so",
+      "a command costs more than before; if that is intended, run npm run bench:gate -- --update",
     );
     return EXIT.failed;
   }
   if (comparisons.some(({ isMuchLower }) => isMuchLower)) {
-    complain("a command costs much less than before; npm run bench:gate -- --update keeps it so");
+    complain(
+      "a command costs much less than before; to keep it so, run npm run bench:gate -- --update",
+    );
   }
   return EXIT.done;
 }
 
-/** It is part of the sources, not of what is built. */
+/** It is part of the sources, not of the build. */
 function findBaseline(): string {
   for (const path of ["../../../bench/gate/gate-baseline.json", "./gate-baseline.json"]) {
     const file = fileURLToPath(new URL(path, import.meta.url));

@@ -1,7 +1,7 @@
 /**
  * The workers: closed loops that acquire and release, each beginning its next cycle when the last
- * one is durable. A service that is slow is asked less, so their times tell what the service does at
- * its limit, and not what somebody waits who comes at a time of his own: that is `open-loop.ts`.
+ * one is durable. A slow service is asked less often, so the times show the service at its limit,
+ * and not what independent users would wait for: `open-loop.ts` measures that.
  */
 import type { Client } from "../../src/index.js";
 import { clientOf, LoadLoop, type LoopOptions } from "./load-loop.js";

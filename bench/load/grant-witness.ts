@@ -1,16 +1,16 @@
 /**
- * Watches what the load is granted and counts what must not happen: two conflicting holds at once,
- * a token that is not larger than those it must exceed, permits beyond the limit, a slot twice. It
- * sees the locks of this process only, so whatever it counts is a fault of the cluster or the SDK,
- * and what it does not count is no proof.
+ * Watches the grants of the load and counts violations: two conflicting holds at once, a token that
+ * is not larger than those it must exceed, permits beyond the limit, a slot twice. It sees only the
+ * locks of this process, so every violation that it counts is a fault of the cluster or the SDK,
+ * but a count of 0 is no proof.
  *
- * Grants of several connections are read in any order. A reader's token is therefore compared with
- * the last writer's only, and a permit's with the last one of its own slot: the fencing rule of each
- * mode. Whoever holds is taken out before its release is sent, so nothing here depends on timing.
+ * Grants of several connections are read in any order. A reader's token is therefore compared only
+ * with the last writer's, and a permit's only with the last one of its own slot: the fencing rule
+ * of each mode. A holder is removed before its release is sent, so nothing here depends on timing.
  */
 import type { Lock } from "../../src/index.js";
 
-/** What it needs to know of a lock. */
+/** The part of a lock that it needs. */
 export type WitnessedLock = Pick<Lock, "items" | "token" | "isHeld">;
 type WitnessedItem = WitnessedLock["items"][number];
 
@@ -22,12 +22,12 @@ interface KeyRecord {
   /** Largest token of any grant, and of exclusive ones. */
   token: number;
   exclusiveToken: number;
-  /** Who holds it by now. */
+  /** The present holder. */
   exclusive: WitnessedLock | undefined;
   readonly shared: Set<WitnessedLock>;
   /** How many permits each holder has. */
   readonly permits: Map<WitnessedLock, number>;
-  /** By slot: who has it, and the largest token that had it. */
+  /** By slot: its holder, and the largest token that had it. */
   readonly slots: Map<number, { holder: WitnessedLock; token: number }>;
 }
 
@@ -36,7 +36,7 @@ export class GrantWitness {
   readonly #limit: number;
   readonly #keys = new Map<string, KeyRecord>();
 
-  /** `limit`: of every semaphore. */
+  /** `limit`: that of every semaphore. */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }
@@ -45,7 +45,7 @@ export class GrantWitness {
     return RULES.reduce((sum, rule) => sum + this.violations[rule], 0);
   }
 
-  /** To be called when it is granted, before anything else is done with it. */
+  /** Must be called at the grant, before anything else is done with the lock. */
   onGranted(lock: WitnessedLock): void {
     for (const item of lock.items) {
       const record = this.#recordOf(item.key);
@@ -64,7 +64,7 @@ export class GrantWitness {
     }
   }
 
-  /** To be called before its release. */
+  /** Must be called before the release. */
   onReleasing(lock: WitnessedLock): void {
     for (const { key, slots } of lock.items) {
       const record = this.#recordOf(key);

@@ -1,7 +1,7 @@
 /**
- * Warms a cluster up. A young process runs interpreted code, and at a slow pace it would do so for a
- * whole measurement; a cluster that people use has long been compiled. So before every workload some
- * workers make it run at full speed, on keys of their own.
+ * Warms a cluster up. A young process runs interpreted code, and with a slow load it would do so
+ * for a whole measurement; the code of a cluster in use has long been compiled. So before every
+ * workload some workers make it run at full speed, on keys of their own.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/index.js";
@@ -20,7 +20,7 @@ export async function heat(
   await heatBy(clients, seconds, ownKeys(prefix), signal);
 }
 
-/** The same for whatever service. Its workers are to have locks of their own. */
+/** The same for any service. Its workers must have locks of their own. */
 export async function heatBy<Service>(
   clients: readonly Service[],
   seconds: number,

@@ -5,7 +5,7 @@
  */
 const SUB_BUCKETS = 128;
 const SUB_BUCKET_BITS = 7;
-/** 2^31 − 1 microseconds, some 36 minutes; longer ones are counted as that. */
+/** 2^31 − 1 microseconds, about 36 minutes; longer durations are counted as that. */
 const MICROS_MAX = 2 ** 31 - 1;
 const BUCKETS = bucketOf(MICROS_MAX) + 1;
 
@@ -18,7 +18,7 @@ export class Histogram {
     return this.#count;
   }
 
-  /** The largest value exactly as it was recorded. */
+  /** The largest value, exactly as recorded. */
   get maxMs(): number {
     return this.#maxMs;
   }
@@ -32,8 +32,8 @@ export class Histogram {
   }
 
   /**
-   * The smallest value that at least `quantile` (0 … 1) of all recorded ones do not exceed, within
-   * 1/128 above it. 0 when nothing was recorded.
+   * The smallest value that at least `quantile` (0 … 1) of all recorded values do not exceed, at
+   * most 1/128 too large. 0 if nothing was recorded.
    */
   quantileMs(quantile: number): number {
     const wanted = Math.max(1, Math.ceil(quantile * this.#count));
@@ -58,7 +58,7 @@ function bucketOf(micros: number): number {
   return (shift << SUB_BUCKET_BITS) + (micros >>> shift);
 }
 
-/** The largest whole number of microseconds that falls into a bucket. */
+/** The largest whole number of microseconds in a bucket. */
 function largestIn(bucket: number): number {
   const shift = Math.max(0, (bucket >>> SUB_BUCKET_BITS) - 1);
   const mantissa = bucket - (shift << SUB_BUCKET_BITS);

@@ -2,20 +2,20 @@
 import type { Client } from "../../src/index.js";
 import { fetchFigures } from "../cluster/node-pages.js";
 import type { OwnCluster } from "../cluster/own-cluster.js";
-import { until } from "../cluster/polling.js";
+import { until } from "../cluster/until.js";
 import { tenths } from "../measures/statistics.js";
 import type { Progress } from "../progress.js";
 
-/** Acquires under way at once, over all clients. */
+/** Acquires in flight at the same time, over all clients. */
 const IN_FLIGHT = 1_024;
 /** A fill that takes longer is given up. */
 const FILL_MS_MAX = 1_800_000;
-/** So often a long fill shows how far it is. */
+/** How many times a long fill shows its progress. */
 const PROGRESS_STEPS = 200;
 
 /**
- * Acquires `prefix/<n>` for every n below `count` and keeps them. Resolves, once every node has them
- * all, with the seconds that took; rejects with the first failure, or when `signal` is aborted.
+ * Acquires `prefix/<n>` for every n below `count` and keeps the locks. Resolves with the seconds it
+ * took, when every node has them all; rejects with the first failure, or if `signal` is aborted.
  */
 export async function fillTable(
   cluster: OwnCluster,
@@ -38,7 +38,7 @@ export async function fillTable(
   return tenths((performance.now() - startMs) / 1_000);
 }
 
-/** @param onProgress called with how many are held by now, after each grant */
+/** @param onProgress called after each grant with the number of locks held */
 async function acquireAll(
   clients: readonly Client[],
   prefix: string,

@@ -1,6 +1,6 @@
 /**
- * What closed and open loops have in common: one cycle of acquire and release, a witness that checks
- * what is granted, and what is counted of it. When the next cycle begins is theirs to decide.
+ * The common part of closed and open loops: one cycle of acquire and release, a witness that checks
+ * the grants, and the counts. The subclasses decide when the next cycle begins.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promises";
 import { HoldfastError } from "../../src/index.js";
@@ -18,11 +18,11 @@ export interface LoopOptions<Service> {
 }
 
 export abstract class LoadLoop<Service> {
-  /** From when a cycle was to begin until its lock was granted. */
+  /** From the intended begin of a cycle until its lock was granted. */
   readonly acquireTimes = new Histogram();
-  /** The same by kind, if the shape tells them apart. */
+  /** The same by kind, if the shape distinguishes kinds. */
   readonly acquireTimesByKind = new Map<string, Histogram>();
-  /** Whole cycles that ended since `reset`. */
+  /** Complete cycles that ended since `reset`. */
   cycles = 0;
   /** Number of errors by code since `reset`. */
   readonly errors = new Map<string, number>();
@@ -35,17 +35,17 @@ export abstract class LoadLoop<Service> {
     this.#witness = new GrantWitness(shape.limit);
   }
 
-  /** What must not happen, and how often it did, from the start on. */
+  /** The violations of each rule since the start. */
   get violations(): Readonly<Record<Rule, number>> {
     return this.#witness.violations;
   }
 
-  /** All of these. */
+  /** The sum of all violations. */
   get fencingViolations(): number {
     return this.#witness.total;
   }
 
-  /** Forgets what was counted so far, except violations. */
+  /** Forgets all counts except violations. */
   reset(): void {
     this.acquireTimes.clear();
     this.acquireTimesByKind.clear();
@@ -53,10 +53,10 @@ export abstract class LoadLoop<Service> {
     this.cycles = 0;
   }
 
-  /** Lets every worker finish what it holds; waits end at once where they can. */
+  /** Lets every worker finish its cycle; waits end at once if they can. */
   abstract stop(): Promise<void>;
 
-  /** One acquire and release by a worker, which was to begin at `intendedMs`. */
+  /** One acquire and release by a worker, intended to begin at `intendedMs`. */
   protected async cycle(client: Service, worker: number, intendedMs: number): Promise<void> {
     const { signal } = this.stopping;
     try {
@@ -74,7 +74,7 @@ export abstract class LoadLoop<Service> {
     }
   }
 
-  /** What is no error of the service is one of this program, and ends it. */
+  /** An error that is not one of the service is one of this program, and ends it. */
   #codeOf(error: unknown): string {
     if (error instanceof HoldfastError) return error.code;
     const code = this.#shape.codeOf?.(error);
@@ -99,7 +99,7 @@ export abstract class LoadLoop<Service> {
   }
 }
 
-/** Which client a worker uses. */
+/** The client that a worker uses. */
 export function clientOf<Service>(clients: readonly Service[], worker: number): Service {
   const client = clients[worker % clients.length];
   if (client === undefined) throw new RangeError("no client");

@@ -1,16 +1,14 @@
-/**
- * What the workers of each closed-loop workload ask for, and how their times are told apart.
- */
+/** What the workers of each closed-loop workload ask for, and how their times are grouped. */
 import { RandomStream } from "../../lab/random-stream.js";
 import type { Client, Lock, WantedItem } from "../../src/index.js";
 import type { LoadOptions } from "../options/bench-options.js";
 import type { WitnessedLock } from "./grant-witness.js";
 import { Zipf } from "./zipf.js";
 
-/** What a worker needs of a lock. */
+/** The part of a lock that a worker needs. */
 export type LoadedLock = WitnessedLock & Pick<Lock, "mode" | "release">;
 
-/** `Service`: whom a worker asks. */
+/** `Service`: the client that a worker asks. */
 export interface LoadShape<Service = Client> {
   /** The next lock of a worker. */
   readonly ask: (
@@ -18,23 +16,25 @@ export interface LoadShape<Service = Client> {
     worker: number,
     options: { readonly signal: AbortSignal },
   ) => Promise<LoadedLock>;
-  /** Under which name the times of such a lock are told beside those of all; none: not apart. */
+  /** The group in which the time of such a lock is also reported; none: no groups. */
   readonly kindOf?: (lock: LoadedLock) => string;
-  /** Under which code an error of the service is counted; `undefined`: it is none of its. */
+  /**
+   * The code under which an error of the service is counted; `undefined`: it is not the service's.
+   */
   readonly codeOf?: (error: unknown) => string | undefined;
-  /** Of every semaphore. */
+  /** The limit of every semaphore. */
   readonly limit?: number;
   /**
-   * Whether a lock is kept until the next turn of the event loop. Without that, what is granted in one
-   * turn is released one after the other before the next is looked at, and the witness can see
-   * tokens, but no two holds at once.
+   * Whether a lock is kept until the next turn of the event loop. Otherwise all locks granted in
+   * one turn are released one after the other before the next is seen, and the witness can check
+   * tokens, but never sees two holds at once.
    */
   readonly isKeptForATurn?: boolean;
 }
 
-/** Of `rw`: one acquire in so many wants the lock for itself. */
+/** For `rw`: one acquire in this many is exclusive. */
 const EXCLUSIVE_ONE_IN = 10;
-/** Of `multi`: how many locks at once. */
+/** For `multi`: how many locks at once. */
 const AT_ONCE = { min: 2, max: 4 } as const;
 const SEED = 1;
 

@@ -1,23 +1,23 @@
 /**
- * What a closed or open loop loads: this system or a peer, on servers that run for this measurement,
- * with everything that the measurement asks of it.
+ * The subject of a closed or open loop: this system or a peer, on servers that run for this
+ * measurement, with everything that the measurement needs from it.
  */
 
 import type { MeasuredProcess } from "../measures/process-cpu.js";
 import type { LoadShape } from "./load-shapes.js";
 
-/** `Client`: of the one or the other. */
+/** `Client`: of this system or of the peer. */
 export interface LoadSubject<Client> {
   readonly clients: readonly Client[];
   /** The measured load. */
   readonly shape: LoadShape<Client>;
-  /** That of the warm-up: locks of the workers' own. */
+  /** The load of the warm-up: each worker on a lock of its own. */
   readonly heatShape: LoadShape<Client>;
-  /** This one and those of the servers, as far as they run on this machine. */
+  /** This process and those of the servers, as far as they run on this machine. */
   processes(): Promise<readonly MeasuredProcess[]>;
-  /** Name of the process that leads, if one does. */
+  /** Name of the process that leads, if there is one. */
   leader(): Promise<string | null>;
-  /** Synced writes of all servers so far; `undefined` where they do not tell. */
+  /** Synced writes of all servers so far; `undefined` if they do not report them. */
   syncs(): Promise<number | undefined>;
 }
 

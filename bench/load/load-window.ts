@@ -1,6 +1,6 @@
 /**
- * One measured stretch of a running load: cycles, times of acquires, CPU of the processes. Nothing
- * of what was before it is counted.
+ * One measured period of a running load: cycles, times of acquires, CPU of the processes. Nothing
+ * from before it is counted.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { MeasuredProcess } from "../measures/process-cpu.js";
@@ -16,16 +16,16 @@ export interface Latencies {
   readonly max: number;
 }
 
-/** Of each process: `load` is this one, `n1` … the nodes; only those of this machine. */
+/** By process: `load` is this one, `n1` … are the nodes; only those of this machine. */
 export interface LoadWindow extends ProcessUsage {
   /** As measured. */
   readonly seconds: number;
-  /** Acquire and release, both durable on a majority. Of `contended`: hand-overs. */
+  /** Acquire and release, both durable on a majority. For `contended`: hand-overs. */
   readonly cyclesPerSecond: number;
   readonly acquireMs: Latencies;
-  /** The same by kind: of `rw` by mode, of `multi` by the number of locks, else none. */
+  /** The same by kind: for `rw` by mode, for `multi` by the number of locks; otherwise empty. */
   readonly acquireMsByKind: Readonly<Record<string, Latencies>>;
-  /** CPU for each cycle, in microseconds. */
+  /** CPU per cycle, in microseconds. */
   readonly cpuMicrosPerCycle: Readonly<Record<string, number>>;
 }
 
@@ -63,7 +63,7 @@ export function latenciesOf(times: Histogram): Latencies {
   };
 }
 
-/** None when nothing was done: then it cost nothing that could be divided. */
+/** Empty if there were no cycles to divide by. */
 function perCycle(
   seconds: Readonly<Record<string, number>>,
   cycles: number,

@@ -1,20 +1,20 @@
 /**
- * Open load: cycles begin at a fixed rate, however slow the service is, as requests of independent
- * users do. Each is measured from the time at which it was to begin. One that had to wait for a free
- * worker, or for this process, has that in its time: a stall of the service counts for everybody who
- * would have come during it (the correction for coordinated omission, after Gil Tene).
+ * Open load: cycles begin at a fixed rate, however slow the service is, like requests of
+ * independent users. Each is measured from the time at which it was due. If it had to wait for a
+ * free worker, or for this process, that is part of its time: a stall of the service counts for
+ * every cycle that was due during it (the correction for coordinated omission, after Gil Tene).
  */
 import type { Client } from "../../src/index.js";
 import { Histogram } from "./histogram.js";
 import { clientOf, LoadLoop, type LoopOptions } from "./load-loop.js";
 
 export interface OpenLoopOptions<Service> extends LoopOptions<Service> {
-  /** Cycles a second. `workers`: how many may be under way at once. */
+  /** Cycles per second. `workers`: how many may be in flight at the same time. */
   readonly rate: number;
 }
 
 export class OpenLoop<Service = Client> extends LoadLoop<Service> {
-  /** By how much cycles began later than they were to. */
+  /** By how much cycles began late. */
   readonly startDelays = new Histogram();
   readonly #clients: readonly Service[];
   readonly #intervalMs: number;
@@ -34,7 +34,7 @@ export class OpenLoop<Service = Client> extends LoadLoop<Service> {
     this.#begin();
   }
 
-  /** Cycles that should have begun by now and have not, for want of a free worker. */
+  /** Cycles that are due and have not begun, because no worker is free. */
   get backlog(): number {
     if (this.#idle.length > 0) return 0;
     const due = Math.floor((performance.now() - this.#startMs) / this.#intervalMs) + 1;
@@ -52,7 +52,7 @@ export class OpenLoop<Service = Client> extends LoadLoop<Service> {
     await Promise.all(this.#busy);
   }
 
-  /** Begins what is due, as far as there are workers, and comes back for the next. */
+  /** Begins the cycles that are due, if there are workers, and schedules the next one. */
   #begin(): void {
     clearTimeout(this.#timer);
     if (this.stopping.signal.aborted) return;
@@ -64,7 +64,7 @@ export class OpenLoop<Service = Client> extends LoadLoop<Service> {
         return;
       }
       const worker = this.#idle.pop();
-      // Whoever becomes free comes here.
+      // A worker that becomes free calls this again.
       if (worker === undefined) return;
       this.#begun += 1;
       this.startDelays.record(nowMs - intendedMs);

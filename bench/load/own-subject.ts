@@ -1,4 +1,4 @@
-/** This system as what is loaded: a cluster of its own for the run, or a running one. */
+/** This system as the subject of a load: a cluster of its own for the run, or a running one. */
 
 import type { Client } from "../../src/index.js";
 import { clusterStatus, type NodeReport } from "../../src/index.js";

@@ -1,7 +1,7 @@
 /**
- * The load of a failover: one worker for each client that acquires and releases a lock of its own at
- * a bounded pace, so that what is measured is the failover and no overload. It keeps the time of
- * every grant and counts what went wrong.
+ * The load of a failover: one worker for each client that acquires and releases a lock of its own
+ * at a limited pace, so that the failover is measured and not an overload. It records the time of
+ * every grant and counts failures.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Client, HoldfastError } from "../../src/index.js";
@@ -12,11 +12,11 @@ export const PACE_MS = 2;
 const ERROR_PAUSE_MS = 50;
 
 export class PacedLoop {
-  /** Of each client, when its locks were granted: by `performance.now`, ascending. */
+  /** For each client, when its locks were granted: by `performance.now`, ascending. */
   readonly grantsMs: readonly (readonly number[])[];
   /** Commands that failed, by code. */
   readonly failures = new Map<string, number>();
-  /** Acquires and releases that ended, well or not. */
+  /** Acquires and releases that ended, with or without success. */
   commands = 0;
   sessionsExpired = 0;
   fencingViolations = 0;
@@ -32,7 +32,7 @@ export class PacedLoop {
     );
   }
 
-  /** How many clients were granted nothing since `sinceMs`. */
+  /** How many clients got no grant since `sinceMs`. */
   unservedSince(sinceMs: number): number {
     return this.grantsMs.filter((grants) => (grants.at(-1) ?? 0) < sinceMs).length;
   }

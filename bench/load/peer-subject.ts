@@ -1,4 +1,7 @@
-/** A peer as what is loaded: its servers for the run, its clients, its locks as the witness sees them. */
+/**
+ * A peer as the subject of a load: its servers for the run, its clients, and its locks in the form
+ * that the witness needs.
+ */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,10 +13,10 @@ import { HEATING_WORKERS } from "./heat.js";
 import type { LoadedLock, LoadShape } from "./load-shapes.js";
 import { LOAD_PROCESS, type LoadSubject } from "./load-subject.js";
 
-/** A server that runs under another user must pass through to its own directory. */
+/** A server that runs under another user must be able to reach its own directory. */
 const PASSABLE = 0o711;
 
-/** Rejects as `work` does, when a server ends by itself, and when the peer does not come up. */
+/** Rejects as `work` does, if a server ends by itself, and if the peer does not start. */
 export async function withPeerSubject<T>(
   name: PeerName,
   options: LoadOptions,
@@ -56,7 +59,7 @@ async function withClients<T>(
       heatShape: peerShape(heat),
       processes: async () => [LOAD_PROCESS, ...peer.processes()],
       leader: async () => null,
-      // A server that does not tell in time is no reason to lose what was measured.
+      // A server that does not report in time is no reason to lose the results.
       syncs: () => peer.syncs().catch(() => undefined),
     });
   } finally {
@@ -78,7 +81,7 @@ function peerShape(keys: readonly string[]): LoadShape<PeerClient> {
 
 const ERROR_LENGTH_MAX = 60;
 
-/** Not every peer has tokens, so the order of grants here stands in for them. */
+/** Not every peer has tokens, so the order of grants here replaces them. */
 class PeerLock implements LoadedLock {
   static #grants = 0;
   readonly mode = "exclusive";

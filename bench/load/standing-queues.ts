@@ -1,16 +1,16 @@
 /**
- * Locks with queues that are kept at a length: waiters join them, leave them, and are handed the
- * locks, each kind in a batch whose end is known. Each waiter is a task of its own in one of a few
+ * Locks with queues of constant length: waiters join them, leave them, and are handed the locks,
+ * each operation in a batch with a known end. Each waiter is a task of its own in one of a few
  * sessions.
  *
- * That a waiter stands in the queue is nothing an application is told. But the commands of a session
- * are applied in the order in which they were called, so after each batch every session tries for a
- * lock that it cannot have: when that is refused, all before it was applied.
+ * An application does not learn when its waiter has joined the queue. But the commands of a session
+ * are applied in the order in which they were called, so after each batch every session tries a
+ * lock that it cannot get: when that is refused, all earlier commands have been applied.
  */
 import type { Client, Lock } from "../../src/index.js";
 import { GrantWitness } from "./grant-witness.js";
 
-/** Calls of one batch, so that the loop of this process is not held up for long. */
+/** Calls of one batch, so that the event loop of this process is not blocked for long. */
 const BATCH_MAX = 10_000;
 
 interface Waiter {
@@ -25,9 +25,9 @@ interface Waiter {
 /** One lock. */
 interface Queue {
   readonly key: string;
-  /** In the order of the calls; who has left may still be among them. */
+  /** In the order of the calls; waiters that have left may still be in it. */
   waiters: Waiter[];
-  /** How many of them have. */
+  /** How many of them have left. */
   left: number;
   /** By session: the number that was granted last. */
   readonly lastGranted: number[];
@@ -43,7 +43,7 @@ export class StandingQueues {
   #marker: Lock | undefined;
   #lastNumber = 0;
   #outOfOrder = 0;
-  /** Why a waiter left that should not have. */
+  /** Why a waiter ended that should have stayed. */
   #failure: Error | undefined;
   #wake: (() => void) | undefined;
 
@@ -67,7 +67,7 @@ export class StandingQueues {
     });
   }
 
-  /** Takes the locks; nobody waits for them yet. `signal` makes whatever is under way reject. */
+  /** Takes the locks; no request waits for them yet. `signal` makes all open calls reject. */
   static async open(
     clients: readonly Client[],
     prefix: string,
@@ -83,7 +83,10 @@ export class StandingQueues {
     return opened;
   }
 
-  /** Who waits, over all queues. Also frees the lists of who has left: work that is not to be timed. */
+  /**
+   * The number of waiters, over all queues. Also removes those that have left from the lists, which
+   * should not be timed.
+   */
   count(): number {
     for (const queue of this.#queues) compact(queue);
     return this.#queues.reduce((sum, { waiters }) => sum + waiters.length, 0);
@@ -94,13 +97,13 @@ export class StandingQueues {
     return this.#outOfOrder + this.#witness.total;
   }
 
-  /** Resolves when `count` more, as many in each queue, stand there. */
+  /** Resolves when `count` more waiters have joined, equally many per queue. */
   async enqueue(count: number): Promise<void> {
     const queues = this.#queues.length;
     for (let left = count; left > 0; left -= BATCH_MAX) {
       const batch = Math.min(left, BATCH_MAX);
       for (let index = 0; index < batch; index += 1) {
-        // Each session is in each queue: the numbers of both need not be prime to each other.
+        // Each session is in each queue: the two numbers need not be coprime.
         const session = Math.floor(index / queues) % this.#clients.length;
         this.#join(this.#queues[index % queues] as Queue, session);
       }
@@ -108,13 +111,13 @@ export class StandingQueues {
     }
   }
 
-  /** Resolves when `count` of them, as many of each queue and spread over all of it, have left. */
+  /** Resolves when `count` waiters have left, equally many per queue and spread over all of it. */
   async cancel(count: number): Promise<void> {
     const ofEach = count / this.#queues.length;
     await this.#cancelAll(this.#queues.flatMap((queue) => spread(queue, ofEach)));
   }
 
-  /** Resolves when `count` locks were handed over, one after the other, each queue in its turn. */
+  /** Resolves when `count` locks were handed over, one after the other, by each queue in turn. */
   async handOver(count: number): Promise<void> {
     const releases: Promise<{ readonly released: boolean }>[] = [];
     for (let index = 0; index < count; index += 1) {
@@ -129,7 +132,7 @@ export class StandingQueues {
     }
   }
 
-  /** All leave, then the locks are given back. Nothing of them is left in the table. */
+  /** All waiters leave, then the locks are released. Nothing of them is left in the table. */
   async close(): Promise<void> {
     const all = this.#queues.flatMap((queue) => spread(queue, queue.waiters.length));
     for (let start = 0; start < all.length; start += BATCH_MAX) {
@@ -163,7 +166,7 @@ export class StandingQueues {
   }
 
   #onRejected(waiter: Waiter, error: unknown): void {
-    // Cancelled, which is what was wanted.
+    // Cancelled, as intended.
     if (waiter.hasLeft) return;
     this.#failure ??= error instanceof Error ? error : new Error(String(error));
     this.#wake?.();
@@ -177,7 +180,7 @@ export class StandingQueues {
     await this.#applied();
   }
 
-  /** Resolves when all that was called before has been applied. */
+  /** Resolves when all earlier calls have been applied. */
   async #applied(): Promise<void> {
     const options = { signal: this.#signal };
     const markers = this.#clients.map((client) => client.tryAcquire(this.#markerKey, options));
@@ -187,7 +190,7 @@ export class StandingQueues {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Resolves when a waiter was told something. */
+  /** Resolves when a waiter has ended. */
   #news(): Promise<void> {
     return new Promise((resolve, reject) => {
       const end = (settle: () => void) => {
@@ -211,7 +214,7 @@ export class StandingQueues {
   }
 }
 
-/** So many of those who wait, from the first to the last; at most all. */
+/** This many waiters, spread from the first to the last; at most all. */
 function spread(queue: Queue, count: number): Waiter[] {
   compact(queue);
   const { waiters } = queue;
@@ -235,7 +238,7 @@ function compact(queue: Queue): void {
 
 function takeHolder(queue: Queue): Lock {
   const { holder } = queue;
-  if (holder === undefined) throw new Error(`nobody holds ${queue.key}`);
+  if (holder === undefined) throw new Error(`${queue.key} is not held`);
   queue.holder = undefined;
   return holder;
 }

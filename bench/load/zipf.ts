@@ -1,6 +1,6 @@
 /**
- * Draws whole numbers from 0 on, of which each is the rarer the higher it is: the n-th most wanted
- * key is wanted 1/n as often as the first (Zipf's law with exponent 1), as keys of real systems are.
+ * Draws whole numbers from 0 up, of which higher ones are rarer: the n-th number is drawn 1/n as
+ * often as the first (Zipf's law with exponent 1), like the keys of real systems.
  */
 import type { RandomStream } from "../../lab/random-stream.js";
 
@@ -9,7 +9,7 @@ const RESOLUTION = 2 ** 31;
 
 export class Zipf {
   readonly #random: RandomStream;
-  /** How likely a number up to this one is. */
+  /** The probability of a number up to this one. */
   readonly #cumulated: Float64Array;
 
   /** Numbers below `count`. */

@@ -1,7 +1,8 @@
 /**
- * What nodes allocate on their heaps, from what V8 says at each collection (`--trace-gc-nvp`): the
- * bytes that came since the collection before. What came since the last one is not known yet, so
- * collections are made frequent by a small young generation; it does not change what is allocated.
+ * What nodes allocate on their heaps, from the trace of V8's collections (`--trace-gc-nvp`): the
+ * bytes allocated since the previous collection. Bytes allocated since the last one are not known
+ * yet, so a small young generation makes collections frequent; it does not change how much is
+ * allocated.
  */
 export const TRACE_FLAGS: readonly string[] = ["--trace-gc-nvp", "--max-semi-space-size=1"];
 
@@ -20,7 +21,7 @@ export class AllocationTrace {
     return this.#collections;
   }
 
-  /** A line of standard output; those about other things are passed over. */
+  /** A line of standard output; other lines are ignored. */
   take(line: string): void {
     const match = ALLOCATED.exec(line);
     if (match === null) return;

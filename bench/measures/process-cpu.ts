@@ -1,7 +1,7 @@
 /**
- * CPU time of processes, from /proc where there is one. User and system time of all threads of a
- * process, in hundredths of a second (the unit of /proc on every Linux that Node.js runs on), or what
- * the scheduler counts for each thread, in nanoseconds, for stretches that are shorter.
+ * CPU time of processes, from /proc if there is one: user and system time of all threads of a
+ * process, in hundredths of a second (the unit of /proc on every Linux that Node.js runs on), or,
+ * for shorter periods, what the scheduler counts for each thread, in nanoseconds.
  */
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -23,8 +23,8 @@ export function cpuSeconds(processes: readonly MeasuredProcess[]): Map<string, n
 }
 
 /**
- * CPU microseconds so far of all of them together, as exact as the scheduler counts; `undefined` where
- * one cannot be read. Threads that ended meanwhile are not in it: a server's do not.
+ * CPU microseconds so far of all of them together, as exact as the scheduler counts; `undefined` if
+ * one cannot be read. Threads that have ended are not included: a server's threads do not end.
  */
 export function cpuMicros(pids: readonly number[]): number | undefined {
   let nanoseconds = 0;
@@ -36,7 +36,7 @@ export function cpuMicros(pids: readonly number[]): number | undefined {
       }
     }
   } catch {
-    // No /proc, a kernel without schedstat, a process that ended: missing, not wrong.
+    // No /proc, a kernel without schedstat, or a process that ended: missing, not wrong.
     return undefined;
   }
   return nanoseconds / 1_000;

@@ -1,6 +1,6 @@
 /**
- * What processes used between two looks at /proc: CPU, bytes written to disks, resident memory. What
- * cannot be read is left out: missing, not wrong.
+ * What processes used between two readings of /proc: CPU, bytes written to disks, resident memory.
+ * What cannot be read is left out: missing, not wrong.
  */
 import { readFileSync } from "node:fs";
 import { cpuTicks, type MeasuredProcess, TICKS_PER_SECOND } from "./process-cpu.js";
@@ -9,10 +9,10 @@ import { hundredths } from "./statistics.js";
 
 type ByName = Readonly<Record<string, number>>;
 
-/** Of several processes under one name: all of them together. */
+/** By name; several processes with the same name are added up. */
 export interface ProcessUsage {
   readonly cpuSecondsPerProcess: ByName;
-  /** What the system wrote to disks on their behalf: whole pages, as it counts. */
+  /** What the system wrote to disks on their behalf, in whole pages, as it counts. */
   readonly diskBytesPerProcess: ByName;
   readonly residentMiB: { readonly start: ByName; readonly end: ByName };
 }
@@ -23,7 +23,7 @@ export class UsageMeter {
   readonly #written: ReadonlyMap<number, number>;
   readonly #resident: ReadonlyMap<number, number>;
 
-  /** Counts from now on. Processes that are started later are not seen. */
+  /** Counts from now on. Processes that are started later are not included. */
   constructor(processes: readonly MeasuredProcess[]) {
     this.#processes = processes;
     this.#ticks = this.#read(cpuTicks);
@@ -72,7 +72,7 @@ export class UsageMeter {
   }
 }
 
-/** Of those that are in both: one that ended meanwhile is left out. */
+/** The difference for those in both; one that ended meanwhile is left out. */
 function grown(
   before: ReadonlyMap<number, number>,
   after: ReadonlyMap<number, number>,
@@ -85,7 +85,7 @@ function grown(
   return growth;
 }
 
-/** `undefined` without /proc, and for processes of others. */
+/** `undefined` without /proc, and for processes of other users. */
 function writtenBytes(pid: number): number | undefined {
   try {
     const match = /^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, "utf8"));

@@ -1,4 +1,4 @@
-/** Resident memory of processes, from /proc where there is one. */
+/** Resident memory of processes, from /proc if there is one. */
 import { readFileSync } from "node:fs";
 
 import type { OwnCluster } from "../cluster/own-cluster.js";
@@ -6,7 +6,7 @@ import type { OwnCluster } from "../cluster/own-cluster.js";
 const KIB = 1_024;
 export const MIB = 1 << 20;
 
-/** `undefined` where it cannot be read. */
+/** `undefined` if it cannot be read. */
 export function residentBytes(pid: number): number | undefined {
   try {
     const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
@@ -27,7 +27,7 @@ export function residentMiB({ nodes }: Pick<OwnCluster, "nodes">): Record<string
   return result;
 }
 
-/** By how much the node grew that grew most, for each hold; 0 when nothing could be read. */
+/** The growth of the node that grew most, per hold; 0 if nothing could be read. */
 export function residentBytesPerHold(
   before: Readonly<Record<string, number>>,
   after: Readonly<Record<string, number>>,

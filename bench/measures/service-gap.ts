@@ -1,12 +1,12 @@
 /**
- * The figure of a failover: how long nobody was served. Pure; all times are milliseconds of one
- * monotonic clock.
+ * The figure of a failover: the longest time without service. Pure; all times are milliseconds of
+ * one monotonic clock.
  */
 
 /**
- * The longest stretch without a success that reaches behind `faultMs`, within what was watched until
- * `untilMs`. The one that is under way at the fault counts from the last success before it (from the
- * fault if there was none), and the one that is not over at the end counts up to the end.
+ * The longest period without a success that reaches beyond `faultMs`, in the time watched until
+ * `untilMs`. The period at the fault counts from the last success before it (from the fault if
+ * there was none), and a period that is not over at the end counts up to the end.
  *
  * @param successesMs ascending
  */
@@ -25,7 +25,7 @@ export function longestGapMs(
   return Math.max(longestMs, untilMs - lastMs);
 }
 
-/** Several ascending lists as one. */
+/** Merges ascending lists into one. */
 export function merged(lists: readonly (readonly number[])[]): number[] {
   return lists.flat().sort((a, b) => a - b);
 }

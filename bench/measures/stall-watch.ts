@@ -1,6 +1,6 @@
 /**
- * Asks every node of a cluster for the longest recent stall of its event loop, once a second, and
- * tells from that how long it stood still at most in each of these seconds.
+ * Asks every node of a cluster once a second for the longest recent stall of its event loop, and
+ * computes an upper bound of the stall in each of these seconds.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { fetchFigures } from "../cluster/node-pages.js";
@@ -19,7 +19,7 @@ export class StallWatch {
     for (const { id } of nodes) this.#samples.set(id, []);
   }
 
-  /** In order, as far as later samples say no more about them. */
+  /** In order, as far as later samples cannot change them. */
   boundsOf(node: number): StallBound[] {
     return stallBounds(this.#samples.get(node) ?? []);
   }
@@ -28,13 +28,13 @@ export class StallWatch {
     const figures = await Promise.all(this.#nodes.map(({ endpoint }) => fetchFigures(endpoint)));
     const atMs = Date.now();
     for (const each of figures) {
-      // One that does not answer in time stands still: the next answer will tell for how long.
+      // A node that does not answer in time is stalled: the next answer says for how long.
       if (each === undefined) continue;
       this.#samples.get(each.id)?.push({ node: each.id, atMs, stallMs: each.loopDelayMaxMs });
     }
   }
 
-  /** Samples beside `work` and, after it, until all is known about the time it took. */
+  /** Samples during `work` and, after it, until everything is known about that time. */
   async during<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const end = new AbortController();
     const stop = AbortSignal.any([signal, end.signal]);

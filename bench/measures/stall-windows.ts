@@ -1,13 +1,13 @@
 /**
- * Tells stalls of the event loop during snapshots from those without. Pure; times are milliseconds
- * of one clock. A node's `loopDelayMaxMs` looks back over ten seconds, so one sample says little, but
- * samples taken each second bound the stall of every interval between two of them: it cannot be
+ * Separates stalls of the event loop during snapshots from the others. Pure; times are milliseconds
+ * of one clock. A node's `loopDelayMaxMs` looks back over ten seconds, so one sample says little,
+ * but samples taken each second bound the stall of every interval between two of them: it cannot be
  * longer than the smallest of all samples that look back on the whole interval.
  */
 
-/** A sample looks back so far at least, and a second further at most. */
+/** A sample looks back at least this far, and at most a second further. */
 export const REMEMBERED_MS = 10_000;
-/** The bound of an interval may be that of the second before it, and work ends a moment late. */
+/** The bound of an interval may come from the second before it, and work ends a moment late. */
 const AFTERMATH_MS = 1_500;
 
 /** A snapshot of one node. */
@@ -24,7 +24,7 @@ export interface StallSample {
   readonly stallMs: number;
 }
 
-/** How long the loop of a node stood still at most, between two samples. */
+/** The upper bound of a node's stall between two samples. */
 export interface StallBound {
   readonly node: number;
   readonly fromMs: number;
@@ -32,7 +32,7 @@ export interface StallBound {
   readonly stallMs: number;
 }
 
-/** Cycles that ended within a piece of time. */
+/** Cycles that ended within a period. */
 export interface RateSample {
   readonly fromMs: number;
   readonly toMs: number;
@@ -45,8 +45,7 @@ export interface Compared {
 }
 
 /**
- * The bounds of all intervals of one node of which nothing more can be learnt: later samples do not
- * look back on them.
+ * The bounds of all intervals of one node that are final: later samples do not look back on them.
  *
  * @param samples of one node, ascending
  */
@@ -66,8 +65,8 @@ export function stallBounds(samples: readonly StallSample[]): StallBound[] {
 }
 
 /**
- * The largest stall of each kind. "With": during one of the node's own snapshots. "Without": while no
- * node took one, for nodes of one machine slow each other down.
+ * The largest stall of each kind. "With": during one of the node's own snapshots. "Without": while
+ * no node took one, because nodes of one machine slow each other down.
  */
 export function comparedStalls(
   bounds: readonly StallBound[],
@@ -84,7 +83,7 @@ export function comparedStalls(
   return largest;
 }
 
-/** Cycles a second outside of all snapshots and during any; 0 where there is no such time. */
+/** Cycles per second outside of all snapshots and during any; 0 if there is no such time. */
 export function comparedRates(
   samples: readonly RateSample[],
   spans: readonly SnapshotSpan[],
@@ -95,7 +94,7 @@ export function comparedRates(
   };
 }
 
-/** Whether a snapshot was being taken at any time of it, or had just been. */
+/** Whether a snapshot was under way during it, or had just ended. */
 export function isTouched(
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
   spans: readonly SnapshotSpan[],

@@ -1,15 +1,15 @@
-/** What a handful of measured values come to. */
+/** Summaries of a few measured values. */
 export interface Summary {
   readonly median: number;
   readonly max: number;
 }
 
-/** Of no values both are 0. */
+/** Both are 0 if there are no values. */
 export function summaryOf(values: readonly number[]): Summary {
   return { median: tenths(medianOf(values)), max: tenths(Math.max(0, ...values)) };
 }
 
-/** Of an even number it lies between the two in the middle; of none it is 0. */
+/** The mean of the two in the middle if their number is even; 0 if there are none. */
 export function medianOf(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;

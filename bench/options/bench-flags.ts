@@ -21,14 +21,14 @@ import {
 } from "./bench-numbers.js";
 import { ATTACHMENTS, type Attachment, SYSTEM_NAMES, type SystemName } from "./system-names.js";
 
-/** What one measurement takes; a number that was not given has a default of its workload. */
+/** The flags of one measurement; a number that was not given has a default of its workload. */
 export interface MeasureFlags extends Readonly<Partial<Record<NumberName, number>>> {
   readonly endpoints?: readonly string[];
   readonly attach?: Attachment;
   readonly system?: SystemName;
 }
 
-/** What is done with all that is measured. */
+/** What to do with the results. */
 export interface ResultFlags {
   readonly all?: true | undefined;
   /** How often each load is measured with each system, in turns. */
@@ -36,9 +36,9 @@ export interface ResultFlags {
   readonly json?: true | undefined;
   readonly markdown?: string | undefined;
   readonly svg?: string | undefined;
-  /** Where results are kept, one a line. */
+  /** Where results are saved, one per line. */
   readonly save?: string | undefined;
-  /** Goes on with what is in there. */
+  /** Continues with the saved results. */
   readonly resume?: true | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface BenchFlags extends MeasureFlags, ResultFlags {
   readonly supervised?: true | undefined;
 }
 
-/** Of `--all`, where nothing else is said. Git ignores the directory. */
+/** The files of `--all`, by default. Git ignores the directory. */
 export const FILES_OF_ALL = {
   save: ".holdfast/bench.jsonl",
   markdown: ".holdfast/bench.md",
@@ -56,29 +56,29 @@ export const FILES_OF_ALL = {
 } as const;
 
 const EXAMPLES = `Examples:
-  npm run bench -- uncontended --workers 1024  1,024 workers with a lock each
-  npm run bench -- contended --workers 64      one lock: hand-overs a second
-  npm run bench -- uncontended --rate 5000     so many begin each second
-  npm run bench -- uncontended --peers all     beside Redis, etcd and others
-  npm run bench -- --all --peers all           tables and a picture of all
+  npm run bench -- uncontended --workers 1024  1,024 workers with one lock each
+  npm run bench -- contended --workers 64      one lock: hand-overs per second
+  npm run bench -- uncontended --rate 5000     5,000 cycles begin per second
+  npm run bench -- uncontended --peers all     compared with Redis, etcd, others
+  npm run bench -- --all --peers all           tables and a chart of everything
   npm run bench -- failover --runs 20          time without service
   npm run bench -- snapshot --holds 1000000    stalls while a table is saved
-  npm run bench -- queue --waiters 100000      what a long queue costs
-  npm run bench -- table --json                as one JSON object
+  npm run bench -- queue --waiters 100000      cost of a long queue
+  npm run bench -- table --json                one JSON object
 `;
 
 const ABOUT: Readonly<Record<Workload, string>> = {
-  uncontended: "acquire and release, each worker on a lock of its own",
-  contended: "the same, all on one lock",
-  "hot-set": "the same, on many locks of which few are wanted most (Zipf)",
-  rw: "the same, 90 % shared and 10 % exclusive on a few locks",
-  semaphore: "the same, all on one semaphore",
-  multi: "the same, 2 to 4 locks at once out of a few",
-  queue: "waiters of one lock: enqueue, hand-over, cancel, among 100 and among many",
-  table: "the same load on an empty and on a full table, memory of a held lock",
+  uncontended: "acquire and release, each worker with its own lock",
+  contended: "the same, all with one lock",
+  "hot-set": "the same, with many locks, a few of which are requested most (Zipf)",
+  rw: "the same, 90 % shared and 10 % exclusive, with a few locks",
+  semaphore: "the same, all with one semaphore",
+  multi: "the same, 2 to 4 of a few locks at once",
+  queue: "waiters of one lock: enqueue, hand-over, cancel, with 100 and with many",
+  table: "the same load on an empty and a full table; memory per held lock",
   sessions: "connected sessions that only renew, then one that expires with many locks",
-  failover: "the leader is killed, stopped, cut off: longest time without an acquire",
-  snapshot: "a table of held locks is saved under load: longest stall of the event loop",
+  failover: "the leader is killed, stopped, cut off: longest time without a grant",
+  snapshot: "snapshots of a full table under load: longest stall of the event loop",
 };
 const LOADS = LOAD_WORKLOADS.join(", ");
 const COMPARED = COMPARED_WORKLOADS.join(" and ");
@@ -86,16 +86,20 @@ const COMPARED = COMPARED_WORKLOADS.join(" and ");
 export function benchCommand(): Command {
   const command = commandLine("npm run bench --")
     .usage("<workload> [options]\n       npm run bench -- --all [options]")
-    .argument("[workload]", "what is measured, see below")
+    .argument("[workload]", "what to measure, see below")
     .addHelpText("before", EXAMPLES);
   for (const name of NUMBER_NAMES) {
     const { min, max } = NUMBERS[name];
     command.option(`--${name} <n>`, numberText(name), wholeFrom(min, max));
   }
   command
-    .option("--endpoints <urls>", "loads: on a running cluster, not on one for the run", words)
-    .option("--attach <node>", "loads: where clients connect (default: leader)", oneOf(ATTACHMENTS))
-    .option("--system <name>", `measure this system instead, by ${COMPARED}`, oneOf(SYSTEM_NAMES))
+    .option("--endpoints <urls>", "loads: use a running cluster instead of starting one", words)
+    .option(
+      "--attach <node>",
+      "loads: the node that clients connect to (default: leader)",
+      oneOf(ATTACHMENTS),
+    )
+    .option("--system <name>", `measure this system instead, with ${COMPARED}`, oneOf(SYSTEM_NAMES))
     .option("--json", "print one JSON object")
     .optionsGroup("Several measurements, each in a process of its own:")
     .addOption(
@@ -108,25 +112,25 @@ export function benchCommand(): Command {
     .addOption(
       new Option(
         "--peers <names>",
-        `measure these systems too, by ${COMPARED} (all, ${PEER_NAMES.join(", ")})`,
+        `measure these systems too, with ${COMPARED} (all, ${PEER_NAMES.join(", ")})`,
       )
         .argParser(words)
         .conflicts("system"),
     )
     .option(
       "--turns <n>",
-      "of each load with each system; the middle one counts",
+      "times to measure each load with each system; the median counts",
       wholeFrom(1, 99),
       1,
     )
     .option(
       "--markdown <file>",
-      `the tables as a document (--all: ${FILES_OF_ALL.markdown})`,
+      `write the tables as a document (--all: ${FILES_OF_ALL.markdown})`,
       nonEmpty,
     )
-    .option("--svg <file>", `the picture (--all: ${FILES_OF_ALL.svg})`, nonEmpty)
-    .option("--save <file>", `keeps results as they come (--all: ${FILES_OF_ALL.save})`, nonEmpty)
-    .option("--resume", "goes on with what is saved there: that is not measured again")
+    .option("--svg <file>", `write the chart (--all: ${FILES_OF_ALL.svg})`, nonEmpty)
+    .option("--save <file>", `save results as they come (--all: ${FILES_OF_ALL.save})`, nonEmpty)
+    .option("--resume", "continue with the saved results, which are not measured again")
     .addOption(new Option("--supervised").hideHelp());
   const named = WORKLOADS.map((name) => ({ name, about: ABOUT[name] }));
   const loadCount = LOAD_WORKLOADS.length;

@@ -1,6 +1,6 @@
 /**
- * The workloads, and the numbers that each of them takes, with defaults and limits. The command line
- * is read by it, and help is written from it.
+ * The workloads and their numbers, with defaults and limits. The command line is checked by this
+ * table, and its help is made from it.
  */
 
 /** Closed loops for a fixed time: they differ in what a worker asks for. */
@@ -20,7 +20,7 @@ export const WORKLOADS = [
   "failover",
   "snapshot",
 ] as const;
-/** Those that every system with locks can do: an exclusive lock, and the next one in line. */
+/** Those that every system with locks supports: an exclusive lock, and a queue for it. */
 export const COMPARED_WORKLOADS = ["uncontended", "contended"] as const;
 export type LoadWorkload = (typeof LOAD_WORKLOADS)[number];
 export type Workload = (typeof WORKLOADS)[number];
@@ -33,7 +33,10 @@ export interface NumberRule {
   readonly max: number;
 }
 
-/** On few locks, or beside a full table that is saved, more would only wait for each other. */
+/**
+ * With few locks, or beside the snapshot of a full table, more workers would only wait for each
+ * other.
+ */
 const FEW_WORKERS = {
   contended: 64,
   "hot-set": 256,
@@ -51,13 +54,13 @@ export const NUMBERS = {
     max: 100_000,
   },
   connections: {
-    about: "clients, over which the load is spread",
+    about: "number of clients that share the load",
     defaults: everywhereBut(["sessions"], 8),
     min: 1,
     max: 10_000,
   },
   seconds: {
-    about: "measured time; of table: in a round, of either table",
+    about: "measured time; for table: per round and table",
     defaults: { ...ofEach(LOAD_WORKLOADS, 10), table: 5, sessions: 30 },
     min: 1,
     max: 86_400,
@@ -75,20 +78,20 @@ export const NUMBERS = {
     max: 1_000_000,
   },
   rate: {
-    about: "cycles a second that begin, however slow the service is; 0: closed loops",
+    about: "cycles per second that begin, however slow the service is; 0: closed loops",
     defaults: ofEach(LOAD_WORKLOADS, 0),
     min: 0,
     max: 1_000_000,
   },
   // More than the short queue, which has 100.
   waiters: {
-    about: "those of the long queue",
+    about: "waiters of the long queue",
     defaults: { queue: 100_000 },
     min: 101,
     max: 1_000_000,
   },
   rounds: {
-    about: "how often both of what is compared are measured",
+    about: "how often both sides of the comparison are measured",
     defaults: { queue: 5, table: 5 },
     min: 1,
     max: 1_000,
@@ -100,7 +103,7 @@ export const NUMBERS = {
     max: 10_000,
   },
   holds: {
-    about: "locks held all the time; of sessions: by the one that expires",
+    about: "locks held all the time; for sessions: by the one that expires",
     defaults: { table: 1_000_000, snapshot: 1_000_000, sessions: 100_000 },
     min: 1,
     max: 10_000_000,
@@ -112,7 +115,7 @@ export const NUMBERS = {
     max: 15_000,
   },
   warmup: {
-    about: "seconds in which 256 workers warm the processes up before",
+    about: "seconds for which 256 workers warm the processes up",
     defaults: ofEach(WORKLOADS, 3),
     min: 0,
     max: 3_600,

@@ -1,6 +1,6 @@
 /**
- * What one measurement does: a workload, and what it takes. An option that a workload has no use
- * for is refused rather than ignored.
+ * The settings of one measurement: a workload and its numbers. An option that the workload does not
+ * use is refused rather than ignored.
  */
 import { UsageError } from "../../lab/command-line.js";
 import type { MeasureFlags } from "./bench-flags.js";
@@ -16,7 +16,7 @@ import {
 } from "./bench-numbers.js";
 import { type Attachment, OWN_SYSTEM, type SystemName } from "./system-names.js";
 
-/** What they mean stands in `NUMBERS`. */
+/** `NUMBERS` says what they mean. */
 type Numbers<Name extends NumberName> = Readonly<Record<Name, number>>;
 
 interface EveryOptions<Name extends Workload> {
@@ -25,7 +25,7 @@ interface EveryOptions<Name extends Workload> {
   readonly warmupSeconds: number;
 }
 
-/** A number that the workload has no use for is 0. */
+/** A number that the workload does not use is 0. */
 export interface LoadOptions
   extends EveryOptions<LoadWorkload>,
     Numbers<"workers" | "connections" | "seconds" | "keys" | "limit" | "rate"> {
@@ -51,9 +51,9 @@ export type BenchOptions =
   | FailoverOptions
   | SnapshotOptions;
 
-/** `multi` wants up to four different locks at once. */
+/** `multi` needs up to four different locks at once. */
 const MULTI_KEYS_MIN = 4;
-/** The locks that fill the table are renewed by nobody, and leases last ten minutes at most. */
+/** The locks that fill the table are not renewed, and a lease lasts at most ten minutes. */
 const TABLE_SECONDS_MAX = 400;
 
 /** Throws `UsageError` for what the workload cannot do. */
@@ -64,7 +64,7 @@ export function benchOptions(workload: Workload, flags: MeasureFlags): BenchOpti
   const { connections = 0, workers = 0, seconds = 0, rounds = 0, keys = 0, limit = 0 } = numbers;
   if (isLoadWorkload(workload)) {
     if (workload === "multi" && keys < MULTI_KEYS_MIN) {
-      throw new UsageError(`--keys ${keys}: multi needs ${MULTI_KEYS_MIN} at least`);
+      throw new UsageError(`--keys ${keys}: multi needs at least ${MULTI_KEYS_MIN}`);
     }
     const { rate = 0 } = numbers;
     // A connection without a worker would have nothing to do.
@@ -80,14 +80,14 @@ export function benchOptions(workload: Workload, flags: MeasureFlags): BenchOpti
   }
   if (workload === "table" && 2 * (rounds + 1) * seconds > TABLE_SECONDS_MAX) {
     throw new UsageError(
-      `--rounds ${rounds}, --seconds ${seconds}: table measures ${TABLE_SECONDS_MAX} s at most`,
+      `--rounds ${rounds}, --seconds ${seconds}: table measures at most ${TABLE_SECONDS_MAX} s`,
     );
   }
   // The table of numbers gives each workload the ones that its type has.
   return { workload, warmupSeconds, ...numbers } as BenchOptions;
 }
 
-/** Whether a workload has a use for a number. */
+/** Whether a workload uses a number. */
 export function takes(workload: Workload, name: string): boolean {
   return defaultsOf(name as NumberName)[workload] !== undefined;
 }
@@ -96,7 +96,7 @@ function isLoadWorkload(workload: Workload): workload is LoadWorkload {
   return (LOAD_WORKLOADS as readonly Workload[]).includes(workload);
 }
 
-/** A peer has exclusive locks and servers of its own, and nothing else. */
+/** A peer has only exclusive locks, and servers of its own. */
 function demandComparable(
   workload: Workload,
   system: SystemName,
@@ -104,7 +104,7 @@ function demandComparable(
 ): void {
   if (!(COMPARED_WORKLOADS as readonly Workload[]).includes(workload)) {
     const names = COMPARED_WORKLOADS.join(" and ");
-    throw new UsageError(`--system ${system}: peers are measured by ${names} alone`);
+    throw new UsageError(`--system ${system}: peers are measured only with ${names}`);
   }
   if (endpoints !== undefined) {
     throw new UsageError(`--endpoints: ${system} is started by the bench`);
@@ -114,14 +114,14 @@ function demandComparable(
   }
 }
 
-/** Those that the workload takes. */
+/** The numbers that the workload takes. */
 function numbersOf(workload: Workload, flags: MeasureFlags): Partial<Record<NumberName, number>> {
   const numbers: Partial<Record<NumberName, number>> = {};
   for (const name of NUMBER_NAMES) {
     const standard = defaultsOf(name)[workload];
     if (standard !== undefined) numbers[name] = flags[name] ?? standard;
     else if (flags[name] !== undefined) {
-      throw new UsageError(`--${name} is no option of ${workload}`);
+      throw new UsageError(`--${name} is not an option of ${workload}`);
     }
   }
   return numbers;

@@ -1,6 +1,6 @@
 /**
- * What was asked for on the command line: one measurement, in this process, or several, each in a
- * process of its own, side by side or all workloads one after the other.
+ * What the command line asks for: one measurement, in this process, or several, each in a process
+ * of its own, to compare systems or to run all workloads.
  */
 import { findNamed, readCommandLine, UsageError } from "../../lab/command-line.js";
 import { PEER_NAMES, type PeerName } from "../peers/peer.js";
@@ -18,7 +18,7 @@ import { OWN_SYSTEM, type SystemName } from "./system-names.js";
 
 /** One workload with its numbers, and all the systems that it is measured with. */
 export interface Step {
-  /** For a process that measures it; without a system. */
+  /** For the process that measures it; without a system. */
   readonly argv: readonly string[];
   readonly options: BenchOptions;
   /** This system first. */
@@ -47,11 +47,11 @@ export function parseInvocation(argv: readonly string[]): Invocation {
   const results = { all, turns, json, markdown, svg, save, resume };
   const compared = peersOf(peers);
   if (all === true) {
-    if (word !== undefined) throw new UsageError(`--all: ${word} is among them`);
+    if (word !== undefined) throw new UsageError(`--all: includes ${word}; give one or the other`);
     return { kind: "several", steps: stepsOfAll(given, compared), ...results };
   }
   const workload = workloadOf(word);
-  if (resume === true && save === undefined) throw new UsageError("--resume: --save names no file");
+  if (resume === true && save === undefined) throw new UsageError("--resume requires --save");
   const files = [markdown, svg, save];
   if (compared.length === 0 && turns === 1 && files.every((file) => file === undefined)) {
     return { kind: "one", options: benchOptions(workload, given), json, supervised };
@@ -61,7 +61,7 @@ export function parseInvocation(argv: readonly string[]): Invocation {
 
 function workloadOf(word: string | undefined): Workload {
   if (word !== undefined) return findNamed("workload", word, named(WORKLOADS)).name;
-  throw new UsageError(`a workload is needed: ${WORKLOADS.join(", ")}`);
+  throw new UsageError(`a workload is required: ${WORKLOADS.join(", ")}`);
 }
 
 /** In the order of the bench, each once. */
@@ -84,12 +84,12 @@ function stepOf(workload: Workload, flags: MeasureFlags, peers: readonly PeerNam
   };
 }
 
-/** What the user gave counts wherever it is of use, unless the plan has its own. */
+/** Numbers of the user apply to every workload that uses them, unless the plan has its own. */
 function stepsOfAll(given: MeasureFlags, peers: readonly PeerName[]): Step[] {
   return PLAN.map(({ workload, flags, peers: planned = [] }) => {
     const taken = Object.entries(given).filter(([name]) => takes(workload, name));
     const compared = peers.filter((peer) => planned.includes(peer));
-    // Twice: the plan's own stand first and count.
+    // Twice, so that the plan's own come first and also override.
     return stepOf(workload, { ...flags, ...Object.fromEntries(taken), ...flags }, compared);
   });
 }

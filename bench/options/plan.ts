@@ -1,5 +1,5 @@
 /**
- * What `--all` measures, in order: every workload, and those that peers can do at the numbers of
+ * What `--all` measures, in order: every workload, and those that peers support with the numbers of
  * workers and connections at which systems differ.
  */
 
@@ -10,13 +10,13 @@ import type { Workload } from "./bench-numbers.js";
 interface PlannedStep {
   readonly workload: Workload;
   readonly flags?: MeasureFlags;
-  /** Those that are asked for are measured too if they are among these. */
+  /** Requested peers are measured too if they are among these. */
   readonly peers?: readonly PeerName[];
 }
 
 export const PLAN: readonly PlannedStep[] = [
   { workload: "uncontended", flags: { workers: 1_024 }, peers: PEER_NAMES },
-  // What a connection costs; only those that are made for so many of them.
+  // The cost of a connection; only peers that are made for so many of them.
   {
     workload: "uncontended",
     flags: { workers: 1_024, connections: 1_024 },

@@ -1,7 +1,7 @@
-/** The children of a process, from /proc where there is one. */
+/** The children of a process, from /proc if there is one. */
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Empty where it cannot be read. */
+/** Empty if it cannot be read. */
 export function childrenOf(pid: number): number[] {
   try {
     return readdirSync(`/proc/${pid}/task`).flatMap((thread) => {
@@ -12,7 +12,7 @@ export function childrenOf(pid: number): number[] {
         .filter((child) => child > 0);
     });
   } catch {
-    // No /proc, or the process has ended: what it used is missing, not wrong.
+    // No /proc, or the process has ended: its usage is missing, not wrong.
     return [];
   }
 }

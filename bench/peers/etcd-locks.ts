@@ -1,9 +1,9 @@
 /**
- * A lock in etcd as its own client library for Go has it (`concurrency.Mutex`): one lease a client,
+ * A lock in etcd as in its own client library for Go (`concurrency.Mutex`): one lease per client,
  * kept alive; a key under the lock's name for each request, created in one transaction that also
- * tells who came first; whoever did not waits for the end of the key created right before its own;
- * deleting the key gives the lock back. The client for Node has no such lock (its `Lock` takes a lease of its own
- * each time and waits for nobody), so the requests are made here.
+ * returns the first key. A request that is not first waits for the end of the key created right
+ * before its own; deleting its key releases the lock. The client for Node has no such lock (its
+ * `Lock` takes a new lease each time and does not wait), so the requests are made here.
  */
 import type { Etcd3, ITxnResponse } from "etcd3";
 import { loadPackage } from "./load-package.js";
@@ -17,9 +17,9 @@ const NO_VALUE = Buffer.alloc(0);
 interface Line {
   readonly prefix: Buffer;
   readonly prefixEnd: Buffer;
-  /** Who waits in this client for the end of a key. */
+  /** Requests of this client that wait for the end of a key. */
   readonly waiting: Map<string, () => void>;
-  /** Once anybody here had to wait: deletions are told from when it resolves. */
+  /** Set when a request first has to wait: deletions are reported after it resolves. */
   watched: Promise<void> | undefined;
 }
 
@@ -89,7 +89,7 @@ class EtcdLocks implements PeerClient {
     return kvs[0]?.key;
   }
 
-  /** Whoever waits is registered first and then asks whether there is anything to wait for. */
+  /** A waiter is registered first and then asks whether there is anything to wait for. */
   async #deletionOf(key: Buffer, line: Line): Promise<void> {
     const name = key.toString();
     line.watched ??= this.#watch(line);
@@ -101,8 +101,8 @@ class EtcdLocks implements PeerClient {
   }
 
   /**
-   * One watch for a whole line, kept open. The library for Go opens one for each wait, from a revision
-   * that has passed, and etcd looks after such a watch every 100 ms at first.
+   * One watch for a whole queue, kept open. The library for Go opens one for each wait, from a past
+   * revision, and etcd checks such a watch only every 100 ms at first.
    */
   async #watch(line: Line): Promise<void> {
     const watcher = await this.#etcd.watch().prefix(line.prefix).create();
@@ -112,7 +112,7 @@ class EtcdLocks implements PeerClient {
   #lineOf(key: string): Line {
     let line = this.#lines.get(key);
     if (line === undefined) {
-      // The character behind "/" ends the range of all that begins with it.
+      // The character after "/" ends the range of all keys that begin with it.
       const [prefix, prefixEnd] = [Buffer.from(`${key}/`), Buffer.from(`${key}0`)];
       line = { prefix, prefixEnd, waiting: new Map(), watched: undefined };
       this.#lines.set(key, line);
@@ -121,13 +121,13 @@ class EtcdLocks implements PeerClient {
   }
 }
 
-/** Opens a client for itself alone: connections are shared between clients otherwise. */
+/** Opens a client of its own: otherwise connections are shared between clients. */
 export async function openEtcd(hosts: string | string[]): Promise<Etcd3> {
   const { Etcd3 } = await loadPackage("etcd3", () => import("etcd3"));
   return new Etcd3({ hosts, grpcOptions: { "grpc.use_local_subchannel_pool": 1 } });
 }
 
-/** `host`: of the leader, which saves every request a hop. */
+/** `host`: the leader's, which saves every request a hop. */
 export async function connectEtcd(host: string, load: PeerLoad): Promise<PeerClient[]> {
   return Promise.all(
     Array.from({ length: load.connections }, async () => {

@@ -73,7 +73,7 @@ function serverArguments(
   ];
 }
 
-/** `undefined` while nobody leads. Rejects while a member does not answer. */
+/** `undefined` while there is no leader. Rejects while a member does not answer. */
 async function findLeader(urls: readonly string[]): Promise<string | undefined> {
   for (const url of urls) {
     const client = await openEtcd(url);

@@ -1,8 +1,8 @@
-/** Finds a program as a shell would, and where Debian hides those that a shell does not find. */
+/** Finds a program as a shell would, and also where Debian puts those that are not in the PATH. */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** `undefined` when there is none. `directories` are looked through first. */
+/** `undefined` if there is none. `directories` are searched first. */
 export function findCommand(name: string, directories: readonly string[] = []): string | undefined {
   const path = (process.env["PATH"] ?? "").split(delimiter).filter((each) => each !== "");
   return [...directories, ...path].map((each) => join(each, name)).find(isExecutable);
@@ -14,7 +14,7 @@ export function versionedDirectories(parent: string, below: string): string[] {
   try {
     names = readdirSync(parent);
   } catch {
-    return []; // Not a Debian, or not installed: the PATH is left.
+    return []; // Not Debian, or not installed: only the PATH remains.
   }
   const versions = names.map(Number).filter((version) => Number.isFinite(version));
   return versions.sort((a, b) => b - a).map((version) => join(parent, String(version), below));

@@ -1,9 +1,9 @@
 /**
- * A process of its own that runs one foreign server and outlives nobody: when its standard input
- * ends, because the bench wants it to or because the bench is gone, whatever ended it, the server is
- * told to end, then killed, and its directory is removed, with the one around it when it was the
- * last in there. Its first line on standard output is the
- * server's id; when the server ends by itself, this does too.
+ * A process that runs one foreign server and ends with the bench: when its standard input ends,
+ * because the bench stops it or because the bench is gone for any reason, the server is asked to
+ * end, then killed, and its directory is removed, with the parent directory if that is empty then.
+ * Its first line on standard output is the server's process id; when the server ends by itself,
+ * this process does too.
  *
  * Arguments: one JSON object, `GuardedServer`.
  */
@@ -17,9 +17,9 @@ export interface GuardedServer {
   /** Where it runs; removed at the end. */
   readonly directory: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** What ends it without leaving anything in the system. */
+  /** The signal that ends it without leaving anything in the system. */
   readonly stopSignal: NodeJS.Signals;
-  /** Whose it is, where the bench is root and the server must not be. */
+  /** The user it runs as, if the bench is root and the server must not be. */
   readonly user: { readonly uid: number; readonly gid: number } | null;
 }
 
@@ -30,7 +30,7 @@ function guard(server: GuardedServer): void {
   const child = spawn(server.command, server.arguments, {
     cwd: server.directory,
     env: { ...process.env, ...server.environment },
-    // Standard output is for the one line that names it.
+    // Standard output is reserved for the line with the process id.
     stdio: ["ignore", process.stderr.fd, process.stderr.fd],
     ...(server.user ?? {}),
   });
@@ -63,7 +63,7 @@ function removeIfEmpty(directory: string): void {
   try {
     rmdirSync(directory);
   } catch {
-    // Others are still in it, or it is gone.
+    // Other servers are still in it, or it is gone.
   }
 }
 

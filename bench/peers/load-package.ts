@@ -1,6 +1,6 @@
-/** The peers' clients are packages for development: who only installed this one has none of them. */
+/** The peers' clients are development packages: an installation without them has none. */
 
-/** @throws Error that says how to get it, when `name` is not installed */
+/** @throws Error that says how to install it, if `name` is not installed */
 export async function loadPackage<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();

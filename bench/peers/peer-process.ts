@@ -1,6 +1,6 @@
 /**
- * One process of a peer's server, in the care of a guardian (`guardian.ts`) so that it ends with
- * this process whatever happens to it. What it says is kept, for the case that it fails.
+ * One process of a peer's server, run by a guardian (`guardian.ts`) so that it always ends with
+ * this process. Its output is kept for the case that it fails.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import type { GuardedServer } from "./guardian.js";
 
 const LINES_MAX = 20;
-/** The guardian kills the server after five seconds; this is for the guardian. */
+/** The guardian kills the server after five seconds; this limit is for the guardian. */
 const GONE_MS_MAX = 15_000;
 
 export type PeerCommand = Pick<GuardedServer, "command" | "arguments" | "directory"> &
@@ -18,9 +18,9 @@ export type PeerCommand = Pick<GuardedServer, "command" | "arguments" | "directo
 
 export class PeerProcess {
   readonly name: string;
-  /** Of the server. */
+  /** The process id of the server. */
   readonly pid: number;
-  /** Rejects when the server ends although nobody here had wanted it to; never resolves. */
+  /** Rejects if the server ends although it was not stopped here; never resolves. */
   readonly death: Promise<never>;
   readonly #guardian: ChildProcess;
   readonly #gone: Promise<unknown>;
@@ -38,7 +38,7 @@ export class PeerProcess {
     this.death.catch(() => undefined);
   }
 
-  /** Resolves when it was started; whether it answers is for the caller to find out. */
+  /** Resolves when it was started; the caller finds out when it answers. */
   static async start(name: string, server: PeerCommand): Promise<PeerProcess> {
     const { user = null, environment = {}, stopSignal = "SIGTERM" } = server;
     mkdirSync(server.directory, { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
 /**
- * What the bench needs of a peer: a system that people use for locks instead of this one. Its
- * servers are started and stopped by the bench, its clients are loaded by the same workers.
+ * What the bench needs from a peer: another system that is used for locks. The bench starts and
+ * stops its servers, and the same workers load its clients.
  */
 import type { MeasuredProcess } from "../measures/process-cpu.js";
 
@@ -16,23 +16,23 @@ export const PEER_NAMES = [
 ] as const;
 export type PeerName = (typeof PEER_NAMES)[number];
 
-/** What is asked of the peer: the locks of one run, and whether workers meet on them. */
+/** The load of the peer: the locks of one run, and whether workers compete for them. */
 export interface PeerLoad {
   readonly connections: number;
   readonly workers: number;
   /** Each is acquired at some time. */
   readonly keys: readonly string[];
-  /** False: each worker has locks of its own, and nobody ever waits for another. */
+  /** False: each worker has locks of its own, and never waits for another. */
   readonly isShared: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Gives a lock back; false: it was lost before. */
+/** Releases a lock; false: it was lost before. */
 export type GiveBack = () => Promise<boolean>;
 
-/** One client of a peer. Locks are acquired under a value that is nobody else's. */
+/** One client of a peer. Locks are acquired with a unique value. */
 export interface PeerClient {
-  /** Waits until nobody else has it. May go on waiting after the run is over. */
+  /** Waits until no other request has it. May still wait after the run is over. */
   acquire(key: string): Promise<GiveBack>;
   close(): Promise<void>;
 }
@@ -40,9 +40,9 @@ export interface PeerClient {
 export interface RunningPeer {
   /** Its processes as they are now. */
   processes(): readonly MeasuredProcess[];
-  /** Synced writes of all its servers so far; `undefined` where they do not tell. */
+  /** Synced writes of all its servers so far; `undefined` if they do not report them. */
   syncs(): Promise<number | undefined>;
-  /** Rejects when a server ends by itself; never resolves. */
+  /** Rejects if a server ends by itself; never resolves. */
   readonly death: Promise<never>;
   connect(load: PeerLoad): Promise<PeerClient[]>;
   stop(): Promise<void>;
@@ -51,9 +51,9 @@ export interface RunningPeer {
 export interface PeerKind {
   /** One line: version, nodes, what is durable where. */
   readonly about: string;
-  /** Beyond that it is not measured, and why. */
+  /** The most connections it is measured with, and why. */
   readonly connectionsMax?: { readonly count: number; readonly reason: string };
-  /** What is missing on this machine, and how to get it; `undefined`: nothing. */
+  /** What is missing on this machine, and how to install it; `undefined`: nothing. */
   missing(): string | undefined;
   /** `directory`: an empty one, removed by the caller. */
   start(directory: string, signal: AbortSignal): Promise<RunningPeer>;

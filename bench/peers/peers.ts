@@ -1,4 +1,4 @@
-/** All peers, by the names that the command line and the results have for them. */
+/** All peers, by their names on the command line and in the results. */
 import { etcd } from "./etcd-peer.js";
 import type { PeerKind, PeerName } from "./peer.js";
 import { postgresAdvisory, postgresTable } from "./postgres-peer.js";

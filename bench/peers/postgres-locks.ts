@@ -1,7 +1,7 @@
 /**
- * Two kinds of locks in PostgreSQL. Advisory ones belong to a session of the server and are nowhere
- * on disk. A row in a table is durable when the insert returns; whoever finds it there waits for a
- * notification of the release, which is sent only where workers meet.
+ * Two kinds of locks in PostgreSQL. Advisory locks belong to a session of the server and are never
+ * on disk. A row in a table is durable when the insert returns; a request that finds it there waits
+ * for a notification of the release, which is sent only if workers compete.
  *
  * A session does one thing after the other, so of the workers of one connection only the first in
  * line waits in the server.
@@ -10,23 +10,23 @@ import { randomBytes } from "node:crypto";
 import type { Client } from "pg";
 import { loadPackage } from "./load-package.js";
 import type { GiveBack, PeerClient, PeerLoad } from "./peer.js";
-import { LocalTurns, Wakeups } from "./waking.js";
+import { LocalTurns, Wakeups } from "./wake-ups.js";
 
 const LEASE_MS = 30_000;
 const CHANNEL = "released";
 
 export const CREATE_TABLE = `create table locks (
   key text primary key, owner text not null, expires_at timestamptz not null)`;
-/** Finding the row there writes nothing; an update on conflict would lock it, on disk as well. */
+/** Finding the row writes nothing; an update on conflict would lock it, on disk as well. */
 const INSERT = `insert into locks values ($1, $2, now() + interval '${LEASE_MS} ms')
   on conflict (key) do nothing`;
-/** Only for whoever has waited for a while. */
+/** Only for a request that has waited for a while. */
 const DELETE_EXPIRED = "delete from locks where key = $1 and expires_at < now()";
 const DELETE = "delete from locks where key = $1 and owner = $2";
 const DELETE_AND_TELL = `with deleted as (${DELETE} returning key)
   select pg_notify('${CHANNEL}', key) from deleted`;
 
-/** 64 bits of the key, as people make them. */
+/** 64 bits of the key, as is usual. */
 const LOCK = "select pg_advisory_lock(hashtextextended($1, 0))";
 const UNLOCK = "select pg_advisory_unlock(hashtextextended($1, 0)) as is_unlocked";
 
@@ -39,7 +39,7 @@ class AdvisoryLocks implements PeerClient {
   }
 
   async acquire(key: string): Promise<GiveBack> {
-    // The session may lock it twice, so its workers exclude each other here.
+    // The session could lock it twice, so its workers exclude each other here.
     await this.#turns.take(key);
     try {
       await this.#session.query({ name: "lock", text: LOCK, values: [key] });
@@ -65,7 +65,7 @@ class AdvisoryLocks implements PeerClient {
 
 class TableLocks implements PeerClient {
   readonly #session: Client;
-  /** Hears of releases; `undefined` where nobody waits. */
+  /** Hears of releases; `undefined` if workers do not compete. */
   readonly #listener: Client | undefined;
   readonly #prefix = randomBytes(8).toString("hex");
   readonly #turns = new LocalTurns();
@@ -82,7 +82,7 @@ class TableLocks implements PeerClient {
     this.#count += 1;
     const owner = `${this.#prefix}-${this.#count}`;
     if (this.#listener === undefined) {
-      if (!(await this.#insert(key, owner))) throw new Error(`${key} is somebody else's`);
+      if (!(await this.#insert(key, owner))) throw new Error(`${key} has another holder`);
       return () => this.#delete(DELETE, key, owner);
     }
     await this.#turns.take(key);
@@ -117,7 +117,7 @@ class TableLocks implements PeerClient {
 
 export async function openPostgres(port: number, isPipelined: boolean): Promise<Client> {
   const { default: pg } = await loadPackage("pg", () => import("pg"));
-  // Queries of other workers leave before the answer to the one before them.
+  // Queries of other workers are sent before the answer to the previous one.
   const options = { host: "127.0.0.1", port, user: "bench", database: "postgres" };
   const client = new pg.Client({ ...options, pipeline: isPipelined });
   client.on("error", () => undefined);
@@ -145,13 +145,13 @@ export async function connectTable(port: number, load: PeerLoad): Promise<PeerCl
   );
 }
 
-/** What a pool would have at most. */
+/** The largest usual size of a pool. */
 const SESSIONS_MAX = 64;
 
 /**
- * A session commits one thing after the other, and only different sessions share a sync: eight of them
- * would hold PostgreSQL back, so it gets one for each worker where that is a reasonable number. Where
- * workers meet, more sessions would only be more who ask at each release.
+ * A session commits one thing after the other, and only different sessions share a sync: eight of
+ * them would limit PostgreSQL, so it gets one for each worker if that is a reasonable number. If
+ * workers compete, more sessions would only mean more requests at each release.
  */
 function sessionsOf({ connections, workers, isShared }: PeerLoad): number {
   if (isShared) return connections;

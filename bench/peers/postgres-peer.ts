@@ -13,10 +13,10 @@ import { RunningServers } from "./running-servers.js";
 
 const MISSING = "PostgreSQL is not installed (Debian: apt-get install postgresql)";
 const INITDB_MS_MAX = 60_000;
-/** It refuses to run as root; whom the package made, or else nobody. */
+/** It refuses to run as root: the user of the package, otherwise `nobody`. */
 const USERS = ["postgres", "nobody"] as const;
 const CONNECTIONS_MAX = { count: 200, reason: "a PostgreSQL session is a process of the server" };
-/** The workers' sessions, as many listeners, and a few. */
+/** The workers' sessions, as many listeners, and a few more. */
 const SESSIONS_MAX = 2 * CONNECTIONS_MAX.count + 20;
 
 type Connect = (port: number, load: PeerLoad) => Promise<PeerClient[]>;
@@ -41,7 +41,7 @@ function postgresKind(about: string, connect: Connect): PeerKind {
       await makeData(initdb, home, user, signal);
       const [port = 0] = await freePorts(1);
       const flags = serverArguments(join(home, "data"), port);
-      // Immediate, and yet it leaves no shared memory behind as SIGKILL would.
+      // Immediate, but unlike SIGKILL it leaves no shared memory.
       const server = {
         command,
         arguments: flags,
@@ -66,7 +66,7 @@ function find(name: string): string | undefined {
   return findCommand(name, versionedDirectories("/usr/lib/postgresql", "bin"));
 }
 
-/** `null`: this process is not root, and the server is its user's. */
+/** `null`: this process is not root, and the server runs as its user. */
 async function serverUser(): Promise<{ uid: number; gid: number } | null> {
   if (process.getuid?.() !== 0) return null;
   const lines = (await readFile("/etc/passwd", "utf8")).split("\n").map((line) => line.split(":"));

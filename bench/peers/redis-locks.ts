@@ -1,17 +1,17 @@
 /**
- * A lock in one Redis, as its documentation has it: SET with NX and PX under a random value, and a
- * script that deletes the key only if it still has that value. Whoever finds the lock taken waits
- * for a message on a channel, as Redisson does, which is far faster than asking again and again; the
- * channel is used only where workers meet, so that nobody pays for it elsewhere.
+ * A lock in one Redis, as in its documentation: SET with NX and PX and a random value, and a script
+ * that deletes the key only if it still has that value. A request that finds the lock taken waits
+ * for a message on a channel, as in Redisson, which is far faster than polling; the channel is used
+ * only if workers compete, so that it costs nothing otherwise.
  */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
 import { loadPackage } from "./load-package.js";
 import type { GiveBack, PeerClient, PeerLoad } from "./peer.js";
-import { LocalTurns, Wakeups } from "./waking.js";
+import { LocalTurns, Wakeups } from "./wake-ups.js";
 
 const HOST = "127.0.0.1";
-/** Nobody holds a lock for longer than a moment, so that none has to be renewed. */
+/** A lock is held only for a moment, so that none has to be renewed. */
 const LEASE_MS = 30_000;
 const CHANNEL = "released";
 
@@ -27,7 +27,7 @@ type ScriptedRedis = Redis & {
   release(key: string, value: string): Promise<number>;
 };
 
-/** One connection to one Redis, and locks on it without any waiting. */
+/** One connection to one Redis, and locks on it without waiting. */
 export class RedisKeys {
   readonly #redis: ScriptedRedis;
   readonly #prefix = randomBytes(8).toString("hex");
@@ -37,18 +37,18 @@ export class RedisKeys {
     this.#redis = redis;
   }
 
-  /** A value that nobody else uses. */
+  /** A unique value. */
   draw(): string {
     this.#count += 1;
     return `${this.#prefix}-${this.#count}`;
   }
 
-  /** Whether the key is this value's now. */
+  /** Whether the key has this value now. */
   async set(key: string, value: string): Promise<boolean> {
     return (await this.#redis.set(key, value, "PX", LEASE_MS, "NX")) === "OK";
   }
 
-  /** Whether the key was this value's until now. */
+  /** Whether the key had this value until now. */
   async delete(key: string, value: string): Promise<boolean> {
     return (await this.#redis.release(key, value)) === 1;
   }
@@ -71,9 +71,10 @@ async function open(port: number, { connections, workers }: PeerLoad): Promise<R
     host: HOST,
     port,
     lazyConnect: true,
-    // What fails is counted rather than repeated.
+    // Failures are counted rather than repeated.
     maxRetriesPerRequest: 0,
-    // Commands of one turn leave together. A worker alone would only wait for the turn to end.
+    // Commands of one turn are sent together. A single worker would only wait for the end of the
+    // turn.
     enableAutoPipelining: workers > connections,
   });
   redis.on("error", () => undefined);
@@ -83,7 +84,7 @@ async function open(port: number, { connections, workers }: PeerLoad): Promise<R
 
 class RedisLocks implements PeerClient {
   readonly #keys: RedisKeys;
-  /** Hears of releases; `undefined` where nobody waits. */
+  /** Hears of releases; `undefined` if workers do not compete. */
   readonly #subscriber: Redis | undefined;
   readonly #wakeups = new Wakeups();
   readonly #turns = new LocalTurns();
@@ -97,7 +98,7 @@ class RedisLocks implements PeerClient {
   async acquire(key: string): Promise<GiveBack> {
     const value = this.#keys.draw();
     if (this.#subscriber === undefined) {
-      if (!(await this.#keys.set(key, value))) throw new Error(`${key} is somebody else's`);
+      if (!(await this.#keys.set(key, value))) throw new Error(`${key} has another holder`);
       return () => this.#keys.delete(key, value);
     }
     await this.#turns.take(key);

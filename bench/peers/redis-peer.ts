@@ -1,4 +1,4 @@
-/** Redis, as one node in memory, one node that syncs each command, and five of those (Redlock). */
+/** Redis: one node in memory, one node that syncs each command, and five of those (Redlock). */
 import { join } from "node:path";
 import { freePorts } from "../../lab/free-ports.js";
 import { findCommand } from "./find-command.js";
@@ -10,7 +10,7 @@ import { askOverTcp } from "./tcp-question.js";
 
 const COMMAND = "redis-server";
 const MISSING = "redis-server is not installed (Debian: apt-get install redis-server)";
-/** A majority of five, as its description demands. */
+/** A majority of five, as its description requires. */
 const REDLOCK_NODES = 5;
 
 interface Arrangement {
@@ -69,7 +69,7 @@ function redisKind({ about, nodes, isSynced, connect }: Arrangement): PeerKind {
       const running = await RunningServers.start(servers, areReady, signal);
       return {
         processes: () => running.processes,
-        // Redis counts none of its syncs.
+        // Redis does not count its syncs.
         syncs: async () => undefined,
         death: running.death,
         connect: (load) => connect(ports, load),
@@ -83,7 +83,7 @@ function serverArguments(port: number, isSynced: boolean): string[] {
   const options = {
     port,
     bind: "127.0.0.1",
-    // A snapshot now and then would be in the way of the locks, and is worth nothing here.
+    // Occasional snapshots would slow the locks down, and are not needed here.
     save: "",
     appendonly: isSynced ? "yes" : "no",
     appendfsync: "always",

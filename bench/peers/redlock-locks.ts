@@ -1,15 +1,15 @@
 /**
  * Redlock, after the description at redis.io: the same SET at five independent nodes at once; the
- * lock is had when a majority agreed within its time. If not, what was set is deleted everywhere and
- * tried again after a random pause. Whoever holds it has a majority, so nobody waits for the slower
- * nodes.
+ * lock is acquired when a majority has agreed in time. If not, the keys are deleted everywhere and
+ * it is tried again after a random pause. A holder has a majority, so it does not wait for the
+ * slower nodes.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { GiveBack, PeerClient, PeerLoad } from "./peer.js";
 import { connectKeys, type RedisKeys } from "./redis-locks.js";
-import { LocalTurns } from "./waking.js";
+import { LocalTurns } from "./wake-ups.js";
 
-/** Long enough for another to get through, short enough not to leave the lock unused. */
+/** Long enough for another request to get through, short enough not to leave the lock unused. */
 const PAUSE_MS_MAX = 10;
 
 class RedlockLocks implements PeerClient {
@@ -34,7 +34,7 @@ class RedlockLocks implements PeerClient {
           return () => this.#majorityOf((node) => node.delete(key, value)).finally(pass);
         }
         await Promise.allSettled(this.#nodes.map((node) => node.delete(key, value)));
-        if (!this.#isShared) throw new Error(`${key} is somebody else's`);
+        if (!this.#isShared) throw new Error(`${key} has another holder`);
         await delay(Math.random() * PAUSE_MS_MAX);
       }
     } catch (error) {
@@ -47,7 +47,7 @@ class RedlockLocks implements PeerClient {
     for (const node of this.#nodes) node.close();
   }
 
-  /** Known as soon as the answers that are there decide it. */
+  /** Resolves as soon as the answers so far decide it. */
   #majorityOf(ask: (node: RedisKeys) => Promise<boolean>): Promise<boolean> {
     const majority = (this.#nodes.length >> 1) + 1;
     return new Promise((resolve) => {
@@ -67,7 +67,7 @@ class RedlockLocks implements PeerClient {
 export function connectRedlock(ports: readonly number[], load: PeerLoad): Promise<PeerClient[]> {
   return Promise.all(
     Array.from({ length: load.connections }, async () => {
-      // Releases are announced to nobody: that is no part of the algorithm.
+      // Releases are not announced: the algorithm does not include that.
       const nodes = ports.map((port) => connectKeys(port, { ...load, isShared: false }));
       return new RedlockLocks(await Promise.all(nodes), load.isShared);
     }),

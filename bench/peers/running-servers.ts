@@ -1,4 +1,4 @@
-/** The servers of one peer: started together, ended together, whatever happens in between. */
+/** The servers of one peer: started together, and always ended together. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type PeerCommand, PeerProcess } from "./peer-process.js";
 
@@ -16,10 +16,10 @@ export class RunningServers {
   }
 
   /**
-   * Resolves when all of them are as `areReady` wants it; rejects, with all of them ended, when one
-   * cannot be started, ends, or that takes too long.
+   * Resolves when `areReady` resolves to true for them; rejects, with all of them ended, if one
+   * cannot be started, if one ends, or if that takes too long.
    *
-   * @param areReady may reject for as long as they are not
+   * @param areReady may reject while they are not ready
    */
   static async start(
     servers: Readonly<Record<string, PeerCommand>>,

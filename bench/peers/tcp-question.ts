@@ -1,10 +1,10 @@
-/** One question over TCP, and whatever the other side says before it closes or is patient no more. */
+/** One question over TCP, and the answer until the other side closes or a timeout ends the wait. */
 import { connect } from "node:net";
 
 const HOST = "127.0.0.1";
 const ANSWER_MS_MAX = 2_000;
 
-/** @param isWhole whether an answer so far is all that is wanted; else the other side closes */
+/** @param isWhole whether an answer so far is complete; otherwise the other side closes */
 export function askOverTcp(
   port: number,
   question: string,

@@ -1,7 +1,8 @@
 /**
- * A lock in ZooKeeper by the recipe of its documentation: an ephemeral sequential node under the
- * lock's own; whoever has the lowest number has the lock, everybody else watches the number right
- * before its own; removing the node gives the lock back. The lock's own node is made beforehand.
+ * A lock in ZooKeeper by the recipe of its documentation: each request creates an ephemeral
+ * sequential node under the lock's own node. The lowest number has the lock, every other watches
+ * the number right before its own; removing the node releases the lock. The lock's own node is
+ * created beforehand.
  */
 import { once } from "node:events";
 import type { ZooKeeperClient } from "node-zookeeper-client";
@@ -12,7 +13,7 @@ const SESSION_MS = 30_000;
 const CONNECT_MS_MAX = 20_000;
 const NODE_PREFIX = "lock-";
 const ANY_VERSION = -1;
-/** Lock nodes that are made at once. */
+/** Lock nodes that are created at the same time. */
 const MAKING = 64;
 
 interface Codes {
@@ -78,7 +79,7 @@ class ZooKeeperLocks implements PeerClient {
   }
 }
 
-/** @param address of the leader, which saves every request a hop */
+/** @param address the leader's, which saves every request a hop */
 export async function connectZooKeeper(address: string, load: PeerLoad): Promise<PeerClient[]> {
   const { default: zookeeper } = await loadPackage(
     "node-zookeeper-client",

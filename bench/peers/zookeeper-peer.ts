@@ -13,7 +13,7 @@ const SERVERS = 3;
 /** Its manifest names the other jars that it needs. */
 const JAR = "/usr/share/java/zookeeper.jar";
 const MISSING = "ZooKeeper is not installed (Debian: apt-get install zookeeper)";
-/** As the start script of the package has it. */
+/** As in the start script of the package. */
 const HEAP = "-Xmx1000m";
 const SYNCS = /^zk_cnt_fsynctime\s+(\d+)$/m;
 

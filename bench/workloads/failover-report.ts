@@ -1,6 +1,4 @@
-/**
- * What `failover` measured, for people.
- */
+/** The result of `failover`, for people. */
 
 import { machineText } from "../measures/machine.js";
 import type { Summary } from "../measures/statistics.js";
@@ -20,13 +18,16 @@ export function failoverLines(result: FailoverResult): string[] {
   const rows: Row[] = [
     ["workload", result.workload],
     ["machine", machineText(result.machine)],
-    ["load", `${connections} clients, each at most a cycle every ${paceMs} ms (no overload)`],
-    ["runs", `${runs} of each fault; time without a grant to anybody:`],
+    [
+      "load",
+      `${connections} clients, each with at most one cycle every ${paceMs} ms (no overload)`,
+    ],
+    ["runs", `${runs} of each fault; time without a grant to any client:`],
   ];
   for (const fault of FAULTS) {
     rows.push(
       [NAMES[fault], summaryText(gaps[fault])],
-      ["  the worst client's own", summaryText(result.worstClientMs[fault])],
+      ["  for the worst client", summaryText(result.worstClientMs[fault])],
       ["  while the node came back", summaryText(result.returnMs[fault])],
       ["  failed commands", failuresText(result, fault)],
     );

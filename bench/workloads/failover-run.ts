@@ -1,6 +1,6 @@
 /**
- * One fault under load: clients connect and work, the leader is lost, service comes back, the node
- * comes back, and what all of it cost is read off the times of the grants.
+ * One fault under load: clients connect and work, the leader is lost, service returns, the node
+ * returns, and the cost of all this is computed from the times of the grants.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/index.js";
@@ -11,16 +11,16 @@ import { PacedLoop } from "../load/paced-loop.js";
 import { longestGapMs, merged } from "../measures/service-gap.js";
 import { tenths } from "../measures/statistics.js";
 
-/** The load runs so long before the fault, and by chance up to so much longer. */
+/** The load runs this long before the fault, and at random up to as much longer. */
 const SETTLING_MS = 1_000;
 const SETTLING_MS_SPREAD = 500;
-/** The fault is watched so long at least … */
+/** The fault is watched for at least this long … */
 const WATCHED_MS_MIN = 3_000;
-/** … and at most, while a client is not served again. */
+/** … and at most this long, while a client is not served again. */
 const WATCHED_MS_MAX = 30_000;
-/** A client that had a grant so short a time ago is served. */
+/** A client is served if it had a grant within this time. */
 const SERVED_MS = 500;
-/** After the node came back: long enough for a newcomer that disturbs the others to be seen. */
+/** After the node came back: long enough to see whether it disturbs the others. */
 const RETURNED_MS = 1_000;
 const EXIT_MS_MAX = 20_000;
 const POLL_INTERVAL_MS = 20;
@@ -32,9 +32,9 @@ export type Fault = (typeof FAULTS)[number];
 export interface FaultRun {
   readonly fault: Fault;
   readonly leader: number;
-  /** The longest time without a grant to anybody; see `longestGapMs`. */
+  /** The longest time without a grant to any client; see `longestGapMs`. */
   readonly gapMs: number;
-  /** The same for the client that was worst off, seen by itself. */
+  /** The same for the client that had the longest gap. */
   readonly worstClientMs: number;
   /** From the fault until one of the other nodes missed the leader, and until one of them led. */
   readonly noticedAfterMs: number | null;
@@ -54,7 +54,8 @@ export async function runFault(
   signal: AbortSignal,
 ): Promise<FaultRun> {
   const { endpoints } = cluster;
-  // One half goes to the leader as clients do; the other stays with whatever node it found first.
+  // Half of them connect to the leader, the default; the others stay with the node they found
+  // first.
   const optionsOf = (index: number) => ({ followLeader: index % 2 === 0 });
   const clients = await connectAll(clientCount, endpoints, signal, optionsOf);
   try {
@@ -155,7 +156,7 @@ function isElected({ event, fields }: NodeEvent): boolean {
   return event === "role" && fields["role"] === "leader";
 }
 
-/** Milliseconds from the fault to the first event that `isIt`. */
+/** Milliseconds from the fault to the first event for which `isIt` holds. */
 function firstAfter(
   events: readonly NodeEvent[],
   wallMs: number,

@@ -1,8 +1,8 @@
 /**
- * `failover`: how long nobody is served when the leader is killed, stopped, or cut off from the
- * others while clients still reach it. Each fault happens a number of times to a healthy cluster
- * under a moderate load; the node comes back before the next. Proxies stand between the nodes for
- * the partitions only: the other figures are of direct links.
+ * `failover`: how long clients are not served when the leader is killed, stopped, or cut off from
+ * the others while clients still reach it. Each fault happens a number of times to a healthy
+ * cluster under a moderate load; the node returns before the next one. There are proxies between
+ * the nodes only for the partitions: the other figures are of direct links.
  */
 import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
@@ -22,13 +22,13 @@ export interface FailoverResult {
   readonly machine: Machine;
   readonly runs: number;
   readonly connections: number;
-  /** A client begins a cycle at most so often. */
+  /** A client begins a cycle at most this often. */
   readonly paceMs: number;
-  /** Time without a grant to anybody: SIGKILL of the leader, SIGTERM, links cut. */
+  /** Time without a grant to any client: SIGKILL of the leader, SIGTERM, links cut. */
   readonly killMs: Summary;
   readonly termMs: Summary;
   readonly partitionMs: Summary;
-  /** Of each run, the client that was worst off. */
+  /** For each run, the client that had the longest gap. */
   readonly worstClientMs: ByFault<Summary>;
   /** While the node came back. */
   readonly returnMs: ByFault<Summary>;
@@ -122,7 +122,7 @@ function byFault<T>(value: (fault: Fault) => T): ByFault<T> {
   return Object.fromEntries(FAULTS.map((fault) => [fault, value(fault)])) as Record<Fault, T>;
 }
 
-/** Counts by code, added up. */
+/** The sum of the counts by code. */
 function totals(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const sums: Record<string, number> = {};
   for (const each of counts) {

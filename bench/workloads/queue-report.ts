@@ -1,6 +1,4 @@
-/**
- * What `queue` measured, for people.
- */
+/** The result of `queue`, for people. */
 import { machineText } from "../measures/machine.js";
 import type { ComparedCost, Cost, QueueResult } from "./queue-result.js";
 import { grouped, tableLines, violationsText } from "./report-table.js";
@@ -20,8 +18,8 @@ export function queueLines(result: QueueResult): string[] {
     ["enqueue", comparedText(result.enqueue)],
     ["cancel", comparedText(result.cancel)],
     ["hand-over", comparedText(result.handOver)],
-    ["joined/s", `${grouped(result.fillPerSecond)} while the long queue came to be`],
-    ["left/s", `${grouped(result.drainPerSecond)} when all were cancelled`],
+    ["joined/s", `${grouped(result.fillPerSecond)} while the long queue was filled`],
+    ["left/s", `${grouped(result.drainPerSecond)} when all waiters were cancelled`],
     ["fencing", violationsText(result.fencingViolations)],
   ]);
 }

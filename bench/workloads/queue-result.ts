@@ -1,29 +1,27 @@
-/**
- * What `queue` tells: its shape, and how it follows from what was measured.
- */
+/** The result of `queue`: its shape, and how it is computed from the measurements. */
 
 import type { Machine } from "../measures/machine.js";
 import { hundredths, medianOf, tenths } from "../measures/statistics.js";
 import type { QueueOptions } from "../options/bench-options.js";
 
-/** A short queue, and how many of them there are. */
+/** The length of the short queues. */
 export const FEW_WAITERS = 100;
 export const FEW_LOCKS = 10;
 export const OPERATIONS = ["enqueue", "cancel", "handOver"] as const;
 export type QueueOperation = (typeof OPERATIONS)[number];
 
-/** Of one operation. */
+/** The cost of one operation. */
 export interface Cost {
-  /** From the call of a batch until all of it is applied; of a hand-over: release to grant. */
+  /** From the call of a batch until all of it is applied; for a hand-over: release to grant. */
   readonly wallMicros: number;
-  /** Of all nodes together; null where the system does not tell. */
+  /** Of all nodes together; null if the system does not report it. */
   readonly serverCpuMicros: number | null;
 }
 
 export interface ComparedCost {
   readonly few: Cost;
   readonly many: Cost;
-  /** Of many to few. */
+  /** The ratio of many to few. */
   readonly wallRatio: number;
   readonly serverCpuRatio: number | null;
 }
@@ -35,13 +33,13 @@ export interface QueueResult extends Readonly<Record<QueueOperation, ComparedCos
   readonly workload: "queue";
   readonly machine: Machine;
   readonly connections: number;
-  /** Of each lock, and how many locks. */
+  /** Waiters per lock. */
   readonly waiters: { readonly few: number; readonly many: number };
   readonly locks: { readonly few: number; readonly many: number };
   readonly rounds: number;
-  /** Counted ones, of one length in one round. */
+  /** Counted operations with one length in one round. */
   readonly operationsPerRound: Readonly<Record<QueueOperation, number>>;
-  /** Waiters that joined, and left, a second while the long queue came to be and went. */
+  /** Waiters that joined and left per second while the long queue was filled and drained. */
   readonly fillPerSecond: number;
   readonly drainPerSecond: number;
   readonly details: readonly (CostOfEach & { readonly round: number; readonly waiters: number })[];
@@ -52,7 +50,7 @@ export interface QueueResult extends Readonly<Record<QueueOperation, ComparedCos
 interface Sum {
   readonly operations: number;
   readonly wallMicros: number;
-  /** NaN when it is not known. */
+  /** NaN if it is not known. */
   readonly cpuMicros: number;
 }
 
@@ -66,7 +64,7 @@ export interface MeasuredQueues {
   readonly violations: number;
 }
 
-/** `batch`: operations of one; `batches`: how many were counted. */
+/** `batch`: operations per batch; `batches`: how many were counted. */
 export function queueResult(
   { connections, rounds, waiters }: QueueOptions,
   machine: Machine,

@@ -1,12 +1,11 @@
 /**
- * `queue`: what joining, leaving and moving on in a queue cost when 100 wait and when 100,000 do.
- * Both lengths are measured in each round, first the one, then the other, in turns; only one of them
- * exists at a time. What is compared are the medians over the rounds, of wall time and of the CPU of
- * all nodes: the load generator shares their cores, so wall time alone would be about it as well.
+ * `queue`: the cost of joining, leaving and moving on in a queue of 100 and of 100,000 waiters.
+ * Both lengths are measured in each round, in alternating order; only one of them exists at a time.
+ * The medians over the rounds are compared, of wall time and of the CPU of all nodes: the load
+ * generator shares their cores, so wall time alone would depend on it too.
  *
- * Each commit costs something whatever is in it. So that this does not hide what a waiter costs, a
- * batch has many operations; so that a batch does not make a short queue a long one, there are ten of
- * these.
+ * Each commit has a fixed cost. So that this does not hide the cost of a waiter, a batch has many
+ * operations; so that a batch does not make a short queue long, there are ten short queues.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
@@ -30,7 +29,7 @@ import {
 /** Batches of each operation in one measurement; the first are not counted. */
 const BATCHES = 20;
 const UNCOUNTED_BATCHES = 2;
-/** Of one batch. A hand-over is a commit of its own. */
+/** Operations per batch. A hand-over is a commit of its own. */
 const BATCH: Readonly<Record<QueueOperation, number>> = {
   enqueue: 1_000,
   cancel: 1_000,
@@ -65,10 +64,10 @@ async function runOn(
   };
   try {
     await heat(clients, warmupSeconds, `${prefix}/heat`, signal);
-    // A batch goes beyond the length that it begins with.
+    // A batch exceeds the length with which it begins.
     const waitersMax = waiters + BATCH.enqueue;
     await clients[0]?.changeSetting("waitersMax", waitersMax, { signal });
-    // Joining and leaving are compiled by now, whichever queue comes first.
+    // This compiles the code for joining and leaving, whichever queue comes first.
     await measure(0, FEW_WAITERS);
     for (let round = 1; round <= rounds; round += 1) {
       const lengths = [FEW_WAITERS, waiters];
@@ -110,7 +109,7 @@ async function measureQueues(
     await queues.enqueue(BATCH.handOver);
   }
   const left = queues.count();
-  if (left !== waiters) throw new Error(`${left} wait instead of ${waiters}`);
+  if (left !== waiters) throw new Error(`${left} waiters instead of ${waiters}`);
   const drainMs = await timed(() => queues.close());
   return { fillMs, drainMs, sums, violations: queues.violations };
 }

@@ -1,6 +1,4 @@
-/**
- * Results as tables for people. The layout is no contract; `--json` is.
- */
+/** Results as tables for people. The layout is not a contract; `--json` is. */
 import type { Latencies } from "../load/load-window.js";
 
 export type Row = readonly [name: string, value: string];

@@ -1,6 +1,4 @@
-/**
- * What `sessions` measured, for people.
- */
+/** The result of `sessions`, for people. */
 import { machineText } from "../measures/machine.js";
 import { grouped, memoryText, tableLines } from "./report-table.js";
 import type { SessionsResult } from "./sessions-result.js";
@@ -11,7 +9,7 @@ export function sessionsLines(result: SessionsResult): string[] {
     idle.serverCpuMicrosPerKeepalive === null
       ? ""
       : `; CPU of the nodes ${idle.serverCpuMicrosPerKeepalive} µs each`;
-  const perSession = `${grouped(result.residentBytesPerSession)} bytes a session`;
+  const perSession = `${grouped(result.residentBytesPerSession)} bytes per session`;
   return tableLines([
     ["workload", result.workload],
     ["machine", machineText(result.machine)],
@@ -27,7 +25,7 @@ export function sessionsLines(result: SessionsResult): string[] {
       "expiry",
       `of a session with ${grouped(expiry.holds)} locks, held after ${expiry.fillSeconds} s`,
     ],
-    ["  ended", `${grouped(expiry.silentMs)} ms after its last word`],
+    ["  ended", `${grouped(expiry.silentMs)} ms after its last message`],
     ["  all free", `${grouped(expiry.freeMs)} ms later, on every node`],
     ["  longest stall", stallText(expiry)],
   ]);

@@ -1,6 +1,4 @@
-/**
- * What `sessions` tells: its shape, and how it follows from what was measured.
- */
+/** The result of `sessions`: its shape, and how it is computed from the measurements. */
 
 import type { Machine } from "../measures/machine.js";
 import { MIB } from "../measures/resident-memory.js";
@@ -12,7 +10,7 @@ import type { SessionsOptions } from "../options/bench-options.js";
 export interface SessionsResult {
   readonly workload: "sessions";
   readonly machine: Machine;
-  /** Connected sessions, and how long their leases are. */
+  /** Connected sessions, and the length of their leases. */
   readonly count: number;
   readonly ttlMs: number;
   readonly connectSeconds: number;
@@ -22,7 +20,7 @@ export interface SessionsResult {
     readonly before: Readonly<Record<string, number>>;
     readonly connected: Readonly<Record<string, number>>;
   };
-  /** By how much the node grew that grew most, for each of them. */
+  /** The growth of the node that grew most, per session. */
   readonly residentBytesPerSession: number;
   /** While nothing else happened. */
   readonly idle: {
@@ -30,7 +28,7 @@ export interface SessionsResult {
     readonly keepalivesPerSecond: number;
     /** Shares of one core, in percent: `load` is this process with all the clients. */
     readonly cpuPercentPerProcess: Readonly<Record<string, number>>;
-    /** Of all nodes together, for each keepalive; null where the system does not tell. */
+    /** Of all nodes together, per keepalive; null if the system does not report it. */
     readonly serverCpuMicrosPerKeepalive: number | null;
     /** The longest stall of each node's event loop. */
     readonly stallMsPerNode: Readonly<Record<string, number>>;
@@ -40,13 +38,16 @@ export interface SessionsResult {
   readonly expiry: {
     readonly holds: number;
     readonly fillSeconds: number;
-    /** From its last word until the first lock was free, and from then until all were, everywhere. */
+    /**
+     * From its last message until the first lock was free, and from then until all were, on all
+     * nodes.
+     */
     readonly silentMs: number;
     readonly freeMs: number;
     readonly stallMsPerNode: Readonly<Record<string, number>>;
     readonly stallMs: number;
   };
-  /** Of the connected ones, that another had to be opened for. */
+  /** How many of the connected sessions had to be replaced by new ones. */
   readonly sessionsLost: number;
 }
 
@@ -130,7 +131,7 @@ export function sessionsResult(
   };
 }
 
-/** Of the intervals that have a part in the span. */
+/** The largest of the intervals that overlap the span. */
 export function largestStall(bounds: readonly StallBound[], { fromMs, toMs }: Span): number {
   const within = bounds.filter((bound) => bound.fromMs <= toMs && bound.toMs >= fromMs);
   return Math.max(0, ...within.map(({ stallMs }) => stallMs));

@@ -1,9 +1,9 @@
 /**
- * `sessions`: what thousands of connected clients cost that do nothing but renew their leases, and
- * what it does to the event loops when a session ends that holds very many locks.
+ * `sessions`: the cost of thousands of connected clients that only renew their leases, and the
+ * effect on the event loops when a session ends that holds very many locks.
  *
- * The session that expires is given up by its client (`export`), which ends nothing: from the last
- * renewal on its lease runs, as when a process dies.
+ * The client gives up the session that expires (`export`), which does not end it: its lease runs
+ * from the last renewal on, as when a process dies.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,7 +11,7 @@ import type { Client } from "../../src/index.js";
 import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
 import { fetchFigures, fetchMetrics } from "../cluster/node-pages.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { until } from "../cluster/polling.js";
+import { until } from "../cluster/until.js";
 import { heat } from "../load/heat.js";
 import { fillTable } from "../load/hold-filler.js";
 import { describeMachine } from "../measures/machine.js";
@@ -30,14 +30,14 @@ import {
 
 /** The SDK's default. */
 const TTL_MS = 15_000;
-/** Connections that are being made at once. */
+/** Connections that are opened at the same time. */
 const CONNECTING = 200;
 const WARMING_CLIENTS = 8;
-/** Descriptors of this process beyond one a connection. */
+/** Descriptors of this process in addition to one per connection. */
 const SPARE_DESCRIPTORS = 200;
-/** After the last session was opened: by then all renew at their own pace. */
+/** After the last session was opened: then all renew at their own pace. */
 const SETTLING_MS = TTL_MS / 2;
-/** A lease ends at most so much later than its length, on a busy machine. */
+/** A lease ends at most this much late on a busy machine. */
 const EXPIRY_MS_MAX = TTL_MS + 60_000;
 const POLL_INTERVAL_MS = 20;
 
@@ -112,7 +112,7 @@ async function warmUp(
   }
 }
 
-/** Nobody asks for anything: all commands are renewals. */
+/** No requests: all commands are renewals. */
 async function measureIdle(
   cluster: OwnCluster,
   seconds: number,
@@ -135,7 +135,7 @@ async function measureIdle(
 async function commandsApplied(endpoint: string): Promise<number> {
   const name = "holdfast_commands_applied_total";
   const metrics = await fetchMetrics(endpoint, [name]);
-  if (metrics === undefined) throw new Error(`${endpoint}/metrics was not answered`);
+  if (metrics === undefined) throw new Error(`${endpoint}/metrics did not answer`);
   return metrics[name];
 }
 
@@ -160,7 +160,7 @@ async function measureExpiry(
         cluster.nodes.map(({ endpoint }) => fetchFigures(endpoint)),
       );
       const left = figures.map((each) => each?.holds ?? holds);
-      // Whoever was asked might have begun right after.
+      // The first lock may have ended right after a node was asked.
       if (Math.min(...left) === holds) fromMs = atMs;
       if (Math.max(...left) === 0) return true;
       await delay(POLL_INTERVAL_MS, undefined, { signal });
@@ -173,7 +173,7 @@ async function measureExpiry(
   }
 }
 
-/** Node.js raises the soft limit to the hard one by itself; beyond that only the user can. */
+/** Node.js raises the soft limit to the hard one by itself; only the user can raise it further. */
 function requireDescriptors(count: number): void {
   const limit = descriptorsMax();
   const needed = count + SPARE_DESCRIPTORS;
@@ -184,14 +184,14 @@ function requireDescriptors(count: number): void {
   );
 }
 
-/** `undefined` where /proc does not tell, or when there is no limit. */
+/** `undefined` if /proc does not have it, or if there is no limit. */
 function descriptorsMax(): number | undefined {
   try {
     const text = readFileSync("/proc/self/limits", "utf8");
     const match = /^Max open files\s+(\d+)/m.exec(text);
     return match === null ? undefined : Number(match[1]);
   } catch {
-    // Another system: connecting will tell.
+    // Another system: connecting will show it.
     return undefined;
   }
 }

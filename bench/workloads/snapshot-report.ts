@@ -1,6 +1,4 @@
-/**
- * What `snapshot` measured, for people.
- */
+/** The result of `snapshot`, for people. */
 import { machineText } from "../measures/machine.js";
 import { MIB } from "../measures/resident-memory.js";
 import { errorsText, grouped, memoryText, tableLines, violationsText } from "./report-table.js";
@@ -21,7 +19,7 @@ export function snapshotLines(result: SnapshotResult): string[] {
     ["resident, empty", memoryText(residentMiB.empty)],
     ["resident, filled", memoryText(residentMiB.filled)],
     ["resident, end", memoryText(residentMiB.end)],
-    ["  a hold", `${grouped(result.residentBytesPerHold)} bytes of growth, garbage included`],
+    ["  per hold", `${grouped(result.residentBytesPerHold)} bytes of growth, including garbage`],
     ["restart", restartText(result)],
     ["errors", errorsText(result.errors)],
     ["fencing", violationsText(result.fencingViolations)],
@@ -36,7 +34,7 @@ function stallsText({ stallMsPerNode }: SnapshotResult): string {
 
 function sizeText({ snapshotBytes, holds }: SnapshotResult): string {
   const perHold = Math.round(snapshotBytes / holds);
-  return `${(snapshotBytes / MIB).toFixed(1)} MiB, ${perHold} bytes a hold`;
+  return `${(snapshotBytes / MIB).toFixed(1)} MiB, ${perHold} bytes per hold`;
 }
 
 function restartText({ restartMs, restartCpuMs }: SnapshotResult): string {

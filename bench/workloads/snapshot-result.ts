@@ -1,6 +1,4 @@
-/**
- * What `snapshot` tells: its shape, and how it follows from what was watched.
- */
+/** The result of `snapshot`: its shape, and how it is computed from what was watched. */
 
 import type { OwnCluster } from "../cluster/own-cluster.js";
 import type { ClosedLoop } from "../load/closed-loop.js";
@@ -22,23 +20,25 @@ export interface SnapshotResult {
   readonly stallMs: Compared;
   /** The same by node. */
   readonly stallMsPerNode: Readonly<Record<string, Compared>>;
-  /** Snapshots taken under that load by all nodes, how long each took, how large the last one is. */
+  /**
+   * Snapshots taken under that load by all nodes, how long each took, how large the last one is.
+   */
   readonly snapshots: number;
   readonly snapshotMs: Summary;
   readonly snapshotBytes: number;
   readonly cyclesPerSecond: { readonly before: number; readonly during: number };
   readonly loadSeconds: number;
-  /** Resident memory by node; only where /proc tells. */
+  /** Resident memory by node; only if /proc has it. */
   readonly residentMiB: {
     readonly empty: Readonly<Record<string, number>>;
     readonly filled: Readonly<Record<string, number>>;
     readonly end: Readonly<Record<string, number>>;
   };
-  /** By how much the largest node grew while it was filled, garbage included, for each hold. */
+  /** By how much the largest node grew while it was filled, with garbage, per hold. */
   readonly residentBytesPerHold: number;
-  /** A follower that was stopped in good order and started again: until `/readyz` says yes. */
+  /** A follower that was stopped in order and started again: until `/readyz` succeeds. */
   readonly restartMs: number;
-  /** Its CPU time until then; null where /proc does not tell. */
+  /** Its CPU time until then; null if /proc does not have it. */
   readonly restartCpuMs: number | null;
   readonly errors: Readonly<Record<string, number>>;
   readonly fencingViolations: number;
@@ -46,7 +46,7 @@ export interface SnapshotResult {
 
 export type Restarted = Pick<SnapshotResult, "restartMs" | "restartCpuMs">;
 
-/** What is measured around the watched load. */
+/** The measurements around the watched load. */
 type Measured = Pick<SnapshotResult, "machine" | "fillSeconds" | "residentMiB"> & Restarted;
 
 export function snapshotResult(

@@ -14,11 +14,11 @@ import {
   type StallBound,
 } from "../measures/stall-windows.js";
 
-/** Intervals of each node without a snapshot of anybody: to compare with. */
+/** Intervals of each node in which no node takes a snapshot, for comparison. */
 const CLEAN_INTERVALS_MIN = 20;
 const WATCHED_MS_MAX = 600_000;
 
-/** A snapshot that a node's log tells of. */
+/** A snapshot in a node's log. */
 export interface TakenSnapshot extends SnapshotSpan {
   readonly bytes: number;
 }
@@ -34,12 +34,12 @@ export class SnapshotWatch {
     this.#stalls = new StallWatch(nodes);
   }
 
-  /** Snapshots that began since `observe` was called and are complete. */
+  /** Snapshots that began after `observe` was called and are complete. */
   get taken(): TakenSnapshot[] {
     return this.spans.filter(({ fromMs }) => fromMs >= this.#sinceMs);
   }
 
-  /** All snapshots that the nodes ever took: one may have begun before. */
+  /** All snapshots of the nodes: one may have begun before. */
   get spans(): TakenSnapshot[] {
     return takenSnapshots(this.#nodes);
   }
@@ -49,7 +49,7 @@ export class SnapshotWatch {
   }
 
   /**
-   * Samples until each node has taken a snapshot and enough was seen without one. Rejects when that
+   * Samples until each node has taken a snapshot and enough was seen without one. Rejects if that
    * takes more than ten minutes.
    */
   async observe(
@@ -77,7 +77,7 @@ export class SnapshotWatch {
     }
   }
 
-  /** Of every node: a snapshot and what follows it, and enough that no snapshot touches. */
+  /** For every node: a snapshot and the time after it, and enough time that no snapshot touches. */
   get #isEnough(): boolean {
     const { taken, spans } = this;
     return this.#nodes.every(({ id }) => {
@@ -90,7 +90,7 @@ export class SnapshotWatch {
   }
 }
 
-/** All that the nodes' logs tell of, over all their lives. */
+/** All snapshots in the nodes' logs, over all their processes. */
 export function takenSnapshots(
   nodes: readonly Pick<NodeProcess, "id" | "events">[],
 ): TakenSnapshot[] {

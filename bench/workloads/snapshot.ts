@@ -1,15 +1,15 @@
 /**
- * `snapshot`: what a snapshot of a large table costs while clients are served. A table is filled
- * with held locks, then one steady load runs until every node has taken a snapshot by itself; stalls
- * and throughput of that one load, with and without a snapshot under way, are what is compared. Then
- * a node is started anew on such data.
+ * `snapshot`: the cost of a snapshot of a large table while clients are served. A table is filled
+ * with held locks, then one steady load runs until every node has taken a snapshot by itself; the
+ * stalls and the throughput of that one load are compared with and without a snapshot under way.
+ * Then a node is restarted with such data.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/index.js";
 import { closeAll, connectAll, drained, runPrefix } from "../cluster/bench-clients.js";
 import { isReady } from "../cluster/node-pages.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { until } from "../cluster/polling.js";
+import { until } from "../cluster/until.js";
 import { ClosedLoop } from "../load/closed-loop.js";
 import { heat } from "../load/heat.js";
 import { fillTable } from "../load/hold-filler.js";
@@ -22,7 +22,7 @@ import { Progress } from "../progress.js";
 import { type Restarted, type SnapshotResult, snapshotResult } from "./snapshot-result.js";
 import { SnapshotWatch } from "./snapshot-watch.js";
 
-/** Whoever holds is silent while the table is filled and for minutes after. */
+/** The holder is silent while the table is filled and for minutes after. */
 const HOLDER_TTL_MS = 600_000;
 /** After the table was filled, before the load begins. */
 const SETTLING_MS = 2_000;
@@ -68,7 +68,7 @@ async function runOn(
       await drained(load.stop());
     }
     const end = residentMiB(cluster);
-    progress.show("starting a node again");
+    progress.show("restarting a node");
     const restarted = await restart(cluster, signal);
     return snapshotResult(cluster, options, load, watch, {
       machine,
@@ -82,7 +82,7 @@ async function runOn(
   }
 }
 
-/** A follower is stopped and started: from the start of the process until ready. */
+/** Stops and starts a follower: from the start of the process until it is ready. */
 async function restart(cluster: OwnCluster, signal: AbortSignal): Promise<Restarted> {
   const leader = await cluster.healthy();
   const follower = cluster.nodes.find((node) => node !== leader);

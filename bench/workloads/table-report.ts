@@ -1,6 +1,4 @@
-/**
- * What `table` measured, for people.
- */
+/** The result of `table`, for people. */
 import { machineText } from "../measures/machine.js";
 import { errorsText, grouped, memoryText, tableLines, violationsText } from "./report-table.js";
 import type { LoadCost, TableResult } from "./table-result.js";
@@ -25,15 +23,15 @@ export function tableWorkloadLines(result: TableResult): string[] {
     ["resident, filled", memoryText(residentMiB.filled)],
     ["resident, settled", memoryText(residentMiB.settled)],
     ["resident, end", memoryText(residentMiB.end)],
-    ["  a hold", `${perHold.filled} bytes filled, ${perHold.settled} settled`],
-    ["  since the start", `${perHold.fromStart} bytes, with all that a process grows by anyway`],
+    ["  per hold", `${perHold.filled} bytes filled, ${perHold.settled} settled`],
+    ["  since the start", `${perHold.fromStart} bytes, including the usual growth of a process`],
     ["errors", errorsText(result.errors)],
     ["fencing", violationsText(result.fencingViolations)],
   ]);
 }
 
 function loadText({ cyclesPerSecond, serverCpuMicros }: LoadCost): string {
-  const cpu = serverCpuMicros === null ? "" : `; CPU of the nodes ${serverCpuMicros} µs a cycle`;
+  const cpu = serverCpuMicros === null ? "" : `; CPU of the nodes ${serverCpuMicros} µs per cycle`;
   return `${grouped(cyclesPerSecond)}${cpu}`;
 }
 

@@ -1,6 +1,4 @@
-/**
- * What `table` tells: its shape, and how it follows from what was measured.
- */
+/** The result of `table`: its shape, and how it is computed from the measurements. */
 
 import type { LoadWindow } from "../load/load-window.js";
 import type { Machine } from "../measures/machine.js";
@@ -16,12 +14,12 @@ import type { TableOptions } from "../options/bench-options.js";
 
 export type LoadName = "empty" | "full";
 
-/** Resident memory by node; only where /proc tells. */
+/** Resident memory by node; only if /proc has it. */
 type Resident = Readonly<Record<string, number>>;
 
 export interface LoadCost {
   readonly cyclesPerSecond: number;
-  /** Of all nodes together, for each cycle; null where the system does not tell. */
+  /** Of all nodes together, per cycle; null if the system does not report it. */
   readonly serverCpuMicros: number | null;
 }
 
@@ -31,22 +29,24 @@ export interface TableResult {
   readonly machine: Machine;
   readonly connections: number;
   readonly workers: number;
-  /** Of the full table. */
+  /** Holds of the full table. */
   readonly holds: number;
   /** Length of the longest key among them. */
   readonly keyBytes: number;
   readonly fillSeconds: number;
   readonly rounds: number;
-  /** The same load on either table: medians over the rounds. */
+  /** The same load on each table: medians over the rounds. */
   readonly empty: LoadCost;
   readonly full: LoadCost;
-  /** Of the full table to the empty one: cycles a second. */
+  /** The ratio of the full table to the empty one: cycles per second. */
   readonly throughputRatio: number;
-  /** The same of the nodes' CPU for each cycle; null where the system does not tell. */
+  /** The same for the nodes' CPU per cycle; null if the system does not report it. */
   readonly serverCpuRatio: number | null;
-  /** Cycles a second on the full table outside of snapshots of any node, and during them. */
+  /** Cycles per second on the full table outside of snapshots of any node, and during them. */
   readonly fullCyclesPerSecond: Compared;
-  /** `empty` and `settled`: after ten seconds of light load; `end`: after the load on the full one. */
+  /**
+   * `empty` and `settled`: after ten seconds of light load; `end`: after the load on the full one.
+   */
   readonly residentMiB: {
     readonly start: Resident;
     readonly empty: Resident;
@@ -54,7 +54,7 @@ export interface TableResult {
     readonly settled: Resident;
     readonly end: Resident;
   };
-  /** Growth of the node that grew most, garbage included. `fromStart`: compared with a new process. */
+  /** Growth of the node that grew most, with garbage. `fromStart`: compared with a new process. */
   readonly residentBytesPerHold: {
     readonly filled: number;
     readonly settled: number;
@@ -77,7 +77,7 @@ export interface MeasuredLoad {
   readonly fencingViolations: number;
 }
 
-/** What is measured around the loads, and they themselves. */
+/** The loads, and the measurements around them. */
 type Measured = Pick<TableResult, "machine" | "keyBytes" | "fillSeconds" | "residentMiB"> & {
   readonly loads: readonly MeasuredLoad[];
 };
@@ -129,7 +129,7 @@ function costOf(loads: readonly MeasuredLoad[]): LoadCost {
   };
 }
 
-/** NaN where the system does not tell. */
+/** NaN if the system does not report it. */
 function serverCpuPerCycle({ cpuMicrosPerCycle }: LoadWindow): number {
   const nodes = Object.entries(cpuMicrosPerCycle).filter(([name]) => name !== "load");
   if (nodes.length === 0) return Number.NaN;

@@ -1,11 +1,12 @@
 /**
- * `table`: whether a table full of held locks slows down who has nothing to do with them, and what
- * memory each takes. There are two clusters, of which one is filled; the same load goes to the one and
- * to the other in turns, and the medians are compared, so that what merely changes with time, or with
- * what else the machine does, is not taken for the table's doing.
+ * `table`: whether a table full of held locks slows down unrelated requests, and how much memory a
+ * lock takes. There are two clusters, one of which is filled. The same load runs on them in turns,
+ * and the medians are compared, so that effects of time or of other load on the machine are not
+ * attributed to the table.
  *
- * The locks are acquired by sessions that this process then gives up (`export`) without ending them:
- * the table keeps them, and the load generator has nothing to remember that would slow it down.
+ * The sessions that acquire the locks are then given up by this process (`export`) without ending
+ * them: the table keeps the locks, and the load generator has nothing to remember that would slow
+ * it down.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/index.js";
@@ -27,11 +28,11 @@ import { Progress } from "../progress.js";
 import { takenSnapshots } from "./snapshot-watch.js";
 import { type LoadName, type MeasuredLoad, type TableResult, tableResult } from "./table-result.js";
 
-/** Nobody renews them: long enough for the whole run. */
+/** They are not renewed: long enough for the whole run. */
 const HOLDER_TTL_MS = 600_000;
-/** Under a light load, before memory is looked at. */
+/** Under a light load, before memory is read. */
 const SETTLING_MS = 10_000;
-/** The measured workers run so long without being counted. */
+/** The measured workers run this long before they are counted. */
 const RUN_UP_MS = 1_000;
 const RATE_INTERVAL_MS = 1_000;
 
@@ -94,7 +95,7 @@ async function runOn(
     const fillSeconds = await fill(cluster, key, options, progress, signal);
     const filled = residentMiB(cluster);
     const settled = await settle();
-    // Code that the one has compiled and the other has not would be compared otherwise.
+    // Otherwise code that only one of them has compiled would be compared.
     for (const table of ["empty", "full"] as const) await measure(0, table);
     for (let round = 1; round <= rounds; round += 1) {
       const order: LoadName[] = round % 2 === 1 ? ["empty", "full"] : ["full", "empty"];
@@ -177,7 +178,7 @@ async function lightLoad(
   }
 }
 
-/** Resolves with the seconds it took; nobody holds the locks but the table then. */
+/** Resolves with the seconds it took; then only the table has the locks. */
 async function fill(
   cluster: OwnCluster,
   prefix: string,
@@ -196,7 +197,7 @@ async function fill(
   }
 }
 
-/** On the node that has least; 0 when one does not answer. */
+/** On the node that has the fewest; 0 if one does not answer. */
 async function holdsMin(cluster: OwnCluster): Promise<number> {
   const figures = await Promise.all(cluster.nodes.map(({ endpoint }) => fetchFigures(endpoint)));
   return Math.min(...figures.map((each) => each?.holds ?? 0));

@@ -1,6 +1,4 @@
-/**
- * What the workloads of closed loops measured, for people.
- */
+/** The results of the closed-loop workloads, for people. */
 import type { LoadWindow } from "../load/load-window.js";
 import { machineText } from "../measures/machine.js";
 import { OWN_SYSTEM } from "../options/system-names.js";
@@ -60,7 +58,7 @@ function openRows({ open }: ThroughputResult): Row[] {
   const { rate, startDelayMs, backlog } = open;
   const isBehind = backlog > 0 ? `; ${grouped(backlog)} could NOT begin in time` : "";
   return [
-    ["rate", `${grouped(rate)} a second, each measured from when it was to begin${isBehind}`],
+    ["rate", `${grouped(rate)} per second, each measured from when it was due${isBehind}`],
     ["  begun late by", `p50 ${startDelayMs.p50} ms, p99 ${startDelayMs.p99} ms of these`],
   ];
 }
@@ -71,13 +69,13 @@ function diskText(result: ThroughputResult): string {
   const cycles = seconds * cyclesPerSecond;
   if (servers.length === 0 || cycles === 0) return "not known on this system";
   const bytes = servers.reduce((sum, [, each]) => sum + each, 0);
-  const perCycle = `${grouped(Math.round(bytes / cycles))} bytes a cycle on all nodes together`;
-  const syncs = syncsPerCycle === null ? "not told" : `${syncsPerCycle} a cycle`;
+  const perCycle = `${grouped(Math.round(bytes / cycles))} bytes per cycle on all nodes together`;
+  const syncs = syncsPerCycle === null ? "not reported" : `${syncsPerCycle} per cycle`;
   return `${perCycle}; syncs: ${syncs}`;
 }
 
 function exclusionText({ violations, fencingViolations }: ThroughputResult): string {
-  if (fencingViolations === 0) return "every token, slot and limit as it must be";
+  if (fencingViolations === 0) return "every token, slot and limit is correct";
   const parts = Object.entries(violations).filter(([, count]) => count > 0);
   return `VIOLATIONS: ${parts.map(([rule, count]) => `${rule} ${count}`).join(", ")}`;
 }
@@ -91,5 +89,5 @@ function cpuText(window: LoadWindow, leader: string | null): string {
   const perCycle = Object.values(window.cpuMicrosPerCycle).reduce((sum, micros) => sum + micros, 0);
   return perCycle === 0
     ? parts.join(", ")
-    : `${parts.join(", ")}; ${perCycle.toFixed(1)} µs a cycle`;
+    : `${parts.join(", ")}; ${perCycle.toFixed(1)} µs per cycle`;
 }

@@ -1,7 +1,7 @@
 /**
  * `uncontended`, `contended`, `hot-set`, `rw`, `semaphore`, `multi`: closed loops, or cycles at a
- * fixed rate, for a fixed time. Clients, warm-up, measured time, result; bounded in time whatever the
- * servers do.
+ * fixed rate, for a fixed time. Clients, warm-up, measured time, result; limited in time even if
+ * the servers hang.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { drained } from "../cluster/bench-clients.js";
@@ -20,16 +20,16 @@ import type { LoadWorkload } from "../options/bench-numbers.js";
 import type { LoadOptions } from "../options/bench-options.js";
 import type { Attachment, SystemName } from "../options/system-names.js";
 
-/** The measured workers then run so long without being counted. */
+/** The measured workers run this long before they are counted. */
 const SETTLING_SECONDS = 1;
 
-/** Of an open loop. */
+/** The figures of an open loop. */
 interface OpenLoad {
-  /** Cycles a second that were to begin. */
+  /** Cycles per second that were due. */
   readonly rate: number;
-  /** By how much they began later; part of `acquireMs`, which counts from when they were to. */
+  /** By how much they began late; part of `acquireMs`, which counts from when they were due. */
   readonly startDelayMs: Latencies;
-  /** Cycles that had not begun at the end although it was time: the rate is too high. */
+  /** Cycles that were due and had not begun at the end: the rate is too high. */
   readonly backlog: number;
 }
 
@@ -41,22 +41,22 @@ export interface ThroughputResult extends LoadWindow {
   readonly machine: Machine;
   readonly workers: number;
   readonly connections: number;
-  /** To which node clients were attached. */
+  /** The node to which clients were attached. */
   readonly attach: Attachment;
-  /** Of `hot-set`, `rw` and `multi`: how many locks; else 0. */
+  /** For `hot-set`, `rw` and `multi`: how many locks; otherwise 0. */
   readonly keys: number;
-  /** Of `semaphore`: its permits; else 0. */
+  /** For `semaphore`: its permits; otherwise 0. */
   readonly limit: number;
   /** `null`: closed loops. */
   readonly open: OpenLoad | null;
-  /** Name of the node that led when the run ended, if one did. */
+  /** Name of the node that led when the run ended, if there was one. */
   readonly leader: string | null;
-  /** Synced writes of all servers' logs for each cycle; null where they do not tell. */
+  /** Synced writes of all servers' logs per cycle; null if they do not report them. */
   readonly syncsPerCycle: number | null;
   readonly errors: Readonly<Record<string, number>>;
-  /** What must not happen, by what it breaks; see `grant-witness.ts`. */
+  /** Violations by rule; see `grant-witness.ts`. */
   readonly violations: Readonly<Record<Rule, number>>;
-  /** All of these. */
+  /** The sum of all violations. */
   readonly fencingViolations: number;
 }
 

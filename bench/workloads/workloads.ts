@@ -1,6 +1,4 @@
-/**
- * Which workload does what: how it is run, and how people are told.
- */
+/** What each workload runs, and how its result is shown. */
 import type { BenchOptions } from "../options/bench-options.js";
 import { type FailoverResult, runFailover } from "./failover.js";
 import { failoverLines } from "./failover-report.js";
@@ -65,8 +63,8 @@ export function linesOf(result: Result): string[] {
 }
 
 /**
- * What must not happen, whatever the machine: such a run has failed. Of `sessions` every lock is
- * granted once, so that there is nothing to compare.
+ * Violations, which fail a run on any machine. In `sessions` every lock is granted once, so there
+ * is nothing to compare.
  */
 export function violationsOf(result: Result): number {
   return "fencingViolations" in result ? result.fencingViolations : 0;

@@ -33,7 +33,7 @@ export async function runSeveral(
     steps = await measureSteps(several, saved, signal, note);
   } catch (error) {
     if (several.save !== undefined) {
-      note(`what was measured is in ${several.save}; --resume goes on with it`);
+      note(`the results so far are in ${several.save}; --resume continues with them`);
     }
     throw error;
   }

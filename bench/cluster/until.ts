@@ -1,11 +1,11 @@
-/** Waits for what a cluster does by itself, for a bounded time. */
+/** Waits for a state that a cluster reaches by itself, for a limited time. */
 import { setTimeout as delay } from "node:timers/promises";
 
 const WAIT_MS_MAX = 120_000;
 const POLL_INTERVAL_MS = 10;
 
 /**
- * Resolves once `isSo` does; rejects when that takes too long, or when `signal` is aborted.
+ * Resolves when `isSo` resolves to true; rejects if that takes too long, or if `signal` is aborted.
  *
  * @param what for the message: "waited in vain for …"
  */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LocalTurns, Wakeups } from "../../bench/peers/waking.js";
+import { LocalTurns, Wakeups } from "../../bench/peers/wake-ups.js";
 
 test("turns of one key come one after the other, in order; other keys do not wait", async () => {
   const turns = new LocalTurns();

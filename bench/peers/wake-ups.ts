@@ -1,15 +1,15 @@
 /**
- * Waiting for a lock of a server that keeps no queue. Of the workers of one client only the first
- * in line asks the server; it asks again when a release was announced, and after a while in case
- * that was missed. So a client makes one attempt for each release, not one for each worker.
+ * Waiting for a lock of a server without a queue. Of the workers of one client only the first in
+ * line asks the server; it asks again when a release was announced, and after a while in case it
+ * missed the announcement. So a client makes one attempt per release, not one per worker.
  */
 
-/** An announcement that got lost costs no more than this. */
+/** The most that a lost announcement costs. */
 const MISSED_MS_MAX = 100;
 
 /** First come, first served, by key. */
 export class LocalTurns {
-  /** Who waits; a key that is there is taken. */
+  /** The waiters by key; a key in here is taken. */
   readonly #lines = new Map<string, (() => void)[]>();
 
   /** Resolves when it is the caller's turn, which lasts until `pass`. */
@@ -27,7 +27,7 @@ export class LocalTurns {
   }
 }
 
-/** Announced releases of one client's connection. */
+/** Announced releases, for one client's connection. */
 export class Wakeups {
   readonly #counts = new Map<string, number>();
   readonly #sleepers = new Map<string, () => void>();
@@ -37,14 +37,14 @@ export class Wakeups {
     this.#sleepers.get(key)?.();
   }
 
-  /** To be read before an attempt, so that a release right behind it is not slept through. */
+  /** Must be read before an attempt, so that a release right after it is not missed. */
   countOf(key: string): number {
     return this.#counts.get(key) ?? 0;
   }
 
   /**
-   * Resolves at the next announcement after `count`, or, with false, when there was none for a while.
-   * One sleeper a key.
+   * Resolves at the next announcement after `count`, or with false if there was none for a while.
+   * One waiter per key.
    */
   async after(key: string, count: number): Promise<boolean> {
     if (this.countOf(key) !== count) return true;
