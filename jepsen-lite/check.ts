@@ -1,7 +1,7 @@
 /**
- * `npm run check -- --model MODEL [--init JSON] [--json] FILE`: says whether a recorded history is what
- * the model promises. Exit code 0 valid, 1 invalid, 3 unknown (the budget ran out), 2 when the command
- * line or the file cannot be read. The verdict goes to stdout, everything else to stderr.
+ * `npm run check -- --model MODEL [--init JSON] [--json] FILE`: decides whether a recorded history
+ * is possible under the model. Exit code 0 valid, 1 invalid, 3 unknown (the budget ran out), 2 if
+ * the command line or the file is wrong. The verdict goes to stdout, everything else to stderr.
  */
 import { realpathSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -57,13 +57,17 @@ const EXAMPLES = `Examples:
 
 const FAILED_CAS_ABOUT =
   "a failed cas did not happen or found another value " +
-  "(default: mismatch in Jepsen logs, else absent)";
+  "(default: mismatch in Jepsen logs, otherwise absent)";
 
 const NOTES = `
 Exit codes: 0 valid, 1 invalid, 3 unknown (out of budget), 2 usage or unreadable
 history. docs/internals/checker.md describes the formats and the models.`;
 
-/** @param argv the arguments alone. Resolves nothing, prints, and gives the exit code. */
+/**
+ * Prints the verdict and returns the exit code.
+ *
+ * @param argv the arguments alone
+ */
 export function runCheck(argv: readonly string[], streams: CheckStreams): number {
   let file = "";
   try {
@@ -93,17 +97,17 @@ function checkCommandLine(): Command {
     .description("Checks a recorded history against a model.")
     .argument("<file>", 'the history: JSON lines, a JSON array, EDN or a Jepsen log; "-" for stdin')
     .addHelpText("before", EXAMPLES)
-    .requiredOption("--model <model>", "what the history is held against", oneOf(MODEL_NAMES))
+    .requiredOption("--model <model>", "the model to check the history against", oneOf(MODEL_NAMES))
     .option("--init <json>", "first value of a register, a key or a mutex", jsonValue)
-    .option("--independent", "values are [key, value], as jepsen.independent writes them")
+    .option("--independent", "values are [key, value], as written by jepsen.independent")
     .option("--json", "print the verdict as one JSON object")
-    .option("--steps <n>", "of search before giving up", wholeFrom(1), DEFAULT_BUDGET.steps)
+    .option("--steps <n>", "search steps before giving up", wholeFrom(1), DEFAULT_BUDGET.steps)
     .option("--memory-mb <n>", "memory for the tables of the search", numberFrom(1), 768)
-    .option("--time-limit <seconds>", "of the search (default: none)", numberFrom(0.001))
+    .option("--time-limit <seconds>", "time for the search (default: unlimited)", numberFrom(0.001))
     .option("--failed-cas <meaning>", FAILED_CAS_ABOUT, oneOf(["absent", "mismatch"]))
     .option(
       "--tokens-rise <where>",
-      "what the service promises of its fencing tokens",
+      "the order that the service promises for its fencing tokens",
       oneOf(["over-all-keys", "by-key"]),
       "over-all-keys",
     )
@@ -154,7 +158,7 @@ function isReadable(error: unknown): error is Error {
   return error instanceof Error && "syscall" in error;
 }
 
-/** The command as `npm run jepsen -- check` calls it, on this process's own streams. */
+/** The command that `npm run jepsen -- check` calls, on this process's own streams. */
 export async function checkCommand(argv: readonly string[]): Promise<number> {
   return runCheck(argv, {
     out: (text) => process.stdout.write(`${text}\n`),

@@ -1,4 +1,4 @@
-/** What workloads and nemeses of one's own need to know. */
+/** The types that custom workloads and nemeses need. */
 export type { Fault, Nemesis, NemesisSetting, Target } from "./nemeses/nemesis.js";
 export { acquire, grantOf, hold, release } from "./workloads/lock-operations.js";
 export type {

@@ -1,6 +1,6 @@
 /**
- * Loads what a user brings along: a module, in JavaScript or TypeScript, that exports a workload or
- * a nemesis under the expected name.
+ * Loads a user's module, in JavaScript or TypeScript, that exports a workload or a nemesis under
+ * the expected name.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -10,7 +10,7 @@ import { RefusedError } from "./refused-error.js";
 
 const NAME = /^[a-z][a-z0-9-]*$/;
 
-/** Each once: those named, then those of modules. Throws `UsageError` for a name that none has. */
+/** Each once: the named ones, then those of modules. Throws `UsageError` for an unknown name. */
 export async function loadNamed<T extends { readonly name: string }>(
   kind: "workload" | "nemesis",
   builtIn: readonly T[],

@@ -1,6 +1,6 @@
 /**
- * How the processes of the harness are started: the built script where there is one beside this
- * file, the source through `tsx` where this file itself is a source.
+ * How the processes of the harness are started: the built script if there is one beside this file;
+ * the source, through `tsx`, if this file itself is a source.
  */
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { RefusedError } from "./refused-error.js";
 
 const isSource = import.meta.url.endsWith(".ts");
 
-/** Command and arguments for a script of this room, named from its folder without extension. */
+/** Command and arguments for a script of this folder, named from there without extension. */
 export function runnerOf(script: string): string[] {
   const file = fileURLToPath(new URL(`${script}${isSource ? ".ts" : ".js"}`, import.meta.url));
   return isSource
@@ -16,7 +16,7 @@ export function runnerOf(script: string): string[] {
     : [process.execPath, file];
 }
 
-/** The built command, which is what is attacked. */
+/** The built command, which is attacked. */
 export function builtCommand(): string {
   for (const path of ["../bin/holdfast.js", "../dist/bin/holdfast.js"]) {
     const file = fileURLToPath(new URL(path, import.meta.url));

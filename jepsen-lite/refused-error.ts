@@ -1,8 +1,8 @@
 import { UsageError } from "../lab/command-line.js";
 
 /**
- * Something that was asked for cannot be done here, and its message says in one line what and why:
- * a missing right, a port in use, a file that is no history. Nothing is skipped in silence instead.
+ * A request that cannot be carried out here; the message says in one line what and why: a missing
+ * right, a port in use, a file that is not a history. Nothing is skipped silently instead.
  */
 export class RefusedError extends UsageError {
   override readonly name = "RefusedError";

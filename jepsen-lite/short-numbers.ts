@@ -1,11 +1,11 @@
 /**
- * Long numbers, such as tokens of 16 digits, as people can compare them: by their last digits, as
- * many as tell all numbers of one story apart.
+ * Shortens long numbers, such as tokens of 16 digits, so that people can compare them: to as many
+ * of their last digits as distinguish all numbers of one story.
  */
 const LONG = /\d{9,}/g;
 const DIGITS_MIN = 4;
 
-/** Gives each long number of `texts` its short form; what is not long stays as it is. */
+/** Gives each long number of `texts` its short form; other numbers are unchanged. */
 export function shortNumbers(texts: readonly string[]): (number: string) => string {
   const numbers = [...new Set(texts.flatMap((text) => text.match(LONG) ?? []))];
   const longest = Math.max(0, ...numbers.map(({ length }) => length));
@@ -24,7 +24,7 @@ export function withShortNumbers(texts: readonly string[]): string[] {
   return texts.map((text) => text.replace(LONG, short));
 }
 
-/** The parts of a text, long numbers by themselves, for who shows those in another way. */
+/** The parts of a text, with long numbers separate, for other ways to show them. */
 export function partsOf(
   text: string,
 ): readonly { readonly text: string; readonly isLong: boolean }[] {

@@ -1,4 +1,4 @@
-/** What an attack is given, what it tells on the way, and what it leaves to be judged. */
+/** The input of an attack, its progress events, and the result that is judged. */
 import type { HistoryFiles } from "../history/history-files.js";
 import type { Nemesis } from "../nemeses/nemesis.js";
 import type { PlannedFault } from "../nemeses/schedule.js";
@@ -19,7 +19,7 @@ export type Phase =
 export interface Progress {
   readonly seconds: number;
   readonly operations: number;
-  /** Names of the faults that are there. */
+  /** Names of the active faults. */
   readonly faults: readonly string[];
 }
 
@@ -28,11 +28,11 @@ export interface AttackPlan {
   readonly options: RunOptions;
   readonly workloads: readonly Workload[];
   readonly nemeses: readonly Nemesis[];
-  /** Exists, and is empty. */
+  /** An existing, empty directory. */
   readonly directory: string;
-  /** Aborted when the run is to end early: it leaves what there is, within seconds. */
+  /** Aborted when the run must end early: within seconds, with the results so far. */
   readonly signal: AbortSignal;
-  /** Aborted when it is to end at once: `run` rejects, and leaves no process. */
+  /** Aborted when it must end at once: `run` rejects and leaves no process. */
   readonly abandoned: AbortSignal;
   readonly onPhase: (phase: Phase, note: string) => void;
 }
@@ -45,14 +45,16 @@ export interface AttackResult {
   readonly loadStartMs: number;
   readonly loadEndMs: number;
   readonly endMs: number;
-  /** Whether a leader was there again in time after everything was healed; unknown: not waited. */
+  /**
+   * Whether there was a leader again in time after everything was healed; unknown: not waited for.
+   */
   readonly hasRecovered: boolean | "unknown";
   readonly clientKills: number;
   readonly deaths: readonly NodeDeath[];
   readonly wasInterrupted: boolean;
 }
 
-/** A node that ended although nobody had wanted it, with its last words. */
+/** A node that ended although it was not stopped, with the end of its output. */
 export interface NodeDeath {
   readonly node: number;
   readonly timeMs: number;

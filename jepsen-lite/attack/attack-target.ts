@@ -1,6 +1,6 @@
 /**
- * The system under attack: the nodes, the network between them, the clients. It is what nemeses
- * act on; it decides nothing itself.
+ * The system under attack: the nodes, the network between them, the clients. Nemeses act on it; it
+ * decides nothing itself.
  */
 import type { ClientProcess } from "../clients/client-process.js";
 import type { Network } from "../cluster/network.js";
@@ -26,7 +26,7 @@ export interface TargetRooms {
 export class AttackTarget implements Target {
   readonly #parts: TargetRooms;
   readonly #reserved = new Set<number>();
-  /** By the logs of the nodes. */
+  /** From the logs of the nodes. */
   leaderId: number | undefined;
 
   constructor(parts: TargetRooms) {
@@ -82,14 +82,15 @@ export class AttackTarget implements Target {
 
   async admin<T>(work: (admin: Admin) => Promise<T>): Promise<T | undefined> {
     const { system } = this.#parts;
-    if (system !== "holdfast") throw new RangeError(`${system} has no administrator's interface`);
+    if (system !== "holdfast") throw new RangeError(`${system} has no administrative interface`);
     const endpoints = this.nodes.map(({ plan }) => plan.endpoint);
     try {
       const { signal } = this;
       await using admin = await connectAdmin({ endpoints, timeoutMs: ADMIN_MS_MAX, signal });
       return await work(admin);
     } catch (error) {
-      // Under faults nobody may lead, or a change may be refused: that is no failure of the run.
+      // Under faults there may be no leader, or a change may be refused: the run has not failed
+      // then.
       if (error instanceof HoldfastError || this.signal.aborted) return undefined;
       throw error;
     }

@@ -1,7 +1,7 @@
 /**
- * One run from beginning to end: a cluster of its own, clients, faults by plan, healing, final
- * reads. It leaves histories, logs and what was observed; it judges nothing. Whatever happens,
- * nothing of it runs on: processes are ended, mounts and namespaces removed, also half-way.
+ * One run from beginning to end: a cluster of its own, clients, planned faults, healing, final
+ * reads. It leaves histories, logs and observations, and judges nothing. Nothing of it ever
+ * remains: processes are ended, mounts and namespaces removed, even if it fails half-way.
  */
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
@@ -27,11 +27,11 @@ import { type Undo, undoAll } from "./undo.js";
 const HEALTHY_MS_MAX = 60_000;
 const POLL_INTERVAL_MS = 50;
 const TICK_MS = 100;
-/** After every lease of a dead client ran out, and what was closed is open again. */
+/** Until every lease of a dead client has run out, and closed keys are open again. */
 const SETTLE_MS = 2_000;
-/** Of a run that is interrupted: to undo faults, and for clients to finish what they are at. */
+/** Time for an interrupted run to undo faults, and for clients to finish their operations. */
 const CUT_SHORT_MS_MAX = 2_000;
-/** How long to wait for somebody to be granted something. */
+/** How long to wait for a grant. */
 const HOLDER_MS_MAX = 2_000;
 const HOLDERS_KILLED = 5;
 const NANOSECONDS = 1_000_000;
@@ -50,10 +50,10 @@ export class Attack {
   #target: AttackTarget | undefined;
   #faults: FaultRunner | undefined;
   #volumes: readonly Volume[] = [];
-  /** As the logs of the nodes say, also before there is a target. */
+  /** From the logs of the nodes, even before there is a target. */
   #leaderId: number | undefined;
   #leaderTerm = 0;
-  /** As Sentinels say, where there are any; the first node until then. */
+  /** As reported by the Sentinels, if there are any; the first node until then. */
   #primary = 1;
 
   constructor(plan: AttackPlan) {
@@ -66,7 +66,7 @@ export class Attack {
     ]);
     this.#histories = new HistoryFiles(directory, names);
     this.#signal = AbortSignal.any([plan.signal, this.#failure.signal]);
-    // Every wait listens, which is no leak.
+    // Every wait listens, which is not a leak.
     setMaxListeners(0, this.#signal);
   }
 
@@ -78,11 +78,11 @@ export class Attack {
     };
   }
 
-  /** Rejects when the run could not be carried out: nothing is said about the cluster then. */
+  /** Rejects if the run could not be carried out; that says nothing about the cluster. */
   async run(): Promise<AttackResult> {
     try {
       const result = this.#run();
-      // When it is abandoned nobody waits for it any more.
+      // If it is abandoned, the result is no longer awaited.
       result.catch(() => undefined);
       return await Promise.race([result, rejection(this.#plan.abandoned)]);
     } finally {
@@ -109,7 +109,7 @@ export class Attack {
     faults.start(faultPlan, loadStartMs);
     await this.#pause(durationMs);
     const { signal } = this.#plan;
-    // Whatever becomes of it after an interruption, nobody waits for it any more.
+    // After an interruption its result is no longer awaited.
     const concluding = this.#conclude(crew, faults, nodes).catch((error: unknown) => {
       if (!signal.aborted) throw error;
     });
@@ -135,42 +135,42 @@ export class Attack {
     };
   }
 
-  /** Heals everything, lets it settle, and has the clients read for the last time. */
+  /** Heals everything, waits until it settles, and has the clients do their final reads. */
   async #conclude(
     crew: ClientCrew,
     faults: FaultRunner,
     nodes: readonly NodeProcess[],
   ): Promise<Conclusion> {
     const { options, onPhase, signal } = this.#plan;
-    // What was interrupted is not healed, and must not be noted as if it were.
+    // An interrupted run is not healed, and must not be noted as if it were.
     signal.throwIfAborted();
-    onPhase("healing", "every fault ends, every process runs");
+    onPhase("healing", "all faults end, all processes run");
     await faults.stop();
     resumeAll(nodes, crew);
     const loadEndMs = this.#nowMs();
     const hasRecovered = await this.#recovered(nodes);
     crew.note("healed", { recovered: hasRecovered });
-    onPhase("settling", "clients are killed on purpose, to see their leases end in time");
+    onPhase("settling", "clients are killed, to check that their leases end in time");
     await this.#killHolders(crew);
     await this.#pause(options.ttlMs + SETTLE_MS);
     signal.throwIfAborted();
     crew.note("settled", {});
-    onPhase("reading", "clients finish and read for the last time");
+    onPhase("reading", "clients finish and do their final reads");
     await crew.finish();
     this.#failure.signal.throwIfAborted();
     return { loadEndMs, hasRecovered };
   }
 
   /**
-   * Interrupted: the clients may finish what they are at, and everything ends. Whether the cluster
-   * would have come back is not waited for, and nothing in the history says so.
+   * Interrupted: the clients may finish their operations, and everything ends. Whether the cluster
+   * would have recovered is not awaited, and the history does not say that it did.
    */
   async #cutShort(
     crew: ClientCrew,
     faults: FaultRunner,
     nodes: readonly NodeProcess[],
   ): Promise<Conclusion> {
-    this.#plan.onPhase("stopping", "interrupted: what there is will be judged");
+    this.#plan.onPhase("stopping", "interrupted: the results so far will be judged");
     const loadEndMs = this.#nowMs();
     const stopped = faults.stop().catch(() => undefined);
     await Promise.race([stopped, delay(CUT_SHORT_MS_MAX)]);
@@ -289,7 +289,7 @@ export class Attack {
       },
       onState: (id, state) => this.#observer.nodeState(id, this.#nowMs(), state),
       onDeath: (id, words) => {
-        // Where there is no room left, stopping is a right answer.
+        // If there is no room left, stopping is correct.
         if (this.#faults?.active.includes("disk-full") === true) return;
         // LevelDB ends processes that open some damaged tables.
         const isDamage = this.#faults?.active.includes("damage") === true;
@@ -324,8 +324,8 @@ export class Attack {
   }
 
   /**
-   * The bound of a lease can be judged only where nothing else is wrong, and only where somebody
-   * waits behind who dies: that is so in long queues.
+   * The upper bound of a lease can be judged only if nothing else is wrong, and only if a request
+   * waits for a lock of the killed client, as in long queues.
    */
   async #killHolders(crew: ClientCrew): Promise<void> {
     const queue = this.#plan.workloads.find(({ name }) => name === "queue")?.name;
@@ -336,7 +336,7 @@ export class Attack {
     }
   }
 
-  /** Whether a leader is there, known to a majority, and every node that runs follows it. */
+  /** Whether there is a leader that a majority knows and that every running node follows. */
   async #recovered(nodes: readonly NodeProcess[]): Promise<boolean> {
     const deadlineMs = this.#nowMs() + HEALTHY_MS_MAX;
     while (this.#nowMs() < deadlineMs) {
@@ -352,7 +352,7 @@ export class Attack {
     return false;
   }
 
-  /** Resolves after so long, or early when the run is to end; rejects when it failed. */
+  /** Resolves after this time, or early if the run must end; rejects if it failed. */
   async #pause(milliseconds: number): Promise<void> {
     const signal = this.#signal;
     if (!signal.aborted) await delay(milliseconds, undefined, { signal }).catch(() => undefined);

@@ -1,5 +1,5 @@
 /**
- * The client processes of a run: starts them, merges what they tell into the histories, replaces
+ * The client processes of a run: starts them, merges their events into the histories, replaces
  * those that are killed, and has them finish.
  */
 import type { ClientLine, ClientOrder, ClientPlan } from "../clients/client-messages.js";
@@ -9,23 +9,23 @@ import { HistoryMerger } from "../history/history-merger.js";
 
 export interface CrewEvents {
   now(): number;
-  /** Events of all clients in the order of time. */
+  /** Events of all clients, ordered by time. */
   onEvent(event: HistoryEvent): void;
   /** A client process was killed or is done: its open operations will not end. */
   onGone(client: number, timeNs: number): void;
-  /** The run cannot go on. */
+  /** The run cannot continue. */
   onFailure(error: Error): void;
 }
 
 export type PlanOfClient = (client: number, life: number) => ClientPlan;
 
-/** Who holds locks in one client process, by task; to be noted when it dies. */
+/** The holders in one client process, by task; noted when it dies. */
 type Holders = Map<string, Holder>;
 
 interface Holder {
   readonly workload: string;
   readonly process: number;
-  /** Without one, the process is its own session. */
+  /** Without a session, the process is its own session. */
   readonly session: number | undefined;
 }
 
@@ -37,7 +37,9 @@ export class ClientCrew {
   readonly #clients = new Map<number, ClientProcess>();
   readonly #lives = new Map<number, number>();
   readonly #holders = new Map<string, Holders>();
-  /** Who waits for a grant; grants are looked at as they are told, not as they are ordered. */
+  /**
+   * Callbacks that wait for a grant, called when grants arrive, before they are ordered by time.
+   */
   readonly #awaiting = new Set<(client: ClientProcess, workload: string) => void>();
   #isFinishing = false;
   #isOver = false;
@@ -52,7 +54,7 @@ export class ClientCrew {
     this.#prefixOf = prefixOf;
     this.#events = events;
     this.#merger = new HistoryMerger((event) => events.onEvent(event));
-    // Notes of the harness are told through the same order as what the clients tell.
+    // Notes of the harness pass through the same order as the events of clients.
     this.#merger.open(HARNESS, 0);
   }
 
@@ -73,12 +75,12 @@ export class ClientCrew {
     this.#merger.tell(HARNESS, event);
   }
 
-  /** Lets pass what the harness has nothing to say about; to be called again and again. */
+  /** Lets events pass for which the harness has nothing to add; must be called regularly. */
   tick(): void {
     if (!this.#isOver) this.#merger.mark(HARNESS, this.#events.now());
   }
 
-  /** The next client that is told that it holds something (of that workload), in so long. */
+  /** The next client that gets a grant (of that workload) within this time. */
   async nextHolder(milliseconds: number, wanted?: string): Promise<ClientProcess | undefined> {
     return new Promise((resolve) => {
       const end = (client: ClientProcess | undefined) => {
@@ -104,11 +106,11 @@ export class ClientCrew {
     if (this.#clients.get(number) !== client || this.#isFinishing) return;
     this.kills += 1;
     await client.kill();
-    // It may take long to be served while there are other faults: nobody waits for it.
+    // Other faults may delay it for long, so it is not awaited.
     if (!this.#isFinishing) void this.#start(number);
   }
 
-  /** They stop beginning operations, finish what they began, read for the last time and end. */
+  /** They begin no more operations, finish those they began, do their final reads and end. */
   async finish(): Promise<void> {
     this.#isFinishing = true;
     const running = this.clients;
@@ -117,7 +119,7 @@ export class ClientCrew {
     this.#end();
   }
 
-  /** At once, whatever they do. */
+  /** Kills them at once. */
   async kill(): Promise<void> {
     this.#isFinishing = true;
     await Promise.all(this.clients.map((client) => client.kill()));
@@ -165,7 +167,7 @@ export class ClientCrew {
     }
   }
 
-  /** Whatever it held may end from here on; nothing that it had open will be told the end of. */
+  /** Everything that it held may end from here on, and its open operations will have no end. */
   #gone(source: string, client: ClientProcess): void {
     const time = this.#events.now();
     if (!this.#isFinishing) this.#noteCrash(source, client.plan.ttlMs, time);

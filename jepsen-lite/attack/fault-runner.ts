@@ -1,6 +1,6 @@
 /**
- * Carries out the plan of faults: begins and ends each at its time, notes both in the histories, and
- * ends whatever is still there when the load is over. A fault that cannot be ended is a failure of
+ * Carries out the plan of faults: begins and ends each at its time, notes both in the histories,
+ * and ends all active faults when the load is over. A fault that cannot be ended is a failure of
  * the run, not of the system under attack.
  */
 import { setMaxListeners } from "node:events";
@@ -14,7 +14,7 @@ export interface FaultEvents {
   nowMs(): number;
   onBegin(nemesis: string, what: string): void;
   onEnd(fault: DrawnFault): void;
-  /** Something could not be begun or ended: the run cannot go on. */
+  /** A fault could not be begun or ended: the run cannot continue. */
   onFailure(error: unknown): void;
 }
 
@@ -38,28 +38,30 @@ export class FaultRunner {
     this.#nemeses = new Map(nemeses.map((nemesis) => [nemesis.name, nemesis]));
     this.#seed = seed;
     this.#events = events;
-    // Every planned fault listens, which is no leak.
+    // Every planned fault listens, which is not a leak.
     setMaxListeners(0, this.#stop.signal);
   }
 
-  /** Names of the faults that are there now. */
+  /** Names of the active faults. */
   get active(): string[] {
     return [...this.#active].map(({ planned }) => planned.nemesis);
   }
 
-  /** Begins to carry out the plan. `originMs`: where its times begin. Rejects in `stop`. */
+  /**
+   * Begins to carry out the plan. `originMs`: the start of its times. `stop` rejects if this fails.
+   */
   start(plan: readonly PlannedFault[], originMs: number): void {
     const runs = plan.map((planned) => this.#carryOut(planned, originMs));
     this.#running = Promise.all(runs);
     this.#running.catch((error: unknown) => this.#events.onFailure(error));
   }
 
-  /** Takes what is still there as ended now: the whole cluster is about to end. */
+  /** Marks all active faults as ended now: the whole cluster is about to end. */
   abandon(): void {
     for (const active of [...this.#active]) this.#ended(active);
   }
 
-  /** Begins nothing any more and ends what is there. Rejects when something could not be done. */
+  /** Begins no more faults and ends the active ones. Rejects if something could not be done. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -82,7 +84,7 @@ export class FaultRunner {
   }
 
   #ended(active: ActiveFault): void {
-    // Abandoned before its end came.
+    // It was abandoned before its end.
     if (!this.#active.delete(active)) return;
     const { planned, fault, startMs } = active;
     const { what, file } = fault;

@@ -1,7 +1,7 @@
 /**
- * What a run will show of itself, gathered while it goes on, in bounded memory: figures, rate and
- * latency, the operations and holds worth drawing, roles of nodes, faults. It judges nothing; the
- * checker reads the histories for that.
+ * What a run will show, gathered while it goes on, in limited memory: figures, rate and latency,
+ * the operations and holds worth drawing, roles of nodes, faults. It judges nothing; the checker
+ * reads the histories for that.
  */
 
 import type { NodeState } from "../cluster/node-process.js";
@@ -35,7 +35,7 @@ export interface DrawnFault {
   readonly file?: HarmedFile;
 }
 
-/** What a node was from then on. */
+/** The state of a node from then on. */
 export interface LaneChange {
   readonly node: number;
   readonly timeMs: number;
@@ -58,7 +58,7 @@ export class Observer {
   readonly series: LatencySeries;
   readonly holds = new HoldChart();
   readonly operations = new KeptSample<DrawnOperation>(OPERATIONS_MAX, tellingOf);
-  /** Chosen without regard to how they went, so that plots show what is usual. */
+  /** Chosen independently of their results, so that plots show what is usual. */
   readonly evenly = new KeptSample<DrawnOperation>(DOTS_MAX, lotOf);
   readonly lanes: LaneChange[] = [];
   readonly faults: DrawnFault[] = [];
@@ -69,11 +69,11 @@ export class Observer {
   termMax = 0;
   sessionsLost = 0;
   holdsLost = 0;
-  /** The longest time in which nothing succeeded. */
+  /** The longest time without a successful operation. */
   longestGapMs = 0;
   #lastOkMs = Number.POSITIVE_INFINITY;
   readonly #open = new Map<string, OpenOperation>();
-  /** The session of a process, to see that another took its place. */
+  /** The session of a process, to see when it is replaced. */
   readonly #sessions = new Map<string, number>();
   readonly #countedSessions = new Set<string>();
   /** Nodes and the terms in which they led. */
@@ -122,14 +122,14 @@ export class Observer {
   }
 
   nodeRole(node: number, timeMs: number, role: string, term: number): void {
-    // A leader that was stopped may say the same once more.
+    // A leader that was stopped may report this again.
     if (role === "leader" && !this.#led.has(`${node} ${term}`)) this.elections += 1;
     if (role === "leader") this.#led.add(`${node} ${term}`);
     this.termMax = Math.max(this.termMax, term);
     this.#lane(node, timeMs, role, term);
   }
 
-  /** The time since something succeeded counts even if nothing ever did again. */
+  /** The time since the last success counts even if there was none after it. */
   end(timeMs: number): void {
     this.longestGapMs = Math.max(this.longestGapMs, timeMs - this.#lastOkMs);
   }
@@ -160,7 +160,7 @@ export class Observer {
 
   #session(event: HistoryEvent): void {
     const { session, client, workload, type, error } = event;
-    // Sessions that a workload opens and closes by itself are no loss.
+    // Sessions that a workload itself opens and closes are not losses.
     if (session === undefined || session === 0 || workload === "sessions") return;
     const id = `${client} ${workload} ${Math.floor(Number(event.process) / 1_000)}`;
     const before = this.#sessions.get(id);
@@ -176,13 +176,13 @@ export class Observer {
   }
 }
 
-/** What failed or took long is looked at; what succeeded at once is the background. */
+/** Failed or slow operations are worth showing; quick successes are the background. */
 function tellingOf({ outcome, startMs, endMs }: DrawnOperation): number {
   const weight = { ok: 1, fail: 0.5, info: 20 }[outcome];
   return (endMs - startMs) * weight;
 }
 
-/** The same for the same operation, and else as good as random. */
+/** The same for the same operation, otherwise pseudo-random. */
 function lotOf({ process, startMs }: DrawnOperation): number {
   const mixed = Math.imul(Math.floor(startMs * 1_000) ^ Math.imul(process, 0x9e3779b1), 0x85ebca6b);
   return Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae35) >>> 0;

@@ -1,6 +1,7 @@
 /**
- * Brings up what is attacked: the network, the disks, the nodes. Whatever was made is handed to
- * `undo`, newest last, as soon as it is there, so that a start that fails half-way leaves nothing.
+ * Starts the system under attack: the network, the disks, the nodes. Everything that is made is
+ * added to `undo`, newest last, as soon as it exists, so that a start that fails half-way leaves
+ * nothing.
  */
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -43,7 +44,7 @@ export async function openNetwork(
     });
     opening = ProxiedNetwork.open({ nodes, clients, hasOnePeerAddress });
   }
-  // Also of one that is still being made when the run ends; one that failed has removed itself.
+  // Also if it is still being opened when the run ends; one that failed has removed itself.
   undo.push(async () => (await opening.catch(() => undefined))?.close());
   return opening;
 }
@@ -91,7 +92,7 @@ export async function startNodes(setting: NodeSetting, undo: Undo): Promise<Node
   undo.push(async () => {
     for (const { plan } of nodes) await rm(plan.dataDirectory, { recursive: true, force: true });
   });
-  // Their data are worth nothing any more: they are killed rather than stopped.
+  // Their data are not needed any more: they are killed rather than stopped.
   undo.push(async () => {
     await Promise.all(nodes.map((node) => node.close()));
   });

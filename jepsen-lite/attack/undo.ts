@@ -1,9 +1,9 @@
-/** What a run has to undo, in whatever state it ends. */
+/** The steps that undo a run, in whatever state it ends. */
 
-/** Newest last; each is there as soon as what it undoes is begun. */
+/** Newest last; each is added when what it undoes begins. */
 export type Undo = (() => Promise<void>)[];
 
-/** Newest first, each of them whatever became of the others. Rejects with the first failure. */
+/** Newest first, each even if others failed. Rejects with the first failure. */
 export async function undoAll(undo: Undo): Promise<void> {
   const failures: unknown[] = [];
   for (const step of undo.toReversed()) {

@@ -1,26 +1,29 @@
 /**
- * The kinds of anomalies that a check can find, by the names under which terminal, results and page
- * show them. docs/jepsen-lite.md lists the same names with the same sentences; a test compares them.
+ * The kinds of anomalies that a check can find, by the names used on the terminal, in results and
+ * on the page. docs/jepsen-lite.md lists the same names with the same sentences; a test compares
+ * them.
  */
 export const ANOMALIES = Object.freeze({
-  "two holders": "Two held what only one may hold, each of them certain of it at that time.",
-  "too many permits": "More permits of a semaphore were held than there are, or one slot by two.",
+  "two holders": "Two clients held what only one may hold, each certain of it at that time.",
+  "too many permits":
+    "More permits of a semaphore were held than exist, or two holders had one slot.",
   "token not larger": "A later grant has a token that is not larger than an earlier one.",
   "token granted twice": "Two grants have the same token.",
-  "unknown token accepted": "A token that nobody was ever granted was accepted as good.",
+  "unknown token accepted": "A token that was never granted was accepted as valid.",
   "lost update": "A write replaced another one that its writer had never read.",
   "granted out of order": "A request was granted before one that was ahead of it in the queue.",
   "lease ended early":
-    "A client was told that its hold had ended although nothing may have ended it.",
-  "lease ended late": "What a dead client held went to the next one long after its lease.",
+    "A client was told that its hold had ended although nothing can have ended it.",
+  "lease ended late": "A lock of a dead client was granted to the next one long after its lease.",
   "released twice": "A token was released more often than it was granted.",
   "phantom grant": "Watchers saw a grant that no request can have asked for.",
-  "lost wake-up": "A request waits for a lock that nobody can hold.",
-  "watch out of order": "A watch told a change twice, or after a later one.",
-  "watch missed a change": "A watch left out a change between two that it told.",
-  "unexplained answer": "No order of the operations explains an answer, in none of the ways above.",
+  "lost wake-up": "A request waits for a lock that no client can hold.",
+  "watch out of order": "A watch reported a change twice, or after a later one.",
+  "watch missed a change": "A watch left out a change between two that it reported.",
+  "unexplained answer":
+    "No order of operations explains an answer, and it is none of the kinds above.",
   "no recovery": "After all faults were over there was no leader that every node followed.",
-  "node ended by itself": "The process of a node ended although nobody had ended it.",
+  "node ended by itself": "The process of a node ended although it was not stopped.",
 } as const);
 
 export type AnomalyKind = keyof typeof ANOMALIES;

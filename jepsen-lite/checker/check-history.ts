@@ -1,6 +1,6 @@
 /**
- * The one entry of the checker: a history and the name of a model in, a verdict with its reasons out.
- * It is pure but for the clock that a limit of time needs.
+ * The only entry point of the checker: takes a history and the name of a model, and returns a
+ * verdict with its reasons. It is pure except for the clock that a time limit needs.
  */
 import type { AnomalyKind } from "./anomalies.js";
 import { BadHistoryError, type HistoryEvent } from "./input/history-event.js";
@@ -26,13 +26,13 @@ export interface CheckOptions {
   readonly model: string;
   /** The first value of a register, of every key of `kv`, or whether a mutex begins held. */
   readonly init?: unknown;
-  /** What a failed `cas` tells; "absent" by default, as for every other operation. */
+  /** What a failed `cas` means; "absent" by default, as for every other operation. */
   readonly failedCas?: FailedCas;
-  /** Of the lock model: "over-all-keys" by default, which is what Holdfast promises. */
+  /** For the lock model: "over-all-keys" by default, which is what Holdfast promises. */
   readonly tokensRise?: TokensRise;
-  /** What is not given stays as in `DEFAULT_BUDGET`. */
+  /** Missing values are those of `DEFAULT_BUDGET`. */
   readonly budget?: Partial<Budget>;
-  /** Also give the order of operations that explains each part. */
+  /** Also return the order of operations that explains each part. */
   readonly withLinearizations?: boolean;
   readonly onProgress?: (decided: number, parts: number) => void;
 }
@@ -42,9 +42,9 @@ export interface HistoryCounts {
   readonly operations: number;
   readonly ok: number;
   readonly fail: number;
-  /** Of unknown outcome, those still open at the end included. */
+  /** Operations of unknown outcome, including those still open at the end. */
   readonly info: number;
-  /** Independent parts: keys, or keys that were taken together. */
+  /** Independent parts: keys, or keys that were acquired together. */
   readonly parts: number;
 }
 
@@ -52,24 +52,24 @@ export interface CheckResult {
   readonly valid: Verdict;
   readonly model: string;
   readonly counts: HistoryCounts;
-  /** The search for a linearization, and for the lock model every other check. */
+  /** The search for a linearization, and, for the lock model, every other check. */
   readonly checks: readonly Finding[];
   /** The earliest violation of linearizability. */
   readonly counterexample?: Counterexample;
-  /** Further keys without a linearization, as far as they were searched. */
+  /** Other keys without a linearization, as far as they were searched. */
   readonly furtherCounterexamples?: readonly Counterexample[];
   /** Why a part is undecided, one text for each, at most 20. */
   readonly undecided?: readonly string[];
   readonly linearizations?: readonly Linearization[];
-  /** How many candidates the search looked at. */
+  /** How many candidates the search examined. */
   readonly steps: number;
 }
 
 const LISTED_MAX = 20;
 
 /**
- * @throws BadHistoryError when the lines are no history of the model, with the line's number.
- * @throws RangeError when there is no such model.
+ * @throws BadHistoryError if the lines are not a history of the model, with the line's number.
+ * @throws RangeError if there is no such model.
  */
 export function checkHistory(events: readonly HistoryEvent[], options: CheckOptions): CheckResult {
   const model = modelNamed(options.model);

@@ -1,4 +1,4 @@
-/** One line of a history in words, whichever model it is of. */
+/** Describes one line of a history in words, for any model. */
 import type { HistoryEvent } from "./input/history-event.js";
 import { NEMESIS } from "./operations.js";
 
@@ -7,10 +7,10 @@ const VALUE_CHARACTERS_MAX = 80;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a harness noted about all clients at once. */
+/** Notes of a harness about all clients at once. */
 const NEMESIS_NOTES: Readonly<Record<string, string>> = {
-  healed: "every fault is over",
-  settled: "every lease of a dead client is over",
+  healed: "all faults are over",
+  settled: "all leases of dead clients are over",
 };
 
 /** `client 3 asks: acquire a`, `client 3 is told: acquire a, token 5`. */
@@ -23,12 +23,12 @@ export function eventText(event: HistoryEvent): string {
   if (type === "invoke") return `${who} asks: ${what}`;
   if (type === "ok") return `${who} is told: ${what}`;
   if (type === "fail") return `${who} is refused: ${what}${why}`;
-  return `${who} ${NOTES[f]?.(event) ?? `never learns what became of its ${what}${why}`}`;
+  return `${who} ${NOTES[f]?.(event) ?? `never learns the outcome of its ${what}${why}`}`;
 }
 
 const NOTES: Readonly<Record<string, (event: HistoryEvent) => string>> = {
   queued: ({ key }) => `waits in the queue of ${key === undefined ? "it" : quote(key)}`,
-  lost: ({ value }) => `gives token ${fieldsOf(value)["token"]} up for lost`,
+  lost: ({ value }) => `considers token ${fieldsOf(value)["token"]} lost`,
   renewed: () => "has its lease renewed",
   crash: () => "dies",
   change: ({ key, value }) => {
@@ -57,12 +57,12 @@ function keysOf(items: unknown): string[] {
   return items.map((item) => String(fieldsOf(item)["key"]));
 }
 
-/** Who it is for somebody who looks at the whole run. */
+/** Its name for a reader of the whole run. */
 export function nameOf({ client, process }: HistoryEvent): string {
   return client === undefined ? `process ${process}` : `client ${client}`;
 }
 
-/** With the process, which tells the tasks of one client apart. */
+/** With the process, which distinguishes the tasks of one client. */
 function fullName(event: HistoryEvent): string {
   const { client, process } = event;
   return client === undefined ? nameOf(event) : `client ${client} (process ${process})`;
@@ -81,7 +81,7 @@ export function namesOf(
   return [tasks, `process ${one.process}`, `process ${other.process}`];
 }
 
-/** ` from 7.773 s to 7.912 s`; nothing where a history has no times. */
+/** ` from 7.773 s to 7.912 s`; "" if a history has no times. */
 export function spanText(fromNs: number | undefined, toNs: number | undefined): string {
   if (fromNs === undefined) return "";
   if (toNs === undefined || toNs <= fromNs) return ` at ${secondsText(fromNs)}`;
@@ -92,7 +92,7 @@ export function secondsText(ns: number): string {
   return `${(ns / NANOSECONDS).toFixed(3)} s`;
 }
 
-/** A key between the marks that stand for code; what a terminal obeys is escaped. */
+/** A key between backticks; characters that control a terminal are escaped. */
 export function quote(key: string): string {
   return `\`${JSON.stringify(key).slice(1, -1)}\``;
 }

@@ -1,6 +1,4 @@
-/**
- * The checker's only door.
- */
+/** The public interface of the checker. */
 export { ANOMALIES, type AnomalyCounts, type AnomalyKind } from "./anomalies.js";
 export {
   type CheckOptions,

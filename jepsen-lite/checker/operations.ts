@@ -1,6 +1,6 @@
 /**
- * Pairs the lines of a history into operations: each `invoke` with what the process was told. Lines
- * that complete nothing are notes (faults, aborted signals, queue places) or an error.
+ * Pairs the lines of a history into operations: each `invoke` with the completion of its process.
+ * Lines that complete nothing are notes (faults, aborted signals, queue places) or an error.
  */
 import { BadHistoryError, type HistoryEvent } from "./input/history-event.js";
 
@@ -9,14 +9,14 @@ export type Outcome = "ok" | "fail" | "info";
 
 export interface Operation {
   readonly invocation: HistoryEvent;
-  /** Absent when the history ends before the operation does; its outcome is then `info`. */
+  /** Absent if the history ends before the operation does; its outcome is then `info`. */
   readonly completion: HistoryEvent | undefined;
   readonly outcome: Outcome;
   readonly process: string;
   readonly f: string;
   readonly key: string | undefined;
   readonly argument: unknown;
-  /** What the completion says; its argument where it says nothing. */
+  /** The value of the completion; the argument if there is none. */
   readonly result: unknown;
   /** Positions in the history: the real-time order that every explanation must keep. */
   readonly invokedAt: number;
@@ -49,8 +49,8 @@ interface OpenOperation {
 }
 
 /**
- * @param functions what may stand in `f`; anything else is an error.
- * @throws BadHistoryError when a line cannot belong to any history.
+ * @param functions the possible values of `f`; any other is an error.
+ * @throws BadHistoryError if a line cannot belong to any history.
  */
 export function pairOperations(
   events: readonly HistoryEvent[],

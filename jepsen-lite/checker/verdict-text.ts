@@ -1,6 +1,6 @@
 /**
- * A verdict as text for people: what was checked, what was found in plain sentences with the lines
- * to look at, and where a history cannot be explained the orders that get furthest.
+ * A verdict as text for people: what was checked, violations in plain sentences with the lines to
+ * look at, and, if a history cannot be explained, the orders that get furthest.
  */
 import { withShortNumbers } from "../short-numbers.js";
 import { wrapped } from "../wrapped-text.js";
@@ -10,7 +10,7 @@ import type { Counterexample } from "./linearizable/counterexample.js";
 import type { Finding } from "./lock/finding.js";
 import type { Violation } from "./violation.js";
 
-/** Violations of one check that are told step by step; of the others there is the sentence. */
+/** Violations of one check that are shown step by step; the others have only the sentence. */
 const TOLD_MAX = 3;
 
 export function verdictText(result: CheckResult): string {
@@ -52,7 +52,7 @@ function findingLine(finding: Finding): string {
   return `  ${finding.check.padEnd(13)} ${word.padEnd(9)} ${[what, ...figures].join(", ")}`;
 }
 
-/** What compared nothing has shown nothing. */
+/** A check that compared nothing has shown nothing. */
 function findingWord({ valid, compared }: Finding): string {
   if (valid === "unknown") return "unknown";
   if (!valid) return "VIOLATED";
@@ -78,7 +78,7 @@ function countsText({ anomalies }: Finding): string {
     .join(", ");
 }
 
-/** The sentence, and each of its lines; long numbers by what differs in this story. */
+/** The sentence, and each of its lines; long numbers shortened to what distinguishes them. */
 function toldIn({ text, steps }: Violation): string[] {
   const told = steps.map((step) => {
     const at = step.timeNs === undefined ? "" : `, ${secondsText(step.timeNs)}`;

@@ -1,4 +1,6 @@
-/** One thing that breaks a promise: its kind, one sentence, and the lines of the history that show it. */
+/**
+ * One violation of a promise: its kind, one sentence, and the lines of the history that show it.
+ */
 import type { AnomalyKind } from "./anomalies.js";
 import { eventText } from "./event-text.js";
 import type { HistoryEvent } from "./input/history-event.js";
@@ -18,16 +20,16 @@ export interface Violation {
   readonly lines: readonly number[];
   /** The same lines in words. */
   readonly steps: readonly ViolationStep[];
-  /** When it was so, where the history has times; without a `toNs` it was one moment. */
+  /** When it happened, if the history has times; without a `toNs` it was one moment. */
   readonly fromNs?: number;
   readonly toNs?: number;
-  /** Of the search: what was tried at that point, and why none of it leads on. */
+  /** From the search: what was tried at that point, and why each of it fails. */
   readonly reasons?: readonly string[];
 }
 
 export interface Involved {
   readonly keys: readonly string[];
-  /** Lines that show it, in any order, some of them perhaps absent or named twice. */
+  /** Lines that show it, in any order; some may be absent or repeated. */
   readonly events: readonly (HistoryEvent | undefined)[];
   /** Default: the moment of the last line. */
   readonly fromNs?: number | undefined;

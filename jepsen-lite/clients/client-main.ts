@@ -1,6 +1,6 @@
 /**
- * A client process: runs the tasks of its workloads until it is told to finish, killed or stopped.
- * Its standard input ends with the harness, and the process with it.
+ * A client process: runs the tasks of its workloads until it is ordered to finish, killed or
+ * stopped. Its standard input ends with the harness, and then the process ends too.
  */
 import { setMaxListeners } from "node:events";
 import { createInterface } from "node:readline";
@@ -21,7 +21,7 @@ const FINISH_MS_MAX = 8_000;
 async function main(plan: ClientPlan): Promise<void> {
   const recorder = new Recorder(plan.client, BigInt(plan.originNs));
   const end = new AbortController();
-  // Every sleep of every task listens, which is no leak.
+  // Every sleep of every task listens, which is not a leak.
   setMaxListeners(0, end.signal);
   const orders = listen(end);
   try {
@@ -50,7 +50,7 @@ async function main(plan: ClientPlan): Promise<void> {
   recorder.stop();
 }
 
-/** Runs the tasks of one workload, so many from this number on, until the load ends. */
+/** Runs `count` tasks of one workload, numbered from `firstNumber`, until the load ends. */
 type Crew = (firstNumber: number, count: number) => Promise<void>;
 
 type Shared = Omit<TaskParts, "locks">;
@@ -66,7 +66,7 @@ async function connectedCrew(parts: Shared): Promise<Crew | undefined> {
   };
 }
 
-/** All tasks but the last take rounds: that one does what goes on beside them. */
+/** All tasks but the last take rounds; the last one does the background work. */
 async function run(workload: Workload, tasks: ClientTask[], client: Client): Promise<void> {
   const rounds = tasks.slice(0, -1).map(async (task) => {
     while (!task.signal.aborted) await workload.step(task);
@@ -80,7 +80,7 @@ async function run(workload: Workload, tasks: ClientTask[], client: Client): Pro
   await client.close();
 }
 
-/** The rounds of a workload by plain locks alone. */
+/** The rounds of a workload that need only plain locks. */
 async function peerCrew(parts: Shared, orders: ClientOrders): Promise<Crew> {
   const { plan, workload } = parts;
   const locks = await peerLocks(plan, orders);
@@ -94,7 +94,7 @@ async function peerCrew(parts: Shared, orders: ClientOrders): Promise<Crew> {
   };
 }
 
-/** Packages of peers are loaded by those who need them. */
+/** Packages of peers are loaded only if needed. */
 async function peerLocks(plan: ClientPlan, orders: ClientOrders): Promise<PlainLocks> {
   const { endpoints, ttlMs } = plan;
   if (plan.system === "etcd") {
@@ -107,7 +107,7 @@ async function peerLocks(plan: ClientPlan, orders: ClientOrders): Promise<PlainL
   return locks;
 }
 
-/** A client that is started while nobody leads goes on trying. */
+/** A client that is started while there is no leader keeps trying. */
 async function connectPatiently(
   plan: ClientPlan,
   workload: Workload,
@@ -124,7 +124,7 @@ async function connectPatiently(
   return undefined;
 }
 
-/** What the harness has ordered that others have to know. */
+/** The orders of the harness that other parts have to know. */
 interface ClientOrders {
   primary: number | undefined;
   readonly onPrimary: ((node: number) => void)[];
@@ -143,14 +143,14 @@ function listen(end: AbortController): ClientOrders {
       for (const follow of orders.onPrimary) follow(order.node);
     }
   });
-  // The harness is gone: nobody reads what this client records any more.
+  // The harness is gone: what this client records is no longer read.
   lines.on("close", () => process.exit(0));
   return orders;
 }
 
 function finish(end: AbortController): void {
   end.abort();
-  // What hangs is of unknown outcome, and the history says so by having no end of it.
+  // A hanging operation has an unknown outcome; the history shows that by having no end of it.
   void delay(FINISH_MS_MAX, undefined, { ref: false }).then(() => process.exit(0));
 }
 

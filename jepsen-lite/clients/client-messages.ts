@@ -1,22 +1,22 @@
 /**
- * What the harness and a client process say to each other: lines of JSON, over the client's
- * standard input and output. A client writes the line of an invocation before it acts and the line
- * of a completion after it, synchronously, so that a kill loses completions and never invocations.
+ * Messages between the harness and a client process: lines of JSON, over the client's standard
+ * input and output. A client writes the line of an invocation before it acts and the line of a
+ * completion after it, synchronously, so that a kill loses completions and never invocations.
  */
 import type { HistoryEvent } from "../history/history-event.js";
 import type { SystemName } from "../systems/system.js";
 
-/** How a client process is to behave; its only argument, as JSON. */
+/** The configuration of a client process; its only argument, as JSON. */
 export interface ClientPlan {
   readonly client: number;
   /** Starts of this client so far; a killed client is started again as another one. */
   readonly life: number;
   readonly seed: number;
-  /** What is under attack. */
+  /** The system under attack. */
   readonly system: SystemName;
   /** `host:port` of each node, in the order of their ids. */
   readonly endpoints: readonly string[];
-  /** The node to ask, of systems in which only one can be asked. */
+  /** The node to ask, in systems in which only one can be asked. */
   readonly primary: number;
   readonly followLeader: boolean;
   readonly workloads: readonly string[];
@@ -26,7 +26,7 @@ export interface ClientPlan {
   readonly tasks: number;
   readonly ttlMs: number;
   readonly isFenced: boolean;
-  /** Port of the store, 0 when no workload needs it, and how long to think between its calls. */
+  /** Port of the store, 0 if no workload needs it, and how long to think between its calls. */
   readonly storePort: number;
   readonly storeHost: string;
   /** `process.hrtime` at which the run began, in nanoseconds. */
@@ -34,18 +34,18 @@ export interface ClientPlan {
 }
 
 export type ClientOrder =
-  /** Stop beginning operations, finish what was begun, read for the last time, end. */
+  /** Begin no more operations, finish those that were begun, do the final reads, end. */
   | { readonly order: "finish" }
   /** From now on this node is the one to ask. */
   | { readonly order: "primary"; readonly node: number }
-  /** The client's own wall clock jumps by so much. */
+  /** The client's own wall clock jumps by this much. */
   | { readonly order: "clock"; readonly offsetMs: number };
 
 export type ClientLine =
   | HistoryEvent
-  /** Everything up to this time was told. */
+  /** Everything up to this time was reported. */
   | { readonly mark: number }
   /** It has its session and begins to work. */
   | { readonly ready: number }
-  /** It could not go on: a defect of a workload or of the SDK, which fails the run. */
+  /** It could not continue: a bug in a workload or in the SDK, which fails the run. */
   | { readonly failed: string };

@@ -1,7 +1,7 @@
 /**
- * The harness's side of one client process: starts it, reads what it tells, stops and continues it,
- * kills it. It runs in a session of its own, so that Ctrl-C reaches only the harness; its standard
- * input ends with the harness, whatever ends that, and the client with it.
+ * The harness's side of one client process: starts it, reads its lines, stops, continues and kills
+ * it. It runs in a session of its own, so that Ctrl-C reaches only the harness. Its standard input
+ * closes when the harness ends for any reason, and then the client ends too.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -13,13 +13,13 @@ const STDERR_CHARACTERS_MAX = 8_192;
 
 export interface ClientProcessEvents {
   onLine(line: ClientLine): void;
-  /** It is gone, and everything it told was read. `error`: it should not be. */
+  /** It is gone, and all of its lines were read. `error`: it should not be gone. */
   onEnd(error: Error | undefined): void;
 }
 
 export class ClientProcess {
   readonly plan: ClientPlan;
-  /** Resolves when it is gone and everything it told was read. */
+  /** Resolves when it is gone and all of its lines were read. */
   readonly ended: Promise<void>;
   readonly #child: ChildProcess;
   #isKilled = false;
@@ -41,9 +41,11 @@ export class ClientProcess {
     const read = once(lines, "close");
     lines.on("line", (line) => {
       const parsed = parseLine(line);
-      // The last line of a killed process may be torn; it was not completed, so nothing is lost.
+      // The last line of a killed process may be torn; its operation was not completed, so nothing
+      // is lost.
       if (parsed !== undefined) events.onLine(parsed);
-      else if (!this.#isKilled) events.onLine({ failed: `wrote no JSON: ${line.slice(0, 200)}` });
+      else if (!this.#isKilled)
+        events.onLine({ failed: `did not write JSON: ${line.slice(0, 200)}` });
     });
     this.ended = Promise.all([once(child, "close"), read]).then(([[code, signal]]) => {
       const isExpected = this.#isKilled || code === 0;

@@ -1,6 +1,6 @@
 /**
- * One task of a client process: does one operation after the other and sees to it that each of them
- * is in the history with its invocation and its end.
+ * One task of a client process: does one operation after the other and records the invocation and
+ * the end of each in the history.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { RandomStream } from "../../lab/random-stream.js";
@@ -19,7 +19,9 @@ import type { ClientPlan } from "./client-messages.js";
 import { failureOf } from "./outcome.js";
 import type { EventFields, Recorder } from "./recorder.js";
 
-/** How long a read or a try waits for an answer: short, so that faults cost operations, not time. */
+/**
+ * How long a read or a try waits for an answer: short, so that faults cost operations, not time.
+ */
 const ANSWER_MS_MAX = 3_000;
 
 export interface TaskParts<Locks extends PlainLocks = PlainLocks> {
@@ -39,7 +41,7 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
   protected readonly parts: TaskParts<Locks>;
   #made = 0;
 
-  /** `number`: of the task among all of its client process. */
+  /** `number`: the task's number among all of its client process. */
   constructor(parts: TaskParts<Locks>, index: number, number: number) {
     const { client, life, seed } = parts.plan;
     this.parts = parts;
@@ -52,7 +54,7 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
     return this.parts.locks;
   }
 
-  /** Reads for the last time are made once, not by everybody. */
+  /** Final reads are made once, not by every client. */
   get isOfFirstClient(): boolean {
     return this.parts.plan.client === 0;
   }
@@ -98,7 +100,7 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
     } catch (error) {
       const failure = failureOf(error);
       this.#event(failure.type, { ...names, ...asker, error: failure.error }, part);
-      // Whoever is refused at once must not ask again at once.
+      // After an immediate refusal it must not ask again at once.
       if (!this.signal.aborted) await this.sleep(this.random.integer(5, 40));
       return undefined;
     }

@@ -1,11 +1,11 @@
 /**
- * What an error says about whether the operation happened. `fail` only where the cluster said that
- * it did not; everything else is unknown. Guessing `fail` would hide violations, guessing `info`
- * only costs the checker time.
+ * Whether an operation happened, judged by its error. `fail` only if the cluster said that it did
+ * not; everything else is unknown. A wrong `fail` would hide violations; a wrong `info` only costs
+ * the checker time.
  */
 import { type ErrorCode, HoldfastError } from "../sdk.js";
 
-/** The cluster refused, at its place in the log, or nobody ever admitted it. */
+/** The cluster refused it, at its place in the log, or no node ever admitted it. */
 const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "LOCK_HELD",
   "LOCK_TIMEOUT",
@@ -28,10 +28,10 @@ export interface Failure {
   readonly error: string;
 }
 
-/** Throws what is no operating error: a defect of the workload or of the SDK. */
+/** Throws any other error: it is a bug in the workload or in the SDK. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof HoldfastError) {
-    // Perhaps it was granted, and is then given back by a cancel: it did happen, for a moment.
+    // It may have been granted, and then given back by a cancel: it did happen, for a moment.
     const isGuess = error.code === "LOCK_TIMEOUT" && error.details["decidedBy"] !== "service";
     if (isGuess) return { type: "info", error: "LOCK_TIMEOUT" };
     const isDefinite = REFUSALS.has(error.code) || error.details["indeterminate"] === false;
@@ -42,7 +42,7 @@ export function failureOf(error: unknown): Failure {
   throw error;
 }
 
-/** The guarded store did not answer; what was asked may have happened. */
+/** The guarded store did not answer; the request may have been carried out. */
 export class StoreUnreachable extends Error {
   override readonly name = "StoreUnreachable";
 }

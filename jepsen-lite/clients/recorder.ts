@@ -1,7 +1,8 @@
 /**
  * Writes the history of one client process, line by line, as it happens. The time of an invocation
  * is read before its line is written and before anything is sent; that of a completion after the
- * answer. So an operation is never recorded as shorter than it was, wherever the process is stopped.
+ * answer. So an operation is never recorded as shorter than it was, wherever the process is
+ * stopped.
  */
 import type { EventType, HistoryEvent } from "../history/history-event.js";
 import type { ClientLine } from "./client-messages.js";
@@ -43,7 +44,7 @@ export class Recorder {
     clearInterval(this.#marks);
   }
 
-  /** Writing to a pipe is synchronous on the systems that have SIGSTOP. */
+  /** Writing to a pipe is synchronous on systems that have SIGSTOP. */
   #line(line: ClientLine): void {
     process.stdout.write(`${JSON.stringify(line)}\n`);
   }

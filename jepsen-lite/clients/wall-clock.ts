@@ -1,6 +1,6 @@
 /**
- * The wall clock of this client process, which a fault may turn forwards and backwards: every look
- * at `Date` in the process, the SDK's included, sees it. The monotonic clock stays what it is.
+ * The wall clock of this client process, which a fault may move forwards and backwards: every use
+ * of `Date` in the process, including the SDK's, sees it. The monotonic clock is not changed.
  */
 export class WallClock {
   #offsetMs = 0;
@@ -10,7 +10,7 @@ export class WallClock {
     Date.now = () => trueNow() + this.#offsetMs;
   }
 
-  /** `offsetMs`: from the true time, not from what the clock says now. */
+  /** `offsetMs`: from the true time, not from the clock's present time. */
   jump(offsetMs: number): void {
     this.#offsetMs = offsetMs;
   }

@@ -1,14 +1,17 @@
 /**
- * Which process has dialled a connection that arrived on this machine: a proxy that several
- * processes reach by one address can tell them apart only so. Reads `/proc` of Linux, which takes a
- * millisecond or two and is done at once: hundreds of small reads that queue for a thread each
- * would take seconds on a busy machine, and whoever dialled would dial again meanwhile.
+ * Finds the process that dialled a connection that arrived on this machine: a proxy that several
+ * processes reach by one address cannot tell them apart otherwise. Reads `/proc` of Linux
+ * synchronously, which takes a millisecond or two: hundreds of small asynchronous reads would take
+ * seconds on a busy machine, and the process would dial again meanwhile.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 const TABLE = "/proc/net/tcp";
 
-/** `from`: the port of the dialling end. `to`: the port that was dialled. One of `pids`, or nobody. */
+/**
+ * `from`: the port of the dialling end. `to`: the port that was dialled. Returns one of `pids`, or
+ * `undefined`.
+ */
 export function diallingProcess(
   from: number,
   to: number,
@@ -37,7 +40,7 @@ function holds(pid: number, socket: string): boolean {
   return namesIn(directory).some((name) => targetOf(`${directory}/${name}`) === socket);
 }
 
-/** Whatever ends meanwhile has dialled nothing that is of use to anybody. */
+/** Entries that vanish meanwhile belong to no connection of interest. */
 function namesIn(directory: string): string[] {
   try {
     return readdirSync(directory);

@@ -1,18 +1,18 @@
 /**
- * One direction of one proxied connection: bytes wait here for as long as the road is cut or slow,
- * up to a bound, beyond which the sender is no longer read (as with a full socket buffer).
+ * One direction of one proxied connection: bytes wait here while the road is cut or slow, up to a
+ * limit, beyond which the sender is no longer read (as with a full socket buffer).
  */
 import type { Socket } from "node:net";
 
 const WAITING_BYTES_MAX = 1 << 20;
-/** A limited road passes what is allowed in so short a time at once. */
+/** A limited road passes at once what is allowed in this time. */
 const SLICE_MS = 50;
 
 /** The state of one direction, shared by all connections of the link. */
 export interface Road {
   isCut: boolean;
   delayMs: number;
-  /** 0: as fast as it goes. */
+  /** 0: unlimited. */
   bytesPerSecondMax: number;
 }
 
@@ -41,13 +41,13 @@ export class Lane {
       this.#hasEnded = true;
       this.pump();
     });
-    // What went wrong is told by the close that follows.
+    // The close that follows reports the error.
     from.on("error", () => undefined);
     to.on("drain", () => this.pump());
     to.on("close", () => clearTimeout(this.#timer));
   }
 
-  /** Passes on what may pass by now; to be called whenever the road changed. */
+  /** Passes on what is allowed now; must be called when the road has changed. */
   pump(): void {
     clearTimeout(this.#timer);
     if (this.#road.isCut || this.#to.destroyed) return;

@@ -1,14 +1,15 @@
 /**
  * A TCP proxy before one port, for one party that dials it. Each of its two directions can be cut
- * and slowed by itself. What is sent into a cut waits as it does with TCP: it arrives late when the
- * way opens again, or is lost when the link is reset. It never reorders, alters or invents bytes.
+ * and slowed separately. Bytes that are sent into a cut wait as they do with TCP: they arrive late
+ * when the way opens again, or are lost when the link is reset. It never reorders, alters or
+ * invents bytes.
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { Lane, type Road } from "./link-lane.js";
 import type { HostPort } from "./network.js";
 
-/** `forth`: from whoever dials to the port behind the proxy. */
+/** `forth`: from the dialling side to the port behind the proxy. */
 export type Direction = "forth" | "back";
 
 interface Pair {
@@ -48,13 +49,13 @@ export class Link {
     this.#change(direction, { isCut: true });
   }
 
-  /** What waited goes on its way, or with `reset` is lost with its connections. */
+  /** Waiting bytes are sent, or with `reset` lost with their connections. */
   open(direction: Direction, reset: boolean): void {
     if (reset && this.#roads[direction].isCut) this.reset();
     this.#change(direction, { isCut: false });
   }
 
-  /** Both 0: as fast as it goes. */
+  /** Both 0: no delay and no limit. */
   slow(direction: Direction, delayMs: number, bytesPerSecondMax: number): void {
     this.#change(direction, { delayMs, bytesPerSecondMax });
   }
@@ -74,7 +75,7 @@ export class Link {
     await closed;
   }
 
-  /** Joins a connection to the port behind the proxy; also one that came in elsewhere. */
+  /** Connects a connection to the port behind the proxy; it may have arrived elsewhere. */
   take(near: Socket): void {
     const far = connect(this.#target.port, this.#target.host);
     near.setNoDelay(true);

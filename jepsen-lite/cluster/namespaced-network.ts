@@ -1,8 +1,8 @@
 /**
  * The network of a run with real addresses: every node and every client in a network namespace of
  * its own, all on one bridge that no other machine can reach. Needs root and `ip`. A block is a
- * neighbour entry that leads nowhere: what is sent vanishes, as behind a broken switch, in one
- * direction. Everything it made is removed by `close`, and named so that a person can remove it.
+ * neighbour entry that leads nowhere: packets vanish, as behind a broken switch, in one direction.
+ * `close` removes everything it made; the names are such that a person can remove it too.
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -19,11 +19,11 @@ import {
 } from "./network.js";
 
 const run = promisify(execFile);
-/** The harness is the last address of the subnet; its places follow from 1 on. */
+/** The harness is the last address of the subnet; the places are numbered from 1. */
 const HARNESS_HOST = 254;
 const PLACES_MAX = 200;
 const DEVICE = "hf0";
-/** A locally administered address that nobody has. */
+/** A locally administered address that is not in use. */
 const NOWHERE = "02:00:00:00:00:fe";
 
 /** Addresses of the nodes, before anything was made. */
@@ -52,7 +52,9 @@ export class NamespacedNetwork implements Network {
     );
   }
 
-  /** `subnet`: the third byte of all addresses, 1 – 254. Throws `RefusedError` without the rights. */
+  /**
+   * `subnet`: the third byte of all addresses, 1 – 254. Throws `RefusedError` without the rights.
+   */
   static async open(options: NetworkOptions, subnet: number): Promise<NamespacedNetwork> {
     const network = new NamespacedNetwork(options, subnet);
     try {
@@ -61,7 +63,7 @@ export class NamespacedNetwork implements Network {
       await network.close();
       const reason = error instanceof Error ? (error.message.split("\n")[1] ?? error.message) : "";
       throw new RefusedError(
-        `--netns needs root and the command ip, with the right to make namespaces (${reason})`,
+        `--netns requires root and the command ip, with the right to make namespaces (${reason})`,
         { cause: error },
       );
     }
@@ -86,7 +88,7 @@ export class NamespacedNetwork implements Network {
     return { host, port: clientPort };
   }
 
-  /** Their addresses tell them apart. */
+  /** Not needed: processes are identified by their addresses. */
   nameProcesses(): void {}
 
   prefixOf(place: Place): string[] {
@@ -109,14 +111,14 @@ export class NamespacedNetwork implements Network {
   }
 
   async slow(): Promise<void> {
-    throw new RefusedError("--netns cannot slow links down: leave it out, or the nemesis slow");
+    throw new RefusedError("--netns cannot slow links down: leave out --netns or the nemesis slow");
   }
 
   async close(): Promise<void> {
     const spaces = [...this.#hosts.keys()].map((place) => this.#space(place));
     const names = new Set((await run("ip", ["netns", "list"])).stdout.split(/\s+/));
     for (const space of [...spaces, this.#hub]) {
-      // Devices, bridge and routes go with the namespaces they are in.
+      // Devices, bridge and routes are removed with their namespaces.
       if (names.has(space)) await run("ip", ["netns", "del", space]);
     }
   }

@@ -1,12 +1,12 @@
 /**
- * What a fault may do to the roads between processes, whatever carries them. A place is a node
- * (`n1`) or a client (`c3`). A block has a direction: nothing that `from` says reaches `to`, while
+ * What a fault can do to the roads between processes, for any kind of network. A place is a node
+ * (`n1`) or a client (`c3`). A block has a direction: nothing that `from` sends reaches `to`, while
  * the other way may be open.
  */
 export type Place = string;
 
 export interface SlowRoad {
-  /** 0, with no limit either: as fast as it goes. */
+  /** 0, without a limit either: full speed. */
   readonly delayMs: number;
   /** 0: only the delay. */
   readonly bytesPerSecondMax: number;
@@ -36,16 +36,18 @@ export interface NodeAddresses {
 
 export interface Network {
   readonly kind: "proxies" | "namespaces";
-  /** Where clients are, as far as they can be told apart. */
+  /** Places of the clients, as far as they can be told apart. */
   readonly clientPlaces: readonly Place[];
   readonly nodes: readonly NodeAddresses[];
-  /** Where the harness itself can be reached by clients. */
+  /** Where clients can reach the harness itself. */
   readonly harnessHost: string;
   /** Where a node at this place dials another one. */
   peerAddress(from: Place, to: number): HostPort;
-  /** Where whoever asks for the address of this node is sent. */
+  /** The address of this node that is given to clients that ask for it. */
   doorOf(id: number): HostPort;
-  /** To be called when the processes of the nodes are there: who has which id, by the node's. */
+  /**
+   * Must be called when the processes of the nodes run; `pidOf` maps a node's id to its process id.
+   */
   nameProcesses(pidOf: (id: number) => number | undefined): void;
   /** How a process at this place is started: the words before the command. */
   prefixOf(place: Place): readonly string[];
@@ -53,9 +55,9 @@ export interface Network {
   endpointsOf(client: number): { readonly endpoints: string[]; readonly followLeader: boolean };
   /** Blocks of several faults add up. */
   block(from: Place, to: Place): Promise<void>;
-  /** Takes one block back; with `reset`, what waited is lost. */
+  /** Takes one block back; with `reset`, waiting bytes are lost. */
   unblock(from: Place, to: Place, reset: boolean): Promise<void>;
-  /** Rejects where this network cannot do that. The last word counts. */
+  /** Rejects if this network cannot do that. The last call counts. */
   slow(from: Place, to: Place, road: SlowRoad): Promise<void>;
   close(): Promise<void>;
 }

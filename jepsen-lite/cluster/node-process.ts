@@ -1,8 +1,8 @@
 /**
- * One node under attack: a real server process that is killed, stopped, restarted and damaged. What
- * it says goes to a file; lines about its role are told to the harness. Its standard input ends with
- * the harness, whatever ends that: Holdfast's servers end with it, and where the system can be asked
- * for it (`parent-death.ts`) every server does.
+ * One node under attack: a real server process that is killed, stopped, restarted and damaged. Its
+ * output goes to a file; the harness gets the lines about its role. Its standard input closes when
+ * the harness ends for any reason: Holdfast's servers end then, and, if the system supports it
+ * (`parent-death.ts`), every server does.
  */
 import { appendFileSync } from "node:fs";
 import { ServerProcess } from "../../lab/server-process.js";
@@ -14,20 +14,20 @@ export interface NodePlan {
   readonly id: number;
   readonly dataDirectory: string;
   readonly logFile: string;
-  /** Where the harness talks to it, behind every proxy. */
+  /** Where the harness reaches it, behind every proxy. */
   readonly endpoint: string;
   /** Words before the command. */
   readonly prefix: readonly string[];
   readonly command: readonly string[];
-  /** Asks the server itself; `undefined` when it does not answer. */
+  /** Asks the server itself; `undefined` if it does not answer. */
   readonly status: () => Promise<NodeStatus | undefined>;
 }
 
 export interface NodeStatus {
   readonly id: number;
-  /** `leader` or something else. */
+  /** `leader` or another role. */
   readonly role: string;
-  /** Whom it follows, itself included. */
+  /** The node that it follows; itself if it leads. */
   readonly leader?: number | undefined;
   readonly term: number;
 }
@@ -38,7 +38,7 @@ export interface NodeEvents {
   /** A line of its log. */
   onLog(id: number, event: string, fields: Readonly<Record<string, unknown>>): void;
   onState(id: number, state: NodeState): void;
-  /** It ended although nobody had wanted it to. */
+  /** It ended although it was not stopped. */
   onDeath(id: number, words: string): void;
 }
 
@@ -93,14 +93,14 @@ export class NodeProcess {
     return this.#process.end("SIGKILL");
   }
 
-  /** For good: whatever still goes on, a fault that ends say, cannot start it again. */
+  /** For ever: another fault that ends later cannot start it again. */
   async close(): Promise<void> {
     this.#isKeptDown = true;
     this.#isClosed = true;
     await this.kill();
   }
 
-  /** While its files are worked on nothing may start it. */
+  /** Nothing may start it while its files are changed. */
   async whileDown<T>(work: () => Promise<T>): Promise<T> {
     this.#isKeptDown = true;
     try {
@@ -111,7 +111,7 @@ export class NodeProcess {
     }
   }
 
-  /** An orderly stop, forced when it takes too long. */
+  /** An orderly stop, forced if it takes too long. */
   async stop(): Promise<void> {
     await this.#process.stop(STOP_MS_MAX);
   }
@@ -132,7 +132,7 @@ export class NodeProcess {
     return this.plan.status();
   }
 
-  /** Resolves when it answers; rejects when it ends or takes too long. */
+  /** Resolves when it answers; rejects if it ends or takes too long. */
   answers(signal?: AbortSignal): Promise<void> {
     const isAnswering = async () => (await this.status()) !== undefined;
     return this.#process.answers(isAnswering, { ...PATIENCE, signal });
@@ -145,7 +145,7 @@ export class NodeProcess {
       const { event, ...fields } = JSON.parse(line) as Record<string, unknown>;
       if (typeof event === "string") this.#events.onLog(this.id, event, fields);
     } catch {
-      // Cut short by a kill: it is in the file all the same.
+      // Cut short by a kill: it is in the file nevertheless.
     }
   }
 }

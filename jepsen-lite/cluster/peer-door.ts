@@ -1,7 +1,7 @@
 /**
  * The one address by which all other nodes dial a node, for systems in which a member has the same
- * address for everybody: each connection is handed to the link of the node that dialled it, so that
- * every directed pair of nodes can still be cut off by itself.
+ * address for all: each connection is handed to the link of the node that dialled it, so that every
+ * directed pair of nodes can still be cut off separately.
  */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -26,7 +26,7 @@ export class PeerDoor {
     server.on("connection", (near: Socket) => this.#enter(near));
   }
 
-  /** Listens on a free port of the loopback interface. `diallers`: everybody who may come in. */
+  /** Listens on a free port of the loopback interface. `diallers`: the nodes that may dial. */
   static async open(diallers: readonly Dialler[]): Promise<PeerDoor> {
     const server = createServer().listen(0, LOOPBACK);
     await once(server, "listening");
@@ -52,7 +52,7 @@ export class PeerDoor {
     const byPid = new Map(this.#diallers.map(({ pid, link }) => [pid() ?? 0, link]));
     const pid = diallingProcess(near.remotePort ?? 0, this.#port, [...byPid.keys()]);
     const link = byPid.get(pid ?? -1);
-    // Whoever dialled is gone, or is no node: neither has any business here.
+    // The dialling process is gone, or is not a node.
     if (link === undefined) near.destroy();
     else link.take(near);
   }

@@ -18,7 +18,7 @@ import {
 } from "./network.js";
 import { PeerDoor } from "./peer-door.js";
 
-/** Whoever comes in through the doors. */
+/** All clients that come through the doors. */
 const DOOR: Place = "*";
 
 export class ProxiedNetwork implements Network {
@@ -29,7 +29,7 @@ export class ProxiedNetwork implements Network {
   readonly #options: NetworkOptions;
   /** By "dialler>listener". */
   readonly #links: ReadonlyMap<string, Link>;
-  /** By node; only where the nodes dial each of them by one address. */
+  /** By node; only if the nodes dial each of them by one address. */
   readonly #peerDoors = new Map<number, PeerDoor>();
   #pidOf: (id: number) => number | undefined = () => undefined;
 
@@ -107,7 +107,9 @@ export class ProxiedNetwork implements Network {
     await Promise.all(all.map((each) => each.close()));
   }
 
-  /** Both connections on which bytes travel this way: the one `from` dialled and the one `to` did. */
+  /**
+   * Both connections on which bytes travel this way: the one `from` dialled and the one `to` did.
+   */
   #each(from: Place, to: Place, act: (link: Link, direction: Direction) => void): void {
     const forth = this.#links.get(`${from}>${to}`);
     const back = this.#links.get(`${to}>${from}`);

@@ -1,6 +1,6 @@
 /**
- * File systems of limited size for the data of nodes: a tmpfs for each, where this process has the
- * right to mount. Only the nemesis that fills disks needs them.
+ * File systems of limited size for the data of nodes: a tmpfs for each, if this process may mount.
+ * Only the nemesis that fills disks needs them.
  */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
@@ -12,7 +12,7 @@ const run = promisify(execFile);
 /** Room for a few segments of the log and the store. */
 const VOLUME_MEBIBYTES = 192;
 
-/** Why volumes cannot be had here, or `undefined`. */
+/** Why there can be no volumes here, or `undefined`. */
 export async function mountRefusal(): Promise<string | undefined> {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-jepsen-mount-"));
   try {
@@ -20,7 +20,7 @@ export async function mountRefusal(): Promise<string | undefined> {
     await unmountVolume(directory);
     return undefined;
   } catch {
-    return "a full disk needs the right to mount a tmpfs (root): run as root, or leave it out";
+    return "a full disk requires the right to mount a tmpfs: run as root, or leave it out";
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

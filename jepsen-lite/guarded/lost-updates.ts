@@ -1,13 +1,13 @@
 /**
  * Reads the history of updates of the guarded store and finds those that were lost: two accepted
- * writes that replaced the same value, so that one of them was never read by the other. Needs no
- * knowledge of locks or tokens; an update of unknown outcome is never counted.
+ * writes that replaced the same value, so that neither read the other. Needs no knowledge of locks
+ * or tokens; an update of unknown outcome is never counted.
  */
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import type { HistoryEvent } from "../history/history-event.js";
 
-/** What one update did, as `workloads/guarded.ts` records it. */
+/** The effect of one update, as `workloads/guarded.ts` records it. */
 interface Update {
   readonly from: number;
   readonly to: number;
@@ -24,7 +24,7 @@ export interface AcceptedUpdate {
   readonly endMs: number;
 }
 
-/** `later` overwrote what `earlier` had written, without having read it. */
+/** `later` overwrote the value that `earlier` had written, without having read it. */
 export interface LostUpdate {
   readonly key: string;
   readonly earlier: AcceptedUpdate;
@@ -33,7 +33,7 @@ export interface LostUpdate {
 
 export interface UpdatesResult {
   readonly accepted: number;
-  /** Writes that the store turned away for their token. */
+  /** Writes that the store refused because of their token. */
   readonly refused: number;
   readonly lost: number;
   /** The first few. */

@@ -1,4 +1,6 @@
-/** A client's connection to the guarded store: opened when first needed, and again after it ended. */
+/**
+ * A client's connection to the guarded store: opened when first needed, and again after it ended.
+ */
 import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { StoreUnreachable } from "../clients/outcome.js";
@@ -55,7 +57,7 @@ export class StoreClient implements StoreCalls {
       this.#waiting.clear();
     });
     const lines = createInterface({ input: socket });
-    // It repeats the socket's errors; what they mean for those who wait is told by its end.
+    // It repeats the socket's errors; the end of the socket reports them to waiting calls.
     lines.on("error", () => undefined);
     lines.on("line", (line) => {
       const [id, result] = JSON.parse(line) as StoreAnswer;

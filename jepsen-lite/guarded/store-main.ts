@@ -1,9 +1,10 @@
 /**
- * What the locks of the guarded workloads guard: a small real store, one SQLite file behind a TCP
- * port, in a process of its own. A write with a token is one conditional update that refuses a
- * token smaller than the largest it has seen; a write without one is taken as it comes. A read shows
- * its token too: comparing writes alone would let an older holder write between the read and the
- * write of a newer one, which then overwrites what it has not read. It knows nothing of locks.
+ * The resource that the locks of the guarded workloads protect: a small real store, one SQLite file
+ * behind a TCP port, in a process of its own. A write with a token is one conditional update that
+ * refuses a token smaller than the largest it has seen; a write without one is accepted unchecked.
+ * A read shows its token too: if only writes were compared, an older holder could write between the
+ * read and the write of a newer one, which would then overwrite a value that it has not read. It
+ * knows nothing of locks.
  */
 import { once } from "node:events";
 import { createRequire } from "node:module";
@@ -19,7 +20,7 @@ const { Database } = createRequire(import.meta.url)("node-sqlite3-wasm") as Sqli
 const [file = "", host = "127.0.0.1"] = process.argv.slice(2);
 
 const database = new Database(file);
-// It outlives no power cut: what is tested is who writes, not what survives.
+// It need not survive a power cut: the test is who writes, not what survives.
 database.exec("pragma synchronous = off");
 database.exec(
   "create table if not exists cell (key text primary key, value integer, fence integer)",
@@ -48,7 +49,7 @@ function answer(request: StoreRequest): StoreAnswer {
   return [id, changes > 0];
 }
 
-/** `undefined`: the beginning of a line whose client was killed over it. */
+/** `undefined`: an incomplete line whose client was killed while writing it. */
 function requestOf(line: string): StoreRequest | undefined {
   try {
     return JSON.parse(line) as StoreRequest;
@@ -62,7 +63,7 @@ function serve(socket: Socket): void {
   socket.setNoDelay(true);
   socket.on("error", () => undefined);
   const lines = createInterface({ input: socket });
-  // It repeats what the socket says of a client that was killed; unheard, that would end the store.
+  // It repeats the socket's error of a killed client; without a listener that would end the store.
   lines.on("error", () => undefined);
   lines.on("line", (line) => {
     const request = requestOf(line);

@@ -1,8 +1,7 @@
 /**
- * One line of a history, as `docs/internals/checker.md` describes it, with two fields beyond the
- * format: the workload (or part of one) it
- * belongs to, which decides the file it is written to, and the client that
- * it came from. Checkers ignore both.
+ * One line of a history, as in `docs/internals/checker.md`, with two fields beyond the format: its
+ * workload (or part of one), which decides the file it is written to, and its client. Checkers
+ * ignore both.
  */
 export type EventType = "invoke" | "ok" | "fail" | "info";
 
@@ -23,7 +22,7 @@ export interface HistoryEvent {
 }
 
 /**
- * Tasks of one life of one client have neighbouring numbers, and no number comes twice in a run.
+ * Tasks of one life of one client have neighbouring numbers, and no number occurs twice in a run.
  * Lives take the lower part, so that numbers stay readable: client 2, first life, task 3 is 2003.
  */
 const TASKS_MAX = 1_000;
@@ -37,7 +36,7 @@ export function clientOfProcess(process: number): number {
   return Math.floor((process % LIVES_STEP) / TASKS_MAX);
 }
 
-/** What a history is called: the workload, or the part of it that is judged by itself. */
+/** The name of a history: the workload, or the part of it that is judged separately. */
 export function historyName(workload: string, part?: string): string {
   return part === undefined ? workload : `${workload}-${part}`;
 }

@@ -1,6 +1,7 @@
 /**
- * The histories of a run on disk: one file of lines for each workload, written as it goes, so that
- * whatever ends the run leaves what happened until then. Waits for the disk rather than keep lines.
+ * The histories of a run on disk: one file of lines for each workload, written during the run, so
+ * that a run that ends for any reason leaves its history until then. Waits for the disk instead of
+ * buffering lines.
  */
 import { createWriteStream, type WriteStream } from "node:fs";
 import { join } from "node:path";
@@ -38,7 +39,7 @@ export class HistoryFiles {
     return [...this.#streams.keys()];
   }
 
-  /** Whether whoever writes had better wait for `drained`. */
+  /** Whether the writer should wait for `drained`. */
   get isFull(): boolean {
     return [...this.#streams.values()].some((stream) => stream.writableNeedDrain);
   }
@@ -54,7 +55,7 @@ export class HistoryFiles {
     }
   }
 
-  /** Resolves when everything is in the files; rejects when something could not be written. */
+  /** Resolves when everything is in the files; rejects if something could not be written. */
   async close(): Promise<void> {
     const streams = [...this.#streams.values()];
     await Promise.all(

@@ -1,14 +1,15 @@
 /**
- * Puts what many client processes tell into one order by time. Each client tells its own events in
- * order, so an event may be passed on once every client has told something later, or is gone. What
- * has to wait meanwhile is bounded by how long a client can be stopped. Nothing is ever dropped.
+ * Merges the events of many client processes into one order by time. Each client reports its own
+ * events in order, so an event can be passed on when every client has reported something later, or
+ * is gone. The number of waiting events is limited by how long a client can be stopped. Nothing is
+ * ever dropped.
  */
 import type { HistoryEvent } from "./history-event.js";
 
 interface Source {
-  /** Told, not passed on; in order. */
+  /** Reported, not passed on; in order. */
   readonly waiting: HistoryEvent[];
-  /** Everything up to here was told. */
+  /** Everything up to here was reported. */
   toldUntil: number;
 }
 
@@ -20,14 +21,17 @@ export class HistoryMerger {
     this.#pass = pass;
   }
 
-  /** Events that wait for a client to tell more. */
+  /** Events that wait until a client reports more. */
   get waitingCount(): number {
     let count = 0;
     for (const { waiting } of this.#sources.values()) count += waiting.length;
     return count;
   }
 
-  /** From now on nothing later than `time` is passed on before this source told something later. */
+  /**
+   * From now on nothing later than `time` is passed on before this source has reported something
+   * later.
+   */
   open(source: string, time: number): void {
     this.#sources.set(source, { waiting: [], toldUntil: time });
   }
@@ -49,7 +53,7 @@ export class HistoryMerger {
     this.#flush();
   }
 
-  /** The source says nothing more. */
+  /** The source reports nothing more. */
   close(source: string): void {
     this.#source(source).toldUntil = Number.POSITIVE_INFINITY;
     this.#flush();

@@ -1,10 +1,10 @@
-/** All nemeses by name, those that come with the harness and those that a run brings along. */
+/** All nemeses by name, both built-in ones and those of a run's modules. */
 import { loadNamed } from "../load-module.js";
 import { clock, killClients, pauseClients } from "./clients.js";
 import { damage, diskFull } from "./disks.js";
 import { membership, transfer } from "./leadership.js";
 import type { Nemesis } from "./nemesis.js";
-import { partition, partitionClients, slow } from "./networking.js";
+import { partition, partitionClients, slow } from "./network.js";
 import { kill, pause, restart } from "./processes.js";
 
 export const NEMESES: readonly Nemesis[] = [
@@ -23,7 +23,7 @@ export const NEMESES: readonly Nemesis[] = [
   diskFull,
 ];
 
-/** `modules`: files that export a `nemesis`. Throws `UsageError` for a name that nobody has. */
+/** `modules`: files that export a `nemesis`. Throws `UsageError` for an unknown name. */
 export function findNemeses(
   names: readonly string[],
   modules: readonly string[],

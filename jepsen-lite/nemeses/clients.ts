@@ -1,33 +1,33 @@
-/** Trouble with the clients: holders that are stopped past their lease, that die, that see jumps. */
+/** Faults of clients: holders that are stopped past their lease, holders that die, clock jumps. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClientProcess } from "../clients/client-process.js";
 import type { Nemesis } from "./nemesis.js";
 
-/** In leases: long enough for the table to end one and for somebody else to work. */
+/** In leases: long enough for the table to end one and for another client to work. */
 const LAPSE = 2.2;
-/** How long to wait for somebody to be granted something. */
+/** How long to wait for a grant. */
 const HOLDER_MS_MAX = 1_000;
 const JUMPS_MS = [-86_400_000, -5_000, 2_000, 60_000, 86_400_000] as const;
 
 export const pauseClients: Nemesis = {
   name: "pause-clients",
-  about: "SIGSTOP of clients, holders among them, mostly for longer than their leases",
+  about: "SIGSTOP of clients, including holders, usually for longer than their leases",
   isForPeers: true,
   async begin(target, random) {
-    // One goes on, so that there is somebody whose work those who wake up could destroy.
+    // One goes on, so that there is work that a resumed client could destroy.
     const count = random.integer(1, Math.max(1, target.clients.length - 1));
     const chosen = random.sample(target.clients, count);
     const leastMs = target.ttlMs * (random.chance(0.75) ? LAPSE : 0);
     const paused: ClientProcess[] = [];
     if (random.chance(0.75)) {
-      // In the middle of what it holds the lock for.
+      // While it uses the lock.
       const holder = await target.nextHolder(HOLDER_MS_MAX);
       if (holder !== undefined) pauseNow(holder, paused);
     }
     for (const client of chosen) if (paused.length < count) pauseNow(client, paused);
     const beganMs = performance.now();
     return {
-      what: `SIGSTOP of client ${paused.map(({ plan }) => plan.client).join(", ") || "nobody"}`,
+      what: `SIGSTOP of client ${paused.map(({ plan }) => plan.client).join(", ") || "none"}`,
       async end() {
         const restMs = beganMs + leastMs - performance.now();
         if (restMs > 0) await delay(restMs, undefined, { signal: target.signal }).catch(() => null);
@@ -45,7 +45,7 @@ function pauseNow(client: ClientProcess, paused: ClientProcess[]): void {
 
 export const killClients: Nemesis = {
   name: "kill-clients",
-  about: "kill -9 of a client with all that it holds; another one comes in its place",
+  about: "kill -9 of a client with everything it holds; another client replaces it",
   isForPeers: true,
   async begin(target, random) {
     const [client] = random.sample(target.clients, 1);
@@ -57,7 +57,7 @@ export const killClients: Nemesis = {
 
 export const clock: Nemesis = {
   name: "clock",
-  about: "the wall clocks of clients jump, seconds to a day, forwards and backwards",
+  about: "the wall clocks of clients jump forwards and backwards, by seconds to a day",
   isForPeers: true,
   async begin(target, random) {
     const clients = random.sample(target.clients, random.integer(1, target.clients.length));

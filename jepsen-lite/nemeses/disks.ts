@@ -1,7 +1,7 @@
 /**
- * Trouble with disks, on fewer than half of the nodes at a time: what a majority has stays whole,
- * and beyond that the honest answer of any such system is "unavailable". Damaged nodes are brought
- * back as an operator would, by `holdfast recover` and a promotion.
+ * Faults of disks, on fewer than half of the nodes at a time: the data of a majority stay whole,
+ * because beyond that the only correct answer of any such system is "unavailable". Damaged nodes
+ * are recovered as an operator would do it, by `holdfast recover` and a promotion.
  */
 import { execFile } from "node:child_process";
 import { readdir, rm, statfs, writeFile } from "node:fs/promises";
@@ -24,7 +24,7 @@ const WELL_MS_MAX = 8_000;
 
 export const diskFull: Nemesis = {
   name: "disk-full",
-  about: "the disk of one node is filled to the last byte, and emptied at the end",
+  about: "the disk of one node is filled to the last byte, and freed at the end",
   async refusal() {
     return mountRefusal();
   },
@@ -35,7 +35,7 @@ export const diskFull: Nemesis = {
     try {
       await writeFile(ballast, Buffer.alloc(bavail * bsize));
     } catch (error) {
-      // The node took some of it meanwhile: full is what it should be.
+      // The node took some of it meanwhile: it should be full anyway.
       if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
     }
     return {
@@ -47,13 +47,14 @@ export const diskFull: Nemesis = {
 
 export const damage: Nemesis = {
   name: "damage",
-  about: "any file of a data directory is altered, cut, emptied or removed; recovered at the end",
+  about:
+    "any file of a data directory is altered, cut off, emptied or removed; recovered at the end",
   async begin(target, random) {
     const node = random.pick(target.nodes);
     const giveBack = target.reserve(node.id);
     if (giveBack === undefined) return nothing("no disk can be spared at the moment");
     const { what, file } = await node.whileDown(() => harm(node.plan.dataDirectory, random));
-    // It must notice by itself, and take part in nothing that it cannot vouch for.
+    // It must notice the damage by itself, and take part in nothing that it cannot confirm.
     node.start();
     return {
       what: `on the disk of node ${node.id}: ${what}`,
@@ -66,13 +67,13 @@ export const damage: Nemesis = {
   },
 };
 
-/** Not everything that was harmed is needed, or cannot be made anew from what is left. */
+/** Not every harmed file is needed, and some can be rebuilt from the rest. */
 async function isWell(target: Target, node: NodeProcess): Promise<boolean> {
   const deadlineMs = performance.now() + WELL_MS_MAX;
   while (!target.signal.aborted && performance.now() < deadlineMs) {
     const status = node.isRunning ? await node.status() : undefined;
     if (!node.isRunning || status?.role === "quarantined") return false;
-    // One that the others refuse hears of no leader.
+    // A node that the others refuse hears of no leader.
     if (status?.role === "leader" || (status?.role === "follower" && status.leader)) return true;
     await delay(RECOVER_PAUSE_MS);
   }
@@ -95,9 +96,9 @@ async function recover(target: Target, node: NodeProcess): Promise<void> {
       });
       break;
     } catch (error) {
-      // LevelDB ends whoever opens some damaged tables: then the directory counts as lost.
+      // LevelDB aborts processes that open some damaged tables: then the directory counts as lost.
       if ((error as { signal?: unknown }).signal === "SIGABRT") await emptied(dataDirectory);
-      // Other faults may be under way: nobody leads, or the others cannot spare it yet.
+      // Other faults may be under way: there is no leader, or the others cannot spare it yet.
       if (performance.now() > deadlineMs) throw error;
       await delay(RECOVER_PAUSE_MS);
     }
@@ -107,7 +108,7 @@ async function recover(target: Target, node: NodeProcess): Promise<void> {
   await removeEvidence(dataDirectory);
 }
 
-/** What was set aside is evidence for people; here it would only fill the disk. */
+/** The files that were set aside are evidence for people; here they would only fill the disk. */
 async function removeEvidence(directory: string): Promise<void> {
   for (const name of await readdir(directory)) {
     if (name.startsWith("set-aside-")) await rm(join(directory, name), { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * Damage to the files of a data directory while no process is on it: any file, by a bit turned over,
- * a page of zeros, the end cut off, or the whole file gone; or nothing is left at all.
+ * Damage to the files of a data directory while no process uses it: any file, by a flipped bit, a
+ * page of zeros, a truncation, or the removal of the file; or everything is removed.
  */
 import { open, readdir, rm, stat, truncate } from "node:fs/promises";
 import { join, relative } from "node:path";
@@ -8,20 +8,20 @@ import type { RandomStream } from "../../lab/random-stream.js";
 import type { HarmedFile } from "./nemesis.js";
 
 const PAGE_BYTES = 4_096;
-/** Set aside by an earlier recovery: evidence, read by nobody. */
+/** Set aside by an earlier recovery: evidence, which no process reads. */
 const EVIDENCE = /^set-aside-/;
-/** Said by LevelDB about itself, and read by nobody. */
+/** LevelDB's own log, which no process reads. */
 const CHRONICLE = /^LOG(\.old)?$/;
 /**
- * Of what was written. The very end of a log is left alone: what was lost there within the last
- * second cannot be told from what was never written.
+ * Share of the written bytes that may be harmed. The very end of a log is left alone: a loss there
+ * within the last second cannot be told from bytes that were never written.
  */
 const FIRST_SHARE = 0.8;
 
 const WAYS = ["bit", "zeros", "cut", "remove"] as const;
 type Way = (typeof WAYS)[number];
 
-/** What is harmed where nothing is left. */
+/** The kind of harm if everything was removed. */
 const EVERYTHING = "everything";
 
 interface Harm {
@@ -52,7 +52,7 @@ export async function emptied(directory: string): Promise<void> {
   }
 }
 
-/** Names below the directory, in their order. */
+/** Names below the directory, in order. */
 async function filesIn(dataDirectory: string): Promise<string[]> {
   const entries = await readdir(dataDirectory, { recursive: true, withFileTypes: true });
   return entries
@@ -93,11 +93,11 @@ async function harmFile(
         const bit = random.below(8);
         return Buffer.of((byte[0] ?? 0) ^ (1 << bit));
       });
-      return `${name} with a bit turned over at byte ${place}`;
+      return `${name} with a flipped bit at byte ${place}`;
   }
 }
 
-/** `make` is given the byte at `from`. */
+/** `make` gets the byte at `from`. */
 async function overwrite(
   path: string,
   from: number,
@@ -114,7 +114,7 @@ async function overwrite(
   }
 }
 
-/** Segments are filled with zeros ahead of use. */
+/** Segments are filled with zeros before use. */
 async function writtenBytes(path: string): Promise<number> {
   const handle = await open(path, "r");
   try {

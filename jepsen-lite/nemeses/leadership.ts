@@ -1,14 +1,17 @@
-/** Trouble that operators make: leadership handed around, voters that are made learners and back. */
+/**
+ * Actions of operators: leadership transfers, and voters that are demoted to learners and promoted
+ * again.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Nemesis, Target } from "./nemesis.js";
 
 const STEP_MS = 300;
-/** Other faults may keep the cluster from it for as long as they last. */
+/** Other faults may prevent the promotion while they last. */
 const PROMOTE_MS_MAX = 120_000;
 
 export const transfer: Nemesis = {
   name: "transfer",
-  about: "leadership is handed to another node again and again",
+  about: "leadership is repeatedly transferred to another node",
   async begin(target, random) {
     const ids = target.nodes.map(({ id }) => id);
     let isOver = false;
@@ -23,7 +26,7 @@ export const transfer: Nemesis = {
     })();
     return {
       get what() {
-        return `leadership handed around, ${count} times`;
+        return `leadership transferred ${count} times`;
       },
       async end() {
         isOver = true;
@@ -35,7 +38,7 @@ export const transfer: Nemesis = {
 
 export const membership: Nemesis = {
   name: "membership",
-  about: "a voter is made a learner, and promoted again at the end",
+  about: "a voter is demoted to a learner, and promoted again at the end",
   async begin(target, random) {
     const { id } = random.pick(target.nodes);
     const giveBack = target.reserve(id);
@@ -51,7 +54,7 @@ export const membership: Nemesis = {
   },
 };
 
-/** Resolves when the node votes, or when the run is given up. Rejects when it takes too long. */
+/** Resolves when the node votes, or when the run is given up. Rejects if it takes too long. */
 export async function promoted(target: Target, id: number): Promise<void> {
   const deadlineMs = performance.now() + PROMOTE_MS_MAX;
   while (!target.signal.aborted) {

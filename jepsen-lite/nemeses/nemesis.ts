@@ -1,6 +1,6 @@
 /**
- * What a nemesis is: one kind of trouble that can be begun and ended. A nemesis of one's own is a
- * module that exports one of these as `nemesis`; `docs/jepsen-lite.md` shows how. It decides by
+ * The interface of a nemesis: one kind of fault that can be begun and ended. A custom nemesis is a
+ * module that exports one of these as `nemesis`; `docs/jepsen-lite.md` shows how. It must decide by
  * `random` alone, so that a seed repeats its decisions.
  */
 import type { RandomStream } from "../../lab/random-stream.js";
@@ -14,28 +14,28 @@ export interface Nemesis {
   readonly name: string;
   /** One line for `--help` and the report. */
   readonly about: string;
-  /** It asks nothing of Holdfast itself, so that peers can meet it too; default: it may. */
+  /** It uses nothing specific to Holdfast, so peers can get it too; default: it may. */
   readonly isForPeers?: boolean;
   /**
-   * Why it cannot be done on this machine, in one line; asked before anything is started. A nemesis
-   * that was asked for and cannot be done ends the run.
+   * Why it cannot be done on this machine, in one line; called before anything is started. A
+   * requested nemesis that cannot be done ends the run.
    */
   refusal?(setting: NemesisSetting): Promise<string | undefined>;
-  /** Begins the trouble. Resolves when it is there. */
+  /** Begins the fault. Resolves when it is active. */
   begin(target: Target, random: RandomStream): Promise<Fault>;
 }
 
-/** What is known before a cluster is there. */
+/** What is known before there is a cluster. */
 export interface NemesisSetting {
   readonly nodes: number;
   readonly network: "proxies" | "namespaces";
 }
 
-/** Trouble that is there. */
+/** An active fault. */
 export interface Fault {
-  /** What was done to whom, for people: `kill -9 of node 2, the leader`. */
+  /** What was done to which process, for people: `kill -9 of node 2, the leader`. */
   readonly what: string;
-  /** Of trouble with a file: its kind, and all kinds that were there to choose from. */
+  /** For harm to a file: its kind, and all kinds that there were to choose from. */
   readonly file?: HarmedFile;
   /** Ends it: everything that this fault changed is as before. Called once. */
   end(): Promise<void>;
@@ -54,23 +54,23 @@ export interface Target {
   readonly clients: readonly ClientProcess[];
   readonly network: Network;
   readonly ttlMs: number;
-  /** Aborted when the run is to end: whoever waits stops waiting. */
+  /** Aborted when the run must end: all waits end. */
   readonly signal: AbortSignal;
-  /** The node that led last, as far as was seen. */
+  /** The last leader that was seen. */
   readonly leaderId: number | undefined;
   /** Fewer than half of the nodes. */
   readonly minority: number;
-  /** The next client that is told that it holds something, or nobody within so long. */
+  /** The next client that gets a grant, or `undefined` if none does within this time. */
   nextHolder(milliseconds: number): Promise<ClientProcess | undefined>;
   /** Kills the client and starts another one in its place. */
   replaceClient(client: ClientProcess): Promise<void>;
-  /** Asks the cluster something; `undefined` when it could not be asked, or refused. Not of peers. */
+  /** Sends a request to the cluster; `undefined` if that failed or was refused. Not for peers. */
   admin<T>(work: (admin: Admin) => Promise<T>): Promise<T | undefined>;
-  /** File systems of limited size, where this machine allows them. */
+  /** File systems of limited size, if this machine allows them. */
   readonly volumes: readonly Volume[];
   /**
-   * Takes a node whose disk may be harmed, or `undefined` while as many as may be are harmed
-   * already; to be given back, by the function returned, when it is as good as new.
+   * Reserves a node whose disk will be harmed, or returns `undefined` if no more nodes may be
+   * harmed at present. Call the returned function when the node is intact again.
    */
   reserve(id: number): (() => void) | undefined;
 }

@@ -1,5 +1,5 @@
-/** Trouble with the processes of nodes: kills, restarts, stops of the scheduler's kind. */
-import { chooseNodes, namesOf } from "./choosing-nodes.js";
+/** Faults of node processes: kills, restarts, and stops as by a scheduler. */
+import { chooseNodes, namesOf } from "./chosen-nodes.js";
 import type { Nemesis } from "./nemesis.js";
 
 export const kill: Nemesis = {
@@ -22,7 +22,7 @@ export const kill: Nemesis = {
 
 export const restart: Nemesis = {
   name: "restart",
-  about: "a rolling restart: each node in turn is stopped in good order and started again",
+  about: "a rolling restart: each node in turn is stopped in order and started again",
   isForPeers: true,
   async begin(target, random) {
     const nodes = random.sample(target.nodes, target.nodes.length);
@@ -32,7 +32,7 @@ export const restart: Nemesis = {
         if (isOver || target.signal.aborted) return;
         await node.stop();
         node.start();
-        // Another fault may have taken it down again; the next one is restarted all the same.
+        // Another fault may have stopped it again; the next one is restarted nevertheless.
         await node.answers(target.signal).catch(() => undefined);
       }
     })();
@@ -56,7 +56,7 @@ export const pause: Nemesis = {
     const what = `SIGSTOP of ${namesOf(target, paused)}`;
     for (const node of paused) node.pause();
     return {
-      what: paused.length === 0 ? "SIGSTOP of nobody: what was chosen is down or stopped" : what,
+      what: paused.length === 0 ? "SIGSTOP of no node: the chosen ones are down or stopped" : what,
       async end() {
         for (const node of paused) node.resume();
       },

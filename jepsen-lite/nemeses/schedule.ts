@@ -1,6 +1,6 @@
 /**
- * Which fault happens when: a plan of plain data that follows from the seed alone. Each fault draws
- * from a stream of its own, so leaving one out changes nothing about the others.
+ * When each fault happens: a plan of plain data that depends on the seed alone. Each fault draws
+ * from a stream of its own, so that leaving one out does not change the others.
  */
 import { seededStream } from "../seeded-stream.js";
 
@@ -18,12 +18,12 @@ export interface PlannedFault {
 const FAULT_MS = [1_500, 5_000] as const;
 const QUIET_MS = [800, 3_000] as const;
 /**
- * With everything at once each nemesis rests longer the more of them there are, so that two or three
- * faults are there at a time and some work gets done.
+ * With everything at once, each nemesis rests longer the more of them there are, so that two or
+ * three faults are active at a time and some work gets done.
  */
 const ALL_QUIET_MS_MIN = 3_000;
 const ALL_QUIET_MS_EACH = 2_000;
-/** Faults end so long before the load does. */
+/** Faults end this long before the load does. */
 const LAST_MS = 500;
 
 export function planFaults(

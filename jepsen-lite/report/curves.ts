@@ -1,6 +1,6 @@
 /**
- * The rows of the timeline that are drawn over a scale of their own: how many operations a second,
- * how long they took, and each operation as a point.
+ * The rows of the timeline with a scale of their own: operations per second, their latency, and
+ * each operation as a point.
  */
 import { html, type Markup } from "./html.js";
 import { row } from "./lanes.js";
@@ -32,7 +32,7 @@ export function rateRow(data: ReportData, scale: TimeScale): Markup {
     return html`<path class="area ${name}" d="M0 ${HEIGHT}${points.join("")}L${end} ${HEIGHT}Z"/>`;
   });
   const top = count(Math.round(most * perSecond));
-  const label = html`operations a second<small>up to ${top}</small>`;
+  const label = html`operations per second<small>up to ${top}</small>`;
   return row(label, HEIGHT, stretched(areas, scale));
 }
 
@@ -60,7 +60,7 @@ export function scatterRows(data: ReportData, scale: TimeScale): Markup[] {
   return kinds.map((kind) => {
     const dots = data.dots.filter(({ f }) => f === kind);
     const y = latencyScale(DOTS_HEIGHT);
-    // What did not succeed is drawn last, so that it is seen.
+    // Operations that did not succeed are drawn last, so that they are visible.
     const paths = (["ok", "fail", "info"] as const).map((outcome) => {
       const points = dots
         .filter((dot) => dot.outcome === outcome)
@@ -89,7 +89,7 @@ function latencyGrid(height: number, marks: readonly number[]): Markup[] {
   });
 }
 
-/** Paths know no percentages: they have a space of their own, one unit a millisecond. */
+/** Paths do not support percentages: they have a coordinate space of one unit per millisecond. */
 function stretched(content: readonly Markup[], scale: TimeScale, height = HEIGHT): Markup {
   return html`<svg width="100%" height="${height}" viewBox="${scale.startMs} 0 ${scale.endMs - scale.startMs} ${height}" preserveAspectRatio="none">${content}</svg>`;
 }

@@ -1,6 +1,6 @@
 /**
- * Text that becomes part of a page: everything that is put into a template is escaped unless it is
- * itself markup made here. There is no other way into the page.
+ * Text that becomes part of a page: everything in a template is escaped unless it is markup made
+ * here. There is no other way into the page.
  */
 export class Markup {
   readonly text: string;

@@ -18,7 +18,7 @@ export function row(label: Markup, height: number, content: Markup, kind = ""): 
 <svg class="plot" height="${height}" role="img">${content}</svg></div>`;
 }
 
-/** Behind everything: when there was which fault. */
+/** In the background: when which fault was active. */
 export function backgroundBands(
   data: ReportData,
   scale: TimeScale,
@@ -97,7 +97,7 @@ function holdBar(hold: DrawnHold, lanes: number, scale: TimeScale): Markup {
     ? html`<text class="on-bar" x="${scale.at(startMs)}" dx="5" y="${y + height - 3}">${shortToken(token)}</text>`
     : undefined;
   const middle = y + height / 2;
-  // What the client was certain of is solid; what it only believed, stopped or cut off, is not.
+  // Solid while the client was certain; not solid while it only believed, stopped or cut off.
   const solidMs = Math.min(endMs, Math.max(untilMs, startMs));
   const colour = `c${client % COLOURS}`;
   const bar = html`<rect class="hold ${colour}" x="${scale.at(startMs)}" width="${scale.span(startMs, solidMs, 0.06)}" y="${y}" height="${height}" data-t="${tip}"/>`;
@@ -109,7 +109,7 @@ function holdBar(hold: DrawnHold, lanes: number, scale: TimeScale): Markup {
   return html`${rest}${bar}${beyond}${end === "lost" ? lost : undefined}${label}`;
 }
 
-/** Tokens begin with the time of the cluster; what tells them apart is the end. */
+/** Tokens begin with the cluster time; only their ends differ. */
 function shortToken(token: number): string {
   return `…${String(token).slice(-5)}`;
 }
@@ -145,7 +145,7 @@ function taskOf({ process }: DrawnOperation): number {
   return process % LIVES_STEP;
 }
 
-/** What of all operations and holds is drawn. */
+/** How many of all operations and holds are drawn. */
 export function drawnNote(data: ReportData): string {
   const operations = `${count(data.operations.length)} of ${count(data.operationsOffered)} operations`;
   const holds = `${count(data.holds.length)} of ${count(data.holdsOffered)} holds`;

@@ -1,11 +1,11 @@
-/** Where anomalies stand in the time line: marks that link to their stories, and what they touch. */
+/** Anomalies in the timeline: marks that link to their stories, and the holds they concern. */
 import { html, type Markup } from "./html.js";
 import { row } from "./lanes.js";
 import type { ReportData } from "./report-data.js";
 import { duration, moment, type TimeScale } from "./scale.js";
 import { type ToldAnomaly, toldAnomalies } from "./story.js";
 
-/** In percent of the width: what is shorter can still be seen and met. */
+/** In percent of the width: a shorter mark can still be seen and clicked. */
 const WIDTH_MIN = 0.5;
 const LANE_PX = 14;
 const LANES_MAX = 8;
@@ -63,7 +63,7 @@ export function anomalyBands(data: ReportData, scale: TimeScale): Markup[] {
   });
 }
 
-/** In the row of a key: around what was held wrongly. */
+/** In the row of a key: around wrong holds. */
 export function keyMarks(
   data: ReportData,
   key: string,

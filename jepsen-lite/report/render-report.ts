@@ -1,7 +1,6 @@
 /**
- * One page that needs nothing but itself: styles, script and drawings are in it, and it asks the
- * network for nothing. What it draws is laid out in percentages, so that a window of any width and
- * any magnification shows it without drawing it again.
+ * One self-contained page: it includes styles, script and drawings, and makes no network requests.
+ * Drawings use percentages, so that they fit any width and magnification without being drawn again.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -31,10 +30,10 @@ import {
   verdictPart,
 } from "./tables.js";
 
-/** Marks of the time axis: of every width, and those that need a magnified one. */
+/** Marks of the time axis: for every width, and for a magnified one only. */
 const MARKS = 8;
 const FINE_MARKS = 64;
-/** So much of what was before the load is shown. */
+/** How much time before the load is shown. */
 const LEAD_MS = 500;
 const STYLES = ["report.css", "anomalies.css"] as const;
 /** Nothing may be loaded, whatever a value in the page contains. */
@@ -61,7 +60,7 @@ function timelinePart(data: ReportData): Markup {
     ["Faults", faultRows(data, scale)],
     ["Nodes: role and term", nodeRows(data, scale)],
     ["Rate and latency", [rateRow(data, scale), latencyRow(data, scale)]],
-    ["How long each operation took", scatterRows(data, scale)],
+    ["Latency of each operation", scatterRows(data, scale)],
     [
       "Who held what",
       ownershipRows(data, scale, (key, height) => keyMarks(data, key, height, scale)),
@@ -71,10 +70,10 @@ function timelinePart(data: ReportData): Markup {
   const rows = parts
     .filter(([, content]) => content.length > 0)
     .map(([title, content]) => html`<h3>${title}</h3>${content}`);
-  return html`<section class="timeline"><h2>What went on</h2>
+  return html`<section class="timeline"><h2>Timeline</h2>
 <div class="tools"><button type="button" data-zoom="0.5" aria-label="smaller">−</button><button type="button" data-zoom="2" aria-label="larger">+</button><button type="button" data-zoom="0">fit</button>${legend(data.checks.some(({ anomalies }) => anomalies.length > 0))}</div>
 <div class="scroller" tabindex="0"><div class="canvas">${backgroundBands(data, scale, anomalyBands(data, scale))}${axis(scale)}${rows}</div></div>
-<p class="note">${drawnNote(data)} Shaded: a fault was there. Green, at the end: every fault is over, after ${duration(data.loadEndMs - data.loadStartMs)} of load.</p></section>`;
+<p class="note">${drawnNote(data)} Shaded: a fault was active. Green, at the end: all faults are over, after ${duration(data.loadEndMs - data.loadStartMs)} of load.</p></section>`;
 }
 
 function axis(scale: TimeScale): Markup {
@@ -106,7 +105,7 @@ function legend(hasAnomalies: boolean): Markup {
   return html`<span class="legend">${entries}</span>`;
 }
 
-/** Refuses where the report could not be written in the end, for want of what its page is made of. */
+/** Refuses a run whose report could not be written because the files of its page are missing. */
 export function requirePageFiles(): void {
   for (const name of [...STYLES, "report.js"]) pageFile(name);
 }

@@ -26,28 +26,28 @@ export interface Figures {
   readonly longestGapMs: number;
 }
 
-/** Of one workload: its operations by name. */
+/** For one workload: its operations by name. */
 export interface WorkloadCounts {
   readonly workload: string;
   readonly operations: Readonly<Record<string, OperationCounts>>;
 }
 
-/** How long each fault was there while each workload ran, in seconds. */
+/** How long each fault was active while each workload ran, in seconds. */
 export interface Coverage {
   readonly nemesis: string;
   readonly times: number;
   readonly seconds: number;
-  /** Of a nemesis that harms files: how often each kind of file was met; else empty. */
+  /** For a nemesis that harms files: how often each kind of file was hit; otherwise empty. */
   readonly files: Readonly<Record<string, number>>;
 }
 
 export interface ReportData {
   readonly system: string;
-  /** Holdfast first; empty where no peers ran. */
+  /** Holdfast first; empty if no peers ran. */
   readonly comparison: readonly ComparedSystem[];
   readonly valid: Validity;
   readonly wasInterrupted: boolean;
-  /** Repeats the run. */
+  /** The command that repeats the run. */
   readonly command: string;
   readonly startedAt: string;
   readonly endMs: number;
@@ -70,6 +70,6 @@ export interface ReportData {
   readonly holdsOffered: number;
   readonly operations: readonly DrawnOperation[];
   readonly operationsOffered: number;
-  /** Each a point of the latency plot. */
+  /** The points of the latency plot. */
   readonly dots: readonly DrawnOperation[];
 }

@@ -1,4 +1,4 @@
-/** Where a time stands on the chart, and how numbers read. */
+/** The position of a time on the chart, and the format of numbers. */
 export class TimeScale {
   readonly startMs: number;
   readonly endMs: number;
@@ -13,7 +13,7 @@ export class TimeScale {
     return `${this.percent(timeMs)}%`;
   }
 
-  /** The width from one time to another; what is there can be seen, however short. */
+  /** The width from one time to another; never too narrow to be visible. */
   span(startMs: number, endMs: number, leastPercent = 0.04): string {
     const width = this.percent(endMs) - this.percent(startMs);
     return `${Math.max(leastPercent, round(width))}%`;
@@ -49,10 +49,10 @@ export function moment(timeMs: number): string {
   return `+${(timeMs / 1_000).toFixed(3)} s`;
 }
 
-/** Distances that people like between marks. */
+/** Convenient distances between marks. */
 const STEPS_S = [0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200];
 
-/** Times of about so many marks, in milliseconds. */
+/** The times of about that many marks, in milliseconds. */
 export function marksOf({ startMs, endMs }: TimeScale, about: number): number[] {
   const seconds = (endMs - startMs) / 1_000;
   const step = STEPS_S.find((each) => seconds / each <= about) ?? 14_400;

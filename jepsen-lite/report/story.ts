@@ -1,6 +1,6 @@
 /**
- * What went wrong, kind by kind: each anomaly begins with one sentence, links to its mark in the time
- * line, and is then told step by step in the order of time.
+ * The anomalies, kind by kind: each begins with one sentence, links to its mark in the timeline,
+ * and is then explained step by step in the order of time.
  */
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
 import { partsOf, shortNumbers } from "../short-numbers.js";
@@ -10,12 +10,12 @@ import { html, Markup } from "./html.js";
 import type { ReportData } from "./report-data.js";
 import { count, moment } from "./scale.js";
 
-/** An anomaly with the number by which story and time line name it. */
+/** An anomaly with its number in story and timeline. */
 export interface ToldAnomaly {
   readonly id: number;
   readonly check: CheckResult;
   readonly anomaly: Anomaly;
-  /** Of a check that is valid all the same: it was to be expected. */
+  /** From a check that is valid nevertheless: it was expected. */
   readonly isExpected: boolean;
 }
 
@@ -27,12 +27,12 @@ export function toldAnomalies({ checks }: ReportData): ToldAnomaly[] {
   return all.map((each, index) => ({ ...each, id: index + 1 }));
 }
 
-/** Only where something went wrong. */
+/** Only if something went wrong. */
 export function storyPart(data: ReportData): Markup[] {
   const told = toldAnomalies(data);
   const wrong = told.filter(({ isExpected }) => !isExpected);
   const expected = told.filter(({ isExpected }) => isExpected);
-  const again = html`<p class="again">Do it again: <code>${data.command}</code></p>`;
+  const again = html`<p class="again">Repeat the run: <code>${data.command}</code></p>`;
   const sections: Markup[] = [];
   if (wrong.length > 0) {
     const kinds = kindsOf(wrong, data.anomalies);
@@ -41,15 +41,14 @@ export function storyPart(data: ReportData): Markup[] {
   if (expected.length > 0) {
     const all = expected.map(({ check }) => check);
     const kinds = kindsOf(expected, sumOf([...new Set(all)].map((each) => each.anomalyCounts)));
-    const why =
-      "Shown, and not held against the system: without tokens that are compared it cannot prevent this.";
-    sections.push(html`<section><h2>What was to be expected</h2><p>${why}</p>${kinds}</section>`);
+    const why = "Shown, but not counted: a system cannot prevent this unless tokens are compared.";
+    sections.push(html`<section><h2>What was expected</h2><p>${why}</p>${kinds}</section>`);
   }
   return sections;
 }
 
 function kindsOf(told: readonly ToldAnomaly[], counts: ReportData["anomalies"]): Markup[] {
-  // In the order of the list of all kinds, which begins with what is worst.
+  // In the order of the list of all kinds, which begins with the worst.
   const kinds = (Object.keys(ANOMALIES) as AnomalyKind[]).filter((kind) => {
     return told.some(({ anomaly }) => anomaly.kind === kind);
   });
@@ -58,7 +57,7 @@ function kindsOf(told: readonly ToldAnomaly[], counts: ReportData["anomalies"]):
     const times = counts[kind] ?? own.length;
     const shown =
       own.length < times
-        ? html` <small>${own.length} of them ${own.length === 1 ? "is" : "are"} told</small>`
+        ? html` <small>${own.length} of them ${own.length === 1 ? "is" : "are"} shown</small>`
         : "";
     const sign = own.some(({ isExpected }) => !isExpected) ? "invalid" : "unknown";
     return html`<h3 class="kind"><i class="sign ${sign}"></i>${kind} × ${count(times)}${shown}</h3><p class="note">${definition(kind)}</p>${own.map((each, index) => story(each, index === 0))}`;
@@ -79,7 +78,7 @@ function story({ id, check, anomaly, isExpected }: ToldAnomaly, isOpen: boolean)
   });
   const why = reasons.map((reason) => html`<li>${prose(reason, short)}</li>`);
   const told = html`<ol class="story">${items}</ol>${why.length > 0 ? html`<ul class="reasons">${why}</ul>` : undefined}`;
-  const link = fromMs === undefined ? undefined : html` <a href="#mark-${id}">in the time line</a>`;
+  const link = fromMs === undefined ? undefined : html` <a href="#mark-${id}">in the timeline</a>`;
   const state = new Markup(isOpen ? " open" : "");
   const details =
     items.length + why.length === 0
@@ -88,7 +87,7 @@ function story({ id, check, anomaly, isExpected }: ToldAnomaly, isOpen: boolean)
   return html`<article class="anomaly ${isExpected ? "unknown" : "invalid"}" id="anomaly-${id}"><p class="sentence"><b class="subject">${check.subject}</b> ${prose(sentence, short)}${link}</p>${details}</article>`;
 }
 
-/** Between backticks is what somebody named; long numbers tell themselves whole when pointed at. */
+/** Text between backticks is a name; long numbers show in full under the pointer. */
 function prose(text: string, short: (number: string) => string): Markup[] {
   return text.split("`").map((piece, index) => {
     const parts = partsOf(piece).map((part) => {

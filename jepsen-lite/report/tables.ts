@@ -8,10 +8,10 @@ import { count, duration, moment } from "./scale.js";
 const HEADLINES: Readonly<Record<string, readonly [string, string]>> = {
   true: ["Valid", "Everything that the clients were told can be true."],
   false: ["Not valid", "The clients were told something that cannot be true."],
-  unknown: ["Unknown", "No violation was found, and not everything could be decided."],
+  unknown: ["Unknown", "No violation was found, but not everything could be decided."],
 };
 
-const CUT_SHORT = ["Interrupted", "Nothing had been found wrong until then."] as const;
+const CUT_SHORT = ["Interrupted", "No violation had been found until then."] as const;
 
 export function verdictPart(data: ReportData): Markup {
   const isCutShort = data.wasInterrupted && data.valid !== false;
@@ -23,7 +23,7 @@ export function verdictPart(data: ReportData): Markup {
 </header>`;
 }
 
-/** A line ends between words, never behind a hyphen. */
+/** A line ends between words, never after a hyphen. */
 function commandWords(command: string): Markup[] {
   return command.split(" ").map((word) => html`<b>${word}</b> `);
 }
@@ -43,7 +43,7 @@ export function figuresPart({ figures }: ReportData): Markup {
       count(figures.sessionsLost),
       `${count(figures.holdsLost)} ${figures.holdsLost === 1 ? "hold" : "holds"} lost`,
     ],
-    ["longest without success", duration(figures.longestGapMs), "over all workloads"],
+    ["longest time without success", duration(figures.longestGapMs), "over all workloads"],
   ];
   const items = cards.map(([name, value, more]) => {
     return html`<div class="card"><dt>${name}</dt><dd>${value}<small>${more}</small></dd></div>`;
@@ -51,7 +51,7 @@ export function figuresPart({ figures }: ReportData): Markup {
   return html`<dl class="cards">${items}</dl>`;
 }
 
-/** Only where peers ran: what the same faults did to each. */
+/** Only if peers ran: the effect of the same faults on each system. */
 export function comparisonPart({ comparison }: ReportData): Markup | undefined {
   if (comparison.length === 0) return undefined;
   const heads = comparison.map(({ name }) => html`<th class="n">${name}</th>`);
@@ -65,7 +65,7 @@ export function comparisonPart({ comparison }: ReportData): Markup | undefined {
     return html`<tr><td>${name}</td>${values}</tr>`;
   });
   const abouts = comparison.map(({ name, about }) => html`<dt>${name}</dt><dd>${about}</dd>`);
-  return html`<section><h2>Side by side</h2><p>The same workloads, the same plan of faults, one system after the other. The verdict above is that on ${comparison[0]?.name}.</p><div class="wide"><table class="narrow"><thead><tr><th></th>${heads}</tr></thead><tbody><tr><td>verdict</td>${verdicts}</tr>${rows}</tbody></table></div><dl class="pairs">${abouts}</dl><p class="note">Not fenced, updates are lost wherever a holder is stopped for longer than its lease: no lock service can prevent that. Each peer has a report of its own, in a directory of its name beside this page.</p></section>`;
+  return html`<section><h2>Side by side</h2><p>The same workloads and the same plan of faults, one system after the other. The verdict above is that on ${comparison[0]?.name}.</p><div class="wide"><table class="narrow"><thead><tr><th></th>${heads}</tr></thead><tbody><tr><td>verdict</td>${verdicts}</tr>${rows}</tbody></table></div><dl class="pairs">${abouts}</dl><p class="note">Without fencing, updates are lost whenever a holder is stopped for longer than its lease: no lock service can prevent that. Each peer has a report of its own, in a directory with its name beside this page.</p></section>`;
 }
 
 export function checksPart({ checks }: ReportData): Markup {
@@ -75,11 +75,11 @@ export function checksPart({ checks }: ReportData): Markup {
       const part = check.parts?.find((each) => each.name === name);
       if (part === undefined) return html`<td class="n none">–</td>`;
       if (part.compared === 0 && !part.isAsked) {
-        const tip = `${name}: this workload is not there for it`;
+        const tip = `${name}: this workload is not made for it`;
         return html`<td class="n none" data-name="${name}" data-t="${tip}">–</td>`;
       }
       if (part.compared === 0) {
-        const tip = `${name}: compared nothing, although this workload is there for it`;
+        const tip = `${name}: compared nothing, although this workload is made for it`;
         return html`<td class="n word alarm" data-name="${name}" data-t="${tip}"><i class="sign unknown"></i>nothing</td>`;
       }
       const tip = `${name}: ${wordOf(part.valid)}, ${count(part.compared)} compared`;
@@ -89,7 +89,7 @@ export function checksPart({ checks }: ReportData): Markup {
     return html`<tr><td class="word"><i class="sign ${className(check.valid)}"></i><span class="word">${wordOf(check.valid)}</span></td><td>${check.subject}</td><td>${check.name}</td><td class="result">${check.summary}${remarks}</td>${cells}</tr>`;
   });
   const heads = names.map((name) => html`<th class="n">${name}</th>`);
-  return html`<section><h2>Checks</h2><div class="wide"><table class="checks"><thead><tr><th>verdict</th><th>of</th><th>check</th><th>result</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><p class="note">Numbers: how many things each check compared. <b class="alarm">nothing</b>: the workload is there for that check and gave it nothing, so nothing was shown. A dash: the workload is not there for it.</p></section>`;
+  return html`<section><h2>Checks</h2><div class="wide"><table class="checks"><thead><tr><th>verdict</th><th>of</th><th>check</th><th>result</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div><p class="note">Numbers: how many things each check compared. <b class="alarm">nothing</b>: the workload is made for that check but gave it nothing to compare, so nothing was shown. A dash: the workload is not made for it.</p></section>`;
 }
 
 export function countsPart({ counts, errors }: ReportData): Markup {
@@ -102,7 +102,7 @@ export function countsPart({ counts, errors }: ReportData): Markup {
   return html`<section><h2>Operations</h2><div class="wide"><table><thead><tr><th>history</th><th>operation</th><th class="n">succeeded</th><th class="n">refused</th><th class="n">unknown</th></tr></thead><tbody>${rows}</tbody></table></div><ul class="codes">${codes}</ul></section>`;
 }
 
-/** Which fault met which workload, and for how long. */
+/** Which fault hit which workload, and for how long. */
 export function coveragePart({ coverage, counts, faults }: ReportData): Markup | undefined {
   if (coverage.length === 0) return undefined;
   const workloads = counts.map(({ workload }) => workload);
@@ -116,12 +116,12 @@ export function coveragePart({ coverage, counts, faults }: ReportData): Markup |
       return html`<li class="${times === 0 ? "none" : ""}"><code>${kind}</code> ${count(times)}</li>`;
     });
     if (kinds.length === 0) return [];
-    return [html`<h3>Files that ${nemesis} met, by kind</h3><ul class="codes">${kinds}</ul>`];
+    return [html`<h3>Files hit by ${nemesis}, by kind</h3><ul class="codes">${kinds}</ul>`];
   });
   const list = faults.map(({ nemesis, what, startMs, endMs }) => {
     return html`<tr><td><time>${moment(startMs)}</time></td><td class="n">${duration(endMs - startMs)}</td><td>${nemesis}</td><td>${what}</td></tr>`;
   });
-  return html`<section><h2>Faults and workloads</h2><p>All workloads run side by side, so each fault meets all of them.</p><div class="wide"><table><thead><tr><th>fault</th><th class="n">times</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>${files}<details><summary>every fault</summary><div class="wide"><table><thead><tr><th>at</th><th class="n">for</th><th>nemesis</th><th>what</th></tr></thead><tbody>${list}</tbody></table></div></details></section>`;
+  return html`<section><h2>Faults and workloads</h2><p>All workloads run concurrently, so each fault hits all of them.</p><div class="wide"><table><thead><tr><th>fault</th><th class="n">times</th>${heads}</tr></thead><tbody>${rows}</tbody></table></div>${files}<details><summary>all faults</summary><div class="wide"><table><thead><tr><th>at</th><th class="n">for</th><th>nemesis</th><th>what</th></tr></thead><tbody>${list}</tbody></table></div></details></section>`;
 }
 
 export function configurationPart({ configuration }: ReportData): Markup {

@@ -1,14 +1,14 @@
-/** One of the systems that are compared, in the figures of its run. Types only. */
+/** One of the compared systems, with the figures of its run. Types only. */
 import type { Validity } from "../verdict/check-result.js";
 
 export interface ComparedSystem {
   readonly name: string;
   readonly about: string;
   readonly valid: Validity;
-  /** Of the guarded store while tokens were compared, and while they were not. */
+  /** Results of the guarded store with and without comparing tokens. */
   readonly fenced: LostUpdates;
   readonly unfenced: LostUpdates;
-  /** A lock was granted while another client held it for certain. */
+  /** A lock was granted while another client certainly held it. */
   readonly twoHolders: number;
   /** Tokens that were granted twice, or after a larger one. */
   readonly badTokens: number;
@@ -17,7 +17,7 @@ export interface ComparedSystem {
   readonly succeeded: number;
   readonly unknown: number;
   readonly faults: number;
-  /** Leaders that were elected, primaries that were appointed. */
+  /** Leaders that were elected, or primaries that were appointed. */
   readonly elections: number;
   readonly longestGapMs: number;
 }
@@ -25,6 +25,6 @@ export interface ComparedSystem {
 export interface LostUpdates {
   readonly lost: number;
   readonly accepted: number;
-  /** Turned away for their token. */
+  /** Refused because of their token. */
   readonly refused: number;
 }

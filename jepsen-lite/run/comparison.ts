@@ -1,6 +1,6 @@
 /**
- * What several systems did under the same faults, side by side: what they lost, and what it cost
- * them to be there. It is shown, and says nothing about the verdict on Holdfast.
+ * The results of several systems under the same faults, side by side: what they lost, and the cost
+ * of availability. It is only shown, and has no effect on the verdict on Holdfast.
  */
 
 import type { CheckResult } from "../verdict/check-result.js";
@@ -64,15 +64,15 @@ export function comparisonRows(systems: readonly ComparedSystem[]): readonly Com
   return [
     loss("two holders at once", ({ twoHolders }) => twoHolders),
     loss("tokens twice or falling", ({ badTokens }) => badTokens),
-    loss("keys that nothing explains", ({ unexplained }) => unexplained),
+    loss("keys without an explanation", ({ unexplained }) => unexplained),
     lost("updates lost, fenced", ({ fenced }) => fenced),
-    row("late writers turned away", ({ fenced }) => count(fenced.refused)),
+    row("late writers refused", ({ fenced }) => count(fenced.refused)),
     lost("updates lost, not fenced", ({ unfenced }) => unfenced),
     row("operations succeeded", ({ succeeded }) => count(succeeded)),
     row("outcome unknown", ({ unknown }) => count(unknown)),
     row("faults", ({ faults }) => count(faults)),
     row("elections, failovers", ({ elections }) => count(elections)),
-    row("longest without success", ({ longestGapMs }) => `${count(longestGapMs)} ms`),
+    row("longest time without success", ({ longestGapMs }) => `${count(longestGapMs)} ms`),
   ];
 }
 

@@ -1,4 +1,4 @@
-/** What a person sees while a run goes on, and when it is over. */
+/** The output for a person during a run, and at its end. */
 
 import type { Progress } from "../attack/attack-plan.js";
 import { named } from "../wrapped-text.js";
@@ -25,10 +25,10 @@ export class Console {
   }
 
   interrupted(): void {
-    this.phase("interrupt", "ends within seconds, with a report; once more ends it at once");
+    this.phase("interrupt", "ends within seconds, with a report; a second one ends it at once");
   }
 
-  /** Shows on a terminal how far it is, every second; returns how to stop. */
+  /** Shows the progress on a terminal every second; returns a function that stops it. */
   tick(progressOf: () => Progress): () => void {
     if (this.#isQuiet || !this.#isTerminal) return () => undefined;
     const timer = setInterval(() => {

@@ -1,5 +1,5 @@
 /**
- * Who held what when, as the clients themselves saw it: from the grant until they gave it back or
+ * Who held what and when, as the clients themselves saw it: from the grant until they released or
  * lost it, with the deadline up to which they were certain. For the ownership chart.
  */
 import type { HistoryEvent } from "../history/history-event.js";
@@ -7,7 +7,7 @@ import { KeptSample } from "./kept-sample.js";
 
 const NANOSECONDS = 1_000_000;
 const HOLDS_MAX = 3_000;
-/** More keys than this cannot be read off a chart. */
+/** More keys than this make a chart unreadable. */
 const KEYS_MAX = 24;
 
 export interface DrawnHold {
@@ -17,7 +17,7 @@ export interface DrawnHold {
   readonly mode: string;
   readonly startMs: number;
   readonly endMs: number;
-  /** The client's last word on how long it was certain. */
+  /** Until when the client was certain, by its last report. */
   readonly untilMs: number;
   readonly end: "released" | "lost" | "unknown" | "held";
 }
@@ -37,9 +37,9 @@ type Fields = Readonly<Record<string, unknown>>;
 export class HoldChart {
   readonly #kept = new KeptSample<DrawnHold>(HOLDS_MAX, lengthOf);
   readonly #keys = new Set<string>();
-  /** By process and token: what is under attack may have given one token to two. */
+  /** By process and token: a faulty system may have granted one token twice. */
   readonly #open = new Map<string, OpenHold>();
-  /** What each process asked for, until it is told. */
+  /** The request of each process, until it has its answer. */
   readonly #asked = new Map<string, HistoryEvent>();
 
   get keys(): readonly string[] {
@@ -50,7 +50,7 @@ export class HoldChart {
     return this.#kept.offered;
   }
 
-  /** With what is still held; `endMs`: the end of the run. */
+  /** Including what is still held; `endMs`: the end of the run. */
   view(endMs: number): DrawnHold[] {
     const open = [...this.#open.values()].map((hold) => drawn(hold, endMs, "held"));
     return [...this.#kept.items, ...open].sort((one, other) => one.startMs - other.startMs);
@@ -150,7 +150,7 @@ export class HoldChart {
   }
 }
 
-/** Where there are none, each process is its own session. */
+/** Without sessions, each process is its own session. */
 function sessionOf({ session, process }: HistoryEvent): string {
   return session === undefined ? `process ${process}` : String(session);
 }

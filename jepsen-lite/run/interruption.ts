@@ -1,11 +1,11 @@
 /**
- * Signals that end a run. The first one stops the load and has what there is judged and reported,
- * which takes seconds; the second one ends everything at once.
+ * Signals that end a run. The first one stops the load, and the results so far are judged and
+ * reported, which takes seconds; the second one ends everything at once.
  */
 
 /**
- * Ctrl-C is sent to everything in the terminal, and `npm run` passes it on as well: signals so close
- * to each other are one.
+ * Ctrl-C is sent to all processes in the terminal, and `npm run` passes it on as well: signals this
+ * close to each other count as one.
  */
 const ONE_SIGNAL_MS = 300;
 
@@ -25,7 +25,7 @@ export class Interruption {
   #firstMs: number | undefined;
   received: NodeJS.Signals | undefined;
 
-  /** `onFirst` is called as soon as the first signal is there. */
+  /** `onFirst` is called at the first signal. */
   constructor(onFirst: () => void) {
     this.#first.signal.addEventListener("abort", onFirst);
     for (const signal of SIGNALS) process.on(signal, this.#onSignal);

@@ -1,17 +1,16 @@
 /**
- * A bounded choice out of an unbounded stream, for what a person will look at: while there is room
- * everything is kept; beyond it the least telling half is let go, and what is less telling than
- * that is no longer taken.
+ * A limited sample of an unlimited stream, for display: while there is room everything is kept;
+ * then the less interesting half is dropped, and less interesting items are no longer added.
  */
 export class KeptSample<T> {
   readonly #max: number;
   readonly #weightOf: (item: T) => number;
   #items: T[] = [];
   #weightMin = Number.NEGATIVE_INFINITY;
-  /** All that were offered. */
+  /** The number of items that were offered. */
   offered = 0;
 
-  /** `weightOf`: how telling an item is. */
+  /** `weightOf`: how interesting an item is. */
   constructor(max: number, weightOf: (item: T) => number) {
     this.#max = max;
     this.#weightOf = weightOf;

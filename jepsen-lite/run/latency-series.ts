@@ -1,9 +1,10 @@
 /**
- * Rate and latency over time, in slices of equal length: how many operations ended in each, how,
- * and how long they took. Bounded: as many slices as the run is long, counts on a logarithmic scale.
+ * Rate and latency over time, in slices of equal length: how many operations ended in each, with
+ * which outcome, and how long they took. Memory is limited by the number of slices; durations are
+ * counted on a logarithmic scale.
  */
 
-/** Eight steps to a doubling: a value is known to within 9 %. */
+/** Eight steps per doubling: a value is known to within 9 %. */
 const STEPS = 8;
 const SLICES_MAX = 600;
 const SLICE_MS_MIN = 250;
@@ -12,7 +13,7 @@ export interface SliceView {
   readonly ok: number;
   readonly fail: number;
   readonly info: number;
-  /** Milliseconds, of what succeeded; `null` where nothing did. */
+  /** Milliseconds, of successful operations; `null` if there were none. */
   readonly p50: number | null;
   readonly p99: number | null;
   readonly max: number | null;
@@ -31,7 +32,7 @@ export class LatencySeries {
   readonly sliceMs: number;
   readonly #slices: Slice[] = [];
 
-  /** `durationMs`: as long as the run is meant to take, all phases included. */
+  /** `durationMs`: the planned length of the run with all phases. */
   constructor(durationMs: number) {
     this.sliceMs = Math.max(SLICE_MS_MIN, Math.ceil(durationMs / SLICES_MAX));
   }

@@ -1,4 +1,6 @@
-/** What a run leaves for machines (`results.json`) and for the report, made of what it observed. */
+/**
+ * The results of a run for machines (`results.json`) and for the report, made of what it observed.
+ */
 import { availableParallelism } from "node:os";
 import type { AttackResult } from "../attack/attack-plan.js";
 import type { DrawnFault, DrawnOperation, Observer } from "../attack/observer.js";
@@ -14,7 +16,7 @@ import type { ComparedSystem } from "./compared-system.js";
 import type { RunOptions } from "./run-options.js";
 
 export interface Results {
-  /** What was attacked, in a word and in a line. */
+  /** The system under attack, as a name and as a line. */
   readonly system: SystemName;
   readonly about: string;
   readonly valid: Validity;
@@ -25,12 +27,12 @@ export interface Results {
   readonly options: RunOptions;
   readonly figures: Figures;
   readonly checks: readonly CheckResult[];
-  /** How often each kind was seen where it must not be; what no fencing lets happen is not in it. */
+  /** How often each violation was seen; what may happen without fencing is not included. */
   readonly anomalies: AnomalyCounts;
   readonly counts: readonly WorkloadCounts[];
   readonly coverage: readonly Coverage[];
   readonly errors: Readonly<Record<string, number>>;
-  /** Holdfast first, and the peers that did the same; empty without peers. */
+  /** Holdfast first, then the peers in the same run; empty without peers. */
   readonly comparison: readonly ComparedSystem[];
 }
 
@@ -96,7 +98,7 @@ function brokenOf(checks: readonly CheckResult[]): CheckResult[] {
   return checks.filter(({ valid }) => valid === false);
 }
 
-/** The same with a look at others. One system alone is no comparison. */
+/** Adds a comparison with others. A single system is no comparison. */
 export function withComparison(
   { results, report }: Outcome,
   systems: readonly ComparedSystem[],
@@ -105,7 +107,10 @@ export function withComparison(
   return { results: { ...results, comparison }, report: { ...report, comparison } };
 }
 
-/** Says everything that decides the run, defaults included, so that a later version repeats it. */
+/**
+ * Contains everything that determines the run, including defaults, so that a later version repeats
+ * it.
+ */
 function commandOf({ options, workloads, nemeses }: OutcomeParts): string {
   const words = [
     "npm run jepsen --",
@@ -126,7 +131,7 @@ function commandOf({ options, workloads, nemeses }: OutcomeParts): string {
   return words.join(" ");
 }
 
-/** Those that came from files are last, in the order of the files. */
+/** Those from files are last, in the order of the files. */
 function namesOf(all: readonly { readonly name: string }[], files: readonly string[]): string {
   const builtIn = all.slice(0, all.length - files.length).map(({ name }) => name);
   return [...builtIn, ...files].join(",");
@@ -171,12 +176,12 @@ function coverageOf({ faults }: Observer): Coverage[] {
   });
 }
 
-/** For the scatter plot: what is drawn anyway, and an even choice of the rest. */
+/** For the scatter plot: everything that is drawn anyway, and an even sample of the rest. */
 function dotsOf({ operations, evenly }: Observer): DrawnOperation[] {
   return [...new Set([...operations.items, ...evenly.items])];
 }
 
-/** How often each kind of file was met, those that were there and never met included. */
+/** How often each kind of file was hit, including those that were never hit. */
 function filesOf(faults: readonly DrawnFault[]): Record<string, number> {
   const times = new Map<string, number>();
   for (const { file } of faults) {

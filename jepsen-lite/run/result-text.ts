@@ -1,4 +1,4 @@
-/** What is printed when a run is over, in lines of a terminal's usual width. */
+/** The output at the end of a run, in lines of a terminal's usual width. */
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
 import { withShortNumbers } from "../short-numbers.js";
 import type { Anomaly } from "../verdict/anomaly.js";
@@ -12,7 +12,7 @@ import type { Results } from "./outcome-file.js";
 const SENTENCES: Readonly<Record<string, string>> = {
   true: "VALID: everything that the clients were told can be true",
   false: "NOT VALID: the clients were told something that cannot be true",
-  unknown: "UNKNOWN: nothing was found wrong, but not everything could be decided",
+  unknown: "UNKNOWN: no violation was found, but not everything could be decided",
 };
 const SIGNS: Readonly<Record<string, string>> = { true: "✓", false: "✗", unknown: "?" };
 const WORDS: Readonly<Record<string, string>> = {
@@ -38,10 +38,10 @@ export function resultText(results: Results, directory: string): string {
     named("  compared", comparedText(checks), 14),
     ...emptyLines(checks),
     named(
-      "  in all",
+      "  in total",
       `${figures.operations} operations in ${seconds} s, ${plural(figures.faults, "fault")}, ` +
         `${plural(figures.elections, "election")}, ${plural(figures.sessionsLost, "session")} lost; ` +
-        `at the longest nothing succeeded for ${(figures.longestGapMs / 1_000).toFixed(1)} s`,
+        `the longest time without success was ${(figures.longestGapMs / 1_000).toFixed(1)} s`,
       14,
     ),
     `  report      ${directory}/report.html`,
@@ -54,16 +54,16 @@ export function resultText(results: Results, directory: string): string {
 
 /** The last line. */
 export function verdictText({ valid, wasInterrupted }: Results): string {
-  if (wasInterrupted && valid !== false) return "INTERRUPTED: nothing was found wrong until then";
+  if (wasInterrupted && valid !== false) return "INTERRUPTED: no violation was found until then";
   return `${SENTENCES[String(valid)]}${wasInterrupted ? " (interrupted)" : ""}`;
 }
 
-/** Checks of the cluster are told apart by their own names. */
+/** Checks of the cluster are distinguished by their own names. */
 function labelOf({ subject, name }: CheckResult): string {
   return subject === "cluster" ? name : subject;
 }
 
-/** Each kind with how often it was seen and one example. */
+/** Each kind with its count and one example. */
 function anomalyLines({ checks, anomalies }: Results): string[] {
   const all = Object.keys(ANOMALIES) as AnomalyKind[];
   const kinds = all.filter((kind) => anomalies[kind] !== undefined);
@@ -75,20 +75,23 @@ function anomalyLines({ checks, anomalies }: Results): string[] {
     lines.push(`  ✗ ${kind} × ${anomalies[kind]}`);
     if (example !== undefined) lines.push(wrapped(`    ${sentenceOf(example)}`, 4));
   }
-  return [...lines, "    Step by step, and in the time line: the report.", ""];
+  return [...lines, "    The report shows them step by step, and in the timeline.", ""];
 }
 
 function sentenceOf({ sentence }: Anomaly): string {
   return withShortNumbers([sentence]).join("");
 }
 
-/** How much each check had to look at, over all histories. */
+/** How much each check compared, over all histories. */
 function comparedText(checks: readonly CheckResult[]): string {
   const full = [...comparedBy(checks)].filter(([, { compared }]) => compared > 0);
   return full.map(([name, { compared }]) => `${name} ${compared}`).join(", ");
 }
 
-/** A check of nothing has shown nothing: said loudly only where the run was made for it. */
+/**
+ * A check that compared nothing has shown nothing: reported prominently only if the run was made
+ * for it.
+ */
 function emptyLines(checks: readonly CheckResult[]): string[] {
   const lines: string[] = [];
   for (const { subject, parts = [] } of checks) {
@@ -96,7 +99,7 @@ function emptyLines(checks: readonly CheckResult[]): string[] {
     if (silent.length === 0) continue;
     const names = silent.map(({ name }) => name).join(", ");
     lines.push(
-      named("  NOTHING", `was compared by ${names} in ${subject}, which is there for it`, 14),
+      named("  NOTHING", `was compared by ${names} in ${subject}, which is made for it`, 14),
     );
   }
   const unasked = [...comparedBy(checks)]
@@ -124,7 +127,7 @@ function comparedBy(checks: readonly CheckResult[]) {
   return totals;
 }
 
-/** Side by side, one column a system. */
+/** Side by side, one column per system. */
 function comparisonLines(systems: readonly ComparedSystem[]): string[] {
   if (systems.length === 0) return [];
   const table: (readonly [string, readonly string[]])[] = [

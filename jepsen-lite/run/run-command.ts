@@ -1,7 +1,7 @@
 /**
- * `npm run jepsen`: reads the flags, refuses in one line what cannot be done, runs the attack, on
- * peers too where they are asked for, and writes results and report. Progress goes to standard
- * error, the result to standard output.
+ * `npm run jepsen`: reads the flags, refuses in one line what cannot be done, runs the attack, also
+ * on requested peers, and writes results and report. Progress goes to standard error, the result to
+ * standard output.
  */
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
@@ -43,7 +43,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     const signals = { early: interruption.first, atOnce: interruption.second };
     const shared = { options, workloads, nemeses, signals, terminal };
     const own = await runSystem({ ...shared, system: SYSTEMS.holdfast, directory });
-    // Whatever becomes of the peers, this is known by then.
+    // This result is known, whatever happens to the peers.
     await writeOutcome(directory, own);
     const others = await runPeers({ ...shared, directory }, peers);
     const outcome = withComparison(own, [own, ...others].map(comparedSystem));
@@ -51,7 +51,7 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     terminal.result(outcome, directory, options.isJson);
     return exitCodeOf(outcome, interruption);
   } catch (error) {
-    // Nothing was begun: a directory that was made for it is of no use to anybody.
+    // Nothing was begun: a directory that was made for it is useless.
     if (error instanceof RefusedError && options.directory === undefined) {
       await rm(directory, { recursive: true, force: true });
     }
@@ -72,7 +72,7 @@ function exitCodeOf({ results: { valid } }: Outcome, { received }: Interruption)
   return valid ? EXIT.valid : EXIT.invalid;
 }
 
-/** Each in a directory of its own, with a report of its own. An interruption ends the row. */
+/** Each in a directory of its own, with a report of its own. An interruption ends the sequence. */
 async function runPeers(
   shared: Omit<SystemRun, "system">,
   peers: readonly SystemKind[],
@@ -100,7 +100,7 @@ async function resolveNames(options: RunOptions): Promise<Chosen> {
   const workloads = await findWorkloads(options.workloads, workloadModules);
   const nemeses = await findNemeses(options.nemeses, nemesisModules);
   const peers = findPeers(options.peers);
-  if (workloads.length === 0) throw new RefusedError("no workload is left: there is nothing to do");
+  if (workloads.length === 0) throw new RefusedError("no workload is left: nothing to do");
   return { workloads, nemeses, peers };
 }
 
@@ -124,10 +124,10 @@ async function refusePeers(options: RunOptions, chosen: Chosen): Promise<void> {
   const nemesis = chosen.nemeses.find(({ isForPeers }) => isForPeers !== true);
   if (nemesis !== undefined) {
     const all = peerNemeses().join(", ");
-    throw new RefusedError(`nemesis ${nemesis.name}: only Holdfast has that; peers meet ${all}`);
+    throw new RefusedError(`nemesis ${nemesis.name}: only Holdfast has that; peers support ${all}`);
   }
   if (options.usesNamespaces) {
-    throw new RefusedError("--peers needs the proxies: leave --netns out");
+    throw new RefusedError("--peers requires the proxies: leave --netns out");
   }
   const why = await peerRefusal(chosen.peers);
   if (why !== undefined) throw new RefusedError(`--peers: ${why}`);
@@ -137,7 +137,7 @@ async function prepareDirectory(wanted: string | undefined): Promise<string> {
   if (wanted === undefined) return mkdtemp(join(tmpdir(), "holdfast-jepsen-"));
   const directory = resolve(wanted);
   if (existsSync(directory) && (await readdir(directory)).length > 0) {
-    throw new RefusedError(`${directory} is not empty: results of two runs would be mixed`);
+    throw new RefusedError(`${directory} is not empty: it would mix the results of two runs`);
   }
   await mkdir(directory, { recursive: true });
   return directory;

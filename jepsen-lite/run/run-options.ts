@@ -1,4 +1,4 @@
-/** The flags of `npm run jepsen`, and what they mean when they are left out. */
+/** The flags of `npm run jepsen` and their defaults. */
 import { type Command, Option } from "commander";
 import {
   addNames,
@@ -21,10 +21,10 @@ export interface RunOptions {
   readonly workloadModules: readonly string[];
   readonly nemeses: readonly string[];
   readonly nemesisModules: readonly string[];
-  /** Other systems that run the same beside it, one after the other. */
+  /** Other systems that run the same, one after the other. */
   readonly peers: readonly string[];
   readonly schedule: Schedule;
-  /** How long there is load and faults, beside start, healing and judgement. */
+  /** Duration of load and faults, without start, healing and judgement. */
   readonly seconds: number;
   readonly seed: number;
   readonly nodes: number;
@@ -35,9 +35,9 @@ export interface RunOptions {
   readonly ttlMs: number;
   readonly isFenced: boolean;
   readonly usesNamespaces: boolean;
-  /** First port of the nodes' own, or 0: any. */
+  /** First port of the nodes, or 0: any. */
   readonly basePort: number;
-  /** Where everything is written; `undefined`: a directory that is made for the run. */
+  /** Where everything is written; `undefined`: a new temporary directory. */
   readonly directory: string | undefined;
   readonly isJson: boolean;
   readonly isQuiet: boolean;
@@ -62,7 +62,7 @@ interface RunFlags extends Pick<RunOptions, SameFlags> {
 }
 
 const SECONDS_MAX = 7 * 86_400;
-/** What a machine may not be able to do is done only when it is asked for. */
+/** Only done on request, because some machines cannot do it. */
 const UNUSUAL = "disk-full";
 
 const EXAMPLES = `Examples:
@@ -76,16 +76,16 @@ const EXAMPLES = `Examples:
 `;
 
 const ABOUT =
-  "Starts a cluster of the built binary, lets clients work, breaks things, heals, and says " +
-  "whether what the clients were told can be true; check judges a recorded history. Exit code 0: " +
+  "Starts a cluster of the built binary, lets clients work, injects faults, heals, and decides " +
+  "whether the answers to the clients can be true; check judges a recorded history. Exit code 0: " +
   "valid, 1: not valid, 3: could not be decided, 2: wrong usage, 70: the run itself failed, " +
-  "128+n: interrupted. Ctrl-C ends a run within seconds, with a report of what there was; once " +
-  "more ends it at once.";
+  "128+n: interrupted. Ctrl-C ends a run within seconds, with a report of the results so far; a " +
+  "second Ctrl-C ends it at once.";
 
-const NAMES = "by commas, or files that export one;";
+const NAMES = "separated by commas, or files that export one;";
 const PEERS_ABOUT =
-  "the same faults for other systems, one after the other, as a check of the harness itself; " +
-  "the verdict remains Holdfast's own; all (default: none)";
+  "run the same faults on other systems, one after the other, to check the harness itself; " +
+  "the verdict is only on Holdfast; all (default: none)";
 
 function runCommandLine(): Command {
   const command = commandLine("npm run jepsen --")
@@ -97,26 +97,31 @@ function runCommandLine(): Command {
     .option("--peers <names>", PEERS_ABOUT, words)
     .option(
       "--schedule <how>",
-      "one fault at a time, two, all at once or none",
+      "one fault at a time, two, all at once, or none",
       oneOf(SCHEDULES),
       "each",
     )
-    .option("--minutes <m>", "load and faults", numberFrom(0.05, SECONDS_MAX / 60), 1)
+    .option("--minutes <m>", "duration of load and faults", numberFrom(0.05, SECONDS_MAX / 60), 1)
     .addOption(
       new Option("--time <seconds>", "the same in seconds")
         .argParser(numberFrom(3, SECONDS_MAX))
         .conflicts("minutes"),
     )
-    .option("--seed <n>", "decides faults and operations, not when", wholeFrom(0, 2 ** 31 - 1), 1)
-    .option("--nodes <n>", "of the cluster", oneOf([1, 3, 5, 7]), 3)
-    .option("--clients <n>", "client processes", wholeFrom(1, 50), 4)
-    .option("--tasks <n>", "of each client, for each workload", wholeFrom(1, 50), 2)
-    .option("--keys <n>", "of each workload", wholeFrom(1, 1_000), 3)
+    .option(
+      "--seed <n>",
+      "determines faults and operations, but not their timing",
+      wholeFrom(0, 2 ** 31 - 1),
+      1,
+    )
+    .option("--nodes <n>", "number of nodes", oneOf([1, 3, 5, 7]), 3)
+    .option("--clients <n>", "number of client processes", wholeFrom(1, 50), 4)
+    .option("--tasks <n>", "tasks in each client, for each workload", wholeFrom(1, 50), 2)
+    .option("--keys <n>", "keys of each workload", wholeFrom(1, 1_000), 3)
     .option("--ttl <ms>", "lease of the clients", wholeFrom(1_000, 600_000), 2_000)
-    .option("--unfenced", "the guarded store compares no tokens: updates are to be lost")
+    .option("--unfenced", "the guarded store compares no tokens: updates are expected to be lost")
     .option("--netns", "network namespaces with real addresses instead of proxies (root)")
-    .option("--port <p>", "first of the nodes' ports; 0: any free ones", wholeFrom(0, 65_000), 0)
-    .option("--out <directory>", "where results go (default: a temporary directory)", nonEmpty)
+    .option("--port <p>", "first port of the nodes; 0: any free ports", wholeFrom(0, 65_000), 0)
+    .option("--out <directory>", "directory for the results (default: a temporary one)", nonEmpty)
     .addOption(new Option("--keep <directory>", "the same").argParser(nonEmpty).conflicts("out"))
     .option("--json", "results as one JSON object on standard output")
     .option("-q, --quiet", "no progress");
@@ -125,7 +130,7 @@ function runCommandLine(): Command {
   return addNames(command, "Peers:", PEERS);
 }
 
-/** The text of the help if that was asked for. Throws `UsageError`. */
+/** Returns the text of the help if that was requested. Throws `UsageError`. */
 export function parseRunOptions(argv: readonly string[]): RunOptions | string {
   const read = readCommandLine<RunFlags>(runCommandLine(), argv);
   if (typeof read === "string") return read;
@@ -155,12 +160,12 @@ export function parseRunOptions(argv: readonly string[]): RunOptions | string {
   };
 }
 
-/** With peers, everything means everything that they can do too. */
+/** With peers, `all` means everything that they support too. */
 function chosenNames(flags: RunFlags) {
   const { names: peers, files } = namesIn(flags.peers, [], PEERS.map(nameOf));
   const [file] = files;
   if (file !== undefined) {
-    throw new UsageError(`--peers ${file}: peers are named, not loaded from files`);
+    throw new UsageError(`--peers ${file}: peers are given by name, not by file`);
   }
   const isAlone = peers.length === 0;
   const workloads = isAlone ? WORKLOADS.map(nameOf) : peerWorkloads();
@@ -178,18 +183,18 @@ export function peerWorkloads(): string[] {
   return WORKLOADS.filter(({ plainStep }) => plainStep !== undefined).map(nameOf);
 }
 
-/** The faults that peers can meet. */
+/** The faults that peers can get. */
 export function peerNemeses(): string[] {
   return NEMESES.filter(({ isForPeers }) => isForPeers === true).map(nameOf);
 }
 
 interface Names {
   readonly names: readonly string[];
-  /** Named by path; each stands in `names` by its path until it was loaded. */
+  /** Given by path; each is in `names` by its path until it is loaded. */
   readonly files: readonly string[];
 }
 
-/** `all` is every built-in; what looks like a path is a module. */
+/** `all` is every built-in; a name that looks like a path is a module. */
 function namesIn(
   words: readonly string[] | undefined,
   usual: readonly string[],

@@ -1,6 +1,4 @@
-/**
- * One system from beginning to end: attacked, judged, and written down in a directory of its own.
- */
+/** One system from beginning to end: attacked, judged, and documented in a directory of its own. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Attack } from "../attack/attack.js";
@@ -19,9 +17,9 @@ export interface SystemRun {
   readonly options: RunOptions;
   readonly workloads: readonly Workload[];
   readonly nemeses: readonly Nemesis[];
-  /** Exists, and is empty. */
+  /** An existing, empty directory. */
   readonly directory: string;
-  /** The first is aborted when the run is to end early, the second when it is to end at once. */
+  /** The first is aborted when the run must end early, the second when it must end at once. */
   readonly signals: { readonly early: AbortSignal; readonly atOnce: AbortSignal };
   readonly terminal: Console;
 }

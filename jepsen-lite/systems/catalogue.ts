@@ -10,7 +10,7 @@ export const SYSTEMS: Readonly<Record<SystemName, SystemKind>> = { holdfast, red
 
 export const PEERS: readonly SystemKind[] = [redis, etcd];
 
-/** Throws `UsageError` for a name that no peer has. */
+/** Throws `UsageError` for an unknown peer. */
 export function findPeers(names: readonly string[]): SystemKind[] {
   return names.map((name) => findNamed("peer", name, PEERS));
 }
@@ -21,5 +21,5 @@ export async function peerRefusal(peers: readonly SystemKind[]): Promise<string 
   const missing = peers.map((peer) => peer.missing()).filter((why) => why !== undefined);
   if (missing.length > 0) return missing.join("; ");
   if ((await parentDeathPrefix()).length > 0) return undefined;
-  return "peers need setpriv of util-linux (Linux): without it a server could outlive the harness";
+  return "peers require setpriv of util-linux (Linux): otherwise servers could outlive the harness";
 }

@@ -1,4 +1,4 @@
-/** How clients of a run talk to etcd: each call at any of the members, once, with a bound of time. */
+/** How clients of a run talk to etcd: each call to any of the members, once, with a time limit. */
 import { Etcd3, type IOptions } from "etcd3";
 
 const ANSWER_MS_MAX = 700;
@@ -16,10 +16,10 @@ const PASS: Policy = {
 export function connectEtcd(endpoints: readonly string[]): Etcd3 {
   return new Etcd3({
     hosts: endpoints.map((endpoint) => `http://${endpoint}`),
-    // A subchannel of its own for each client, which a fault may then meet alone.
+    // A subchannel of its own for each client, so that a fault can hit it alone.
     grpcOptions: { "grpc.use_local_subchannel_pool": 1 },
     defaultCallOptions: ({ isStream }) => (isStream ? {} : { deadline: deadline() }),
-    // Its breakers would keep away from a member for seconds after it came back.
+    // Its circuit breakers would avoid a member for seconds after it came back.
     faultHandling: { global: PASS, host: () => PASS },
   });
 }

@@ -1,4 +1,4 @@
-/** A lease of etcd, and what keeps it alive while a request waits or holds. */
+/** A lease of etcd, and the renewals that keep it alive while a request waits or holds. */
 import type { Etcd3 } from "etcd3";
 import { deadline } from "./etcd-connection.js";
 
@@ -8,12 +8,14 @@ const RENEWALS_MAX = 3;
 export interface Lease {
   readonly id: string;
   readonly ttlMs: number;
-  /** On the clock of `performance.now()`: counted from before it was asked for, or renewed. */
+  /**
+   * On the clock of `performance.now()`: counted from before the request or the renewal was sent.
+   */
   untilMs: number;
 }
 
 /** Renews a lease three times in its length, until it is stopped or the lease is gone. */
-export class Keeping {
+export class LeaseKeeper {
   readonly #etcd: Etcd3;
   readonly #lease: Lease;
   readonly #timer: NodeJS.Timeout;
@@ -30,7 +32,7 @@ export class Keeping {
     clearInterval(this.#timer);
   }
 
-  /** Asks another member, which may be there, where one does not answer. */
+  /** If a member does not answer, asks another one. */
   async #renew(): Promise<void> {
     for (let tries = 0; tries < RENEWALS_MAX; tries += 1) {
       const askedMs = performance.now();

@@ -1,19 +1,19 @@
 /**
- * A lock in etcd as its own library has it (`concurrency.Mutex` of the client for Go): a lease that
- * is kept alive, a key under the lock's name for each request, whose revision of creation is its
+ * A lock in etcd as in its own library (`concurrency.Mutex` of the client for Go): a lease that is
+ * kept alive, and a key under the lock's name for each request, whose creation revision is its
  * place in the queue and its fencing token; the first key has the lock, and the end of the lease
- * deletes it. Each request has a lease of its own, as in the client for Node, so that whatever
- * becomes of a request nobody knows the outcome of, its lease ends it. Waiting is done by asking.
+ * deletes it. Each request has a lease of its own, as in the client for Node, so that a request of
+ * unknown outcome ends with its lease. It waits by polling.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Etcd3, EtcdLeaseInvalidError, type IRequestOp, type IResponseOp } from "etcd3";
 import type { HeldLock, PlainLocks } from "../workloads/workload.js";
 import { connectEtcd } from "./etcd-connection.js";
-import { Keeping, type Lease } from "./etcd-lease.js";
+import { type Lease, LeaseKeeper } from "./etcd-lease.js";
 import { LeasedLock, refused, unanswered } from "./leased-lock.js";
 
-/** Tries of one request, each at any of the members: all of them may be repeated. */
+/** Tries of one request, each at any of the members: all of them can be repeated. */
 const TRIES_MAX = 4;
 const ASK_AGAIN_MS = 60;
 const NO_VALUE = Buffer.alloc(0);
@@ -25,7 +25,7 @@ interface Place {
   readonly prefixEnd: Buffer;
 }
 
-/** A revision, once the request is the first in line; 0 while it waits. */
+/** A revision, when the request is the first in line; 0 while it waits. */
 type Turn = number;
 
 export class EtcdLocks implements PlainLocks {
@@ -42,14 +42,14 @@ export class EtcdLocks implements PlainLocks {
   async acquire(key: string, { waitMs }: { readonly waitMs: number }): Promise<HeldLock> {
     const endMs = performance.now() + waitMs;
     const lease = await this.#lease(key);
-    const keeping = new Keeping(this.#etcd, lease);
+    const keeper = new LeaseKeeper(this.#etcd, lease);
     const place = placeOf(key);
     let isHeld = false;
     try {
       for (let turn = await this.#enter(key, place, lease); ; turn = await this.#ask(key, place)) {
         if (turn > 0) {
           isHeld = true;
-          return this.#held(key, turn, lease, keeping);
+          return this.#held(key, turn, lease, keeper);
         }
         if (performance.now() >= endMs) {
           await this.#revoke(key, lease);
@@ -58,7 +58,7 @@ export class EtcdLocks implements PlainLocks {
         await delay(ASK_AGAIN_MS);
       }
     } finally {
-      if (!isHeld) keeping.stop();
+      if (!isHeld) keeper.stop();
     }
   }
 
@@ -66,7 +66,7 @@ export class EtcdLocks implements PlainLocks {
     this.#etcd.close();
   }
 
-  #held(key: string, token: number, lease: Lease, keeping: Keeping): HeldLock {
+  #held(key: string, token: number, lease: Lease, keeper: LeaseKeeper): HeldLock {
     const giveBack = async () => {
       const isEnded = await this.#revoke(key, lease);
       return isEnded
@@ -74,8 +74,8 @@ export class EtcdLocks implements PlainLocks {
         : ({ released: false, reason: "cancelled" } as const);
     };
     const lock = new LeasedLock({ token, untilMs: lease.untilMs, giveBack });
-    keeping.onRenewal = () => lock.extend(lease.untilMs);
-    lock.signal.addEventListener("abort", () => keeping.stop());
+    keeper.onRenewal = () => lock.extend(lease.untilMs);
+    lock.signal.addEventListener("abort", () => keeper.stop());
     return lock;
   }
 
@@ -87,7 +87,7 @@ export class EtcdLocks implements PlainLocks {
     return { id: granted.ID, ttlMs, untilMs: askedMs + ttlMs };
   }
 
-  /** Puts the key into the queue unless it is there, and says whose turn it is. */
+  /** Puts the key into the queue unless it is there, and returns whether it is first. */
   async #enter(key: string, place: Place, lease: Lease): Promise<Turn> {
     const { own } = place;
     const look = lookAt(place);
@@ -119,13 +119,13 @@ export class EtcdLocks implements PlainLocks {
       return true;
     } catch (error) {
       if (!isLeaseGone((error as Error).cause)) throw error;
-      // An earlier try may have ended it without having been answered.
+      // An earlier try may have ended it without an answer.
       if (tries > 1) throw unanswered(key, error);
       return false;
     }
   }
 
-  /** `isIndeterminate`: whether a request without an answer may matter to anybody. */
+  /** `isIndeterminate`: whether a request without an answer may have had an effect. */
   async #call<T>(key: string, act: () => Promise<T>, isIndeterminate = true): Promise<T> {
     for (let tries = 1; ; tries += 1) {
       try {
@@ -138,7 +138,7 @@ export class EtcdLocks implements PlainLocks {
 }
 
 function placeOf(key: string): Place {
-  // The character behind "/" ends the range of all that begins with it.
+  // The character after "/" ends the range of all keys that begin with it.
   const [prefix, prefixEnd] = [Buffer.from(`${key}/`), Buffer.from(`${key}0`)];
   const own = Buffer.from(`${key}/${randomBytes(12).toString("hex")}`);
   return { own, prefix, prefixEnd };
@@ -160,7 +160,7 @@ function lookAt({ own, prefix, prefixEnd }: Place): IRequestOp[] {
   ];
 }
 
-/** `responses`: to what `lookAt` asks. */
+/** `responses`: the answers to `lookAt`. */
 function turnOf(key: string, { own }: Place, responses: readonly IResponseOp[]): Turn {
   const [mine, first] = responses.map(({ response_range: { kvs } }) => kvs[0]);
   // Its lease ended while it waited: it holds nothing, and never will.

@@ -1,6 +1,6 @@
 /**
- * etcd as it is by default: every write synced on a majority, elections after a second, and so no
- * lease shorter than two.
+ * etcd with its defaults: every write synced on a majority, elections after a second, and therefore
+ * no lease shorter than two.
  */
 
 import { setTimeout as delay } from "node:timers/promises";
@@ -56,7 +56,7 @@ function argumentsOf(network: Network, node: NodeAddresses, dataDirectory: strin
   ];
 }
 
-/** The same for everybody: members are known by it. */
+/** The same for all: members are identified by it. */
 function peerUrl(network: Network, { id }: NodeAddresses, to: number): string {
   const { host, port } = network.peerAddress(nodePlace(id), to);
   return `http://${host}:${port}`;
@@ -68,7 +68,7 @@ interface StatusAnswer {
   readonly raftTerm?: string;
 }
 
-/** `members`: which node has which of etcd's own numbers, as far as they have said it. */
+/** `members`: the node of each of etcd's own member ids, as far as they are known. */
 async function statusOf(
   { id, host, clientPort }: NodeAddresses,
   members: Map<string, number>,
@@ -83,19 +83,19 @@ async function statusOf(
     if (!response.ok) return undefined;
     answer = (await response.json()) as StatusAnswer;
   } catch {
-    return undefined; // Down, stopped, or not yet there.
+    return undefined; // Down, stopped, or not started yet.
   }
   const own = answer.header?.member_id;
   if (own === undefined) return undefined;
   members.set(own, id);
-  // Whoever knows of no leader leaves it out.
+  // A member that knows of no leader leaves the field out.
   const leader = answer.leader === undefined ? undefined : members.get(answer.leader);
   const role = answer.leader === own ? "leader" : "follower";
   const term = Number(answer.raftTerm ?? 0);
   return { id, role, term, ...(leader === undefined ? {} : { leader }) };
 }
 
-/** Its servers do not say in their logs who leads: they are asked. */
+/** Its servers do not log which one leads, so they are asked. */
 function watchRoles(nodes: readonly NodeProcess[], events: SystemEvents): () => Promise<void> {
   const stop = new AbortController();
   const { signal } = stop;

@@ -41,7 +41,7 @@ export const holdfast: SystemKind = {
 };
 
 function networkArguments(network: Network, id: number): string[] {
-  // Nothing beyond this machine can reach the addresses of namespaces.
+  // Nothing outside this machine can reach the addresses of namespaces.
   if (network.kind === "namespaces") return ["--insecure"];
   const door = network.doorOf(id);
   const peers = network.nodes

@@ -2,7 +2,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** `undefined` when there is none. */
+/** `undefined` if there is none. */
 export function installedCommand(name: string): string | undefined {
   const path = (process.env["PATH"] ?? "").split(delimiter).filter((each) => each !== "");
   return path.map((each) => join(each, name)).find(isExecutable);

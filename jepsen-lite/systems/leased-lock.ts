@@ -1,15 +1,15 @@
 /**
- * A lock of a peer while it is held, in the words in which workloads speak of Holdfast's: a token,
- * the time for which its holder takes it for certain, a signal that is aborted when that is over.
+ * A held lock of a peer, with the interface of Holdfast's locks: a token, the time for which its
+ * holder is certain of it, and a signal that is aborted when that is over.
  */
 import { HoldfastError, type ReleaseResult } from "../sdk.js";
 import type { HeldLock } from "../workloads/workload.js";
 
 export interface LeasedLockParts {
   readonly token: number;
-  /** On the monotonic clock of `performance.now()`: counted from before the lease was asked for. */
+  /** On the monotonic clock of `performance.now()`: counted from before the lease was requested. */
   readonly untilMs: number;
-  /** Rejects when nobody can say whether it was released. Called once. */
+  /** Rejects if it is not known whether it was released. Called once. */
   readonly giveBack: () => Promise<ReleaseResult>;
 }
 
@@ -29,7 +29,7 @@ export class LeasedLock implements HeldLock {
   }
 
   get remainingMs(): number {
-    // A timer may be early by a fraction of a millisecond; what is over is over.
+    // A timer may be early by a fraction of a millisecond; an ended lock stays ended.
     if (this.#ended.signal.aborted) return 0;
     return Math.max(0, this.#untilMs - performance.now());
   }
@@ -67,14 +67,14 @@ export class LeasedLock implements HeldLock {
   }
 }
 
-/** The service said no, and nothing waits any more. */
+/** The service refused, and nothing waits any more. */
 export function refused(key: string, waitMs: number): HoldfastError {
   if (waitMs === 0) return new HoldfastError("LOCK_HELD", `${key} is held`);
   const details = { key, waitMs, decidedBy: "service" };
   return new HoldfastError("LOCK_TIMEOUT", `${key}: not granted in ${waitMs} ms`, { details });
 }
 
-/** `indeterminate`: what was asked for may have happened, or may yet. */
+/** `indeterminate`: the request may have been carried out, or may still be. */
 export function unanswered(key: string, cause: unknown, indeterminate = true): HoldfastError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new HoldfastError("UNAVAILABLE", `${key}: ${why}`, { details: { indeterminate }, cause });

@@ -1,8 +1,8 @@
 /**
- * A lock in Redis as its documentation has it: `SET key value NX PX lease` under a value that nobody
- * else has, and a script that deletes the key only if it still has that value. A counter that is
- * raised with each grant, in the same script, is the fencing token, as in Redisson's `RFencedLock`.
- * Whoever finds the lock taken asks again.
+ * A lock in Redis as in its documentation: `SET key value NX PX lease` with a unique value, and a
+ * script that deletes the key only if it still has that value. A counter that is incremented with
+ * each grant, in the same script, is the fencing token, as in Redisson's `RFencedLock`. A request
+ * that finds the lock taken polls.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -36,14 +36,16 @@ export class RedisLocks implements PlainLocks {
   readonly #ttlMs: number;
   #redis: ScriptedRedis;
 
-  /** `endpoints`: of the nodes, in the order of their ids. `primary`: the id of one of them. */
+  /**
+   * `endpoints`: those of the nodes, in the order of their ids. `primary`: the id of one of them.
+   */
   constructor(endpoints: readonly string[], primary: number, ttlMs: number) {
     this.#endpoints = endpoints;
     this.#ttlMs = ttlMs;
     this.#redis = connectTo(this.#endpointOf(primary));
   }
 
-  /** Another node is the primary now. What it does not know of is lost, and nobody says so. */
+  /** Another node is the primary now. What it does not know of is lost, without a report. */
   follow(primary: number): void {
     this.#redis.disconnect();
     this.#redis = connectTo(this.#endpointOf(primary));
@@ -105,7 +107,7 @@ function connectTo(endpoint: string): ScriptedRedis {
     port: Number(port),
     commandTimeout: ANSWER_MS_MAX,
     connectTimeout: ANSWER_MS_MAX,
-    // What fails is recorded rather than repeated: repeating it could take the lock unseen.
+    // Failures are recorded rather than repeated: a repetition could take the lock unseen.
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,
     retryStrategy: () => RECONNECT_MS,

@@ -1,12 +1,12 @@
 /**
- * One command to one Redis and its answer, on a connection of its own: what a watcher asks, which
- * must not be delayed by what it asked before. Answers are a line (`+OK`, `-ERR …`, `:1`) or one
- * string with its length in front (`$12`); nothing else is asked for here.
+ * One command to one Redis and its answer, on a connection of its own: the question of a watcher,
+ * which must not be delayed by its earlier questions. Answers are a line (`+OK`, `-ERR …`, `:1`) or
+ * one string after its length (`$12`); no other form is needed here.
  */
 import { connect } from "node:net";
 import type { HostPort } from "../cluster/network.js";
 
-/** `undefined`: no answer within that time, or an error for an answer. */
+/** `undefined`: no answer within that time, or an error as the answer. */
 export function askRedis(
   { host, port }: HostPort,
   command: string,
@@ -20,7 +20,7 @@ export function askRedis(
       text += more;
       if (answerIn(text) !== undefined) socket.destroy();
     });
-    // What went wrong is told by the close that follows.
+    // The close that follows reports the error.
     socket.on("error", () => undefined);
     socket.on("close", () => {
       clearTimeout(timer);
@@ -29,7 +29,7 @@ export function askRedis(
   });
 }
 
-/** `undefined` while it is not whole, and for an error. Everything that is asked for is ASCII. */
+/** `undefined` while it is incomplete, and for an error. All requested values are ASCII. */
 function answerIn(text: string): string | undefined {
   const end = text.indexOf("\r\n");
   if (end === -1 || text.startsWith("-")) return undefined;
@@ -40,7 +40,7 @@ function answerIn(text: string): string | undefined {
   return body.length >= length + 2 ? body.slice(0, length) : undefined;
 }
 
-/** What `INFO replication` says, by field. */
+/** The fields of `INFO replication`. */
 export async function replicationOf(
   address: HostPort,
   answerMsMax: number,

@@ -1,11 +1,11 @@
 /**
- * What Redis Sentinel does, as seen from outside, one beside each Redis: each asks the primary over
- * the network of its own node; when a majority has not heard of it for a while, the replica that got
- * furthest is promoted, the others follow it, and the clients are pointed there at once. Whoever
- * believes to be the primary and is not is made a replica as soon as the primary's node can reach
- * it, and forgets what it alone knew. What Redis promises rests on this and on nothing more.
+ * Redis Sentinel as seen from outside, one beside each Redis: each asks the primary over the
+ * network of its own node. When a majority has not heard from it for a while, the most advanced
+ * replica is promoted, the others follow it, and the clients are redirected at once. A node that
+ * wrongly believes it is the primary becomes a replica as soon as the primary's node can reach it,
+ * and loses what it alone knew. The promises of Redis depend on this and nothing more.
  *
- * It is kinder than the real one, which tells clients later and waits 30 s by default.
+ * It is kinder than the real one, which redirects clients later and waits 30 s by default.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type HostPort, type Network, type NodeAddresses, nodePlace } from "../cluster/network.js";
@@ -15,7 +15,7 @@ import type { SystemEvents } from "./system.js";
 
 const LOOK_MS = 100;
 const ANSWER_MS_MAX = 300;
-/** Silence of this length makes a primary a dead one. */
+/** A primary that is silent for this long counts as dead. */
 const DOWN_AFTER_MS = 1_500;
 const FIRST_PRIMARY = 1;
 
@@ -23,22 +23,22 @@ type Replication = ReadonlyMap<string, string>;
 
 export class RedisSentinels {
   readonly #network: Network;
-  /** When the Sentinel beside each node heard of the primary last. */
+  /** When the Sentinel beside each node last heard from the primary. */
   readonly #heardMs = new Map<number, number>();
   readonly #roles = new Map<number, string>();
-  /** In which epoch each node was made the primary. */
+  /** The epoch in which each node became the primary. */
   readonly #appointed = new Map([[FIRST_PRIMARY, 1]]);
   readonly #stop = new AbortController();
   #events: SystemEvents | undefined;
   #primary = FIRST_PRIMARY;
-  /** Failovers so far, and one. */
+  /** The number of failovers so far, plus one. */
   #epoch = 1;
 
   constructor(network: Network) {
     this.#network = network;
   }
 
-  /** What a Redis says of itself, in the words of a cluster. */
+  /** The state that a Redis reports, in the terms of a cluster. */
   async statusOf({ id, host, clientPort }: NodeAddresses): Promise<NodeStatus | undefined> {
     const replication = await replicationOf({ host, port: clientPort }, ANSWER_MS_MAX);
     if (replication === undefined) return undefined;
@@ -47,7 +47,7 @@ export class RedisSentinels {
     return { id, role, term: this.#epoch, ...(leader === undefined ? {} : { leader }) };
   }
 
-  /** Returns how to stop, which resolves when nothing is asked any more. */
+  /** Returns a function that stops it, which resolves when no question is open any more. */
   watch(nodes: readonly NodeProcess[], events: SystemEvents): () => Promise<void> {
     this.#events = events;
     this.#listen();
@@ -58,7 +58,9 @@ export class RedisSentinels {
     };
   }
 
-  /** Nobody waits for anybody: what is cut off answers late, and others must not seem to be so. */
+  /**
+   * No node waits for another: a node that is cut off answers late, and others must not seem to be.
+   */
   async #watch(nodes: readonly NodeProcess[]): Promise<void> {
     const loops = nodes.flatMap(({ id }) => [
       this.#repeat(() => this.#hear(id)),
@@ -75,7 +77,7 @@ export class RedisSentinels {
     }
   }
 
-  /** The Sentinel beside this node asks after the primary. */
+  /** The Sentinel beside this node asks the primary. */
   async #hear(id: number): Promise<void> {
     const primary = this.#primary;
     const answer = await askRedis(this.#addressFor(id, primary), "PING", ANSWER_MS_MAX);
@@ -88,7 +90,7 @@ export class RedisSentinels {
     if (deaf.length > nodes.length / 2) await this.#failOver(deaf);
   }
 
-  /** Sees to the Redis of this node. */
+  /** Manages the Redis of this node. */
   async #tend(id: number): Promise<void> {
     const replication = await replicationOf(this.#own(id), ANSWER_MS_MAX);
     if (replication === undefined) {
@@ -99,7 +101,9 @@ export class RedisSentinels {
     await this.#correct(id, replication);
   }
 
-  /** A primary that was deposed and does not know it still says that it leads, in its old term. */
+  /**
+   * A primary that was deposed and does not know it still reports that it leads, in its old term.
+   */
   #tellRole(id: number, replication: Replication): void {
     const isPrimary = replication.get("role") === "master";
     const role = isPrimary ? "leader" : "follower";
@@ -109,7 +113,7 @@ export class RedisSentinels {
     this.#events?.onRole(id, role, term);
   }
 
-  /** Makes it follow the primary, unless it does, or cannot be reached from there. */
+  /** Makes it follow the primary, unless it does already or cannot be reached from there. */
   async #correct(id: number, replication: Replication): Promise<void> {
     if (id === this.#primary) return;
     const { host, port } = this.#addressFor(id, this.#primary);
@@ -141,7 +145,7 @@ export class RedisSentinels {
     this.#events?.onPrimary(best.id);
   }
 
-  /** Whoever was appointed has some time to be heard. */
+  /** A newly appointed primary has some time to answer. */
   #listen(): void {
     const nowMs = performance.now();
     for (const { id } of this.#network.nodes) this.#heardMs.set(id, nowMs);
@@ -156,7 +160,7 @@ export class RedisSentinels {
     })?.id;
   }
 
-  /** Where somebody at the place of one node reaches another. */
+  /** The address of another node as seen from the place of one. */
   #addressFor(from: number, to: number): HostPort {
     return from === to ? this.#own(to) : this.#network.peerAddress(nodePlace(from), to);
   }

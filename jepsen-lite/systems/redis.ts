@@ -1,7 +1,7 @@
 /**
  * Redis with replicas, as it is run for locks: one primary that answers before its replicas know,
- * an append-only file on each (synced once a second, which survives a kill), and failover as
- * Sentinel does it.
+ * an append-only file on each (synced once a second, which survives a kill), and failover as with
+ * Sentinel.
  */
 import { installedCommand } from "./installed-command.js";
 import { RedisSentinels } from "./redis-sentinels.js";
@@ -42,7 +42,7 @@ function argumentsOf(port: number, directory: string): string[] {
     save: "",
     appendonly: "yes",
     appendfsync: "everysec",
-    // Whoever looks at the processes of this machine sees to which run each belongs.
+    // So that the list of processes shows which run each belongs to.
     "set-proc-title": "no",
     // Waiting for further replicas would only keep this one out.
     "repl-diskless-sync-delay": 0,

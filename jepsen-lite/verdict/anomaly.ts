@@ -1,6 +1,6 @@
 /**
- * One thing that went wrong in a run, as people are told it: its kind, one plain sentence, and what
- * led to it step by step in the order of time.
+ * One anomaly of a run as people see it: its kind, one plain sentence, and its story step by step
+ * in the order of time.
  */
 import type { AnomalyCounts, AnomalyKind, Violation } from "../checker/index.js";
 
@@ -10,20 +10,20 @@ export interface Anomaly {
   readonly kind: AnomalyKind;
   readonly sentence: string;
   readonly keys: readonly string[];
-  /** When it was so; without a `toMs` it was one moment. Absent where that is not known. */
+  /** When it happened; without a `toMs` it was one moment. Absent if it is not known. */
   readonly fromMs?: number;
   readonly toMs?: number;
   /** In the order of time. */
   readonly steps: readonly StoryStep[];
-  /** Why nothing explains it, or the last words of who ended. */
+  /** Why nothing explains it, or the last output of a node that ended. */
   readonly reasons: readonly string[];
 }
 
 export interface StoryStep {
   readonly text: string;
-  /** When it happened, where that is known. */
+  /** When it happened, if that is known. */
   readonly timeMs?: number;
-  /** Of the history, from 1. */
+  /** Line in the history, from 1. */
   readonly line?: number;
 }
 
@@ -49,14 +49,14 @@ export function anomalyOf(violation: Violation): Anomaly {
 }
 
 /**
- * Of the checks of one history: several may see one incident, each from its side, so of each kind
- * there were as many as the one that saw most of them says.
+ * For the checks of one history: several may see the same incident, so the count of each kind is
+ * the largest that a check reports.
  */
 export function mostOf(counts: readonly AnomalyCounts[]): AnomalyCounts {
   return combined(counts, Math.max);
 }
 
-/** Of histories, which have nothing in common. */
+/** For different histories, which have nothing in common. */
 export function sumOf(counts: readonly AnomalyCounts[]): AnomalyCounts {
   return combined(counts, (one, other) => one + other);
 }

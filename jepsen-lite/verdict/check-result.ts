@@ -1,4 +1,4 @@
-/** What one check says of a run, for machines and for the report. Types only. */
+/** The result of one check of a run, for machines and for the report. Types only. */
 import type { AnomalyCounts } from "../checker/index.js";
 import type { Anomaly } from "./anomaly.js";
 
@@ -13,28 +13,28 @@ export interface CheckResult {
   /** One line for people. */
   readonly summary: string;
   /**
-   * What went wrong, the first few of each kind. Where the result is valid all the same, as of a
-   * store that compares no tokens, they are what was to be expected, and shown as that.
+   * What went wrong, the first few of each kind. If the result is valid nevertheless, as for a
+   * store that compares no tokens, these were expected, and are shown as such.
    */
   readonly anomalies: readonly Anomaly[];
   /** All of them. */
   readonly anomalyCounts: AnomalyCounts;
-  /** What else is to be known, such as why something was not decided. */
+  /** Further remarks, such as why something was not decided. */
   readonly remarks: readonly string[];
   /** The single checks of which it consists. */
   readonly parts?: readonly CheckPart[];
-  /** What was counted, where there are no parts. */
+  /** Its counts, if there are no parts. */
   readonly figures?: Readonly<Record<string, number>>;
-  /** What the checker said, whole. */
+  /** The complete answer of the checker. */
   readonly details?: unknown;
 }
 
 export interface CheckPart {
   readonly name: string;
   readonly valid: Validity;
-  /** How many things were compared; 0: nothing was shown by it. */
+  /** How many things were compared; 0: it has shown nothing. */
   readonly compared: number;
-  /** Whether the history was made to give it something; if not, comparing nothing is expected. */
+  /** Whether the history was made for it; if not, comparing nothing is expected. */
   readonly isAsked: boolean;
   readonly violations: number;
   readonly figures: Readonly<Record<string, number>>;

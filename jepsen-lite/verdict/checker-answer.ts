@@ -1,9 +1,9 @@
-/** What the checker said about one history, as one result with the anomalies that it found. */
+/** Converts the checker's answer about one history into one result with its anomalies. */
 import type { AnomalyKind, CheckResult as Answer } from "../checker/index.js";
 import { type Anomaly, anomalyOf, mostOf } from "./anomaly.js";
 import type { CheckPart, CheckResult } from "./check-result.js";
 
-/** Of each kind in each check so many are told step by step; all of them are counted. */
+/** How many of each kind in each check are shown step by step; all of them are counted. */
 const TOLD_MAX = 3;
 /** Every history gives these something to compare, or it shows nothing at all. */
 const ALWAYS_ASKED: ReadonlySet<string> = new Set(["linearizable", "tokens", "exclusion"]);
@@ -47,7 +47,7 @@ export function resultOfAnswer(
     summary,
     anomalies: toldIn(answer),
     anomalyCounts: mostOf(checks.map(({ anomalies }) => anomalies)),
-    // Keys that were not searched because another one had settled the verdict are no news then.
+    // Keys that were not searched because another one decided the verdict need no remark.
     remarks: valid === "unknown" ? undecided : [],
     parts,
     details: answer,
@@ -55,8 +55,8 @@ export function resultOfAnswer(
 }
 
 /**
- * In the order of time, those without a time last. What another check tells more plainly the search
- * does not tell again.
+ * In the order of time, those without a time last. The search does not repeat an anomaly that
+ * another check explains better.
  */
 function toldIn({ checks }: Answer): Anomaly[] {
   const plain = checks.filter(({ check }) => check !== "linearizable");

@@ -1,6 +1,7 @@
 /**
- * What histories cannot say of a run: whether the cluster came back, whether a node ended by itself,
- * and whether the run was one at all: each workload got something done, and faults happened.
+ * Checks of a run that histories cannot show: whether the cluster recovered, whether a node ended
+ * by itself, and whether the run tested anything: each workload got something done, and faults
+ * happened.
  */
 
 import type { AttackResult } from "../attack/attack-plan.js";
@@ -22,13 +23,13 @@ export function clusterChecks(result: Observed, asked: Asked): CheckResult[] {
   ];
 }
 
-/** `hasRecovered` of a run that was interrupted says nothing: nobody waited for it. */
+/** `hasRecovered` means nothing after an interruption: it was not awaited. */
 function recoveryCheck({ hasRecovered }: Observed): CheckResult {
   if (hasRecovered === "unknown") {
     return clusterCheck("recovery", "unknown", "not waited for: the run was interrupted");
   }
   if (hasRecovered) {
-    return clusterCheck("recovery", true, "after all faults every node followed one leader");
+    return clusterCheck("recovery", true, "after all faults, all nodes followed one leader");
   }
   const sentence = "after all faults were over there was no leader that every node followed";
   return failed("recovery", sentence, [
@@ -39,7 +40,7 @@ function recoveryCheck({ hasRecovered }: Observed): CheckResult {
 function processesCheck({ deaths }: Observed): CheckResult {
   if (deaths.length === 0) return clusterCheck("processes", true, "no node ended by itself");
   const anomalies = deaths.map(({ node, timeMs, words }): Anomaly => {
-    const sentence = `node ${node} ended at ${(timeMs / 1_000).toFixed(3)} s, and nobody had ended it`;
+    const sentence = `node ${node} ended at ${(timeMs / 1_000).toFixed(3)} s, but was not stopped`;
     const reasons = words.split("\n").filter((line) => line !== "");
     return { kind: "node ended by itself", sentence, keys: [], fromMs: timeMs, steps: [], reasons };
   });
@@ -64,14 +65,14 @@ function workCheck({ observer }: Observed, { workloads }: Asked): CheckResult {
   return clusterCheck("work", "unknown", `${text}; none at all of ${idle.join(", ")}`);
 }
 
-/** What was asked for and never happened has tested nothing, and is not passed over. */
+/** A requested fault that never happened has tested nothing, and is reported. */
 function faultsCheck({ observer }: Observed, { nemeses }: Asked): CheckResult {
   const done = new Set(observer.faults.map(({ nemesis }) => nemesis));
   const absent = nemeses.filter((name) => !done.has(name));
   const count = observer.faults.length;
-  if (nemeses.length === 0) return clusterCheck("faults", true, "none were asked for");
+  if (nemeses.length === 0) return clusterCheck("faults", true, "none were requested");
   if (count === 0) {
-    const why = "the run was too short for any of the faults that were asked for";
+    const why = "the run was too short for any of the requested faults";
     return clusterCheck("faults", "unknown", why);
   }
   const kinds = [...done].sort().map((name) => {

@@ -1,7 +1,7 @@
 /**
- * The verdict on a run: every history is held against its model by the checker, in a process of its
- * own since its tables may be large, and what histories cannot say is added: whether the cluster
- * came back, whether a node died by itself, whether updates of the guarded store were lost.
+ * The verdict on a run: the checker compares every history with its model, in a process of its own
+ * because its tables may be large. Results that histories cannot show are added: whether the
+ * cluster recovered, whether a node died by itself, whether updates of the guarded store were lost.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -17,9 +17,9 @@ import type { CheckResult, Validity } from "./check-result.js";
 import { resultOfAnswer } from "./checker-answer.js";
 import { clusterChecks } from "./cluster-checks.js";
 
-/** Of one history. What cannot be decided by then is unknown. */
+/** For one history. What cannot be decided by then is unknown. */
 const CHECK_SECONDS_MAX = 300;
-/** Whoever interrupts a run wants it to end. */
+/** After an interruption the run should end soon. */
 const INTERRUPTED_CHECK_SECONDS_MAX = 10;
 
 export interface Verdict {
@@ -29,15 +29,15 @@ export interface Verdict {
 
 export interface JudgeOptions {
   readonly workloads: readonly Workload[];
-  /** Names of those that were asked for. */
+  /** Names of the requested faults. */
   readonly nemeses: readonly string[];
   readonly isFenced: boolean;
   readonly tokensRise: TokensRise;
-  /** Of peers there are plain locks only, whose histories feed fewer checks. */
+  /** Peers have only plain locks, whose histories feed fewer checks. */
   readonly isPeer: boolean;
-  /** Aborted when it is to end soon: each history then gets a few seconds. */
+  /** Aborted when it must end soon: each history then gets a few seconds. */
   readonly early: AbortSignal;
-  /** Aborted when it is to end at once: `judge` rejects. */
+  /** Aborted when it must end at once: `judge` rejects. */
   readonly atOnce: AbortSignal;
   readonly onProgress: (note: string) => void;
 }
@@ -67,21 +67,24 @@ function worst(validities: readonly Validity[]): Validity {
   return validities.includes("unknown") ? "unknown" : true;
 }
 
-/** Without fencing, updates *are* lost: that is shown, and is no verdict on the cluster. */
+/**
+ * Without fencing, updates are expected to be lost: that is shown, and is no verdict on the
+ * cluster.
+ */
 async function updatesCheck(
   subject: string,
   file: string,
   isFenced: boolean,
 ): Promise<CheckResult> {
   const { accepted, refused, lost, examples } = await findLostUpdates(file);
-  const counts = `${accepted} updates accepted, ${refused} refused for their token, ${lost} lost`;
+  const counts = `${accepted} updates accepted, ${refused} refused by their token, ${lost} lost`;
   return {
     subject,
     name: isFenced ? "no update lost" : "updates lost without fencing",
     valid: isFenced ? lost === 0 : true,
     summary: isFenced
       ? counts
-      : `${counts}; losses do not count, since this store compares no tokens`,
+      : `${counts}; losses do not count, because this store compares no tokens`,
     figures: { accepted, refused, lost },
     anomalies: examples.map(lostUpdate),
     anomalyCounts: lost === 0 ? {} : { "lost update": lost },
@@ -104,7 +107,7 @@ function lostUpdate({ key, earlier, later }: LostUpdate): Anomaly {
     reads(earlier),
     reads(later),
     writes(earlier, ""),
-    writes(later, `: ${earlier.to} is lost, nobody ever read it`),
+    writes(later, `: ${earlier.to} is lost, because it was never read`),
   ];
   return {
     kind: "lost update",
@@ -136,7 +139,7 @@ async function historyCheck(
   const flags = [`--time-limit=${seconds}`, `--tokens-rise=${tokensRise}`, "--json"];
   const checker = [...runnerOf("check"), `--model=${model}`, ...flags, file];
   const [command = "", ...rest] = [...(await parentDeathPrefix()), ...checker];
-  // By itself, so that Ctrl-C reaches only the harness, which decides what it means.
+  // In a session of its own, so that Ctrl-C reaches only the harness, which decides what it means.
   const child = spawn(command, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => child.kill("SIGKILL");
   let lastMoment: NodeJS.Timeout | undefined;

@@ -1,4 +1,4 @@
-/** All workloads by name, those that come with the harness and those that a run brings along. */
+/** All workloads by name, both built-in ones and those of a run's modules. */
 
 import { loadNamed } from "../load-module.js";
 import { election } from "./election.js";
@@ -29,7 +29,7 @@ export const WORKLOADS: readonly Workload[] = [
   unfenced,
 ];
 
-/** `modules`: files that export a `workload`. Throws `UsageError` for a name that nobody has. */
+/** `modules`: files that export a `workload`. Throws `UsageError` for an unknown name. */
 export function findWorkloads(
   names: readonly string[],
   modules: readonly string[],

@@ -1,9 +1,9 @@
 /**
- * What locks are for: several clients read a value of a store, think, and write the next one, under
- * a lock. The client deliberately does not look at its lock again before it writes: a check before
- * an act is no protection from a pause between the two. Fenced, the store refuses a token older
- * than one it has seen, with reads too; unfenced, it takes what comes, and a holder that was stopped overwrites what
- * others wrote meanwhile.
+ * The purpose of locks: several clients read a value of a store, think, and write the next one,
+ * under a lock. The client deliberately does not check its lock again before it writes: a check
+ * before an action does not protect from a pause between the two. Fenced, the store refuses a token
+ * older than one it has seen, with reads too; unfenced, it accepts every write, and a holder that
+ * was stopped overwrites what others wrote meanwhile.
  */
 import { acquire, release } from "./lock-operations.js";
 import type { PlainTask, Workload } from "./workload.js";
@@ -19,7 +19,7 @@ const GUARDING = {
 
 export const guarded: Workload = {
   name: "guarded",
-  about: "read, think and write a store under a lock; --unfenced: without comparing tokens",
+  about: "read, think and write to a store under a lock; --unfenced: without comparing tokens",
   ...GUARDING,
   parts: { store: "updates" },
   step: (task) => round(task, task.isFenced),
@@ -28,7 +28,7 @@ export const guarded: Workload = {
 
 export const unfenced: Workload = {
   name: "unfenced",
-  about: "the same on a store that compares no tokens: shows what only fencing prevents",
+  about: "the same with a store that compares no tokens: shows what only fencing prevents",
   ...GUARDING,
   parts: { store: "unfenced-updates" },
   step: (task) => round(task, false),
@@ -45,7 +45,7 @@ async function round(task: PlainTask, isFenced: boolean): Promise<void> {
   await release(task, lock, key);
 }
 
-/** One update: recorded as one operation whose result names what it replaced. */
+/** One update: recorded as one operation whose result contains the value it replaced. */
 async function increment(
   task: PlainTask,
   key: string,
@@ -57,7 +57,7 @@ async function increment(
     const shown = isFenced ? token : 0;
     const from = await task.store.read(key, shown);
     if (from === undefined) return { from: 0, to: value, token, isWritten: false };
-    // Not to be cut short by the end of the load: it is the time in which a pause does harm.
+    // The end of the load must not shorten it: it is the time in which a pause does harm.
     await new Promise((resolve) => setTimeout(resolve, task.random.integer(20, 250)));
     const isWritten = await task.store.write(key, value, shown);
     return { from, to: value, token, isWritten };

@@ -1,24 +1,24 @@
 /**
- * Sessions that are left to two others at once, as by a supervisor that starts a process twice: one of
- * them goes on with what was held, under a new token, and the other one is refused.
+ * Sessions that are exported to two others at once, as by a supervisor that starts a process twice:
+ * one of them continues with what was held, under a new token, and the other one is refused.
  */
 import { type Client, type ExportedSession, HoldfastError, type Lock } from "../sdk.js";
 import { acquire, grantOf, hold, release } from "./lock-operations.js";
 import type { Task, Workload } from "./workload.js";
 
-/** A session that was left with a lock held. */
+/** A session that was exported with a lock held. */
 interface Left {
   readonly key: string;
   readonly token: number;
   readonly exported: string;
 }
 
-/** The last one of this process, for the tasks beside the one that left it. */
+/** The last one of this process, for the tasks beside the one that exported it. */
 let lastLeft: Left | undefined;
 
 export const heirs: Workload = {
   name: "heirs",
-  about: "sessions exported with a lock held, which two others then want",
+  about: "sessions exported with a lock held, which two other clients then try to resume",
   model: "lock",
   compares: ["exactly-once"],
   tasksMax: 2,
@@ -77,7 +77,7 @@ async function exportedOf(client: Client): Promise<string | undefined> {
   }
 }
 
-/** In the history it is a claim: of one token only one can come to pass. */
+/** In the history it is a claim: only one claim of a token can succeed. */
 async function inherit(task: Task, { key, token, exported }: Left): Promise<void> {
   let client: Client | undefined;
   const operation = { f: "claim", key, value: { token } };
@@ -86,7 +86,7 @@ async function inherit(task: Task, { key, token, exported }: Left): Promise<void
     const lock = client.resumed?.locks[0];
     if (lock?.isHeld === true) return lock;
     // It ended, before it was taken over or after.
-    throw new HoldfastError("LOCK_LOST", `${key} was not held any more`);
+    throw new HoldfastError("LOCK_LOST", `${key} was no longer held`);
   };
   const lock = await task.record(operation, take, (taken) => grantOf(task, taken));
   if (lock !== undefined) {
@@ -101,7 +101,7 @@ async function goOn(task: Task, resume: ExportedSession): Promise<Client> {
     return await task.connect({ resume });
   } catch (error) {
     if (!(error instanceof HoldfastError) || error.code !== "TAKEN_OVER") throw error;
-    // Said to who asks for a session: nothing of it came to pass, and nothing will.
+    // The answer to a client that asks for a session: the claim had no effect, and will have none.
     throw new HoldfastError(error.code, error.message, { details: { indeterminate: false } });
   }
 }

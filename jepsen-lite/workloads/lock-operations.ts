@@ -1,15 +1,15 @@
 /**
- * The operations of locks as workloads use them, recorded as the lock model names them. What the
- * client itself notices about a hold (that it was lost, that its lease was renewed) is noted beside
- * them, since the checks of time and exclusion need it.
+ * The lock operations of workloads, recorded by the names of the lock model. What the client itself
+ * notices about a hold (a loss, a renewal of the lease) is noted too, because the checks of time
+ * and exclusion need it.
  */
 import { HoldfastError, type LockMode, type ReleaseResult } from "../sdk.js";
 import type { HeldLock, PlainTask } from "./workload.js";
 
 const NANOSECONDS = 1_000_000;
-/** A lease is looked at so often while a lock is held. */
+/** How often a lease is checked while a lock is held. */
 const LOOK_MS = 100;
-/** How much more there must be left for a renewal to be worth a line. */
+/** The smallest extension of a lease that is noted. */
 const RENEWED_MS_MIN = 150;
 
 export interface Wish {
@@ -42,7 +42,7 @@ export async function acquire<L extends HeldLock>(
   return lock;
 }
 
-/** What a grant looks like in the history. */
+/** A grant as it is recorded in the history. */
 export function grantOf(task: PlainTask, lock: HeldLock): unknown {
   const slots = lock.items.filter((item) => item.slots.length > 0);
   return {
@@ -59,7 +59,7 @@ export async function release(task: PlainTask, lock: HeldLock, key?: string): Pr
   await task.record(operation, async () => definite(await lock.release()));
 }
 
-/** Holds for so long, or until it is lost; notes renewals of the lease on the way. */
+/** Holds for this long, or until it is lost; notes renewals of the lease on the way. */
 export async function hold(task: PlainTask, lock: HeldLock, milliseconds: number): Promise<void> {
   const endMs = performance.now() + milliseconds;
   let seenUntilNs = untilNs(task, lock);
@@ -75,8 +75,8 @@ export async function hold(task: PlainTask, lock: HeldLock, milliseconds: number
 }
 
 /**
- * The client's own deadline: up to then it takes the hold for certain. 0: it is over already, since
- * whoever knows when is not asked.
+ * The client's own deadline: until then it is certain of the hold. 0: it is over already, because
+ * only the SDK knows when that was.
  */
 function untilNs(task: PlainTask, lock: HeldLock): number {
   // The clock is read first: a pause in between makes this earlier than the deadline, never later.
@@ -96,7 +96,7 @@ function noteLoss(task: PlainTask, lock: HeldLock, key: string | undefined): voi
   });
 }
 
-/** What a release says when nobody could be told is no answer of the cluster. */
+/** The result of a release that could not be sent is not an answer of the cluster. */
 function definite(result: ReleaseResult): ReleaseResult {
   if (!result.released && (result.reason === "unknown" || result.reason === "expired")) {
     throw new HoldfastError("UNAVAILABLE", `not released: ${result.reason}`, {

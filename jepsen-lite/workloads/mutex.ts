@@ -1,10 +1,10 @@
-/** Exclusive locks on a few keys: tries, bounded waits and head starts, each held for a moment. */
+/** Exclusive locks on a few keys: tries, limited waits and head starts, each held for a moment. */
 import { acquire, hold, release } from "./lock-operations.js";
 import type { PlainTask, Task, Workload } from "./workload.js";
 
 export const mutex: Workload = {
   name: "mutex",
-  about: "exclusive locks: tries, bounded waits, head starts; a watcher in each client",
+  about: "exclusive locks: tries, limited waits, head starts; a watcher in each client",
   model: "lock",
   compares: ["exactly-once", "watches"],
   async step(task) {
@@ -40,7 +40,7 @@ async function plainRound(task: PlainTask): Promise<void> {
   await release(task, lock, key);
 }
 
-/** Notes every change of the workload's keys, and opens a new stream where one cannot go on. */
+/** Notes every change of the workload's keys, and opens a new stream if one cannot continue. */
 async function watchKeys(task: Task): Promise<void> {
   for (let streams = 0; !task.signal.aborted; streams += 1) {
     const watch = `${task.process}-${streams}`;

@@ -1,7 +1,7 @@
 /**
- * The order of a queue: everybody waits for the same few locks and is granted them in the order in
- * which the requests arrived. When a request has its place is asked for with `inspect` beside the
- * wait, and noted.
+ * The order of a queue: all clients wait for the same few locks and are granted them in the order
+ * in which the requests arrived. `inspect` is called beside the wait to find and note when a
+ * request has its place.
  */
 import type { Owner } from "../sdk.js";
 import { acquire, hold, release } from "./lock-operations.js";
@@ -10,9 +10,11 @@ import type { Task, Workload } from "./workload.js";
 const KEYS_MAX = 2;
 /** One task of each client, so that the time it takes does not grow with the number of tasks. */
 const PATIENT = {
-  /** The longest is longer than the end of a run takes: who is forgotten waits to the last line. */
+  /**
+   * The longest is longer than the end of a run takes: a forgotten request waits to the last line.
+   */
   waitsMs: [3_000, 10_000, 40_000],
-  /** Long enough for a holder to die with somebody waiting behind it. */
+  /** Long enough for a holder to die while a request waits for it. */
   holdMs: [100, 300],
 } as const;
 const HASTY = { waitsMs: [3_000, 10_000], holdMs: [0, 15] } as const;
@@ -54,6 +56,6 @@ async function notePlace(
     const isQueued = waiters.some((each) => each.session === session && each.owner === owner.id);
     if (isQueued && !signal.aborted) task.note({ f: "queued", key, owner: owner.id });
   } catch {
-    // Granted meanwhile, or nobody answered: then nothing is known about its place.
+    // Granted meanwhile, or no answer: then nothing is known about its place.
   }
 }

@@ -1,10 +1,10 @@
-/** One owner that takes the same lock again inside itself, and gives it back as often. */
+/** One owner that takes the same lock again inside itself, and releases it as often. */
 import { acquire, hold, release } from "./lock-operations.js";
 import type { Workload } from "./workload.js";
 
 export const reentrant: Workload = {
   name: "reentrant",
-  about: "the same owner takes a lock two or three times and is counted",
+  about: "the same owner takes a lock two or three times",
   model: "lock",
   compares: ["exactly-once"],
   tasksMax: 2,

@@ -1,7 +1,7 @@
 /**
- * A linearizable register made of what locks have: the limit of a semaphore is a replicated setting
- * of its key, written by `setLimit` and read by `inspect`. It has no leases, so any standard model
- * of a register judges it.
+ * A linearizable register made of locks: the limit of a semaphore is a replicated setting of its
+ * key, written by `setLimit` and read by `inspect`. It has no leases, so any standard model of a
+ * register can judge it.
  */
 import type { Task, Workload } from "./workload.js";
 
@@ -9,7 +9,7 @@ const VALUES = 1_000_000;
 
 export const register: Workload = {
   name: "register",
-  about: "reads and writes of a value that the table keeps, by the standard register model",
+  about: "reads and writes of a value in the table, checked by the standard register model",
   model: "register",
   tasksMax: 2,
   async step(task) {

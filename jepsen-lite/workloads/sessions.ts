@@ -1,4 +1,4 @@
-/** Sessions that come and go: whatever a session holds ends when its client closes it. */
+/** Sessions that come and go: everything a session holds ends when its client closes it. */
 import type { Client } from "../sdk.js";
 import { HoldfastError } from "../sdk.js";
 import { grantOf } from "./lock-operations.js";
@@ -6,7 +6,7 @@ import type { Task, Workload } from "./workload.js";
 
 export const sessions: Workload = {
   name: "sessions",
-  about: "short sessions that take locks and close with them still held",
+  about: "short sessions that take locks and close while they hold them",
   model: "lock",
   tasksMax: 1,
   async step(task) {
@@ -23,7 +23,7 @@ export const sessions: Workload = {
       (lock) => grantOf(task, lock),
     );
     await task.sleep(random.integer(0, 30));
-    // `close` never rejects; whether the cluster heard it is not known when it took too long.
+    // `close` never rejects; if it took too long, it is not known whether the cluster received it.
     await task.record({ f: "close", session }, () => closed(client));
   },
 };
@@ -41,7 +41,7 @@ async function closed(client: Client): Promise<void> {
   const beganMs = performance.now();
   await client.close();
   if (performance.now() - beganMs < CLOSE_MS_MAX) return;
-  throw new HoldfastError("UNAVAILABLE", "nobody confirmed the end of the session");
+  throw new HoldfastError("UNAVAILABLE", "the end of the session was not confirmed");
 }
 
 /** The client gives up after a third of its lease. */

@@ -1,13 +1,13 @@
 /**
- * What a workload is: the operations that the tasks of all clients do again and again, and the
- * model by which their history is judged. A workload of one's own is a module that exports one of
- * these as `workload`; `docs/jepsen-lite.md` shows how.
+ * The interface of a workload: the operations that the tasks of all clients repeat, and the model
+ * that judges their history. A custom workload is a module that exports one of these as `workload`;
+ * `docs/jepsen-lite.md` shows how.
  */
 import type { RandomStream } from "../../lab/random-stream.js";
 import type { EventFields } from "../clients/recorder.js";
 import type { Client, ConnectOptions, Lock } from "../sdk.js";
 
-/** Models that a history can be held against (`docs/internals/checker.md`). */
+/** Models for histories (`docs/internals/checker.md`). */
 export type WorkloadModel =
   | "lock"
   | "register"
@@ -16,10 +16,10 @@ export type WorkloadModel =
   | "cas-register"
   /** Updates of the guarded store, of which none may be lost unless tokens are not compared. */
   | "updates"
-  /** The same of a store that compares no tokens: what is lost is shown, and is no violation. */
+  /** The same with a store that compares no tokens: losses are shown, and are no violations. */
   | "unfenced-updates";
 
-/** The checks that not every history of locks can feed. */
+/** The checks for which not every history of locks has data. */
 export type LockCheck = "order" | "leases" | "exactly-once" | "wake-ups" | "watches";
 
 export interface Workload {
@@ -28,28 +28,28 @@ export interface Workload {
   /** One line for `--help` and the report. */
   readonly about: string;
   readonly model: WorkloadModel;
-  /** Histories of its own beside that of `model`, by name: what else is judged, and how. */
+  /** Separate histories in addition to that of `model`, by name, each with its model. */
   readonly parts?: Readonly<Record<string, WorkloadModel>>;
   /**
-   * Checks of the lock model beside `linearizable`, `tokens` and `exclusion` to which its history is
-   * made to give something to compare. Where one of them gets nothing, the run says so.
+   * Checks of the lock model other than `linearizable`, `tokens` and `exclusion` for which its
+   * history is made to have data. If one of them gets none, the run reports it.
    */
   readonly compares?: readonly LockCheck[];
-  /** Tasks in each client, fewer than `--tasks` says; default: as many. */
+  /** The largest number of tasks in each client, if less than `--tasks`; default: no limit. */
   readonly tasksMax?: number;
   /** Whether it uses the guarded store, a process of its own. */
   readonly needsStore?: boolean;
   /** One round of one task. Called again as soon as it resolves, until the load ends. */
   step(task: Task): Promise<void>;
-  /** The same round by plain locks alone: what has one can be run against other systems too. */
+  /** The same round with plain locks only: such a workload can be run against other systems too. */
   plainStep?(task: PlainTask): Promise<void>;
-  /** Beside the rounds, once in each client, until `task.signal`. */
+  /** Runs beside the rounds, once in each client, until `task.signal`. */
   background?(task: Task): Promise<void>;
   /** After everything was healed, once for each key, by a task of the first client. */
   finalRead?(task: Task, key: string): Promise<void>;
 }
 
-/** What an operation is called in the history. */
+/** The name of an operation in the history. */
 export interface Operation {
   readonly f: string;
   readonly key?: string;
@@ -57,13 +57,13 @@ export interface Operation {
   readonly owner?: number;
   /** Default: that of the task's client. */
   readonly session?: number;
-  /** One of the workload's `parts`, where it is not judged by `model`. */
+  /** One of the workload's `parts`, if it is not judged by `model`. */
   readonly part?: string;
 }
 
-/** What every system under attack can do: lock a key, and give it back. */
+/** What every system under attack supports: to acquire and release a lock. */
 export interface PlainLocks {
-  /** Of which all locks are, where there is such a thing. */
+  /** The session of all locks, if the system has sessions. */
   readonly session: number | undefined;
   acquire(key: string, options: { readonly waitMs: number }): Promise<HeldLock>;
   close(): Promise<void>;
@@ -74,13 +74,13 @@ export type HeldLock = Pick<
   "token" | "items" | "remainingMs" | "isHeld" | "signal" | "release"
 >;
 
-/** One line of control within a client: does one operation at a time. */
+/** One thread of control within a client: does one operation at a time. */
 export interface PlainTask {
   /** Its number in the history. */
   readonly process: number;
-  /** 0 in each client for the first of its tasks. */
+  /** 0 for the first task in each client. */
   readonly index: number;
-  /** Of the system under attack, whichever it is. */
+  /** The locks of the system under attack. */
   readonly locks: PlainLocks;
   readonly random: RandomStream;
   /** Aborted when the load ends. */
@@ -88,44 +88,44 @@ export interface PlainTask {
   /** The keys of this workload. */
   readonly keys: readonly string[];
   readonly ttlMs: number;
-  /** Whether what guards a resource compares tokens. */
+  /** Whether the guarded resource compares tokens. */
   readonly isFenced: boolean;
-  /** The guarded store, of workloads with `needsStore`. */
+  /** The guarded store, for workloads with `needsStore`. */
   readonly store: StoreCalls;
   /** Nanoseconds since the run began. */
   now(): number;
   /**
    * Does an operation and records its invocation and its end. Resolves to what `act` resolves to,
-   * or to `undefined` when it failed or its outcome is unknown. `resultOf` makes the recorded value.
+   * or to `undefined` if it failed or its outcome is unknown. `resultOf` makes the recorded value.
    */
   record<T>(
     operation: Operation,
     act: () => Promise<T>,
     resultOf?: (result: T) => unknown,
   ): Promise<T | undefined>;
-  /** A note about something that happened (`queued`, `lost`, `renewed`, `change`). */
+  /** A note about an event (`queued`, `lost`, `renewed`, `change`). */
   note(fields: Omit<EventFields, "process">): void;
-  /** Resolves after so long, or at once when the load ended. */
+  /** Resolves after this time, or at once when the load has ended. */
   sleep(milliseconds: number): Promise<void>;
   /** A value that no other task of the run makes. */
   unique(): number;
 }
 
-/** A task of a run against Holdfast, which can do all that its SDK can. */
+/** A task of a run against Holdfast, with all functions of its SDK. */
 export interface Task extends PlainTask {
   /** Connected; its session is this workload's own in this client process. */
   readonly client: Client;
-  /** A further client, with a session of its own; whoever opens it closes it. */
+  /** A further client, with a session of its own; the caller closes it. */
   connect(options?: ConnectOptions): Promise<Client>;
 }
 
-/** What the guarded store can be asked; see `guarded/store-main.ts`. */
+/** The calls of the guarded store; see `guarded/store-main.ts`. */
 export interface StoreCalls {
   /**
-   * The value that was written last, 0 in the beginning; `undefined` when the store refused the
-   * token. From then on it refuses older ones. `token` 0: it is not compared.
+   * The value that was written last, 0 in the beginning; `undefined` if the store refused the
+   * token. After that it refuses older ones. `token` 0: it is not compared.
    */
   read(key: string, token: number): Promise<number | undefined>;
-  /** Resolves to false when the store refused the token. `token` 0: it is not compared. */
+  /** Resolves to false if the store refused the token. `token` 0: it is not compared. */
   write(key: string, value: number, token: number): Promise<boolean>;
 }

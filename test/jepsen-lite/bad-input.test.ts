@@ -35,7 +35,7 @@ test.each([
   [["--out", "--json"], "--out --json: a value is needed"],
   [["--workloads", "mutex"], "unknown option '--workloads' (Did you mean --workload?)"],
   [["mutex"], "unexpected argument 'mutex'"],
-  [["--peers", "./mine.ts"], "--peers ./mine.ts: peers are named, not loaded from files"],
+  [["--peers", "./mine.ts"], "--peers ./mine.ts: peers are given by name, not by file"],
 ])("%j is refused", (argv, message) => {
   expect(() => parseRunOptions(argv)).toThrow(
     expect.objectContaining({ name: "UsageError", message }),
@@ -78,7 +78,7 @@ test.each([
   [["--peers", "redi"], 'unknown peer "redi" (did you mean "redis"?): there are redis, etcd'],
   [["--peers", "redis", "--workload", "rw"], "workload rw: peers have plain locks only: mutex, "],
   [["--peers", "etcd", "--nemesis", "damage"], "nemesis damage: only Holdfast has that; peers "],
-  [["--peers", "redis", "--netns"], "--peers needs the proxies: leave --netns out"],
+  [["--peers", "redis", "--netns"], "--peers requires the proxies: leave --netns out"],
 ])("%j is refused in one line", async (argv, message) => {
   await expect(runCommand(argv)).rejects.toThrow(
     expect.objectContaining({
@@ -138,7 +138,7 @@ test("a port in use is refused by its number", async () => {
     const { code, stderr } = await startJepsen(words).ended;
     expect(code).toBe(2);
     expect(stderr).toBe(
-      `jepsen: port ${port} is in use: --port ${port} needs 6 free ports from there on; ` +
+      `jepsen: port ${port} is in use: --port ${port} needs 6 free ports, beginning there; ` +
         "see npm run jepsen -- --help\n",
     );
   } finally {
@@ -151,13 +151,13 @@ test("a directory with results of another run is refused", async () => {
   await mkdir(used);
   await writeFile(join(used, "history.jsonl"), "");
   await expect(runCommand(["--out", used])).rejects.toThrow(
-    `${used} is not empty: results of two runs would be mixed`,
+    `${used} is not empty: it would mix the results of two runs`,
   );
 });
 
 test("slow links are refused with namespaces, which cannot make them", async () => {
   await expect(runCommand(["--nemesis", "slow", "--netns"])).rejects.toThrow(
-    "nemesis slow: slow links need the proxies: leave --netns out",
+    "nemesis slow: slow links require the proxies: leave --netns out",
   );
 });
 

@@ -50,7 +50,7 @@ test("damage meets every kind of file in every way, one at a time, and no eviden
     await rm(directory, { recursive: true });
   }
   expect([...met.keys()].sort()).toEqual([...new Set(FILES.map(kindOf)), "everything"].sort());
-  const ways = ["cut", "removed", "with a bit turned over", "with a page of zeros"];
+  const ways = ["cut", "removed", "with a flipped bit", "with a page of zeros"];
   for (const [kind, seen] of met) {
     expect([kind, ...[...seen].sort()]).toEqual(
       kind === "everything" ? [kind, "nothing left"] : [kind, ...ways],

@@ -57,8 +57,8 @@ test(
     run.child.kill("SIGINT");
     const { code, stderr, stdout } = await run.ended;
     expect(code, `${stdout}\n${stderr}`).toBe(130);
-    expect(stderr).toContain("once more ends it at once");
-    expect(stdout).toContain("INTERRUPTED: nothing was found wrong until then");
+    expect(stderr).toContain("a second one ends it at once");
+    expect(stdout).toContain("INTERRUPTED: no violation was found until then");
     const { wasInterrupted, anomalies, checks } = await out.results();
     expect(wasInterrupted).toBe(true);
     // What was not waited for is unknown, and no accusation.

@@ -104,7 +104,7 @@ export function sampleReport(): ReportData {
               { text: "process 1000 is told: token 3764820767670006", timeMs: 15_000, line: 7 },
               { text: "process 0 asks: release token 3764820767670005", timeMs: 15_200, line: 9 },
             ],
-            reasons: ["the best order ends with this: nothing held"],
+            reasons: ["the best order ends in this state: nothing held"],
           },
         ],
         anomalyCounts: { "two holders": 7, "token not larger": 1 },

@@ -104,7 +104,7 @@ describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
       "token not larger",
       "lost update",
     ]);
-    expect(kinds[0]).toMatch(/× 7\s*1 of them is told$/);
+    expect(kinds[0]).toMatch(/× 7\s*1 of them is shown$/);
     // Long tokens by what differs; whole when pointed at.
     const sentence = page.locator("#anomaly-2 .sentence");
     expect(await sentence.innerText()).toContain(
@@ -113,7 +113,7 @@ describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
     await sentence.locator("abbr").first().hover();
     expect(await textOf(page, "#tip")).toBe("3764820767670005");
     // What no fencing lets happen stands apart.
-    const expected = page.locator("section", { hasText: "What was to be expected" });
+    const expected = page.locator("section", { hasText: "What was expected" });
     expect(await expected.locator(".anomaly").count()).toBe(1);
     expect(kinds[2]).toContain("× 3");
     expect(complaints).toEqual([]);
@@ -167,7 +167,7 @@ describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
 
   test("what damage met is counted by kind of file, and what it never met is named", async () => {
     const { page } = await open(1_300, "light");
-    const files = page.locator("h3", { hasText: "Files that damage met" }).locator("+ ul");
+    const files = page.locator("h3", { hasText: "Files hit by damage" }).locator("+ ul");
     expect(await files.innerText()).toMatch(/mark\s*2\s+log\/N\.seg\s*1\s+VERSION\s*0/);
     await page.close();
   });

@@ -1,6 +1,6 @@
 /**
- * Histories as Jepsen's own tools leave them: EDN maps (`history.edn`, Knossos' and Porcupine's test
- * data), and the operation lines of its console log and of `history.txt`.
+ * Histories as Jepsen's own tools write them: EDN maps (`history.edn`, the test data of Knossos and
+ * Porcupine), and the operation lines of its console log and of `history.txt`.
  */
 import { type EdnForm, plainValue, readEdn } from "./edn.js";
 import { BadHistoryError, type HistoryEvent, toEvent } from "./history-event.js";
@@ -25,7 +25,7 @@ export function isJepsenLogLine(line: string): boolean {
   return OPERATION_LINE.test(line);
 }
 
-/** Lines of the log that are no operations are left out: it is a log of everything. */
+/** Other lines of the log are ignored. */
 export function readJepsenLog(text: string): HistoryEvent[] {
   const events: HistoryEvent[] = [];
   for (const [position, line] of text.split(/\r?\n/).entries()) {

@@ -1,7 +1,7 @@
 /**
- * A reader of EDN (https://github.com/edn-format/edn), the notation in which Jepsen and Knossos write
- * histories. Keywords and symbols become strings, sets become arrays, a tag is dropped and its value
- * kept. It keeps its own stack: nesting in a file never becomes depth of calls.
+ * A reader of EDN (https://github.com/edn-format/edn), the notation in which Jepsen and Knossos
+ * write histories. Keywords and symbols become strings, sets become arrays, a tag is dropped and
+ * its value kept. It keeps its own stack, so that nesting in a file does not nest calls.
  */
 import { BadHistoryError } from "./history-event.js";
 
@@ -18,7 +18,7 @@ interface OpenForm {
   readonly isMap: boolean;
   readonly line: number;
   readonly items: EdnForm[];
-  /** `#_` in front of it: read and thrown away. */
+  /** `#_` in front of it: read and discarded. */
   readonly isDiscarded: boolean;
 }
 
@@ -41,7 +41,7 @@ const STRING_ESCAPES: Readonly<Record<string, string>> = {
   t: "\t",
 };
 
-/** All forms of the text, top level. Elements of lists and vectors are forms with lines, too. */
+/** All top-level forms of the text. Elements of lists and vectors are forms with lines, too. */
 export function readEdn(text: string, firstLine = 1): EdnForm[] {
   return new EdnReader(text, firstLine).read();
 }
@@ -208,7 +208,7 @@ function toRecord(form: OpenForm): Record<string, unknown> {
   return record;
 }
 
-/** Takes the lines off the elements of a list, level by level. */
+/** Removes the lines from the elements of a list, level by level. */
 export function plainValue(value: unknown): unknown {
   if (!Array.isArray(value)) return value;
   const root: unknown[] = [];
@@ -232,7 +232,7 @@ function atom(token: string, line: number): unknown {
   if (token === "true") return true;
   if (token === "false") return false;
   if (token.startsWith(":")) {
-    if (token.length === 1) throw new BadHistoryError('":" names no keyword', line);
+    if (token.length === 1) throw new BadHistoryError('":" is not a keyword', line);
     return token.slice(1);
   }
   if (/^[+-]?\d/.test(token)) {

@@ -1,31 +1,31 @@
 /**
- * One line of a history as the rest of the checker sees it, whatever file format it came from, and
- * the one error that a reader of histories throws. docs/internals/checker.md describes the fields.
+ * One line of a history as the rest of the checker sees it, for any file format, and the only error
+ * that a reader of histories throws. docs/internals/checker.md describes the fields.
  */
 
 export type EventType = "invoke" | "ok" | "fail" | "info";
 
 export interface HistoryEvent {
-  /** Line in the file, from 1; in a history that was never a file, the position plus 1. */
+  /** Line in the file, from 1; without a file, the position plus 1. */
   readonly line: number;
-  /** What reports call it: the `index` field, or else the position from 0. */
+  /** Its number in reports: the `index` field, otherwise the position from 0. */
   readonly index: number;
   readonly process: string;
   readonly type: EventType;
   readonly f: string;
   readonly key: string | undefined;
-  /** `undefined` when the line has no value, which is not the value `null`. */
+  /** `undefined` if the line has no value, which is not the value `null`. */
   readonly value: unknown;
   /** Nanoseconds of the history's one monotonic clock. */
   readonly timeNs: number | undefined;
   readonly error: string | undefined;
   readonly session: string | undefined;
   readonly owner: string | undefined;
-  /** Which program the process is a part of; only what people call it follows from it. */
+  /** The program that the process is a part of; it is only used in names. */
   readonly client: string | undefined;
 }
 
-/** A history that cannot be checked because it is no history. Exit code 2. */
+/** A history that cannot be checked because it is malformed. Exit code 2. */
 export class BadHistoryError extends Error {
   override readonly name = "BadHistoryError";
   readonly line: number | undefined;
@@ -83,7 +83,9 @@ function optionalName(
   throw new BadHistoryError(`"${field}" is ${kindOf(value)}, expected a string or number`, line);
 }
 
-/** Other harnesses may mean something else by the word; it decides nothing, so it is no error. */
+/**
+ * Other harnesses may use the word for something else; it decides nothing, so it is not an error.
+ */
 function clientIn({ client }: Readonly<Record<string, unknown>>): string | undefined {
   const isName = typeof client === "string" || typeof client === "number";
   return isName ? String(client) : undefined;
@@ -97,12 +99,12 @@ function optionalNumber(
   const value = fields[field];
   if (value === undefined || value === null) return undefined;
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  // Nanoseconds since an epoch are more than a JSON number holds exactly: some write them as text.
+  // Nanoseconds since an epoch exceed the exact range of a JSON number: some write them as text.
   if (typeof value === "string" && /^\d+$/.test(value)) return Number(value);
   throw new BadHistoryError(`"${field}" is ${kindOf(value)}, expected a number`, line);
 }
 
-/** A keyword of EDN that was taken over into JSON with its colon. */
+/** A keyword of EDN that was copied to JSON with its colon. */
 function keyword(text: string): string {
   return text.length > 1 && text.startsWith(":") ? text.slice(1) : text;
 }

@@ -1,10 +1,10 @@
 /**
- * Histories of `jepsen.independent` carry the key inside the value, as `[key, value]`: many objects
- * tested side by side in one history. Here they become events with a key.
+ * Histories of `jepsen.independent` have the key inside the value, as `[key, value]`: many objects
+ * are tested in one history. This converts them to events with a key.
  */
 import { BadHistoryError, type HistoryEvent } from "./history-event.js";
 
-/** @throws BadHistoryError naming the first line that asks for something without a key. */
+/** @throws BadHistoryError naming the first invocation without a key. */
 export function withIndependentKeys(events: readonly HistoryEvent[]): HistoryEvent[] {
   const openKeys = new Map<string, string>();
   return events.map((event) => {
@@ -13,7 +13,7 @@ export function withIndependentKeys(events: readonly HistoryEvent[]): HistoryEve
     if (event.type === "invoke") {
       if (pair === undefined) {
         throw new BadHistoryError(
-          '"value" is no [key, value], as --independent expects',
+          '"value" is not [key, value], as --independent requires',
           event.line,
         );
       }

@@ -1,12 +1,12 @@
 /**
- * Reads a history from JSON: one object a line, or one array of objects. Lines are decoded one by
- * one straight from the file's bytes, so that a long history is never in memory twice as text.
+ * Reads a history from JSON: one object per line, or one array of objects. Lines are decoded one by
+ * one directly from the file's bytes, so that a long history is never in memory as text as well.
  */
 import { BadHistoryError, type HistoryEvent, toEvent } from "./history-event.js";
 
 const NEWLINE = 0x0a;
 
-/** @throws BadHistoryError naming the first line that is cut off, no JSON or no event. */
+/** @throws BadHistoryError naming the first line that is cut off, not JSON or not an event. */
 export function readJsonLines(bytes: Buffer): HistoryEvent[] {
   const events: HistoryEvent[] = [];
   let line = 0;
@@ -34,7 +34,7 @@ function parseLine(text: string, line: number, isCutOff: boolean): unknown {
   }
 }
 
-/** Reads a history that is one JSON array; positions are reported as lines of a laid out array. */
+/** Reads a history that is one JSON array; positions are reported as lines of the file. */
 export function readJsonArray(text: string): HistoryEvent[] {
   const elements = outerElements(text);
   let decoded: unknown;
@@ -51,11 +51,11 @@ export function readJsonArray(text: string): HistoryEvent[] {
   );
 }
 
-/** An object or array right inside the outermost array. */
+/** An object or array directly inside the outermost array. */
 interface Element {
   readonly line: number;
   readonly start: number;
-  /** Behind its last character; absent if it is never closed. */
+  /** After its last character; absent if it is never closed. */
   end?: number;
 }
 
@@ -84,7 +84,7 @@ function outerElements(text: string): Element[] {
   return elements;
 }
 
-/** The first thing that is no JSON in what should be an array, with its line. */
+/** The first syntax error in what should be an array, with its line. */
 function whatIsWrong(text: string, elements: readonly Element[]): [message: string, line: number] {
   let endBefore = text.indexOf("[") + 1;
   for (const [position, { line, start, end }] of elements.entries()) {
@@ -101,7 +101,7 @@ function whatIsWrong(text: string, elements: readonly Element[]): [message: stri
   const rest = text.slice(endBefore).trimStart();
   const line = text.trimEnd().split("\n").length;
   return rest.startsWith("]")
-    ? [`not JSON: nothing may follow the array, found ${excerpt(rest.slice(1).trim())}`, line]
+    ? [`not JSON: text after the array: ${excerpt(rest.slice(1).trim())}`, line]
     : ["the file is truncated: its array is not closed", line];
 }
 

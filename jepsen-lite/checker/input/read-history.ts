@@ -1,6 +1,6 @@
 /**
- * Opens a history file, finds out by its first characters in which notation it is written, and
- * reads it. What is not a history is refused with one line that says where and why.
+ * Opens a history file, detects its notation by its first characters, and reads it. Anything else
+ * is refused with one line that says where and why.
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { isJepsenLogLine, readEdnHistory, readJepsenLog } from "./edn-history.js";
@@ -52,7 +52,7 @@ function notationOf(head: string): HistoryNotation {
   if (text.startsWith("[")) return "json-array";
   if (text.startsWith("{")) return "json-lines";
   throw new BadHistoryError(
-    "neither JSON nor EDN nor a log of Jepsen: a history begins with { or [",
+    "neither JSON nor EDN nor a Jepsen log: a history begins with { or [",
     first + 1,
   );
 }
@@ -72,7 +72,7 @@ function readBytes(path: string): Buffer {
     }
     const chunks: Buffer[] = [];
     let total = 0;
-    // Read until the end rather than up to the size: a pipe has none.
+    // Read to the end rather than up to the size: a pipe has none.
     for (;;) {
       const chunk = Buffer.allocUnsafe(Math.max(64 * 1024, status.size - total));
       const length = readSync(file, chunk, 0, chunk.length, null);

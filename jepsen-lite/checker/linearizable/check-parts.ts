@@ -1,7 +1,7 @@
 /**
  * Searches all parts of a history within one budget. Every part gets a small slice first and larger
- * ones in later rounds, so that one hard key neither hides a violation of another nor eats what the
- * easy ones need.
+ * ones in later rounds, so that one hard key neither hides a violation of another nor uses up what
+ * the easy ones need.
  */
 import type { Budget, Verdict } from "../verdict.js";
 import { worstOf } from "../verdict.js";
@@ -16,7 +16,7 @@ export interface UndecidedPart {
   readonly reason: string;
 }
 
-/** A part's operations in an order that explains every answer, and the states in between. */
+/** A part's operations in an order that explains every answer, and the states between them. */
 export interface Linearization {
   readonly keys: readonly string[];
   readonly order: readonly { readonly step: Step<unknown>; readonly state: string }[];
@@ -29,20 +29,20 @@ export interface PartsVerdict {
   /** Earliest violation first. */
   readonly counterexamples: readonly Counterexample[];
   readonly undecided: readonly UndecidedPart[];
-  /** Only if asked for, and only of parts that have one. */
+  /** Only if requested, and only for parts that have one. */
   readonly linearizations: readonly Linearization[];
 }
 
 export interface PartsOptions {
   readonly budget: Budget;
   readonly withLinearizations?: boolean;
-  /** Told after each slice how many parts are decided. */
+  /** Called after each slice with the number of decided parts. */
   readonly onProgress?: (decided: number, parts: number) => void;
 }
 
 const FIRST_SLICE_STEPS = 20_000;
 const SLICE_GROWTH = 4;
-/** A slice is cut into runs of this length, so that a limit of time is kept. */
+/** A slice is divided into runs of this length, so that a time limit is kept. */
 const RUN_STEPS_MAX = 250_000;
 const TOO_CONCURRENT = "too many operations are open at once to be searched in bounded memory";
 
@@ -91,9 +91,9 @@ class PartsCheck<State> {
       this.#open = rest;
       slice *= SLICE_GROWTH;
     }
-    const reason = this.#stepsLeft <= 0 ? "the budget of steps ran out" : "the time ran out";
+    const reason = this.#stepsLeft <= 0 ? "the step budget ran out" : "the time ran out";
     const isSettled = this.#counterexamples.length > 0;
-    const rest = isSettled ? "not searched to the end: another key settled the verdict" : reason;
+    const rest = isSettled ? "not searched to the end: another key decided the verdict" : reason;
     for (const { part } of this.#open) this.#undecided.push({ keys: part.keys, reason: rest });
     this.#counterexamples.sort((a, b) => a.prefixEvents - b.prefixEvents);
     return {
@@ -110,7 +110,7 @@ class PartsCheck<State> {
     return this.#stepsLeft <= 0 || performance.now() >= this.#deadlineMs;
   }
 
-  /** Whether the part is decided, one way or the other, or given up. */
+  /** Returns whether the part is decided either way, or given up. */
   #advance(open: OpenPart<State>, slice: number): boolean {
     if (this.#isSpent()) return false;
     let search = open.search;
@@ -128,7 +128,7 @@ class PartsCheck<State> {
       return false;
     }
     open.search = undefined;
-    if (status === "out-of-memory") return this.#giveUp(open, "the budget of memory ran out");
+    if (status === "out-of-memory") return this.#giveUp(open, "the memory budget ran out");
     if (status === "not-linearizable") this.#counterexamples.push(search.counterexample());
     else if (this.#options.withLinearizations) {
       this.#linearizations.push(linearization(search.search));

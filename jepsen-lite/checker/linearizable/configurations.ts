@@ -1,22 +1,22 @@
 /**
- * The memo of the search: every configuration that was reached, in typed arrays, found again by its
- * hash and compared in full, so that a collision can never hide a linearization. Rows are also the
- * trail: each names the one it came from and the step between them.
+ * The memo of the search: every configuration that was reached, in typed arrays, found by its hash
+ * and compared in full, so that a collision can never hide a linearization. Rows are also the
+ * trail: each names the row it came from and the step between them.
  */
 import type { OpenEffects } from "./open-effects.js";
 
-/** A configuration while it is worked on. */
+/** A configuration that is being worked on. */
 export interface Workspace {
   /** The number of returns that are accounted for. */
   layer: number;
   state: number;
-  /** Number of the set of steps with unknown outcome that took effect. */
+  /** The number of the set of steps with unknown outcome that took effect. */
   effects: number;
-  /** 1 if the last step was one of unknown outcome and no step has shown a trace of it yet. */
+  /** 1 if the last step was one of unknown outcome and no later step has depended on it yet. */
   unseen: number;
   /** One bit per slot of an open operation: it took effect before it returned. */
   readonly taken: Int32Array;
-  /** One bit per slot, too: it may count as having taken effect where nobody could notice. */
+  /** One bit per slot, too: it may count as having taken effect where that made no difference. */
   readonly coverable: Int32Array;
 }
 
@@ -56,8 +56,8 @@ export class Configurations {
   }
 
   /**
-   * Remembers the configuration and gives its row; gives -1 if one is known that can do at least
-   * as much: same layer, state and open operations, as many of them coverable, no more of the
+   * Remembers the configuration and returns its row; returns -1 if a known one can do at least as
+   * much: same layer, state and open operations, at least as many of them coverable, no more of the
    * unknown ones used, and nothing unseen unless here as well.
    */
   add(workspace: Workspace, parent: number, step: number): number {
@@ -68,7 +68,7 @@ export class Configurations {
       next = this.#word(row, NEXT);
       const relation = this.#compare(row, workspace);
       if (relation === "covers") return NONE;
-      // What the new one covers need not be compared with any more; its row stays as a trail.
+      // A row that the new one covers need not be compared any more; it stays as part of the trail.
       if (relation === "covered") this.#unlink(bucket, before, next);
       else before = row;
     }

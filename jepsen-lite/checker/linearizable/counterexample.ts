@@ -1,7 +1,7 @@
 /**
- * Says why a part has no linearization: the shortest prefix of the history without one ends with a
- * certain line; up to the line before there are explanations, and these are the states in which the
- * best of them ended, with what was still open.
+ * Explains why a part has no linearization: the shortest prefix of the history without one ends
+ * with a certain line. Up to the line before there are explanations; this shows the states in which
+ * the best of them end, with the operations that were still open.
  */
 import { eventText } from "../event-text.js";
 import type { Operation } from "../operations.js";
@@ -16,7 +16,7 @@ export interface OperationView {
   readonly process: string;
   readonly f: string;
   readonly key?: string;
-  /** The operation and what it was told, as one phrase. */
+  /** The operation and its answer, as one phrase. */
   readonly text: string;
   readonly outcome: "ok" | "fail" | "info";
   /** `index` and line of its `invoke` and of its completion. */
@@ -30,7 +30,7 @@ export interface LastState {
   readonly state: string;
   /** The last steps of that explanation, oldest first. */
   readonly after: readonly string[];
-  /** Steps that may have happened there, and why none of them leads on. */
+  /** Steps that may have happened there, and why each of them fails. */
   readonly refused: readonly string[];
 }
 
@@ -38,13 +38,15 @@ export interface Counterexample {
   readonly keys: readonly string[];
   /** Events of the whole history up to and including the line that cannot be explained. */
   readonly prefixEvents: number;
-  /** False if the budget ended before it was sure that no shorter prefix lacks an explanation. */
+  /**
+   * False if the budget ran out before it was certain that every shorter prefix has an explanation.
+   */
   readonly isShortest: boolean;
   readonly line: number;
   readonly index: number;
   /** The operation whose answer cannot be explained. */
   readonly operation: OperationView;
-  /** What else was open then, certain or not. */
+  /** The other operations that were open then, certain or not. */
   readonly concurrent: readonly OperationView[];
   readonly lastStates: readonly LastState[];
   /** The last operation that was explained before it, if any. */
@@ -100,7 +102,7 @@ export function explain<State>(refutation: Refutation<State>): Counterexample {
   };
 }
 
-/** `others`: what else is part of the story. */
+/** `others`: the other operations that are part of it. */
 function violationIn<State>(
   { search, layer, rows }: Refutation<State>,
   others: readonly Operation[],
@@ -125,11 +127,11 @@ function violationIn<State>(
     events,
   });
   if (best === undefined) return violation;
-  const reasons = [`the best order ends with this: ${best.state}`, ...best.refused];
+  const reasons = [`the best order ends in this state: ${best.state}`, ...best.refused];
   return { ...violation, reasons };
 }
 
-/** Open operations with the words for what each did. */
+/** Open operations, each with a text for what it did. */
 type OpenView = { readonly operation: Operation; readonly text: string };
 
 function concurrentWith<State>(search: Search<State>, layer: number): OpenView[] {
@@ -153,7 +155,7 @@ function concurrentWith<State>(search: Search<State>, layer: number): OpenView[]
   return views;
 }
 
-/** Explanations that differ only in what happened long ago read alike. */
+/** Explanations that differ only in older steps look the same. */
 function different(states: readonly LastState[]): LastState[] {
   return [...new Map(states.map((state) => [JSON.stringify(state), state])).values()];
 }
@@ -203,7 +205,7 @@ function pathText<State>(search: Search<State>, step: PathStep): string {
   return `${labelOf(taken)} ⇒ ${after}`;
 }
 
-/** The step with its process and the line that asked for it. */
+/** The step with its process and the line of its invocation. */
 function labelOf<State>(step: Step<State>): string {
   const { operation } = step;
   if (operation === undefined) return step.action.text;

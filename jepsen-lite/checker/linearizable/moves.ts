@@ -1,8 +1,8 @@
 /**
- * What a step does to a configuration. A step is a number: that of a certain step, `cover`, or
+ * The effect of a step on a configuration. A step is a number: that of a certain step, `cover`, or
  * -1 - n for open class n. `cover` accounts for the return that is waited for without taking its
- * step anywhere in particular: while it was open there was a moment at which it made no difference,
- * right before something overwrote it, or where it changed nothing.
+ * step at a particular place: while it was open there was a moment at which it made no difference,
+ * directly before something overwrote it, or where it changed nothing.
  */
 import type { Workspace } from "./configurations.js";
 import type { OpenEffects } from "./open-effects.js";
@@ -65,7 +65,7 @@ export class Moves<State> {
 
   #applyCertain(workspace: Workspace, step: number, path: PathStep[] | undefined): void {
     const actionClass = this.#timeline.actionClass[step] as number;
-    // One that returns now may be noticed by anybody later. Any other is taken early only to be
+    // A step that returns now may be noticed later. Any other step is taken early only to be
     // noticed at once; if it were overwritten instead, it could have been covered.
     const isEarly = this.#timeline.isTotal[actionClass] === 1 && step !== workspace.layer;
     setBit(workspace.taken, this.#timeline.slot[step] as number);
@@ -96,7 +96,7 @@ export class Moves<State> {
     if (path !== undefined) this.#insertCovered(workspace, path);
   }
 
-  /** Puts the covered step in the latest place where it makes no difference. */
+  /** Inserts the covered step at the latest place where it makes no difference. */
   #insertCovered({ layer: covered }: Workspace, path: PathStep[]): void {
     const actionClass = this.#timeline.actionClass[covered] as number;
     for (let at = path.length; at >= 0; at -= 1) {
@@ -121,7 +121,9 @@ export class Moves<State> {
     return isBlind[number as number] === 1;
   }
 
-  /** Accounts for returns of what took effect, and takes the pure steps that are legal now. */
+  /**
+   * Accounts for returns of steps that took effect, and takes the pure steps that are legal now.
+   */
   settle(workspace: Workspace, path: PathStep[] | undefined): void {
     const { certain, slot } = this.#timeline;
     while (workspace.layer < certain.length) {
@@ -153,7 +155,7 @@ export class Moves<State> {
     }
   }
 
-  /** Open steps that are possible everywhere: all of them, or those that change nothing here. */
+  /** Marks open steps that are possible everywhere: all, or only those that change nothing here. */
   #markCoverable(workspace: Workspace, onlyIdle: boolean): void {
     if (!this.hasTotal) return;
     const { pending, pendingFrom, isTotal, slot, actionClass } = this.#timeline;

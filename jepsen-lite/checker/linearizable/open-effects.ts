@@ -1,12 +1,12 @@
 /**
  * Which steps of unknown outcome a configuration has used, as numbered sets. Interchangeable steps
- * are counted, not named: of five writes of the same value that all timed out, only how many took
- * effect can matter. A configuration that used fewer of them can do everything that one with more
- * can; `isSubset` is what lets the search drop the latter. What cannot be used any more is
- * forgotten: it makes no difference.
+ * are counted, not named: of five writes of the same value that all timed out, only the number that
+ * took effect can matter. A configuration that used fewer of them can do everything that one with
+ * more can; `isSubset` lets the search drop the latter. Steps that cannot be used any more are
+ * removed from the sets, because they make no difference.
  */
 
-/** A Map of the language ends at 2^24 entries; the search stops well before. */
+/** A Map of JavaScript ends at 2^24 entries; the search stops well before. */
 const ADDITIONS_MAX = 16_000_000;
 
 export class OpenEffects {
@@ -24,7 +24,7 @@ export class OpenEffects {
     this.#lastLayer = lastLayer;
   }
 
-  /** Roughly what the tables occupy; `Infinity` once they cannot grow any more. */
+  /** Approximate size of the tables; `Infinity` when they cannot grow any more. */
   get bytes(): number {
     return this.#added.size > ADDITIONS_MAX ? Number.POSITIVE_INFINITY : this.#bytes;
   }
@@ -70,7 +70,7 @@ export class OpenEffects {
     return this.#intern(left);
   }
 
-  /** Whether `small` used nothing that `large` did not use as well. */
+  /** Whether `large` used everything that `small` did. */
   isSubset(small: number, large: number): boolean {
     if (small === large || small === 0) return true;
     const few = this.#sets[small] as Int32Array;

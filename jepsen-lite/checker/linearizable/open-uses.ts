@@ -1,17 +1,17 @@
 /**
- * Which steps of unknown outcome are worth a try, and when. In a shortest explanation each of them is
- * seen: before anything overwrites what it did, a certain step follows that was impossible without
- * it, directly or at the end of a chain of further unknown steps. So a write without an answer is
- * tried only while a step is open that needs its value, and one whose value is never needed again
- * need not be remembered. An action says so in `needs` and `leadsTo`; where it says nothing, every
- * step stays possible until the end.
+ * Which steps of unknown outcome should be tried, and when. In a shortest explanation each of them
+ * matters: before anything overwrites its effect, a certain step follows that was impossible
+ * without it, directly or at the end of a chain of further unknown steps. So a write without an
+ * answer is tried only while a step is open that needs its value, and one whose value is never
+ * needed again need not be remembered. An action declares this in `needs` and `leadsTo`; without
+ * them, every step stays possible until the end.
  */
 import type { Action } from "./problem.js";
 import type { Timeline } from "./timeline.js";
 
-/** Lists are computed anew rather than kept beyond this many entries: 16 MiB. */
+/** Lists beyond this many entries are recomputed rather than kept: 16 MiB. */
 const KEPT_ENTRIES_MAX = 4 * 1024 * 1024;
-/** Stands for all classes that had begun. */
+/** Represents all classes that had begun. */
 const ALL_BEGUN = new Int32Array(0);
 
 export class OpenUses<State> {
@@ -19,9 +19,9 @@ export class OpenUses<State> {
   readonly lastLayer: Float64Array;
   readonly #timeline: Timeline<State>;
   readonly #openActions: readonly Action<State>[];
-  /** By the state they lead to, classes that lead to one state only. */
+  /** Classes that lead to only one state, by that state. */
   readonly #leadingTo = new Map<string, number[]>();
-  /** The first open class whose result is unknown: from then on anything may be useful. */
+  /** The first open class whose result is unknown: from then on every class may be useful. */
   readonly #firstUnclear: number;
   readonly #kept = new Map<number, Int32Array>();
   #keptEntries = 0;
@@ -43,8 +43,8 @@ export class OpenUses<State> {
   }
 
   /**
-   * The open classes worth a try while that return is waited for, the newest first; `undefined` if
-   * these are all that had begun by then.
+   * The open classes to try while that return is waited for, the newest first; `undefined` if these
+   * are all that had begun by then.
    */
   at(layer: number): Int32Array | undefined {
     if (this.#firstUnclear < (this.#timeline.openClassesAt[layer] as number)) return undefined;
@@ -70,7 +70,7 @@ export class OpenUses<State> {
     if (wanted === undefined) return ALL_BEGUN;
     const begun = this.#timeline.openClassesAt[layer] as number;
     const useful: number[] = [];
-    // A set iterates over what is added to it on the way.
+    // Iteration over a set includes entries that are added on the way.
     for (const state of wanted) {
       for (const openClass of this.#leadingTo.get(state) ?? []) {
         if (openClass >= begun) break;
@@ -82,7 +82,7 @@ export class OpenUses<State> {
     return Int32Array.from(useful).sort((a, b) => b - a);
   }
 
-  /** The states that pending certain steps need; `undefined` if one does not say which. */
+  /** The states that pending certain steps need; `undefined` if a step does not declare them. */
   #wantedAt(layer: number): Set<string> | undefined {
     const { actions, actionClass, isBlind, pending, pendingFrom } = this.#timeline;
     const wanted = new Set<string>();

@@ -1,8 +1,8 @@
 /**
- * Decides one part. The exact search goes first, for that is all that most parts need. One with steps
- * of unknown outcome that it cannot decide at once is searched in two ways from then on, in turns: by
- * the exact search, which finds explanations, and by the refinement, which also shows quickly that
- * there is none. Whichever ends first gives the verdict; neither is ever wrong.
+ * Decides one part. The exact search goes first, because it is enough for most parts. A part with
+ * steps of unknown outcome that it cannot decide at once is searched in two ways from then on, in
+ * turns: by the exact search, which finds explanations, and by the refinement, which also shows
+ * quickly that there is none. The one that ends first gives the verdict; neither is ever wrong.
  */
 import { type Counterexample, explain } from "./counterexample.js";
 import { OpenUses } from "./open-uses.js";
@@ -13,7 +13,7 @@ import type { Timeline } from "./timeline.js";
 export class PartSearch<State> {
   readonly #timeline: Timeline<State>;
   readonly #uses: OpenUses<State>;
-  /** Each is absent once it outgrew the memory. */
+  /** Each is absent after it has exceeded the memory limit. */
   #exact: Search<State> | undefined;
   #refinement: Refinement<State> | undefined;
   #isRefinable: boolean;
@@ -36,14 +36,14 @@ export class PartSearch<State> {
     return (this.#exact?.bytes ?? 0) + (this.#refinement?.bytes ?? 0);
   }
 
-  /** The search that holds the linearization, once `run` said "linearizable". */
+  /** The search with the linearization, after `run` returned "linearizable". */
   get search(): Search<State> {
     const found = this.#decidedBy === "exact" ? this.#exact : this.#refinement?.search;
     if (found === undefined) throw new RangeError("the part has not been searched to the end");
     return found;
   }
 
-  /** Goes on for about `steps` candidates, or until its tables outgrow `bytesMax`. */
+  /** Continues for about `steps` candidates, or until its tables exceed `bytesMax`. */
   run(steps: number, bytesMax: number): SearchStatus {
     if (this.#isRefinable && this.stepsTaken > 0) {
       this.#refinement ??= new Refinement(this.#timeline, this.#uses);
@@ -65,7 +65,7 @@ export class PartSearch<State> {
     return this.#refinement === undefined ? "out-of-memory" : "paused";
   }
 
-  /** What one of them outgrew may be enough for the other. */
+  /** A memory limit that one of them exceeds may be enough for the other. */
   #dropRefinement(): void {
     this.#stepsDropped += this.#refinement?.stepsTaken ?? 0;
     this.#refinement = undefined;
@@ -77,7 +77,7 @@ export class PartSearch<State> {
     this.#exact = undefined;
   }
 
-  /** Why there is no linearization, once `run` said "not-linearizable". */
+  /** Why there is no linearization, after `run` returned "not-linearizable". */
   counterexample(): Counterexample {
     const refutation = this.#refinement?.refutation;
     if (this.#decidedBy === "refinement" && refutation !== undefined) return explain(refutation);

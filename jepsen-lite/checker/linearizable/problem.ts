@@ -1,28 +1,30 @@
 /**
- * What a model hands to the search: independent parts of a history (one key, or keys that some
- * operation binds together), each a list of steps over a sequential specification. Linearizability
- * is local (Herlihy & Wing 1990, theorem 1; P-compositionality: Horn & Kroening 2015), so the parts
- * are searched one by one.
+ * The input of the search from a model: independent parts of a history (one key, or keys that an
+ * operation joins), each a list of steps over a sequential specification. Linearizability is local
+ * (Herlihy & Wing 1990, theorem 1; P-compositionality: Horn & Kroening 2015), so the parts are
+ * searched one by one.
  */
 import type { AnomalyKind } from "../anomalies.js";
 import type { Operation } from "../operations.js";
 
-/** Why an operation cannot have happened in a state, where the model can say it. */
+/** Why an operation cannot have happened in a state, if the model can say it. */
 export interface Refusal {
   readonly kind: AnomalyKind;
-  /** What stands against it: a clause that goes on from "because". */
+  /** The reason: a clause that continues after "because". */
   readonly because: string;
 }
 
-/** One transition of the specification: what an operation did, with the answer it got. */
+/** One transition of the specification: the effect of an operation, with its answer. */
 export interface Action<State> {
   /** Steps with equal ids are interchangeable: same effect, same answer. */
   readonly id: string;
   /** It never changes the state. The search takes such a step as soon as it is legal. */
   readonly isPure: boolean;
-  /** The state afterwards, or `undefined` where it could not have happened. Changes nothing. */
+  /**
+   * The state afterwards, or `undefined` if it could not have happened. Must not change `state`.
+   */
   readonly apply: (state: State) => State | undefined;
-  /** Of a state that `apply` refuses; asked for only to tell people. */
+  /** For a state that `apply` refuses; called only for messages. */
   readonly refusal?: (state: State) => Refusal | undefined;
   /** It is possible in every state. Then it has no `needs`. */
   readonly isTotal?: boolean;
@@ -35,7 +37,7 @@ export interface Action<State> {
 
 export interface Step<State> {
   readonly action: Action<State>;
-  /** The operation it belongs to; absent for what happens by itself, as a lease that runs out. */
+  /** The operation it belongs to; absent if it happens by itself, such as the end of a lease. */
   readonly operation: Operation | undefined;
   readonly invokedAt: number;
   /** `Infinity`: it may take effect at any time after its invocation, or never. */

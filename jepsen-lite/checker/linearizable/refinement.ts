@@ -1,20 +1,21 @@
 /**
  * Decides a part by refining a relaxation (counterexample-guided abstraction refinement, Clarke and
- * others, 2000). The first search lets every step of unknown outcome be taken any number of times, so
- * that there is hardly anything to remember. If even that finds no explanation, there is none. If it
- * finds one that takes no step more often than it was invoked, that is a real one. Otherwise what it
- * took too often is counted from now on, and the search begins again; with all counted it is exact.
+ * others, 2000). The first search lets every step of unknown outcome be taken any number of times,
+ * so that there is hardly anything to remember. If even that finds no explanation, there is none.
+ * If it finds one that takes no step more often than it was invoked, that is a real one. Otherwise
+ * the steps that it took too often are counted from now on, and the search begins again; with all
+ * steps counted it is exact.
  *
- * Where the verdict is false it goes on until it knows the shortest prefix without an explanation:
+ * If the verdict is false, it goes on until it knows the shortest prefix without an explanation:
  * the relaxation may have got further than any real explanation does.
  */
 import type { OpenUses } from "./open-uses.js";
 import { Search, type SearchStatus } from "./search.js";
 import type { Timeline } from "./timeline.js";
 
-/** Spent on the shortest prefix once the verdict is certain. */
+/** Spent on the shortest prefix after the verdict is certain. */
 const SHORTENING_STEPS_MAX = 1_000_000;
-/** After that many rounds whatever is left is counted, too: each begins from the start. */
+/** After that many rounds all remaining steps are counted: each round begins from the start. */
 const ROUNDS_MAX = 24;
 
 /** How far real explanations get, and some of the configurations in which they end. */
@@ -48,12 +49,12 @@ export class Refinement<State> {
     return part.isBounded && openClasses.length > 0;
   }
 
-  /** The search that found the linearization, once `run` said so. */
+  /** The search that found the linearization, after `run` returned "linearizable". */
   get search(): Search<State> {
     return this.#search;
   }
 
-  /** Known once `run` said "not-linearizable". */
+  /** Known after `run` returned "not-linearizable". */
   get refutation(): Refutation<State> | undefined {
     return this.#refutation;
   }
@@ -66,7 +67,7 @@ export class Refinement<State> {
     return this.#search.bytes;
   }
 
-  /** Goes on for about `steps` candidates, or until its tables outgrow `bytesMax`. */
+  /** Continues for about `steps` candidates, or until its tables exceed `bytesMax`. */
   run(steps: number, bytesMax: number): SearchStatus {
     const end = this.stepsTaken + steps;
     for (;;) {
@@ -87,7 +88,7 @@ export class Refinement<State> {
     }
   }
 
-  /** The search got nowhere further; whether some path really gets to where it ended. */
+  /** The search got no further; returns whether a real path reaches the row where it ended. */
   #shorten(): boolean {
     const search = this.#search;
     const layer = search.deepestLayer;
@@ -99,7 +100,7 @@ export class Refinement<State> {
     return isShortest;
   }
 
-  /** That row is as far as anything gets. */
+  /** No explanation gets further than that row. */
   #endAt(row: number): "not-linearizable" {
     const layer = this.#refutation?.layer as number;
     this.#refutation = { search: this.#search, layer, rows: [row], isShortest: true };

@@ -1,20 +1,22 @@
 /**
  * The search for a linearization of one part: Wing & Gong's (1993) depth-first search with Lowe's
  * memo and just-in-time order ("Testing for linearizability", 2017). It keeps its own stack, can be
- * interrupted after any number of steps, and never explores twice what a known configuration covers.
+ * interrupted after any number of steps, and never explores again what a known configuration
+ * covers.
  *
- * A configuration says how many returns are accounted for, which open operations took effect early,
- * which of the unknown ones did, and the state. These observations keep it small:
+ * A configuration contains how many returns are accounted for, which open operations took effect
+ * early, which of the unknown ones did, and the state. These observations keep it small:
  * - a step that changes nothing is taken as soon as it is legal: waiting gains nothing;
- * - of interchangeable steps the one that returns first goes first;
- * - a step is not taken early to be overwritten unseen: when it returns it is covered (`Moves`), and
- *   if its outcome is unknown it did not happen;
- * - unknown steps are tried last, only where something may come of them (`OpenUses`), and counted by
- *   what they do (`OpenEffects`);
+ * - of interchangeable steps, the one that returns first goes first;
+ * - a step is not taken early to be overwritten unseen: when it returns it is covered (`Moves`),
+ *   and if its outcome is unknown it did not happen;
+ * - unknown steps are tried last, only where they may be of use (`OpenUses`), and counted by their
+ *   effect (`OpenEffects`);
  * - a configuration is dropped if a known one used no more of the unknown steps.
  *
- * With `uncounted` classes the search is a relaxation: their steps may be taken any number of times.
- * What it cannot explain has no explanation; what it explains is one if `overused` finds nothing.
+ * With `uncounted` classes the search is a relaxation: their steps may be taken any number of
+ * times. If it finds no explanation, there is none; an explanation that it finds is real if
+ * `overused` returns nothing.
  */
 import { Configurations, type Workspace } from "./configurations.js";
 import { hasBit, Moves, type PathStep } from "./moves.js";
@@ -29,7 +31,7 @@ export type SearchStatus = "linearizable" | "not-linearizable" | "paused" | "out
 export interface SearchOptions {
   /** By open class, 1: its steps are not counted. Without it all are. */
   readonly uncounted?: Uint8Array;
-  /** Success is to account for that many returns, all of them by default. */
+  /** The search succeeds when it has accounted for that many returns, by default all of them. */
   readonly layers?: number;
 }
 
@@ -71,7 +73,7 @@ export class Search<State> {
     this.#reach(ROOT, 0);
   }
 
-  /** The number of configurations and candidates that were looked at. */
+  /** The number of configurations and candidates that were examined. */
   get stepsTaken(): number {
     return this.#stepsTaken;
   }
@@ -84,7 +86,7 @@ export class Search<State> {
     return this.configurations.bytes + this.states.bytes + this.effects.bytes;
   }
 
-  /** Goes on for at most `steps` candidates, or until its tables outgrow `bytesMax`. */
+  /** Continues for at most `steps` candidates, or until its tables exceed `bytesMax`. */
   run(steps: number, bytesMax: number): SearchStatus {
     for (let left = steps; left > 0; left -= 1) {
       if (this.#success !== ROOT) return "linearizable";
@@ -114,7 +116,7 @@ export class Search<State> {
     return path;
   }
 
-  /** The row of the linearization, once `run` said "linearizable". */
+  /** The row of the linearization, after `run` returned "linearizable". */
   get success(): number {
     return this.#success;
   }
@@ -139,7 +141,7 @@ export class Search<State> {
     return overused;
   }
 
-  /** One candidate of the configuration on top of the stack; without any left it is dropped. */
+  /** Tries one candidate of the configuration on top of the stack, or drops it if none is left. */
   #tryNext(): void {
     const top = this.#rows.length - 1;
     const row = this.#rows[top] as number;
@@ -149,7 +151,7 @@ export class Search<State> {
     this.configurations.load(row, workspace);
     const from = this.timeline.pendingFrom[workspace.layer] as number;
     const pendings = (this.timeline.pendingFrom[workspace.layer + 1] as number) - from;
-    // Candidate 0 is to cover; certain steps and then unknown ones follow.
+    // Candidate 0 covers; certain steps and then unknown ones follow.
     if (cursor === 0) {
       this.#tryCover(row);
     } else if (cursor <= pendings) {
@@ -166,7 +168,7 @@ export class Search<State> {
     this.#cursors.pop();
   }
 
-  /** The newest first: what happened lately explains more than what may have happened long ago. */
+  /** The newest first: recent steps explain more than old ones. */
   #openCandidate(layer: number, position: number): number | undefined {
     const useful = this.uses.at(layer);
     if (useful !== undefined) return useful[position];
@@ -185,7 +187,7 @@ export class Search<State> {
     const { timeline } = this;
     const step = timeline.pending[at] as number;
     const workspace = this.#workspace;
-    // A pure step that were legal here would have been taken when the configuration was reached.
+    // A pure step that is legal here would have been taken when the configuration was reached.
     if (timeline.isPure[step] === 1) return;
     if (hasBit(workspace.taken, timeline.slot[step] as number)) return;
     const actionClass = timeline.actionClass[step] as number;
@@ -194,19 +196,19 @@ export class Search<State> {
     const next = this.states.next(workspace.state, actionClass);
     if (next === ILLEGAL) return;
     if (timeline.isTotal[actionClass] === 1) {
-      // What changes nothing here and overwrites nothing is coverable from here on.
+      // A step that changes nothing here and overwrites nothing is coverable from here on.
       if (next === workspace.state && timeline.isBlind[actionClass] === 0) return;
       if (step !== workspace.layer && !this.#isNoticed(next, step)) return;
     }
     this.#descend(row, step);
   }
 
-  /** Whether an open step that does the same returns earlier, and would leave as much to do. */
+  /** Whether an open step with the same effect returns earlier, and would leave as much to do. */
   #hasEarlierTwin(from: number, at: number): boolean {
     const { pending, actionClass, slot } = this.timeline;
     const { taken, coverable } = this.#workspace;
     const later = pending[at] as number;
-    // Taking a coverable one would waste it: it can do without, and the later one cannot.
+    // Taking a coverable one would waste it: the later one needs to be taken, it does not.
     const isLaterCoverable = hasBit(coverable, slot[later] as number);
     for (let before = from; before < at; before += 1) {
       const step = pending[before] as number;
@@ -253,7 +255,9 @@ export class Search<State> {
     this.#reach(row, step);
   }
 
-  /** Whether an open step other than `step` tells that state from the one before, at once. */
+  /**
+   * Whether an open step other than `step` distinguishes that state from the one before, at once.
+   */
   #isNoticed(state: number, step: number): boolean {
     const { layer, taken } = this.#workspace;
     const { pending, pendingFrom, actionClass, isPure, slot, openClasses } = this.timeline;
@@ -261,11 +265,11 @@ export class Search<State> {
     for (let at = pendingFrom[layer] as number; at < end; at += 1) {
       const other = pending[at] as number;
       if (other === step || hasBit(taken, slot[other] as number)) continue;
-      // A pure one that were legal before would have been taken then.
+      // A pure one that had been legal before would have been taken then.
       if (this.#leadsOn(state, actionClass[other] as number, isPure[other] === 1)) return true;
     }
     const useful = this.uses.at(layer);
-    // Where all may be of use there are too many to ask each of them.
+    // If all may be of use, they are too many to examine each.
     if (useful === undefined) return true;
     return useful.some((open) =>
       this.#leadsOn(state, (openClasses[open] as OpenClass).actionClass, false),
@@ -278,7 +282,7 @@ export class Search<State> {
     return next !== ILLEGAL && (isPure || next !== state);
   }
 
-  /** Remembers the child and goes on from it, unless something known can do as much. */
+  /** Remembers the child and continues from it, unless a known configuration can do as much. */
   #reach(parent: number, step: number): void {
     const row = this.configurations.add(this.#child, parent, step);
     if (row === -1) return;

@@ -1,16 +1,16 @@
 /**
- * Numbers the states of a part as the search meets them, and remembers every transition that was
- * computed: equal states are one number, and a step is applied to a state once.
+ * Numbers the states of a part as the search reaches them, and remembers every computed transition:
+ * equal states have one number, and a step is applied to a state once.
  */
 import type { Action } from "./problem.js";
 
-/** A Map of the language ends at 2^24 entries; the search stops well before. */
+/** A Map of JavaScript ends at 2^24 entries; the search stops well before. */
 const TRANSITIONS_MAX = 16_000_000;
 /** Transitions of the first states are kept in arrays, which are faster: 16 MiB of them. */
 const TABLE_ENTRIES_MAX = 4 * 1024 * 1024;
 const UNKNOWN = -2;
 
-/** What `next` gives where the action cannot happen. */
+/** The result of `next` if the action cannot happen. */
 export const ILLEGAL = -1;
 
 export class States<State> {
@@ -20,7 +20,7 @@ export class States<State> {
   readonly #numbers = new Map<string, number>();
   /** By state, then by class of actions. */
   readonly #table: Int32Array[] = [];
-  /** Of the states beyond the table. */
+  /** Transitions of the states beyond the table. */
   readonly #transitions = new Map<number, number>();
   #bytes = 0;
 
@@ -30,7 +30,7 @@ export class States<State> {
     this.#encode = encode;
   }
 
-  /** Roughly what the tables occupy; `Infinity` once they cannot grow any more. */
+  /** Approximate size of the tables; `Infinity` when they cannot grow any more. */
   get bytes(): number {
     return this.#transitions.size > TRANSITIONS_MAX ? Number.POSITIVE_INFINITY : this.#bytes;
   }

@@ -1,7 +1,7 @@
 /**
- * A part laid out for the search. Its certain steps are ordered by their returns; layer k is the
+ * A part prepared for the search. Its certain steps are ordered by their returns; layer k is the
  * moment before the k-th return, and for each layer the steps that are open then are listed, the
- * one that returns first in front. Steps of unknown outcome are grouped by what they do.
+ * one that returns first in front. Steps of unknown outcome are grouped by their effect.
  */
 import type { Action, Part, Step } from "./problem.js";
 
@@ -20,12 +20,12 @@ export interface Timeline<State> {
   readonly actionClass: Int32Array;
   /** By action class: possible in every state. */
   readonly isTotal: Uint8Array;
-  /** By action class: possible in every state, and nothing of the state before it is left. */
+  /** By action class: possible in every state, and independent of the state before it. */
   readonly isBlind: Uint8Array;
   readonly isPure: Uint8Array;
   /** Other steps share the class, so that an earlier return goes first. */
   readonly isShared: Uint8Array;
-  /** Where each open step keeps its bit. */
+  /** The bit of each open step. */
   readonly slot: Int32Array;
   readonly words: number;
   /** `pending[pendingFrom[k]] … pending[pendingFrom[k + 1] - 1]` are open at layer k. */
@@ -39,14 +39,16 @@ export interface Timeline<State> {
   readonly openClassesAt: Int32Array;
 }
 
-/** 128 MiB of step numbers. Beyond it a part is too concurrent to be searched in bounded memory. */
+/** 128 MiB of step numbers. Beyond it a part is too concurrent to be searched in limited memory. */
 const PENDING_MAX = 32 * 1024 * 1024;
 
-/** Gives `undefined` if more steps are open at once, summed over all returns, than can be listed. */
+/**
+ * Returns `undefined` if more steps are open at once, summed over all returns, than can be listed.
+ */
 export function layOut<State>(part: Part<State>): Timeline<State> | undefined {
   const certain = part.steps.filter((step) => Number.isFinite(step.returnedAt));
   certain.sort((a, b) => a.returnedAt - b.returnedAt);
-  // What never changes anything and never was answered explains nothing.
+  // A step that never changes anything and was never answered explains nothing.
   const openSteps = part.steps.filter(
     (step) => !Number.isFinite(step.returnedAt) && !step.action.isPure,
   );

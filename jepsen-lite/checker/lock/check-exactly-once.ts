@@ -1,6 +1,7 @@
 /**
- * Exactly once: a request that was sent again is granted once and released once. A token is released
- * as often as it was granted, and watchers see no grant that no request can have asked for.
+ * Exactly once: a request that was sent again is granted once and released once. A token is
+ * released as often as it was granted, and watchers see no grant that no request can have asked
+ * for.
  */
 import { type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
 import type { Grant } from "./grant.js";

@@ -1,8 +1,8 @@
 /**
- * Real-time exclusion, in one pass for each key: from the moment a client knows that it holds until it
- * gives the hold up, is told of its loss, or its own deadline passes, nobody else may hold in conflict.
- * The same count without the deadline shows what the deadline is good for; those overlaps are no
- * violation, and a run with pauses in which there are none has not tested anything.
+ * Real-time exclusion, in one pass for each key: from the moment a client knows that it holds until
+ * it gives the hold up, learns of its loss, or its own deadline passes, no other client may hold in
+ * conflict. The same count without the deadline shows the effect of the deadline; those overlaps
+ * are no violations, and a run with pauses but without such overlaps has not tested anything.
  */
 import { namesOf, quote, spanText } from "../event-text.js";
 import { answerOf, type Finding, FindingBuilder, linesOf } from "./finding.js";
@@ -23,7 +23,7 @@ export function checkExclusion(history: LockHistory): Finding {
   const exchangedAt = readExchanged(history);
   const certain = new Map<string, CertainHold[]>();
   const believed = new Map<string, CertainHold[]>();
-  // A token that two were granted is two holds.
+  // A token that was granted twice is two holds.
   for (const grant of [...history.grants.values(), ...history.grantedAgain]) {
     const from = grant.call.operation.returnedAt;
     const to = Math.min(
@@ -49,7 +49,7 @@ export function checkExclusion(history: LockHistory): Finding {
   return builder.finding({ overlapsWithoutDeadline: overlaps });
 }
 
-/** From an upgrade on, the new token speaks for the hold. */
+/** After an upgrade, the new token represents the hold. */
 function readExchanged(history: LockHistory): Map<number, number> {
   const exchangedAt = new Map<number, number>();
   for (const { f, token, operation } of history.calls) {
@@ -68,7 +68,7 @@ function readGivenUp(history: LockHistory): Map<number, number> {
     if (known === undefined || at < known) givenUpAt.set(token, at);
   };
   for (const [token, at] of history.mayEndAt) {
-    // A deadline that passed is counted apart.
+    // A deadline that passed is counted separately.
     if (at !== history.lapsedAt.get(token)) giveUp(token, at);
   }
   const bySession = new Map<string, Grant[]>();
@@ -90,7 +90,7 @@ function readGivenUp(history: LockHistory): Map<number, number> {
   return givenUpAt;
 }
 
-/** Stealing is not covered by the promise: only fencing protects against it. */
+/** The promise does not cover stealing: only fencing protects against it. */
 function giveUpStolen(history: LockHistory, giveUp: (token: number, at: number) => void): void {
   const steals = new Map<string, LockCall[]>();
   for (const call of history.calls) {
@@ -115,7 +115,7 @@ function append(lists: Map<string, CertainHold[]>, hold: CertainHold): void {
   else list.push(hold);
 }
 
-/** Calls `onConflict` once for each hold that begins while another in conflict is certain. */
+/** Calls `onConflict` once for each hold that begins while another one in conflict is certain. */
 function sweep(
   holds: CertainHold[],
   onConflict: (earlier: CertainHold, later: CertainHold) => void,
@@ -173,7 +173,7 @@ function report(
   );
 }
 
-/** What is not exclusive is said. */
+/** Adds the mode unless it is exclusive. */
 function howOf({ item, grant }: CertainHold): string {
   if (item.mode === "exclusive") return "";
   if (item.mode === "shared") return " shared";

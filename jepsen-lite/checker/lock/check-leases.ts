@@ -1,8 +1,9 @@
 /**
- * Leases from above: a client that dies gives its locks back in time. Cluster time stands still while
- * nobody leads, so only deaths after `healed` (or in a history without faults) are judged: the next
- * request that was already waiting must be granted within the lease, what keeps the key closed, and a
- * slack for the election of a leader and the delivery. The bound from below is exclusion.
+ * The upper bound of leases: the locks of a client that dies are freed in time. Cluster time stands
+ * still while there is no leader, so only deaths after `healed` (or in a history without faults)
+ * are judged: the next request that was already waiting must be granted within the lease, the time
+ * for which the key stays closed, and a slack for the election of a leader and the delivery. The
+ * lower bound is exclusion.
  */
 
 import { nameOf, quote } from "../event-text.js";
@@ -62,7 +63,7 @@ function checkInheritance(
     "lease ended late",
     `${nameOf(crash.event)} died with ${quote(key)} (token ${grant.token}) under a lease of ` +
       `${ttlMs} ms, and the request that waited for it was granted ${afterMs} ms later ` +
-      `(${SLACK_MS} ms are allowed for)`,
+      `(${SLACK_MS} ms are allowed)`,
     {
       keys: [key],
       events: [...linesOf(grant.call, next.call), crash.event],
@@ -88,7 +89,7 @@ function wasEnded(history: LockHistory, grant: Grant, at: number): boolean {
   );
 }
 
-/** Grants of keys that are only ever taken exclusively, in the order of their tokens. */
+/** Grants of keys that are only ever acquired exclusively, in the order of their tokens. */
 function exclusiveGrantsByKey(history: LockHistory): Map<string, Grant[]> {
   const byKey = new Map<string, Grant[]>();
   const mixed = new Set<string>();

@@ -1,9 +1,9 @@
 /**
- * The order of grants against the order of arrival. A request has arrived for certain once its
- * `queued` note stands in the history, and has not before its `invoke`. Two requests that exclude
- * each other must be granted in order of arrival, but for the head start of a priority: 1 s a step.
- * Cluster time may stand still, never run ahead, so a head start is only judged where that cannot
- * turn the verdict.
+ * The order of grants against the order of arrival. A request has certainly arrived when its
+ * `queued` note is in the history, and certainly not before its `invoke`. Two requests that exclude
+ * each other must be granted in order of arrival, except for the head start of a priority: 1 s per
+ * step. Cluster time may stand still but never run ahead, so a head start is judged only where that
+ * cannot change the verdict.
  */
 import { namesOf, quote } from "../event-text.js";
 import { type Finding, FindingBuilder, linesOf } from "./finding.js";
@@ -23,7 +23,7 @@ interface Request {
 const HEAD_START_NS = 1_000_000_000;
 /** Arrival is stamped with the batch it came in. */
 const STAMP_SLACK_NS = 100_000_000;
-/** Pairs looked at per key for head starts. */
+/** Pairs examined per key for head starts. */
 const PAIRS_MAX = 2_000_000;
 
 export function checkOrder(history: LockHistory): Finding {
@@ -142,7 +142,7 @@ function certainlyBlockedUntil(
   const byToken = [...requests].sort((a, b) => a.token - b.token);
   for (const [position, request] of byToken.entries()) {
     const before = byToken[position - 1];
-    // Shared holds and permits may stand beside each other; only exclusive ones block for certain.
+    // Shared holds and permits may coexist; only exclusive ones certainly block.
     if (before?.item.mode !== "exclusive") continue;
     const end = Math.min(
       releasedAt.get(before.token) ?? 0,

@@ -1,8 +1,8 @@
 /**
- * Fencing tokens: no token is granted twice (but to the same owner again, when it asked
- * reentrantly), a grant that can only have come after another was known has the larger token,
- * whatever the keys (or among those of one key, for services that promise no more), and nobody is
- * told that a token which was never granted is good.
+ * Fencing tokens: no token is granted twice (except to the same owner again, if it asked
+ * reentrantly); a grant that can only have come after another was known has the larger token, over
+ * all keys (or among those of one key, for services that promise no more); and no client is told
+ * that a token that was never granted is valid.
  */
 import { nameOf, namesOf } from "../event-text.js";
 import { answerOf, type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
@@ -56,8 +56,8 @@ function checkUnique(
 }
 
 /**
- * Sweeps the earliest and latest possible positions of all grants: what was granted for certain
- * before another one can have been must have the smaller token.
+ * Sweeps the earliest and latest possible positions of all grants: a grant that certainly came
+ * before another one must have the smaller token.
  */
 function checkRising(
   history: LockHistory,
@@ -68,7 +68,8 @@ function checkRising(
   const used = firstSuccessfulUses(history);
   const latestOf = (call: LockCall) =>
     Math.min(call.operation.returnedAt, used.get(call.granted as number) ?? Number.MAX_VALUE);
-  // Where a grant comes before it can have come, exclusion is broken, which others report.
+  // If a grant comes before its earliest position, exclusion is violated, which other checks
+  // report.
   const earliestOf = (call: LockCall) =>
     Math.max(
       call.operation.invokedAt,
@@ -98,7 +99,7 @@ function checkRising(
   }
 }
 
-/** By token: where it was first said to be good, which it can only be once it was granted. */
+/** By token: where it was first reported valid, which is only possible after it was granted. */
 function firstSuccessfulUses(history: LockHistory): Map<number, number> {
   const used = new Map<number, number>();
   for (const call of history.calls) {
@@ -110,7 +111,7 @@ function firstSuccessfulUses(history: LockHistory): Map<number, number> {
   return used;
 }
 
-/** By token: where the holds that it had to wait for can have ended at the earliest. */
+/** By token: the earliest end of the holds that it had to wait for. */
 function earliestGrants(history: LockHistory): Map<number, number> {
   const earliest = new Map<number, number>();
   for (const grants of plainGrantsByKey(history).values()) {
@@ -122,7 +123,7 @@ function earliestGrants(history: LockHistory): Map<number, number> {
       const from = isExclusive ? endOfAll : endOfExclusive;
       earliest.set(grant.token, Math.max(from, earliest.get(grant.token) ?? 0));
       const end = history.endsFrom(grant);
-      // A hold without an end forbids every later one; the search says so better.
+      // A hold without an end forbids every later one; the search reports that better.
       if (!Number.isFinite(end)) continue;
       endOfAll = Math.max(endOfAll, end);
       if (isExclusive) endOfExclusive = Math.max(endOfExclusive, end);
@@ -161,12 +162,12 @@ function checkKnown(history: LockHistory, builder: FindingBuilder): void {
     if (call.token === undefined || call.operation.outcome !== "ok") continue;
     const saysGood = call.f === "release" || call.f === "verify" ? call.answer : true;
     if (!saysGood || history.grants.has(call.token)) continue;
-    // Somebody may have got it without being told; then nothing follows.
+    // A client may have got it without an answer; then nothing follows.
     if (isAnyUnknown) continue;
     builder.violation(
       "unknown token accepted",
       `${nameOf(answerOf(call))} was told that its ${call.f} of token ${call.token} ` +
-        "succeeded, which nobody was ever granted",
+        "succeeded, but that token was never granted",
       { keys: call.operation.key === undefined ? [] : [call.operation.key], events: linesOf(call) },
     );
   }

@@ -1,7 +1,8 @@
 /**
- * No lost wake-up: once the faults are over and every lease of a dead client has run out (the note
- * `settled` says so), whoever still waits for a lock that nobody can hold was forgotten. Compared is
- * whoever waited when the faults ended, and was granted something since or waits to the end.
+ * No lost wake-up: after the faults are over and every lease of a dead client has run out (noted as
+ * `settled`), a request that still waits for a lock that cannot be held was forgotten. The check
+ * compares the requests that waited when the faults ended, and have been granted since or wait to
+ * the end.
  */
 
 import { nameOf, quote } from "../event-text.js";
@@ -44,7 +45,7 @@ export function checkWakeUps(history: LockHistory): Finding {
     builder.violation(
       "lost wake-up",
       `${nameOf(invocation)} still waits for ${keys.map(quote).join(" and ")}, ` +
-        "which nobody can hold any more",
+        "which no client can hold any more",
       { keys, events: [invocation, healed?.event, settled.event] },
     );
   }
@@ -75,14 +76,14 @@ function endedTokens(history: LockHistory): ReadonlySet<number> {
   }
   for (const grant of history.grants.values()) {
     if (closed.has(grant.session)) gone.add(grant.token);
-    // The hold ends under any of the tokens it had; after a claim the old one names nothing.
+    // The hold ends under any of the tokens it had; after a claim the old token is invalid.
     const isUpgrade = grant.call.f === "upgrade" && grant.replaces !== undefined;
     if (isUpgrade && gone.has(grant.replaces.token)) gone.add(grant.token);
   }
   return new Set([...gone, ...exchanged]);
 }
 
-/** Holds that may still stand, and requests that may have been granted without an answer. */
+/** Holds that may still exist, and requests that may have been granted without an answer. */
 function possibleHolders(
   history: LockHistory,
   ended: ReadonlySet<number>,
@@ -102,7 +103,7 @@ function possibleHolders(
   }
   for (const call of history.calls) {
     const isAnswerLost = call.f === "acquire" && call.operation.outcome === "info";
-    // Whoever is still waiting holds nothing.
+    // A request that is still waiting holds nothing.
     if (!isAnswerLost || call.operation.completion === undefined) continue;
     if (!crashed.has(call.session)) add(call, call.items);
   }

@@ -1,6 +1,7 @@
 /**
- * Watch streams: each sees revisions rise, none twice; streams of the same key that ran at the same
- * time saw the same transitions; and a grant that a client was told of while a stream ran is in it.
+ * Watch streams: in each, revisions rise without repetitions; streams of the same key that ran at
+ * the same time saw the same transitions; and a grant that a client received while a stream ran is
+ * in it.
  */
 import { quote } from "../event-text.js";
 import { type Finding, FindingBuilder, linesOf } from "./finding.js";
@@ -28,7 +29,7 @@ export function checkWatches(history: LockHistory): Finding {
       const how = difference === 0 ? "twice" : `after revision ${before.revision.join(".")}`;
       builder.violation(
         "watch out of order",
-        `watch ${watch} told revision ${change.revision.join(".")} of ${quote(change.key)} ${how}`,
+        `watch ${watch} reported revision ${change.revision.join(".")} of ${quote(change.key)} ${how}`,
         { keys: [change.key], events: [eventOf(before), eventOf(change)] },
       );
     }
@@ -80,7 +81,7 @@ function checkSame(
       builder.violation(
         "watch missed a change",
         `watch ${first.watch} left out revision ${change.revision.join(".")} of ${quote(key)} ` +
-          `(${change.kind}), which watch ${change.watch} told`,
+          `(${change.kind}), which watch ${change.watch} reported`,
         { keys: [key], events: [events[first.at], events[change.at], events[last.at]] },
       );
     }
@@ -122,7 +123,7 @@ function checkGrantsSeen(
     if (tokens.has(grant.token)) continue;
     builder.violation(
       "watch missed a change",
-      `watch ${list[0]?.watch} told grants of ${quote(key)} before and after token ` +
+      `watch ${list[0]?.watch} reported grants of ${quote(key)} before and after token ` +
         `${grant.token}, but not that one`,
       { keys: [key], events: linesOf(grant.call) },
     );

@@ -1,5 +1,6 @@
 /**
- * What a check of locks beside linearizability reports: one rule, what it looked at, what breaks it.
+ * The result of a lock check other than linearizability: one rule, what was compared, and the
+ * violations.
  */
 import type { AnomalyCounts, AnomalyKind } from "../anomalies.js";
 import { quote } from "../event-text.js";
@@ -9,23 +10,23 @@ import { type Involved, type Violation, violationOf } from "../violation.js";
 import type { LockCall } from "./lock-calls.js";
 
 export interface Finding {
-  /** The name of the check, as the documentation lists it. */
+  /** The name of the check, as in the documentation. */
   readonly check: string;
   readonly valid: Verdict;
-  /** How many things were compared; 0 means that the history holds nothing to compare. */
+  /** How many things were compared; 0 means that the history has nothing to compare. */
   readonly compared: number;
   readonly violations: readonly Violation[];
   /** Violations beyond those listed. */
   readonly more: number;
-  /** All of them by kind, those beyond the list too. */
+  /** All of them by kind, including those beyond the list. */
   readonly anomalies: AnomalyCounts;
-  /** What was counted but breaks no promise. */
+  /** Counts that are no violations. */
   readonly figures?: Readonly<Record<string, number>>;
 }
 
 const VIOLATIONS_MAX = 20;
 
-/** Collects what one check sees. */
+/** Collects the results of one check. */
 export class FindingBuilder {
   readonly #check: string;
   readonly #violations: Violation[] = [];
@@ -59,12 +60,12 @@ export class FindingBuilder {
   }
 }
 
-/** The line that matters most of a call: its answer, or else its question. */
+/** The most important line of a call: its answer, otherwise its question. */
 export function answerOf(call: LockCall): HistoryEvent {
   return call.operation.completion ?? call.operation.invocation;
 }
 
-/** Both lines of each call, the question and the answer, where there is one. */
+/** Both lines of each call, question and answer, as far as they exist. */
 export function linesOf(...calls: readonly LockCall[]): (HistoryEvent | undefined)[] {
   return calls.flatMap(({ operation }) => [operation.invocation, operation.completion]);
 }

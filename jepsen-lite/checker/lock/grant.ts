@@ -1,13 +1,13 @@
-/** What one token of a history stands for. Types only. */
+/** The meaning of one token in a history. Types only. */
 import type { Item, LockCall } from "./lock-calls.js";
 
-/** One token: what it stands for and when its hold is certain. */
+/** One token: its hold, and when that is certain. */
 export interface Grant {
   readonly token: number;
   readonly call: LockCall;
   /** What it holds, whether the call was an acquire, an upgrade or a claim. */
   readonly items: readonly Item[];
   readonly session: string;
-  /** The token that this one took the place of. */
+  /** The token that this one replaced. */
   readonly replaces: Grant | undefined;
 }

@@ -1,7 +1,7 @@
 /**
- * When the clients' own deadlines passed. A grant says until when its holder takes it for certain;
- * `renewed` notes move that, for one token or for all holds of a session. The first line of the
- * history that is later is where the hold may have ended without anybody having noticed yet.
+ * When the clients' own deadlines passed. A grant says until when its holder is certain of it;
+ * `renewed` notes move that, for one token or for all holds of a session. From the first line of
+ * the history that is later, the hold may have ended unnoticed.
  */
 import type { PairedHistory } from "../operations.js";
 import type { Grant } from "./grant.js";
@@ -14,7 +14,7 @@ interface Renewal {
 
 /**
  * By token, for holds that lapsed: where the deadline passed, which is half a position before the
- * first line that is later, so that the answer in that very line may already depend on it.
+ * first line that is later, so that the answer in that line may already depend on it.
  */
 export function lapses(
   history: PairedHistory,
@@ -29,7 +29,7 @@ export function lapses(
   const givenUpAt = firstUses(calls);
   for (const { token, session, call } of limited) {
     const renewals = [byToken.get(token) ?? [], bySession.get(session) ?? []];
-    // Whoever was stopped over the answer may have been told of a hold whose lease was over by then.
+    // A client that was stopped may receive an answer about a hold whose lease is over by then.
     const from = call.operation.invokedAt;
     const end = givenUpAt.get(token) ?? Number.POSITIVE_INFINITY;
     const at = lapseOf(latestNs, { from, end, untilNs: call.untilNs ?? 0 }, renewals);
@@ -97,7 +97,7 @@ function firstUses(calls: readonly LockCall[]): Map<number, number> {
   return first;
 }
 
-/** The largest time up to each position: monotone even where lines are out of order by a little. */
+/** The largest time up to each position: monotone even if lines are slightly out of order. */
 function latestTimes(history: PairedHistory): Float64Array {
   const latest = new Float64Array(history.events.length);
   let largest = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * What each call of a lock history did to the table, given the answer it got. Calls whose effect
- * nobody can see from outside, such as an acquire without an answer, are left out: they could only
+ * The effect of each call of a lock history on the table, given its answer. Calls whose effect
+ * cannot be seen from outside, such as an acquire without an answer, are left out: they could only
  * forbid what happened, never explain it.
  */
 import { quote } from "../event-text.js";
@@ -22,7 +22,7 @@ import {
 
 type LockAction = Action<LockState>;
 
-/** A change that happens, or says why it cannot. */
+/** A change that happens, or the reason why it cannot. */
 type Change = (state: LockState) => LockState | Refusal;
 
 function changing(change: Change): Pick<LockAction, "apply" | "refusal"> {
@@ -38,7 +38,7 @@ function changing(change: Change): Pick<LockAction, "apply" | "refusal"> {
   };
 }
 
-/** The hold of that token ends without its client having asked. */
+/** The hold with that token ends without a request of its client. */
 export function endAction(token: number): LockAction {
   return {
     id: `end ${token}`,
@@ -110,7 +110,7 @@ function releaseAction(call: LockCall): LockAction {
     isPure: false,
     ...changing((state) => {
       const hold = findHold(state, token);
-      if (hold === undefined) return refusal("released twice", `token ${token} had ended before`);
+      if (hold === undefined) return refusal("released twice", `token ${token} had already ended`);
       if (hold.count === 1) return withoutHold(state, token);
       return replaceHold(state, hold, { ...hold, count: hold.count - 1 });
     }),
@@ -174,8 +174,9 @@ function closeAction(call: LockCall): LockAction {
 }
 
 /**
- * A linearizable read of a key's holds. Tokens that nobody was told of are accepted if a request
- * without an answer can have got them; if a token may have been exchanged unseen it says nothing.
+ * A linearizable read of a key's holds. Tokens that no client received are accepted if a request
+ * without an answer can have got them; if a token may have been exchanged unseen, the read says
+ * nothing.
  */
 function inspectAction(call: LockCall, history: LockHistory): LockAction | undefined {
   const key = call.operation.key ?? "";
@@ -191,7 +192,7 @@ function inspectAction(call: LockCall, history: LockHistory): LockAction | undef
     isPure: true,
     ...changing((state) => {
       if (isImpossible) {
-        return refusal("unexplained answer", "it shows a token that nobody was granted");
+        return refusal("unexplained answer", "it shows a token that was never granted");
       }
       const held = state.holds.filter((hold) => hold.items.some((item) => item.key === key));
       const isEqual =

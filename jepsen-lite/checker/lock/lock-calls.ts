@@ -1,6 +1,6 @@
 /**
- * Reads the operations of a lock history into calls with typed arguments and results. Every check
- * of locks starts from here; docs/internals/checker.md lists what may stand in `value`.
+ * Reads the operations of a lock history into calls with typed arguments and results. Every lock
+ * check starts from here; docs/internals/checker.md lists the possible contents of `value`.
  */
 import { badArgument, badResult } from "../models/model.js";
 import type { Operation, PairedHistory } from "../operations.js";
@@ -38,7 +38,7 @@ export interface LockCall {
   /** Unnamed owners are all different. */
   readonly owner: string;
   readonly hasNamedOwner: boolean;
-  /** Of an acquire: what it asks for. */
+  /** For an acquire: what it asks for. */
   readonly items: readonly Item[];
   /** The token it was called with. */
   readonly token: number | undefined;
@@ -49,12 +49,15 @@ export interface LockCall {
   readonly isReentrant: boolean;
   readonly isSteal: boolean;
   readonly priority: number;
-  /** Lease, lock delay and least hold, if the history says so: how long the key may stay closed. */
+  /**
+   * Lease, lock delay and minimum hold time, if the history has them: how long the key may stay
+   * closed.
+   */
   readonly ttlMs: number | undefined;
   readonly closingMs: number;
-  /** Of a release: whether it ended something. Of a verify: whether the token is current. */
+  /** For a release: whether it ended something. For a verify: whether the token is current. */
   readonly answer: boolean;
-  /** Of an inspect: the tokens of the holds. */
+  /** For an inspect: the tokens of the holds. */
   readonly holds: readonly number[];
 }
 
@@ -71,7 +74,7 @@ const NEEDS_TOKEN: ReadonlySet<LockFunction> = new Set([
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** @throws BadHistoryError for a value that is none of the documented ones. */
+/** @throws BadHistoryError for a value that is not documented. */
 export function readLockCalls(history: PairedHistory): LockCall[] {
   return history.operations.map(readCall);
 }
@@ -132,7 +135,7 @@ function readItems(operation: Operation, argument: Fields): Item[] {
     return [readItem(operation, argument, operation.key)];
   }
   if (!Array.isArray(listed) || listed.length === 0) {
-    throw badArgument(operation, '"items" is no list of items');
+    throw badArgument(operation, '"items" is not a list of items');
   }
   return listed.map((item) => {
     const fields = fieldsOf(item);
@@ -167,7 +170,7 @@ function readSlots(
   const listed = Array.isArray(slots) && only !== undefined ? { [only.key]: slots } : slots;
   for (const [key, numbers] of Object.entries(fieldsOf(listed))) {
     if (!Array.isArray(numbers) || !numbers.every((slot) => Number.isInteger(slot))) {
-      throw badResult(operation, '"slots" holds something other than slot numbers');
+      throw badResult(operation, '"slots" contains something other than slot numbers');
     }
     found.set(key, numbers as number[]);
   }

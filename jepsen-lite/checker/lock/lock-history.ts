@@ -1,7 +1,7 @@
 /**
- * A lock history with what follows from it: which call granted which token, on which keys a token
- * lies, and from when on a hold may have ended without a release. A hold that nobody reported as
- * lost, whose client lives and whose deadline has not passed, may not end: that is the promise.
+ * A lock history and what follows from it: which call granted which token, which keys a token
+ * holds, and from when on a hold may have ended without a release. A hold that was not reported as
+ * lost, whose client lives and whose deadline has not passed, must not end: that is the promise.
  */
 import type { Note, PairedHistory } from "../operations.js";
 import type { Grant } from "./grant.js";
@@ -11,23 +11,23 @@ import { type Item, type LockCall, numberIn, readLockCalls } from "./lock-calls.
 export interface LockHistory {
   readonly paired: PairedHistory;
   readonly calls: readonly LockCall[];
-  /** By token; of a token granted twice, the first in order of invocation. */
+  /** By token; if a token was granted twice, the first in order of invocation. */
   readonly grants: ReadonlyMap<number, Grant>;
-  /** Further grants of tokens that somebody else had been granted before. */
+  /** Further grants of tokens that another owner had been granted before. */
   readonly grantedAgain: readonly Grant[];
   /** Position from which the hold of a token may have ended by itself, or been ended by others. */
   readonly mayEndAt: ReadonlyMap<number, number>;
   /** The first position at which the client's own deadline had passed. */
   readonly lapsedAt: ReadonlyMap<number, number>;
-  /** The first position at which the hold can have ended, whoever ended it. */
+  /** The first position at which the hold can have ended for any reason. */
   readonly endsFrom: (grant: Grant) => number;
   /** `lost` notes by token: position of the first. */
   readonly lostAt: ReadonlyMap<number, number>;
   /** `queued` notes by call. */
   readonly queuedAt: ReadonlyMap<LockCall, Note>;
-  /** By key: when the first acquire was invoked whose answer never came. */
+  /** By key: the first invocation of an acquire without an answer. */
   readonly unknownAcquireAt: ReadonlyMap<string, number>;
-  /** When the first upgrade or claim was invoked whose answer never came. */
+  /** The first invocation of an upgrade or claim without an answer. */
   readonly unknownExchangeAt: number;
 }
 
@@ -45,7 +45,7 @@ class LockHistoryReader {
   readonly #lostAt = new Map<number, number>();
   readonly #queuedAt = new Map<LockCall, Note>();
   readonly #releasedAt = new Map<number, number>();
-  /** By token: when the last release was asked for that found it held. */
+  /** By token: when the last release was invoked that found it held. */
   readonly #heldAt = new Map<number, number>();
   readonly #closedAt = new Map<string, number[]>();
   readonly #unknownAcquireAt = new Map<string, number>();
@@ -110,7 +110,7 @@ class LockHistoryReader {
         this.#mayEnd(token, at);
       } else if (event.f === "crash") {
         for (const grant of this.#bySession.get(event.session ?? event.process) ?? []) {
-          // A lease outlives its client; where the deadline is known, that is when it may end.
+          // A lease outlives its client; if the deadline is known, that is when it may end.
           if (grant.call.untilNs === undefined) this.#mayEnd(grant.token, at);
         }
       } else if (event.f === "queued") {
@@ -120,7 +120,7 @@ class LockHistoryReader {
     }
   }
 
-  /** Where the client's own deadline is known and nothing renewed it, the hold may end then. */
+  /** If the client's own deadline is known and nothing renewed it, the hold may end then. */
   #readLapses(): void {
     for (const [token, at] of lapses(this.#paired, this.#calls, this.#grants)) {
       this.#lapsedAt.set(token, at);
@@ -139,7 +139,7 @@ class LockHistoryReader {
       this.#heldAt.set(call.token, Math.max(invokedAt, this.#heldAt.get(call.token) ?? 0));
     }
     if (call.f === "close") append(this.#closedAt, call.session, invokedAt);
-    // The client gave the hold up before it asked, and asks again until it is told.
+    // The client gave the hold up before it asked, and repeats the request until it gets an answer.
     if (call.f === "release" && outcome !== "ok" && call.token !== undefined) {
       this.#mayEnd(call.token, invokedAt);
     }
@@ -184,7 +184,7 @@ class LockHistoryReader {
       this.#mayEndAt.get(token) ?? Number.POSITIVE_INFINITY,
       closed ?? Number.POSITIVE_INFINITY,
     );
-    // Whatever else may have ended it did not before a release ended it.
+    // Nothing else can have ended it before the last release that found it held.
     return Math.max(earliest, this.#heldAt.get(token) ?? 0);
   }
 
@@ -200,7 +200,7 @@ class LockHistoryReader {
   }
 }
 
-/** The same owner asked again for what it holds, and is counted. */
+/** The same owner asked again for its hold, and is counted. */
 export function isReentry(first: LockCall, call: LockCall): boolean {
   return call.isReentrant && call.hasNamedOwner && call.owner === first.owner;
 }

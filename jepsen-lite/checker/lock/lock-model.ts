@@ -1,6 +1,6 @@
 /**
- * The lock model: cuts a lock history into parts, one for each key or group of keys that some request
- * took together, and gives each the ends that its holds may have met.
+ * The lock model: divides a lock history into parts, one for each key or group of keys that a
+ * request acquired together, and adds to each the possible ends of its holds.
  */
 import type { Part, Step } from "../linearizable/problem.js";
 import { anyState, type Model } from "../models/model.js";
@@ -19,7 +19,7 @@ export const lockModel: Model = {
 export function lockParts(history: LockHistory): Part<unknown>[] {
   const groups = new KeyGroups();
   for (const call of history.calls) {
-    // A request without an answer binds nothing together: it explains nothing.
+    // A request without an answer joins no keys: it explains nothing.
     if (call.granted !== undefined) groups.join(call.items.map((item) => item.key));
     else if (call.operation.key !== undefined) groups.join([call.operation.key]);
   }
@@ -57,7 +57,7 @@ export function lockParts(history: LockHistory): Part<unknown>[] {
   );
 }
 
-/** The parts that a call speaks about; none for a token that nobody was granted. */
+/** The parts that a call concerns; none for a token that was never granted. */
 function groupsOf(
   call: LockCall,
   history: LockHistory,

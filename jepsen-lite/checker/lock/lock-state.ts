@@ -1,7 +1,7 @@
 /**
- * The table of locks as its promises describe it, small enough to be tried in every order: who holds
- * what, and the newest token. It has no queue and no clock. A hold ends by release, by what others do
- * to it, or by an action of its own that is possible only from the moment it may have ended.
+ * The table of locks as its promises describe it, small enough to be tried in every order: the
+ * holds, and the newest token. It has no queue and no clock. A hold ends by release, by an action
+ * of others, or by an action of its own that is possible only from the moment it may have ended.
  */
 import type { Refusal } from "../linearizable/problem.js";
 import type { Item, LockCall } from "./lock-calls.js";
@@ -64,7 +64,7 @@ export function replaceHold(state: LockState, old: Hold, next: Hold): LockState 
   return { newestToken: Math.max(state.newestToken, next.token), holds };
 }
 
-/** Grants what an acquire was granted, or says which promise that grant would break. */
+/** Applies the grant of an acquire, or says which promise it would break. */
 export function grant(state: LockState, call: LockCall): LockState | Refusal {
   const token = call.granted as number;
   const again = findHold(state, token);
@@ -87,7 +87,7 @@ export function grant(state: LockState, call: LockCall): LockState | Refusal {
   return { newestToken: token, holds: [...others, hold] };
 }
 
-/** Two upgraders exclude each other; one's own hold is no obstacle. */
+/** Two upgraders exclude each other; the hold itself is no obstacle. */
 export function upgrade(state: LockState, call: LockCall): LockState | Refusal {
   const old = findHold(state, call.token as number);
   const token = call.granted as number;
@@ -115,7 +115,7 @@ export function notLarger({ newestToken }: LockState): Refusal {
 }
 
 export function notHeld(token: number): Refusal {
-  return refusal("unexplained answer", `token ${token} is not held any more`);
+  return refusal("unexplained answer", `token ${token} is no longer held`);
 }
 
 function coversAll(held: readonly Item[], wanted: readonly Item[]): boolean {
@@ -131,7 +131,7 @@ function touches(hold: Hold, call: LockCall): boolean {
   return hold.items.some((held) => call.items.some((item) => item.key === held.key));
 }
 
-/** What of others keeps `wanted` from being granted. */
+/** The holds of others that keep `wanted` from being granted. */
 function obstacle(
   holds: readonly Hold[],
   wanted: Item,

@@ -7,9 +7,9 @@ import { numberIn } from "./lock-calls.js";
 
 export interface WatchChange {
   readonly at: number;
-  /** Which stream saw it. */
+  /** The stream that saw it. */
   readonly watch: string;
-  /** Compared from the left; equal to another one's exactly when it is the same transition. */
+  /** Compared from the left; equal exactly if it is the same transition. */
   readonly revision: readonly number[];
   readonly kind: string;
   readonly key: string;

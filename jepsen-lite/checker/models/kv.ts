@@ -1,9 +1,9 @@
 /**
- * Strings under keys, with append. A key that nothing was put into reads as `""` or as `null`;
- * `--init` gives every key a first value.
+ * Strings under keys, with append. A key without a put reads as `""` or as `null`; `--init` gives
+ * every key a first value.
  *
- * A text that is not how any answer begins is never read, nor is anything appended to it: all such
- * texts are one state. Without it every order of concurrent appends would be a state of its own.
+ * A text that no answer begins with is never read, nor is anything appended to it: all such texts
+ * are one state. Otherwise every order of concurrent appends would be a state of its own.
  */
 import { BadHistoryError } from "../input/history-event.js";
 import type { Action } from "../linearizable/problem.js";
@@ -15,7 +15,7 @@ type KvState = string;
 
 /** Nothing was put or appended yet. */
 const ABSENT = "absent";
-/** Some text that no get, now or later, was answered with the beginning of. */
+/** A text that no answer to a get, now or later, begins with. */
 const UNREAD = "unread";
 const TEXT = "text ";
 
@@ -38,7 +38,7 @@ export const kvModel: Model = {
 
 function describe(state: KvState): string {
   if (state === ABSENT) return "nothing";
-  if (state === UNREAD) return "a text that no get is answered with";
+  if (state === UNREAD) return "a text that no get returns";
   return JSON.stringify(state.slice(TEXT.length));
 }
 
@@ -48,7 +48,7 @@ function firstText(init: unknown): string | undefined {
   throw new BadHistoryError("--init: every key of kv begins with a string or null");
 }
 
-/** Every text that a get of one key was answered with. */
+/** Every text that a get of one key returned. */
 class Answers {
   /** Ascending, so that texts with a common beginning are neighbours. */
   readonly #texts: readonly string[];
@@ -104,7 +104,7 @@ function actionOf(
     : appendAction(value, answers, isUnknown);
 }
 
-/** One without an answer that no get shows a trace of need not have happened. */
+/** A put without an answer whose effect no get shows need not have happened. */
 function putAction(
   value: string,
   answers: Answers,
@@ -116,7 +116,7 @@ function putAction(
   return { id: text, isPure: false, apply: () => after, isTotal: true, leadsTo: after, text };
 }
 
-/** As with put: without an answer it need only happen where a get shows it afterwards. */
+/** As with put: without an answer it need only have happened if a later get shows it. */
 function appendAction(
   value: string,
   answers: Answers,
@@ -144,7 +144,7 @@ function getAction(operation: Operation): Action<KvState> | undefined {
   if (operation.outcome !== "ok") return undefined;
   const value = textOf(operation.result ?? null);
   if (value === undefined) throw badResult(operation, "expected a string or null as its result");
-  // A key that nothing was put into reads as an empty text, too.
+  // A key without a put reads as an empty text, too.
   const states = value === null ? [ABSENT] : value === "" ? [ABSENT, TEXT] : [TEXT + value];
   const text = `get ${JSON.stringify(value)}`;
   return {

@@ -1,25 +1,26 @@
 /**
- * What a model is: the operations it knows, and how it turns a history into parts to be searched.
- * Models of one object only say what one operation does; `partsByKey` does the rest.
+ * The interface of a model: the operations it knows, and how it divides a history into parts to be
+ * searched. Models of one object only define the effect of one operation; `partsByKey` does the
+ * rest.
  */
 import { BadHistoryError } from "../input/history-event.js";
 import type { Action, Part, Step } from "../linearizable/problem.js";
 import type { Operation, PairedHistory } from "../operations.js";
 
-/** What the `fail` of a `cas` says: it did not happen, or: it found another value. */
+/** The meaning of the `fail` of a `cas`: it did not happen, or it found another value. */
 export type FailedCas = "absent" | "mismatch";
 
 export interface ModelOptions {
-  /** The first value, as `--init` gives it; `undefined` for the model's own. */
+  /** The first value, from `--init`; `undefined` for the model's own. */
   readonly init: unknown;
   readonly failedCas: FailedCas;
 }
 
 export interface Model {
   readonly name: string;
-  /** What may stand in `f`. */
+  /** The possible values of `f`. */
   readonly functions: readonly string[];
-  /** @throws BadHistoryError for values the model cannot read, with the line. */
+  /** @throws BadHistoryError for values that the model cannot read, with the line. */
   readonly parts: (history: PairedHistory, options: ModelOptions) => readonly Part<unknown>[];
 }
 
@@ -59,12 +60,12 @@ export function partsByKey<State>(
   );
 }
 
-/** A part hides its state from everybody but its own functions. */
+/** Hides the type of a part's state from everything but its own functions. */
 export function anyState<State>(part: Part<State>): Part<unknown> {
   return part as unknown as Part<unknown>;
 }
 
-/** Equal JSON values, whatever the order of their fields, as equal texts. */
+/** Equal texts for equal JSON values, independent of the order of their fields. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, inner: unknown) => {
     if (typeof inner !== "object" || inner === null || Array.isArray(inner)) return inner;

@@ -11,7 +11,7 @@ const MODELS: readonly Model[] = [lockModel, registerModel, casRegisterModel, mu
 
 export const MODEL_NAMES: readonly string[] = MODELS.map((model) => model.name);
 
-/** @throws RangeError that names the models there are. */
+/** @throws RangeError that lists the models. */
 export function modelNamed(name: string): Model {
   const model = MODELS.find((candidate) => candidate.name === name);
   if (model === undefined) {

@@ -1,6 +1,6 @@
 /**
- * One lock that is held or not. It has no holder: whoever releases it releases it. `--init true`
- * begins with a lock that is taken.
+ * One lock that is held or not. It has no holder: any process can release it. `--init true` begins
+ * with a lock that is held.
  */
 import { BadHistoryError } from "../input/history-event.js";
 import type { Action } from "../linearizable/problem.js";

@@ -1,12 +1,12 @@
 /**
  * A register, and one with compare-and-set. Values are any JSON; `null` is the value of a register
- * that nothing was written to, unless `--init` says otherwise.
+ * that was never written, unless `--init` says otherwise.
  */
 import type { Action } from "../linearizable/problem.js";
 import type { Operation } from "../operations.js";
 import { badArgument, canonicalJson, type Model, type ModelOptions, partsByKey } from "./model.js";
 
-/** The value as canonical JSON, after `UNWRITTEN` as long as it is the one of `--init`. */
+/** The value as canonical JSON, after `UNWRITTEN` while it is the one of `--init`. */
 type RegisterState = string;
 
 /** No JSON begins like this. */
@@ -53,7 +53,7 @@ class RegisterActions {
     return operation.f === "read" ? this.#read(operation) : writeAction(operation);
   }
 
-  /** The states that hold the value. */
+  /** The states that have the value. */
   #holding(value: string): RegisterState[] {
     return heldValue(this.initial) === value && this.initial !== value
       ? [value, this.initial]
@@ -61,11 +61,11 @@ class RegisterActions {
   }
 
   #read(operation: Operation): Action<RegisterState> | undefined {
-    // A read that nobody heard the answer of says nothing.
+    // A read without an answer says nothing.
     if (operation.outcome !== "ok") return undefined;
     const value = canonicalJson(operation.result ?? null);
     const states = this.#holding(value);
-    // Whatever `--init` says it stands for, a store may answer that nothing was written yet.
+    // A store may answer that nothing was written yet, whatever `--init` says.
     if (value === NULL && this.initial !== NULL) states.push(this.initial);
     return {
       id: `read ${value}`,
@@ -88,7 +88,7 @@ class RegisterActions {
     }
     const states = this.#holding(from);
     const text = `cas ${from} → ${to}`;
-    // From a value to itself it only tells what the value was.
+    // From a value to itself it only shows what the value was.
     if (from === to) {
       const apply = (state: RegisterState) => (states.includes(state) ? state : undefined);
       return { id: text, isPure: true, apply, needs: states, text };
@@ -106,7 +106,7 @@ function writeAction(operation: Operation): Action<RegisterState> {
   return { id: text, isPure: false, apply: () => value, isTotal: true, leadsTo: value, text };
 }
 
-/** It took place and found something else; but not if its completion carries an error instead. */
+/** It took place and found another value; but not if its completion has an error instead. */
 function mismatch(
   operation: Operation,
   from: string,

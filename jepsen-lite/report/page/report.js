@@ -1,15 +1,15 @@
-// What the page does beyond showing itself: magnify, explain what is under the pointer, copy the
-// command, switch between light and dark. Without it everything can still be read.
+// What the script adds to the page: it magnifies, explains what is under the pointer, copies the
+// command, and switches between light and dark. Without it everything can still be read.
 const root = document.documentElement;
 const canvas = document.querySelector(".canvas");
 const scroller = document.querySelector(".scroller");
 const tip = document.getElementById("tip");
 const ZOOM_MAX = 256;
-/** So much of the width an anomaly takes when it is looked at. */
+/** The share of the width that an anomaly takes when it is shown. */
 const MARK_SHARE_PERCENT = 12;
 let zoom = 1;
 
-/** Keeps what is in the middle of the window, or under `centre`, where it is. */
+/** Keeps the point in the middle of the window, or under `centre`, in place. */
 function magnify(factor, centre = scroller.clientWidth / 2) {
   const before = zoom;
   zoom = factor === 0 ? 1 : Math.min(ZOOM_MAX, Math.max(1, zoom * factor));
@@ -33,7 +33,7 @@ scroller?.addEventListener(
   { passive: false },
 );
 
-/** Brings an anomaly to the middle of the time line, as large as its neighbourhood allows. */
+/** Brings an anomaly to the middle of the timeline, as large as its neighbours allow. */
 function showMark() {
   const mark = document.getElementById(location.hash.slice(1));
   if (!mark?.dataset.from) return;
@@ -71,7 +71,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
       await navigator.clipboard.writeText(source.textContent);
       button.textContent = "copied";
     } catch {
-      // A page opened from a file may not be allowed to: then it is selected to be copied by hand.
+      // A page opened from a file may not copy: then the text is selected to be copied by hand.
       getSelection().selectAllChildren(source);
     }
   });

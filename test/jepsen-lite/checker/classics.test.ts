@@ -184,9 +184,9 @@ describe("the budget", () => {
   it("running out of steps is unknown, never a guess", () => {
     const result = checkHistory(historyOf(hard), { model, budget: { steps: 50_000 } });
     expect(result.valid).toBe("unknown");
-    expect(result.undecided).toEqual(["hard: the budget of steps ran out"]);
+    expect(result.undecided).toEqual(["hard: the step budget ran out"]);
     const bounded = checkHistory(historyOf(hard), { model, budget: { bytes: 1 << 20 } });
-    expect(bounded.undecided).toEqual(["hard: the budget of memory ran out"]);
+    expect(bounded.undecided).toEqual(["hard: the memory budget ran out"]);
     expect(checkHistory(historyOf(hard), { model }).valid).toBe(false);
   });
 

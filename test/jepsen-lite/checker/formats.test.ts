@@ -165,7 +165,7 @@ describe("the command", () => {
     expect(stale.code).toBe(CHECK_EXIT.invalid);
     const plain = run(JSON_LINES.join("\n"), ...INDEPENDENT);
     expect(plain.code).toBe(CHECK_EXIT.usage);
-    expect(plain.err).toMatch(/line 1: "value" is no \[key, value\]/);
+    expect(plain.err).toMatch(/line 1: "value" is not \[key, value\]/);
   });
 
   it("--init stands for what is there before the first write, which may still read as null", () => {
@@ -212,7 +212,7 @@ describe("the command", () => {
       /line 3: not JSON: "\{type: ok/,
     ],
     ["an array without a comma", `[\n${invoke}\n${invoke}]`, /line 3: not JSON: expected a comma/],
-    ["an array with more behind it", `[${invoke}]\n]`, /line 2: not JSON: nothing may follow/],
+    ["an array with more behind it", `[${invoke}]\n]`, /line 2: not JSON: text after the array/],
     ["what is no history at all", "hello\nworld", /line 1: neither JSON nor EDN/],
     ["an empty file", "", /the file is empty/],
     ["a line that is no object", `${invoke}\n[1]`, /line 2: expected an object, found an array/],

@@ -1,4 +1,4 @@
-/** Which nodes a fault meets: one, the leader, fewer than half, more than half, all. */
+/** Chooses the nodes that a fault hits: one, the leader, fewer than half, more than half, all. */
 import type { RandomStream } from "../../lab/random-stream.js";
 import type { NodeProcess } from "../cluster/node-process.js";
 import type { Target } from "./nemesis.js";
@@ -12,7 +12,7 @@ export function chooseNodes(target: Target, random: RandomStream, extents: reado
 
 function nodesOf(target: Target, random: RandomStream, extent: Extent): readonly NodeProcess[] {
   const { nodes, leaderId, minority } = target;
-  // Drawn in any case, so that who leads does not change what is drawn later.
+  // Always drawn, so that the present leader does not change later random draws.
   const shuffled = random.sample(nodes, nodes.length);
   switch (extent) {
     case "one":

@@ -1,4 +1,4 @@
-/** Trouble between processes: cuts of every shape, by direction, and links that are slow. */
+/** Faults between processes: cuts of every shape, by direction, and slow links. */
 import type { RandomStream } from "../../lab/random-stream.js";
 import { FAST_ROAD, nodePlace, type Place, type SlowRoad } from "../cluster/network.js";
 import type { Fault, Nemesis, Target } from "./nemesis.js";
@@ -10,7 +10,7 @@ interface Shape {
   readonly cuts: readonly Cut[];
 }
 
-/** What a slow road is like: a delay, or next to no bandwidth. */
+/** The properties of a slow road: a delay, or almost no bandwidth. */
 const ROADS = [
   { delayMs: 50, bytesPerSecondMax: 0 },
   { delayMs: 400, bytesPerSecondMax: 0 },
@@ -26,7 +26,7 @@ export const partition: Nemesis = {
 
 export const partitionClients: Nemesis = {
   name: "partition-clients",
-  about: "clients are cut off from some or all nodes, in one direction or both",
+  about: "clients are cut off from some or all nodes, in one or both directions",
   isForPeers: true,
   async begin(target, random) {
     const { clientPlaces } = target.network;
@@ -43,11 +43,11 @@ export const partitionClients: Nemesis = {
 
 export const slow: Nemesis = {
   name: "slow",
-  about: "links are slow or carry next to nothing, in one direction or both",
+  about: "links are slow or carry almost nothing, in one or both directions",
   isForPeers: true,
   async refusal({ network }) {
     if (network === "proxies") return undefined;
-    return "slow links need the proxies: leave --netns out";
+    return "slow links require the proxies: leave --netns out";
   },
   async begin(target, random) {
     const road = random.pick(ROADS);
@@ -106,9 +106,15 @@ function shapeOf(target: Target, random: RandomStream): Shape {
       return { what, cuts: between(left, right) };
     }
     case "deaf":
-      return { what: `${first} hears nobody`, cuts: rest.map((place) => [place, first] as const) };
+      return {
+        what: `${first} hears no other node`,
+        cuts: rest.map((place) => [place, first] as const),
+      };
     case "mute":
-      return { what: `nobody hears ${first}`, cuts: rest.map((place) => [first, place] as const) };
+      return {
+        what: `no other node hears ${first}`,
+        cuts: rest.map((place) => [first, place] as const),
+      };
     case "ring":
       return ringOf(places);
   }
