@@ -23,7 +23,7 @@ import type { Operations } from "../members/operations.js";
 import type { Clock } from "../ports.js";
 import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
-import type { SnapshotExporting } from "../snapshots/exporting.js";
+import type { SnapshotExporter } from "../snapshots/exporter.js";
 
 /** What the loop tells about itself, and the way to wake it. */
 export interface ClientSideHost {
@@ -43,7 +43,7 @@ export interface ClientSideParts {
   readonly reads: Reads;
   readonly operations: Operations;
   readonly watches: Watches;
-  readonly exporting: SnapshotExporting;
+  readonly exporter: SnapshotExporter;
 }
 
 export class ClientSide implements GatewayEvents {
@@ -97,12 +97,12 @@ export class ClientSide implements GatewayEvents {
   }
 
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void {
-    const { attachments, operations, reads, exporting, clock } = this.#parts;
+    const { attachments, operations, reads, exporter, clock } = this.#parts;
     const attachment = attachments.of(connection);
     if (attachment === undefined) return;
     if (!isNodeOperation(operation)) operations.add(attachment, operation, bytes, clock.nowMs());
-    else if (operation.op === OP.readSnapshot) exporting.read(attachment, operation);
-    else if (operation.isStale) exporting.save(attachment, operation);
+    else if (operation.op === OP.readSnapshot) exporter.read(attachment, operation);
+    else if (operation.isStale) exporter.save(attachment, operation);
     else reads.add(attachment, operation, clock.nowMs());
     this.#host.wake();
   }

@@ -91,7 +91,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   };
   const reads = new Reads(readTiming, send, numbers);
   const save: ObservationParts["save"] = (attachment, operation) =>
-    snapshots.exporting.save(attachment, operation);
+    snapshots.exporter.save(attachment, operation);
   const observation = new Observation(
     { table, reads, audit: ports.audit, clock, logger, wake, save },
     tuning,
@@ -118,7 +118,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const clientSide = new ClientSide(
     {
       ...{ nodeId, clusterId, clock, attachments, admission, reads, operations, watches },
-      exporting: snapshots.exporting,
+      exporter: snapshots.exporter,
     },
     host,
   );

@@ -15,8 +15,8 @@ import {
   isDiskFailure,
 } from "../../storage/index.js";
 import type { Logger } from "../ports.js";
-import { StoreCalls } from "../snapshots/calls.js";
 import { isOutOfSpace } from "../snapshots/draft.js";
+import { StoreCalls } from "../snapshots/store-calls.js";
 import { endOfEntry, isAfter } from "./revisions.js";
 import { decodeTenure, encodeTenure, tenureAt } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";

@@ -6,7 +6,7 @@
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
 import type { SnapshotManifest, SnapshotWriter } from "../../storage/index.js";
-import type { StoreCalls } from "./calls.js";
+import type { StoreCalls } from "./store-calls.js";
 
 /** What becomes of a draft. Called inside a turn. After `abandon` only `onGone` comes. */
 export interface DraftEvents {

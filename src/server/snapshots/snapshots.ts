@@ -9,8 +9,7 @@ import { assert } from "../../assert.js";
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { Configuration, Input, InstalledSnapshot, NodeId, Write } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
-import { StoreCalls } from "./calls.js";
-import { SnapshotExporting } from "./exporting.js";
+import { SnapshotExporter } from "./exporter.js";
 import type {
   NamedSnapshots,
   SnapshotMessage,
@@ -19,11 +18,12 @@ import type {
   SnapshotStatus,
   SnapshotTurn,
 } from "./ports.js";
-import { type ReceivedSnapshot, SnapshotReceiving } from "./receiving.js";
-import { SnapshotRestoring } from "./restoring.js";
-import { SnapshotSending } from "./sending.js";
-import { isSameSnapshot, SnapshotShelf } from "./shelf.js";
-import { SnapshotTaking } from "./taking.js";
+import { type ReceivedSnapshot, SnapshotReceiver } from "./receiver.js";
+import { SnapshotRestorer } from "./restorer.js";
+import { isSameSnapshot, SnapshotRetention } from "./retention.js";
+import { SnapshotSender } from "./sender.js";
+import { StoreCalls } from "./store-calls.js";
+import { SnapshotTaker } from "./taker.js";
 import { AppliedTrail } from "./trail.js";
 
 /** A log is never longer for the sake of transfers than so many times `snapshotLogBytes`. */
@@ -38,14 +38,14 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   readonly #ports: SnapshotPorts;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
-  readonly #shelf: SnapshotShelf;
+  readonly #retention: SnapshotRetention;
   readonly #trail: AppliedTrail;
-  readonly #taking: SnapshotTaking;
-  readonly #sending: SnapshotSending;
-  readonly #receiving: SnapshotReceiving;
-  readonly #restoring: SnapshotRestoring;
+  readonly #taker: SnapshotTaker;
+  readonly #sender: SnapshotSender;
+  readonly #receiver: SnapshotReceiver;
+  readonly #restorer: SnapshotRestorer;
   /** For operators. */
-  readonly exporting: SnapshotExporting;
+  readonly exporter: SnapshotExporter;
   #inputs: Input[] = [];
   /** Complete, and for the core to judge. */
   #received: ReceivedSnapshot | undefined;
@@ -63,34 +63,34 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     this.#ports = ports;
     this.#options = options;
     this.#calls = new StoreCalls(() => ports.wake());
-    this.#shelf = new SnapshotShelf(ports.store, this.#calls, named);
+    this.#retention = new SnapshotRetention(ports.store, this.#calls, named);
     const { snapshotLogBytes, trailingLogBytes } = options;
     const windowBytes = Math.max(trailingLogBytes, snapshotLogBytes / TRAIL_STEPS);
     this.#trail = new AppliedTrail(named?.index ?? 0, windowBytes / TRAIL_STEPS);
-    const onGarbage = (): void => this.#shelf.leaveGarbage();
-    this.#taking = new SnapshotTaking(ports, options, this.#calls, this.#shelf, {
+    const onGarbage = (): void => this.#retention.leaveGarbage();
+    this.#taker = new SnapshotTaker(ports, options, this.#calls, this.#retention, {
       onTaken: (manifest) => this.#onTaken(manifest),
       onGarbage,
-      onNoSpace: () => this.#exportingFailed(),
+      onNoSpace: () => this.#failExports(),
     });
-    this.#sending = new SnapshotSending(ports, options, this.#calls, this.#shelf);
-    this.#receiving = new SnapshotReceiving(ports, this.#calls, {
+    this.#sender = new SnapshotSender(ports, options, this.#calls, this.#retention);
+    this.#receiver = new SnapshotReceiver(ports, this.#calls, {
       onReceived: (received) => {
         this.#received = received;
       },
       onNeedless: (received) => this.#inputs.push(inputOf(received)),
       onGarbage,
     });
-    this.#restoring = new SnapshotRestoring(ports, this.#calls);
+    this.#restorer = new SnapshotRestorer(ports, this.#calls);
     const { nodeId, clock, store } = ports;
-    this.exporting = new SnapshotExporting(
+    this.exporter = new SnapshotExporter(
       {
         nodeId,
         clock,
         store,
         electionTimeoutMs: options.electionTimeoutMs,
-        newest: () => this.#shelf.newest,
-        appliedIndex: () => this.#taking.appliedIndex,
+        newest: () => this.#retention.newest,
+        appliedIndex: () => this.#taker.appliedIndex,
         onGarbage,
       },
       this.#calls,
@@ -99,11 +99,11 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
 
   /** A snapshot is on its way to the disk, which is busy with it. */
   get isWriting(): boolean {
-    return this.#taking.isUnderWay || this.#receiving.isUnderWay;
+    return this.#taker.isUnderWay || this.#receiver.isUnderWay;
   }
 
   get isTaking(): boolean {
-    return this.#taking.isTaking;
+    return this.#taker.isTaking;
   }
 
   /** The table is to be replaced: nothing may be applied until `takeRestored` told the index. */
@@ -114,29 +114,29 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   /** Whether the next turn has something to do that nothing else announces. */
   get hasWork(): boolean {
     if (this.#inputs.length > 0 || this.#restoredIndex !== undefined) return true;
-    return this.#restoring.hasWork || this.exporting.hasWork;
+    return this.#restorer.hasWork || this.exporter.hasWork;
   }
 
   /** As of the end of the last turn; infinite when nothing is waited for. */
   get nextDeadlineMs(): number {
-    const takingMs = this.#mayTake ? this.#taking.nextDeadlineMs : Number.POSITIVE_INFINITY;
-    return Math.min(takingMs, this.#sending.nextDeadlineMs, this.exporting.nextDeadlineMs);
+    const takingMs = this.#mayTake ? this.#taker.nextDeadlineMs : Number.POSITIVE_INFINITY;
+    return Math.min(takingMs, this.#sender.nextDeadlineMs, this.exporter.nextDeadlineMs);
   }
 
   get status(): SnapshotStatus {
-    const { newest } = this.#shelf;
+    const { newest } = this.#retention;
     return {
-      takenTotal: this.#taking.takenTotal,
-      installedTotal: this.#restoring.installedTotal,
-      abandonedTotal: this.#taking.abandonedTotal,
-      exportedTotal: this.exporting.exportedTotal,
+      takenTotal: this.#taker.takenTotal,
+      installedTotal: this.#restorer.installedTotal,
+      abandonedTotal: this.#taker.abandonedTotal,
+      exportedTotal: this.exporter.exportedTotal,
       index: newest?.index ?? 0,
       bytes: newest?.byteLength ?? 0,
-      durationMs: this.#taking.durationMs,
-      isTaking: this.#taking.isTaking,
+      durationMs: this.#taker.durationMs,
+      isTaking: this.#taker.isTaking,
       isRestoring: this.isRestoring,
-      sending: this.#sending.status,
-      receiving: this.#receiving.status,
+      sending: this.#sender.status,
+      receiving: this.#receiver.status,
     };
   }
 
@@ -160,36 +160,36 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     const nowMs = this.#nowMs;
     switch (message.type) {
       case "snapshotOffer":
-        this.#receiving.onOffer(peer, message);
+        this.#receiver.onOffer(peer, message);
         break;
       case "snapshotChunk":
-        this.#receiving.onChunk(peer, message);
+        this.#receiver.onChunk(peer, message);
         break;
       case "snapshotProgress":
-        this.#sending.onProgress(peer, message.checksum, message.next, nowMs);
+        this.#sender.onProgress(peer, message.checksum, message.next, nowMs);
         break;
       case "snapshotRefused":
-        this.#sending.onRefused(peer, message.checksum, message.reason, nowMs);
+        this.#sender.onRefused(peer, message.checksum, message.reason, nowMs);
         break;
     }
   }
 
   onLinkDown(peer: NodeId, epoch: number): void {
-    this.#sending.onLinkDown(peer, epoch);
+    this.#sender.onLinkDown(peer, epoch);
   }
 
   onWrite(write: Write): NamedSnapshots {
-    this.#shelf.onWrite(write);
+    this.#retention.onWrite(write);
     return this;
   }
 
   onWanted(peer: NodeId, epoch: number): void {
-    this.#sending.begin(peer, epoch, this.#nowMs);
+    this.#sender.begin(peer, epoch, this.#nowMs);
   }
 
   onApplied(index: number, bytes: number, configuration: Configuration): void {
     this.#trail.add(index, bytes);
-    this.#taking.onApplied(index, bytes, configuration);
+    this.#taker.onApplied(index, bytes, configuration);
   }
 
   restore(snapshot: InstalledSnapshot): void {
@@ -197,13 +197,13 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     assert(manifest !== undefined && isSameSnapshot(manifest, snapshot), () => {
       return `snapshot ${snapshot.index} is to be restored, received was ${manifest?.index}`;
     });
-    assert(this.#shelf.isNaming(snapshot), () => `no write names snapshot ${snapshot.index}`);
+    assert(this.#retention.isNaming(snapshot), () => `no write names snapshot ${snapshot.index}`);
     this.#judged = undefined;
     this.#restoredIndex = undefined;
     this.#accepted = manifest;
-    this.#shelf.put(manifest);
-    this.#taking.restart();
-    this.#restoring.stop();
+    this.#retention.put(manifest);
+    this.#taker.restart();
+    this.#restorer.stop();
   }
 
   takeRestored(): number | undefined {
@@ -215,28 +215,28 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   end(durableSeq: number): void {
     if (this.#isStopped) return;
     const nowMs = this.#nowMs;
-    this.#shelf.onDurable(durableSeq);
+    this.#retention.onDurable(durableSeq);
     if (this.#judged !== undefined) this.#dropIgnored(this.#judged);
     this.#restore();
-    this.#receiving.work();
-    this.#sending.work(nowMs, (input) => this.#inputs.push(input));
-    this.exporting.work(nowMs);
+    this.#receiver.work();
+    this.#sender.work(nowMs, (input) => this.#inputs.push(input));
+    this.exporter.work(nowMs);
     this.#prepareWriting(nowMs);
-    this.#taking.work();
+    this.#taker.work();
   }
 
   /** Begins nothing more, and waits for the calls of the store that are under way. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    this.#taking.stop();
-    this.#sending.stop();
-    this.#restoring.stop();
+    this.#taker.stop();
+    this.#sender.stop();
+    this.#restorer.stop();
     await this.#calls.settled();
   }
 
   #onTaken(manifest: SnapshotManifest): void {
     const { index, term, checksum } = manifest;
-    this.#shelf.put(manifest);
+    this.#retention.put(manifest);
     const keepFrom = this.#keepFrom(index);
     this.#trail.forget(keepFrom);
     this.#inputs.push({ type: "compact", snapshot: { index, term, checksum }, keepFrom });
@@ -247,7 +247,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     const { trailingLogBytes, snapshotLogBytes } = this.#options;
     const wanted = Math.min(
       this.#trail.reachingBack(trailingLogBytes),
-      this.#sending.neededFrom,
+      this.#sender.neededFrom,
       snapshotIndex + 1,
     );
     const atLeast = this.#trail.reachingBack(LOG_FACTOR_MAX * snapshotLogBytes);
@@ -259,17 +259,17 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   #dropIgnored({ index }: SnapshotManifest): void {
     this.#judged = undefined;
     this.#ports.logger("info", "received snapshot not needed", { index });
-    this.#shelf.leaveGarbage();
+    this.#retention.leaveGarbage();
   }
 
   #restore(): void {
     const accepted = this.#accepted;
     if (accepted === undefined) return;
-    if (this.#restoring.manifest === undefined) {
-      if (!this.#shelf.isNamed(accepted)) return;
-      this.#restoring.begin(accepted);
+    if (this.#restorer.manifest === undefined) {
+      if (!this.#retention.isNamed(accepted)) return;
+      this.#restorer.begin(accepted);
     }
-    if (!this.#restoring.work()) return;
+    if (!this.#restorer.work()) return;
     const { index } = accepted;
     this.#accepted = undefined;
     this.#restoredIndex = index;
@@ -282,20 +282,20 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
    * what was before it is gone when the next one begins.
    */
   get #mayTake(): boolean {
-    if (this.#receiving.isUnderWay || this.isRestoring || !this.#taking.knowsMembers) return false;
-    return this.#canWrite && !this.#shelf.isNamingPending;
+    if (this.#receiver.isUnderWay || this.isRestoring || !this.#taker.knowsMembers) return false;
+    return this.#canWrite && !this.#retention.isNamingPending;
   }
 
   /** An operator wants one of a later index than there is. */
   get #isOneAskedFor(): boolean {
-    const { wantedIndex } = this.exporting;
-    const newestIndex = this.#shelf.newest?.index ?? 0;
-    return wantedIndex > newestIndex && !this.#taking.isUnderWay;
+    const { wantedIndex } = this.exporter;
+    const newestIndex = this.#retention.newest?.index ?? 0;
+    return wantedIndex > newestIndex && !this.#taker.isUnderWay;
   }
 
   /** Nothing is being written that a removal would take for garbage. */
   get #canWrite(): boolean {
-    return !this.#shelf.isClearing && !this.#taking.isUnderWay && !this.#receiving.isLeaving;
+    return !this.#retention.isClearing && !this.#taker.isUnderWay && !this.#receiver.isLeaving;
   }
 
   /**
@@ -303,31 +303,34 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
    * what counts, what is being sent, and the one being written. A received one goes first.
    */
   #prepareWriting(nowMs: number): void {
-    const { isWaitingToOpen } = this.#receiving;
-    if (isWaitingToOpen) this.#taking.abandon();
+    const { isWaitingToOpen } = this.#receiver;
+    if (isWaitingToOpen) this.#taker.abandon();
     if (!this.#canWrite) return;
-    const isTakingDue = this.#mayTake && (this.#taking.isDue(nowMs) || this.#isOneAskedFor);
-    if (this.#shelf.isClearingDue || (!this.#shelf.isClean && (isWaitingToOpen || isTakingDue))) {
+    const isTakingDue = this.#mayTake && (this.#taker.isDue(nowMs) || this.#isOneAskedFor);
+    if (
+      this.#retention.isClearingDue ||
+      (!this.#retention.isClean && (isWaitingToOpen || isTakingDue))
+    ) {
       this.#clear();
     } else if (isWaitingToOpen) {
-      this.#receiving.open();
+      this.#receiver.open();
     } else if (isTakingDue) {
-      this.#taking.begin(nowMs);
+      this.#taker.begin(nowMs);
     }
   }
 
   #clear(): void {
-    const parts = [this.#sending, this.#receiving, this.exporting];
+    const parts = [this.#sender, this.#receiver, this.exporter];
     const inUse = parts.flatMap((part) => [...part.inUse()]);
-    this.#shelf.clear(inUse, (nowMs) => {
-      if (this.#receiving.isWaitingToOpen) this.#receiving.refuse("no room for a snapshot");
-      else if (this.#taking.isDue(nowMs)) this.#taking.postpone(nowMs);
-      this.#exportingFailed();
+    this.#retention.clear(inUse, (nowMs) => {
+      if (this.#receiver.isWaitingToOpen) this.#receiver.refuse("no room for a snapshot");
+      else if (this.#taker.isDue(nowMs)) this.#taker.postpone(nowMs);
+      this.#failExports();
     });
   }
 
-  #exportingFailed(): void {
-    this.exporting.fail(ERROR_NUMBERS.DISK_FULL, "the node has no room for a snapshot on its disk");
+  #failExports(): void {
+    this.exporter.fail(ERROR_NUMBERS.DISK_FULL, "the node has no room for a snapshot on its disk");
   }
 }
 

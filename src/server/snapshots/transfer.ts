@@ -6,9 +6,9 @@
  */
 import type { NodeId } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
-import type { StoreCalls } from "./calls.js";
 import { isOutOfSpace } from "./draft.js";
 import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";
+import type { StoreCalls } from "./store-calls.js";
 
 /** Chunks sent beyond what the receiver has durable. */
 const WINDOW_CHUNKS = 4;

@@ -17,7 +17,7 @@ import type {
 } from "../../../src/raft/index.js";
 import { isTermInReach } from "../../../src/raft/messages/message-check.js";
 import type { SnapshotMessage, SnapshotOptions } from "../../../src/server/snapshots/ports.js";
-import { restoreAtBoot } from "../../../src/server/snapshots/restoring.js";
+import { restoreAtBoot } from "../../../src/server/snapshots/restorer.js";
 import { DriverSnapshots } from "../../../src/server/snapshots/snapshots.js";
 import { MemoryStoreDisk, openSnapshotStore } from "../../../src/storage/index.js";
 import { GatedStore } from "../world/gated-store.js";

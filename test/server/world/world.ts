@@ -13,7 +13,7 @@ import {
   type NodeTuning,
   resolveTuning,
 } from "../../../src/server/index.js";
-import { restoreAtBoot } from "../../../src/server/snapshots/restoring.js";
+import { restoreAtBoot } from "../../../src/server/snapshots/restorer.js";
 import {
   AuditStore,
   MemoryStoreDisk,

@@ -38,7 +38,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     name: "snapshot-by-a-newcomer",
     rule: "9: a snapshot names the members in force at its index",
     file: "src/server/snapshots/snapshots.ts",
-    find: "this.isRestoring || !this.#taking.knowsMembers) return false;",
+    find: "this.isRestoring || !this.#taker.knowsMembers) return false;",
     replace: "this.isRestoring) return false;",
     seeds: [77_103],
   },

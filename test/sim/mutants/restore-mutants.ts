@@ -69,7 +69,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "saved-without-the-last",
     rule: "a saved snapshot has all that was committed when it was asked for",
-    file: "src/server/snapshots/exporting.ts",
+    file: "src/server/snapshots/exporter.ts",
     find: "newest.index >= one.indexMin) {",
     replace: "newest.index > 0) {",
     seeds: [75],

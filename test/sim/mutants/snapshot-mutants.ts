@@ -102,7 +102,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-names-uncommitted-members",
     rule: "9: a snapshot names the members in force at its index",
-    file: "src/server/snapshots/taking.ts",
+    file: "src/server/snapshots/taker.ts",
     find: "configuration: encodeConfiguration(configuration),",
     replace: "configuration: encodeConfiguration(raft.configuration),",
     seeds: [83],

@@ -6,10 +6,10 @@
 import { assert } from "../../assert.js";
 import { type Configuration, encodeConfiguration } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
-import type { StoreCalls } from "./calls.js";
 import { isOutOfSpace, SnapshotDraft } from "./draft.js";
 import type { SnapshotOptions, SnapshotPorts } from "./ports.js";
-import type { SnapshotShelf } from "./shelf.js";
+import type { SnapshotRetention } from "./retention.js";
+import type { StoreCalls } from "./store-calls.js";
 
 /** Election timeouts until a snapshot that found no room is tried again; doubled each time … */
 const RETRY_TIMEOUTS_MIN = 16;
@@ -27,7 +27,7 @@ interface Attempt {
   isFinishing: boolean;
 }
 
-export interface TakingEvents {
+export interface TakerEvents {
   /** It is complete and durable. */
   onTaken(manifest: SnapshotManifest): void;
   /** Something was left in the store that is of no use. */
@@ -36,12 +36,12 @@ export interface TakingEvents {
   onNoSpace(): void;
 }
 
-export class SnapshotTaking {
+export class SnapshotTaker {
   readonly #ports: SnapshotPorts;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
-  readonly #shelf: Pick<SnapshotShelf, "newest">;
-  readonly #events: TakingEvents;
+  readonly #retention: Pick<SnapshotRetention, "newest">;
+  readonly #events: TakerEvents;
   #attempt: Attempt | undefined;
   /** Given up, and still in a call of the store. */
   #leaving: SnapshotDraft | undefined;
@@ -60,13 +60,13 @@ export class SnapshotTaking {
     ports: SnapshotPorts,
     options: SnapshotOptions,
     calls: StoreCalls,
-    shelf: Pick<SnapshotShelf, "newest">,
-    events: TakingEvents,
+    retention: Pick<SnapshotRetention, "newest">,
+    events: TakerEvents,
   ) {
     this.#ports = ports;
     this.#options = options;
     this.#calls = calls;
-    this.#shelf = shelf;
+    this.#retention = retention;
     this.#events = events;
   }
 
@@ -200,7 +200,8 @@ export class SnapshotTaking {
     const { snapshotLogBytes, snapshotSizeFactor } = this.#options;
     const bytes = this.#appliedBytes - this.#coveredBytes;
     return (
-      bytes > snapshotLogBytes && bytes > snapshotSizeFactor * (this.#shelf.newest?.byteLength ?? 0)
+      bytes > snapshotLogBytes &&
+      bytes > snapshotSizeFactor * (this.#retention.newest?.byteLength ?? 0)
     );
   }
 

@@ -6,8 +6,8 @@
  */
 import { type LockTable, TableRestore } from "../../lockfsm/index.js";
 import type { SnapshotManifest, SnapshotStore } from "../../storage/index.js";
-import type { StoreCalls } from "./calls.js";
 import type { SnapshotPorts } from "./ports.js";
+import type { StoreCalls } from "./store-calls.js";
 
 interface Restoration {
   readonly manifest: SnapshotManifest;
@@ -20,7 +20,7 @@ interface Restoration {
   finishing: Generator<void, LockTable, void> | undefined;
 }
 
-export class SnapshotRestoring {
+export class SnapshotRestorer {
   readonly #ports: Pick<SnapshotPorts, "store" | "table">;
   readonly #calls: StoreCalls;
   #restoration: Restoration | undefined;

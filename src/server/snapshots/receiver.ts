@@ -7,10 +7,10 @@
 import { type Configuration, decodeConfiguration, type NodeId } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
 import { Fifo } from "../fifo.js";
-import type { StoreCalls } from "./calls.js";
 import { isMismatch, isOutOfSpace, SnapshotDraft } from "./draft.js";
 import type { SnapshotChunk, SnapshotOffer, SnapshotPorts, TransferStatus } from "./ports.js";
-import { isSameSnapshot } from "./shelf.js";
+import { isSameSnapshot } from "./retention.js";
+import type { StoreCalls } from "./store-calls.js";
 
 /** Chunks that may wait for the store; a sender's window is smaller. */
 const WAITING_CHUNKS_MAX = 8;
@@ -41,7 +41,7 @@ export interface ReceivedSnapshot {
   readonly epoch: number;
 }
 
-export interface ReceivingEvents {
+export interface ReceiverEvents {
   /** It is complete and durable here: the core is to judge it. */
   onReceived(received: ReceivedSnapshot): void;
   /** Everything in it is committed here: the core can tell the leader so, and nothing else. */
@@ -50,15 +50,15 @@ export interface ReceivingEvents {
   onGarbage(): void;
 }
 
-export class SnapshotReceiving {
+export class SnapshotReceiver {
   readonly #ports: SnapshotPorts;
   readonly #calls: StoreCalls;
-  readonly #events: ReceivingEvents;
+  readonly #events: ReceiverEvents;
   #reception: Reception | undefined;
   /** Given up, and still in a call of the store. */
   readonly #leaving = new Set<SnapshotDraft>();
 
-  constructor(ports: SnapshotPorts, calls: StoreCalls, events: ReceivingEvents) {
+  constructor(ports: SnapshotPorts, calls: StoreCalls, events: ReceiverEvents) {
     this.#ports = ports;
     this.#calls = calls;
     this.#events = events;

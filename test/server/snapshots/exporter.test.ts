@@ -35,7 +35,7 @@ class Saver {
     this.#id += 1;
     this.node.wake();
     const operation = { op: OP.saveSnapshot, id: this.#id, isStale: false } as const;
-    this.node.snapshots.exporting.save(this.attachment, operation);
+    this.node.snapshots.exporter.save(this.attachment, operation);
     return this.#id;
   }
 
@@ -43,7 +43,7 @@ class Saver {
     this.#id += 1;
     this.node.wake();
     const operation = { op: OP.readSnapshot, id: this.#id, checksum, chunk } as const;
-    this.node.snapshots.exporting.read(this.attachment, operation);
+    this.node.snapshots.exporter.read(this.attachment, operation);
     return this.#id;
   }
 

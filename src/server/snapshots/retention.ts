@@ -5,8 +5,8 @@
  */
 import type { SnapshotPoint, Write } from "../../raft/index.js";
 import type { SnapshotManifest, SnapshotStore } from "../../storage/index.js";
-import type { StoreCalls } from "./calls.js";
 import { isOutOfSpace } from "./draft.js";
+import type { StoreCalls } from "./store-calls.js";
 
 interface Naming {
   readonly seq: number;
@@ -18,7 +18,7 @@ export function isSameSnapshot(a: SnapshotPoint, b: SnapshotPoint): boolean {
   return a.index === b.index && a.term === b.term && a.checksum === b.checksum;
 }
 
-export class SnapshotShelf {
+export class SnapshotRetention {
   readonly #store: SnapshotStore;
   readonly #calls: StoreCalls;
   #newest: SnapshotManifest | undefined;

@@ -8,9 +8,9 @@
 import { assert } from "../../assert.js";
 import type { Input, NodeId } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
-import type { StoreCalls } from "./calls.js";
 import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";
-import { isSameSnapshot, type SnapshotShelf } from "./shelf.js";
+import { isSameSnapshot, type SnapshotRetention } from "./retention.js";
+import type { StoreCalls } from "./store-calls.js";
 import { SnapshotTransfer } from "./transfer.js";
 
 /** Election timeouts without progress after which a transfer is given up. */
@@ -28,11 +28,11 @@ interface Failures {
   reportAtMs: number;
 }
 
-export class SnapshotSending {
+export class SnapshotSender {
   readonly #ports: SnapshotPorts;
   readonly #options: SnapshotOptions;
   readonly #calls: StoreCalls;
-  readonly #shelf: SnapshotShelf;
+  readonly #retention: SnapshotRetention;
   readonly #transfers = new Map<NodeId, SnapshotTransfer>();
   readonly #failures = new Map<NodeId, Failures>();
   #term = 0;
@@ -42,12 +42,12 @@ export class SnapshotSending {
     ports: SnapshotPorts,
     options: SnapshotOptions,
     calls: StoreCalls,
-    shelf: SnapshotShelf,
+    retention: SnapshotRetention,
   ) {
     this.#ports = ports;
     this.#options = options;
     this.#calls = calls;
-    this.#shelf = shelf;
+    this.#retention = retention;
   }
 
   /** As of the last `work`. */
@@ -154,7 +154,7 @@ export class SnapshotSending {
 
   /** The log always goes on behind the newest one. */
   #newest(): SnapshotManifest {
-    const { newest } = this.#shelf;
+    const { newest } = this.#retention;
     assert(newest !== undefined, () => "the log has no beginning and no snapshot before it");
     const first = this.#ports.raft.firstIndex;
     assert(first <= newest.index + 1, () => `log from ${first}, snapshot up to ${newest.index}`);

@@ -19,8 +19,8 @@ import type { SnapshotManifest, SnapshotStore } from "../../storage/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import type { Clock } from "../ports.js";
 import { VERSION } from "../version.js";
-import type { StoreCalls } from "./calls.js";
 import { isOutOfSpace } from "./draft.js";
+import type { StoreCalls } from "./store-calls.js";
 
 /** Clients that may be at it on one node: each keeps a snapshot on the disk. */
 const EXPORTS_MAX = 4;
@@ -31,7 +31,7 @@ const IDLE_TIMEOUTS = 500;
 /** Election timeouts that a question for a snapshot waits for it before it is told "not yet". */
 const PATIENCE_TIMEOUTS = 1;
 
-export interface ExportingParts {
+export interface ExporterParts {
   readonly nodeId: NodeId;
   readonly store: SnapshotStore;
   readonly clock: Clock;
@@ -59,15 +59,15 @@ interface Export {
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-export class SnapshotExporting {
-  readonly #parts: ExportingParts;
+export class SnapshotExporter {
+  readonly #parts: ExporterParts;
   readonly #calls: StoreCalls;
   #exports: Export[] = [];
   #exportedTotal = 0;
   /** A question came that `work` has not seen. */
   #hasNews = false;
 
-  constructor(parts: ExportingParts, calls: StoreCalls) {
+  constructor(parts: ExporterParts, calls: StoreCalls) {
     this.#parts = parts;
     this.#calls = calls;
   }
