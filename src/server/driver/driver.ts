@@ -184,8 +184,7 @@ export class Driver implements DriverHost {
     const { applier, snapshots, observation } = this.#parts;
     const nowMs = clock.nowMs();
     this.#turn += 1;
-    const snapshotTurn = snapshots.beginTurn(nowMs);
-    this.#stepInputs(nowMs, snapshotTurn);
+    const snapshotTurn = this.#stepInputs(nowMs);
     if (!leaderView.isCurrent(raft)) this.#followLeader(nowMs);
     if (peerSide.takeNewEndpoints()) this.#tellEndpoints();
     peerRequests.read(peerSide.takeDriverInputs(), nowMs, snapshotTurn);
@@ -218,7 +217,8 @@ export class Driver implements DriverHost {
     return this.#parts.members.isRemoved && raft.role !== "leader" && !raft.hasQuorumContact;
   }
 
-  #stepInputs(nowMs: number, snapshotTurn: SnapshotTurn): void {
+  /** Steps the core with everything that came in since the last turn. */
+  #stepInputs(nowMs: number): SnapshotTurn {
     const { peerSide, entryCheck, redirect, snapshots, members, applier } = this.#parts;
     this.step({ type: "tick", nowMs });
     for (const input of peerSide.takeInputs()) {
@@ -228,7 +228,7 @@ export class Driver implements DriverHost {
       else if (input.type === "peerUp") members.tell([input.peer], applier);
       this.step(input);
     }
-    for (const input of snapshotTurn.takeInputs()) this.step(input);
+    return snapshots.beginTurn(nowMs, this);
   }
 
   /** Term, leader or link changed: what was on its way may be lost. */

@@ -1,16 +1,9 @@
 /**
- * What the snapshots of one driver are given, and what they tell about themselves. Types only.
+ * What the snapshots of one driver need, and what they report about themselves. Types only.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import type { PeerLinks, PeerMessage } from "../../net/index.js";
-import type {
-  Configuration,
-  Input,
-  InstalledSnapshot,
-  NodeId,
-  Raft,
-  Write,
-} from "../../raft/index.js";
+import type { Configuration, InstalledSnapshot, NodeId, Raft, Write } from "../../raft/index.js";
 import type { SnapshotStore } from "../../storage/index.js";
 import type { Clock, Logger } from "../ports.js";
 
@@ -37,32 +30,28 @@ export interface SnapshotPorts {
   readonly logger: Logger;
 }
 
-/**
- * The steps of one turn of the loop, in their order. Had from `Snapshots.beginTurn`, until `end`.
- */
+/** One turn of the loop. Only `Snapshots.beginTurn` returns it, and it is of no use after `end`. */
 export interface SnapshotTurn {
-  /** Acts on what the store did since the last turn. Returns what to step the core with. */
-  takeInputs(): readonly Input[];
-  /** What another driver said about snapshots. */
+  /** A message about snapshots from another driver. */
   read(peer: NodeId, message: SnapshotMessage): void;
-  /** Every write of the core. What it returns restores the snapshot of the same effects. */
+  /** To be called for every write of the core. */
   onWrite(write: Write): NamedSnapshots;
-  /** The core wants `peer` to be sent a snapshot over the connection `epoch`. */
+  /** The core wants to send `peer` a snapshot over the connection `epoch`. */
   onWanted(peer: NodeId, epoch: number): void;
-  /** Once, when the table was replaced: the index of the last entry it holds. */
+  /** The index of the last entry in the table, if the table was replaced since the last call. */
   takeRestored(): number | undefined;
   /**
-   * Entries up to `index` were applied, `bytes` of them since the last call. `configuration`: in
-   * force at the entry `index`.
+   * Entries up to `index` were applied, `bytes` of them since the last call. `configuration` is the
+   * one in force at the entry `index`. Must not be called while a snapshot is being restored.
    */
   onApplied(index: number, bytes: number, configuration: Configuration): void;
-  /** After everything else. Writes up to `durableSeq` are durable. */
+  /** Ends the turn. Writes up to `durableSeq` are durable. */
   end(durableSeq: number): void;
 }
 
-/** Those that a record of the log names. */
+/** Only a write returns it: a snapshot is restored after a record of the log has named it. */
 export interface NamedSnapshots {
-  /** The core accepted the snapshot it was just handed. One that is being restored is void. */
+  /** The core accepted the snapshot that the turn began with. Replaces one being restored. */
   restore(snapshot: InstalledSnapshot): void;
 }
 

@@ -7,7 +7,14 @@
  */
 import { assert } from "../../assert.js";
 import { ERROR_NUMBERS } from "../../errors.js";
-import type { Configuration, Input, InstalledSnapshot, NodeId, Write } from "../../raft/index.js";
+import type {
+  Configuration,
+  Input,
+  InstalledSnapshot,
+  NodeId,
+  Raft,
+  Write,
+} from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
 import { SnapshotExporter } from "./exporter.js";
 import type {
@@ -31,8 +38,14 @@ const LOG_FACTOR_MAX = 4;
 /** How finely the trailing window is cut. */
 const TRAIL_STEPS = 16;
 
-/** Between two turns. */
+/** What may be called between two turns; the steps of a turn are reached through `beginTurn`. */
 export type Snapshots = Omit<DriverSnapshots, keyof SnapshotTurn | keyof NamedSnapshots>;
+
+interface Turn {
+  readonly nowMs: number;
+  /** The core was stepped with it in this turn, and has not accepted it so far. */
+  undecided: SnapshotManifest | undefined;
+}
 
 export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   readonly #ports: SnapshotPorts;
@@ -49,13 +62,11 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   #inputs: Input[] = [];
   /** Complete, and for the core to judge. */
   #received: ReceivedSnapshot | undefined;
-  /** Handed to the core in this turn, which has not accepted it so far. */
-  #judged: SnapshotManifest | undefined;
   /** Accepted by the core: in the table soon, but not before the log names it durably. */
   #accepted: SnapshotManifest | undefined;
   #restoredIndex: number | undefined;
-  /** Of the turn. */
-  #nowMs = 0;
+  /** `undefined` between two turns. */
+  #turn: Turn | undefined;
   #isStopped = false;
 
   /** `named`: what the log stands on, already in the table. */
@@ -140,24 +151,20 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     };
   }
 
-  beginTurn(nowMs: number): SnapshotTurn {
-    this.#nowMs = nowMs;
+  /** Acts on what the store did since the last turn, and steps the core with the results. */
+  beginTurn(nowMs: number, core: Pick<Raft, "step">): SnapshotTurn {
+    assert(this.#turn === undefined, () => "the last turn of the snapshots has not ended");
+    const received = this.#deliver(nowMs);
+    this.#turn = { nowMs, undecided: received?.manifest };
+    const inputs = this.#inputs;
+    if (inputs.length > 0) this.#inputs = [];
+    for (const input of inputs) core.step(input);
+    if (received !== undefined) core.step(inputOf(received));
     return this;
   }
 
-  takeInputs(): readonly Input[] {
-    this.#calls.deliver(this.#nowMs);
-    const inputs = this.#inputs;
-    if (inputs.length > 0) this.#inputs = [];
-    const received = this.#received;
-    if (received === undefined) return inputs;
-    this.#received = undefined;
-    this.#judged = received.manifest;
-    return [...inputs, inputOf(received)];
-  }
-
   read(peer: NodeId, message: SnapshotMessage): void {
-    const nowMs = this.#nowMs;
+    const { nowMs } = this.#requireTurn();
     switch (message.type) {
       case "snapshotOffer":
         this.#receiver.onOffer(peer, message);
@@ -179,26 +186,30 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   }
 
   onWrite(write: Write): NamedSnapshots {
+    this.#requireTurn();
     this.#retention.onWrite(write);
     return this;
   }
 
   onWanted(peer: NodeId, epoch: number): void {
-    this.#sender.begin(peer, epoch, this.#nowMs);
+    this.#sender.begin(peer, epoch, this.#requireTurn().nowMs);
   }
 
   onApplied(index: number, bytes: number, configuration: Configuration): void {
+    this.#requireTurn();
+    assert(!this.isRestoring, () => `entry ${index} applied while a snapshot is being restored`);
     this.#trail.add(index, bytes);
     this.#taker.onApplied(index, bytes, configuration);
   }
 
   restore(snapshot: InstalledSnapshot): void {
-    const manifest = this.#judged;
+    const turn = this.#requireTurn();
+    const manifest = turn.undecided;
     assert(manifest !== undefined && isSameSnapshot(manifest, snapshot), () => {
-      return `snapshot ${snapshot.index} is to be restored, received was ${manifest?.index}`;
+      return `restoring snapshot ${snapshot.index}, but snapshot ${manifest?.index} was received`;
     });
     assert(this.#retention.isNaming(snapshot), () => `no write names snapshot ${snapshot.index}`);
-    this.#judged = undefined;
+    turn.undecided = undefined;
     this.#restoredIndex = undefined;
     this.#accepted = manifest;
     this.#retention.put(manifest);
@@ -207,16 +218,18 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   }
 
   takeRestored(): number | undefined {
+    this.#requireTurn();
     const index = this.#restoredIndex;
     this.#restoredIndex = undefined;
     return index;
   }
 
   end(durableSeq: number): void {
+    const { nowMs, undecided } = this.#requireTurn();
+    this.#turn = undefined;
     if (this.#isStopped) return;
-    const nowMs = this.#nowMs;
     this.#retention.onDurable(durableSeq);
-    if (this.#judged !== undefined) this.#dropIgnored(this.#judged);
+    if (undecided !== undefined) this.#dropIgnored(undecided);
     this.#restore();
     this.#receiver.work();
     this.#sender.work(nowMs, (input) => this.#inputs.push(input));
@@ -232,6 +245,20 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     this.#sender.stop();
     this.#restorer.stop();
     await this.#calls.settled();
+  }
+
+  #requireTurn(): Turn {
+    const turn = this.#turn;
+    assert(turn !== undefined, () => "this turn of the snapshots has ended");
+    return turn;
+  }
+
+  /** Returns a snapshot that was received completely, for the core to accept or not. */
+  #deliver(nowMs: number): ReceivedSnapshot | undefined {
+    this.#calls.deliver(nowMs);
+    const received = this.#received;
+    this.#received = undefined;
+    return received;
   }
 
   #onTaken(manifest: SnapshotManifest): void {
@@ -257,7 +284,6 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
 
   /** The core has moved on: nobody will ask for it. */
   #dropIgnored({ index }: SnapshotManifest): void {
-    this.#judged = undefined;
     this.#ports.logger("info", "received snapshot not needed", { index });
     this.#retention.leaveGarbage();
   }
@@ -307,10 +333,8 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     if (isWaitingToOpen) this.#taker.abandon();
     if (!this.#canWrite) return;
     const isTakingDue = this.#mayTake && (this.#taker.isDue(nowMs) || this.#isOneAskedFor);
-    if (
-      this.#retention.isClearingDue ||
-      (!this.#retention.isClean && (isWaitingToOpen || isTakingDue))
-    ) {
+    const isRoomNeeded = isWaitingToOpen || isTakingDue;
+    if (this.#retention.isClearingDue || (!this.#retention.isClean && isRoomNeeded)) {
       this.#clear();
     } else if (isWaitingToOpen) {
       this.#receiver.open();

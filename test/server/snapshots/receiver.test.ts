@@ -52,7 +52,7 @@ describe("receiving snapshots", () => {
     await world.until("an offer", () => world.sentBy(leader, "snapshotOffer").length > 0);
     const offer = lastOffer(world, leader);
     const snapshot = { ...offer.snapshot, checksum: "5e".repeat(32) };
-    peer.snapshots.read(3, { ...offer, term: 2 ** 52, snapshot });
+    peer.inbox.push({ from: 3, to: peer.id, message: { ...offer, term: 2 ** 52, snapshot } });
     await world.until("installed", () => peer.named !== undefined);
     expect(peer.named?.checksum).toBe(offer.snapshot.checksum);
   });

@@ -9,6 +9,7 @@ import { OP } from "../../../src/protocol/index.js";
 import type {
   Configuration,
   Entry,
+  Input,
   InstalledSnapshot,
   Role,
   SnapshotPoint,
@@ -16,9 +17,14 @@ import type {
   WrittenSnapshot,
 } from "../../../src/raft/index.js";
 import { isTermInReach } from "../../../src/raft/messages/message-check.js";
-import type { SnapshotMessage, SnapshotOptions } from "../../../src/server/snapshots/ports.js";
+import type {
+  NamedSnapshots,
+  SnapshotMessage,
+  SnapshotOptions,
+  SnapshotTurn,
+} from "../../../src/server/snapshots/ports.js";
 import { restoreAtBoot } from "../../../src/server/snapshots/restorer.js";
-import { DriverSnapshots } from "../../../src/server/snapshots/snapshots.js";
+import { DriverSnapshots, type Snapshots } from "../../../src/server/snapshots/snapshots.js";
 import { MemoryStoreDisk, openSnapshotStore } from "../../../src/storage/index.js";
 import { GatedStore } from "../world/gated-store.js";
 
@@ -181,7 +187,7 @@ export class SnapshotNode {
   turnCount = 0;
   store!: GatedStore;
   table!: LockTable;
-  snapshots!: DriverSnapshots;
+  snapshots!: Snapshots;
   readonly #world: SnapshotWorld;
   readonly #options: SnapshotOptions;
   readonly #epochs = new Map<number, number>();
@@ -325,9 +331,12 @@ export class SnapshotNode {
     const { snapshots } = this;
     this.#persist();
     const restores: InstalledSnapshot[] = [];
-    for (const input of snapshots.beginTurn(this.#world.nowMs).takeInputs()) {
+    const inputs: Input[] = [];
+    const core = { step: (input: Input): void => void inputs.push(input) };
+    const turn = snapshots.beginTurn(this.#world.nowMs, core);
+    for (const input of inputs) {
       if (input.type === "compact") {
-        this.#write({ ...input.snapshot, isReset: false, keepFrom: input.keepFrom });
+        this.#write(turn, { ...input.snapshot, isReset: false, keepFrom: input.keepFrom });
       } else if (input.type === "snapshotFailed") {
         this.failed.push({ peer: input.peer, atMs: this.#world.nowMs });
       } else if (input.type === "snapshotReceived") {
@@ -336,29 +345,28 @@ export class SnapshotNode {
         else if (this.isAccepting && term >= this.term) restores.push(snapshot);
       }
     }
-    for (const { from, message } of this.inbox.splice(0)) snapshots.read(from, message);
-    for (const snapshot of restores) this.#install(snapshot);
+    for (const { from, message } of this.inbox.splice(0)) turn.read(from, message);
+    for (const snapshot of restores) this.#install(turn, snapshot);
     for (const peer of this.#wanted.splice(0)) {
-      snapshots.onWanted(peer, this.#epochs.get(peer) as number);
+      turn.onWanted(peer, this.#epochs.get(peer) as number);
     }
-    this.#apply();
-    snapshots.end(this.#durableSeq);
+    this.#apply(turn);
+    turn.end(this.#durableSeq);
   }
 
-  #install(snapshot: InstalledSnapshot): void {
+  #install(turn: SnapshotTurn, snapshot: InstalledSnapshot): void {
     const { index, term, checksum } = snapshot;
-    this.#write({ index, term, checksum, isReset: true, keepFrom: index + 1 });
+    const named = this.#write(turn, { index, term, checksum, isReset: true, keepFrom: index + 1 });
     this.commitIndex = index;
     this.firstIndex = index + 1;
-    this.snapshots.restore(snapshot);
+    named.restore(snapshot);
   }
 
   /** A few entries per turn, so that much happens between two chunks. */
-  #apply(): void {
-    const { snapshots } = this;
-    const restored = snapshots.takeRestored();
+  #apply(turn: SnapshotTurn): void {
+    const restored = turn.takeRestored();
     if (restored !== undefined) this.appliedIndex = restored;
-    if (snapshots.isRestoring) return;
+    if (this.snapshots.isRestoring) return;
     const to = Math.min(this.commitIndex, this.appliedIndex + 5);
     if (to === this.appliedIndex) return;
     const bytes = (to - this.appliedIndex) * ENTRY_BYTES;
@@ -366,10 +374,10 @@ export class SnapshotNode {
       const entry = this.#world.entries[this.appliedIndex] as TableEntry;
       this.table.apply(entry, { toSession: () => {}, attached: () => {} });
     }
-    snapshots.onApplied(to, bytes, this.configuration);
+    turn.onApplied(to, bytes, this.configuration);
   }
 
-  #write(snapshot: WrittenSnapshot): void {
+  #write(turn: SnapshotTurn, snapshot: WrittenSnapshot): NamedSnapshots {
     this.#lastSeq += 1;
     const seq = this.#lastSeq;
     this.#written.push({ seq, snapshot });
@@ -380,8 +388,8 @@ export class SnapshotNode {
       snapshot,
       entries: [],
     };
-    this.snapshots.onWrite(write);
     this.#isWoken = true;
+    return turn.onWrite(write);
   }
 
   #persist(): void {
