@@ -18,7 +18,8 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import { Fifo } from "../fifo.js";
-import { type CommandSource, type KeptCommand, Lane } from "./waiting-items.js";
+import type { CommandSource, CommandSources, KeptCommand } from "./kept-commands.js";
+import { Lane } from "./lane.js";
 import type { Watch, Watcher } from "./watch.js";
 
 /** WebSocket close code "policy violation". */
@@ -47,10 +48,8 @@ const NOT_ATTACHED = Object.freeze({
  */
 export class Attachment implements CommandSource, Watcher {
   readonly connection: ClientConnection;
-  /** In order of arrival. Settled ones leave when they come to the front. */
   readonly kept = new Fifo<KeptCommand>();
-  /** Those that wait to leave this node. */
-  readonly lane = new Lane();
+  readonly lane = new Lane<KeptCommand>();
   /** The number that the next command of the session must have; everything below was admitted. */
   expected = 0;
   /** The command with that number was refused: what comes with higher ones is dropped. */
@@ -70,13 +69,6 @@ export class Attachment implements CommandSource, Watcher {
   constructor(connection: ClientConnection) {
     this.connection = connection;
   }
-
-  /** Drops settled commands from the front. */
-  trim(): void {
-    for (let first = this.kept.at(0); first?.isSettled === true; first = this.kept.at(0)) {
-      this.kept.shift();
-    }
-  }
 }
 
 /** Who hears what becomes of connections. */
@@ -90,7 +82,7 @@ export interface AttachmentEvents {
   onCutOff(attachment: Attachment): void;
 }
 
-export class Attachments implements Outbox {
+export class Attachments implements Outbox, CommandSources {
   readonly #byConnection = new Map<number, Attachment>();
   readonly #bySession = new Map<number, Attachment>();
   readonly #awaited = new Map<string, Attachment>();

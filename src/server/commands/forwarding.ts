@@ -10,9 +10,8 @@
 import type { PeerMessage } from "../../net/index.js";
 import { Fifo } from "../fifo.js";
 import { Numbering } from "../numbering.js";
-import type { KeptCommands } from "./kept-commands.js";
-import { type ForwardedChunk, KeptCommand } from "./waiting-items.js";
-import type { WaitingLine } from "./waiting-line.js";
+import { KeptCommand, type KeptCommands } from "./kept-commands.js";
+import type { ForwardedChunk, WaitingLine } from "./waiting-line.js";
 
 export type ForwardRefusal = (PeerMessage & { readonly type: "forwardRefused" })["reason"];
 

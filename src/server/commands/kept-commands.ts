@@ -1,76 +1,142 @@
 /**
- * All commands that this node admitted and that were not executed yet. What is kept was never refused
- * and never will be: it stays until the table answers it, or until its connection ends. That a copy of
- * it was read back from the log proves nothing, since the table may have ignored that copy.
+ * The commands that this node admitted and that were not executed yet. A kept command was never
+ * refused and never will be: it stays until the table answers it, or until its connection ends.
+ * Reading a copy of it back from the log proves nothing, because the table may have ignored it.
  */
-import { type Attached, type Command, MESSAGE, type SessionMessage } from "../../protocol/index.js";
-import type { Attachment, Attachments } from "./attachments.js";
-import { KeptCommand } from "./waiting-items.js";
+import type { TableCommand } from "../../lockfsm/index.js";
+import type { ClientConnection } from "../../net/index.js";
+import {
+  type Attached,
+  type Command,
+  isAttachCommand,
+  MESSAGE,
+  RECORD_HEADER_BYTES,
+  type SessionMessage,
+} from "../../protocol/index.js";
+import type { Fifo } from "../fifo.js";
+import type { Lane, LaneItem } from "./lane.js";
 
 /** Commands of a frame up to this size are kept as views of it. */
 const SHARED_FRAME_BYTES_MAX = 16 << 10;
 
+/** A connection from which commands come. */
+export interface CommandSource {
+  readonly connection: ClientConnection;
+  /** In order of arrival. Settled commands leave when they come to the front. */
+  readonly kept: Fifo<KeptCommand>;
+  /** Those that wait to leave this node. */
+  readonly lane: Lane<KeptCommand>;
+}
+
+export interface CommandSources {
+  all(): Iterable<CommandSource>;
+  forgetOrder(source: CommandSource, number: number): void;
+}
+
+/**
+ * A command of a client of this node. If this node proposes it itself, the same object goes to the
+ * table, so that it is decoded once.
+ */
+export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
+  readonly attachment: CommandSource;
+  /** An open, resume or takeover. */
+  readonly attaches: boolean;
+  readonly session: number;
+  readonly epoch: number;
+  readonly command: Command;
+  /** As they came from the client. */
+  readonly bytes: Uint8Array;
+  /** Rises with arrival at this node; commands that are sent again are sent in this order. */
+  readonly order: number;
+  /** Its number in its session, or the number that its client drew for it; 0: it has none. */
+  readonly sequence: number;
+  /** Nothing more has to be done for it. */
+  isSettled = false;
+  /** Whether it waits to leave this node, and the command that waits after it in its lane. */
+  isInLine = false;
+  nextInLane: KeptCommand | undefined = undefined;
+
+  constructor(attachment: CommandSource, command: Command, bytes: Uint8Array, order: number) {
+    this.attachment = attachment;
+    this.attaches = isAttachCommand(command);
+    this.session = this.attaches ? 0 : attachment.connection.session;
+    this.epoch = this.attaches ? 0 : attachment.connection.attachEpoch;
+    this.command = command;
+    this.bytes = bytes;
+    this.order = order;
+    this.sequence = "sequence" in command ? command.sequence : 0;
+  }
+
+  get weight(): number {
+    return 1;
+  }
+
+  get recordBytes(): number {
+    return RECORD_HEADER_BYTES + this.bytes.length;
+  }
+}
+
 export class KeptCommands {
-  readonly #attachments: Attachments;
+  readonly #sources: CommandSources;
   #bytes = 0;
   #lastOrder = 0;
 
-  constructor(attachments: Attachments) {
-    this.#attachments = attachments;
+  constructor(sources: CommandSources) {
+    this.#sources = sources;
   }
 
   get bytes(): number {
     return this.#bytes;
   }
 
-  keep(attachment: Attachment, command: Command, bytes: Uint8Array): KeptCommand {
+  keep(source: CommandSource, command: Command, bytes: Uint8Array): KeptCommand {
     this.#lastOrder += 1;
-    const kept = new KeptCommand(attachment, command, ownBytes(bytes), this.#lastOrder);
+    const kept = new KeptCommand(source, command, ownBytes(bytes), this.#lastOrder);
     this.#bytes += kept.recordBytes;
-    attachment.kept.push(kept);
+    source.kept.push(kept);
     return kept;
   }
 
-  /** The table said that to the client: of some messages it follows that a command was executed. */
-  onTold(attachment: Attachment, message: SessionMessage | Attached): void {
+  /** The table sent `message` to the client; some messages show that a command was executed. */
+  onTold(source: CommandSource, message: SessionMessage | Attached): void {
     switch (message.kind) {
       case MESSAGE.reply:
-        if (attachment.connection.session > 0) this.#settleUpTo(attachment, message.sequence);
-        else this.#settleEach(attachment, ({ sequence }) => sequence === message.sequence);
+        if (source.connection.session > 0) this.#settleUpTo(source, message.sequence);
+        else this.#settleEach(source, ({ sequence }) => sequence === message.sequence);
         return;
       case MESSAGE.pulse:
       case MESSAGE.recalled:
-        this.#settleEach(attachment, ({ command }) => {
+        this.#settleEach(source, ({ command }) => {
           return "number" in command && command.number === message.number;
         });
         return;
       case MESSAGE.attached:
-        this.settleAttaches(attachment);
+        this.settleAttaches(source);
         return;
       default:
     }
   }
 
-  /** Nobody waits for what came on that connection any more. */
-  drop(attachment: Attachment): void {
-    for (let kept = attachment.kept.shift(); kept !== undefined; kept = attachment.kept.shift()) {
+  /** The commands of that connection can have no effect on it any more. */
+  drop(source: CommandSource): void {
+    for (let kept = source.kept.shift(); kept !== undefined; kept = source.kept.shift()) {
       if (kept.isSettled) continue;
       this.#settle(kept);
-      if (kept.session === 0) this.#attachments.forgetOrder(attachment, kept.sequence);
+      if (kept.session === 0) this.#sources.forgetOrder(source, kept.sequence);
     }
   }
 
-  /** It was attached, or refused, or asks to be attached to something else than before. */
-  settleAttaches(attachment: Attachment): void {
-    this.#settleEach(attachment, ({ attaches }) => attaches);
+  /** The client was attached, or refused, or asks for another attach than before. */
+  settleAttaches(source: CommandSource): void {
+    this.#settleEach(source, ({ attaches }) => attaches);
   }
 
   /** Everything kept, in order of arrival. */
   inOrder(): KeptCommand[] {
     const all: KeptCommand[] = [];
-    for (const attachment of this.#attachments.all()) {
-      for (let i = 0; i < attachment.kept.length; i += 1) {
-        const kept = attachment.kept.at(i);
+    for (const source of this.#sources.all()) {
+      for (let i = 0; i < source.kept.length; i += 1) {
+        const kept = source.kept.at(i);
         if (kept !== undefined && !kept.isSettled) all.push(kept);
       }
     }
@@ -78,21 +144,21 @@ export class KeptCommands {
   }
 
   /** The table executes the commands of a session in the order of their numbers. */
-  #settleUpTo(attachment: Attachment, sequence: number): void {
-    for (let i = 0; i < attachment.kept.length; i += 1) {
-      const kept = attachment.kept.at(i);
+  #settleUpTo(source: CommandSource, sequence: number): void {
+    for (let i = 0; i < source.kept.length; i += 1) {
+      const kept = source.kept.at(i);
       if (kept === undefined || kept.sequence > sequence) break;
       if (kept.sequence > 0) this.#settle(kept);
     }
-    attachment.trim();
+    trim(source);
   }
 
-  #settleEach(attachment: Attachment, isIt: (kept: KeptCommand) => boolean): void {
-    for (let i = 0; i < attachment.kept.length; i += 1) {
-      const kept = attachment.kept.at(i);
+  #settleEach(source: CommandSource, isIt: (kept: KeptCommand) => boolean): void {
+    for (let i = 0; i < source.kept.length; i += 1) {
+      const kept = source.kept.at(i);
       if (kept !== undefined && isIt(kept)) this.#settle(kept);
     }
-    attachment.trim();
+    trim(source);
   }
 
   #settle(kept: KeptCommand): void {
@@ -102,9 +168,14 @@ export class KeptCommands {
   }
 }
 
+/** Drops settled commands from the front. */
+function trim({ kept }: CommandSource): void {
+  for (let first = kept.at(0); first?.isSettled === true; first = kept.at(0)) kept.shift();
+}
+
 /**
- * A view of a frame keeps the whole of it alive. Of a large one, which may hold whatever else a
- * client liked to send, only the command is kept.
+ * A view keeps its whole frame alive. A large frame may contain much else, so its commands are
+ * copied.
  */
 function ownBytes(bytes: Uint8Array): Uint8Array {
   return bytes.buffer.byteLength > SHARED_FRAME_BYTES_MAX ? new Uint8Array(bytes) : bytes;

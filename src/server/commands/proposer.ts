@@ -12,8 +12,8 @@ import type { NodeTuning } from "../options.js";
 import type { Clock } from "../ports.js";
 import type { EntryCache } from "./entry-cache.js";
 import { EntrySchedule } from "./entry-schedule.js";
-import { KeptCommand, type WaitingItem } from "./waiting-items.js";
-import type { WaitingLine } from "./waiting-line.js";
+import { KeptCommand } from "./kept-commands.js";
+import type { WaitingItem, WaitingLine } from "./waiting-line.js";
 
 /** Full entries that may be uncommitted: what waits longer still takes turns in the line. */
 const FULL_BATCHES_MAX = 2;

@@ -6,14 +6,18 @@
  * the line copies the bytes of each command once, into the buffer that becomes the entry or the
  * message. The line knows nothing of roles.
  */
+import type { TableCommand } from "../../lockfsm/index.js";
 import { OP, writeRecord } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
-import { type ForwardedChunk, KeptCommand, Lane, type WaitingItem } from "./waiting-items.js";
+import { KeptCommand } from "./kept-commands.js";
+import { Lane, type LaneItem } from "./lane.js";
 
 /** A shorter line is not searched for items that became void in it. */
 const SWEEP_LENGTH_MIN = 4_096;
 /** A turn is no shorter, so that the commands of one connection stay together. */
 const TURN_BYTES_MIN = 256;
+
+export type WaitingItem = KeptCommand | ForwardedChunk;
 
 export interface TakenItems {
   /** The records, after as many empty bytes as were asked for. */
@@ -22,10 +26,39 @@ export interface TakenItems {
   readonly items: WaitingItem[];
 }
 
+/**
+ * The records that another node forwarded in one message: commands of many sessions, in the turns
+ * of that node. The leader proposes or refuses it as a whole.
+ */
+export class ForwardedChunk implements LaneItem<ForwardedChunk> {
+  readonly from: NodeId;
+  /** The sender's number for it, repeated in a refusal. */
+  readonly id: number;
+  readonly records: Uint8Array;
+  /** `records`, decoded. */
+  readonly commands: readonly TableCommand[];
+  /** Sessions with commands in it; a session counts once for each run of its commands. */
+  readonly weight: number;
+  isInLine = false;
+  nextInLane: ForwardedChunk | undefined = undefined;
+
+  constructor(from: NodeId, id: number, records: Uint8Array, commands: readonly TableCommand[]) {
+    this.from = from;
+    this.id = id;
+    this.records = records;
+    this.commands = commands;
+    this.weight = countRuns(commands);
+  }
+
+  get recordBytes(): number {
+    return this.records.length;
+  }
+}
+
 export class WaitingLine {
   /** The lanes that are not empty form a circle; this one has its turn last. */
-  #lastLane: Lane | undefined = undefined;
-  readonly #lanesOfPeers = new Map<NodeId, Lane>();
+  #lastLane: Lane<WaitingItem> | undefined = undefined;
+  readonly #lanesOfPeers = new Map<NodeId, Lane<WaitingItem>>();
   /** The sum over the lanes. */
   #weight = 0;
   #length = 0;
@@ -134,17 +167,17 @@ export class WaitingLine {
   }
 
   /** Its turn comes last. */
-  #addLane(lane: Lane): void {
+  #addLane(lane: Lane<WaitingItem>): void {
     lane.next = this.#lastLane?.next ?? lane;
     if (this.#lastLane !== undefined) this.#lastLane.next = lane;
     this.#lastLane = lane;
   }
 
-  #laneFor(item: WaitingItem): Lane {
+  #laneFor(item: WaitingItem): Lane<WaitingItem> {
     return item instanceof KeptCommand ? item.attachment.lane : this.#laneOf(item.from);
   }
 
-  #shift(lane: Lane): WaitingItem | undefined {
+  #shift(lane: Lane<WaitingItem>): WaitingItem | undefined {
     const item = lane.shift();
     if (item === undefined) return undefined;
     this.#weight += lane.weight - item.weight;
@@ -163,10 +196,10 @@ export class WaitingLine {
     first.next = first;
   }
 
-  #laneOf(peer: NodeId): Lane {
+  #laneOf(peer: NodeId): Lane<WaitingItem> {
     let lane = this.#lanesOfPeers.get(peer);
     if (lane === undefined) {
-      lane = new Lane();
+      lane = new Lane<WaitingItem>();
       this.#lanesOfPeers.set(peer, lane);
     }
     return lane;
@@ -218,4 +251,15 @@ function isUrgent(item: WaitingItem): boolean {
     if (command?.op !== OP.keepalive) return true;
   }
   return false;
+}
+
+/** At least 1. */
+function countRuns(commands: readonly TableCommand[]): number {
+  let count = 1;
+  let before = commands[0]?.session;
+  for (const { session } of commands) {
+    if (session !== before) count += 1;
+    before = session;
+  }
+  return count;
 }

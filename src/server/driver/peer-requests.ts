@@ -9,8 +9,7 @@ import { countRecords, decodeCommands, selectRecords } from "../../protocol/inde
 import { decodeConfiguration, type NodeId } from "../../raft/index.js";
 import type { Capacity } from "../commands/capacity.js";
 import type { Forwarding, ForwardRefusal } from "../commands/forwarding.js";
-import { ForwardedChunk } from "../commands/waiting-items.js";
-import type { WaitingLine } from "../commands/waiting-line.js";
+import { ForwardedChunk, type WaitingLine } from "../commands/waiting-line.js";
 import type { Operations } from "../members/operations.js";
 import type { Logger } from "../ports.js";
 import type { Reads } from "../reads/reads.js";

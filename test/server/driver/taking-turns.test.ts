@@ -10,8 +10,8 @@ import {
   OP,
 } from "../../../src/protocol/index.js";
 import { type Attachment, Attachments } from "../../../src/server/commands/attachments.js";
-import { ForwardedChunk, KeptCommand } from "../../../src/server/commands/waiting-items.js";
-import { WaitingLine } from "../../../src/server/commands/waiting-line.js";
+import { KeptCommand } from "../../../src/server/commands/kept-commands.js";
+import { ForwardedChunk, WaitingLine } from "../../../src/server/commands/waiting-line.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 import type { TestClient } from "../world/test-client.js";
