@@ -1,24 +1,24 @@
 /**
- * What the log stands on. A snapshot taken here is named by the turn's record and lets the log's
- * beginning go, from memory only when that record is durable; one that a leader sent takes the
- * place of the whole log at once (`snapshot.ts`) and is a barrier until its record is durable. The
- * index of the snapshot only rises: what is older than the latest is ignored (consensus rule 23).
+ * The snapshot on which the log is based. A snapshot taken here is named by the turn's record and
+ * lets the beginning of the log go, from memory only when that record is durable. One that a leader
+ * sent replaces the whole log at once (`snapshot.ts`) and is a barrier until its record is durable.
+ * The index of the snapshot only rises: older snapshots are ignored (consensus rule 23).
  */
 import { assert } from "../assert.js";
 import type { SnapshotPoint, WrittenSnapshot } from "./types.js";
 
-/** Named by a record that was handed over and is not durable. */
+/** Named by a record that was handed over and is not durable yet. */
 interface PendingSnapshot {
   readonly seq: number;
   readonly snapshot: WrittenSnapshot;
 }
 
 export class Compaction {
-  /** Of the snapshot whose effects this node surely has; never falls, at most the applied index. */
+  /** Index of the snapshot that this node certainly has; never falls, at most the applied index. */
   snapshotIndex: number;
-  /** Of the newest snapshot this class was told of; at least `snapshotIndex`. */
+  /** Index of the newest snapshot known here; at least `snapshotIndex`. */
   private latestIndex: number;
-  /** The furthest any record said. What a record let go must not be asked for by a later one. */
+  /** The highest one of any record: no record may ask for entries that an earlier one let go. */
   private keepFrom = 1;
   /** For the record of this turn. */
   private unwritten: WrittenSnapshot | undefined = undefined;
@@ -50,7 +50,7 @@ export class Compaction {
     this.unwritten = { index, term, checksum, isReset, keepFrom: this.keepFrom };
   }
 
-  /** For the record that will be handed over as `seq`, if there is one. */
+  /** The snapshot for the record that will be handed over as `seq`, if there is one. */
   take(seq: number): WrittenSnapshot | undefined {
     const snapshot = this.unwritten;
     if (snapshot === undefined) return undefined;

@@ -1,14 +1,14 @@
 /**
- * What of this node's state is on disk: collects the changes of a turn into one atomic record and
- * learns from completions how far the log is durable. A completion speaks for the records it
- * covers and never for entries appended after them: an index that was truncated and written again
- * is durable only when its newer record is (consensus rules 4, 5, 7).
+ * Which part of this node's state is on disk: collects the changes of a turn into one atomic record
+ * and learns from completions how far the log is durable. A completion covers the records up to it
+ * and never entries appended after them: an index that was truncated and written again is durable
+ * only when its newer record is (consensus rules 4, 5, 7).
  */
 import { assert } from "../assert.js";
 import type { RaftLog } from "./log.js";
 import type { HardState, NodeId, Write, WrittenSnapshot } from "./types.js";
 
-/** A record handed over and not yet durable. */
+/** A record that was handed over and is not durable yet. */
 interface PendingWrite {
   readonly seq: number;
   /** The last index that this and earlier records make durable; lowered by later truncations. */
@@ -23,17 +23,17 @@ export class Durability {
   lastSeq: number;
   /** Every record up to this sequence is durable; at most `lastSeq`. */
   persistedSeq: number;
-  /** Every entry of the log up to this index is durable as it stands in memory. */
+  /** Every entry of the log up to this index is durable in its present form. */
   durableIndex: number;
   private readonly log: RaftLog;
   private readonly pending: PendingWrite[] = [];
   /** Entries from this index on were never handed over; at most `log.lastIndex + 1`. */
   private unwrittenFrom: number;
-  /** The lowest index below which handed-over entries were removed in this turn. */
+  /** Handed-over entries from this index on were removed in this turn. */
   private truncateFrom: number | undefined = undefined;
   private writtenTerm: number;
   private writtenVote: NodeId;
-  /** The record that holds the term and vote written last. */
+  /** The record with the latest term and vote. */
   private hardStateSeq: number;
 
   constructor(log: RaftLog, hardState: HardState, lastSeq: number) {
@@ -48,18 +48,18 @@ export class Durability {
     this.hardStateSeq = lastSeq;
   }
 
-  /** Whether a restart would find this term and this vote. */
+  /** Whether a restart would find this term and vote. */
   isHardStateDurable(term: number, vote: NodeId): boolean {
     const isWritten = term === this.writtenTerm && vote === this.writtenVote;
     return isWritten && this.persistedSeq >= this.hardStateSeq;
   }
 
-  /** When the oldest record that is not durable was handed over; `Infinity` without one. */
+  /** When the oldest record that is not durable was handed over; `Infinity` if all are durable. */
   get oldestPendingMs(): number {
     return this.pending[0]?.handedOverMs ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Must be called when the log was cut, before anything is appended at `from`. */
+  /** Must be called after the log was truncated, before anything is appended at `from`. */
   onTruncated(from: number): void {
     if (from < this.unwrittenFrom) {
       this.truncateFrom = Math.min(this.truncateFrom ?? from, from);
@@ -70,8 +70,8 @@ export class Durability {
   }
 
   /**
-   * Must be called when the log was replaced by a snapshot that no record names yet: not even the
-   * log's base is durable before this turn's record is.
+   * Must be called after a snapshot that no record names yet replaced the log: even the log's base
+   * is not durable before this turn's record is.
    */
   onReset(): void {
     const { baseIndex } = this.log;
@@ -100,8 +100,8 @@ export class Durability {
   }
 
   /**
-   * The record of this turn, or `undefined` when nothing changed. `snapshot`: what the log stands
-   * on from this record on, when that changed.
+   * The record of this turn, or `undefined` if nothing changed. `snapshot`: the snapshot on which
+   * the log is based from this record on, if that changed.
    */
   takeWrite(
     term: number,
@@ -115,7 +115,7 @@ export class Durability {
       () => `snapshot ${snapshot?.index} before entry ${this.unwrittenFrom} is written`,
     );
     const { lastIndex, lastTerm } = this.log;
-    assert(lastTerm <= term, () => `an entry of term ${lastTerm} durable before term ${term}`);
+    assert(lastTerm <= term, () => `an entry of term ${lastTerm} is written in term ${term}`);
     const hardStateChanged = term !== this.writtenTerm || vote !== this.writtenVote;
     this.lastSeq += 1;
     assert(Number.isSafeInteger(this.lastSeq), () => "write sequences are used up");

@@ -1,7 +1,8 @@
 /**
  * Elections: pre-vote (thesis, 9.6), votes (Raft paper, 5.2 and 5.4.1), loyalty to a live leader
- * (thesis, 4.2.3) unless that leader asked for the election itself (thesis, 3.10). A vote and the request for one leave only when term, vote and the log they speak
- * of are durable. A voter judges by terms and logs alone, never by its own configuration.
+ * (thesis, 4.2.3) unless that leader asked for the election itself (thesis, 3.10). A vote and the
+ * request for one are sent only when term, vote and the part of the log that they speak of are
+ * durable. A voter decides by terms and logs alone, never by its own configuration.
  */
 import { isVoter, votersOf } from "./configuration/configuration.js";
 import { ballotOutcome } from "./configuration/quorum.js";
@@ -23,11 +24,11 @@ import {
 } from "./state.js";
 import type { NodeId, TimeoutNow, VoteReply, VoteRequest } from "./types.js";
 
-/** Nothing was heard of a leader for too long. */
+/** No leader was heard for too long. */
 export function onElectionTimeout(state: State): void {
   const isLeaderClosed = state.leader !== 0 && state.links.isClosed(state.leader);
   if (state.isLate && !state.isPauseForgiven && !isLeaderClosed) {
-    // This process stood still, which says nothing about the others.
+    // This process stood still, which says nothing about the other nodes.
     forgivePause(state);
     return;
   }
@@ -35,7 +36,7 @@ export function onElectionTimeout(state: State): void {
   if (canStand(state)) startPreVote(state);
 }
 
-/** The leader hands over to this node, which has everything: no need to ask first. */
+/** The leader hands over to this node, which has every entry: no pre-vote is needed. */
 export function onTimeoutNow(state: State, message: TimeoutNow): void {
   const { log, term, leader } = state;
   if (message.term !== term || leader !== message.from || !canStand(state)) return;
@@ -44,8 +45,9 @@ export function onTimeoutNow(state: State, message: TimeoutNow): void {
 }
 
 /**
- * A node whose disk hangs, or whose table is not whole, could not serve: asking for votes would only
- * disturb. Nor could it tell the time, which goes on from the last stamp in table and log.
+ * A node whose disk hangs, or whose table is incomplete, could not serve, so asking for votes would
+ * only disturb. It could not tell the time either, which continues from the last stamp in table and
+ * log.
  */
 function canStand(state: State): boolean {
   const { oldestPendingMs } = state.durability;
@@ -54,9 +56,10 @@ function canStand(state: State): boolean {
 }
 
 /**
- * A voter; or one that was a voter until an entry that may not be committed (thesis, 4.2.2). Those
- * who still go by the configuration before need its vote, which its longer log denies them. It
- * counts the others' votes and not its own, and leads until the entry is committed.
+ * A voter, or a node that was a voter until an entry that may not be committed (thesis, 4.2.2). The
+ * nodes that still use the configuration before need its vote, and cannot get it because its log is
+ * longer. Such a candidate counts the others' votes and not its own, and leads until the entry is
+ * committed.
  */
 function isElectable(state: State): boolean {
   const { configuration, configurationHistory, commitIndex, id } = state;
@@ -110,15 +113,16 @@ export function onPreVote(state: State, message: VoteRequest): void {
   const isFree = message.term > state.term && !isLoyal;
   const granted = isFree && isUpToDate(state, message);
   if (isFree && !granted) standInstead(state, message.from);
-  // A refusal carries the voter's own term, so that a node left behind learns it (rule 12).
+  // A refusal carries the voter's own term, so that a node with an older term learns it (rule 12).
   const term = granted ? message.term : state.term;
   state.outbox.sendNow(voteReply(state, "preVoteReply", message, term, granted));
 }
 
 /**
- * Whoever has this node's vote may be about to lead: for as long as an election takes, nobody else
- * is let stand in the term after it, or the new leader would be deposed as soon as it was elected
- * (consensus rule 26). Not when it is known who leads the term, or that this candidate does not.
+ * The node that has this node's vote may be about to lead. For as long as an election takes, no
+ * other node gets a pre-vote for the next term, because the new leader would be deposed as soon as
+ * it was elected (consensus rule 26). This does not apply if the leader of the term is known, or if
+ * this candidate has the vote itself.
  */
 function awaitsLeader(state: State, { from }: VoteRequest): boolean {
   const { id, vote, leader, links, votedAtMs, nowMs, config } = state;
@@ -127,16 +131,17 @@ function awaitsLeader(state: State, { from }: VoteRequest): boolean {
   return mayWin && nowMs < votedAtMs + config.closedPeerDelayMs;
 }
 
-/** Somebody stood in this term a short while ago. */
+/** An election began in this term a short while ago. */
 function isElectionUnderWay({ nowMs, termBeganMs, config }: State): boolean {
   return nowMs < termBeganMs + config.electionTimeoutMs;
 }
 
 /**
- * Whoever asked lacks what this node has, and cannot win; whom it lets stand can, unless it is
- * asked for its vote already. One that refused it for a leader has none any more. Of three voters,
- * one of them gone, this one alone can win. Of more, the same request may have reached others that
- * have as much: all at once they would split the votes, and the loser would disturb the winner.
+ * The candidate lacks entries that this node has and cannot win, so this node stands instead,
+ * unless it has asked the candidate for its vote already. If the candidate refused that because of
+ * a leader, it has none any more, and this node asks again. Of three voters, one of them down, only
+ * this one can win. Of more, the same request may have reached others with equal logs: if all stood
+ * at once, they would split the votes, and the loser would disturb the winner.
  */
 function standInstead(state: State, other: NodeId): void {
   const wasRefused = state.role === "preCandidate" && state.ballots.get(other) === false;
@@ -147,7 +152,7 @@ function standInstead(state: State, other: NodeId): void {
 
 export function onVote(state: State, message: VoteRequest): void {
   if (message.term > state.term) {
-    // Disregarded without even taking up the term.
+    // Ignored, including its term.
     if (hasLiveLeader(state) && !message.isTransfer) return;
     raiseTerm(state, message.term);
   }
@@ -166,7 +171,7 @@ export function onBallot(state: State, message: VoteReply): void {
   if (message.term > state.term && !(isPreVote && message.granted)) {
     const isLost = isPreVote && state.role === "preCandidate";
     raiseTerm(state, message.term);
-    // Somebody stood in that term, and may elect nobody (consensus rule 27).
+    // An election of that term may elect no leader (consensus rule 27).
     if (isLost) repeatElection(state);
     return;
   }
@@ -174,24 +179,27 @@ export function onBallot(state: State, message: VoteReply): void {
   if (message.epoch !== state.links.epochOf(message.from)) return;
   const expectedTerm = isPreVote ? state.term + 1 : state.term;
   if (message.granted && message.term !== expectedTerm) return;
-  // A refused vote of an earlier term says nothing about this one; a refused pre-vote carries the
+  // A refused vote of an earlier term says nothing about this one. A refused pre-vote carries the
   // voter's term, which may be lower than the candidate's.
   if (!message.granted && !isPreVote && message.term !== state.term) return;
   state.ballots.set(message.from, message.granted);
   count(state);
 }
 
-/** A voter's connection ended: what it has not said it may never say. */
+/** The connection of a voter ended: a missing answer may never come. */
 export function onVoterDown(state: State): void {
   if (state.role === "candidate") count(state);
 }
 
-/** This node's own vote may count from now on. */
+/** This node's own vote counts from now on. */
 export function onVoteDurable(state: State): void {
   if (state.role === "candidate") count(state);
 }
 
-/** Whoever is out of reach has no vote, nor has the leader whose silence began this (consensus rule 28). */
+/**
+ * A node that cannot be reached has no vote, nor has the leader whose silence caused this election
+ * (consensus rule 28).
+ */
 function count(state: State): void {
   const outcome = ballotOutcome(state.configuration, (voter) => {
     if (voter === state.id) return ownBallot(state);
@@ -202,28 +210,29 @@ function count(state: State): void {
   if (outcome === "pending") return;
   if (state.role === "preCandidate") {
     if (outcome === "won") startElection(state, false);
-    // The others may be bound by a vote that elects nobody (consensus rule 27).
+    // A vote that elects no leader may bind the others (consensus rule 27).
     else if (isElectionUnderWay(state)) repeatElection(state);
-    // Else it waits for its timer, or for the voters that connect until then.
+    // Otherwise it waits for its timer, or for voters that connect in the meantime.
   } else if (outcome === "won") {
     becomeLeader(state);
   } else {
-    // Everybody within reach has answered, so the votes were split: no need to wait for silence.
+    // All reachable voters have answered, so the votes were split: no timeout needs to pass.
     becomeFollower(state, 0);
     hastenElection(state);
   }
 }
 
 /**
- * A vote counts when it is durable, the own one too. Else a voter that decides alone could lead one
- * term twice, a crash in between, and tell its learners two different things about one entry.
+ * Every vote counts only when it is durable, the candidate's own too. Otherwise a voter that
+ * decides alone could lead one term twice, before and after a crash, and send its learners two
+ * different versions of one entry.
  */
 function ownBallot(state: State): true | undefined {
   const isDurable = state.durability.isHardStateDurable(state.term, state.vote);
   return state.role === "preCandidate" || isDurable ? true : undefined;
 }
 
-/** Whether the candidate's log is at least as complete as this node's (Raft paper, 5.4.1). */
+/** Whether the candidate's log is at least as up to date as this node's (Raft paper, 5.4.1). */
 function isUpToDate(state: State, message: VoteRequest): boolean {
   const { lastTerm, lastIndex } = state.log;
   return (

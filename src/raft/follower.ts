@@ -1,7 +1,7 @@
 /**
- * What a node does with a leader's appends and heartbeats (Raft paper, 5.3). It truncates only at
- * the first conflict and never at or below its commit, commits at most what the message proves, and
- * acknowledges only what will be durable when the answer leaves (consensus rules 2, 3).
+ * How a node handles a leader's appends and heartbeats (Raft paper, 5.3). It truncates only at the
+ * first conflict and never at or below its commit index, commits at most what the message proves,
+ * and acknowledges only what will be durable when the answer leaves (consensus rules 2, 3).
  */
 import {
   advanceCommit,
@@ -16,15 +16,15 @@ import type { AppendReply, AppendRequest, Heartbeat, NodeId } from "./types.js";
 
 export function onAppend(state: State, message: AppendRequest): void {
   if (message.term < state.term) {
-    // Tells a leader of the past that its time is over, so that a node whose term ran ahead is
-    // not left out for ever (rule 11).
+    // Tells a leader of an earlier term the present one; otherwise a node whose term ran ahead
+    // would be left out for ever (rule 11).
     state.outbox.sendNow(refusal(state, message, 0, 0, 0));
     return;
   }
   if (!follow(state, message)) return;
   const { log } = state;
   const { prevLogIndex, entries } = message;
-  // What lies at or below the base is committed, hence equal to the leader's.
+  // Entries at or below the base are committed, and therefore equal to the leader's.
   if (prevLogIndex >= log.baseIndex && !log.matches(prevLogIndex, message.prevLogTerm)) {
     refuse(state, message);
     return;
@@ -54,13 +54,13 @@ export function onHeartbeat(state: State, message: Heartbeat): void {
     to: message.from,
     term: state.term,
     epoch: message.epoch,
-    // Rounds are numbered within a term. Whoever led the earlier one may lead this one by now, and
+    // Rounds are numbered within a term. The leader of the earlier term may lead this one now, and
     // must not take the answer for one to a round of this term (rule 15).
     round: message.term === state.term ? message.round : 0,
   });
 }
 
-/** Accepts `from` as the leader of `term`, not lower than the present one, if that is possible. */
+/** Accepts `from` as the leader of `term`, which is not lower than the present one, if possible. */
 export function acceptLeader(state: State, from: NodeId, term: number): boolean {
   if (term > state.term) raiseTerm(state, term);
   const isOther = state.leader !== 0 && state.leader !== from;
@@ -69,14 +69,14 @@ export function acceptLeader(state: State, from: NodeId, term: number): boolean 
   return true;
 }
 
-/** Accepts the sender as a leader that was heard just now; false when it cannot be one. */
+/** Accepts the sender as a leader that was just heard; false if it cannot be one. */
 function follow(state: State, message: AppendRequest | Heartbeat): boolean {
   if (!acceptLeader(state, message.from, message.term)) return false;
   noteLeaderContact(state);
   return true;
 }
 
-/** The first index that the log lacks or holds with another term; behind the message if none. */
+/** The first index that the log lacks or holds with another term; after the message if none. */
 function firstConflict(state: State, message: AppendRequest): number {
   const { log } = state;
   const end = message.prevLogIndex + message.entries.length + 1;
@@ -89,10 +89,10 @@ function firstConflict(state: State, message: AppendRequest): number {
   return Math.max(end, log.lastIndex + 1);
 }
 
-/** Names the largest entry at which the logs may still agree (Raft paper, end of 5.3). */
+/** Names the highest entry at which the logs may still agree (Raft paper, end of 5.3). */
 function refuse(state: State, message: AppendRequest): void {
   const { log, commitIndex } = state;
-  // No leader lacks a committed entry: such a message is impossible.
+  // Every leader has the committed entries: such a message is impossible.
   if (message.prevLogIndex <= commitIndex) return;
   const hint = log.lastIndexWithTermUpTo(message.prevLogIndex, message.prevLogTerm);
   const hintIndex = Math.max(hint, commitIndex);
@@ -101,7 +101,7 @@ function refuse(state: State, message: AppendRequest): void {
   );
 }
 
-/** The log is equal to that of the leader `to` up to `matchIndex`; asked for on its `epoch`. */
+/** The log equals that of the leader `to` up to `matchIndex`; `epoch` is that of the request. */
 export function acceptance(
   state: State,
   to: NodeId,

@@ -1,12 +1,12 @@
 /**
  * What must hold of one node in every state, and what one step may change. Cheap enough to stay on
- * in production: `Raft` checks it in every `take`. What only several nodes together can break
- * (election safety, log matching, …) is checked by the tests.
+ * in production: `Raft` checks it in every `take`. Tests check the invariants that span several
+ * nodes (election safety, log matching, …).
  */
 import { assert } from "../assert.js";
 import type { Leadership, State } from "./state.js";
 
-/** The parts of a node that may only move one way. */
+/** Remembers the values that may only change in one direction. */
 export class InvariantWatch {
   private readonly state: State;
   private term: number;
@@ -27,7 +27,7 @@ export class InvariantWatch {
     this.check();
   }
 
-  /** Throws `InvariantError` at the first one broken. */
+  /** Throws `InvariantError` at the first broken invariant. */
   check(): void {
     this.checkProgressOfTime();
     this.checkBase();
@@ -110,10 +110,10 @@ export class InvariantWatch {
       leadership.uncommittedBytes >= 0,
       () => `${leadership.uncommittedBytes} uncommitted bytes`,
     );
-    // Of earlier terms there may be more, committed though this node does not know it yet.
+    // Earlier terms may have left more of them, committed without this node's knowledge.
     const settledIndex = Math.max(commitIndex, leadership.firstIndex - 1);
     if (configurationHistory.effectiveIndex > settledIndex) {
-      const open = configurationHistory.countBehind(settledIndex);
+      const open = configurationHistory.countAfter(settledIndex);
       assert(open <= 1, () => `${open} configurations are not committed`);
     }
     this.checkPeers(leadership);

@@ -1,8 +1,8 @@
 /**
- * What a leader does about its own term: it opens the term with a noop, proposes, commits, answers
- * reads, and checks that a quorum still answers and that the disk still writes (thesis, 6.2). A
- * leader that fails the check stops leading at once and with it everything that keeps the others
- * quiet (consensus rule 13).
+ * What a leader does in its term: it opens the term with a no-op, proposes, commits, answers reads,
+ * and checks that a quorum still answers and that its disk still writes (thesis, 6.2). A leader
+ * that fails the check stops leading at once, and with that everything that keeps the others from
+ * an election (consensus rule 13).
  */
 import { quorumValue } from "./configuration/quorum.js";
 import {
@@ -24,7 +24,7 @@ export function becomeLeader(state: State): void {
   appendOwn(state, leadership, "noop", NO_BYTES);
 }
 
-/** Proposes one command; refuses it with the reason when it cannot be. */
+/** Proposes one command, or refuses it with a reason. */
 export function propose(state: State, id: number, data: Uint8Array): void {
   const { leadership, outbox } = state;
   if (leadership === undefined) {
@@ -43,14 +43,14 @@ export function propose(state: State, id: number, data: Uint8Array): void {
   outbox.accept(id, index, state.term);
 }
 
-/** Asks for the index of a read; refuses it unless this node leads. */
+/** Asks for the index of a read; refuses it if this node does not lead. */
 export function readIndex(state: State, id: number): void {
   const { leadership, outbox } = state;
   if (leadership === undefined) outbox.refuseRead(id);
   else leadership.reads.ask(id);
 }
 
-/** Before the first commit of its term a leader may not know all that is committed (rule 14). */
+/** Before the first commit of its term a leader may not know all committed entries (rule 14). */
 export function isReadRoundDue(state: State, leadership: Leadership): boolean {
   return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;
 }
@@ -62,7 +62,7 @@ export function confirmReads(state: State, leadership: Leadership): void {
   reads.confirm(quorumValue(state.configuration, leadership.roundOf), state.outbox);
 }
 
-/** Commits what a quorum holds, by counting entries of the own term only (consensus rule 1). */
+/** Commits what a quorum holds, counting only entries of its own term (consensus rule 1). */
 export function commitByCounting(state: State, leadership: Leadership): void {
   const index = quorumValue(state.configuration, leadership.matchOf);
   if (index <= state.commitIndex || state.log.term(index) !== state.term) return;
@@ -73,14 +73,17 @@ export function commitByCounting(state: State, leadership: Leadership): void {
   }
 }
 
-/** Steps down unless a quorum answered, and the disk wrote, within an election timeout (rules 13, 18). */
+/**
+ * Steps down unless a quorum has answered and the disk has written within an election timeout
+ * (rules 13, 18).
+ */
 export function checkLeadership(state: State, leadership: Leadership): void {
   const { electionTimeoutMs } = state.config;
   const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);
   if (state.nowMs < healthyAtMs + electionTimeoutMs) {
     leadership.checkDeadlineMs = healthyAtMs + electionTimeoutMs;
   } else if (state.isLate && healthyAtMs > leadership.pauseForgivenMs) {
-    // This process stood still: answers and completions may wait to be read.
+    // This process stood still: answers and completions may be waiting.
     leadership.pauseForgivenMs = state.nowMs;
     leadership.checkDeadlineMs = state.nowMs + electionTimeoutMs;
   } else {
@@ -88,12 +91,12 @@ export function checkLeadership(state: State, leadership: Leadership): void {
   }
 }
 
-/** A quorum, this node included, answered at this time or later. */
+/** The time at or after which a quorum, including this node, has answered. */
 export function quorumHeardMs(state: State, leadership: Leadership): number {
   return quorumValue(state.configuration, leadership.heardMsOf);
 }
 
-/** Appends an entry of this leader's and returns its index. */
+/** Appends an entry of this leader and returns its index. */
 export function appendOwn(
   state: State,
   leadership: Leadership,

@@ -1,8 +1,8 @@
 /**
- * The log in memory: every entry since the base, in order, without gaps. What is durable of it is
- * `durability.ts`'s business, what is committed is the node's. Appending and asking for a term
- * take constant time; the base moves at the price of copying what is kept. Terms never fall from
- * one entry to the next.
+ * The log in memory: every entry since the base, in order, without gaps. `durability.ts` knows what
+ * of it is durable; the node's state knows what is committed. Appending and asking for a term take
+ * constant time; moving the base copies the kept entries. Terms never fall from one entry to the
+ * next.
  */
 import { assert } from "../assert.js";
 import type { Entry } from "./types.js";
@@ -11,7 +11,7 @@ export class RaftLog {
   private base: number;
   private termOfBase: number;
   private held: Entry[] = [];
-  /** The latest slice, so that all peers and the disk are given one and the same array. */
+  /** The latest slice, so that all peers and the disk get the same array. */
   private sliceFrom = 0;
   private sliceEntries: readonly Entry[] = [];
 
@@ -23,7 +23,7 @@ export class RaftLog {
     for (const entry of entries) this.append(entry);
   }
 
-  /** The entry before the first one held; 0 for a log from its beginning. Never falls. */
+  /** The index before the first entry held; 0 for a log from its beginning. Never falls. */
   get baseIndex(): number {
     return this.base;
   }
@@ -45,7 +45,7 @@ export class RaftLog {
     return index === this.baseIndex ? this.baseTerm : this.entry(index).term;
   }
 
-  /** Whether the log holds exactly this entry. False for what it does not hold. */
+  /** Whether the log holds exactly this entry. False for entries outside the log. */
   matches(index: number, term: number): boolean {
     return index >= this.baseIndex && index <= this.lastIndex && this.term(index) === term;
   }
@@ -77,11 +77,11 @@ export class RaftLog {
   append(entry: Entry): void {
     assert(
       entry.index === this.lastIndex + 1,
-      () => `entry ${entry.index} appended behind ${this.lastIndex}`,
+      () => `entry ${entry.index} appended after ${this.lastIndex}`,
     );
     assert(
       Number.isSafeInteger(entry.term) && entry.term >= this.lastTerm,
-      () => `entry ${entry.index} of term ${entry.term} behind term ${this.lastTerm}`,
+      () => `entry ${entry.index} of term ${entry.term} after term ${this.lastTerm}`,
     );
     this.held.push(entry);
   }
@@ -110,10 +110,10 @@ export class RaftLog {
     this.forgetSlice();
   }
 
-  /** Removes every entry; the next one follows (`index`, `term`). */
+  /** Removes every entry; the next one follows the entry `index` of `term`. */
   reset(index: number, term: number): void {
-    assert(index > this.base, () => `reset to ${index} of a log behind ${this.base}`);
-    assert(term >= this.termOfBase, () => `reset to term ${term} behind ${this.termOfBase}`);
+    assert(index > this.base, () => `reset to ${index} of a log after ${this.base}`);
+    assert(term >= this.termOfBase, () => `reset to term ${term} after ${this.termOfBase}`);
     this.held = [];
     this.base = index;
     this.termOfBase = term;
@@ -121,7 +121,7 @@ export class RaftLog {
   }
 
   /**
-   * The largest index up to `index` whose term is at most `term`; the base when there is none,
+   * The largest index up to `index` whose term is at most `term`; the base if there is none,
    * whatever its own term. Terms never fall along the log, so bisection finds it.
    */
   lastIndexWithTermUpTo(index: number, term: number): number {

@@ -1,13 +1,13 @@
 /**
- * Changes of the members (thesis, chapter 4). Whoever only listens comes and goes with one plain
- * entry; a change of those who decide goes through a joint configuration, which whoever leads ends
- * when it is committed. One change at a time, none before an entry of the own term is committed
- * (consensus rule 8), and none that would leave the cluster without a majority within reach.
+ * Changes of the members (thesis, chapter 4). Learners come and go with one plain entry. A change
+ * of the voters goes through a joint configuration, which the leader, whoever it is, ends when it
+ * is committed. There is one change at a time, none before an entry of the leader's own term is
+ * committed (consensus rule 8), and none that would leave the cluster without a reachable majority.
  *
- * How members leave: the leader goes on sending a removed peer the entry that says so and its
- * commit, so that the peer learns its fate instead of standing for election; a leader that is no
- * voter any more stops leading when that is committed, having told the others (thesis, 4.2.2 and
- * 4.2.3).
+ * How members leave: the leader keeps sending a removed peer the entry that removes it, and its
+ * commit, so that the peer learns of its removal instead of standing for election. A leader that is
+ * no voter any more stops leading when that is committed, after telling the others (thesis, 4.2.2
+ * and 4.2.3).
  */
 import {
   hasSameVoters,
@@ -32,7 +32,7 @@ import type {
   RefusalReason,
 } from "./types.js";
 
-/** A voter to be may lack so many committed entries. */
+/** Committed entries that a future voter may lack. */
 const VOTER_LAG_ENTRIES_MAX = 1_000;
 
 export function changeMembership(state: State, id: number, target: MembershipTarget): void {
@@ -52,7 +52,7 @@ export function changeMembership(state: State, id: number, target: MembershipTar
   outbox.accept(id, appendConfiguration(state, leadership, first), state.term);
 }
 
-/** Ends a joint configuration that is committed, whoever began it. */
+/** Ends a joint configuration that is committed, even if another leader began it. */
 export function completeMembership(state: State, leadership: Leadership): void {
   const { configuration, configurationHistory, commitIndex } = state;
   if (!isJoint(configuration) || leadership.transfer !== undefined) return;
@@ -72,7 +72,7 @@ function appendConfiguration(
   return index;
 }
 
-/** Forgets the peers that left and know it, or that cannot be told. */
+/** Forgets the removed peers that know of their removal or cannot be reached. */
 export function releaseLeaving(state: State, leadership: Leadership): void {
   for (const peer of leadership.peers) {
     if (peer.isLeaving && isReleased(state, peer)) leadership.release(peer);
@@ -85,7 +85,7 @@ function isReleased(state: State, peer: Progress): boolean {
   return isTold || !peer.isConnected || state.nowMs >= peer.leavingUntilMs;
 }
 
-/** A leader that was voted out leads until that is committed, and no longer. */
+/** A leader that is no voter any more leads until that is committed, and no longer. */
 export function stepDownIfRemoved(state: State, leadership: Leadership): void {
   const { configuration, configurationHistory, commitIndex, log } = state;
   if (isVoter(configuration, state.id) || isJoint(configuration)) return;
@@ -98,7 +98,7 @@ export function stepDownIfRemoved(state: State, leadership: Leadership): void {
   becomeFollower(state, 0);
 }
 
-/** Why the change to `wanted` cannot begin; `undefined` when it can. */
+/** Why the change to `wanted` cannot begin; `undefined` if it can. */
 function obstacle(
   state: State,
   leadership: Leadership,
@@ -121,14 +121,14 @@ function obstacle(
   return isSafe ? undefined : "wouldLoseQuorum";
 }
 
-/** `wanted` is what a configuration could hold of `target`, which may name members twice. */
+/** Whether `wanted`, made of `target`, is valid; `target` may name members twice. */
 function isPossibleTarget(wanted: Configuration, target: MembershipTarget): boolean {
   if (wanted.voters.length === 0 || problemOf(wanted) !== undefined) return false;
   const addressed = new Set(target.addresses.map(({ id }) => id));
   return membersOf(wanted).every((id) => addressed.has(id));
 }
 
-/** A member already, in touch, and close behind what is committed. */
+/** Whether it is a member, reachable, and close to the commit index. */
 function isCaughtUp(state: State, leadership: Leadership, id: NodeId): boolean {
   const peer = leadership.progressOf(id);
   if (peer === undefined || peer.isLeaving) return false;
@@ -151,7 +151,7 @@ function isMajorityReachable(
   return reachable >= quorumSize(voters.length);
 }
 
-/** In the order of ids, with the addresses of its members. */
+/** Sorted by id, with the addresses of its members. */
 function plain(
   voters: readonly NodeId[],
   learners: readonly NodeId[],

@@ -1,8 +1,8 @@
 /**
  * The consensus core of one node, a deterministic function of its inputs: `step` takes what
- * happened, `take` gives what is to be done. It must never do anything itself: no clock, no timer,
- * no I/O. Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), and
- * Ongaro's thesis.
+ * happened, `take` returns what must be done. It never acts by itself: no clock, no timer, no I/O.
+ * Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), and Ongaro's
+ * thesis.
  */
 import { assert, unreachable } from "../assert.js";
 import { isSameConfiguration, isVoter } from "./configuration/configuration.js";
@@ -64,7 +64,7 @@ import type {
 export class Raft {
   private readonly state: State;
   private readonly watch: InvariantWatch;
-  /** What the caller was told last. */
+  /** The values that the caller knows, from the last `take`. */
   private toldRole: Role = "follower";
   private toldTerm: number;
   private toldLeader: NodeId = 0;
@@ -72,8 +72,8 @@ export class Raft {
   private idle: Effects = idleEffects(0, 0);
 
   /**
-   * `boot` is what the log on disk held; `random` a seeded source. Throws `InvariantError` when
-   * the options or the log contradict themselves.
+   * `boot` is what the log on disk contains; `random` is a seeded source. Throws `InvariantError`
+   * if the options or the log are inconsistent.
    */
   constructor(config: RaftConfig, boot: Boot, random: Random) {
     this.state = new State(config, boot, random);
@@ -83,8 +83,8 @@ export class Raft {
   }
 
   /**
-   * Takes one input. Throws nothing on what a peer or a client sent; `InvariantError` when the
-   * caller breaks its duties or the core is wrong.
+   * Takes one input. Never throws because of what a peer or a client sent; throws `InvariantError`
+   * if the caller breaks its duties or the core is wrong.
    */
   step(input: Input): void {
     const { state } = this;
@@ -137,8 +137,8 @@ export class Raft {
   }
 
   /**
-   * What is to be done now; see `Effects` for the order. To be called at a turn's end, and again
-   * in it when the record was durable at once and was stepped as `persisted`.
+   * What must be done now; see `Effects` for the order. To be called at the end of a turn, and
+   * again in the same turn if the record was durable at once and that was stepped as `persisted`.
    */
   take(): Effects {
     const { state } = this;
@@ -174,7 +174,7 @@ export class Raft {
     };
   }
 
-  // What follows changes nothing, and is true until the next `step` or `take`.
+  // The following getters change nothing and are valid until the next `step` or `take`.
 
   get id(): NodeId {
     return this.state.id;
@@ -188,12 +188,12 @@ export class Raft {
     return this.state.term;
   }
 
-  /** Whom this node voted for in `term`; 0 is nobody. */
+  /** The node that this node voted for in `term`; 0 is none. */
   get vote(): NodeId {
     return this.state.vote;
   }
 
-  /** The leader of the present term; 0 while unknown. */
+  /** The leader of the present term; 0 if unknown. */
   get leader(): NodeId {
     return this.state.leader;
   }
@@ -214,7 +214,7 @@ export class Raft {
     return this.state.log.lastTerm;
   }
 
-  /** The entry before `firstIndex`; 0 for a log from its beginning. */
+  /** The index before `firstIndex`; 0 for a log from its beginning. */
   get baseIndex(): number {
     return this.state.log.baseIndex;
   }
@@ -224,24 +224,24 @@ export class Raft {
     return this.state.log.baseTerm;
   }
 
-  /** The first index that `entry` can be asked for, if the log holds any. */
+  /** The first index for which `entry` can be called, if the log holds any. */
   get firstIndex(): number {
     return this.state.log.baseIndex + 1;
   }
 
-  /** Of the latest snapshot that is in force here, own or installed; 0 without one. */
+  /** Index of the latest snapshot in force here, own or installed; 0 without one. */
   get snapshotIndex(): number {
     return this.state.compaction.snapshotIndex;
   }
 
-  /** Counts now, committed or not. */
+  /** In force, committed or not. */
   get configuration(): Configuration {
     return this.state.configuration;
   }
 
   /**
-   * Where `configuration` came with the log: a change is over when it is not joint and this index
-   * is committed.
+   * The index of the entry with `configuration`: a change is over when it is not joint and this
+   * index is committed.
    */
   get configurationIndex(): number {
     return this.state.configurationHistory.effectiveIndex;
@@ -252,12 +252,15 @@ export class Raft {
     return this.state.configurationHistory.at(index);
   }
 
-  /** This leader is handing over and takes no proposals. */
+  /** Whether this leader is handing over and takes no proposals. */
   get isTransferring(): boolean {
     return this.state.leadership?.transfer !== undefined;
   }
 
-  /** Entries this leader appended in its term that are not committed; 0 for everybody else. */
+  /**
+   * Entries that this leader appended in its term and that are not committed; 0 if it does not
+   * lead.
+   */
   get uncommittedEntries(): number {
     const { leadership, log, commitIndex } = this.state;
     if (leadership === undefined) return 0;
@@ -270,7 +273,7 @@ export class Raft {
   }
 
   /**
-   * Whether this node is in touch with a majority, as leader or through one, within an election
+   * Whether this node has had contact with a majority, as leader or through one, within an election
    * timeout. False from boot until the first such contact.
    */
   get hasQuorumContact(): boolean {
@@ -279,12 +282,12 @@ export class Raft {
     return nowMs < quorumHeardMs(this.state, leadership) + config.electionTimeoutMs;
   }
 
-  /** Whether elections can have led to `term`; the core drops messages of any other. */
+  /** Whether elections can have led to `term`; the core drops messages of other terms. */
   isTermInReach(term: number): boolean {
     return isTermInReach(term, this.state.knownTerm);
   }
 
-  /** Whether the log holds exactly this entry, or stands on it. */
+  /** Whether the log holds exactly this entry, or has it as its base. */
   matches(index: number, term: number): boolean {
     return this.state.log.matches(index, term);
   }
@@ -299,7 +302,7 @@ export class Raft {
     return this.state.log.slice(from, to);
   }
 
-  /** Where the peers' logs stand, for status and metrics; empty unless this node leads. */
+  /** How far the peers' logs are, for status and metrics; empty if this node does not lead. */
   get peers(): readonly PeerStatus[] {
     return peerStatuses(this.state);
   }
@@ -383,7 +386,7 @@ export class Raft {
     if (progress !== undefined) progress.isCommitWanted = isInterested;
   }
 
-  /** The same object for as long as nothing moves but time. */
+  /** The same object while nothing changes but time. */
   private takeIdle(deadlineMs: number): Effects {
     const { commitIndex } = this.state;
     const { idle } = this;

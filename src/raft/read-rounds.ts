@@ -1,9 +1,9 @@
 /**
- * Reads that are not in the log (thesis, 6.4): a leader remembers its commit index, lets a quorum
- * confirm in a heartbeat round that *began afterwards* that it still leads, and answers. Rounds are
- * numbered within the term and never reused; a reply speaks for its round and all before it, never
- * for a later one (consensus rules 14, 15). No answer is a promise for the time to come, so there is no
- * read without a round (rule 16). The reads of a turn share one round.
+ * Reads that are not in the log (thesis, 6.4). A leader remembers its commit index, lets a quorum
+ * confirm that it still leads, in a heartbeat round that *began afterwards*, and answers. Rounds
+ * are numbered within the term and never reused; a reply confirms its round and all earlier ones,
+ * never a later one (consensus rules 14, 15). No answer holds for the future, so there is no read
+ * without a round (rule 16). The reads of a turn share one round.
  */
 
 import type { Outbox } from "./messages/outbox.js";
@@ -16,7 +16,7 @@ interface ReadRound {
 }
 
 export class ReadRounds {
-  /** Asked for and in no round yet. */
+  /** Asked for and not in a round yet. */
   private waiting: number[] = [];
   /** By rising round. */
   private readonly begun: ReadRound[] = [];
@@ -33,13 +33,13 @@ export class ReadRounds {
     this.waiting.push(id);
   }
 
-  /** Everything that waits is confirmed by `round`, which begins now, or by a later one. */
+  /** All waiting reads are confirmed by `round`, which begins now, or by a later one. */
   begin(round: number, index: number): void {
     this.begun.push({ round, index, ids: this.waiting });
     this.waiting = [];
   }
 
-  /** A quorum answered `round` or a later one. */
+  /** A quorum has answered `round` or a later one. */
   confirm(round: number, outbox: Outbox): void {
     let confirmed = 0;
     for (const begun of this.begun) {
@@ -50,7 +50,7 @@ export class ReadRounds {
     if (confirmed > 0) this.begun.splice(0, confirmed);
   }
 
-  /** Nothing will ever be confirmed. */
+  /** No waiting read can be confirmed any more. */
   refuseAll(outbox: Outbox): void {
     for (const { ids } of this.begun) for (const id of ids) outbox.refuseRead(id);
     for (const id of this.waiting) outbox.refuseRead(id);

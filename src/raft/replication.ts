@@ -1,9 +1,9 @@
 /**
- * The leader's side of replication (Raft paper, 5.3; thesis, 10.2): appends of a turn leave
+ * The leader's side of replication (Raft paper, 5.3; thesis, 10.2). The appends of a turn leave
  * together, without waiting for the local disk or for earlier answers, within each peer's window.
- * An answer counts only on the connection its request went out on, and `match` never falls. A peer
- * whose next entry is gone from the log is never asked about it again and again: it gets a
- * snapshot (consensus rule 24).
+ * An answer counts only on the connection of its request, and `match` never falls. A peer whose
+ * next entry is gone from the log is not probed again and again: it gets a snapshot (consensus rule
+ * 24).
  */
 import { commitByCounting, confirmReads } from "./leadership.js";
 import type { Progress } from "./progress/progress.js";
@@ -11,7 +11,10 @@ import { type Leadership, raiseTerm, type State } from "./state.js";
 import { chooseFronts, keepsBack, watchFronts } from "./thrift.js";
 import type { AppendReply, HeartbeatReply, NodeId } from "./types.js";
 
-/** Sends each connected peer what it lacks or is to have by now, and the commit index where no append carried it. */
+/**
+ * Sends each connected peer the entries it lacks and should have, and the commit index if no append
+ * carries it.
+ */
 export function replicate(state: State, leadership: Leadership): void {
   chooseFronts(state, leadership);
   for (const peer of leadership.peers) {
@@ -22,13 +25,13 @@ export function replicate(state: State, leadership: Leadership): void {
   watchFronts(state, leadership);
 }
 
-/** Tells `peer` the commit index unless it knows as much of it as it may use. */
+/** Sends `peer` the commit index, unless it knows as much of it as it can use. */
 export function tellCommit(state: State, peer: Progress): void {
   const commitIndex = Math.min(state.commitIndex, peer.match);
   if (peer.isConnected && commitIndex > peer.toldCommit) sendHeartbeat(state, peer, commitIndex, 0);
 }
 
-/** The beginning of the log was cut. */
+/** The beginning of the log was removed. */
 export function onLogCut(state: State, leadership: Leadership): void {
   for (const peer of leadership.peers) {
     if (peer.isConnected) settleNext(state, peer);
@@ -42,7 +45,7 @@ export function onSnapshotFailed(state: State, id: NodeId, epoch: number): void 
   if (peer?.mode === "snapshot" && peer.epoch === epoch) peer.probe(state.log.baseIndex);
 }
 
-/** Proof of life to everybody, and a new round for check-quorum. */
+/** A sign of life to every peer, and a new round for check-quorum. */
 export function broadcastHeartbeat(state: State, leadership: Leadership): void {
   leadership.round += 1;
   leadership.heartbeatDeadlineMs = state.nowMs + state.config.heartbeatIntervalMs;
@@ -67,7 +70,7 @@ export function onAppendReply(state: State, message: AppendReply): void {
     return;
   }
   const { rejectedIndex } = message;
-  // Anything else refuses what later answers have settled, or what a snapshot will settle.
+  // Any other refusal was settled by later answers, or will be by a snapshot.
   if (!isRefusalOfNow(peer, rejectedIndex) || rejectedIndex > log.lastIndex) return;
   peer.lastAnswerMs = state.nowMs;
   peer.onRefused(Math.min(agreedIndex(state, message) + 1, rejectedIndex));
@@ -85,7 +88,9 @@ function isRefusalOfNow(peer: Progress, rejectedIndex: number): boolean {
   }
 }
 
-/** Where the logs may still agree; before the base, which is not known any closer, is 1 less. */
+/**
+ * The last index at which the logs may still agree; one below the base stands for all before it.
+ */
 function agreedIndex(state: State, { hintIndex, hintTerm }: AppendReply): number {
   const { log } = state;
   const { baseIndex, baseTerm } = log;
@@ -93,7 +98,7 @@ function agreedIndex(state: State, { hintIndex, hintTerm }: AppendReply): number
   return isBeforeBase ? baseIndex - 1 : log.lastIndexWithTermUpTo(hintIndex, hintTerm);
 }
 
-/** Whoever needs an entry that is gone is to have a snapshot instead. */
+/** A peer that needs an entry that is gone gets a snapshot instead. */
 function settleNext(state: State, peer: Progress): void {
   if (peer.mode === "snapshot" || peer.next > state.log.baseIndex) return;
   const { snapshotIndex } = state.compaction;
@@ -114,10 +119,10 @@ export function onHeartbeatReply(state: State, message: HeartbeatReply): void {
 }
 
 /**
- * The peer answers heartbeats, but what it was sent stays unanswered: its disk may be slow, or its
- * answers were lost with the connection it sends on. An append of nothing is cheap and settles
- * both. A peer that waits for a snapshot is asked, much more rarely, whether it has it by now, even
- * if the log was cut above that since: its answer may be lost, and then it is to have a newer one.
+ * The peer answers heartbeats but not its last append: its disk may be slow, or its answers were
+ * lost with the connection it sends on. An empty append is cheap and settles both. A peer that
+ * waits for a snapshot is asked, much more rarely, whether it has it, even if the log was cut after
+ * that snapshot: its answer may be lost, and then it must get a newer one.
  */
 function askWhereItStands(state: State, peer: Progress): void {
   const { nowMs, config, log } = state;
@@ -130,7 +135,7 @@ function askWhereItStands(state: State, peer: Progress): void {
   sendAppend(state, peer, prevLogIndex, prevLogIndex);
 }
 
-/** The progress of whoever sent `message`, when it answers something of this term and link. */
+/** The progress of the sender, if `message` is an answer of this term and connection. */
 function answeringPeer(state: State, message: AppendReply | HeartbeatReply): Progress | undefined {
   if (message.term > state.term) {
     raiseTerm(state, message.term);
@@ -147,7 +152,7 @@ function sendAppends(state: State, peer: Progress): void {
   if (peer.mode === "snapshot") return;
   const { lastIndex } = state.log;
   if (peer.mode === "probe" && peer.next > lastIndex) {
-    // Nothing to send, but not known to have everything.
+    // There is nothing to send, but the peer may lack entries.
     if (peer.match < lastIndex && !peer.isProbePending)
       sendAppend(state, peer, peer.next - 1, lastIndex);
     return;
@@ -160,7 +165,7 @@ function sendAppends(state: State, peer: Progress): void {
   }
 }
 
-/** The last entry the next append may carry; `next - 1` when the window has no room for one. */
+/** The last entry that the next append may carry; `next - 1` if the window has no room. */
 function lastOfAppend(state: State, peer: Progress): number {
   const { log, config } = state;
   const { lastIndex } = log;
@@ -169,7 +174,7 @@ function lastOfAppend(state: State, peer: Progress): number {
   const bytesMax = Math.min(config.appendBytesMax, roomBytes);
   let last = peer.next;
   let bytes = log.entry(last).data.length;
-  // An entry larger than the whole window travels alone.
+  // An entry larger than the whole window is sent alone.
   if (bytes > roomBytes && messages > 0) return peer.next - 1;
   while (last < lastIndex) {
     bytes += log.entry(last + 1).data.length;
@@ -179,7 +184,7 @@ function lastOfAppend(state: State, peer: Progress): number {
   return last;
 }
 
-/** The entries behind `prevLogIndex` up to `last`; none, which only asks, when they are the same. */
+/** Sends the entries after `prevLogIndex` up to `last`; if both are the same, it only asks. */
 function sendAppend(state: State, peer: Progress, prevLogIndex: number, last: number): void {
   const { log } = state;
   const isCut = prevLogIndex < log.baseIndex;

@@ -1,9 +1,9 @@
 /**
- * Snapshots in place of the log's beginning, taken here, or in place of the whole log that is too
- * far behind, sent by a leader (thesis, 5.3). Nothing newer is ever overwritten: what the node
- * holds or has committed stays, and between an installed snapshot and its durable record there is
- * no other (consensus rule 23). The answer tells the leader where to go on, and leaves when what it
- * says is durable.
+ * Snapshots that replace the beginning of the log, taken here, or the whole log if it is too old,
+ * sent by a leader (thesis, 5.3). Nothing newer is ever overwritten: entries that the node holds or
+ * has committed stay, and no other snapshot comes between an installed one and its durable record
+ * (consensus rule 23). The answer tells the leader where to continue, and leaves when what it says
+ * is durable.
  */
 import { assert } from "../assert.js";
 import { acceptance, acceptLeader } from "./follower.js";
@@ -11,7 +11,7 @@ import { isPossibleSnapshot } from "./messages/message-check.js";
 import { advanceCommit, restartFromSnapshot, type State } from "./state.js";
 import type { InstalledSnapshot, NodeId, SnapshotPoint } from "./types.js";
 
-/** A snapshot taken here is durable, and entries before `keepFrom` are needed by nobody. */
+/** A snapshot taken here is durable, and no one needs entries before `keepFrom`. */
 export function compact(state: State, snapshot: SnapshotPoint, keepFrom: number): void {
   const { compaction, log, appliedIndex } = state;
   const { index, term } = snapshot;
@@ -40,10 +40,10 @@ export function onSnapshotReceived(
   const { index } = snapshot;
   if (index > commitIndex) {
     if (log.matches(index, snapshot.term)) {
-      // The log holds all of it: nothing to replace.
+      // The log holds all of it: nothing is replaced.
       advanceCommit(state, index);
     } else {
-      // Terms never fall along the log of a leader, which holds what is committed here.
+      // Terms never fall along the log of a leader, which contains everything committed here.
       if (snapshot.term < log.term(commitIndex)) return;
       if (!compaction.isResetPending) {
         restartFromSnapshot(state, snapshot);

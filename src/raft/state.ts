@@ -1,7 +1,7 @@
 /**
- * The state of one node (Raft paper, figure 2) and its transitions: each field of `State` is
- * assigned in this file and nowhere else, so that rules 4 and 6 hold in one place. Nothing here
- * decides an election or replicates.
+ * The state of one node (Raft paper, figure 2) and its transitions. Each field of `State` is
+ * assigned in this file and nowhere else, so that rules 4 and 6 hold in one place. This file
+ * neither decides elections nor replicates.
  */
 import { assert } from "../assert.js";
 import { Compaction } from "./compaction.js";
@@ -40,43 +40,43 @@ export class State {
   readonly configurationHistory: ConfigurationHistory;
   readonly compaction: Compaction;
 
-  /** Never falls. Durable before anything that depends on it leaves. */
+  /** Never falls. Durable before any message that depends on it is sent. */
   term: number;
-  /** Whom this node voted for in `term`; 0 is nobody. Cleared only when the term rises. */
+  /** The node that this node voted for in `term`; 0 is none. Cleared only when the term rises. */
   vote: NodeId;
-  /** When this process took up `term`; `NEVER_MS` if only an earlier one did. */
+  /** When this process entered `term`; `NEVER_MS` if only an earlier one did. */
   termBeganMs = NEVER_MS;
-  /** When it first cast `vote`; `NEVER_MS` if only an earlier process of this node did. */
+  /** When this process first cast `vote`; `NEVER_MS` if only an earlier one did. */
   votedAtMs = NEVER_MS;
   role: Role = "follower";
-  /** The leader of `term` as far as known; 0 while unknown, and always for (pre-)candidates. */
+  /** The leader of `term` if known; 0 if unknown, and always for (pre-)candidates. */
   leader: NodeId = 0;
-  /** Defined exactly while `role` is `leader`. */
+  /** Defined if and only if `role` is `leader`. */
   leadership: Leadership | undefined = undefined;
   /** Answers of the (pre-)election under way. */
   readonly ballots = new Map<NodeId, boolean>();
-  /** The leader before asked for the election that this candidate stands in. */
+  /** The candidate stands because the last leader asked it to. */
   isTransferElection = false;
-  /** The leader that an election timeout went by without, and that shows no life since; 0: none. */
+  /** The leader that was silent for an election timeout and has not been heard since; 0: none. */
   silentLeader: NodeId = 0;
 
   /** Never falls; at most the last index; at least `appliedIndex`. */
   commitIndex: number;
   appliedIndex: number;
-  /** The table is being replaced by the snapshot of this index, and was not yet; 0: it is whole. */
+  /** Index of the snapshot that is replacing the table; 0: the table is complete. */
   restoringIndex = 0;
 
   /** The time of this turn; 0 until the first tick. */
   nowMs = 0;
   hasTime = false;
-  /** This turn comes later than its timer by more than a heartbeat interval. */
+  /** This turn is late by more than a heartbeat interval. */
   isLate = false;
-  /** The last turn that came later than its timer by more than `spareDelayMs`. */
+  /** The last turn that was late by more than `spareDelayMs`. */
   stoodStillMs = Number.NEGATIVE_INFINITY;
   electionDeadlineMs = 0;
   /** When the leader of this term was last heard. */
   leaderContactMs = Number.NEGATIVE_INFINITY;
-  /** An election timeout was already put down to a pause of this process. */
+  /** An election timeout was already attributed to a pause of this process. */
   isPauseForgiven = false;
 
   constructor(config: RaftConfig, boot: Boot, random: Random) {
@@ -110,7 +110,10 @@ export class State {
     return this.configurationHistory.effective;
   }
 
-  /** What elections are counted from; `undefined` while this node has not heard of its cluster. */
+  /**
+   * The term with which other terms are compared; `undefined` if this node does not know its
+   * cluster.
+   */
   get knownTerm(): number | undefined {
     return this.term === 0 && membersOf(this.configuration).length === 0 ? undefined : this.term;
   }
@@ -129,43 +132,41 @@ export interface Transfer {
   isTold: boolean;
 }
 
-/** What exists only while a node leads, for as long as its term. */
+/** What exists only while a node leads, for the length of its term. */
 export class Leadership {
   readonly term: number;
-  /** When this term began, which counts as a sign of life of everybody. */
+  /** When this term began, which counts as a sign of life of every peer. */
   readonly startedMs: number;
-  /** Where this term begins in the log: the index of its noop. */
+  /** The index of this term's no-op. */
   readonly firstIndex: number;
-  /** Every other member, and those that left and may not know it. */
+  /** Every other member, and removed peers that may not know of their removal. */
   peers: readonly Progress[] = [];
-  /** The members are joint, or this leader is none of those who decide: an end is due. */
+  /** The configuration is joint, or this leader is no voter: the change must be completed. */
   isChangeOpen: boolean;
-  /** How many of `peers` left. */
+  /** The number of removed `peers`. */
   leavingCount = 0;
   readonly reads = new ReadRounds();
-  /**
-   * When a turn is due because a front is late, or a spare has waited long enough (`thrift.ts`).
-   */
+  /** When a turn is due because a front is late or a spare has waited long enough (`thrift.ts`). */
   thriftDeadlineMs = Number.POSITIVE_INFINITY;
-  /** What records of this leader take to be durable. */
+  /** How long records of this leader take to become durable. */
   readonly ownDisk = new RoundTrip();
-  /** While it lasts nothing is proposed. */
+  /** While it is defined, nothing is proposed. */
   transfer: Transfer | undefined = undefined;
   private readonly byId = new Map<NodeId, Progress>();
-  /** Of the latest heartbeat broadcast of this term. */
+  /** The latest heartbeat round of this term. */
   round = 0;
   heartbeatDeadlineMs: number;
-  /** No check can fail before. */
+  /** No check can fail before this time. */
   checkDeadlineMs: number;
-  /** When a failed check was last put down to a pause of this process. */
+  /** When a failed check was last attributed to a pause of this process. */
   pauseForgivenMs = Number.NEGATIVE_INFINITY;
   /** Bytes of this term's entries that are not committed. */
   uncommittedBytes = 0;
-  /** How far the log of a member is known to be durable; the own one is no exception (rule 19). */
+  /** How far the log of a member is known to be durable; this node's log too (rule 19). */
   readonly matchOf: (id: NodeId) => number;
-  /** When a member last answered; this node answers itself. */
+  /** When a member last answered; for this node, now. */
   readonly heardMsOf: (id: NodeId) => number;
-  /** The latest round of this term that a member answered; this node answers each at once. */
+  /** The latest round of this term that a member answered; for this node, the latest one. */
   readonly roundOf: (id: NodeId) => number;
 
   constructor(state: State) {
@@ -190,7 +191,7 @@ export class Leadership {
     return this.byId.get(id);
   }
 
-  /** The members are others since the last entry was appended, which says so. */
+  /** The last appended entry changed the members. */
   followMembers(state: State): void {
     const { log, configuration, nowMs, config } = state;
     const { lastIndex } = log;
@@ -198,7 +199,7 @@ export class Leadership {
     this.isChangeOpen = isOpen(state);
     for (const peer of this.peers) {
       if (members.includes(peer.id)) {
-        // Whoever comes back may do so with an empty disk: nothing is known of it (rule 25).
+        // A member that comes back may have an empty disk: nothing is known of it (rule 25).
         if (peer.isLeaving) this.release(peer);
         continue;
       }
@@ -210,15 +211,15 @@ export class Leadership {
     this.addPeers(state, members, lastIndex);
   }
 
-  /** A peer that left is left alone from now on. */
+  /** Forgets a removed peer. */
   release(peer: Progress): void {
-    assert(peer.isLeaving, () => `peer ${peer.id} is released and did not leave`);
+    assert(peer.isLeaving, () => `peer ${peer.id} is released but was not removed`);
     this.byId.delete(peer.id);
     this.peers = this.peers.filter((other) => other !== peer);
     this.leavingCount -= 1;
   }
 
-  /** Nothing that was asked of this leader is answered by it any more. */
+  /** Nothing that this leader was asked for is answered by it any more. */
   end(state: State): void {
     const { outbox } = state;
     this.reads.refuseAll(outbox);
@@ -226,7 +227,7 @@ export class Leadership {
     if (this.transfer !== undefined) outbox.endTransfer(this.transfer.id, state.term > this.term);
   }
 
-  /** Those of `members` that are not peers yet are probed from `next` on. */
+  /** New ones among `members` become peers, which are probed from `next` on. */
   private addPeers(state: State, members: readonly NodeId[], next: number): void {
     const { links, nowMs, config } = state;
     const added: Progress[] = [];
@@ -249,7 +250,7 @@ export function takeTime(state: State, nowMs: number, lateMs: number): void {
   state.nowMs = nowMs;
 }
 
-/** Whatever is put down to a pause of this process was. */
+/** Everything that may be attributed to a pause of this process has been. */
 export function settleLateness(state: State): void {
   state.isLate = false;
 }
@@ -264,7 +265,7 @@ export function raiseTerm(state: State, term: number): void {
   becomeFollower(state, 0);
 }
 
-/** Follows `leader` (0: nobody known) in the present term. */
+/** Follows `leader` (0: none is known) in the present term. */
 export function becomeFollower(state: State, leader: NodeId): void {
   const { leadership } = state;
   if (leadership !== undefined) {
@@ -279,13 +280,13 @@ export function becomeFollower(state: State, leader: NodeId): void {
   state.ballots.clear();
 }
 
-/** Asks who would vote for this node: no leader is known meanwhile (consensus rule 12). */
+/** Asks who would vote for this node; no leader is known meanwhile (consensus rule 12). */
 export function becomePreCandidate(state: State): void {
   becomeFollower(state, 0);
   state.role = "preCandidate";
 }
 
-/** Stands in the next term, with its own vote. `isTransfer`: the leader before asked for it. */
+/** Stands in the next term and votes for itself. `isTransfer`: the last leader asked for it. */
 export function becomeCandidate(state: State, isTransfer: boolean): void {
   raiseTerm(state, state.term + 1);
   castVote(state, state.id);
@@ -310,12 +311,12 @@ export function castVote(state: State, candidate: NodeId): void {
     state.vote === 0 || state.vote === candidate,
     () => `second vote of term ${state.term}: ${state.vote}, now ${candidate}`,
   );
-  // A repeated vote binds no longer than it did, unless an earlier process of this node gave it.
+  // A repeated vote does not bind for longer, unless an earlier process of this node gave it.
   if (state.vote === 0 || state.votedAtMs === NEVER_MS) state.votedAtMs = state.nowMs;
   state.vote = candidate;
 }
 
-/** `peer` was heard, or has a new connection: what it is asked it may answer. */
+/** `peer` was heard or has a new connection, so it may answer requests. */
 export function noteLife(state: State, peer: NodeId): void {
   if (peer === state.silentLeader) state.silentLeader = 0;
 }
@@ -327,19 +328,19 @@ export function noteSilence(state: State): void {
   restartElectionTimer(state);
 }
 
-/** The election timeout went by while this process stood still: the leader gets another one. */
+/** The election timeout passed while this process stood still: the leader gets another one. */
 export function forgivePause(state: State): void {
   state.isPauseForgiven = true;
   restartElectionTimer(state);
 }
 
-/** The leader of this term was heard just now. */
+/** The leader of this term was just heard. */
 export function noteLeaderContact(state: State): void {
   const { leader, links, nowMs, config } = state;
   state.leaderContactMs = nowMs;
   links.heard(leader, nowMs, config.closedPeerDelayMs);
   if (links.isClosed(leader)) {
-    // Sent before its process ended, most likely.
+    // Most likely sent before its process ended.
     hastenElection(state);
   } else {
     state.isPauseForgiven = false;
@@ -347,13 +348,13 @@ export function noteLeaderContact(state: State): void {
   }
 }
 
-/** Silence of a whole election timeout, drawn from [1, 2) times the option (Raft paper, 5.2). */
+/** Begins an election timeout, drawn from [1, 2) times the option (Raft paper, 5.2). */
 export function restartElectionTimer(state: State): void {
   const { electionTimeoutMs } = state.config;
   state.electionDeadlineMs = state.nowMs + electionTimeoutMs * (1 + state.random());
 }
 
-/** The others are known to answer or to be dead: only a collision has to be avoided. */
+/** The other nodes either answer or are known to be dead: only a collision must be avoided. */
 export function hastenElection(state: State): void {
   const deadlineMs = state.nowMs + state.config.closedPeerDelayMs * state.random();
   state.electionDeadlineMs = Math.min(state.electionDeadlineMs, deadlineMs);
@@ -364,14 +365,14 @@ export function endElectionTimer(state: State): void {
   state.electionDeadlineMs = state.nowMs;
 }
 
-/** An election is under way that nobody may win: it is asked again when those who voted are free. */
+/** An election that may have no winner is under way: tries again when its voters are free. */
 export function repeatElection(state: State): void {
   const { closedPeerDelayMs } = state.config;
   const deadlineMs = state.nowMs + closedPeerDelayMs * (1 + state.random());
   state.electionDeadlineMs = Math.min(state.electionDeadlineMs, deadlineMs);
 }
 
-/** Whether there is a leader that voters should be loyal to (thesis, 4.2.3). */
+/** Whether there is a leader to which voters should be loyal (thesis, 4.2.3). */
 export function hasLiveLeader(state: State): boolean {
   if (state.leadership !== undefined) return true;
   return (
@@ -381,7 +382,7 @@ export function hasLiveLeader(state: State): boolean {
   );
 }
 
-/** Whether `peer` leads the term as far as known or, while nobody does, has this node's vote to lead it. */
+/** Whether `peer` is the known leader of the term or, if none is known, has this node's vote. */
 export function isAwaited(state: State, peer: NodeId): boolean {
   return peer === (state.leader === 0 ? state.vote : state.leader);
 }
@@ -393,7 +394,7 @@ export function advanceCommit(state: State, commitIndex: number): void {
   state.commitIndex = commitIndex;
 }
 
-/** The table holds the effects of every entry up to `index`. */
+/** The table has the effects of every entry up to `index`. */
 export function advanceApplied(state: State, index: number): void {
   assert(
     index >= state.appliedIndex && index <= state.commitIndex,
@@ -404,8 +405,8 @@ export function advanceApplied(state: State, index: number): void {
 }
 
 /**
- * A snapshot replaces log and table: what it holds is committed, and applied once it is read. The
- * next record names it.
+ * A snapshot replaces log and table: its entries are committed, and applied once it is restored.
+ * The next record names it.
  */
 export function restartFromSnapshot(state: State, snapshot: InstalledSnapshot): void {
   const { index, term, configuration } = snapshot;
@@ -419,14 +420,14 @@ export function restartFromSnapshot(state: State, snapshot: InstalledSnapshot): 
   state.restoringIndex = index;
 }
 
-/** The one place where the log grows. The configuration of an entry counts from here on. */
+/** The only place where the log grows. The configuration of an entry is in force from here on. */
 export function appendToLog(state: State, entry: Entry): void {
   assert(entry.term <= state.term, () => `entry of term ${entry.term} in term ${state.term}`);
   state.log.append(entry);
   if (entry.kind === "configuration") state.configurationHistory.append(entry);
 }
 
-/** The one place where the log's end is cut, which brings back the configuration before. */
+/** The only place where the end of the log is removed, which brings back the last configuration. */
 export function truncateLog(state: State, from: number): void {
   assert(state.leadership === undefined, () => `leader of ${state.term} truncates at ${from}`);
   assert(from > state.commitIndex, () => `truncation at ${from}, commit ${state.commitIndex}`);
@@ -435,7 +436,9 @@ export function truncateLog(state: State, from: number): void {
   state.durability.onTruncated(from);
 }
 
-/** Records up to `seq` are durable: what they let go goes. Returns whether anything did. */
+/**
+ * Records up to `seq` are durable: removes the entries they let go. Returns whether there were any.
+ */
 export function cutLog(state: State, seq: number): boolean {
   const { compaction, log, configurationHistory } = state;
   const cutTo = compaction.onPersisted(seq);

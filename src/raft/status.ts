@@ -1,5 +1,5 @@
 /**
- * What a leader tells of its peers to whoever shows or measures it. Nothing in the core goes by it.
+ * What a leader reports about its peers for status and metrics. The core itself does not use it.
  */
 import { isVoter } from "./configuration/configuration.js";
 import type { ProgressMode } from "./progress/progress.js";
@@ -9,12 +9,12 @@ import type { NodeId } from "./types.js";
 /** What a leader knows of one peer. */
 export interface PeerStatus {
   readonly id: NodeId;
-  /** Decides, in either half of the configuration. */
+  /** Votes, in either half of the configuration. */
   readonly isVoter: boolean;
-  /** Only listens. Neither voter nor learner: it left, and is still to be told. */
+  /** A peer that is neither voter nor learner was removed and may not know it yet. */
   readonly isLearner: boolean;
   readonly isConnected: boolean;
-  /** Connected, and answered within an election timeout. */
+  /** Connected, and has answered within an election timeout. */
   readonly isReachable: boolean;
   /** `snapshot`: waits for one, because the log does not hold `nextIndex` any more. */
   readonly mode: ProgressMode;
@@ -23,7 +23,7 @@ export interface PeerStatus {
   readonly nextIndex: number;
 }
 
-/** Where the peers' logs stand; empty unless this node leads. */
+/** How far the peers' logs are; empty if this node does not lead. */
 export function peerStatuses(state: State): PeerStatus[] {
   const { configuration, leadership, nowMs, config } = state;
   const peers = leadership?.peers ?? [];

@@ -1,15 +1,15 @@
 /**
- * Who is sent an entry at once. A majority commits it, so as many voters get it at once as that
- * takes, the *fronts*; the others, the *spares*, get entries in batches, which costs them and the
- * leader a fraction ("thrifty": Moraru, Andersen, Kaminsky, "There Is More Consensus in Egalitarian
- * Parliaments", 2013). A front that is late with an answer is one no longer, and the next one gets
- * everything in the same turn: a slow voter costs its own patience and no more (hedged requests:
- * Dean, Barroso, "The Tail at Scale", 2013). While this leader's own disk is late, a majority takes
- * one more.
+ * Which peers get an entry at once. A majority commits it, so as many voters as that takes get it
+ * at once, the *fronts*; the others, the *spares*, get entries in batches, which costs them and the
+ * leader only a fraction ("thrifty": Moraru, Andersen, Kaminsky, "There Is More Consensus in
+ * Egalitarian Parliaments", 2013). A front whose answer is late stops being one, and the next one
+ * gets everything in the same turn: a slow voter delays a commit only by the patience with it
+ * (hedged requests: Dean, Barroso, "The Tail at Scale", 2013). While this leader's own disk is
+ * late, one more front is needed.
  *
- * Nothing here is needed for safety, and nothing is kept back for longer than `spareDelayMs`. Who
- * lets clients wait for commits, whoever is no voter, and everybody in a time of change (members,
- * leadership) is sent everything at once.
+ * Safety does not depend on this, and no entry is delayed by more than `spareDelayMs`. Peers whose
+ * clients wait for commits, peers that are no voters, and all peers during a change (of members or
+ * leadership) get everything at once.
  */
 import { isVoter } from "./configuration/configuration.js";
 import { quorumSize } from "./configuration/quorum.js";
@@ -17,13 +17,15 @@ import type { Progress } from "./progress/progress.js";
 import type { Leadership, State } from "./state.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** Beyond so many entries a batch does not get cheaper. */
+/** With more entries than this, a batch does not get cheaper. */
 const BATCH_ENTRIES_MAX = 64;
-/** Another front must be quicker by so much: two that are alike do not take turns. */
+/** Another front must be quicker by this much, so that two similar ones do not take turns. */
 const BETTER_FACTOR = 1.5;
 const BETTER_MS = 0.5;
 
-/** At the beginning of a turn's replication: decides who is a front and who is a spare. */
+/**
+ * At the beginning of a turn's replication: decides which peers are fronts and which are spares.
+ */
 export function chooseFronts(state: State, leadership: Leadership): void {
   leadership.thriftDeadlineMs = NEVER;
   const isOwnLate = state.nowMs >= ownLateAtMs(state, leadership);
@@ -37,7 +39,7 @@ export function chooseFronts(state: State, leadership: Leadership): void {
   for (; count < wanted; count += 1) {
     const front = nextFront(state, leadership);
     if (front === undefined) {
-      // Too few to do without any of the others.
+      // There are too few prompt voters: all are needed.
       for (const peer of leadership.peers) peer.isSpare = false;
       break;
     }
@@ -46,7 +48,7 @@ export function chooseFronts(state: State, leadership: Leadership): void {
   for (const peer of leadership.peers) peer.wasFront = !peer.isSpare;
 }
 
-/** Whether what the peer lacks is kept back in this turn. */
+/** Whether the entries that the peer lacks are kept back in this turn. */
 export function keepsBack(state: State, leadership: Leadership, peer: Progress): boolean {
   const { nowMs, config, log } = state;
   const lacking = log.lastIndex + 1 - peer.next;
@@ -64,7 +66,7 @@ export function keepsBack(state: State, leadership: Leadership, peer: Progress):
   return true;
 }
 
-/** After everything was sent: if something is kept back, it matters who will be late. */
+/** After everything was sent: if entries are kept back, a late front needs a turn. */
 export function watchFronts(state: State, leadership: Leadership): void {
   if (leadership.thriftDeadlineMs === NEVER) return;
   dueBy(state, leadership, ownLateAtMs(state, leadership));
@@ -73,19 +75,19 @@ export function watchFronts(state: State, leadership: Leadership): void {
   }
 }
 
-/** Who is late already was taken into account. */
+/** What is late already was taken into account. */
 function dueBy({ nowMs }: State, leadership: Leadership, lateMs: number): void {
   if (lateMs <= nowMs) return;
   leadership.thriftDeadlineMs = Math.min(leadership.thriftDeadlineMs, lateMs);
 }
 
-/** What was not handed over to the disk yet will be in this turn. */
+/** Entries that were not handed to the disk yet will be in this turn. */
 function ownLateAtMs({ durability, log, nowMs }: State, { ownDisk }: Leadership): number {
   if (durability.durableIndex >= log.lastIndex) return NEVER;
   return Math.min(durability.oldestPendingMs, nowMs) + ownDisk.patienceMs;
 }
 
-/** How many other voters a majority takes; 0 where everybody is to have everything. */
+/** The number of other voters in a majority; 0 if every peer gets everything. */
 function wantedFronts(
   { config, configuration }: State,
   leadership: Leadership,
@@ -96,7 +98,7 @@ function wantedFronts(
   return quorumSize(configuration.voters.length) - (isOwnLate ? 0 : 1);
 }
 
-/** The quickest voter that is a spare so far and can be counted on. */
+/** The quickest spare voter that can be relied on. */
 function nextFront(state: State, { peers }: Leadership): Progress | undefined {
   let best: Progress | undefined;
   for (const peer of peers) {
@@ -115,7 +117,7 @@ function isPrompt({ nowMs, configuration }: State, peer: Progress): boolean {
   return isStreaming && isVoter(configuration, peer.id) && nowMs < lateAtMs(peer);
 }
 
-/** When the oldest append without an answer is late. */
+/** When the oldest unanswered append is late. */
 function lateAtMs({ inflight, roundTrip }: Progress): number {
   return inflight.messages === 0 ? NEVER : inflight.oldestSentMs + roundTrip.patienceMs;
 }

@@ -1,8 +1,8 @@
 /**
- * Time, as far as the core knows it: ticks hand it in, `take` acts on what is due. A turn that
- * comes later than its timer by more than a heartbeat interval is a pause of this process and no
- * silence of others. Deadlines are looked at only after everything that arrived was seen.
- * What was measured over a smaller one is no measure of others either (`thrift.ts`).
+ * Time in the core: ticks bring it, `take` acts on what is due. A turn that is late by more than a
+ * heartbeat interval is a pause of this process and no silence of others. Deadlines are checked
+ * only after everything that arrived was seen. What was measured across a smaller pause does not
+ * measure others either (`thrift.ts`).
  */
 import { assert } from "../assert.js";
 import { isVoter } from "./configuration/configuration.js";
@@ -26,7 +26,7 @@ export function advanceTime(state: State, nowMs: number): void {
   takeTime(state, nowMs, isFirst ? 0 : nowMs - nextDeadlineMs(state));
   if (!isFirst) return;
   restartElectionTimer(state);
-  // Who decides alone has nobody to wait for.
+  // A voter that decides alone has nothing to wait for.
   const { configuration, id: self } = state;
   const decidesAlone =
     isVoter(configuration, self) && ballotOutcome(configuration, (id) => id === self) === "won";
@@ -40,13 +40,13 @@ export function runTimers(state: State): void {
     if (nowMs >= state.electionDeadlineMs) onElectionTimeout(state);
   } else {
     if (nowMs >= leadership.checkDeadlineMs) checkLeadership(state, leadership);
-    // What follows keeps the others quiet, which only a leader may do.
+    // Heartbeats keep others from an election, so only a leader may send them.
     if (state.leadership !== undefined) runLeaderTimers(state, leadership);
   }
   settleLateness(state);
 }
 
-/** The reads of this turn need a round that begins now; the periodic one will do if it is due. */
+/** The reads of this turn need a round that begins now; the periodic one serves if it is due. */
 function runLeaderTimers(state: State, leadership: Leadership): void {
   const { nowMs } = state;
   const { transfer, reads } = leadership;
@@ -55,11 +55,11 @@ function runLeaderTimers(state: State, leadership: Leadership): void {
   if (!isReadRound && nowMs < leadership.heartbeatDeadlineMs) return;
   broadcastHeartbeat(state, leadership);
   if (isReadRound) reads.begin(leadership.round, state.commitIndex);
-  // Who decides alone needs no answer.
+  // A voter that decides alone needs no answer.
   confirmReads(state, leadership);
 }
 
-/** When the next tick is due at the latest; always finite. Before the first tick: at once. */
+/** The latest time of the next tick; always finite. Before the first tick: at once. */
 export function nextDeadlineMs(state: State): number {
   if (!state.hasTime) return 0;
   const { leadership } = state;

@@ -1,13 +1,13 @@
 /**
- * Handing leadership over (thesis, 3.10): the leader takes no proposals, lets the target catch up
- * completely, and tells it to stand at once. It gives up after an election timeout, and when the
- * target's connection ends, and goes on leading (consensus rule 17).
+ * Hands leadership over (thesis, 3.10): the leader takes no proposals, lets the target catch up
+ * completely, and tells it to stand at once. It gives up after an election timeout, or when the
+ * target's connection ends, and continues to lead (consensus rule 17).
  */
 import type { Progress } from "./progress/progress.js";
 import type { Leadership, State } from "./state.js";
 import type { NodeId } from "./types.js";
 
-/** `target` 0: whichever connected voter has the most of the log. */
+/** `target` 0 is the connected voter with the most complete log. */
 export function transferLeadership(state: State, id: number, target: NodeId): void {
   const { leadership, outbox, nowMs, config } = state;
   if (leadership === undefined) {
@@ -25,7 +25,7 @@ export function transferLeadership(state: State, id: number, target: NodeId): vo
   }
 }
 
-/** Tells the target to stand as soon as it has everything. */
+/** Tells the target to stand as soon as it has every entry. */
 export function advanceTransfer(state: State, leadership: Leadership): void {
   const { transfer } = leadership;
   if (transfer === undefined || transfer.isTold) return;
@@ -35,7 +35,7 @@ export function advanceTransfer(state: State, leadership: Leadership): void {
   tellToStand(state, peer);
 }
 
-/** Gives up, which leaves this node the leader that it is. */
+/** Gives up: this node continues to lead. */
 export function abandonTransfer(state: State, leadership: Leadership): void {
   const { transfer } = leadership;
   if (transfer === undefined) return;
@@ -43,7 +43,7 @@ export function abandonTransfer(state: State, leadership: Leadership): void {
   state.outbox.endTransfer(transfer.id, false);
 }
 
-/** The connected voter with the most of the log; of equals the one heard last. */
+/** The connected voter with the most complete log; among equals, the one heard last. */
 export function bestSuccessor(state: State, leadership: Leadership): Progress | undefined {
   let best: Progress | undefined;
   for (const peer of leadership.peers) {
@@ -71,7 +71,7 @@ export function tellToStand(state: State, peer: Progress): void {
   });
 }
 
-/** A voter that is on its way out is no successor. */
+/** A voter that is being removed cannot succeed. */
 function canSucceed(state: State, peer: Progress): boolean {
   return peer.isConnected && state.configuration.voters.includes(peer.id);
 }

@@ -1,6 +1,6 @@
 /**
- * A queue in one array: pushing and shifting move no elements, and the room of what was shifted is
- * given back in large steps. Used on the path of every command, hence no linked nodes.
+ * A queue in one array. Pushing and shifting move no elements, and the space of shifted items is
+ * given back in large steps. Every command passes through it, so it has no linked nodes.
  */
 const COMPACT_AT = 1_024;
 
@@ -16,7 +16,7 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
-  /** The item `offset` places behind the first one. */
+  /** The item `offset` places after the first one. */
   at(offset: number): T | undefined {
     return this.#items[this.#head + offset];
   }

@@ -16,37 +16,39 @@ export interface Founder {
 export interface NodeOptions {
   /** This node's number, 1 … 2^32 − 1, for ever. */
   readonly id: number;
-  /** Belongs to this node alone; created when missing. */
+  /** Belongs to this node alone; created if it is missing. */
   readonly dataDirectory: string;
   /** Where clients connect. Port 0 picks a free one. */
   readonly listen: HostPort;
-  /** What clients are told to connect to. Default: `ws://` and `listen`. */
+  /** The URL that clients are given for this node. Default: `ws://` and `listen`. */
   readonly advertise?: string;
   /** Where peers connect. */
   readonly peerListen: HostPort;
   /**
-   * The founding members with the address each listens on for peers; the same on every one of them.
-   * Needed until the node has a snapshot of its own; later changes of the members do not touch it.
+   * The founding members, each with the address on which it listens for peers; the same on each of
+   * them. Needed until the node has a snapshot of its own; later changes of the members do not
+   * affect it.
    */
   readonly initialCluster?: readonly Founder[];
   /**
-   * Endpoints of members of a cluster to which this node was added. Needed until a leader has told it
-   * who belongs to the cluster. Not together with `initialCluster`.
+   * Endpoints of members of the cluster to which this node was added. Needed until a leader has
+   * sent it the members. Not together with `initialCluster`.
    */
   readonly join?: readonly string[];
-  /** Where *this* node dials a peer instead (proxies, NAT). */
+  /** Addresses at which this node dials a peer instead (proxies, NAT). */
   readonly peerAddresses?: ReadonlyMap<number, HostPort>;
-  /** Makes clusters with equal members different ones. Default "holdfast". */
+  /** Separates clusters whose members are the same. Default "holdfast". */
   readonly clusterName?: string;
   /** Listening beyond loopback without TLS and authentication. Default false. */
   readonly insecure?: boolean;
   /**
    * Web pages that may connect, by origin as browsers send it: `https://ops.example`,
-   * `http://localhost:3000`. Clients that are no web pages send none and need none. Default: none.
+   * `http://localhost:3000`. Clients that are not web pages send no origin and need no entry.
+   * Default: none.
    */
   readonly allowedOrigins?: readonly string[];
   /**
-   * Host names by which clients and scrapers may ask for this node, besides IP addresses,
+   * Host names by which clients and scrapers may address this node, in addition to IP addresses,
    * `localhost`, and the hosts of `listen` and `advertise`. Default: none.
    */
   readonly allowedHosts?: readonly string[];
@@ -54,9 +56,9 @@ export interface NodeOptions {
   readonly audit?: boolean;
   /** How long it is kept there. 1 minute – 100 years. Default 30 days. */
   readonly auditKeepMs?: number;
-  /** Takes a line of JSON for every transition of the core; `-` is standard error. */
+  /** Receives a line of JSON for every transition of the core; `-` is standard error. */
   readonly traceFile?: string;
-  /** Gives up a start that waits for others. */
+  /** Ends a start that waits for other nodes. */
   readonly signal?: AbortSignal;
   readonly tuning?: Partial<NodeTuning>;
   readonly log?: Logger;
@@ -70,31 +72,31 @@ export interface NodeTuning {
   readonly inflightBytesMax: number;
   readonly inflightMessagesMax: number;
   readonly appendBytesMax: number;
-  /** Entries leave for voters that are not needed for a majority so much later; 0: at once. */
+  /** Delay before entries are sent to voters that no majority needs; 0: none. */
   readonly spareDelayMs: number;
-  /** Entries proposed and not committed, beyond which commands wait to be batched. */
+  /** Entries that may be proposed and uncommitted before commands wait to be batched. */
   readonly pipelineEntriesMax: number;
   /** Bytes of commands collected for one entry. */
   readonly batchBytesMax: number;
   /** Entries applied in one slice of the loop. */
   readonly applySliceEntriesMax: number;
   readonly segmentBytes: number;
-  /** A snapshot is taken when so many bytes of entries were applied since the last one. */
+  /** A snapshot is taken when more bytes of entries than this were applied since the last one … */
   readonly snapshotLogBytes: number;
   /**
-   * … and so many times the bytes of that one, so that large tables do not spend their time on
-   * snapshots. Counts for nothing where only `snapshotLogBytes` is given.
+   * … and more than this many times the bytes of that one, so that a large table is not always
+   * being written. 0 if only `snapshotLogBytes` is given.
    */
   readonly snapshotSizeFactor: number;
-  /** Bytes of one chunk of a snapshot, which is written and sent at once. */
+  /** Bytes of one chunk of a snapshot, which is written and sent as a unit. */
   readonly snapshotChunkBytes: number;
-  /** So much of the log before a snapshot is kept, for followers that are only slow. */
+  /** Bytes of the log before a snapshot that are kept for followers that are only slow. */
   readonly trailingLogBytes: number;
   /** Changes of locks that are kept in memory, for watches and the history. */
   readonly changesMax: number;
-  /** What these may take in memory, in bytes. */
+  /** Memory that these may use, in bytes. */
   readonly changeBytesMax: number;
-  /** Watches of clients of this node; one more is refused with `QUOTA`. */
+  /** Watches of the clients of this node; any further watch is refused with `QUOTA`. */
   readonly watchesMax: number;
 }
 
@@ -108,7 +110,8 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
   appendBytesMax: 1 << 20,
   spareDelayMs: 20,
   pipelineEntriesMax: 4,
-  // A command of each of a thousand clients. A newcomer waits for a few entries, hence no more.
+  // One command from each of a thousand clients. A new command waits for a few entries, so not
+  // more.
   batchBytesMax: 64 << 10,
   applySliceEntriesMax: 256,
   segmentBytes: 16 << 20,
@@ -116,7 +119,8 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
   snapshotSizeFactor: 2,
   snapshotChunkBytes: 256 << 10,
   trailingLogBytes: 16 << 20,
-  // Some seconds at the highest rates, so that a watch goes on elsewhere after a change of leader.
+  // Some seconds at the highest rates, so that a watch can go on at another node after a change of
+  // leader.
   changesMax: 128 << 10,
   changeBytesMax: 32 << 20,
   watchesMax: 4_096,
@@ -126,11 +130,11 @@ export const NODE_TUNING_DEFAULTS: NodeTuning = Object.freeze({
 export interface RunningNode {
   readonly id: number;
   readonly endpoint: string;
-  /** The port clients connect to, once known. */
+  /** The port clients connect to, once it is known. */
   readonly clientPort: number;
   readonly peerPort: number;
-  /** Resolves when the node ended: with the error that ended it, or undefined after `stop`. */
+  /** Resolves when the node has ended: with the error that ended it, or undefined after `stop`. */
   readonly ended: Promise<Error | undefined>;
-  /** Hands leadership over, tells clients to go elsewhere, closes the files. */
+  /** Hands leadership over, sends clients to other nodes, and closes the files. */
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * What the driver needs of the world. Production wires sockets, files and timers; the simulator
- * wires simulated ones. The driver itself touches neither clocks nor timers nor random numbers.
+ * What the driver needs from the world. Production wires sockets, files and timers; the simulator
+ * wires simulated ones. The driver itself uses no clocks, timers or random numbers.
  */
 export interface Clock {
   /** Monotonic milliseconds, fractions allowed. */
@@ -10,18 +10,18 @@ export interface Clock {
 }
 
 export interface Scheduler {
-  /** Runs `task` once after the pending socket input of this turn of the event loop was read. */
+  /** Runs `task` once, after the pending socket input of this turn of the event loop was read. */
   soon(task: () => void): void;
-  /** Replaces the one armed timer. `atMs` on the monotonic clock; runs behind pending input. */
+  /** Replaces the one armed timer. `atMs` is monotonic; `task` runs after pending input. */
   arm(atMs: number, task: () => void): void;
   disarm(): void;
 }
 
 export interface Memory {
-  /** This process has little left: it takes nothing that would enlarge the table. */
+  /** This process has little memory left: it takes nothing that would enlarge the table. */
   readonly isScarce: boolean;
 }
 
-/** What an operator may want to know as it happens. One line each; never a secret. */
+/** Events for operators as they happen. One line each; never a secret. */
 export type LogLevel = "info" | "warn" | "error";
 export type Logger = (level: LogLevel, event: string, fields?: Record<string, unknown>) => void;

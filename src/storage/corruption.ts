@@ -1,12 +1,12 @@
 /**
- * The one error for files that are not what they were written as. Whoever meets it changes nothing
- * on disk: the files are evidence, and the only good copy of their contents is on other nodes.
+ * The one error for files that are not what was written. The code that meets it changes nothing on
+ * disk: the files are evidence, and the only good copy of their contents is on other nodes.
  */
 import { HoldfastError } from "../errors.js";
 
 /**
- * Where damage was found. `index`: the first entry that cannot be vouched for; 0 when unknown.
- * `file` is the path, or `store` for what lies in the ordered store, whose `offset` is 0.
+ * Where damage was found. `index`: the first entry that may be damaged; 0 if unknown. `file` is the
+ * path, or `store` for the ordered store, where `offset` is 0.
  */
 export interface DamagePlace {
   readonly file: string;
@@ -23,12 +23,12 @@ export function corruption(place: DamagePlace, reason: string): HoldfastError {
   });
 }
 
-/** What an operator is told about damage. */
+/** What an operator learns about damage. */
 export interface DamageReport extends DamagePlace {
   readonly reason: string;
 }
 
-/** The damage an error tells of; `undefined` for an error that tells of none. */
+/** The damage that an error reports; `undefined` if it reports none. */
 export function damageOf(error: unknown): DamageReport | undefined {
   if (!(error instanceof HoldfastError) || error.details["corrupt"] !== true) return undefined;
   const { file, offset, index, reason } = error.details;

@@ -2,50 +2,52 @@
  * The port to the file system, as small as the log needs it. Two implementations: `nodeFileSystem`
  * and `MemoryFileSystem`, which the simulator uses as its disk.
  *
- * There is no unsynced write: whatever resolves or returns is durable. A name, however, is durable only after
- * `syncDirectory`. Failures are errors with a `code` as Node gives them (`ENOSPC`, `EACCES`, …).
- * Paths are joined with "/".
+ * There is no unsynced write: when a write returns or resolves, it is durable. A name, however, is
+ * durable only after `syncDirectory`. Failures are errors with a `code` like Node's (`ENOSPC`,
+ * `EACCES`, …). Paths are joined with "/".
  */
 
 export interface File {
   /**
-   * Writes all of all chunks from `position` on and resolves when they are durable. The chunks must
-   * not change until then. After a failure any part of them may or may not be on the disk.
+   * Writes all chunks from `position` on and resolves when they are durable. The chunks must not
+   * change until then. After a failure, any part of them may be on the disk.
    */
   write(chunks: readonly Uint8Array[], position: number): Promise<void>;
-  /** Whether `writeNow` is to be preferred for so many bytes: a quick disk, a small write. */
+  /** Whether `writeNow` should be used for this many bytes: a quick disk and a small write. */
   isQuickFor(bytes: number): boolean;
-  /** As `write`, but over when it returns; throws what `write` rejects with. Stops the loop. */
+  /** Like `write`, but synchronous: blocks the loop, and throws what `write` would reject with. */
   writeNow(chunks: readonly Uint8Array[], position: number): void;
-  /** Fills `target` from `position` on; resolves to the bytes read, fewer only at the end. */
+  /**
+   * Fills `target` from `position` on; resolves to the bytes read, which are fewer only at the end.
+   */
   read(target: Uint8Array, position: number): Promise<number>;
   /** In bytes. */
   size(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** `create` demands that the file does not exist yet; `read` promises not to write. */
+/** `create` requires that the file does not exist; `read` promises not to write. */
 export type OpenMode = "read" | "write" | "create";
 
 export interface FileSystem {
   open(path: string, mode: OpenMode): Promise<File>;
   /**
-   * Replaces `to` when it is a file. Moves directories too, to a name that is free. Between two
-   * directories it is durable when both were synced, and a crash before leaves either name.
+   * Replaces `to` if it is a file. Also moves directories, to a free name. A move between two
+   * directories is durable when both were synced; a crash before that leaves either name.
    */
   rename(from: string, to: string): Promise<void>;
   unlink(path: string): Promise<void>;
   /** The names in a directory, in no particular order. */
   list(path: string): Promise<string[]>;
-  /** `EEXIST` when there is anything of that name; the parent must exist. */
+  /** Fails with `EEXIST` if the name is taken; the parent must exist. */
   makeDirectory(path: string): Promise<void>;
-  /** `ENOTEMPTY` when there is anything in it. */
+  /** Fails with `ENOTEMPTY` if anything is in it. */
   removeDirectory(path: string): Promise<void>;
-  /** Makes the names in a directory durable: after create, rename, unlink and remove. */
+  /** Makes the names in a directory durable, after create, rename, unlink and remove. */
   syncDirectory(path: string): Promise<void>;
 }
 
-/** The `code` of a failed call, or `undefined` when the value is no such error. */
+/** The `code` of a failed call, or `undefined` if the value has none. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("code" in error)) return undefined;
   return typeof error.code === "string" ? error.code : undefined;
@@ -53,22 +55,22 @@ export function errnoOf(error: unknown): string | undefined {
 
 const NO_SPACE_CODES: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 
-/** Whether a call failed because there is no room, which may change while the process lives. */
+/** Whether a call failed because there is no space, which may change while the process runs. */
 export function isNoSpace(error: unknown): boolean {
   return NO_SPACE_CODES.has(errnoOf(error) ?? "");
 }
 
-/** Whether the device failed to read, write or sync: of what lies on it nothing follows. */
+/** Whether the device failed to read, write or sync, which says nothing about the data on it. */
 export function isDiskFailure(error: unknown): boolean {
   return errnoOf(error) === "EIO";
 }
 
-/** Says of a failure of the device that it is one. */
+/** An error that says that the device failed. */
 export function diskFailure(what: string, cause: unknown): Error {
   return Object.assign(new Error(`the disk failed: ${what}`, { cause }), { code: "EIO" });
 }
 
-/** Reads a whole file. Throws when it shrinks meanwhile. */
+/** Reads a whole file. Throws if the file shrinks in the meantime. */
 export async function readWhole(fileSystem: FileSystem, path: string): Promise<Buffer> {
   const file = await fileSystem.open(path, "read");
   try {
@@ -82,7 +84,7 @@ export async function readWhole(fileSystem: FileSystem, path: string): Promise<B
   }
 }
 
-/** Creates `path` with `content` so that after a crash it is there wholly or not at all. */
+/** Creates `path` with `content` so that after a crash the file is complete or absent. */
 export async function createAtomically(
   fileSystem: FileSystem,
   directory: string,
@@ -109,7 +111,7 @@ export async function removeIfPresent(fileSystem: FileSystem, path: string): Pro
   }
 }
 
-/** Removes a directory and all that is in it. Nothing happens when it is not there. */
+/** Removes a directory and everything in it. A missing one is no error. */
 export async function removeTree(fileSystem: FileSystem, path: string): Promise<void> {
   let names: string[];
   try {
@@ -122,7 +124,7 @@ export async function removeTree(fileSystem: FileSystem, path: string): Promise<
     try {
       await fileSystem.unlink(`${path}/${name}`);
     } catch (error) {
-      // A directory: Linux says the first, other systems the second.
+      // A directory: Linux reports the first, other systems the second.
       if (!["EISDIR", "EPERM"].includes(errnoOf(error) ?? "")) throw error;
       await removeTree(fileSystem, `${path}/${name}`);
     }
@@ -130,7 +132,7 @@ export async function removeTree(fileSystem: FileSystem, path: string): Promise<
   await fileSystem.removeDirectory(path);
 }
 
-/** Makes a directory and whatever is missing above it. It is durable then, whoever made it. */
+/** Makes a directory and its missing parents. It is durable then, even if it existed before. */
 export async function makeDirectories(fileSystem: FileSystem, path: string): Promise<void> {
   const parent = parentOf(path);
   try {
@@ -146,8 +148,9 @@ export async function makeDirectories(fileSystem: FileSystem, path: string): Pro
 }
 
 /**
- * A process that died between making a directory and syncing its name leaves one that everybody sees
- * and the next loss of power takes away. Who may not read the parent has not made anything in it.
+ * A process that died between making a directory and syncing its name leaves one that is visible
+ * but lost with the next loss of power. A process that may not read the parent has made nothing in
+ * it.
  */
 async function syncName(fileSystem: FileSystem, parent: string): Promise<void> {
   try {

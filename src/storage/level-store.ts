@@ -1,6 +1,6 @@
 /**
- * The ordered store on disk, over `level`. Its lock file also guards the whole data directory: the
- * operating system drops it with the process, however that ends.
+ * The ordered store on disk, over `level`. Its lock file also guards the whole data directory; the
+ * operating system releases the lock with the process, however that ends.
  */
 import { stat, writeFile } from "node:fs/promises";
 import { Level } from "level";
@@ -9,7 +9,7 @@ import { corruption } from "./corruption.js";
 import { diskFailure, errnoOf } from "./file-system.js";
 import { nodeFileSystem } from "./node-file-system.js";
 import {
-  isForWantOfRoom,
+  isOutOfSpace,
   type OrderedStore,
   openValue,
   type StoreEntry,
@@ -21,17 +21,20 @@ import {
 
 type BinaryLevel = Level<Uint8Array, Uint8Array>;
 
-/** The file of the lock, in the directory of the store. */
+/** The lock file, in the directory of the store. */
 export const LOCK_NAME = "LOCK";
-/** `level` leaves the file of its lock empty, and so does somebody who makes it by hand. */
+/** `level` leaves its lock file empty, like a user who makes it by hand. */
 const LOCK_TEXT = "Keeps a second process out of this data directory. Never remove this file.\n";
 
 class LevelStore implements OrderedStore {
   readonly #level: BinaryLevel;
   readonly #line = new WriteLine();
-  /** A batch met a full disk: its torn traces end the journal, behind which nothing may be written. */
+  /**
+   * A batch met a full disk: its torn traces end the journal, and nothing may be written after
+   * them.
+   */
   #isTorn = false;
-  /** While the store is opened anew. */
+  /** While the store is being opened again. */
   #reopening: Promise<void> | undefined;
 
   constructor(level: BinaryLevel) {
@@ -44,7 +47,7 @@ class LevelStore implements OrderedStore {
       try {
         await explaining(() => this.#batch(operations));
       } catch (error) {
-        this.#isTorn = isForWantOfRoom(error);
+        this.#isTorn = isOutOfSpace(error);
         throw error;
       }
     });
@@ -61,7 +64,7 @@ class LevelStore implements OrderedStore {
     );
   }
 
-  /** Opening begins a new journal, which needs room: as long as there is none, this fails. */
+  /** Opening begins a new journal, which needs room; without room this fails. */
   async #reopen(): Promise<void> {
     this.#reopening ??= explaining(async () => {
       await this.#level.close();
@@ -110,10 +113,10 @@ class LevelStore implements OrderedStore {
   }
 }
 
-/** A file it needs is gone, cut short or cannot be read: `level` has no code of its own for these. */
+/** A file is gone, cut short or unreadable: `level` has no code of its own for these. */
 const DAMAGE = /No such file or directory|Invalid argument/;
 
-/** Runs a call of `level`, and explains what it fails with. */
+/** Runs a call of `level` and explains its failure. */
 async function explaining<Result>(call: () => Promise<Result>): Promise<Result> {
   try {
     return await call();
@@ -123,8 +126,8 @@ async function explaining<Result>(call: () => Promise<Result>): Promise<Result> 
 }
 
 /**
- * Tells damage, lack of room and a disk that failed from the other errors of `level`. A device that
- * does not read or write says nothing of what lies on it, so that is no damage.
+ * Separates damage, lack of room and a failed disk from the other errors of `level`. A device that
+ * does not read or write says nothing about the data on it, so that is no damage.
  */
 export function explainedStoreError(error: unknown): unknown {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -135,18 +138,18 @@ export function explainedStoreError(error: unknown): unknown {
     return new HoldfastError("DISK_FULL", `no room for the store: ${message}`, { cause: error });
   }
   if (/Input\/output error/.test(message)) return diskFailure(`EIO: store: ${message}`, error);
-  // Of the lock's own file nothing follows for the others.
+  // A failure of the lock file says nothing about the others.
   const isDamage = isIo && DAMAGE.test(message) && !message.includes("/LOCK:");
   if (code !== "LEVEL_CORRUPTION" && !isDamage) return error;
   return corruption({ file: "store", offset: 0, index: 0 }, message);
 }
 
 /**
- * Opens the store at `path`, an existing directory unless the store must exist. When the file of the
- * lock was made by hand, the lock kept nobody out: `outlast` is run with the lock held, and the store
- * opened anew after it. Fails as `outlast` does, with a corruption error, with `DISK_FULL`, with `EIO`
- * when the disk fails, with `UNAVAILABLE` where the lock's file was removed, and otherwise with
- * `level`'s own errors.
+ * Opens the store at `path`, an existing directory, or creates the store there unless `mustExist`
+ * is set. A lock file that was made by hand kept no other process out: `outlast` then runs with the
+ * lock held, and the store is opened again after it. Fails as `outlast` does, with a corruption
+ * error, with `DISK_FULL`, with `EIO` if the disk fails, with `UNAVAILABLE` if the lock file was
+ * removed, and otherwise with `level`'s own errors.
  */
 export async function openLevelStore(
   path: string,
@@ -160,8 +163,8 @@ export async function openLevelStore(
       const level = await openLevel(path, mustExist);
       await outlast().finally(() => level.close());
     }
-    // Before it is opened: closing any descriptor of the file drops the lock of this process.
-    // Synced: left empty by a loss of power, it would look as if it had been made by hand.
+    // Done before opening, because closing any descriptor of the file releases the lock of this
+    // process. Synced, because a loss of power could otherwise leave it empty, as if made by hand.
     await writeFile(lock, LOCK_TEXT, { mode: 0o600, flush: true });
   }
   const level = await openLevel(path, mustExist);
@@ -179,7 +182,7 @@ async function openLevel(path: string, mustExist: boolean): Promise<BinaryLevel>
   return level;
 }
 
-/** 0 for a file that is not there. */
+/** 0 if the file does not exist. */
 async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;
@@ -191,7 +194,7 @@ async function sizeOf(path: string): Promise<number> {
 
 /**
  * Without CURRENT, `level` would take the directory for an empty one and remove the tables in it.
- * Without LOCK, it would make a new one, beside the process that may still hold the one before.
+ * Without LOCK, it would make a new lock file while a process may still hold the old one.
  */
 async function demandStore(path: string): Promise<void> {
   const names = await nodeFileSystem.list(path).catch((error: unknown): string[] => {
@@ -202,7 +205,7 @@ async function demandStore(path: string): Promise<void> {
   if (!names.includes("CURRENT")) throw corruption(place, "the store is gone, the file is missing");
   if (names.includes(LOCK_NAME)) return;
   const message =
-    `${path}/LOCK was removed, so another process may use these data unseen: ` +
+    `${path}/LOCK was removed, so another process may be using this directory: ` +
     "make sure that none does, then create the file again, empty";
   throw new HoldfastError("UNAVAILABLE", message);
 }

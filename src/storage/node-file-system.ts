@@ -3,8 +3,8 @@
  *
  * On Linux a file is opened with O_DSYNC, so that one system call writes and syncs; elsewhere each
  * write is followed by fdatasync (which libuv turns into F_FULLFSYNC on macOS). A write that the
- * kernel cuts short is carried on, a write that fails is never repeated. Callbacks instead of
- * `fs.promises`: a log write is on the way of every command.
+ * kernel cuts short is continued; a write that fails is never repeated. It uses callbacks instead
+ * of `fs.promises`, because every command waits for a write of the log.
  */
 import * as fs from "node:fs";
 import { assert } from "../assert.js";
@@ -17,7 +17,7 @@ const FLAGS: Readonly<Record<OpenMode, number>> = {
   write: O_RDWR,
   create: O_RDWR | O_CREAT | O_EXCL,
 };
-/** Data of a lock service are nobody else's to read. */
+/** No other user may read the data of a lock service. */
 const FILE_PERMISSIONS = 0o600;
 const DIRECTORY_PERMISSIONS = 0o700;
 
@@ -27,7 +27,7 @@ function bytesOf(chunks: readonly Uint8Array[]): number {
   return total;
 }
 
-/** What of `chunks` is left when the first `written` bytes are on their way. */
+/** The rest of `chunks` without the first `written` bytes. */
 function chunksAfter(chunks: readonly Uint8Array[], written: number): Uint8Array[] {
   const rest: Uint8Array[] = [];
   let skip = written;
@@ -41,12 +41,12 @@ function chunksAfter(chunks: readonly Uint8Array[], written: number): Uint8Array
   return rest;
 }
 
-/** Makes durable what was written to a file; as `fs.fdatasync`. */
+/** Makes everything written to a file durable, like `fs.fdatasync`. */
 export type SyncFile = (fd: number, done: (error: Error | null) => void) => void;
 
 class NodeFile implements File {
   readonly #fd: number;
-  /** `undefined`: every write is synced as it is. */
+  /** `undefined`: every write is synced by itself. */
   readonly #syncFile: SyncFile | undefined;
   readonly #pace: WritePace;
 
@@ -79,12 +79,12 @@ class NodeFile implements File {
   }
 
   isQuickFor(bytes: number): boolean {
-    // A sync of its own takes a device's time (F_FULLFSYNC on macOS), never a quick one's.
+    // A separate sync takes a device's time (F_FULLFSYNC on macOS), so it is never quick.
     return this.#syncFile === undefined && this.#pace.isQuickFor(bytes, performance.now());
   }
 
   writeNow(chunks: readonly Uint8Array[], position: number): void {
-    assert(this.#syncFile === undefined, () => "a write at once that needs a sync of its own");
+    assert(this.#syncFile === undefined, () => "writeNow on a file that needs a separate sync");
     const beganMs = performance.now();
     const total = bytesOf(chunks);
     let rest = chunks;
@@ -158,13 +158,13 @@ const NAMES: Omit<FileSystem, "open"> = {
   makeDirectory: (path: string) => fs.promises.mkdir(path, { mode: DIRECTORY_PERMISSIONS }),
   removeDirectory: (path: string) => fs.promises.rmdir(path),
   async syncDirectory(path: string): Promise<void> {
-    // Windows can neither open nor sync a directory; its rename is durable by the journal of NTFS.
+    // Windows can neither open nor sync a directory; the journal of NTFS makes its rename durable.
     if (process.platform === "win32") return;
     const directory = await fs.promises.open(path, "r");
     try {
       await directory.sync();
     } catch (error) {
-      // Some network file systems know no sync of a directory and say so; they have no need of it.
+      // Some network file systems cannot sync a directory and say so; they do not need it.
       if (errnoOf(error) !== "EINVAL") throw error;
     } finally {
       await directory.close();
@@ -173,13 +173,13 @@ const NAMES: Omit<FileSystem, "open"> = {
 };
 
 function fileSystemOf(syncFile: SyncFile | undefined): FileSystem {
-  // One for all files: they are on one disk, or nearly always.
+  // One for all files, because they are nearly always on one disk.
   const pace = new WritePace();
   const opening = (path: string, mode: OpenMode): Promise<File> => open(path, mode, syncFile, pace);
   return Object.freeze({ ...NAMES, open: opening });
 }
 
-/** One that syncs behind each write: what `nodeFileSystem` is where a write cannot be synced. */
+/** A file system that syncs after each write, like `nodeFileSystem` without O_DSYNC. */
 export function fileSystemSyncedBy(syncFile: SyncFile): FileSystem {
   return fileSystemOf(syncFile);
 }

@@ -1,10 +1,10 @@
 /**
- * The port of an ordered store: keys in the order of their bytes, batches that take effect wholly
- * or not at all and are durable when they resolve, one of them in flight. Snapshots and history lie
- * in it, the log never does. Production has `level` behind it, the simulator a store in memory.
+ * The port of an ordered store: keys in the order of their bytes, and batches that are atomic and
+ * durable when they resolve, one of them in flight. It contains snapshots and history, never the
+ * log. Production uses `level`, the simulator a store in memory.
  *
  * Every value is kept with a checksum over key and value, because the store underneath does not
- * notice when its files change: a value that is not what was written fails with a corruption error.
+ * notice when its files change: reading an altered value fails with a corruption error.
  */
 import { crc32 } from "node:zlib";
 import { HoldfastError } from "../errors.js";
@@ -29,16 +29,16 @@ export interface StoreEntry {
 
 export interface OrderedStore {
   /**
-   * One atomic, durable batch; batches take effect in the order of the calls. One that fails
-   * because the disk is full (`DISK_FULL`) took no effect. After any other failure every later one
-   * fails too: what the failed one left behind is known only after opening again.
+   * One atomic, durable batch; batches take effect in the order of the calls. A batch that fails
+   * because the disk is full (`DISK_FULL`) has no effect. After any other failure every later batch
+   * fails too: the effect of the failed one is known only after the store is opened again.
    */
   write(operations: readonly StoreOperation[]): Promise<void>;
-  /** `undefined` when there is no such key. */
+  /** `undefined` if there is no such key. */
   get(key: Uint8Array): Promise<Uint8Array | undefined>;
   /** A view of one moment. */
   iterate(range: StoreRange): AsyncIterable<StoreEntry>;
-  /** Waits for what was handed over. */
+  /** Waits for the batches that were handed over. */
   close(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export function sealValue(key: Uint8Array, value: Uint8Array): Buffer {
   return sealed;
 }
 
-/** The reverse, a view of `sealed`. Fails with `INTERNAL` when the checksum does not match. */
+/** The reverse, a view of `sealed`. Fails with `INTERNAL` if the checksum does not match. */
 export function openValue(key: Uint8Array, sealed: Uint8Array): Uint8Array {
   const valueBytes = sealed.length - CHECKSUM_BYTES;
   if (valueBytes >= 0) {
@@ -66,8 +66,8 @@ export function openValue(key: Uint8Array, sealed: Uint8Array): Uint8Array {
 }
 
 /**
- * Lets one write run at a time, in the order of the calls, and none after one that failed, unless it
- * failed because the disk is full: such a batch took no effect, and the next one may find space.
+ * Runs one write at a time, in the order of the calls, and none after a failed one, unless that
+ * failed because the disk is full: such a batch has no effect, and the next one may find space.
  */
 export class WriteLine {
   #tail: Promise<void> = Promise.resolve();
@@ -80,7 +80,7 @@ export class WriteLine {
     return done;
   }
 
-  /** Resolves when nothing is under way, whether or not it failed. */
+  /** Resolves when no write is under way, even if one failed. */
   settled(): Promise<void> {
     return this.#tail;
   }
@@ -90,13 +90,13 @@ export class WriteLine {
     try {
       await write();
     } catch (error) {
-      if (!isForWantOfRoom(error)) this.#failure = error;
+      if (!isOutOfSpace(error)) this.#failure = error;
       throw error;
     }
   }
 }
 
 /** Whether a write failed because the disk is full, and may be tried again. */
-export function isForWantOfRoom(error: unknown): boolean {
+export function isOutOfSpace(error: unknown): boolean {
   return isNoSpace(error) || (error instanceof HoldfastError && error.code === "DISK_FULL");
 }

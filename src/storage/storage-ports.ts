@@ -1,10 +1,13 @@
 /**
- * What the storage needs of the world besides files: a timer and random bytes. The simulator hands
- * in its own, so that a run can be repeated.
+ * What the storage needs from the world in addition to files: a timer and random bytes. The
+ * simulator passes its own, so that a run can be repeated.
  */
 import { randomBytes } from "node:crypto";
 
-/** Runs `task` once after `delayMs`; what it returns disarms it. Must not keep a process alive. */
+/**
+ * Runs `task` once after `delayMs`; the returned function disarms it. Must not keep a process
+ * alive.
+ */
 export type Timer = (delayMs: number, task: () => void) => () => void;
 
 export type RandomBytes = (count: number) => Uint8Array;

@@ -1,20 +1,20 @@
 /**
- * Who has which keys of the ordered store: the first byte of a key says what it is of. Numbers in
- * keys are big-endian, so that they sort as numbers do. Prefixes are never reused.
+ * The keys of the ordered store: the first byte of a key says what it belongs to. Numbers in keys
+ * are big-endian, so that they sort as numbers. Prefixes are never reused.
  */
 import type { StoreRange } from "./ordered-store.js";
 
 export const KEY_PREFIX = {
-  /** id (8) → a snapshot that exists. */
+  /** id (8) → a complete snapshot. */
   snapshotManifest: 0x10,
-  /** id (8) → one that is being written, received or removed. */
+  /** id (8) → a snapshot that is being written, received or removed. */
   snapshotDraft: 0x11,
-  /** id (8), number (4) → a part of either. */
+  /** id (8), number (4) → a chunk of either. */
   snapshotChunk: 0x12,
   // 0x20 was used before, 0x30 to 0x32 by an earlier form of the audit.
-  /** row (2), number (8) → one that held a lock. */
+  /** row (2), number (8) → the tenure of a holder. */
   auditRecord: 0x33,
-  /** number (1) → which numbers the records of some rows have. */
+  /** number (1) → the numbers of the records of some rows. */
   auditRows: 0x34,
   /** nothing → up to where the audit was written. */
   auditMark: 0x35,
@@ -53,7 +53,7 @@ export interface StoredRevision {
   readonly number: number;
 }
 
-/** The oldest of a row sort first. */
+/** The oldest records of a row sort first. */
 export function auditRecordKey(row: number, number: number): Buffer {
   const key = Buffer.alloc(11);
   const at = key.writeUInt16BE(row, key.writeUInt8(KEY_PREFIX.auditRecord, 0));
@@ -61,7 +61,7 @@ export function auditRecordKey(row: number, number: number): Buffer {
   return key;
 }
 
-/** The number that `auditRecordKey` was given. */
+/** The `number` that was passed to `auditRecordKey`. */
 export function auditRecordNumber(key: Uint8Array): number {
   const bytes = Buffer.from(key.buffer, key.byteOffset, key.length);
   return Number(bytes.readBigUInt64BE(3));

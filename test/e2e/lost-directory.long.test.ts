@@ -139,7 +139,7 @@ test("a voter is not started on a fresh directory by telling it to join", async 
   ]);
   expect(result.code).toBe(1);
   expect(result.stderr.trimEnd().split("\n").at(-1)).toBe(
-    `holdfast: node ${victim.id} votes in that cluster and ${fresh} knows nothing of it: ` +
+    `holdfast: node ${victim.id} votes in that cluster but ${fresh} has none of its data: ` +
       "bring it back with holdfast recover",
   );
   await expect(access(fresh)).rejects.toMatchObject({ code: "ENOENT" });

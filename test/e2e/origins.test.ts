@@ -68,6 +68,6 @@ test("what is no origin is refused at the start, with the flag's own name", asyn
   const { code, stderr } = await runCli([...server, directory, "--allow-origin=*"]);
   expect({ code, stderr }).toEqual({
     code: 2,
-    stderr: expect.stringContaining('--allow-origin "*" would let pages of anybody in'),
+    stderr: expect.stringContaining('--allow-origin "*" would let the pages of any site in'),
   });
 });

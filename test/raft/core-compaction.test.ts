@@ -81,7 +81,7 @@ describe("the log in memory", () => {
     held.reset(9, 4);
     expect([held.baseIndex, held.baseTerm, held.lastIndex, held.lastTerm]).toEqual([9, 4, 9, 4]);
     expect([held.matches(9, 4), held.matches(3, 2)]).toEqual([true, false]);
-    expect(() => held.append(entry(10, 3))).toThrow(/term 3 behind term 4/);
+    expect(() => held.append(entry(10, 3))).toThrow(/term 3 after term 4/);
     expect(() => held.reset(9, 4)).toThrow(/reset to 9/);
     expect(() => held.compactTo(10)).toThrow(/compaction to 10/);
   });

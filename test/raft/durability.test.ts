@@ -147,8 +147,8 @@ describe("a restart", () => {
 
   it("refuses a log that contradicts itself", () => {
     expect(() => new Solo({ entries: log(3), term: 2 })).toThrow(/term 2, log of term 3/);
-    expect(() => new Solo({ entries: log(3, 2), term: 5 })).toThrow(/term 2 behind term 3/);
-    expect(() => new Solo({ entries: [entry(2, 1)] })).toThrow(/entry 2 appended behind 0/);
+    expect(() => new Solo({ entries: log(3, 2), term: 5 })).toThrow(/term 2 after term 3/);
+    expect(() => new Solo({ entries: [entry(2, 1)] })).toThrow(/entry 2 appended after 0/);
     expect(() => new Solo({ voters: [2], learners: [2] })).toThrow(/voter and learner/);
     expect(() => new Solo({ entries: log(1), snapshotIndex: 2 })).toThrow(/snapshot 2/);
   });

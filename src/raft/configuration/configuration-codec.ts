@@ -1,8 +1,8 @@
 /**
- * A configuration as bytes: the data of a configuration entry, on the wire, on disk and beside a
- * snapshot. One form for one configuration: a version, four counts, the ids, then each address with
- * its id and length; integers are big-endian. What does not decode was not written by a node of
- * this version and must never reach the log.
+ * A configuration as bytes: the data of a configuration entry, on the wire, on disk and with a
+ * snapshot. Each configuration has exactly one form: a version, four counts, the ids, then each
+ * address with its id and length; integers are big-endian. Bytes that do not decode were not
+ * written by a node of this version and must never get into the log.
  */
 import { assert } from "../../assert.js";
 import type { Configuration, MemberAddress, NodeId } from "../types.js";
@@ -17,7 +17,7 @@ const HEADER_BYTES = 5;
 const ID_BYTES = 4;
 const ADDRESS_HEADER_BYTES = ID_BYTES + 1;
 
-/** Throws `InvariantError` when `configuration` cannot be one. */
+/** Throws `InvariantError` if `configuration` is not valid. */
 export function encodeConfiguration(configuration: Configuration): Uint8Array {
   assertConfiguration(configuration);
   const { voters, outgoing, learners, addresses } = configuration;
@@ -66,7 +66,7 @@ function readIds(view: DataView, at: number, count: number): NodeId[] {
   return Array.from({ length: count }, (_, i) => view.getUint32(at + ID_BYTES * i));
 }
 
-/** They fill the bytes from `at` to the end, or there are none to be had. */
+/** Returns addresses that fill the bytes from `at` to the end exactly; otherwise `undefined`. */
 function readAddresses(
   bytes: Uint8Array,
   view: DataView,

@@ -1,8 +1,8 @@
 /**
- * Which configuration counts: that of the latest configuration entry in the log, committed or not,
- * from the moment it is appended (thesis, 4.1; consensus rule 9). Cutting the log's end brings the
- * one before back; cutting its beginning keeps the one in force there. It must change only together
- * with the log.
+ * Which configuration is in force: that of the latest configuration entry in the log, committed or
+ * not, from the moment it is appended (thesis, 4.1; consensus rule 9). Removing the end of the log
+ * brings the previous one back; removing its beginning keeps the one in force there. It must change
+ * only together with the log.
  */
 import { assert } from "../../assert.js";
 import type { Configuration, Entry } from "../types.js";
@@ -10,7 +10,7 @@ import { assertConfiguration } from "./configuration.js";
 import { decodeConfiguration } from "./configuration-codec.js";
 
 interface PlacedConfiguration {
-  /** Of the entry that carries it; of the log's or the snapshot's end for the first one. */
+  /** Of its entry; for the first one, of the end of the log or snapshot. */
   readonly index: number;
   readonly configuration: Configuration;
 }
@@ -27,29 +27,29 @@ export class ConfigurationHistory {
     this.placed = [this.latest];
   }
 
-  /** What counts now. */
+  /** The configuration in force. */
   get effective(): Configuration {
     return this.latest.configuration;
   }
 
-  /** The entry that brought what counts now. */
+  /** The index of the entry that brought the configuration in force. */
   get effectiveIndex(): number {
     return this.latest.index;
   }
 
-  /** What counted before, for as long as the log holds the entry that changed it. */
+  /** The previous configuration, while the log holds the entry that changed it. */
   get previous(): Configuration | undefined {
     return this.placed.at(-2)?.configuration;
   }
 
-  /** How many came behind `index`. */
-  countBehind(index: number): number {
+  /** The number of configurations after `index`. */
+  countAfter(index: number): number {
     let count = 0;
     for (const placed of this.placed) if (placed.index > index) count += 1;
     return count;
   }
 
-  /** What is in force at `index`, which must not lie before everything that is known. */
+  /** The configuration in force at `index`, which must not be before the first known one. */
   at(index: number): Configuration {
     const found = this.placed.findLast((placed) => placed.index <= index);
     assert(found !== undefined, () => `no configuration is known for entry ${index}`);
@@ -59,7 +59,7 @@ export class ConfigurationHistory {
   /** A configuration entry was appended. */
   append(entry: Entry): void {
     const { index } = entry;
-    assert(index > this.latest.index, () => `configuration ${index} behind ${this.latest.index}`);
+    assert(index > this.latest.index, () => `configuration ${index} after ${this.latest.index}`);
     const configuration = decodeConfiguration(entry.data);
     assert(configuration !== undefined, () => `entry ${index} holds no configuration`);
     this.latest = { index, configuration };
@@ -82,7 +82,7 @@ export class ConfigurationHistory {
     if (first > 0) this.placed = this.placed.slice(first);
   }
 
-  /** A snapshot up to `index` took the place of the log. */
+  /** A snapshot up to `index` replaced the log. */
   reset(index: number, configuration: Configuration): void {
     assertConfiguration(configuration);
     this.latest = { index, configuration };

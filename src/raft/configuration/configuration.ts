@@ -1,25 +1,25 @@
 /**
- * Questions to a configuration: who decides, who only listens, whether it can be one at all. Pure
- * functions. A voter must never ask them when it judges somebody else's request for a vote: its own
- * configuration may be older than the candidate's (consensus rule 10).
+ * Questions about a configuration: who votes, who is a learner, whether it is valid. Pure
+ * functions. A voter must never use them to decide about another node's request for a vote, because
+ * its own configuration may be older than the candidate's (consensus rule 10).
  */
 import { assert } from "../../assert.js";
 import type { Configuration, MemberAddress, NodeId } from "../types.js";
 
-/** Voters and learners together; a joint configuration has as many outgoing voters at most. */
+/** Voters and learners together; a joint configuration has at most as many outgoing voters. */
 const MEMBERS_MAX = 15;
-/** Characters of an address, and bytes as well. */
+/** Characters of an address, which are bytes as well. */
 const ADDRESS_LENGTH_MAX = 255;
 
 const NODE_ID_MAX = 2 ** 32 - 1;
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
 
-/** Whether `id` decides: a voter of either half. */
+/** Whether `id` is a voter of either half. */
 export function isVoter(configuration: Configuration, id: NodeId): boolean {
   return configuration.voters.includes(id) || configuration.outgoing.includes(id);
 }
 
-/** While joint, two majorities decide. */
+/** While a configuration is joint, two majorities decide. */
 export function isJoint(configuration: Configuration): boolean {
   return configuration.outgoing.length > 0;
 }
@@ -29,12 +29,12 @@ export function votersOf(configuration: Configuration): NodeId[] {
   return [...new Set([...configuration.voters, ...configuration.outgoing])];
 }
 
-/** Everybody the leader replicates to: voters of either half and learners, each once. */
+/** All members the leader replicates to: voters of either half and learners, each once. */
 export function membersOf(configuration: Configuration): NodeId[] {
   return [...new Set([...votersOf(configuration), ...configuration.learners])];
 }
 
-/** Whether the same members decide in both, in whatever order; neither may be joint. */
+/** Whether both have the same voters, in any order; neither may be joint. */
 export function hasSameVoters(left: Configuration, right: Configuration): boolean {
   const { voters } = left;
   return voters.length === right.voters.length && voters.every((id) => right.voters.includes(id));
@@ -55,13 +55,13 @@ export function isSameConfiguration(left: Configuration, right: Configuration): 
   );
 }
 
-/** Throws `InvariantError` when `configuration` cannot be one. */
+/** Throws `InvariantError` if `configuration` is not valid. */
 export function assertConfiguration(configuration: Configuration): void {
   const problem = problemOf(configuration);
   assert(problem === undefined, () => `a configuration with ${problem}`);
 }
 
-/** What `configuration` has that none can have; `undefined` when it is one. */
+/** What makes `configuration` invalid; `undefined` if it is valid. */
 export function problemOf(configuration: Configuration): string | undefined {
   const { voters, outgoing, learners, addresses } = configuration;
   if (voters.length === 0 && outgoing.length > 0) return "outgoing voters and no others";
@@ -72,12 +72,12 @@ export function problemOf(configuration: Configuration): string | undefined {
     if (new Set(half).size !== half.length) return `a member twice in ${half.join(",")}`;
     for (const id of half) if (!isNodeId(id)) return `node id ${id}`;
   }
-  // A learner may still be an outgoing voter: it is one that is being demoted.
+  // A learner that is being demoted is still an outgoing voter.
   for (const id of learners) if (voters.includes(id)) return `node ${id} as voter and learner`;
   return addressProblem(addresses, membersOf(configuration));
 }
 
-/** Addresses belong to members, come in the order of ids and are short printable text. */
+/** Addresses belong to members, are in the order of ids, and are short printable text. */
 function addressProblem(
   addresses: readonly MemberAddress[],
   members: readonly NodeId[],
@@ -85,7 +85,7 @@ function addressProblem(
   let previous = 0;
   for (const { id, address } of addresses) {
     if (!members.includes(id)) return `an address of node ${id}, which is no member`;
-    if (id <= previous) return `the address of node ${id} behind that of ${previous}`;
+    if (id <= previous) return `the address of node ${id} after that of ${previous}`;
     if (!isAddress(address)) return `an impossible address of node ${id}`;
     previous = id;
   }

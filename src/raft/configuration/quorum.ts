@@ -1,7 +1,7 @@
 /**
  * The arithmetic of majorities, for plain and joint configurations (thesis, 4.3): a joint
- * configuration decides only what a majority of the voters *and* a majority of the outgoing voters
- * decide. Pure functions of their arguments; nothing here may know a role or a message.
+ * configuration decides only what both a majority of the voters *and* a majority of the outgoing
+ * voters decide. Pure functions of their arguments; they must not depend on roles or messages.
  */
 import type { Configuration, NodeId } from "../types.js";
 
@@ -14,7 +14,8 @@ export function quorumSize(voterCount: number): number {
 
 /**
  * The largest value that a majority of `voters` has reached, `Infinity` without voters (an empty
- * half of a configuration objects to nothing). Quadratic and free of allocation: voters are few.
+ * half of a configuration does not object). Quadratic and without allocation, because voters are
+ * few.
  */
 function majorityValue(voters: readonly NodeId[], reachedBy: (voter: NodeId) => number): number {
   if (voters.length === 0) return Number.POSITIVE_INFINITY;
@@ -41,7 +42,7 @@ export function quorumValue(
   );
 }
 
-/** What the ballots cast so far decide; `undefined` is a voter that may still answer. */
+/** The outcome of the ballots so far; `undefined` is a voter that may still answer. */
 export function ballotOutcome(
   configuration: Configuration,
   ballotOf: (voter: NodeId) => boolean | undefined,

@@ -1,7 +1,7 @@
 /**
- * The outgoing connections of this node: which stand, under which epoch, and which were closed by
- * the other process. A closed connection means a dead process; but what that process had sent
- * before it died may still be read afterwards and must not make it look alive.
+ * The outgoing connections of this node: which of them are up, with which epoch, and which were
+ * closed by the other process. A closed connection means a dead process; but messages that the
+ * process had sent before it died may still be read afterwards and must not make it look alive.
  */
 import type { NodeId } from "../types.js";
 
@@ -9,7 +9,7 @@ interface Link {
   /** 0 while the connection is down. */
   epoch: number;
   lastEpoch: number;
-  /** When the other process closed the connection; `undefined` when it was heard again since. */
+  /** When the other process closed the connection; `undefined` if it was heard again since. */
   closedAtMs: number | undefined;
 }
 
@@ -25,7 +25,7 @@ export class Links {
     return this.epochOf(peer) !== 0;
   }
 
-  /** Whether the process of `peer` ended as far as known. */
+  /** Whether the process of `peer` has ended, as far as is known. */
   isClosed(peer: NodeId): boolean {
     return this.byPeer.get(peer)?.closedAtMs !== undefined;
   }
@@ -43,7 +43,7 @@ export class Links {
     return true;
   }
 
-  /** Returns false when `epoch` is not the connection that stands. */
+  /** Returns false if `epoch` is not that of the present connection. */
   down(peer: NodeId, epoch: number, closed: boolean, nowMs: number): boolean {
     const link = this.byPeer.get(peer);
     if (link === undefined || link.epoch !== epoch) return false;
@@ -52,7 +52,7 @@ export class Links {
     return true;
   }
 
-  /** `peer` was heard. Later than `graceMs` after its end this proves that it lives. */
+  /** `peer` was heard. More than `graceMs` after its end, this proves that it lives. */
   heard(peer: NodeId, nowMs: number, graceMs: number): void {
     const link = this.byPeer.get(peer);
     if (link?.closedAtMs !== undefined && nowMs > link.closedAtMs + graceMs) {

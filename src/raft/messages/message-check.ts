@@ -1,31 +1,31 @@
 /**
- * Whether a peer's message can have been sent by a correct node at all. What fails is dropped, so
- * that nothing a peer sends can break an invariant of this node: after this check the core asserts.
- * It looks at what was sent, and of the state at the term alone: a term that rises can never fall
- * again, so one that no election can have reached must not be taken up.
+ * Whether a correct node can have sent a peer's message. Messages that fail are dropped, so that
+ * nothing a peer sends can break an invariant of this node: after this check the core asserts. It
+ * looks at the message and, of the state, only at the term: a term that rises can never fall again,
+ * so one that no election can have reached must not be adopted.
  */
 import { problemOf } from "../configuration/configuration.js";
 import { decodeConfiguration } from "../configuration/configuration-codec.js";
 import type { AppendRequest, Entry, InstalledSnapshot, Message, NodeId } from "../types.js";
 
-/** Far beyond any real term, and leaves room to go on counting. */
+/** Far beyond any real term, with room to continue counting. */
 const TERM_MAX = 2 ** 52;
 /**
- * How far a message's term may lie above the own one. An election a second for half a year makes
- * no more, and a node that was away for longer is lost. Terms of entries and snapshots are at most
- * that of the message which brings them.
+ * How far a message's term may lie above this node's. An election a second for half a year makes no
+ * more, and a node that was away for longer is lost. Terms of entries and snapshots are at most
+ * that of the message that brings them.
  */
 export const TERM_JUMP_MAX = 2 ** 24;
 
 /**
- * Whether elections can have led from the term `own` to `term`. `undefined`: this node, made anew for
- * a cluster that is there already, knows nothing of its elections.
+ * Whether elections can have led from the term `own` to `term`. `undefined`: this node is new in an
+ * existing cluster and knows nothing of its elections.
  */
 export function isTermInReach(term: number, own: number | undefined): boolean {
   return term <= TERM_MAX && (own === undefined || term - own <= TERM_JUMP_MAX);
 }
 
-/** `own`: the term that this node, `self`, knows of. */
+/** `own`: the term that this node, `self`, knows. */
 export function isPossible(message: Message, self: NodeId, own: number | undefined): boolean {
   const { from, to, term, epoch } = message;
   if (to !== self || !isPossibleSender(from, term, epoch, self)) return false;
@@ -57,12 +57,12 @@ export function isPossible(message: Message, self: NodeId, own: number | undefin
     case "timeoutNow":
       return isPosition(message.lastLogIndex, message.lastLogTerm) && message.lastLogTerm <= term;
     default:
-      // A kind that a newer version sends.
+      // A type of message from a newer version.
       return false;
   }
 }
 
-/** Whether the leader `from` of `term` can have such a snapshot at all. */
+/** Whether the leader `from` of `term` can have such a snapshot. */
 export function isPossibleSnapshot(
   snapshot: InstalledSnapshot,
   from: NodeId,
@@ -86,7 +86,9 @@ function isPossibleSender(from: NodeId, term: number, epoch: number, self: NodeI
   return isCount(term) && term > 0;
 }
 
-/** Entries follow `prevLogIndex` without gaps; their terms never fall and end at the sender's. */
+/**
+ * Entries follow `prevLogIndex` without gaps; their terms never fall and are at most the sender's.
+ */
 function isPossibleAppend(message: AppendRequest): boolean {
   const { prevLogIndex, prevLogTerm, commitIndex, entries, term } = message;
   if (!isPosition(prevLogIndex, prevLogTerm) || !isCount(commitIndex)) return false;
@@ -103,7 +105,7 @@ function isPossibleAppend(message: AppendRequest): boolean {
   return entryTerm <= term;
 }
 
-/** The members that an entry names count at once: nonsense must not get into the log. */
+/** Members count as soon as their entry is in the log, so an invalid entry must be kept out. */
 function isPossibleData({ kind, data }: Entry): boolean {
   if (!(data instanceof Uint8Array)) return false;
   if (kind !== "configuration") return true;

@@ -1,7 +1,7 @@
 /**
- * What a turn has to say, lane by lane, until `take` drains it. `sendNow` may leave before the
- * local write is durable, `sendDurable` must wait for everything the node held when it was said.
- * Which message belongs in which lane is decided where it is made. No allocation while idle.
+ * The output of a turn, by kind, until `take` drains it. `sendNow` may leave before the local write
+ * is durable; `sendDurable` must wait for everything that the node held at that time. The code that
+ * makes a message decides between the two. No allocation while idle.
  */
 import { assert } from "../../assert.js";
 import type {
@@ -73,7 +73,7 @@ export class Outbox {
     this.snapshotsWanted.push({ peer, epoch });
   }
 
-  /** A leader's snapshot must not go out under the term of another. */
+  /** A leader's wish for a snapshot must not be sent under another leader's term. */
   forgetSnapshotsWanted(): void {
     this.snapshotsWanted.length = 0;
   }

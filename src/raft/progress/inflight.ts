@@ -1,6 +1,6 @@
 /**
- * The window of appends sent to one peer and not yet acknowledged: a ring of fixed size, oldest
- * first. It bounds what a slow peer makes the leader hold, in messages and in bytes.
+ * The window of appends that were sent to one peer and not yet acknowledged: a ring of fixed size,
+ * oldest first. It limits what a slow peer makes the leader hold, in messages and in bytes.
  */
 import { assert } from "../../assert.js";
 
@@ -26,12 +26,12 @@ export class InflightWindow {
     return this.count;
   }
 
-  /** Bytes that may still be sent; 0 while no further message may be. */
+  /** Bytes that may still be sent; 0 if no further message may be. */
   get roomBytes(): number {
     return this.count < this.messagesMax ? Math.max(0, this.bytesMax - this.bytes) : 0;
   }
 
-  /** When the oldest of them left; only while there is one. */
+  /** When the oldest message left; only valid if there is one. */
   get oldestSentMs(): number {
     return this.sentTimes[this.head] as number;
   }
@@ -46,7 +46,9 @@ export class InflightWindow {
     this.bytes += bytes;
   }
 
-  /** Forgets every message whose last entry is at or below `matchIndex`; whether there was one. */
+  /**
+   * Forgets every message whose last entry is at or below `matchIndex`; returns whether any was.
+   */
   acknowledge(matchIndex: number): boolean {
     const before = this.count;
     while (this.count > 0 && (this.lastIndexes[this.head] as number) <= matchIndex) {

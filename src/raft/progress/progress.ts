@@ -1,9 +1,9 @@
 /**
- * What a leader knows of one peer (thesis, 10.2.1). `probe`: where the logs part is unknown, one
- * append at a time; `replicate`: appends follow each other without waiting, within the window;
- * `snapshot`: the peer's next entry is gone from the leader's log, and no entries are sent until
- * the peer has a snapshot. Invariant: 0 ≤ match < next, and `match` of a voter never falls within a
- * term (consensus rule 25). What is still unknown must never be taken for good news.
+ * What a leader knows of one peer (thesis, 10.2.1). `probe`: it is unknown where the logs diverge,
+ * so there is one append at a time; `replicate`: appends follow each other without waiting, within
+ * the window; `snapshot`: the peer's next entry is gone from the leader's log, and no entries are
+ * sent until the peer has a snapshot. Invariant: 0 ≤ match < next, and `match` of a voter never
+ * falls within a term (consensus rule 25). Nothing unknown may be assumed to be good.
  */
 import type { Entry, NodeId, RaftConfig } from "../types.js";
 import { InflightWindow } from "./inflight.js";
@@ -13,40 +13,40 @@ export type ProgressMode = "probe" | "replicate" | "snapshot";
 
 export class Progress {
   readonly id: NodeId;
-  /** Epoch of the connection to this peer; 0 while there is none. */
+  /** Epoch of the connection to this peer; 0 if there is none. */
   epoch: number;
   /** The peer's log is durable and equal to the leader's up to here. */
   match = 0;
   /** The next entry to send; the log holds it or ends before it, except in `snapshot`. */
   next: number;
-  /** Without a connection always `probe`. */
+  /** Always `probe` without a connection. */
   mode: ProgressMode = "probe";
   /** In `probe`: an append was sent and not answered. */
   isProbePending = false;
-  /** In `snapshot`: what the leader's log stood on when it began; the peer gets that or newer. */
+  /** In `snapshot`: the leader's snapshot at its beginning; the peer gets that or a newer one. */
   snapshotIndex = 0;
-  /** Of the entry at `snapshotIndex`, which the log may have cut since. */
+  /** The term of the entry at `snapshotIndex`, which may be gone from the log. */
   snapshotTerm = 0;
-  /** The largest commit index the peer was told on this connection, as far as it may use it. */
+  /** The largest commit index sent to the peer on this connection, as far as it can use it. */
   toldCommit = 0;
-  /** Whether an advance of the commit index is to be told at once when no append carries it. */
+  /** Whether an advance of the commit index is sent at once if no append carries it. */
   isCommitWanted = true;
   /** The latest heartbeat round of this term that the peer answered. */
   answeredRound = 0;
-  /** The entry that made the peer no member any more; 0 for members. */
+  /** The entry that removed the peer; 0 for members. */
   leavingIndex = 0;
-  /** A peer that left is not waited for any longer. */
+  /** When the leader stops waiting for a removed peer. */
   leavingUntilMs = 0;
-  /** When anything of this term last came back; never yet if `-Infinity`. */
+  /** When the last answer of this term came; `-Infinity` before the first one. */
   lastHeardMs = Number.NEGATIVE_INFINITY;
   /** When an append was last answered, or asked for again. */
   lastAnswerMs: number;
   readonly inflight: InflightWindow;
   /** Entries are sent to it in batches (`../thrift.ts`). */
   isSpare = false;
-  /** In the last turn they were sent at once. */
+  /** In the last turn entries were sent to it at once. */
   wasFront = false;
-  /** Since when some are kept back; `Infinity` while none are. */
+  /** Since when entries are kept back; `Infinity` if none are. */
   keptBackSinceMs = Number.POSITIVE_INFINITY;
   /** Of appends in `replicate`. */
   readonly roundTrip = new RoundTrip();
@@ -67,18 +67,18 @@ export class Progress {
     return this.leavingIndex !== 0;
   }
 
-  /** An append that was sent is without an answer. */
+  /** Whether an append has not been answered yet. */
   get isWaiting(): boolean {
     return this.mode === "probe" ? this.isProbePending : this.inflight.messages > 0;
   }
 
-  /** Whether it answered within an election timeout, on a connection that stands. */
+  /** Whether it has answered within an election timeout, on the present connection. */
   isReachable(nowMs: number, electionTimeoutMs: number): boolean {
     return this.isConnected && nowMs < this.lastHeardMs + electionTimeoutMs;
   }
 
   /**
-   * The connection ended (`epoch` 0), or a new one stands: what was under way may never be
+   * The connection ended (`epoch` 0) or there is a new one: requests under way may never be
    * answered. `baseIndex`: that of the leader's log.
    */
   reconnect(epoch: number, baseIndex: number): void {
@@ -88,8 +88,8 @@ export class Progress {
   }
 
   /**
-   * A learner may come back as a node that was made anew and holds nothing of what it had; nobody
-   * counted on that. Only of voters `match` is certain for the whole term.
+   * A learner may come back as a new node without its former entries; no commit counted on them.
+   * Only for voters is `match` certain for the whole term.
    */
   forget(): void {
     this.match = 0;
@@ -123,26 +123,26 @@ export class Progress {
       this.isProbePending = false;
       this.next = this.match + 1;
     } else {
-      // An answer to something sent before.
+      // An answer to an earlier request.
       this.next = Math.max(this.next, this.match + 1);
     }
     return rose;
   }
 
-  /** Goes on at `next`, where the logs may agree. */
+  /** Continues at `next`, where the logs may agree. */
   onRefused(next: number): void {
     this.next = Math.max(next, this.match + 1);
     this.stopStream("probe");
   }
 
-  /** The leader's log, which stands on `snapshotIndex`, does not hold `next` any more. */
+  /** The leader's log, which is based on `snapshotIndex`, does not hold `next` any more. */
   awaitSnapshot(snapshotIndex: number, snapshotTerm: number): void {
     this.snapshotIndex = snapshotIndex;
     this.snapshotTerm = snapshotTerm;
     this.stopStream("snapshot");
   }
 
-  /** Asks anew where the logs agree, from the first entry on that can still be asked about. */
+  /** Asks again where the logs agree, from the first entry of the leader's log on. */
   probe(baseIndex: number): void {
     this.next = Math.max(this.next, baseIndex + 1);
     this.stopStream("probe");

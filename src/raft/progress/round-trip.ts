@@ -1,14 +1,14 @@
 /**
- * How long a peer takes to answer an append, and how long an answer may be late before it is worth
- * asking somebody else: the mean and the mean deviation of TCP's retransmission timer (RFC 6298,
- * section 2), with bounds of its own. Karn and Partridge, "Improving Round-Trip Time Estimates in
- * Reliable Transport Protocols" (1987): what cannot be put down to the other side is not taken in.
+ * How long a peer takes to answer an append, and when an answer is so late that another peer should
+ * be asked: the mean and the mean deviation of TCP's retransmission timer (RFC 6298, section 2),
+ * with its own bounds. Karn and Partridge, "Improving Round-Trip Time Estimates in Reliable
+ * Transport Protocols" (1987): a delay that may not be the other side's is not counted.
  */
 
 const MEAN_SHARE = 1 / 8;
 const DEVIATION_SHARE = 1 / 4;
 const DEVIATIONS = 4;
-/** What garbage collection and the granularity of timers take is no lateness. */
+/** Garbage collection and the granularity of timers take up to this long. */
 const PATIENCE_MS_MIN = 2;
 
 export class RoundTrip {
@@ -17,14 +17,14 @@ export class RoundTrip {
   private isMeasured = false;
 
   /**
-   * What was asked then was answered now. While this process stood still (`stoodStillMs`: the last
-   * time) answers lay there unread: what spans that is no measure of anybody else.
+   * A request of `sinceMs` was answered now. Answers may have waited unread while this process
+   * stood still (`stoodStillMs`: the last time), so such a measurement says nothing about the peer.
    */
   onAnswer(sinceMs: number, nowMs: number, stoodStillMs: number): void {
     if (sinceMs >= stoodStillMs) this.observe(nowMs - sinceMs);
   }
 
-  /** An answer came after so long. */
+  /** An answer took this long. */
   observe(tookMs: number): void {
     if (!this.isMeasured) {
       this.isMeasured = true;
@@ -41,7 +41,7 @@ export class RoundTrip {
     return this.meanMs;
   }
 
-  /** After so long an answer is late. */
+  /** An answer that takes longer than this is late. */
   get patienceMs(): number {
     return Math.max(PATIENCE_MS_MIN, this.meanMs + DEVIATIONS * this.deviationMs);
   }

@@ -1,8 +1,8 @@
 /**
- * Whether a command that just came is taken (docs/internals/semantics.md, 2.3 – 2.5). Commands of a
- * session are admitted one after the other by their numbers, so that what this node forwards has no
- * gap, and here alone they are refused: what was admitted is kept until it was executed. What no
- * correct client sends ends its connection.
+ * Decides whether a command that just arrived is admitted (docs/internals/semantics.md, 2.3 – 2.5).
+ * The commands of a session are admitted one after the other by their numbers, so that there is no
+ * gap in what this node forwards. Only here are commands refused: an admitted command is kept until
+ * it was executed. A command that no correct client sends closes its connection.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import {
@@ -24,8 +24,8 @@ import type { KeptCommands } from "./kept-commands.js";
 import type { WaitingLine } from "./waiting-line.js";
 
 /**
- * Commands kept of one connection. A client has at most `IN_FLIGHT_MAX` numbered ones without an
- * answer, and few others.
+ * Commands kept for one connection. A client has at most `IN_FLIGHT_MAX` numbered commands without
+ * an answer, and few others.
  */
 export const KEPT_PER_CONNECTION_MAX = 4 * IN_FLIGHT_MAX;
 
@@ -46,7 +46,7 @@ export class Admission {
     this.#parts = parts;
   }
 
-  /** Commands refused since the start; those that were dropped after one of them do not count. */
+  /** Commands refused since the start, without those that were dropped after a refused one. */
   get refusedCount(): number {
     return this.#refusedCount;
   }
@@ -65,7 +65,7 @@ export class Admission {
   command(attachment: Attachment, command: SessionCommand, bytes: Uint8Array): void {
     if (!this.#mayCome(attachment, command)) return;
     if (!("sequence" in command)) {
-      // There is no word for its refusal: it is as if it had been lost on its way.
+      // No message can refuse it: it is dropped as if it had been lost on its way.
       if (this.#refusalOf(command, bytes) === undefined) this.#keep(attachment, command, bytes);
     } else if (attachment.connection.session === 0) this.#order(attachment, command, bytes);
     else this.#numbered(attachment, command, bytes);
@@ -101,7 +101,7 @@ export class Admission {
     this.#keep(attachment, command, bytes);
   }
 
-  /** Of no session: its number is drawn by chance, and nothing comes before or after it. */
+  /** A command without a session: its number is random, and it has no place in an order. */
   #order(attachment: Attachment, command: SequencedCommand, bytes: Uint8Array): void {
     const { sequence } = command;
     const isUsed = this.#parts.attachments.isOrderAwaited(sequence);
@@ -114,17 +114,20 @@ export class Admission {
     if (!attachment.isClosed) this.#parts.attachments.awaitOrder(attachment, sequence);
   }
 
-  /** Whether a command may come on that connection; if not it is dropped, or the connection closed. */
+  /**
+   * Whether a command is allowed on that connection. If not, it is dropped or closes the
+   * connection.
+   */
   #mayCome(attachment: Attachment, request: { readonly op: number }): boolean {
     if (attachment.connection.session !== 0) return true;
-    // `ended` told the client what became of all that was on its way.
+    // `ended` has told the client what became of its commands.
     if (attachment.wasAttached) return false;
     if (isOrder(request)) return true;
     this.#breach(attachment, "a command before attaching");
     return false;
   }
 
-  /** Whether it is the one that must come next; if not it is dropped, or the connection closed. */
+  /** Whether it has the next number. If not, it is dropped or closes the connection. */
   #isNext(attachment: Attachment, sequence: number): boolean {
     const { expected, isRefusing, awaitedAttach } = attachment;
     if (awaitedAttach !== undefined) {
@@ -162,7 +165,8 @@ export class Admission {
     }
     const isFirst = line.isEmpty;
     line.push(kept.keep(attachment, command, bytes), isFirst ? clock.nowMs() : 0);
-    // What waits already has its turn, and a keepalive goes with it: many of them are one turn.
+    // Waiting commands already have a turn, and a keepalive joins it: many keepalives make one
+    // turn.
     if (isFirst || command.op !== OP.keepalive) wake();
   }
 

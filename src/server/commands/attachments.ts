@@ -1,8 +1,8 @@
 /**
- * Which client connection of this node is attached to which session, and the delivery of what the
- * table says. Attaching is decided by the log alone: a connection is attached when this node applies
- * the open, resume or takeover that came on it, and not before. What is addressed to sessions attached
- * elsewhere is dropped here; the node they are attached to says it.
+ * Which client connection of this node is attached to which session, and the delivery of the
+ * table's messages. The log alone decides this: a connection is attached when this node applies the
+ * open, resume or takeover that came on it, and not before. Messages to sessions that are attached
+ * elsewhere are dropped here; the node of that session delivers them.
  */
 
 import type { ErrorNumber } from "../../errors.js";
@@ -24,11 +24,11 @@ import type { Watch, Watcher } from "./watch.js";
 
 /** WebSocket close code "policy violation". */
 const CLOSE_POLICY = 1008;
-/** WebSocket close code "service restart": come back, here or elsewhere. */
+/** WebSocket close code "service restart": the client can connect again, here or elsewhere. */
 const CLOSE_RESTART = 1012;
 export const CLOSE_REASON_ATTACHED_ELSEWHERE = "session attached elsewhere";
 
-/** Beside an error. */
+/** The fields of `attached` that mean nothing if it carries an error. */
 const NOT_ATTACHED = Object.freeze({
   kind: MESSAGE.attached,
   key: "",
@@ -43,8 +43,8 @@ const NOT_ATTACHED = Object.freeze({
 });
 
 /**
- * What this node knows of one client's connection: the session it is attached to, where the client
- * is in the order of its commands, and those that came on it and were not executed yet.
+ * What this node knows of one client connection: the session it is attached to, the number of its
+ * next command, and its commands that were not executed yet.
  */
 export class Attachment implements CommandSource, Watcher {
   readonly connection: ClientConnection;
@@ -52,17 +52,19 @@ export class Attachment implements CommandSource, Watcher {
   readonly lane = new Lane<KeptCommand>();
   /** The number that the next command of the session must have; everything below was admitted. */
   expected = 0;
-  /** The command with that number was refused: what comes with higher ones is dropped. */
+  /**
+   * The command with the number `expected` was refused: commands with higher numbers are dropped.
+   */
   isRefusing = false;
-  /** It had a session at some time: what was on its way when that ended is dropped. */
+  /** It once had a session: commands that were on their way when that ended are dropped. */
   wasAttached = false;
   /** Key of the attach that this connection waits for; `undefined` when it waits for none. */
   awaitedAttach: string | undefined;
   /** Reads without an answer yet. */
   readCount = 0;
-  /** By the number that the client gave them. */
+  /** By the number that the client gave each. */
   readonly watches = new Map<number, Watch>();
-  /** The last time of trouble in which the client was told to go elsewhere. */
+  /** The number of the last time of trouble in which the client was told to move. */
   toldInTrouble = 0;
   isClosed = false;
 
@@ -71,13 +73,13 @@ export class Attachment implements CommandSource, Watcher {
   }
 }
 
-/** Who hears what becomes of connections. */
+/** Receives what happens to connections. */
 export interface AttachmentEvents {
-  /** The table said that to the client. */
+  /** The table sent `message` to the client. */
   onTold(attachment: Attachment, message: SessionMessage | Attached): void;
   /**
-   * Nothing that came on the connection until now can be answered on it any more: it was closed, by
-   * whichever side, or attached anew, or its session ended.
+   * Nothing that came on the connection before this can be answered on it any more: either side
+   * closed it, it was attached anew, or its session ended.
    */
   onCutOff(attachment: Attachment): void;
 }
@@ -86,7 +88,7 @@ export class Attachments implements Outbox, CommandSources {
   readonly #byConnection = new Map<number, Attachment>();
   readonly #bySession = new Map<number, Attachment>();
   readonly #awaited = new Map<string, Attachment>();
-  /** By the numbers of orders that belong to no session and have no answer yet. */
+  /** By the numbers of orders that have no session and no answer yet. */
   readonly #ordering = new Map<number, Attachment>();
   readonly #events: AttachmentEvents;
 
@@ -104,7 +106,7 @@ export class Attachments implements Outbox, CommandSources {
     return attachment;
   }
 
-  /** `undefined` once the connection was closed by either side. */
+  /** `undefined` once either side has closed the connection. */
   of(connection: ClientConnection): Attachment | undefined {
     return this.#byConnection.get(connection.id);
   }
@@ -118,7 +120,7 @@ export class Attachments implements Outbox, CommandSources {
     return this.#awaited.get(attachKeyOf(command));
   }
 
-  /** A connection asked to be attached; a later wish of the same connection replaces an earlier one. */
+  /** A connection asked to be attached. Replaces what the same connection asked for before. */
   await(attachment: Attachment, command: AttachCommand): void {
     this.#forgetAwaited(attachment);
     const key = attachKeyOf(command);
@@ -128,7 +130,7 @@ export class Attachments implements Outbox, CommandSources {
     attachment.awaitedAttach = key;
   }
 
-  /** This node does not take an attach that was asked for on that connection. */
+  /** This node does not take the attach that the connection asked for. */
   refuseAttach(attachment: Attachment, attempt: number, status: ErrorNumber): void {
     this.#forgetAwaited(attachment);
     attachment.connection.send({ ...NOT_ATTACHED, attempt, status });
@@ -138,12 +140,12 @@ export class Attachments implements Outbox, CommandSources {
     return this.#ordering.has(number);
   }
 
-  /** A connection without a session gave an order, and the number that it drew for it. */
+  /** A connection without a session sent an order with the number that its client drew for it. */
   awaitOrder(attachment: Attachment, number: number): void {
     this.#ordering.set(number, attachment);
   }
 
-  /** It was refused, or nobody waits for it any more. */
+  /** It was refused, or its connection is gone. */
   forgetOrder(attachment: Attachment, number: number): void {
     if (this.#ordering.get(number) === attachment) this.#ordering.delete(number);
   }
@@ -176,12 +178,14 @@ export class Attachments implements Outbox, CommandSources {
     asking.connection.send(message);
   }
 
-  /** Tells every connection. */
+  /** Sends to every connection. */
   broadcast(message: ServerMessage): void {
     for (const attachment of this.#byConnection.values()) attachment.connection.send(message);
   }
 
-  /** Sends away whoever was not sent away in this time of trouble yet; returns how many. */
+  /**
+   * Tells those clients to move that were not told yet in this time of trouble; returns how many.
+   */
   tellToMove(troubleNumber: number): number {
     let told = 0;
     for (const attachment of this.#byConnection.values()) {
@@ -193,14 +197,14 @@ export class Attachments implements Outbox, CommandSources {
     return told;
   }
 
-  /** Nothing that was said here can be answered: everybody is to attach anew. */
+  /** No command that came before this can be answered: all clients must attach anew. */
   closeAll(reason: string): void {
     for (const attachment of [...this.#byConnection.values()]) {
       this.close(attachment, reason, CLOSE_RESTART);
     }
   }
 
-  /** Closes a connection for breaking a rule, or because its session is attached elsewhere. */
+  /** Closes a connection that broke a rule, or whose session is attached elsewhere. */
   close(attachment: Attachment, reason: string, code = CLOSE_POLICY): void {
     if (attachment.isClosed) return;
     this.remove(attachment);
@@ -218,7 +222,7 @@ export class Attachments implements Outbox, CommandSources {
   }
 
   #bind(attachment: Attachment, message: Attached): void {
-    // Said for another session or epoch, and not applied yet: when it is, nobody can tell whose it was.
+    // Commands of another session or epoch that were not applied yet could not be told apart later.
     this.#detach(attachment);
     attachment.connection.session = message.session;
     attachment.connection.attachEpoch = message.epoch;
@@ -228,7 +232,7 @@ export class Attachments implements Outbox, CommandSources {
     this.#bySession.set(message.session, attachment);
   }
 
-  /** Its session is no more, or another one's. */
+  /** Its session ended, or the connection gets another one. */
   #detach(attachment: Attachment): void {
     this.#events.onCutOff(attachment);
     this.#unbind(attachment);

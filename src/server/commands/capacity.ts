@@ -1,9 +1,10 @@
 /**
- * How much more this node can take, and what its leader says of itself (docs/internals/semantics.md,
- * 2.5). With little room, strong commands and opens are refused; everything else goes on until there
- * is none, for which the log keeps a reserve. A leader with little room tells the other nodes, which
- * refuse strong commands of their clients for as long as it says so: what they admitted it takes,
- * since a refused chunk would hold up the weak commands in it.
+ * How much more this node can take, and what its leader says about its own room
+ * (docs/internals/semantics.md, 2.5). When room is short, strong commands and opens are refused;
+ * everything else is admitted until there is none, and the log keeps a reserve for that. A leader
+ * that is short of room tells the other nodes, which then refuse strong commands of their clients
+ * for as long as it says so. It still takes what they have admitted, because a refused chunk would
+ * hold up the weak commands in it.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import type { PeerMessage } from "../../net/index.js";
@@ -19,11 +20,12 @@ import type { WaitingLine } from "./waiting-line.js";
 export type Lack = "busy" | "diskFull";
 type Limit = "soft" | "hard";
 
-/** By so much the hard limit of bytes is above the soft one. */
+/** The hard limit of bytes is this many times the soft one. */
 const HARD_FACTOR = 2;
 /**
- * With so little of a segment left nothing is taken any more. A log whose next segment finds no room
- * says so before half of the present one is used; time and elections must still find room in the rest.
+ * Below this share of a segment nothing is taken any more. A log that finds no room for its next
+ * segment reports that before half of the present one is used; entries for time and elections must
+ * still fit into the rest.
  */
 const RESERVE_SHARE = 1 / 8;
 
@@ -49,10 +51,10 @@ export class Capacity {
   readonly #reserveBytes: number;
   readonly #tellAgainMs: number;
   readonly #believeMs: number;
-  /** What the other nodes were told, and when they are to hear it again. */
+  /** What the other nodes were told, and when they are told again. */
   #told: Lack | undefined;
   #tellAtMs = 0;
-  /** What the present leader said of itself, and how long that holds. */
+  /** What the present leader said, and until when that holds. */
   #heard: Lack | undefined;
   #heardUntilMs = 0;
 
@@ -65,7 +67,7 @@ export class Capacity {
     this.#believeMs = tuning.electionTimeoutMs;
   }
 
-  /** Why a command that a client just sent is not to be admitted; `undefined`: it is. */
+  /** Why a command that a client just sent is not admitted; `undefined`: it is admitted. */
   refusalOf(command: Command, bytes: number): ErrorNumber | undefined {
     let lack = this.#lack("hard", bytes);
     if (isStrong(command) || command.op === OP.open) {
@@ -74,12 +76,12 @@ export class Capacity {
     return lack === undefined ? undefined : ERROR_OF[lack];
   }
 
-  /** Why this node, leading, takes nothing more of other nodes. */
+  /** Why this node, as leader, takes nothing more from other nodes. */
   get leaderRefusal(): Lack | undefined {
     return this.#leaderLack("hard");
   }
 
-  /** Leader, once a turn. */
+  /** Called on a leader once a turn. */
   tell(peers: readonly NodeId[], nowMs: number): void {
     const lack = this.#leaderLack("soft");
     if (lack === this.#told && (lack === undefined || nowMs < this.#tellAtMs)) return;
@@ -88,7 +90,7 @@ export class Capacity {
     for (const peer of peers) this.#parts.send(peer, { type: "pressure", lack: lack ?? "none" });
   }
 
-  /** The leader said that. */
+  /** The leader reported what it lacks. */
   onPressure(lack: Lack | "none", nowMs: number): void {
     this.#heard = lack === "none" ? undefined : lack;
     this.#heardUntilMs = nowMs + this.#believeMs;
@@ -105,7 +107,7 @@ export class Capacity {
     return this.#leaderLack(limit);
   }
 
-  /** What keeps strong commands out although there is room here. */
+  /** What keeps strong commands out although this node has room. */
   #lackElsewhere(): Lack | undefined {
     const { memory, clock } = this.#parts;
     if (this.#heard !== undefined && clock.nowMs() < this.#heardUntilMs) return this.#heard;

@@ -1,7 +1,8 @@
 /**
- * When the leader is due to propose an entry. Commands leave in the turn they came in; keepalives
- * may be gathered for a moment; and time itself needs entries, since nothing ends unless an entry
- * with a late enough stamp is applied. It owns the cluster clock and never proposes by itself.
+ * When the leader must propose an entry. Commands leave in the turn in which they came; keepalives
+ * may be gathered for a moment; and time itself needs entries, because nothing ends before an entry
+ * with a late enough stamp is applied. This class owns the cluster clock and never proposes by
+ * itself.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import { decodeBatchHeader } from "../../protocol/index.js";
@@ -9,9 +10,9 @@ import type { Raft } from "../../raft/index.js";
 import { ClusterClock } from "./cluster-clock.js";
 import type { WaitingLine } from "./waiting-line.js";
 
-/** Time begins after 0, which says of a reply that no entry executed the command. */
+/** Stamps begin after 0, which in a reply means that no entry executed the command. */
 const FIRST_STAMP = 1;
-/** While anything waits for time, entries are at most so far apart. */
+/** The longest interval between entries while anything waits for time. */
 const STAMP_INTERVAL_MS = 1_000;
 /** Keepalives are gathered for at most this long, and at most a 20th of the shortest lease. */
 const GATHER_MS_MAX = 250;
@@ -21,10 +22,11 @@ export class EntrySchedule {
   readonly #clock: ClusterClock;
   readonly #turnMsMax: number;
   /**
-   * An entry is due whatever waits: right after the no-op of a new leader, and before a transfer.
+   * An entry is due even if no command waits: after the no-op of a new leader, and before a
+   * transfer.
    */
   #mustStamp = false;
-  /** Of the last stamped entry this leader proposed or found in its log. */
+  /** Of the last stamped entry that this leader proposed or found in its log. */
   #lastStamp = 0;
   #lastIndex = 0;
   #appliedIndex = 0;
@@ -43,11 +45,11 @@ export class EntrySchedule {
   }
 
   /**
-   * `raft` just became leader: time goes on from the last stamp in its log, committed or not.
-   * `appliedIndex`: up to it the stamp of `table` speaks for the log.
+   * `raft` just became leader: time continues from the last stamp in its log, committed or not. Up
+   * to `appliedIndex`, `table` knows that stamp.
    */
   begin(raft: Raft, table: LockTable, appliedIndex: number, nowMs: number): void {
-    const base = Math.max(FIRST_STAMP, lastStampBehind(raft, appliedIndex) ?? table.stamp);
+    const base = Math.max(FIRST_STAMP, lastStampAfter(raft, appliedIndex) ?? table.stamp);
     this.#clock.start(base, nowMs);
     this.#lastStamp = base;
     this.#lastIndex = raft.lastIndex;
@@ -59,7 +61,7 @@ export class EntrySchedule {
     this.#mustStamp = false;
   }
 
-  /** The next entry is due, whatever waits. */
+  /** The next entry is due, even if no command waits. */
   stampNow(): void {
     this.#mustStamp = true;
   }
@@ -80,7 +82,7 @@ export class EntrySchedule {
     this.#appliedIndex = index;
   }
 
-  /** Whether an entry should be proposed now, for what waits in `line` or for time. */
+  /** Whether an entry should be proposed now, for the commands in `line` or for time. */
   isEntryDue(nowMs: number, line: WaitingLine, table: LockTable): boolean {
     if (this.#mustStamp || line.hasUrgent) return true;
     if (!line.isEmpty && nowMs >= line.firstArrivalMs + gatherMs(table)) return true;
@@ -88,8 +90,8 @@ export class EntrySchedule {
   }
 
   /**
-   * When the loop must turn again at the latest, if nothing else happens. `isBlocked`: no entry can
-   * be proposed before one commits, so that only the clock needs a turn.
+   * The latest time of the next turn if nothing else happens. `isBlocked`: no entry can be proposed
+   * before one commits, so that only the clock needs a turn.
    */
   nextDeadlineMs(nowMs: number, line: WaitingLine, table: LockTable, isBlocked: boolean): number {
     let deadlineMs = nowMs + this.#turnMsMax / 2;
@@ -98,10 +100,10 @@ export class EntrySchedule {
     return Math.min(deadlineMs, this.#clock.monotonicMsAt(this.#nextStampAt(table)));
   }
 
-  /** The stamp at which an entry is needed for the sake of time alone. */
+  /** The stamp at which an entry is needed only for time. */
   #nextStampAt(table: LockTable): number {
     const { nextDueAt, hasQueuedWork } = table;
-    // An entry that is not applied yet may settle what the table still shows as due.
+    // An entry that is not applied yet may settle what is still due in the table.
     const isOneUnderWay = this.#appliedIndex < this.#lastIndex;
     if (hasQueuedWork) return isOneUnderWay ? Number.POSITIVE_INFINITY : this.#clock.stamp;
     if (nextDueAt === undefined || nextDueAt === Number.POSITIVE_INFINITY) {
@@ -119,8 +121,8 @@ function gatherMs(table: LockTable): number {
   return Math.min(GATHER_MS_MAX, shortest / GATHER_SHARE_OF_TTL);
 }
 
-/** The stamp of the last stamped entry behind `index`; `undefined` when there is none. */
-function lastStampBehind(raft: Raft, index: number): number | undefined {
+/** The stamp of the last stamped entry after `index`; `undefined` if there is none. */
+function lastStampAfter(raft: Raft, index: number): number | undefined {
   for (let at = raft.lastIndex; at > index; at -= 1) {
     const entry = raft.entry(at);
     if (entry.kind === "command") return decodeBatchHeader(entry.data).stamp;

@@ -1,11 +1,13 @@
 /**
- * The follower's side of forwarding: commands go to the leader of the term this node knows, many in
- * one message, and stay kept here until they are executed. Only a limited number of bytes is
- * under way: the rest waits here, where the clients of this node take turns, and not at the leader,
- * which serves the messages of one node in their order. Clients never hear of a refusal by a leader: after one that had
- * no room, everything kept goes again in order, after a pause in which nothing newer goes. What a node
- * refuses that does not lead that term waits for the change of leader, term or link that must follow. A
- * refusal can itself be lost, so what stays unanswered for long makes everything go again as well.
+ * The follower's side of forwarding. Commands go to the leader of the term that this node knows,
+ * many in one message, and are kept here until they are executed. Only a limited number of bytes is
+ * under way. The rest waits here, where the clients of this node take turns, and not at the leader,
+ * which serves the messages of one node in their order.
+ *
+ * Clients never hear of a refusal by a leader. After a refusal for lack of room, everything kept is
+ * sent again in order, after a pause in which nothing newer is sent. After a refusal by a node that
+ * does not lead the term, a change of leader, term or link must follow and is waited for. A refusal
+ * can itself be lost, so everything is also sent again if an answer does not come for long.
  */
 import type { PeerMessage } from "../../net/index.js";
 import { Fifo } from "../fifo.js";
@@ -20,16 +22,16 @@ interface ForwardedBatch {
   readonly commands: readonly KeptCommand[];
   readonly bytes: number;
   readonly sentAtMs: number;
-  /** Those before this one are settled. */
+  /** The commands before this one are settled. */
   settledCount: number;
 }
 
 export interface ForwardingOptions {
-  /** Of all that is under way to the leader. */
+  /** Limits all that is under way to the leader. */
   readonly batchBytesMax: number;
-  /** How long everything waits after a leader had no room. */
+  /** How long everything waits after a leader was short of room. */
   readonly retryAfterMs: number;
-  /** How long a batch may stay unapplied before everything goes again. */
+  /** How long a batch may stay unapplied before everything is sent again. */
   readonly resendAfterMs: number;
 }
 
@@ -37,10 +39,12 @@ export class Forwarding {
   readonly #kept: KeptCommands;
   readonly #line: WaitingLine;
   readonly #options: ForwardingOptions;
-  /** Sent to the present leader, in order; those in front leave once they are settled. */
+  /** Sent to the present leader, in order; the first ones leave once they are settled. */
   readonly #underWay = new Fifo<ForwardedBatch>();
   #underWayBytes = 0;
-  /** The leader had no room: until then nothing is sent, and then everything again. */
+  /**
+   * The leader was short of room: nothing is sent until then, and then everything is sent again.
+   */
   #pausedUntilMs = Number.POSITIVE_INFINITY;
   readonly #numbers: Numbering;
 
@@ -64,14 +68,14 @@ export class Forwarding {
     return Math.min(this.#pausedUntilMs, oldest.sentAtMs + this.#options.resendAfterMs);
   }
 
-  /** Whether something waits that may go to the leader now. */
+  /** Whether a waiting command may go to the leader now. */
   get isDue(): boolean {
     if (this.#line.isEmpty || this.#pausedUntilMs !== Number.POSITIVE_INFINITY) return false;
     this.#trim();
     return this.#underWayBytes < this.#options.batchBytesMax;
   }
 
-  /** Sends what waits to the leader of `term`, as far as there is room under way. */
+  /** Sends what waits to the leader of `term`, within the limit of bytes under way. */
   forward(term: number, nowMs: number, send: (message: PeerMessage) => void): void {
     while (this.isDue) {
       const taken = this.#line.take(this.#options.batchBytesMax - this.#underWayBytes, 0);
@@ -85,7 +89,7 @@ export class Forwarding {
     }
   }
 
-  /** The answer of a node that did not propose batch `id`. */
+  /** The answer of a node that did not propose the batch `id`. */
   refused(id: number, reason: ForwardRefusal, nowMs: number): void {
     if (reason === "notLeader") return;
     for (let i = 0; i < this.#underWay.length; i += 1) {
@@ -95,14 +99,14 @@ export class Forwarding {
     }
   }
 
-  /** Once a turn: everything goes again if the leader refused some of it, or it seems lost. */
+  /** Once a turn: sends everything again if the leader refused a batch or one seems lost. */
   retry(nowMs: number): void {
     if (nowMs >= this.nextDeadlineMs) this.restart(nowMs);
   }
 
   /**
-   * Leader, term or the link to the leader changed: everything kept goes again, in order. Gives
-   * back the chunks of other nodes that waited in the line.
+   * The leader, its term or the link to it changed: everything kept is sent again, in order.
+   * Returns the chunks of other nodes that waited in the line.
    */
   restart(nowMs: number): ForwardedChunk[] {
     const chunks = this.#line.clear();

@@ -1,19 +1,21 @@
 /**
  * When this node gives its leadership away by itself: it is being stopped, or its disk has no room
- * for more. It asks the core to transfer, and again after a while if that did not come about; who
- * waits for the end of it is told when the node does not lead any more or there is nobody to take
- * over.
+ * for more. It asks the core for a transfer, and asks again after a pause if the transfer failed. A
+ * caller of `stop` is answered when the node does not lead any more or no other node can take over.
  */
 import type { Raft } from "../../raft/index.js";
 
 /**
- * Each hand-over because the disk is full doubles the pause before the next one, up to so many
- * times the first, until one was not needed for as long again. Where every disk is full, leadership
- * must not go round and round: each new term takes of what room is left.
+ * Each hand-over because of a full disk doubles the pause before the next one, up to this many
+ * times the first, until none was needed for as long again. If every disk is full, leadership must
+ * not go round and round, because each new term uses some of the remaining room.
  */
 const PAUSE_GROWTH_MAX = 64;
 
-/** The core's number for a transfer of our own; operators' are negative, proposals positive. */
+/**
+ * The core's number for a transfer of our own. Operators' numbers are negative, proposals'
+ * positive.
+ */
 export const HAND_OVER_ID = 0;
 
 export class HandOver {
@@ -21,16 +23,16 @@ export class HandOver {
   #isStopping = false;
   #isDiskFull = false;
   #nextTryMs = 0;
-  /** When the transfer was asked for that is under way; `undefined` without one. */
+  /** When the transfer under way was asked for; `undefined` without one. */
   #askedAtMs: number | undefined;
-  /** Leadership is not given away again because the disk is full before this … */
+  /** Leadership is not given away again because of a full disk before this … */
   #notBeforeMs = 0;
-  /** … which is so long after it was the last time. */
+  /** … which is this long after the last time. */
   #pauseMs: number;
   #stopped: Promise<void> | undefined;
   #resolveStop: (() => void) | undefined;
 
-  /** `retryAfterMs`: the pause after a transfer that did not come about. */
+  /** `retryAfterMs`: the pause after a transfer that failed. */
   constructor(retryAfterMs: number) {
     this.#retryAfterMs = retryAfterMs;
     this.#pauseMs = retryAfterMs;
@@ -61,7 +63,7 @@ export class HandOver {
     return this.#stopped;
   }
 
-  /** Leader, once a turn: whether a transfer is to be asked for now. */
+  /** Called on a leader once a turn: whether to ask for a transfer now. */
   isDue(raft: Raft, nowMs: number): boolean {
     if (raft.isTransferring || nowMs < this.nextDeadlineMs) return false;
     this.#nextTryMs = nowMs + this.#retryAfterMs;

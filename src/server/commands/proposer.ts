@@ -1,8 +1,8 @@
 /**
- * The leader's way from what waits to an entry of the log: when one may be proposed, when one is
- * due, and what becomes of it. At most one entry a turn, which holds all that was collected; the
- * clock is read when everything that goes into it was read before. Lays the bytes of an entry out
- * once; these bytes then go to disk and to the peers.
+ * The leader's way from waiting commands to an entry of the log: when an entry may be proposed,
+ * when one is due, and what becomes of it. At most one entry a turn, with everything that was
+ * collected; the clock is read after everything that goes into the entry. The bytes of an entry are
+ * laid out once and then go to disk and to the peers.
  */
 import { assert } from "../../assert.js";
 import type { LockTable, TableCommand } from "../../lockfsm/index.js";
@@ -15,7 +15,7 @@ import { EntrySchedule } from "./entry-schedule.js";
 import { KeptCommand } from "./kept-commands.js";
 import type { WaitingItem, WaitingLine } from "./waiting-line.js";
 
-/** Full entries that may be uncommitted: what waits longer still takes turns in the line. */
+/** Full entries that may be uncommitted: commands that wait longer still take turns in the line. */
 const FULL_BATCHES_MAX = 2;
 
 export interface ProposerParts {
@@ -40,10 +40,10 @@ export class Proposer {
   readonly #parts: ProposerParts;
   readonly #tuning: NodeTuning;
   readonly #schedule: EntrySchedule;
-  /** The commit index at which the core had no room; nothing is proposed until it moves. */
+  /** The commit index at which the core was full; nothing is proposed until it moves. */
   #refusedAtCommit = -1;
   #lastId = 0;
-  /** Proposed in this turn, and without an answer of the core. */
+  /** Proposed in this turn, and not answered by the core yet. */
   #open: Proposal | undefined;
 
   constructor(parts: ProposerParts, tuning: NodeTuning) {
@@ -57,7 +57,7 @@ export class Proposer {
     return this.#lastId;
   }
 
-  /** This node began to lead a term; up to `appliedIndex` the table knows the stamps of the log. */
+  /** This node began to lead a term. The table knows the stamps of the log up to `appliedIndex`. */
   begin(appliedIndex: number, nowMs: number): void {
     const { raft, table, cache } = this.#parts;
     this.#refusedAtCommit = -1;
@@ -65,7 +65,7 @@ export class Proposer {
     this.#schedule.begin(raft, table, appliedIndex, nowMs);
   }
 
-  /** It does not lead any more. */
+  /** This node does not lead any more. */
   end(): void {
     this.#refusedAtCommit = -1;
     this.#parts.cache.clear();
@@ -77,7 +77,7 @@ export class Proposer {
     this.#schedule.stampNow();
   }
 
-  /** Once a turn while leading, after everything of the turn was read. */
+  /** Once a turn on a leader, after everything of the turn was read. */
   propose(nowMs: number): void {
     const { clock, step } = this.#parts;
     const stamp = this.#schedule.countTime(nowMs);
@@ -104,8 +104,8 @@ export class Proposer {
   }
 
   /**
-   * The core did not take the entry: what was in it waits again, before everything newer. After
-   * `notLeader` a change of the leader follows, which empties the line.
+   * The core did not take the entry: its commands wait again, before everything newer. After
+   * `notLeader` a change of leader follows, which empties the line.
    */
   onRefused(id: number, reason: RefusalReason, nowMs: number): void {
     const { raft, line } = this.#parts;
@@ -134,7 +134,7 @@ export class Proposer {
     return this.#open;
   }
 
-  /** The core's answer came: gives back the proposal `id`. */
+  /** The core has answered: returns the proposal `id`. */
   #close(id: number): Proposal {
     const proposal = this.#open;
     assert(proposal?.id === id, () => `answer to proposal ${id}, open is ${proposal?.id}`);
@@ -142,7 +142,7 @@ export class Proposer {
     return proposal;
   }
 
-  /** No entry can be proposed before another one commits, or somebody else is to lead. */
+  /** No entry can be proposed before another one commits or a transfer ends. */
   get #isBlocked(): boolean {
     const { raft } = this.#parts;
     const { pipelineEntriesMax, batchBytesMax, uncommittedBytesMax } = this.#tuning;

@@ -1,10 +1,10 @@
 /**
- * Commands that wait to leave this node: into an entry when it leads, to the leader when it follows.
- * Each connection and each other node has a lane of its own. Within a lane the order of arrival
- * stays; the lanes take turns (deficit round robin, Shreedhar and Varghese 1995), so that a client
- * with a thousand commands in flight does not keep another one waiting for all of them. Taking from
- * the line copies the bytes of each command once, into the buffer that becomes the entry or the
- * message. The line knows nothing of roles.
+ * Commands that wait to leave this node: into an entry if it leads, to the leader if it follows.
+ * Each connection and each other node has a lane. Within a lane the order of arrival stays; the
+ * lanes take turns (deficit round robin, Shreedhar and Varghese 1995), so that a client with a
+ * thousand commands in flight does not make another one wait for all of them. Taking from the line
+ * copies the bytes of each command once, into the buffer that becomes the entry or the message. The
+ * line does not depend on roles.
  */
 import type { TableCommand } from "../../lockfsm/index.js";
 import { OP, writeRecord } from "../../protocol/index.js";
@@ -12,9 +12,9 @@ import type { NodeId } from "../../raft/index.js";
 import { KeptCommand } from "./kept-commands.js";
 import { Lane, type LaneItem } from "./lane.js";
 
-/** A shorter line is not searched for items that became void in it. */
+/** A shorter line is not searched for void items. */
 const SWEEP_LENGTH_MIN = 4_096;
-/** A turn is no shorter, so that the commands of one connection stay together. */
+/** The least bytes of a turn, so that the commands of one connection stay together. */
 const TURN_BYTES_MIN = 256;
 
 export type WaitingItem = KeptCommand | ForwardedChunk;
@@ -56,7 +56,7 @@ export class ForwardedChunk implements LaneItem<ForwardedChunk> {
 }
 
 export class WaitingLine {
-  /** The lanes that are not empty form a circle; this one has its turn last. */
+  /** The lanes that are not empty form a circle; this one has the last turn. */
   #lastLane: Lane<WaitingItem> | undefined = undefined;
   readonly #lanesOfPeers = new Map<NodeId, Lane<WaitingItem>>();
   /** The sum over the lanes. */
@@ -75,17 +75,17 @@ export class WaitingLine {
     return this.#bytes;
   }
 
-  /** Whether anything but keepalives waits; those alone may be gathered for a while. */
+  /** Whether anything but keepalives waits. Keepalives alone may be gathered for a while. */
   get hasUrgent(): boolean {
     return this.#hasUrgent;
   }
 
-  /** When the line last began to fill. Meaningless while it is empty. */
+  /** When the line last began to fill. Meaningless if it is empty. */
   get firstArrivalMs(): number {
     return this.#firstArrivalMs;
   }
 
-  /** An item that is in the line keeps its place. */
+  /** An item that is already in the line keeps its place. */
   push(item: WaitingItem, nowMs: number): void {
     if (item.isInLine) return;
     if (this.#length >= this.#sweepAtLength) this.#sweep();
@@ -93,7 +93,7 @@ export class WaitingLine {
     this.#append(item);
   }
 
-  /** What was taken could not leave: it stands before everything else again, in the same order. */
+  /** Taken items could not leave: they stand before everything else again, in the same order. */
   putBack(items: readonly WaitingItem[], nowMs: number): void {
     if (this.#length === 0) this.#firstArrivalMs = nowMs;
     for (const item of items.toReversed()) {
@@ -106,9 +106,9 @@ export class WaitingLine {
   }
 
   /**
-   * Takes items, as many as fit in `bytesMax` but at least one, and lays out their records after
+   * Takes as many items as fit in `bytesMax`, but at least one, and lays out their records after
    * `headerBytes` empty bytes. A round of all turns fills half of `bytesMax`, so that a lane that
-   * just began is served in the same round. What became void while it waited is dropped.
+   * just began is served in the same round. Items that became void while they waited are dropped.
    */
   take(bytesMax: number, headerBytes: number): TakenItems {
     const items: WaitingItem[] = [];
@@ -116,7 +116,7 @@ export class WaitingLine {
     const shareBytes = Math.max(TURN_BYTES_MIN, Math.floor(bytesMax / (2 * this.#weight)));
     let length = headerBytes;
     for (let lane = this.#lastLane?.next; lane !== undefined; lane = this.#lastLane?.next) {
-      // A turn that the end of the last entry cut short goes on.
+      // A turn that the end of the last entry cut short continues.
       if (lane.credit <= 0) lane.credit += shareBytes * lane.weight;
       for (let item = lane.first; item !== undefined && lane.credit > 0; item = lane.first) {
         const isVoid = isOver(item);
@@ -136,7 +136,7 @@ export class WaitingLine {
     return layOut(items, length, headerBytes);
   }
 
-  /** Empties the line; gives back the chunks that were in it. */
+  /** Empties the line and returns the chunks that were in it. */
   clear(): ForwardedChunk[] {
     const chunks: ForwardedChunk[] = [];
     for (let lane = this.#lastLane?.next; lane !== undefined; lane = this.#lastLane?.next) {
@@ -166,7 +166,7 @@ export class WaitingLine {
     if (!this.#hasUrgent) this.#hasUrgent = isUrgent(item);
   }
 
-  /** Its turn comes last. */
+  /** It gets the last turn. */
   #addLane(lane: Lane<WaitingItem>): void {
     lane.next = this.#lastLane?.next ?? lane;
     if (this.#lastLane !== undefined) this.#lastLane.next = lane;
@@ -206,8 +206,8 @@ export class WaitingLine {
   }
 
   /**
-   * Drops what became void. While nobody leads nothing is taken from the line, but clients come, give
-   * up and come again: what they leave may not add up. Costs one look per item that was pushed.
+   * Drops void items. Without a leader nothing is taken from the line, but clients come, give up
+   * and come again: the items they leave must not add up. Costs one look per pushed item.
    */
   #sweep(): void {
     for (let left = this.#length; left > 0; ) {
@@ -240,7 +240,7 @@ function layOut(items: WaitingItem[], length: number, headerBytes: number): Take
   return { bytes, view, items };
 }
 
-/** Whether nobody waits for it any more. */
+/** Whether nothing waits for it any more. */
 function isOver(item: WaitingItem): boolean {
   return item instanceof KeptCommand && item.isSettled;
 }

@@ -1,11 +1,13 @@
-/** One watch of one connection: what it is of, and up to where it was told. */
+/**
+ * One watch of one connection: its query, and how far the client was sent the changes.
+ */
 import type { ClientConnection } from "../../net/index.js";
 import type { Revision, WatchQuery } from "../../protocol/index.js";
 
-/** The connection that watches came on. */
+/** The connection on which watches came. */
 export interface Watcher {
   readonly connection: ClientConnection;
-  /** By the number that the client gave them. */
+  /** By the number that the client gave each. */
   readonly watches: Map<number, Watch>;
   readonly isClosed: boolean;
 }
@@ -13,14 +15,14 @@ export interface Watcher {
 export class Watch {
   readonly attachment: Watcher;
   readonly query: WatchQuery;
-  /** Everything that matches up to here was told; changes up to here are not. */
+  /** Matching changes up to here were sent, or the watch began after them. */
   told: Revision;
   /**
-   * `live`: it is told what comes as it comes. `behind`: it is to be told what is kept first, or again
-   * when its connection has room.
+   * `live`: changes are sent as they come. `behind`: kept changes must be sent first, at the
+   * beginning and after the connection had no room.
    */
   state: "live" | "behind" | "over" = "behind";
-  /** Live: positions of changes of this turn that it is to be told. */
+  /** If live: positions of the changes of this turn that must be sent. */
   pending: number[] = [];
 
   constructor(attachment: Watcher, query: WatchQuery, told: Revision) {

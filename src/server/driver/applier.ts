@@ -1,8 +1,8 @@
 /**
- * Feeds committed entries to the lock table, a bounded slice at a time, and tells the parts that
- * wait for it. It never skips an entry, except those whose effects a snapshot brought, and never
- * looks at a clock. While the table is being replaced by a snapshot nothing is applied, and nothing
- * that clients of this node were waiting for can be answered any more.
+ * Feeds committed entries to the lock table, a bounded slice at a time, and notifies the parts that
+ * wait for them. It never skips an entry, except those whose effects a snapshot brought, and never
+ * uses a clock. While a snapshot replaces the table, nothing is applied, and no earlier command or
+ * read of this node's clients can be answered any more.
  */
 import { assert } from "../../assert.js";
 import { type LockTable, NOBODY, type TableCommand } from "../../lockfsm/index.js";
@@ -37,7 +37,7 @@ export interface ApplierParts {
   readonly members: Members;
   readonly operations: Operations;
   readonly proposer: Proposer;
-  /** Takes down what the table tells of each entry. */
+  /** Records what the table reports of each entry. */
   readonly transitions: TransitionLog;
   readonly logger: Logger;
 }
@@ -82,12 +82,12 @@ export class Applier {
     return this.#commandCount;
   }
 
-  /** Whether entries up to `commitIndex` could be applied at once. */
+  /** Whether an entry up to `commitIndex` can be applied now. */
   isBehind(commitIndex: number): boolean {
     return this.#restoring === undefined && this.#index < commitIndex;
   }
 
-  /** What clients were told, or are kept for, may have had its effect in what is skipped. */
+  /** The skipped entries may contain the effects of anything that clients wait for. */
   restore(snapshot: InstalledSnapshot, named: NamedSnapshots): void {
     const { logger, cache, attachments } = this.#parts;
     const { index, term } = snapshot;
@@ -98,7 +98,7 @@ export class Applier {
     attachments.closeAll(CLOSE_REASON);
   }
 
-  /** Applies a slice of what is committed. */
+  /** Applies a slice of the committed entries. */
   apply(commitIndex: number, snapshots: SnapshotTurn): void {
     if (this.#restoring !== undefined && !this.#endRestore(this.#restoring, snapshots)) return;
     const indexBefore = this.#index;
@@ -110,7 +110,7 @@ export class Applier {
     this.#tell(configurationBefore);
   }
 
-  /** Whether the table holds the snapshot by now. */
+  /** Whether the table holds the snapshot now. */
   #endRestore(snapshot: InstalledSnapshot, snapshots: SnapshotTurn): boolean {
     const { transitions, logger } = this.#parts;
     const { index } = snapshot;
@@ -155,7 +155,7 @@ export class Applier {
     return bytes;
   }
 
-  /** The table holds the effects of everything up to that entry now, by a snapshot. */
+  /** A snapshot brought the effects of everything up to that entry. */
   #jumpTo({ index, configuration }: AppliedPosition): void {
     assert(index > this.#index, () => `a snapshot of ${index} at ${this.#index}`);
     this.#index = index;
@@ -182,7 +182,7 @@ export class Applier {
     if (isHeard) this.#closeOvertaken(commands);
   }
 
-  /** The table says nothing to an attach that a later one of the same session has overtaken. */
+  /** The table answers no attach that a later one of the same session has overtaken. */
   #closeOvertaken(commands: readonly TableCommand[]): void {
     const { attachments } = this.#parts;
     for (const { session, command } of commands) {
@@ -194,7 +194,9 @@ export class Applier {
   }
 }
 
-/** It does nothing on any node: all have the same model, and decoding looks at the bytes alone. */
+/**
+ * It has no effect on any node: all have the same model, and decoding depends on the bytes alone.
+ */
 function isUnreadable({ command }: TableCommand): boolean {
   return command === undefined;
 }

@@ -1,8 +1,8 @@
 /**
- * From an open data directory to a driver that is ready to start, the same way in production and in
- * simulation. The table is restored from the snapshot the log stands on and from nothing else
- * (consensus rule 20); the members are those of that snapshot, or the founding ones, or unknown
- * until a leader tells.
+ * From an open data directory to a driver that is ready to start, in the same way in production and
+ * in simulation. The table is restored only from the snapshot that the log names (consensus rule
+ * 20). The members are those of that snapshot, or the founders, or unknown until a leader sends
+ * them.
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
@@ -18,9 +18,9 @@ import { TracedRaft, type TraceLine } from "./raft-trace.js";
 export interface DriverWorld extends Omit<DriverPorts, "raft" | "table"> {
   /** Seeds the election timeouts. */
   readonly random: Random;
-  /** Holds the effects of everything up to the snapshot that the log stands on. Default: empty. */
+  /** Holds the effects of everything up to the snapshot that the log names. Default: empty. */
   readonly table?: LockTable;
-  /** Takes a line for every transition of the core. Default: none are made. */
+  /** Receives a line for every transition of the core. Default: no lines are made. */
   readonly trace?: TraceLine | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface BootOptions
     DriverOptions,
     "configuration" | "incarnation" | "nodeId" | "clusterId" | "knownPeers"
   > {
-  /** The members that founded the cluster; `undefined` when they are not known. */
+  /** The members that founded the cluster; `undefined` if they are not known. */
   readonly founders: Configuration | undefined;
   /** How long the history of locks is kept in the directory; `undefined`: it is not written. */
   readonly auditKeepMs?: number | undefined;
@@ -46,8 +46,8 @@ export type BootWorld = Omit<
   "log" | "snapshots" | "named" | "table" | "audit" | "notePeer"
 >;
 
-/** Waits to be told by a leader. */
-const NOBODY: Configuration = Object.freeze({
+/** A node that joined, until a leader sends it the members. */
+const NO_MEMBERS: Configuration = Object.freeze({
   voters: [],
   outgoing: [],
   learners: [],
@@ -55,8 +55,8 @@ const NOBODY: Configuration = Object.freeze({
 });
 
 /**
- * Fails with `INTERNAL` and `details.corrupt` when the snapshot cannot be read as it was written,
- * `INVALID_ARGUMENT` when a founding node is not told who founded the cluster.
+ * Fails with `INTERNAL` and `details.corrupt` if the snapshot is damaged, and with
+ * `INVALID_ARGUMENT` if a founding node is started without the founders.
  */
 export async function bootDriver(
   options: BootOptions,
@@ -112,22 +112,22 @@ async function namedSnapshot({
   if (named === undefined) return undefined;
   const stored = await snapshots.list();
   const manifest = stored.find(({ checksum }) => checksum === named.checksum);
-  // Opening the directory has looked for it.
+  // Opening the directory has checked that it exists.
   assert(manifest !== undefined, () => `the snapshot of entry ${named.index} is gone`);
   return manifest;
 }
 
 function firstConfiguration({ founders }: BootOptions, { identity }: DataDirectory): Configuration {
-  if (identity.origin === "joined") return NOBODY;
+  if (identity.origin === "joined") return NO_MEMBERS;
   if (founders !== undefined) return founders;
   throw new HoldfastError(
     "INVALID_ARGUMENT",
-    "initialCluster is missing: the data are those of a founding member, without a snapshot yet",
+    "initialCluster is missing: the data directory is a founding member's and has no snapshot yet",
   );
 }
 
 function configurationOf({ index, configuration }: SnapshotManifest): Configuration {
   const decoded = decodeConfiguration(configuration);
-  assert(decoded !== undefined, () => `the members in the snapshot of entry ${index}`);
+  assert(decoded !== undefined, () => `the snapshot of entry ${index} has unreadable members`);
   return decoded;
 }

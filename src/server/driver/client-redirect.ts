@@ -1,11 +1,11 @@
 /**
- * Decides when this node cannot serve its clients and should send them to another node: for one
- * election timeout it had no leader and heard no majority, or it lags far behind what is committed.
- * A cluster that merely changes its leader moves nobody.
+ * Decides when this node cannot serve its clients and should send them to another node: either it
+ * had no leader and heard no majority for one election timeout, or it lags far behind the commit
+ * index. A mere change of leader moves no client.
  */
 import type { NodeId } from "../../raft/index.js";
 
-/** Committed entries that a serving node may be behind in applying. */
+/** Committed entries that a serving node may not have applied yet. */
 const APPLY_LAG_ENTRIES_MAX = 8_192;
 
 export class ClientRedirect {
@@ -26,12 +26,12 @@ export class ClientRedirect {
     return this.#nextNoticeMs;
   }
 
-  /** Numbers the times of trouble: in each, a client is told once. */
+  /** The number of the present or last time of trouble; in each, a client is told once. */
   get troubleNumber(): number {
     return this.#troubleNumber;
   }
 
-  /** Who decides from now on. */
+  /** Sets the members whose messages count. */
   setVoters(voters: readonly NodeId[]): void {
     this.#voters = voters;
   }

@@ -1,7 +1,7 @@
 /**
- * What clients of this node do, taken in between two turns of the loop: connections are noted,
- * commands admitted or refused, reads and watches noted. Nothing is proposed, sent to peers or
- * answered from the table here.
+ * The requests of this node's clients, taken in between two turns of the loop: connections are
+ * noted, commands are admitted or refused, reads and watches are noted. Nothing is proposed, sent
+ * to peers or answered from the table here.
  */
 import type { ClientConnection, GatewayEvents } from "../../net/index.js";
 import {
@@ -25,9 +25,9 @@ import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
 import type { SnapshotExporter } from "../snapshots/exporter.js";
 
-/** What the loop tells about itself, and the way to wake it. */
+/** What the loop reports about itself, and the way to wake it. */
 export interface ClientSideHost {
-  /** 0 while unknown, or while this node never had contact with a majority. */
+  /** 0 if unknown, or if this node has not had contact with a majority. */
   readonly servingLeader: NodeId;
   readonly endpoints: readonly NodeEndpoint[];
   readonly configuration: Configuration;

@@ -1,27 +1,27 @@
 /**
- * Tells the leader whether anybody waits at this node. While nobody does, the leader need not tell
- * every advance of the commit index at once: the next append or heartbeat carries it, which spares
- * two messages and two turns of the loop per entry. The leader assumes interest until it is told
- * otherwise, so a lost word costs messages, never a waiting client.
+ * Tells the leader whether clients wait at this node. If none does, the leader need not send every
+ * advance of the commit index at once: the next append or heartbeat carries it, which saves two
+ * messages and two turns of the loop per entry. The leader assumes interest until this node denies
+ * it, so a lost message costs messages and never delays a client.
  */
 import type { PeerMessage } from "../../net/index.js";
 import type { NodeId } from "../../raft/index.js";
 
 export class CommitInterest {
   readonly #send: (peer: NodeId, message: PeerMessage) => void;
-  /** What the present leader was told over the present link. */
+  /** The last message to the present leader over the present link. */
   #told: boolean | undefined;
 
   constructor(send: (peer: NodeId, message: PeerMessage) => void) {
     this.#send = send;
   }
 
-  /** Term, leader or link changed: whoever leads now knows nothing. */
+  /** Term, leader or link changed: the present leader knows nothing. */
   restart(): void {
     this.#told = undefined;
   }
 
-  /** Once a turn while a leader can be reached, before anything is forwarded to it. */
+  /** Once a turn while the leader can be reached, before anything is forwarded to it. */
   tell(leader: NodeId, isInterested: boolean): void {
     if (this.#told === isInterested) return;
     this.#told = isInterested;

@@ -1,7 +1,8 @@
 /**
- * Messages that may leave only when a write is durable, in the order the core gave them. Before a
- * granted vote leaves, the durable mark is synced as well: the log must be able to tell, whatever
- * happens to its tail, that it reached what it voted with. Nothing here may leave early.
+ * Messages that may leave only after a write is durable, in the order in which the core gave them.
+ * Before a granted vote leaves, the durable mark is synced as well: whatever happens to the end of
+ * the log, it must be able to show that it reached the point with which it voted. No message may
+ * leave early.
  */
 import type { DeferredMessage, Message } from "../../raft/index.js";
 import { Fifo } from "../fifo.js";
@@ -28,7 +29,7 @@ export class DeferredMessages {
     this.#waiting.push(message);
   }
 
-  /** Sends what may leave now that everything up to `durableSeq` is durable. */
+  /** Sends the messages that may leave, given that everything up to `durableSeq` is durable. */
   release(durableSeq: number, send: (message: Message) => void): void {
     for (let first = this.#waiting.at(0); first !== undefined; first = this.#waiting.at(0)) {
       if (first.seq > durableSeq) return;
@@ -40,7 +41,7 @@ export class DeferredMessages {
     }
   }
 
-  /** One sync per granted vote: the mark moves on with what was written in between. */
+  /** One sync per granted vote, because the mark moves with what is written in between. */
   #isMarkSynced(): boolean {
     if (this.#mark === "synced") {
       this.#mark = "idle";

@@ -1,6 +1,6 @@
 /**
- * The parts of one driver and how they are wired to each other. Each knows only what it is given
- * here; the loop in `driver.ts` owns the order in which they act.
+ * The parts of one driver and how they are wired. Each knows only what it is given here; the loop
+ * in `driver.ts` owns the order in which they act.
  */
 import type { PeerMessage } from "../../net/index.js";
 import type { Input, NodeId } from "../../raft/index.js";
@@ -30,22 +30,22 @@ import { Observation, type ObservationParts } from "./observation.js";
 import { PeerRequests, type PeerRequestsHost } from "./peer-requests.js";
 import { PeerSide } from "./peer-side.js";
 
-/** Election timeouts that a read may wait for its index. */
+/** Election timeouts for which a read waits for its index. */
 const READ_WAIT_TIMEOUTS = 5;
 /** Election timeouts that an operator's request may take. */
 const OPERATION_WAIT_TIMEOUTS = 10;
-/** Election timeouts after which forwarded commands that were not applied go again. */
+/** Election timeouts after which forwarded commands that were not applied are sent again. */
 const RESEND_TIMEOUTS = 5;
 
 /**
- * Bytes of entries that one turn applies when there is more: a node that catches up still answers
- * its peers in between. A megabyte was seen to take 180 ms.
+ * Bytes of entries that one turn applies if there are more, so that a node that catches up still
+ * answers its peers in between. Applying a megabyte has taken up to 180 ms.
  */
 const APPLY_SLICE_BYTES_MAX = 128 << 10;
 
-/** What the parts ask of the loop. */
+/** What the parts need from the loop. */
 export interface DriverHost extends ClientSideHost, PeerRequestsHost, OperationsHost {
-  /** To another node, with whatever else this turn sends there. */
+  /** Sends to another node, together with everything else that this turn sends there. */
   send(peer: NodeId, message: PeerMessage): void;
   fail(cause: unknown): void;
 }
@@ -63,7 +63,8 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const leaderView = new LeaderView();
   const line = new WaitingLine();
   const cache = new EntryCache();
-  // The two know each other: what is cut off is not kept, what is kept belongs to an attachment.
+  // They depend on each other: a closed attachment drops its commands, and each kept command has
+  // one.
   const attachments: Attachments = new Attachments({
     onTold: (attachment, message) => kept.onTold(attachment, message),
     onCutOff: (attachment) => {
@@ -163,7 +164,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   };
 }
 
-/** When the first of them has something to do that nothing announces, leading aside. */
+/** When the first of the parts has to act without an input. Does not include leading. */
 export function earliestDeadlineMs(parts: DriverParts): number {
   const { observation, redirect, forwarding, operations, snapshots, members } = parts;
   return Math.min(

@@ -1,5 +1,5 @@
 /**
- * What one driver is given: its ports, the two pure machines, and its options. Types only.
+ * What one driver needs: its ports, the two pure machines, and its options. Types only.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import type { ClientGateway, PeerIdentity, PeerLinks } from "../../net/index.js";
@@ -20,9 +20,9 @@ import type { SnapshotStatus } from "../snapshots/ports.js";
 export interface DriverPorts {
   readonly log: LogStore;
   readonly snapshots: SnapshotStore;
-  /** The snapshot that the log stands on and the table was restored from. */
+  /** The snapshot that the log names and from which the table was restored. */
   readonly named: SnapshotManifest | undefined;
-  /** Where the history of locks is written; `undefined`: it is kept in memory alone. */
+  /** Where the history of locks is written; `undefined`: it is kept only in memory. */
   readonly audit?: (AuditOptions & { readonly store: AuditStore }) | undefined;
   readonly peers: Pick<PeerLinks, "send" | "flush" | "bufferedBytes">;
   readonly gateway: Pick<ClientGateway, "flush">;
@@ -32,11 +32,11 @@ export interface DriverPorts {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly logger: Logger;
-  /** Who is to be linked with from now on, this node included; nobody while no leader has told. */
+  /** Sets the peers to be linked with, this node included; none until a leader has sent them. */
   readonly onPeers: (peers: readonly MemberAddress[]) => void;
-  /** Remembers across restarts that another node was met. */
+  /** Remembers a peer that was met, across restarts. */
   readonly notePeer: (peer: PeerIdentity) => void;
-  /** Called at most once: the node cannot go on and must be closed. */
+  /** Called at most once: the node cannot continue and must be closed. */
   readonly onFailure: (error: Error) => void;
 }
 
@@ -44,35 +44,35 @@ export interface DriverOptions {
   readonly nodeId: NodeId;
   /** 32 lower-case hex digits. */
   readonly clusterId: string;
-  /** Which of the groups that share the links this driver serves. */
+  /** The group that this driver serves, of those that share the links. */
   readonly group: number;
-  /** How often this node was started on its data. */
+  /** How often this node has been started on its data. */
   readonly incarnation: number;
-  /** The others, as earlier lives of this node met them. */
+  /** The other nodes that earlier incarnations of this node have met. */
   readonly knownPeers: ReadonlyMap<NodeId, KnownPeer>;
-  /** In force at the entry whose effects the table holds at the start. */
+  /** In force at the last entry whose effects the table holds at the start. */
   readonly configuration: Configuration;
-  /** What clients are told to connect to. */
+  /** The URL that clients are given for this node. */
   readonly advertise: string;
   readonly tuning: NodeTuning;
 }
 
-/** What watches and the history live on. */
+/** Numbers of watches and the history. */
 export interface ObservationStatus {
-  /** Of clients of this node. */
+  /** Of the clients of this node. */
   readonly watches: number;
-  /** Ended because what came next was forgotten. */
+  /** Ended because the changes that came next were forgotten. */
   readonly watchesCompactedTotal: number;
-  /** Changes that are kept in memory, and what they take. */
+  /** Changes that are kept in memory, and the bytes they take. */
   readonly changes: number;
   readonly changeBytes: number;
-  /** Whatever came behind this entry is kept. */
+  /** All changes after this entry are kept. */
   readonly changesAfter: number;
-  /** Applied here since the start, by type. */
+  /** Applied on this node since the start, by type. */
   readonly changesByType: Readonly<Record<ChangeType, number>>;
-  /** Ends of holds, key by key, by the number of their reason; likewise. */
+  /** Holds that ended since the start, counted per key, by the number of their reason. */
   readonly endsByReason: readonly number[];
-  /** `undefined`: it is off. */
+  /** `undefined` if the audit is off. */
   readonly audit: AuditStatus | undefined;
 }
 
@@ -84,19 +84,19 @@ export interface DriverStatus {
   readonly leader: NodeId;
   readonly commitIndex: number;
   readonly appliedIndex: number;
-  /** The log holds the entries from here on. */
+  /** The first index that the log holds. */
   readonly firstIndex: number;
   readonly lastIndex: number;
-  /** The log stands on a snapshot of everything up to here; 0 without one. */
+  /** The index of the snapshot that the log names; 0 without one. */
   readonly snapshotIndex: number;
   readonly snapshots: SnapshotStatus;
   /** In force, committed or not. */
   readonly configuration: Configuration;
   /** Leadership is being handed over. */
   readonly isTransferring: boolean;
-  /** There is no room for another segment of the log. */
+  /** There is no room for the next segment of the log. */
   readonly isDiskFull: boolean;
-  /** What would enlarge the table is refused here. */
+  /** This node refuses commands that would enlarge the table. */
   readonly isMemoryScarce: boolean;
   readonly hasQuorumContact: boolean;
   readonly connections: number;
@@ -104,7 +104,7 @@ export interface DriverStatus {
   readonly entriesProposedTotal: number;
   readonly commandsAppliedTotal: number;
   readonly commandsRefusedTotal: number;
-  /** Bytes of commands kept until they are applied here. */
+  /** Bytes of commands that are kept until they are applied here. */
   readonly keptBytes: number;
   readonly observation: ObservationStatus;
 }

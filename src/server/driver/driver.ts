@@ -1,9 +1,9 @@
 /**
- * The loop of one node in one group. It collects what came in since the last turn, steps the core,
+ * The loop of one node in one group. It collects the inputs since the last turn, steps the core,
  * takes the effects, and owns their order: send what may leave now, hand the write to the log, send
- * what waited for durability, apply what is committed, answer, flush. Effects are taken again only
- * after a record that the log has written at once. It knows the world by its ports alone, not by
- * sockets, timers, clocks or random numbers; the simulator runs this very code.
+ * what waited for durability, apply what is committed, answer, flush. In one turn it takes effects
+ * again only after the log has written a record at once. It knows the world only by its ports, and
+ * no sockets, timers, clocks or random numbers; the simulator runs this same code.
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
@@ -64,7 +64,7 @@ export class Driver implements DriverHost {
     return this.#options.nodeId;
   }
 
-  /** Number of the present turn, or of the last one. */
+  /** The number of the present turn, or of the last one. */
   get turn(): number {
     return this.#turn;
   }
@@ -74,11 +74,11 @@ export class Driver implements DriverHost {
     return raft.hasQuorumContact ? raft.leader : 0;
   }
 
-  /** What clients may connect to, as far as the peers have told by now. */
+  /** What clients may connect to, as far as the peers have reported it. */
   get endpoints(): readonly NodeEndpoint[] {
     const { nodeId, advertise } = this.#options;
     const ids = membersOf(this.configuration);
-    // Who belongs to it is not known before a leader has told.
+    // The members are unknown until a leader has sent them.
     const isMember = (id: NodeId): boolean => ids.length === 0 || ids.includes(id);
     const endpoints = [{ id: nodeId, endpoint: advertise }, ...this.#parts.peerSide.endpoints];
     return endpoints.filter(({ id }) => isMember(id)).sort((a, b) => a.id - b.id);
@@ -102,7 +102,7 @@ export class Driver implements DriverHost {
     return members.view(this.#ports.raft, this.endpoints, peerSide.incarnations, incarnation);
   }
 
-  /** Takes up the log and begins to turn. */
+  /** Starts the log and the loop. */
   start(): void {
     this.#isStarted = true;
     const { peerSide, handOver, members } = this.#parts;
@@ -124,8 +124,8 @@ export class Driver implements DriverHost {
   }
 
   /**
-   * Gives leadership away and sends the clients to other nodes, before `stop`. Resolves when this
-   * node does not lead any more, or nobody could take over.
+   * Hands leadership over before `stop`, and sends the clients to other nodes. Resolves when this
+   * node does not lead any more, or no other node could take over.
    */
   async leave(): Promise<void> {
     if (this.#isStopped) return;
@@ -134,7 +134,7 @@ export class Driver implements DriverHost {
     await left;
   }
 
-  /** No turn comes after this. Resolves when nothing of it is under way in the store. */
+  /** There are no more turns after this. Resolves when no call of the store is under way. */
   stop(): Promise<void> {
     this.#isStopped = true;
     this.#ports.scheduler.disarm();
@@ -191,7 +191,7 @@ export class Driver implements DriverHost {
     forwarding.retry(nowMs);
     if (leaderView.isLeading) this.#lead(nowMs);
     else if (leaderView.canReachLeader) this.#askLeader(nowMs);
-    // What was written at once needs no further turn to count.
+    // A write that the log made durable at once counts in this turn.
     while (this.#perform(raft.take(), nowMs, snapshotTurn))
       this.step({ type: "persisted", seq: this.#durableSeq });
     this.#flushPeers();
@@ -209,8 +209,8 @@ export class Driver implements DriverHost {
   }
 
   /**
-   * This node was removed, and nobody who leads talks to it any more. As long as somebody does, the
-   * log may go on with its coming back.
+   * This node was removed, and no leader sends to it any more. Until then, the log may still add it
+   * again.
    */
   get #isLeft(): boolean {
     const { raft } = this.#ports;
@@ -231,7 +231,7 @@ export class Driver implements DriverHost {
     return snapshots.beginTurn(nowMs, this);
   }
 
-  /** Term, leader or link changed: what was on its way may be lost. */
+  /** Term, leader or link changed: anything that was sent before may be lost. */
   #followLeader(nowMs: number): void {
     const { raft, logger } = this.#ports;
     const { leaderView, capacity, proposer, applier, forwarding, reads, operations } = this.#parts;
@@ -257,7 +257,7 @@ export class Driver implements DriverHost {
     this.#tellEndpoints();
   }
 
-  /** Clients learn where else they could go, while the node they are attached to still lives. */
+  /** Clients learn of other nodes before the node they are attached to fails. */
   #tellEndpoints(): void {
     const { endpoints } = this;
     const leaderId = this.#parts.leaderView.leader;
@@ -307,14 +307,14 @@ export class Driver implements DriverHost {
 
   /** Hands a record to the log. Returns whether it is durable already. */
   #write(write: Write): boolean {
-    // The log may stop the loop for as long as the disk takes: the peers write meanwhile.
+    // The log may block the loop for as long as the disk takes; the peers write in the meantime.
     this.#flushPeers();
     const isDurable = this.#ports.log.append(write, this.#parts.snapshots.isWriting);
     if (isDurable) this.#durableSeq = write.seq;
     return isDurable;
   }
 
-  /** What most turns have nothing of. */
+  /** Effects that most turns do not have. */
   #performRare(
     effects: Effects,
     nowMs: number,
@@ -356,7 +356,7 @@ export class Driver implements DriverHost {
     const { redirect, attachments, applier, snapshots } = this.#parts;
     const { raft } = this.#ports;
     const lag = raft.commitIndex - applier.index;
-    // Whoever came while the table is being replaced gets no answer before that is done.
+    // A client that comes while the table is being replaced gets no answer until that is done.
     const counted = snapshots.isRestoring ? Number.POSITIVE_INFINITY : lag;
     if (!redirect.isNoticeDue(nowMs, raft.leader !== 0, counted)) return;
     const told = attachments.tellToMove(redirect.troubleNumber);
@@ -381,7 +381,7 @@ export class Driver implements DriverHost {
     scheduler.arm(deadlineMs, this.#turnTask);
   }
 
-  /** Whether there is something to do that no input will announce. */
+  /** Whether the next turn has something to do without a further input. */
   #hasWork(nowMs: number): boolean {
     const { raft } = this.#ports;
     const { applier, reads, observation, snapshots, leaderView, operations } = this.#parts;

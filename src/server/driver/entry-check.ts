@@ -1,16 +1,19 @@
 /**
- * Whether the entries of another node's append can be applied, looked at before the core takes them:
- * what is in a log is met again at every start, so one entry that `apply` cannot stand would end
- * this node for good. Bytes of commands are not decoded here; that is done once, when they are
- * applied, and one that cannot be decoded has no effect on any node (decision 32). It must never
- * refuse what a leader of the same model proposes.
+ * Checks, before the core takes another node's append, that its entries can be applied. Every start
+ * reads the log again, so one entry that `apply` fails on would end this node for good. The bytes
+ * of commands are not decoded here. That happens once, when they are applied, and a command that
+ * cannot be decoded has no effect on any node (decision 32). This check must never refuse an entry
+ * that a leader of the same model proposes.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import { checkBatch, decodeBatchHeader } from "../../protocol/index.js";
 import type { AppendRequest, Message, Raft } from "../../raft/index.js";
 import type { Logger } from "../ports.js";
 
-/** How far stamps of neighbouring entries may lie apart, in milliseconds: a cluster idle for 34 years. */
+/**
+ * The largest distance of neighbouring stamps, in milliseconds: a cluster that was idle for 34
+ * years.
+ */
 const STAMP_JUMP_MAX = 2 ** 40;
 
 export interface EntryCheckParts {
@@ -22,14 +25,14 @@ export interface EntryCheckParts {
 
 export class EntryCheck {
   readonly #parts: EntryCheckParts;
-  /** Of the last message that was refused: a sender that says it again is named once. */
+  /** The last refused message: one that is sent repeatedly is logged once. */
   #refused = "";
 
   constructor(parts: EntryCheckParts) {
     this.#parts = parts;
   }
 
-  /** False for an append that the core must not see. */
+  /** False for an append that the core must not get. */
   accepts(message: Message): boolean {
     if (message.type !== "append" || this.#canApply(message)) return true;
     const { from: peer, term, prevLogIndex } = message;
@@ -41,7 +44,7 @@ export class EntryCheck {
     return false;
   }
 
-  /** Cluster time never falls from entry to entry, and never runs away. */
+  /** Cluster time never falls from entry to entry, and never jumps far ahead. */
   #canApply({ prevLogIndex, prevLogTerm, entries }: AppendRequest): boolean {
     let stamp = -1;
     for (const { kind, data, index } of entries) {
@@ -49,7 +52,7 @@ export class EntryCheck {
       const header = checkBatch(data);
       if (header === undefined) return false;
       if (stamp < 0) stamp = this.#stampBefore(prevLogIndex, prevLogTerm);
-      // What was applied is part of every leader's log.
+      // Every leader's log contains what was applied here.
       if (index > this.#parts.applier.index) stamp = Math.max(stamp, this.#parts.table.stamp);
       if (header.stamp < stamp || header.stamp - stamp > STAMP_JUMP_MAX) return false;
       stamp = header.stamp;
@@ -57,10 +60,10 @@ export class EntryCheck {
     return true;
   }
 
-  /** Of the last stamped entry up to there; 0 when none that is not applied is known. */
+  /** The stamp of the last stamped entry up to there; 0 if none after the applied ones is known. */
   #stampBefore(prevLogIndex: number, prevLogTerm: number): number {
     const { raft, applier } = this.#parts;
-    // An append that does not fit is refused by the core, and says so.
+    // The core refuses an append that does not fit, and answers it.
     if (!raft.matches(prevLogIndex, prevLogTerm)) return 0;
     for (let at = prevLogIndex; at > Math.max(applier.index, raft.firstIndex - 1); at -= 1) {
       const entry = raft.entry(at);

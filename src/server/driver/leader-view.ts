@@ -1,6 +1,6 @@
 /**
- * The leader this node follows: its term, its id, and the connection by which it can be reached.
- * When any of them changes, what was sent before may be lost, and everything kept is sent again.
+ * The leader that this node follows: its term, its id, and the connection to it. When any of them
+ * changes, what was sent before may be lost, and everything kept is sent again.
  */
 import type { NodeId, Raft } from "../../raft/index.js";
 
@@ -15,7 +15,7 @@ export class LeaderView {
     return this.#term;
   }
 
-  /** 0 while unknown. */
+  /** 0 if unknown. */
   get leader(): NodeId {
     return this.#leader;
   }
@@ -24,7 +24,7 @@ export class LeaderView {
     return this.#isLeading;
   }
 
-  /** Whether another node leads and a connection to it stands. */
+  /** Whether another node leads and is connected. */
   get canReachLeader(): boolean {
     return !this.#isLeading && this.#linkEpoch !== 0;
   }

@@ -1,7 +1,7 @@
 /**
- * Who belongs to the cluster, as the driver follows it: what counts from the moment it is appended
- * (whom to talk to, who makes a majority) and what is known to everybody once it is applied (whether
- * this node was removed). It decides nothing; changes are made by the core.
+ * The members of the cluster as the driver follows them. A configuration counts from the moment it
+ * is appended (whom to connect to, what is a majority); whether this node was removed counts once
+ * it is applied. Decides nothing: the core makes the changes.
  */
 import type { PeerMessage } from "../../net/index.js";
 import type { MembersView, NodeEndpoint } from "../../protocol/index.js";
@@ -19,7 +19,7 @@ import {
 /** How long a removed peer has to learn of its removal, in election timeouts. */
 const REMOVED_PEER_TIMEOUTS = 10;
 
-/** An entry, and who belonged to the cluster there. */
+/** An entry, and the members at that entry. */
 export interface AppliedPosition {
   readonly index: number;
   readonly configuration: Configuration;
@@ -31,17 +31,17 @@ export class Members {
   readonly #onPeers: (peers: readonly MemberAddress[]) => void;
   readonly #send: (peer: NodeId, message: PeerMessage) => void;
   #present: readonly MemberAddress[] = [];
-  /** Members until lately, which may not know of their removal. */
+  /** Former members, which may not know of their removal yet. */
   #removed: readonly MemberAddress[] = [];
   #dropRemovedAtMs = Number.POSITIVE_INFINITY;
-  /** Members as of an entry that this node has not applied yet, as another node told. */
+  /** The members at an entry that this node has not applied yet, as another node sent them. */
   #hinted: readonly MemberAddress[] = [];
   #hintIndex = 0;
   #appliedIndex = 0;
   #wasMember = false;
   #isRemoved = false;
 
-  /** `onPeers`: told of everybody who is to be linked with from now on. */
+  /** `onPeers` is called with the members to be linked with from now on. */
   constructor(
     nodeId: NodeId,
     electionTimeoutMs: number,
@@ -60,14 +60,14 @@ export class Members {
   }
 
   /**
-   * This node was a member, is none as of the last entry it applied, and nothing behind that in its
-   * log makes it one again: whoever leads next may commit that.
+   * This node was a member, is none at the last entry it applied, and no later entry of its log
+   * adds it again: the next leader might commit such an entry.
    */
   get isRemoved(): boolean {
     return this.#isRemoved && !this.#present.some(({ id }) => id === this.#nodeId);
   }
 
-  /** It counts from now on, committed or not. */
+  /** `configuration` is in force from now on, committed or not. */
   onEffective({ addresses }: Configuration, nowMs: number): void {
     const left = [...this.#removed, ...this.#present].filter(
       ({ id }) => !addresses.some((member) => member.id === id),
@@ -80,8 +80,9 @@ export class Members {
   }
 
   /**
-   * Another node applied this configuration at `index`. A node that was away while members changed
-   * would refuse the connection of a leader it has never heard of, and only a leader could tell it.
+   * Another node applied this configuration at `index`. Without this, a node that was away while
+   * members changed would refuse the connection of a new leader that it does not know, and learn of
+   * it from no one else.
    */
   onHint(index: number, configuration: Configuration | undefined): void {
     if (configuration === undefined) return;
@@ -99,19 +100,19 @@ export class Members {
     this.#publish();
   }
 
-  /** Tells `peers` who belongs to the cluster, as of the last applied entry. */
+  /** Sends `peers` the members at the last applied entry. */
   tell(peers: readonly NodeId[], { index, configuration }: AppliedPosition): void {
     if (configuration.addresses.length === 0) return;
     const encoded = encodeConfiguration(configuration);
     for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });
   }
 
-  /** Every other member, as far as the log of this node tells. */
+  /** Every other member, according to the log of this node. */
   get others(): readonly NodeId[] {
     return this.#present.map(({ id }) => id).filter((id) => id !== this.#nodeId);
   }
 
-  /** Of one node the newest address counts. */
+  /** If a node has several addresses, the newest one counts. */
   #publish(): void {
     const byId = new Map<NodeId, MemberAddress>();
     for (const member of [...this.#removed, ...this.#present, ...this.#hinted]) {
@@ -120,7 +121,7 @@ export class Members {
     this.#onPeers([...byId.values()]);
   }
 
-  /** Everything up to `index` is applied: from there on the log tells by itself. */
+  /** Everything up to `index` is applied: hints about earlier entries are not needed any more. */
   onIndex(index: number): void {
     this.#appliedIndex = index;
     if (this.#hintIndex === 0 || index < this.#hintIndex) return;
@@ -136,7 +137,7 @@ export class Members {
     this.#wasMember ||= isMember;
   }
 
-  /** What `members` answers on the leader. */
+  /** The leader's answer to `members`. */
   view(
     raft: Raft,
     endpoints: readonly NodeEndpoint[],

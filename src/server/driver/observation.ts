@@ -1,7 +1,7 @@
 /**
- * What clients see of the table besides the answers to their commands: watches, reads, the history
- * and its audit. One place, so that the loop has one thing to do for all of it, behind what it
- * applied: first what happened is told, then how things are.
+ * What clients see of the table beyond the answers to their commands: watches, reads, the history
+ * and its audit. The loop calls it in one place, after entries were applied: changes are sent
+ * before reads are answered.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import type { NodeTuning } from "../options.js";
@@ -13,7 +13,7 @@ import { TransitionLog } from "../reads/transition-log.js";
 import { Watches } from "../reads/watches.js";
 import type { DriverPorts, ObservationStatus } from "./driver-ports.js";
 
-/** What one turn spends on answering reads; the others wait for the next one. */
+/** How much one turn may spend on answering reads; the rest waits for the next turn. */
 const READ_COST_PER_TURN_MAX = 1_024;
 
 export interface ObservationParts {
@@ -22,7 +22,7 @@ export interface ObservationParts {
   readonly audit: DriverPorts["audit"];
   readonly clock: DriverPorts["clock"];
   readonly logger: DriverPorts["logger"];
-  /** A turn should follow. */
+  /** Asks for a turn. */
   readonly wake: () => void;
   readonly save: AnsweringParts["save"];
 }
@@ -34,7 +34,7 @@ export class Observation {
   readonly #answering: Answering;
   readonly #audit: Audit | undefined;
 
-  /** `index`: the table holds the effects of everything up to there. */
+  /** `index`: the last entry whose effects the table holds. */
   constructor(parts: ObservationParts, tuning: NodeTuning, index: number) {
     const { table, audit, wake, logger, save } = parts;
     this.#parts = parts;
@@ -64,7 +64,7 @@ export class Observation {
     };
   }
 
-  /** Whether there is something to do that nothing else will announce. */
+  /** Whether the next turn has something to do without a further input. */
   get hasWork(): boolean {
     return this.#parts.reads.hasReady || this.watches.hasWork || this.#audit?.hasWork === true;
   }
@@ -84,7 +84,7 @@ export class Observation {
     this.#audit?.work(index, isTakingSnapshot, nowMs, clock.wallMs());
   }
 
-  /** Resolves when nothing of it is under way in the store. */
+  /** Resolves when no call of the store is under way. */
   async stop(): Promise<void> {
     await this.#audit?.stop();
   }

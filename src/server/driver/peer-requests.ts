@@ -1,7 +1,7 @@
 /**
- * What the drivers of other nodes ask of this one and answer to it: forwarded commands, questions for
- * reads, operators' requests, snapshots, and the answers. Only the leader of the very term that is
- * named takes anything; nobody relays.
+ * The requests and answers of the drivers of other nodes: forwarded commands, read barriers,
+ * operators' requests, snapshots. Only the leader of the term that a request names takes it; no
+ * node relays it.
  */
 import type { TableCommand } from "../../lockfsm/index.js";
 import type { PeerMessage } from "../../net/index.js";
@@ -18,7 +18,7 @@ import type { LeaderView } from "./leader-view.js";
 import type { Members } from "./members.js";
 import type { PeerInput } from "./peer-side.js";
 
-/** What is asked of the loop itself. */
+/** What is needed from the loop itself. */
 export interface PeerRequestsHost {
   onCommitInterest(peer: NodeId, isInterested: boolean): void;
 }
@@ -44,7 +44,7 @@ export class PeerRequests {
     this.#host = host;
   }
 
-  /** Once a turn, when the core has seen the messages of the turn. */
+  /** Once a turn, after the core has seen the messages of the turn. */
   read(inputs: readonly PeerInput[], nowMs: number, snapshots: SnapshotTurn): void {
     const { leaderView, capacity, forwarding, reads, operations, members, send } = this.#parts;
     for (const { peer, message } of inputs) {
@@ -66,7 +66,7 @@ export class PeerRequests {
           this.#host.onCommitInterest(peer, message.isInterested);
           break;
         case "readIndex":
-          // A refusal: either the leader changes, or the question is asked again in time.
+          // A refusal: the leader changes, or the question is asked again after a while.
           if (message.index > 0) reads.onIndex(message.id, message.index);
           break;
         case "members":
@@ -107,7 +107,7 @@ export class PeerRequests {
     else this.refuse(chunk, refusal);
   }
 
-  /** No command gets into the log that a gateway would not have taken. */
+  /** Keeps out of the log every command that a gateway would not have taken. */
   #readable(peer: NodeId, id: number, records: Uint8Array): ForwardedChunk {
     const commands = decodeCommands(records, 0);
     if (commands.every(isReadable)) return new ForwardedChunk(peer, id, records, commands);

@@ -1,6 +1,6 @@
 /**
- * What the links to peers report, taken in between two turns of the loop: messages are put in line,
- * connections noted. Nothing is stepped or answered here.
+ * The reports of the links to peers, taken in between two turns of the loop: messages are queued,
+ * connections are noted. The core is not stepped and nothing is answered here.
  */
 import type { PeerEvents, PeerIdentity, PeerMessage } from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
@@ -9,7 +9,7 @@ import type { Logger } from "../ports.js";
 import type { DriverOptions } from "./driver-ports.js";
 import type { LeaderView } from "./leader-view.js";
 
-/** What drivers say to each other, as against what their cores say. */
+/** Messages between drivers, unlike those between their cores. */
 export type DriverMessage = Exclude<PeerMessage, { readonly type: "raft" }>;
 
 export interface PeerInput {
@@ -23,9 +23,9 @@ export class PeerSide implements PeerEvents {
   readonly #logger: Logger;
   readonly #wake: () => void;
   readonly #notePeer: (peer: PeerIdentity) => void;
-  /** Of those that were met in this life. */
+  /** Of the peers that this process has met. */
   readonly #endpoints = new Map<NodeId, NodeEndpoint>();
-  /** Of all that were ever met. */
+  /** Of all peers that were ever met. */
   readonly #incarnations = new Map<NodeId, number>();
   #hasNewEndpoints = false;
   #inputs: Input[] = [];
@@ -46,17 +46,17 @@ export class PeerSide implements PeerEvents {
     this.#notePeer = notePeer;
   }
 
-  /** What the peers that were heard of tell clients to connect to. */
+  /** What the peers met so far tell clients to connect to. */
   get endpoints(): NodeEndpoint[] {
     return [...this.#endpoints.values()];
   }
 
-  /** How often the others were started on their data, the highest that was ever heard. */
+  /** The highest known incarnation of each peer. */
   get incarnations(): ReadonlyMap<NodeId, number> {
     return this.#incarnations;
   }
 
-  /** For the core, in order of arrival. Others may add to it: `persisted` comes from the log. */
+  /** An input for the core, in order of arrival. The log adds `persisted`. */
   push(input: Input): void {
     this.#inputs.push(input);
     this.#wake();
@@ -107,7 +107,7 @@ export class PeerSide implements PeerEvents {
     this.#wake();
   }
 
-  /** Whether a node was heard of, since the last call, that clients should know. */
+  /** Whether clients should hear of a new endpoint that came since the last call. */
   takeNewEndpoints(): boolean {
     const hasNew = this.#hasNewEndpoints;
     this.#hasNewEndpoints = false;

@@ -1,8 +1,8 @@
 /**
- * The core with a record of what it does: one line of JSON for every message taken in or given out
- * and for every transition of term, vote, role, commit index or configuration, in the order in which
- * they happened, so that a specification can judge a run from outside. The format is described in
- * `docs/internals/trace.md`. It changes nothing of what the core decides.
+ * The core with a trace of what it does: one line of JSON for every message in or out and for every
+ * transition of term, vote, role, commit index or configuration, in the order in which they
+ * happened, so that a specification can check a run from outside. The format is described in
+ * `docs/internals/trace.md`. It does not change any decision of the core.
  */
 import {
   type Boot,
@@ -15,7 +15,7 @@ import {
   type Random,
 } from "../../raft/index.js";
 
-/** Takes one line, without a line break. */
+/** Receives one line, without a line break. */
 export type TraceLine = (line: string) => void;
 
 interface Seen {
@@ -70,7 +70,7 @@ export class TracedRaft extends Raft {
     return effects;
   }
 
-  /** Writes what changed since the last look, all in one line. */
+  /** Writes everything that changed since the last call as one line. */
   #compare(): void {
     const before = this.#seen;
     const now = this.#look();
@@ -108,7 +108,7 @@ function describeInput(input: Input): [string, Record<string, unknown>] {
   }
 }
 
-/** Entries are told by index, term and kind; what is in them is nobody's business here. */
+/** Entries appear by index, term and kind, without their contents. */
 function describe(message: Message): Record<string, unknown> {
   const { type, ...fields } = message;
   if (message.type !== "append") return { message: type, ...fields };

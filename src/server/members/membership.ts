@@ -1,7 +1,7 @@
 /**
- * What an operator's wish about one member means for the configuration as it is: nothing to do, a
- * target for the core, or why it cannot be. Pure: whether the cluster can afford the change is for
- * the core to judge, which knows who answers and how far each log is.
+ * What an operator's request about one member means for the present configuration: nothing to do, a
+ * target for the core, or the reason why it is impossible. Pure. The core decides whether the
+ * cluster can afford the change, because it knows which members answer and how far each log is.
  */
 import type { ChangeMemberOperation } from "../../protocol/index.js";
 import {
@@ -13,18 +13,18 @@ import {
 } from "../../raft/index.js";
 
 export type MembershipPlan =
-  | { readonly kind: "asWished" }
+  | { readonly kind: "fulfilled" }
   | { readonly kind: "target"; readonly target: MembershipTarget }
   | { readonly kind: "impossible"; readonly message: string };
 
-const AS_WISHED: MembershipPlan = Object.freeze({ kind: "asWished" });
+const FULFILLED: MembershipPlan = Object.freeze({ kind: "fulfilled" });
 
-/** How to get from `configuration`, which must not be joint, to what is wished. */
+/** How to get from `configuration`, which must not be joint, to what is asked for. */
 export function planMembership(
   configuration: Configuration,
   operation: ChangeMemberOperation,
 ): MembershipPlan {
-  if (isAsWished(configuration, operation)) return AS_WISHED;
+  if (isFulfilled(configuration, operation)) return FULFILLED;
   const { action, node, address } = operation;
   if (action === "add") return planAdd(configuration, node, address);
   if (!membersOf(configuration).includes(node)) {
@@ -49,8 +49,8 @@ export function planMembership(
   return { kind: "target", target };
 }
 
-/** Whether nothing is left to be done; always false in the middle of a change. */
-function isAsWished(
+/** Whether nothing is left to do; always false during a change. */
+function isFulfilled(
   configuration: Configuration,
   { action, node, address }: ChangeMemberOperation,
 ): boolean {
@@ -68,7 +68,7 @@ function isAsWished(
   }
 }
 
-/** A new member listens and learns first; a known one is from now on dialed elsewhere. */
+/** A new member begins as a learner; a known one gets a new address. */
 function planAdd(
   { voters, learners, addresses }: Configuration,
   node: NodeId,

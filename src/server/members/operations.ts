@@ -1,8 +1,9 @@
 /**
- * What operators ask of the cluster itself: who belongs to it, changes of that, another leader. Any
- * node takes a request; the leader alone carries it out, and it is answered when its effect is
- * committed. Every request is a wish for a state, so that asking a second leader after the first was
- * lost does no harm; only "somebody else shall lead" counts as fulfilled by any change of leader.
+ * The requests of operators about the cluster itself: show the members, change them, choose another
+ * leader. Any node takes a request; only the leader carries it out, and it is answered when its
+ * effect is committed. Every request asks for a state, so that asking a second leader after the
+ * first was lost does no harm. Only a transfer to no particular node is fulfilled by any change of
+ * leader.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import type { PeerMessage } from "../../net/index.js";
@@ -21,16 +22,16 @@ import type { Attachment } from "../commands/attachments.js";
 import { Numbering } from "../numbering.js";
 import { planMembership } from "./membership.js";
 
-/** Requests that may wait on one node; beyond it they are answered `BUSY`. */
+/** Requests that may wait on one node; further ones are answered `BUSY`. */
 const OPERATIONS_MAX = 64;
-/** Of one client or passed on by one node, so that each leaves room for the others. */
+/** Of one client, or passed on by one node, so that each leaves room for the others. */
 const OPERATIONS_OF_ONE_MAX = 16;
-/** Of the time a request may take, what it waits for an earlier change to end … */
+/** The share of a request's time in which it waits for an earlier change to end … */
 const PATIENCE_SHARE = 1 / 10;
-/** … and between two looks whether it has. */
+/** … and the share between two tries. */
 const RETRY_SHARE = 1 / 100;
 
-/** Who waits for the answer: a client of this node, or the node that passed its request on. */
+/** The receiver of the answer: a client of this node, or the node that passed its request on. */
 type Asker =
   | { readonly kind: "client"; readonly attachment: Attachment; readonly id: number }
   | { readonly kind: "peer"; readonly peer: NodeId; readonly id: number };
@@ -40,13 +41,13 @@ interface Request {
   readonly operation: LeaderOperation;
   readonly bytes: Uint8Array;
   readonly deadlineMs: number;
-  /** The leader that has begun with it; 0 before. */
+  /** The leader that has begun it; 0 before. */
   begunBy: NodeId;
-  /** When the core's "not now" becomes the answer; 0 before the first one. */
+  /** When "not ready" of the core becomes the answer; 0 before the first one. */
   patientUntilMs: number;
 }
 
-/** What the leader needs to know and to do. */
+/** What the leader needs. */
 export interface OperationsHost {
   /** In force, committed or not. */
   readonly configuration: Configuration;
@@ -61,21 +62,23 @@ export interface OperationsHost {
 export class Operations {
   readonly #waitMsMax: number;
   readonly #send: (peer: NodeId, message: PeerMessage) => void;
-  /** Neither passed on nor begun with. */
+  /** Neither passed on nor begun. */
   #waiting: Request[] = [];
-  /** Follower: passed on to the leader, by number. */
+  /** On a follower: passed on to the leader, by number. */
   readonly #passedOn = new Map<number, Request>();
-  /** Leader: stepped into the core, by number, until it accepts, refuses or ends it. */
+  /** On a leader: stepped into the core, by number, until it accepts, refuses or ends it. */
   readonly #stepped = new Map<number, Request>();
-  /** Leader: changes that the core accepted and that are not applied yet. */
+  /** On a leader: changes that the core accepted and that are not applied yet. */
   #settling: Request[] = [];
-  /** Leader: what the core cannot begin with just now. */
+  /** On a leader: requests that the core cannot begin at present. */
   #postponed: Request[] = [];
   #retryAtMs = Number.POSITIVE_INFINITY;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
   readonly #numbers: Numbering;
 
-  /** `waitMsMax`: how long a request may take before its outcome is `UNAVAILABLE`, unknown. */
+  /**
+   * `waitMsMax`: how long a request may take before it is answered `UNAVAILABLE`: outcome unknown.
+   */
   constructor(
     waitMsMax: number,
     send: (peer: NodeId, message: PeerMessage) => void,
@@ -95,12 +98,14 @@ export class Operations {
     return Math.min(this.#nextDeadlineMs, this.#retryAtMs);
   }
 
-  /** A client of this node asks. */
+  /** A request of a client of this node. */
   add(attachment: Attachment, operation: LeaderOperation, bytes: Uint8Array, nowMs: number): void {
     this.#admit({ kind: "client", attachment, id: operation.id }, operation, bytes, nowMs);
   }
 
-  /** Another node passes a request on; `isLeading`: this one leads the term it was meant for. */
+  /**
+   * Another node passed a request on; `isLeading`: this node leads the term that the request names.
+   */
   addRemote(
     peer: NodeId,
     message: PeerMessage & { readonly type: "operation" },
@@ -114,10 +119,10 @@ export class Operations {
     } else if (isLeading) {
       this.#admit(asker, operation, message.request, nowMs);
     }
-    // Otherwise the asker hears of another term or leader, and asks again there.
+    // Otherwise the asking node learns of another term or leader, and asks again there.
   }
 
-  /** Follower: what waits goes to the leader of `term`. */
+  /** On a follower: sends the waiting requests to the leader of `term`. */
   passOn(leader: NodeId, term: number): void {
     for (const request of this.#waiting) {
       const id = this.#numbers.next();
@@ -133,7 +138,7 @@ export class Operations {
     if (this.#waiting.length > 0) this.#waiting = [];
   }
 
-  /** Follower: the leader's answer. */
+  /** On a follower: the leader's answer. */
   onReply({ id, status, text }: PeerMessage & { readonly type: "operationReply" }): void {
     const request = this.#passedOn.get(id);
     if (request === undefined) return;
@@ -141,7 +146,7 @@ export class Operations {
     this.#answer(request.asker, status as ErrorNumber | typeof STATUS.ok, payloadOf(text));
   }
 
-  /** Leader: begins with what waits. One at a time changes the members; the core refuses others. */
+  /** On a leader: begins the waiting requests. The core refuses a second change of members. */
   begin(host: OperationsHost): void {
     const requests = this.#waiting;
     if (requests.length === 0) return;
@@ -154,12 +159,12 @@ export class Operations {
     }
   }
 
-  /** Leader: `begin` will ask the core to give leadership away. */
+  /** On a leader: whether `begin` will ask the core to give leadership away. */
   get wantsTransfer(): boolean {
     return this.#waiting.some(({ operation }) => operation.op === OP.transfer);
   }
 
-  /** Leader: the core took the change `id`. False for what is no operation. */
+  /** On a leader: the core took the change `id`. False if that is not an operation. */
   onAccepted(id: number): boolean {
     const request = this.#stepped.get(id);
     if (request === undefined) return false;
@@ -169,8 +174,9 @@ export class Operations {
   }
 
   /**
-   * Leader: the core refused `id`. False for what is no operation. While a change is under way, which
-   * may be the very same one, begun by a leader that is gone, or the leader is new, it is asked again.
+   * On a leader: the core refused `id`. False if that is not an operation. A request is tried again
+   * if the leader is new, or while another change is under way, which may be the same one, begun by
+   * an earlier leader.
    */
   onRefused(id: number, reason: RefusalReason, nowMs: number): boolean {
     const request = this.#stepped.get(id);
@@ -196,7 +202,7 @@ export class Operations {
     if (request === undefined) return;
     this.#stepped.delete(id);
     if (isDone) {
-      // Somebody else leads or will: when it is known who, so is whether that was the wish.
+      // Another node leads or will: once it is known, so is whether it is the requested one.
       this.#waiting.push(request);
     } else {
       const message = "the other node did not take over within an election timeout";
@@ -204,19 +210,19 @@ export class Operations {
     }
   }
 
-  /** Leader: entries were applied; changes that are in force now are answered. */
+  /** On a leader: entries were applied; changes that are in force now are answered. */
   onApplied(host: OperationsHost): void {
     if (this.#settling.length === 0) return;
     this.#settling = this.#settling.filter((request) => {
       const operation = request.operation as ChangeMemberOperation;
       const plan = planMembership(host.appliedConfiguration, operation);
-      if (plan.kind !== "asWished") return true;
+      if (plan.kind !== "fulfilled") return true;
       this.#answer(request.asker, STATUS.ok, null);
       return false;
     });
   }
 
-  /** Leader, term or link changed: what was begun is asked for again, of whoever leads now. */
+  /** Leader, term or link changed: begun requests are begun again, by the present leader. */
   restart(leader: NodeId, nodeId: NodeId): void {
     const requests = this.#all();
     this.#passedOn.clear();
@@ -225,7 +231,7 @@ export class Operations {
     this.#postponed = [];
     const again: Request[] = [];
     for (const request of requests) {
-      // A node that passed it on asks again by itself.
+      // The node that passed it on asks again by itself.
       if (request.asker.kind === "peer" && leader !== nodeId) continue;
       if (isFulfilledBy(request, leader)) {
         this.#answer(request.asker, STATUS.ok, null);
@@ -236,7 +242,9 @@ export class Operations {
     this.#waiting = again;
   }
 
-  /** Answers what took too long, which may still take effect; takes up what was put off. */
+  /**
+   * Answers requests that took too long, which may still take effect, and retries postponed ones.
+   */
   expire(nowMs: number): void {
     if (nowMs >= this.#retryAtMs) {
       this.#retryAtMs = Number.POSITIVE_INFINITY;
@@ -284,7 +292,7 @@ export class Operations {
     const plan = planMembership(host.configuration, operation);
     if (plan.kind === "impossible") {
       this.#answer(request.asker, ERROR_NUMBERS.INVALID_ARGUMENT, { message: plan.message });
-    } else if (plan.kind === "asWished") {
+    } else if (plan.kind === "fulfilled") {
       this.#settling.push(request);
       this.onApplied(host);
     } else {
@@ -305,7 +313,7 @@ export class Operations {
     }
   }
 
-  /** Negative, so that the numbers of proposals and those of operations never meet. */
+  /** Negative, so that it differs from the numbers of proposals. */
   #noteStepped(request: Request, nodeId: NodeId): number {
     const id = -this.#numbers.next();
     request.begunBy = nodeId;
@@ -329,13 +337,13 @@ function isSameAsker(a: Asker, b: Asker): boolean {
   return b.kind === "client" && a.attachment === b.attachment;
 }
 
-/** A change of leader fulfils the wish for one; the wish for a certain leader only if it is that. */
+/** Any change of leader fulfils a transfer, unless it names a node: then only that leader does. */
 function isFulfilledBy({ operation, begunBy }: Request, leader: NodeId): boolean {
   if (operation.op !== OP.transfer || begunBy === 0 || leader === 0) return false;
   return operation.node === 0 ? leader !== begunBy : leader === operation.node;
 }
 
-/** What the leader answered, as JSON; what cannot be read is shown as it came. */
+/** The leader's answer, which is JSON; an unreadable one is shown as it came. */
 function payloadOf(text: string): unknown {
   try {
     return JSON.parse(text);

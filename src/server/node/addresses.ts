@@ -1,12 +1,12 @@
 /**
- * Addresses of members between their two forms: `host:port` in the log and on the wire, host and
- * port where somebody is dialed.
+ * Converts addresses of members between their two forms: `host:port` in the log and on the wire,
+ * host and port for dialing.
  */
 import type { Configuration, NodeId } from "../../raft/index.js";
 import type { Founder, HostPort } from "../options.js";
 import { formatAddress } from "./resolve-options.js";
 
-/** The reverse of `formatAddress`; `undefined` for what is no address. */
+/** The reverse of `formatAddress`; `undefined` if `text` is not an address. */
 function parseAddress(text: string): HostPort | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
@@ -14,7 +14,7 @@ function parseAddress(text: string): HostPort | undefined {
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
-/** The configuration of those who found a cluster. */
+/** The configuration of the founders of a cluster. */
 export function foundingConfiguration(founders: readonly Founder[]): Configuration {
   const members = [...founders].sort((a, b) => a.id - b.id);
   return {
@@ -25,7 +25,7 @@ export function foundingConfiguration(founders: readonly Founder[]): Configurati
   };
 }
 
-/** Whom `self` is to dial, and where; `overrides` win. */
+/** The peers that `self` dials, with their addresses; `overrides` win. */
 export function peersOf(
   members: readonly { readonly id: NodeId; readonly address: string }[],
   self: NodeId,

@@ -1,13 +1,15 @@
 /**
- * The id of a new cluster. Every member computes the same one from what its operator gave it, so
- * that no message is needed to agree on it and members of different clusters refuse each other.
+ * The id of a new cluster. Every member computes the same one from its options, so that no message
+ * is needed to agree on it and members of different clusters refuse each other.
  */
 import { createHash } from "node:crypto";
 import type { HostPort } from "../options.js";
 
 const CLUSTER_ID_HEX_DIGITS = 32;
 
-/** 128 bits of a SHA-256 over the name and the members in order of their ids, lower-case hex. */
+/**
+ * 128 bits of a SHA-256 over the name and the members in the order of their ids, in lower-case hex.
+ */
 export function computeClusterId(
   clusterName: string,
   members: readonly { readonly id: number; readonly address: HostPort }[],

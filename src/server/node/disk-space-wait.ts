@@ -1,14 +1,14 @@
 /**
  * A start on a full disk. Opening the data directory takes space (the store begins a new journal, a
- * fresh log its first segment), so a node cannot start on a full disk. Instead of ending, to be
- * started again and again, it waits, shows on its pages that it waits, and goes on by itself.
+ * new log its first segment), so it fails. Instead of ending and being started again and again, the
+ * node waits, shows on its pages that it waits, and continues by itself.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
 import { IdlePages } from "./idle-pages.js";
 import type { ResolvedOptions } from "./resolve-options.js";
 
-/** Between two tries: each one that gets far enough counts as an opening of the directory. */
+/** Between two tries; each try that gets far enough counts as an opening of the directory. */
 const RETRY_MS_MIN = 1_000;
 const RETRY_MS_MAX = 30_000;
 const TELL_MS = 60_000;
@@ -18,9 +18,9 @@ const METRICS =
   "# TYPE holdfast_waiting_for_room gauge\nholdfast_waiting_for_room 1\n";
 
 /**
- * Opens the data, again and again for as long as that fails with `DISK_FULL`, and resolves to what
- * `begin` makes of them. The pages can be read meanwhile; `begin` finds the address free. Rejects
- * as the two do otherwise, and with the reason of the options' signal when that is aborted.
+ * Opens the data, again and again while that fails with `DISK_FULL`, and resolves to what `begin`
+ * returns for them. The pages can be read meanwhile; `begin` finds the address free. Rejects with
+ * any other failure of the two, and with the reason of the options' signal when that is aborted.
  */
 export async function whenDiskHasSpace<Data, Result>(
   options: ResolvedOptions,

@@ -1,24 +1,24 @@
 /**
- * How long the event loop of this process was held up lately. A node whose loop stands still answers
- * nobody, so this is the first figure to look at when a cluster is slow.
+ * How long the event loop of this process was blocked lately. A node whose loop is blocked answers
+ * nothing, so this is the first figure to look at when a cluster is slow.
  *
- * Looking wakes the loop up, which is most of what a node does that has nothing to do. So a loop that
- * was hardly used within the last second is looked at less often, and until it is used a stall of it
- * may be told as so much shorter.
+ * Each measurement wakes the loop, which on an idle node is most of the work. So a loop that was
+ * hardly used in the last second is measured less often, and a stall in it may be reported shorter
+ * by the longer interval.
  */
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from "node:perf_hooks";
 
-/** The loop is looked at so often; a stall is measured to about this. */
+/** The interval of measurements; a stall is measured to about this precision. */
 const RESOLUTION_MS = 5;
-/** … and so often while it is hardly used. */
+/** The interval while the loop is hardly used. */
 const IDLE_RESOLUTION_MS = 25;
-/** Less than this part of the time in use. */
+/** The loop is hardly used below this share of the time. */
 const IDLE_UTILIZATION = 0.1;
 const WINDOW_SECONDS = 10;
 
 /**
- * One histogram, which looks as often as it did from its beginning. It is never given up for a new
- * one: each takes hundreds of kilobytes that only a collection gives back.
+ * One histogram with a fixed interval. It is never replaced by a new one, because each takes
+ * hundreds of kilobytes that only a garbage collection returns.
  */
 class Look {
   readonly resolutionMs: number;
@@ -30,17 +30,17 @@ class Look {
     this.#histogram = monitorEventLoopDelay({ resolution: resolutionMs });
   }
 
-  /** What the longest one came too late since `begin`. */
+  /** The largest delay of a measurement since `begin`. */
   get stallMs(): number {
     const { count, mean, max } = this.#histogram;
     const measuredMs = count === 0 ? 0 : (count * mean) / 1e6;
-    // In front of the first look, from which the next is measured, and behind the last one. A
-    // stall at either end of a second is missed by the histogram; two of them are told as one.
+    // Add the time before the first measurement and after the last one. The histogram misses a
+    // stall at either end of a second; two of them count as one.
     const outsideMs = performance.now() - this.#sinceMs - measuredMs;
     return Math.max(0, max / 1e6 - this.resolutionMs, outsideMs - 2 * this.resolutionMs);
   }
 
-  /** Forgets what it saw, and looks from now on. */
+  /** Discards earlier measurements and starts measuring. */
   begin(): void {
     this.#histogram.enable();
     this.#histogram.reset();
@@ -58,7 +58,7 @@ export class EventLoopMeter {
   readonly #maximaMs: number[] = [];
   readonly #often = new Look(RESOLUTION_MS);
   readonly #seldom = new Look(IDLE_RESOLUTION_MS);
-  // A process that begins is used.
+  // A process that starts counts as used.
   #look = this.#often;
   #used = performance.eventLoopUtilization();
 

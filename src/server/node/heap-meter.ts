@@ -1,17 +1,18 @@
 /**
  * How full the heap of this process is. V8 ends a process whose heap is full, and every node holds
- * the same table: a node that refuses in time what would enlarge the table stays alive. Looked at
- * when somebody asks, and seldom, because the figures move slowly; it never wakes the loop up.
+ * the same table, so a node must refuse in time what would enlarge the table. Measured when asked,
+ * and seldom, because the figures change slowly; it never wakes the loop.
  */
 import { getHeapStatistics } from "node:v8";
 import type { Clock, Logger, Memory } from "../ports.js";
 
 /**
- * Of the room for what lives long. V8 gives up well before that is full, when collections take most
- * of the time, and a node that starts again on a full table needs more than one that has it.
+ * The share of the old space that may be used. V8 gives up well before that space is full, when
+ * garbage collections take most of the time, and a node that starts on a full table needs more
+ * memory than one that runs with it.
  */
 const SCARCE_SHARE = 0.65;
-/** The limit that V8 tells includes three times 16 MiB for what is young, and old things get none. */
+/** V8's limit includes three times 16 MiB of young space, which old objects cannot use. */
 const YOUNG_BYTES = 48 << 20;
 const LOOK_INTERVAL_MS = 100;
 

@@ -1,7 +1,6 @@
 /**
- * The plain HTTP pages beside the client port. `/livez` says only that the loop turns and never
- * depends on a quorum; `/readyz` says whether clients should come here. Lock names are on none of
- * them.
+ * The plain HTTP pages of the client port. `/livez` says only that the loop turns and never depends
+ * on a quorum; `/readyz` says whether clients should come here. No page shows names of locks.
  */
 import type { TableCounts } from "../../lockfsm/index.js";
 import type { HttpAnswer, PortLoad } from "../../net/index.js";
@@ -11,7 +10,7 @@ import type { DriverStatus } from "../driver/driver-ports.js";
 import { VERSION } from "../version.js";
 import { metricsText, type NodeTraffic } from "./metrics.js";
 
-/** Entries that a ready node may be behind in applying what is committed. */
+/** Committed entries that a ready node may not have applied yet. */
 const READY_LAG_ENTRIES_MAX = 1_024;
 const TEXT = "text/plain; charset=utf-8";
 const NO_COUNTS: TableCounts = Object.freeze({
@@ -25,7 +24,7 @@ const NO_COUNTS: TableCounts = Object.freeze({
   searchesGivenUp: 0,
   deadlocks: 0,
 });
-/** What a node that still starts can say. */
+/** The status of a node that still starts. */
 const NOT_YET = Object.freeze({
   role: "starting",
   term: 0,
@@ -44,20 +43,20 @@ export interface PagedDriver {
   readonly endpoints: readonly NodeEndpoint[];
 }
 
-/** Where the pages get their numbers from, read anew for each request. */
+/** Where the pages get their figures, read anew for each request. */
 export interface PageSource {
   readonly id: number;
   readonly clusterId: string;
   readonly incarnation: number;
   readonly pid: number;
   readonly uptimeMs: () => number;
-  /** The longest time that the event loop stood still within the last ten seconds. */
+  /** The longest stall of the event loop within the last ten seconds. */
   readonly loopDelayMaxMs: () => number;
   readonly endpoint: () => string;
-  /** `undefined` while the node starts: its log is read, its table restored. */
+  /** `undefined` while the node starts: while its log is read and its table is restored. */
   readonly driver: () => PagedDriver | undefined;
   readonly counts: () => TableCounts | undefined;
-  /** For how long the cluster, which was restored, opens no session. */
+  /** How long the cluster, which was restored, will open no session. */
   readonly quietMs: () => number;
   readonly traffic: () => NodeTraffic;
   readonly clientPort: () => PortLoad;

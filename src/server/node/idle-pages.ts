@@ -1,6 +1,6 @@
 /**
- * The pages of a node that takes part in nothing: it listens for clients to be seen, sends them away,
- * and says why. Nothing of its data is needed for that.
+ * The pages of a node that takes no part in its cluster: it listens on the client port, sends
+ * clients away, and says why. It needs none of its data for that.
  */
 import { createGateway, type HttpAnswer } from "../../net/index.js";
 import { VERSION } from "../version.js";
@@ -12,9 +12,9 @@ export interface IdleState {
   readonly role: "quarantined" | "starting";
   /** One line for people, on `/` and `/readyz`. */
   readonly why: string;
-  /** What clients are told. */
+  /** The reason that clients get. */
   readonly closeReason: string;
-  /** On `/status`, besides what is there of every node. */
+  /** On `/status`, in addition to what every node shows. */
   readonly details: object;
   /** The whole of `/metrics`. */
   readonly metrics: string;
@@ -34,7 +34,10 @@ export class IdlePages {
     this.#state = state;
   }
 
-  /** Resolves when the pages can be read. Rejects with `UNAVAILABLE` when the address cannot be had. */
+  /**
+   * Resolves when the pages can be read. Rejects with `UNAVAILABLE` if the address is not
+   * available.
+   */
   async start(): Promise<void> {
     await this.#gateway.start((path) => this.#pageOf(path), this.#state.closeReason);
     this.#gateway.drain();

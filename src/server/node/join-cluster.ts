@@ -1,7 +1,7 @@
 /**
- * How a node that was added finds its cluster: it asks the nodes it was told of, over HTTP on their
- * client ports, who they belong to, until one of them names it as a member. Everything else it learns
- * from the leader.
+ * How a new node finds the cluster to which it was added: it asks the nodes that its options name,
+ * over HTTP on their client ports, for their cluster and its members, until one of them names it as
+ * a member. It learns everything else from the leader.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
@@ -12,7 +12,7 @@ import type { Logger } from "../ports.js";
 const ASK_TIMEOUT_MS = 2_000;
 const ASK_AGAIN_MS = 500;
 const REFUSAL_LENGTH_MAX = 200;
-/** The log says so often what is being waited for. */
+/** The log repeats what the node waits for after this many attempts. */
 const REMIND_EVERY = 20;
 
 /** A cluster, as one of its nodes knows it. */
@@ -22,7 +22,7 @@ export interface FoundCluster {
   readonly members: readonly { readonly id: NodeId; readonly address: string }[];
 }
 
-/** What a node says of its cluster when it is asked. */
+/** What a node answers about its cluster. */
 interface ClusterAnswer extends FoundCluster {
   readonly commitIndex: number;
   readonly members: readonly AnsweredMember[];
@@ -59,18 +59,18 @@ export async function findCluster(
 }
 
 /**
- * A directory without a log must not stand for a node that votes: it may have vouched for what it does
- * not know any more, and the others count on it. Fails with `FORBIDDEN`.
+ * A voting node must not begin with an empty directory: it may have vouched for entries and votes
+ * that it has lost, and the others count on them. Fails with `FORBIDDEN`.
  */
 export function demandNoVote(id: NodeId, { members }: ClusterAnswer, dataDirectory: string): void {
   if (!members.some((member) => member.id === id && member.isVoter)) return;
   const message =
-    `node ${id} votes in that cluster and ${dataDirectory} knows nothing of it: ` +
+    `node ${id} votes in that cluster but ${dataDirectory} has none of its data: ` +
     "bring it back with holdfast recover";
   throw new HoldfastError("FORBIDDEN", message, { details: { id, path: dataDirectory } });
 }
 
-/** Of those who name `id`, the one who knows most; others may not know of its last change yet. */
+/** The newest answer that names `id`; older ones may not know the last change of that member. */
 function newestOf(
   answers: readonly (ClusterAnswer | string)[],
   id: NodeId,
@@ -83,7 +83,7 @@ function newestOf(
   return newest;
 }
 
-/** What the node there says, or why it says nothing of use. */
+/** The answer of that node, or the reason why there is none. */
 async function ask(
   endpoint: string,
   signal: AbortSignal | undefined,
@@ -104,7 +104,7 @@ async function ask(
   }
 }
 
-/** An error of several addresses of one host has a code and no message. */
+/** An error of several addresses of one host has a code but no message. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message === "" && "code" in error ? String(error.code) : error.message;

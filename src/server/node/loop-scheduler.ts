@@ -1,17 +1,17 @@
 /**
- * The scheduler on Node's event loop. What it runs, it runs in the check phase, behind the poll
- * phase: timers come first in a turn of the event loop, and after a pause of the process a timer that
- * acted at once would not have seen the messages that lie in the sockets.
+ * The scheduler on Node's event loop. It runs tasks in the check phase, after the poll phase.
+ * Timers come first in a turn of the event loop, so after a pause of the process a timer that acted
+ * at once would not have seen the messages that wait in the sockets.
  */
 import type { Scheduler } from "../ports.js";
 
-/** The longest delay `setTimeout` can take; a later deadline is armed again on the way. */
+/** The longest delay of `setTimeout`; a later deadline is armed again on the way. */
 const DELAY_MS_MAX = 2 ** 31 - 1;
 
 export class LoopScheduler implements Scheduler {
   readonly #nowMs: () => number;
   #timer: NodeJS.Timeout | undefined;
-  /** When `#timer` fires; it may be earlier than what is wanted, never later. */
+  /** When `#timer` fires; never later than `#wantedAtMs`. */
   #timerAtMs = 0;
   #wantedAtMs = Number.POSITIVE_INFINITY;
   #task: (() => void) | undefined;
@@ -28,7 +28,7 @@ export class LoopScheduler implements Scheduler {
   arm(atMs: number, task: () => void): void {
     this.#wantedAtMs = atMs;
     this.#task = task;
-    // A deadline usually moves on before it is reached: one timer then serves many of them.
+    // A deadline is usually moved before it is reached: one timer serves many of them.
     if (this.#timer !== undefined && this.#timerAtMs <= atMs) return;
     this.#setTimer();
   }
@@ -57,7 +57,7 @@ export class LoopScheduler implements Scheduler {
 
   readonly #runTask = (): void => {
     const task = this.#task;
-    // Armed anew in the meantime: the task is then due later, by a timer of its own.
+    // Armed anew in the meantime: the task is due later, with a timer of its own.
     if (task === undefined || this.#timer !== undefined) return;
     this.#task = undefined;
     task();

@@ -1,6 +1,6 @@
 /**
- * The page `/metrics`, in the Prometheus text format 0.0.4. Names and labels are a contract. Names of
- * locks, sessions and clients are never among the labels: there may be a million of them.
+ * The page `/metrics`, in the Prometheus text format 0.0.4. Names and labels are a contract. Labels
+ * never contain names of locks, sessions or clients, because there may be a million of them.
  */
 import type { TableCounts } from "../../lockfsm/index.js";
 import type { PortLoad, Traffic } from "../../net/index.js";
@@ -16,7 +16,7 @@ interface Metric {
   readonly samples: number | readonly (readonly [label: string, value: number])[];
 }
 
-/** What went to the disk and over the sockets since the node was started. */
+/** What this process has written to the disk and moved over the sockets. */
 export interface NodeTraffic {
   readonly log: LogWrites;
   readonly clients: Traffic;

@@ -1,6 +1,6 @@
 /**
- * Finds out, before anything is created, whether an address can be listened on: a data directory is
- * bound to its cluster for ever, and a start that fails on a taken port should not have made one.
+ * Finds out, before anything is created, whether an address can be listened on. A data directory
+ * belongs to its cluster for ever, so a start that fails on a taken port must not create one.
  */
 import { createServer } from "node:net";
 import { HoldfastError } from "../../errors.js";

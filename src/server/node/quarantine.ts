@@ -1,7 +1,8 @@
 /**
- * A node whose files are not what it wrote. It keeps them as they are, votes for nobody, acknowledges
- * nothing and serves nobody: what it promised to the others may be in what was lost. It is there to be
- * seen, until an operator brings it back from the others (`holdfast recover`).
+ * A node whose files are not what it wrote. It keeps them as they are, votes for no one,
+ * acknowledges nothing and serves no clients, because the lost part may contain what it promised to
+ * the others. It only shows its pages, until an operator restores it from the others (`holdfast
+ * recover`).
  */
 import type { DamageReport } from "../../storage/index.js";
 import type { RunningNode } from "../options.js";
@@ -12,7 +13,9 @@ const METRICS =
   "# HELP holdfast_quarantined Whether the data of this node are damaged.\n" +
   "# TYPE holdfast_quarantined gauge\nholdfast_quarantined 1\n";
 
-/** Resolves when the pages can be read. Rejects with `UNAVAILABLE` when the address cannot be had. */
+/**
+ * Resolves when the pages can be read. Rejects with `UNAVAILABLE` if the address is not available.
+ */
 export async function startQuarantined(
   options: ResolvedOptions,
   clusterId: string,

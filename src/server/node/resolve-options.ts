@@ -1,6 +1,6 @@
 /**
- * Checks the options of a node and completes them with the defaults. Every refusal names the option
- * and its value, and where two options contradict each other, both values.
+ * Checks the options of a node and fills in the defaults. Every error names the option and its
+ * value, and if two options contradict each other, both values.
  */
 import { HoldfastError } from "../../errors.js";
 import {
@@ -27,14 +27,17 @@ const AUDIT_KEEP_MS_MAX = 100 * 365 * 86_400_000;
 const AUDIT_KEEP_MS_DEFAULT = 30 * 86_400_000;
 const ADVERTISE_LENGTH_MAX = 1_024;
 const ORIGIN_LENGTH_MAX = 1_024;
-/** A scheme, also one of a browser's extensions, a host and perhaps a port; no path, no wildcard. */
+/**
+ * A scheme, which may be a browser extension's, a host, and optionally a port; no path, no
+ * wildcard.
+ */
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@*]+$/;
-/** Of ASCII, as it stands in a request. */
+/** In ASCII, as a request contains it. */
 const HOST_NAME = /^[a-z0-9_]([a-z0-9_.-]{0,252}[a-z0-9_])?\.?$/i;
-/** What a frame holds besides the bytes of its entries. */
+/** The bytes of a frame that are not the bytes of its entries. */
 const FRAME_OVERHEAD_BYTES = 64 << 10;
 const UNSPECIFIED_HOSTS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
-/** Milliseconds and factors may have fractions; what counts bytes, entries or messages is whole. */
+/** Milliseconds and factors may have fractions; numbers of bytes, entries and messages may not. */
 const FRACTIONAL: ReadonlySet<string> = new Set([
   "electionTimeoutMs",
   "heartbeatIntervalMs",
@@ -48,21 +51,21 @@ export interface ResolvedOptions {
   readonly id: number;
   readonly dataDirectory: string;
   readonly listen: HostPort;
-  /** `undefined`: `ws://` and the address that was bound. */
+  /** `undefined`: `ws://` and the address that the node listens on. */
   readonly advertise: string | undefined;
   readonly peerListen: HostPort;
-  /** Those who found the cluster, and the id that follows from them; `undefined` when not told. */
+  /** The founders, and the id that follows from them; `undefined` if they are not given. */
   readonly founders: readonly Founder[] | undefined;
   readonly clusterId: string | undefined;
-  /** Where to ask for a cluster to join; empty when not told. */
+  /** Where to ask for a cluster to join; empty if not given. */
   readonly join: readonly string[];
-  /** Where this node dials a peer instead of the address that everybody knows. */
+  /** Addresses at which this node dials a peer instead of the one in the configuration. */
   readonly peerAddresses: ReadonlyMap<number, HostPort>;
   /** Web pages that may connect. */
   readonly allowedOrigins: readonly string[];
   /** Host names to which the client port answers. */
   readonly allowedHosts: readonly string[];
-  /** How long the audit is kept; `undefined`: there is none. */
+  /** How long the audit is kept; `undefined`: there is no audit. */
   readonly auditKeepMs: number | undefined;
   readonly tuning: NodeTuning;
   readonly log: Logger;
@@ -111,15 +114,15 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
 }
 
 /**
- * Browsers send an origin in one form only, and it is compared letter by letter: one that could
- * never match is refused rather than kept.
+ * Browsers send an origin in only one form, and it is compared literally: one that can never match
+ * is refused.
  */
 function resolveOrigins(origins: readonly string[]): readonly string[] {
   for (const origin of origins) {
     const shown = JSON.stringify(origin);
     check(
       origin !== "*" && origin !== "null",
-      () => `allowedOrigins ${shown} would let pages of anybody in: name each origin`,
+      () => `allowedOrigins ${shown} would let the pages of any site in: name each origin`,
     );
     check(
       ORIGIN.test(origin) && origin.length <= ORIGIN_LENGTH_MAX,
@@ -135,7 +138,7 @@ function resolveOrigins(origins: readonly string[]): readonly string[] {
   return [...new Set(origins)];
 }
 
-/** With the names that the node has anyhow. */
+/** Includes the names that the node has without it. */
 function resolveHosts({ allowedHosts = [], listen, advertise }: NodeOptions): readonly string[] {
   for (const name of allowedHosts) {
     check(
@@ -168,7 +171,7 @@ export function resolveTuning(tuning: Partial<NodeTuning>): NodeTuning {
       () => `${name} ${value} is not a ${FRACTIONAL.has(name) ? "" : "whole "}number above 0`,
     );
   }
-  // Who says how long the log may become gets that.
+  // With a given length of the log, the size of the table does not lengthen it.
   const exact = tuning.snapshotLogBytes === undefined ? {} : { snapshotSizeFactor: 0 };
   const all: NodeTuning = Object.freeze({ ...NODE_TUNING_DEFAULTS, ...exact, ...tuning });
   const atMost = (name: keyof NodeTuning, limit: number, what: string): void =>
@@ -209,7 +212,7 @@ export function demandFounders(id: number, initialCluster: readonly Founder[]): 
   check(ids.has(id), () => `id ${id} is not in initialCluster (${[...ids].join(", ")})`);
 }
 
-/** Whom it names may be added later: only what can never be is refused. */
+/** Peers may be added later, so only impossible ones are refused. */
 function checkPeerAddresses({ id, peerAddresses }: NodeOptions): void {
   for (const [peer, address] of peerAddresses ?? []) {
     check(

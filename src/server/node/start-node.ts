@@ -1,7 +1,7 @@
 /**
- * Starts one node in this process: options, directory, ports, driver, in an order in which a start
- * that fails leaves nothing behind, and ends it again. This is the only file of the server that
- * knows real sockets, files and clocks together.
+ * Starts one node in this process: options, directory, ports and driver, in an order in which a
+ * failed start leaves nothing behind; and ends it. This is the only file of the server that brings
+ * together real sockets, files and clocks.
  */
 import { performance } from "node:perf_hooks";
 import { HoldfastError } from "../../errors.js";
@@ -42,9 +42,9 @@ import { openTrace, type Trace } from "./trace-file.js";
 
 /** All groups share the links between nodes; this version has one. */
 const GROUP = 0;
-/** A link that was silent for so many election timeouts is given up. */
+/** Election timeouts of silence after which a link is closed. */
 const LINK_SILENCE_TIMEOUTS = 5;
-/** Election timeouts that a stop waits for somebody else to lead. */
+/** Election timeouts for which a stop waits for another leader. */
 const LEAVE_TIMEOUTS = 2;
 
 const NO_TRAFFIC: Traffic = { framesSent: 0, bytesSent: 0, framesReceived: 0, bytesReceived: 0 };
@@ -56,12 +56,12 @@ type Links = ReturnType<typeof createPeerLinks>;
 type Directory = Awaited<ReturnType<typeof openDataDirectory>>;
 
 /**
- * Resolves once the node listens for clients and peers; on a full disk once it has space, and until
- * then only its pages can be read. A node whose data are damaged is started too: it takes part in
- * nothing, and says so on its pages. Rejects with `INVALID_ARGUMENT` for options
- * that cannot be, `UNAVAILABLE` for an address that cannot be had, `FORBIDDEN` for a fresh directory
- * of a node that votes in the cluster it is to join, and with what the directory says when it cannot
- * be used or belongs to another node, cluster or process.
+ * Resolves once the node listens for clients and peers. On a full disk that is once there is space,
+ * and until then only its pages can be read. A node with damaged data is started too, but takes no
+ * part in its cluster and says so on its pages. Rejects with `INVALID_ARGUMENT` for impossible
+ * options, with `UNAVAILABLE` for an address that is not available, with `FORBIDDEN` for a fresh
+ * directory of a node that votes in the cluster it joins, and with the error of the directory if
+ * that cannot be used or belongs to another node, cluster or process.
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const resolved = resolveOptions(options);
@@ -99,9 +99,9 @@ function openData(options: ResolvedOptions, clusterId: string): Promise<Director
 }
 
 /**
- * The cluster that the data, or the options for a fresh directory, belong to. Data may only be
- * started with the founders they were written under: a node of three started as a cluster of one
- * would elect itself and grant what the others have granted already.
+ * The cluster to which the data belong, or, for a fresh directory, the options. Data may only be
+ * started with the founders under which they were written: one of three nodes, started as a cluster
+ * of one, would elect itself and grant locks that the others have granted already.
  */
 async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
   const { id, founders, clusterId, join, dataDirectory, log, signal } = options;
@@ -114,7 +114,7 @@ async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
     }
     if (join.length > 0) {
       const found = await findCluster(id, join, log, signal);
-      // Damaged data are a matter of the opening.
+      // Opening the directory handles damaged data.
       if (await isFreshDirectory(dataDirectory)) demandNoVote(id, found, dataDirectory);
       return found;
     }
@@ -129,8 +129,8 @@ async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
   throw new HoldfastError(
     "INVALID_ARGUMENT",
     `the data in ${dataDirectory} belong to another cluster: initialCluster and ` +
-      "clusterName must be those it was created with (where a peer has moved, say it by " +
-      "peerAddresses), and neither is given for what was restored or has joined",
+      "clusterName must be those it was created with (peerAddresses says where a peer " +
+      "has moved); leave both out for a node that was restored or has joined",
     { details: { stored: stored.clusterId, options: clusterId } },
   );
 }
@@ -141,7 +141,7 @@ class Node implements RunningNode {
   readonly #directory: Directory;
   readonly #gateway: Gateway;
   readonly #startedMs = CLOCK.nowMs();
-  /** The members as far as they were known before the log was. */
+  /** The members as far as they were known before the log was read. */
   #found: FoundCluster;
   readonly #loop = new EventLoopMeter();
   #trace: Trace | undefined;
@@ -183,7 +183,7 @@ class Node implements RunningNode {
     return this.#links?.port ?? 0;
   }
 
-  /** Rejects when a port cannot be had after all; `close` then gives back what was taken. */
+  /** Rejects if a port is not available after all; `close` then releases what was acquired. */
   async start(): Promise<void> {
     const { listen, advertise, peerListen, tuning, log, traceFile } = this.#options;
     const { identity, notices, log: store } = this.#directory;
@@ -245,13 +245,13 @@ class Node implements RunningNode {
     );
   }
 
-  /** A node that was never told who its cluster is has to ask before it can answer anybody. */
+  /** A node that has never received its members must ask for them before it can answer clients. */
   async #findMembers(configuration: Configuration): Promise<void> {
     const { id, join, dataDirectory, log, signal } = this.#options;
     if (membersOf(configuration).length > 0 || this.#found.members.length > 0) return;
     if (join.length === 0) {
       const message =
-        "no leader has told this node its cluster yet: join or initialCluster is needed";
+        "no leader has sent this node its members yet: join or initialCluster is needed";
       throw new HoldfastError("INVALID_ARGUMENT", message);
     }
     const found = await findCluster(id, join, log, signal);
@@ -273,8 +273,8 @@ class Node implements RunningNode {
   }
 
   /**
-   * Leadership first, while everything still works: then no client waits for an election. Clients
-   * are sent away when somebody else can serve them.
+   * Hands over leadership first, while everything still works, so that no client waits for an
+   * election. Clients are sent away once another node can serve them.
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#leaveAndClose();
@@ -315,7 +315,7 @@ class Node implements RunningNode {
   #fail(error: Error): void {
     this.#options.log("error", "node failed", { message: error.message });
     const end = (): void => this.#end(error);
-    // What goes wrong while closing is the consequence of what is reported.
+    // A failure to close follows from the failure that is reported.
     this.close().then(end, end);
   }
 

@@ -1,6 +1,6 @@
 /**
- * Where the lines of a trace go: a file that is appended to, or standard error. A trace that cannot be
- * written is given up with a word in the log; it never disturbs the node.
+ * The destination of a trace: a file that is appended to, or standard error. If the trace cannot be
+ * written, that is logged and the trace ends; it never disturbs the node.
  */
 import { createWriteStream } from "node:fs";
 import type { TraceLine } from "../driver/raft-trace.js";
@@ -11,7 +11,7 @@ export interface Trace {
   close(): void;
 }
 
-/** `path`: a file, created when missing; `-` is standard error. */
+/** `path`: a file, created if it is missing; `-` is standard error. */
 export function openTrace(path: string, log: Logger): Trace {
   if (path === "-") {
     return { line: (line) => void process.stderr.write(`${line}\n`), close: () => {} };

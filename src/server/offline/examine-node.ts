@@ -1,7 +1,7 @@
 /**
- * What is wrong with the data of a node that is about to be recovered, found out as a start would
- * find it: the directory is opened and closed again. It must not make a directory that is not there,
- * nor touch one that is not this node's.
+ * Finds out what is wrong with the data of a node that is about to be recovered, in the same way as
+ * a start: it opens the directory and closes it again. It must not create a missing directory, nor
+ * touch one that belongs to another node.
  */
 import { existsSync } from "node:fs";
 import { HoldfastError } from "../../errors.js";
@@ -14,15 +14,15 @@ import {
 import { NODE_TUNING_DEFAULTS } from "../options.js";
 
 export interface NodeFinding {
-  /** What a start would trip over, for people; `undefined`: nothing that can be seen from outside. */
+  /** What a start would fail on, for people; `undefined`: nothing is visibly wrong. */
   readonly problem: string | undefined;
-  /** As far as it can be read. */
+  /** `undefined` if it cannot be read. */
   readonly clusterId: string | undefined;
 }
 
 /**
- * Fails with `INVALID_ARGUMENT` for the directory of another node or something else altogether, and
- * with `UNAVAILABLE` when it is in use by a process or cannot be read.
+ * Fails with `INVALID_ARGUMENT` for the directory of another node or of anything else, and with
+ * `UNAVAILABLE` if a process uses it or it cannot be read.
  */
 export async function examineNode(options: {
   readonly id: number;
@@ -33,7 +33,8 @@ export async function examineNode(options: {
   if (!existsSync(path)) return { problem: "it does not exist", clusterId: undefined };
   const identity = await readIdentity(path);
   if (identity === undefined) {
-    // Not opened, which would need a cluster: what sets it aside finds out whether it is in use.
+    // Opening it would need a cluster id. The code that sets it aside finds out whether it is in
+    // use.
     const problem = isFresh ? "it is empty" : "its mark is missing or cannot be read";
     return { problem, clusterId: undefined };
   }

@@ -1,7 +1,7 @@
 /**
- * What `holdfast recover` does to a data directory: puts a fresh one in its place, of the same node, as
- * one that waits to be told everything by the others. That the others do not count on the node any more
- * must be settled before; this code cannot see it.
+ * What `holdfast recover` does to a data directory: replaces it by a fresh one of the same node,
+ * which waits to receive everything from the others. Before that, the others must have stopped
+ * counting on the node; this code cannot check it.
  */
 import { setDataAside } from "../../storage/index.js";
 
@@ -10,7 +10,7 @@ export interface RecoverNodeOptions {
   readonly dataDirectory: string;
   /** 32 lower-case hex digits. */
   readonly clusterId: string;
-  /** The highest incarnation that anybody has seen of the node. */
+  /** The highest known incarnation of the node. */
   readonly incarnationMin: number;
 }
 
@@ -21,9 +21,9 @@ export interface RecoveredNode {
 }
 
 /**
- * Resolves when the fresh directory is durable; to be repeated when it was cut short. Fails with
- * `INVALID_ARGUMENT` for the directory of another node or cluster, `UNAVAILABLE` when a process uses
- * it or it may not be used, `DISK_FULL`.
+ * Resolves when the fresh directory is durable; to be repeated if it was interrupted. Fails with
+ * `INVALID_ARGUMENT` for the directory of another node or cluster, with `UNAVAILABLE` if a process
+ * uses it or permission is missing, and with `DISK_FULL`.
  */
 export async function recoverNode(options: RecoverNodeOptions): Promise<RecoveredNode> {
   const { id, dataDirectory, clusterId, incarnationMin } = options;

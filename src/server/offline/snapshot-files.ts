@@ -1,8 +1,8 @@
 /**
- * Snapshots of clusters in files: written from what a cluster gives, read to see what is in them, and
- * made the beginning of a new cluster (decision 17). A restore happens without any cluster: every
- * founding node makes its own directory, and equal files and options make equal ones. Which files
- * these are, and what is told of it, is not known here.
+ * Snapshots of clusters in files: writes them from what a cluster sends, reads them to show what
+ * they contain, and makes new clusters from them (decision 17). A restore needs no cluster: every
+ * founding node makes its own directory, and equal files and options make equal directories. This
+ * code does not know where the files are or what is shown of them.
  */
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../errors.js";
@@ -23,17 +23,18 @@ import { foundingConfiguration } from "../node/addresses.js";
 import { demandFounders } from "../node/resolve-options.js";
 import { type Founder, NODE_TUNING_DEFAULTS } from "../options.js";
 
-/** A holder's lease may have so long to go, and what it began then so long to come to its end. */
+/** The longest lease of a holder, and the longest lock delay after it. */
 export const QUIET_MS_DEFAULT = TTL_MS_MAX + LOCK_DELAY_MS_MAX;
 /**
- * Added to the index: more entries than a cluster makes after a snapshot in years, so that what
- * followed its changes up to some index never takes the new cluster's for the next ones.
+ * Added to the index. More entries than a cluster makes in years after a snapshot, so that a
+ * watcher that knows changes up to some index never takes those of the new cluster for the next
+ * ones.
  */
 const INDEX_JUMP = 2 ** 40;
 const RESTORE_ID_LENGTH_MAX = 128;
 const SESSIONS_PER_PAGE = 1_000;
 
-/** What a cluster says of a snapshot, and its chunks. */
+/** What a cluster says about a snapshot, and its chunks. */
 export interface OfferedSnapshot extends Pick<SnapshotManifest, "index" | "term" | "checksum"> {
   readonly clusterId: string;
   readonly nodeId: number;
@@ -47,9 +48,9 @@ export interface OfferedSnapshot extends Pick<SnapshotManifest, "index" | "term"
 }
 
 /**
- * Hands the bytes of a file to `write`, in order and one call at a time. `onProgress` hears how many
- * of how many are written. Resolves to their number. Fails as `offered.chunks` and `write` do, and
- * with `INVALID_ARGUMENT` when the chunks are not what was offered.
+ * Passes the bytes of a file to `write`, in order and one call at a time. `onProgress` gets the
+ * number of written bytes and of all bytes. Resolves to their number. Fails as `offered.chunks` and
+ * `write` do, and with `INVALID_ARGUMENT` if the chunks are not those that were offered.
  */
 export async function writeSnapshotFile(
   offered: OfferedSnapshot,
@@ -73,7 +74,7 @@ export async function writeSnapshotFile(
   return bytes;
 }
 
-/** What is in a file; times in milliseconds. */
+/** The contents of a file; times in milliseconds. */
 export interface SnapshotContents {
   readonly clusterId: string;
   readonly nodeId: number;
@@ -94,9 +95,11 @@ export interface SnapshotContents {
   readonly waiters: number;
   readonly closings: number;
   readonly nextToken: number;
-  /** The longest lease of any session; 0: there is none. */
+  /** The longest lease of any session; 0 if there is none. */
   readonly leaseMsMax: number;
-  /** How long the cluster, restored itself, would have opened no session yet. */
+  /**
+   * How long the cluster of the snapshot, if it was restored itself, would still open no session.
+   */
   readonly quietMs: number;
   readonly settings: readonly SettingView[];
 }
@@ -123,9 +126,9 @@ export interface RestoreOptions {
   readonly initialCluster: readonly Founder[];
   /** 1 to 128 characters that no restore had before; the same on each node. */
   readonly restoreId: string;
-  /** For how long no session is opened; `undefined`: the old leases are over. */
+  /** How long no session is opened; `undefined`: all old leases have ended. */
   readonly quietMs: number | undefined;
-  /** No token will be below it; 0: only what follows from the snapshot and the clock. */
+  /** No token will be below this; 0: only the snapshot and the clock decide. */
   readonly tokenFloor: number;
   readonly signal?: AbortSignal | undefined;
   /** Of the log; default: that of `holdfast server`. */
@@ -136,17 +139,17 @@ export interface RestoreOptions {
 
 export interface RestoredNode {
   readonly contents: SnapshotContents;
-  /** Of the new cluster; equal on all nodes for which the same was said of the same file. */
+  /** Of the new cluster; equal on all nodes that were restored with equal options and files. */
   readonly clusterId: string;
-  /** Of the first entry behind it. */
+  /** Of the first entry after the snapshot. */
   readonly index: number;
   readonly quietMs: number;
   readonly tokenFloor: number;
 }
 
 /**
- * Makes the data directory of one founding node out of a file. Fails with `INVALID_ARGUMENT` for
- * options and files that will not do, and as `makeRestoredDirectory` does; then nothing has changed.
+ * Makes the data directory of one founding node from a file. Fails with `INVALID_ARGUMENT` for
+ * unsuitable options and files, and as `makeRestoredDirectory` does; then nothing has changed.
  */
 export async function restoreSnapshotFile(
   source: AsyncIterable<Uint8Array>,
@@ -165,7 +168,7 @@ export async function restoreSnapshotFile(
     index: saved.manifest.index + INDEX_JUMP,
     quietMs,
     tokenFloor: options.tokenFloor,
-    // 0 would say that there was no cluster before.
+    // 0 would mean that there was no earlier cluster.
     savedWallMs: Math.max(1, saved.savedWallMs),
   });
   const manifest = manifestOf(founded, saved.manifest.term, initialCluster);
@@ -184,7 +187,7 @@ export async function restoreSnapshotFile(
   return { contents, clusterId, index, quietMs, tokenFloor: founded.nextToken };
 }
 
-/** No log of any cluster gets there: it is not what a node wrote. */
+/** No log of a cluster gets this long: no node wrote this. */
 function demandRoomBehind({ index, term }: SnapshotManifest): void {
   if (Number.isSafeInteger(2 * (index + INDEX_JUMP)) && Number.isSafeInteger(2 * term)) return;
   const message = `the snapshot is damaged: it is of entry ${index} of term ${term}`;
@@ -197,7 +200,7 @@ function demandRestoreId({ length }: string): void {
   throw new HoldfastError("INVALID_ARGUMENT", message);
 }
 
-/** A shorter one than leases that are known of would let two hold one lock. */
+/** With a shorter time than a known lease, two clients could hold one lock. */
 function quietMsFor({ leaseMsMax, quietMs }: SnapshotContents, asked: number | undefined): number {
   if (asked === undefined) return 0;
   if (asked < leaseMsMax) {
@@ -222,7 +225,7 @@ async function readTable(
     try {
       if (failure === undefined) restore.add(chunk);
     } catch (error) {
-      // If the file is damaged, that is why, and its end will tell.
+      // If the file is damaged, that is the cause, and its end will show it.
       failure = error;
     }
   }
@@ -242,7 +245,7 @@ function tableOf(restore: TableRestore): LockTable {
   }
 }
 
-/** The digests were right: it was not damaged on its way, but saved by another version. */
+/** The digests were right: the table was not damaged, but saved by another version. */
 function ofTheTable(error: unknown): unknown {
   if (!(error instanceof HoldfastError) || error.code !== "INTERNAL") return error;
   const problem = "formatVersion" in error.details ? "newerFormat" : "damaged";
@@ -250,7 +253,7 @@ function ofTheTable(error: unknown): unknown {
   return new HoldfastError("INVALID_ARGUMENT", message, { cause: error, details: { problem } });
 }
 
-/** Known before it is written: the cluster's id follows from it. */
+/** Known before it is written, because the cluster's id follows from it. */
 function manifestOf(
   table: LockTable,
   term: number,
@@ -263,9 +266,9 @@ function manifestOf(
 }
 
 /**
- * Nodes that would begin with something else, be it one token, belong to another cluster and refuse
- * each other. No founding of a cluster without a snapshot has it: a node with an empty directory
- * cannot pass for one that was restored.
+ * Nodes whose beginnings differ, even by one token, belong to different clusters and refuse each
+ * other. No cluster that was founded without a snapshot has this id, so a node with an empty
+ * directory cannot pass for a restored one.
  */
 function restoredClusterId(restoreId: string, { checksum }: SnapshotManifest): string {
   const told = JSON.stringify(["holdfast restored cluster", 1, restoreId, checksum]);
@@ -292,7 +295,7 @@ function membersIn({ configuration }: SnapshotManifest): readonly MemberOfSnapsh
   if (decoded === undefined) {
     throw new HoldfastError(
       "INVALID_ARGUMENT",
-      "the snapshot is damaged: its members make no sense",
+      "the snapshot is damaged: its members cannot be read",
     );
   }
   return decoded.addresses.map(({ id, address }) => {

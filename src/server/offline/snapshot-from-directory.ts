@@ -1,8 +1,8 @@
 /**
- * What a stopped node knows, as a snapshot: all of its log, what was committed and what perhaps was
- * not. For a cluster that lost its majority, where nobody can tell the two apart any more; a restore
- * keeps nothing of which that would be the difference between one holder and two. Changes nothing in
- * the directory but the count of its starts.
+ * The contents of a stopped node as a snapshot: all of its log, including entries that may not have
+ * been committed. For a cluster that lost its majority, where no one can tell the two apart any
+ * more. A restore keeps nothing by which one of them could give a lock a second holder. Changes
+ * nothing in the directory but the count of its starts.
  */
 import { stat } from "node:fs/promises";
 import { assert } from "../../assert.js";
@@ -22,7 +22,9 @@ import { restoreAtBoot } from "../snapshots/restorer.js";
 import { VERSION } from "../version.js";
 import type { OfferedSnapshot } from "./snapshot-files.js";
 
-/** Of a founder that has no snapshot and saw no change: it was told by its options alone. */
+/**
+ * Of a founder without a snapshot that saw no change: it knew the members only from its options.
+ */
 const NO_MEMBERS = { voters: [], outgoing: [], learners: [], addresses: [] };
 
 interface Known {
@@ -30,13 +32,13 @@ interface Known {
   readonly index: number;
   readonly term: number;
   readonly configuration: Uint8Array;
-  /** When the leader made the last entry; 0: there is none behind the snapshot. */
+  /** When the leader made the last entry; 0 if there is none after the snapshot. */
   readonly wallMs: number;
 }
 
 /**
- * Fails with `INVALID_ARGUMENT` where there is no data directory or nothing in it, and with
- * `UNAVAILABLE` when a process uses it, it may not be read, or it is damaged.
+ * Fails with `INVALID_ARGUMENT` if there is no data directory or it is empty, and with
+ * `UNAVAILABLE` if a process uses it, permission is missing, or it is damaged.
  */
 export async function snapshotOfDirectory(path: string): Promise<OfferedSnapshot> {
   const identity = await readIdentity(path);
@@ -44,7 +46,7 @@ export async function snapshotOfDirectory(path: string): Promise<OfferedSnapshot
     throw new HoldfastError("INVALID_ARGUMENT", `${path} is no data directory of a node`);
   }
   const { nodeId, clusterId } = identity;
-  // Opening it writes the mark.
+  // Read before the directory is opened, which writes the mark.
   const { mtimeMs } = await stat(`${path}/mark`);
   const { table, index, term, configuration, wallMs } = await knownIn(path, nodeId, clusterId);
   if (index === 0) {
@@ -92,7 +94,7 @@ async function readAll({ log, snapshots }: DataDirectory): Promise<Known> {
   let configuration = named?.configuration ?? encodeConfiguration(NO_MEMBERS);
   let wallMs = 0;
   for (const entry of boot.entries) {
-    // A window before the snapshot is kept for others.
+    // Entries before the snapshot are kept for other nodes.
     if (entry.index <= index) continue;
     if (entry.kind === "command") wallMs = applyTo(table, entry);
     else if (entry.kind === "configuration") configuration = membersIn(entry);

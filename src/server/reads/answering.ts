@@ -1,10 +1,10 @@
 /**
- * From a question to its answer, out of what this node has applied. Nothing here decides when that is
- * enough: whoever calls has waited for the index that makes the answer linearizable.
+ * From a query to its answer, from what this node has applied. It does not decide when that is
+ * enough: the caller has waited for the index that makes the answer linearizable.
  *
- * Each answer has a cost, in lines of holds and waiters, by which a turn is kept short. What sorts or
- * walks through more than it shows costs everything a turn has: 64 pages of keys in one turn were seen
- * to stop the loop for longer than an election timeout.
+ * Each answer has a cost, in lines of holds and waiters, which limits the answers of one turn. A
+ * query that sorts or scans more than it shows costs as much as a whole turn may spend: 64 pages of
+ * keys in one turn have stopped the loop for longer than an election timeout.
  */
 import { unreachable } from "../../assert.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
@@ -24,17 +24,17 @@ import type { History } from "./history.js";
 import { usualHoldMs } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";
 
-/** What any answer costs besides the lines it shows. */
+/** The cost of any answer in addition to the lines it shows. */
 const ANSWER_COST = 16;
 
-/** What is answered out of the table. */
+/** Queries that are answered from the table. */
 export type TableQuery = Exclude<Query, WatchQuery | UnwatchQuery> | SaveSnapshotOperation;
 
 export interface AnsweringParts {
   readonly table: LockTable;
   readonly transitions: TransitionLog;
   readonly history: History;
-  /** What is to be saved may be saved now. */
+  /** Called when the snapshot that is asked for may be saved. */
   readonly save: (attachment: Attachment, operation: SaveSnapshotOperation) => void;
 }
 
@@ -45,7 +45,9 @@ export class Answering {
     this.#parts = parts;
   }
 
-  /** Answers, or sees to it that a later turn does. Returns what it cost; `costMax`: everything. */
+  /**
+   * Answers now or lets a later turn do so. Returns the cost; `costMax`: all that a turn may spend.
+   */
   answer(attachment: Attachment, query: TableQuery, costMax: number): number {
     const { table } = this.#parts;
     const reply = (payload: unknown): void => send(attachment, query, STATUS.ok, payload);

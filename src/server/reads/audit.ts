@@ -1,11 +1,12 @@
 /**
- * Writes the history of locks into the store as it comes, for as long as the operator wants to keep
- * it. It reads the log of transitions like a watch does, one batch in flight, so that the table never
- * waits for it; a batch and the place it reached are one write, so that a restart, which replays the
- * log, goes on behind it.
+ * Writes the history of locks into the store as it happens, and keeps it for as long as the
+ * operator wants. It reads the transition log like a watch, with one batch in flight, so that the
+ * table never waits for it. A batch and its mark are one write, so that a restart, which replays
+ * the log, continues after it.
  *
- * A node does not end because its audit cannot be written, unless its disk failed. It says so, keeps
- * trying while there is only no room, and when the log of transitions has forgotten what was not written, it notes the gap.
+ * A node does not end because its audit cannot be written, unless its disk failed. It logs that,
+ * keeps trying while only space is missing, and notes a gap when the transition log has forgotten
+ * something that was not written.
  */
 import type { LostTenures, Revision, Tenure } from "../../protocol/index.js";
 import {
@@ -30,31 +31,34 @@ export interface AuditParts {
   /** Has been loaded. */
   readonly store: AuditStore;
   readonly transitions: TransitionLog;
-  /** A turn should follow. */
+  /** Asks for a turn. */
   readonly wake: () => void;
   readonly logger: Logger;
 }
 
 /** Numbers for `/status` and `/metrics`. */
 export interface AuditStatus {
-  /** `full`: the disk has no room, it is tried again. `failed`: nothing is written until a restart. */
+  /**
+   * `full`: the disk has no room, and writing is retried. `failed`: nothing more is written until a
+   * restart.
+   */
   readonly state: "writing" | "full" | "failed";
-  /** Transitions that it has not looked at yet. */
+  /** Transitions that were not looked at yet. */
   readonly lag: number;
   readonly writtenTotal: number;
-  /** Times that what was to be written was forgotten first. */
+  /** Times that transitions were forgotten before they were written. */
   readonly gapsTotal: number;
-  /** Records that the store lost, as far as they were missed. */
+  /** Records that the store has lost, as far as this was noticed. */
   readonly lostTotal: number;
-  /** Of every tenure behind this entry there is a record. */
+  /** There is a record of every tenure that ended after this entry. */
   readonly completeAfter: number;
 }
 
 /** Records of one batch; some 200 KB. */
 const RECORDS_PER_BATCH_MAX = 1_024;
-/** Transitions that one turn looks at for a batch; a few milliseconds. */
+/** Transitions that one turn looks at for a batch: a few milliseconds. */
 const LOOKS_PER_TURN_MAX = 8_192;
-/** Entries without anything to write, after which the place is written by itself. */
+/** Entries without anything to write, after which the mark is written alone. */
 const MARK_ENTRIES = 4_096;
 const RETRY_MS = 2_000;
 const TRIM_INTERVAL_MS = 60_000;
@@ -67,10 +71,10 @@ export class Audit {
   readonly #keepMs: number;
   /** As of the last write that succeeded. */
   #mark: AuditMark;
-  /** Up to here everything is written, or had nothing to be written; at or behind the mark. */
+  /** Everything up to here is written or had nothing to write; never before the mark. */
   #through: Revision;
   #wasTakingSnapshot = false;
-  /** A start from the snapshot that is being taken would know nothing of what was before it. */
+  /** A start from the snapshot that is being taken would not know the changes before it. */
   #mustMark = false;
   #state: AuditStatus["state"] = "writing";
   #isBusy = false;
@@ -79,7 +83,7 @@ export class Audit {
   #trimAtMs = Number.NEGATIVE_INFINITY;
   #writtenTotal = 0;
   #gapsTotal = 0;
-  /** Of the records that were lost. */
+  /** Lost records that were logged. */
   #toldTotal = 0;
 
   constructor(parts: AuditParts, { keepMs }: AuditOptions) {
@@ -99,10 +103,10 @@ export class Audit {
     return this.#mark;
   }
 
-  /** Of every tenure that ended after this entry there is a record, or memory has it. */
+  /** There is a record of every tenure that ended after this entry, or it is in memory. */
   get completeAfter(): number {
     const { floor } = this.#parts.transitions;
-    // As long as it is not written, the gap is not in the mark.
+    // The mark does not contain a gap that was not written yet.
     return isAfter(floor, this.#through) ? floor.index : this.#mark.completeAfter;
   }
 
@@ -142,8 +146,8 @@ export class Audit {
   }
 
   /**
-   * Tenures of a key up to `through`, the newest first, and what was lost of that time. One of the
-   * two is called in a later turn.
+   * Tenures of a key up to `through`, the newest first, and the tenures lost from that time. Calls
+   * one of the two in a later turn.
    */
   read(
     key: string,
@@ -170,13 +174,13 @@ export class Audit {
     );
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no call is under way. */
   stop(): Promise<void> {
     this.#state = "failed";
     return this.#calls.settled();
   }
 
-  /** The store lost them without a word; nobody but a reader of their row can miss them. */
+  /** The store lost them silently: only a reader of the whole row notices it. */
   #tellLost(): void {
     const { store, logger } = this.#parts;
     const { lostTotal } = store;
@@ -185,7 +189,7 @@ export class Audit {
     logger("error", "the audit has lost records: its store is damaged", { lost: lostTotal });
   }
 
-  /** Forgotten before it was written: by a snapshot that was taken over, or by a store too slow. */
+  /** Forgotten before it was written: a snapshot was installed, or the store was too slow. */
   #noteGap(): void {
     const { floor } = this.#parts.transitions;
     const through = this.#through;
@@ -216,7 +220,7 @@ export class Audit {
     return true;
   }
 
-  /** What comes next, as far as one batch and one turn go. */
+  /** The next records, as many as one batch and one turn allow. */
   #collect(index: number): {
     readonly records: readonly AuditRecord[];
     readonly reached: Revision;
@@ -274,7 +278,7 @@ export class Audit {
 
   #onFailure(error: unknown, nowMs: number): void {
     const { logger } = this.#parts;
-    // What else lies in the store cannot be written either.
+    // Then nothing else in the store can be written either.
     if (isDiskFailure(error)) throw error;
     if (!isOutOfSpace(error)) {
       this.#state = "failed";

@@ -1,7 +1,8 @@
 /**
- * Answers who held a lock: who does, then who did as far as this node remembers, then what its audit
- * wrote. What is in memory is taken at one moment, that of the answer; the audit is read behind it and
- * only for what memory has forgotten, so that nothing is shown twice and nothing in between is missing.
+ * Answers who held a lock: first the present holders, then those that this node remembers, then
+ * those in its audit. What is in memory is taken at one moment, that of the answer. The audit is
+ * read after that and only for what memory has forgotten, so that nothing is shown twice and
+ * nothing is missing.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import type { HistoryView, LostTenures, Tenure } from "../../protocol/index.js";
@@ -12,11 +13,11 @@ import type { TransitionLog } from "./transition-log.js";
 export interface HistoryParts {
   readonly table: Pick<LockTable, "inspect" | "stamp">;
   readonly transitions: TransitionLog;
-  /** `undefined`: the node keeps none. */
+  /** `undefined` if the node keeps none. */
   readonly audit: Audit | undefined;
 }
 
-/** Of the audit, at a time. */
+/** Reads of the audit at a time. */
 const READS_MAX = 64;
 
 export class History {
@@ -28,8 +29,8 @@ export class History {
   }
 
   /**
-   * The newest `limit` tenures of a key. Calls one of the two, now or in a later turn; `onFailure`
-   * when the audit cannot be read, or `isBusy`: too many are reading it.
+   * The newest `limit` tenures of a key. Calls one of the two, now or in a later turn: `onFailure`
+   * if the audit cannot be read, with `isBusy` if too many reads of it are under way.
    */
   read(
     key: string,
@@ -39,7 +40,7 @@ export class History {
   ): void {
     const { transitions, audit } = this.#parts;
     const all = this.#present(key);
-    // One more than is wanted tells whether there are more.
+    // One more than wanted shows whether there are more.
     const wanted = limit + 1;
     if (all.length < wanted) all.push(...tenuresOf(transitions, key, wanted - all.length));
     if (audit === undefined || all.length >= wanted) {
@@ -67,7 +68,7 @@ export class History {
     );
   }
 
-  /** Who holds it now, the newest grant first. */
+  /** The present holders, the newest grant first. */
   #present(key: string): Tenure[] {
     const { table, transitions } = this.#parts;
     const { holds } = table.inspect(key);

@@ -1,6 +1,6 @@
 /**
- * Linearizable reads. A read is never a command and writes nothing: it waits until this node has
- * applied an index that the leader gave out after the read arrived, confirmed by a round of answers
+ * Linearizable reads. A read is never a command and writes nothing. It waits until this node has
+ * applied an index that the leader gave after the read arrived, confirmed by a round of answers
  * from a majority (Ongaro's thesis, 6.4), and is then answered from the local table. All reads that
  * arrive while a question is under way share the next one.
  */
@@ -12,9 +12,9 @@ import { Fifo } from "../fifo.js";
 import { Numbering } from "../numbering.js";
 import { type Answering, refuse, type TableQuery } from "./answering.js";
 
-/** Reads that may wait on one node; beyond it they are answered `BUSY`. */
+/** Reads that may wait on one node; further ones are answered `BUSY`. */
 const READS_WAITING_MAX = 16_384;
-/** Of one connection; beyond it, `BUSY` too, so that one client leaves room for others. */
+/** Of one connection; further ones are answered `BUSY` too, so that each leaves room for others. */
 const READS_PER_CONNECTION_MAX = 256;
 
 interface Read {
@@ -28,10 +28,12 @@ interface RemoteBarrier {
   readonly id: number;
 }
 
-/** What waits for the answer to one question, to the core of this node or to the leader. */
+/**
+ * The reads that wait for the answer to one question, to the core of this node or to the leader.
+ */
 interface Question {
   readonly reads: readonly Read[];
-  /** Questions of other nodes that this one, leading, passes on to its core. */
+  /** Questions of other nodes that this node, as leader, passes to its core. */
   readonly remote: readonly RemoteBarrier[];
   readonly askedAtMs: number;
 }
@@ -42,7 +44,7 @@ interface PlacedReads {
 }
 
 export interface ReadsTiming {
-  /** How long a read may wait for its index before it is `UNAVAILABLE`. */
+  /** How long a read may wait for its index before it is answered `UNAVAILABLE`. */
   readonly waitMsMax: number;
   /** How long the leader may take to answer before it is asked again. */
   readonly askAgainAfterMs: number;
@@ -58,7 +60,7 @@ export class Reads {
   readonly #asked = new Map<number, Question>();
   /** With an index that is not applied yet. */
   #placed: PlacedReads[] = [];
-  /** May be answered from the table as it is now. */
+  /** May be answered from the present table. */
   readonly #ready = new Fifo<Read>();
   #unansweredCount = 0;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
@@ -74,7 +76,7 @@ export class Reads {
     this.#numbers = numbers;
   }
 
-  /** Whether something waits that was not asked for yet. */
+  /** Whether anything waits whose question was not asked yet. */
   get needIndex(): boolean {
     return this.#waiting.length > 0 || this.#remote.length > 0;
   }
@@ -101,12 +103,14 @@ export class Reads {
     this.#waiting.push({ attachment, query, deadlineMs });
   }
 
-  /** Leader: another node asks for an index. */
+  /** On a leader: another node asks for an index. */
   addRemote(from: NodeId, id: number): void {
     this.#remote.push({ from, id });
   }
 
-  /** Leader: the number of a question for the core, for everything that waits; 0 for nothing. */
+  /**
+   * On a leader: the number of a question to the core for everything that waits; 0 if nothing does.
+   */
   askCore(nowMs: number): number {
     if (!this.needIndex) return 0;
     const id = this.#ask(this.#waiting, this.#remote, nowMs);
@@ -115,7 +119,7 @@ export class Reads {
     return id;
   }
 
-  /** Follower: asks the leader of `term` one question for all that wait. */
+  /** On a follower: asks the leader of `term` one question for all waiting reads. */
   askLeader(leader: NodeId, term: number, nowMs: number): void {
     if (this.#waiting.length === 0) return;
     const id = this.#ask(this.#waiting, [], nowMs);
@@ -131,7 +135,10 @@ export class Reads {
     return id;
   }
 
-  /** The answer to a question, of the core or of the leader. Holds whoever leads by now. */
+  /**
+   * The answer to a question, of the core or of the leader. It holds even if the leader has
+   * changed.
+   */
   onIndex(id: number, index: number): void {
     const question = this.#asked.get(id);
     if (question === undefined) return;
@@ -141,8 +148,9 @@ export class Reads {
   }
 
   /**
-   * The core does not lead (any more): whoever does is asked in a later turn. A refusal of another
-   * node needs nothing here: either the leader changes, or the question is asked again in time.
+   * The core does not lead (any more): the leader is asked in a later turn. A refusal by another
+   * node needs nothing here: either the leader changes, or the question is asked again after a
+   * while.
    */
   onRefused(id: number): void {
     const question = this.#asked.get(id);
@@ -152,7 +160,9 @@ export class Reads {
     for (const barrier of question.remote) this.#answerRemote(barrier, 0);
   }
 
-  /** Leader, term or link changed: every question is open again. An index once given stays good. */
+  /**
+   * Leader, term or link changed: every question is asked again. An index once given stays valid.
+   */
   restart(): void {
     for (const id of [...this.#asked.keys()]) this.onRefused(id);
     for (const barrier of this.#remote) this.#answerRemote(barrier, 0);
@@ -174,7 +184,9 @@ export class Reads {
     this.#placed = still;
   }
 
-  /** Answers reads whose index is applied until they cost `costMax`, in lines of holds and waiters. */
+  /**
+   * Answers reads whose index is applied, up to a cost of `costMax` in lines of holds and waiters.
+   */
   answer(answering: Answering, costMax: number): void {
     let cost = 0;
     while (cost < costMax) {
@@ -188,7 +200,7 @@ export class Reads {
     }
   }
 
-  /** Asks again what stays without answer; tells reads that waited too long that they cannot be had. */
+  /** Repeats questions that were not answered, and refuses reads that waited too long. */
   expire(nowMs: number): void {
     if (nowMs < this.#nextDeadlineMs) return;
     this.#nextDeadlineMs = Number.POSITIVE_INFINITY;

@@ -1,6 +1,6 @@
 /**
- * The order of revisions: places in the row of everything that happened to locks, the same on every
- * node. A number that no change of an entry reaches stands for the whole entry.
+ * The order of revisions: places in the sequence of all changes of locks, the same on every node. A
+ * number above that of any change stands for the end of the entry.
  */
 import { REVISION_NUMBER_MAX, type Revision } from "../../protocol/index.js";
 
@@ -12,12 +12,12 @@ export function isAfter(revision: Revision, other: Revision): boolean {
   );
 }
 
-/** The place right before a revision. */
+/** The place just before a revision. */
 export function placeBefore({ index, number }: Revision): Revision {
   return number > 0 ? { index, number: number - 1 } : endOfEntry(index - 1);
 }
 
-/** Behind everything that the entry changed. */
+/** After everything that the entry changed. */
 export function endOfEntry(index: number): Revision {
   return { index, number: REVISION_NUMBER_MAX };
 }

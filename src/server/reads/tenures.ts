@@ -1,7 +1,7 @@
 /**
- * Who held a lock and for how long, out of the changes that this node keeps. A tenure ends with its
- * hold, and for whoever hands a hold over by a ticket when the ticket is made; the hold is then shown
- * once more, for who had it last, since the time of its grant stays what it was.
+ * Who held a lock and for how long, from the changes that this node keeps. A tenure ends with its
+ * hold, or, if the hold is handed over by a ticket, when the ticket is made. The hold is then shown
+ * once more under its last owner, because the time of its grant stays the same.
  */
 import {
   CLAIM_MODES,
@@ -23,13 +23,13 @@ export interface NotedTenure {
   readonly tenure: EndedTenure;
 }
 
-/** So many of the last ends of a key say how long it is usually held, … */
+/** A key's usual hold time is the average of this many of its last ends, … */
 const USUAL_OF_LAST = 16;
-/** … if they are among so many of the last transitions: a millisecond at most. */
+/** … among this many of the last transitions, which takes at most a millisecond. */
 const USUAL_LOOKS_MAX = 32_768;
-/** Of a record. */
+/** Fields of a record. */
 const POSITIONS = 9;
-/** Most records fit in so many. */
+/** Most records fit in this size. */
 const INITIAL_BYTES = 64;
 
 /** The tenure that ends with the change at `position`, if one does. */
@@ -46,7 +46,7 @@ export function tenureAt(log: TransitionLog, position: number): NotedTenure | un
   return { revision, endedWallMs: wallMs, tenure: { ...who, grantedWallMs, heldMs, reason } };
 }
 
-/** Those of a key that ended and are kept, the newest first, at most `limit`. */
+/** The tenures of a key that ended and are kept, the newest first, at most `limit`. */
 export function tenuresOf(log: TransitionLog, key: string, limit: number): EndedTenure[] {
   const found: EndedTenure[] = [];
   for (let position = log.end - 1; position >= log.first && found.length < limit; position -= 1) {
@@ -57,7 +57,7 @@ export function tenuresOf(log: TransitionLog, key: string, limit: number): Ended
   return found;
 }
 
-/** How long a key was held lately, on average, in milliseconds; `undefined`: nothing is known. */
+/** How long a key was held lately, on average, in milliseconds; `undefined` if nothing is known. */
 export function usualHoldMs(log: TransitionLog, key: string): number | undefined {
   const oldest = Math.max(log.first, log.end - USUAL_LOOKS_MAX);
   let count = 0;
@@ -71,8 +71,8 @@ export function usualHoldMs(log: TransitionLog, key: string): number | undefined
 }
 
 /**
- * A tenure as the audit keeps it: everything of it but the key, which the record stands under. One
- * array of the canonical encoding; later versions may put more after what is here.
+ * A tenure as the audit keeps it: everything but the key, which is the key of the record. One array
+ * of the canonical encoding; later versions may append fields.
  *
  * `[mode, token, session, sessionName, owner, sequence, grantedWallMs, heldMs, reason]`
  */

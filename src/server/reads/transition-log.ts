@@ -1,9 +1,10 @@
 /**
- * What happened to locks lately, on this node: every change that the table told, in log order, with
- * its revision. Watches, the history and the audit read it; nobody waits for it, and what outgrows its
- * limits is forgotten from its beginning. A start fills it again by replaying the log.
+ * What happened to locks lately on this node: every change that the table reported, in log order,
+ * with its revision. Watches, the history and the audit read it. It waits for none of them: when it
+ * outgrows its limits, the oldest changes are forgotten. A start fills it again by replaying the
+ * log.
  *
- * Every node has the same changes under the same revisions, only not equally many of them.
+ * All nodes have the same changes under the same revisions, but not equally many of them.
  */
 import { assert } from "../../assert.js";
 import type { TableChange } from "../../lockfsm/index.js";
@@ -18,9 +19,9 @@ import { endOfEntry, isAfter } from "./revisions.js";
 import { type NotedEntry, PAGE_TRANSITIONS, TransitionPage } from "./transition-page.js";
 
 export interface TransitionLimits {
-  /** Transitions that are kept; a page more than that before the oldest go. */
+  /** Transitions that are kept; up to a page more before the oldest go. */
   readonly changesMax: number;
-  /** What they may take in memory, in bytes; beyond it a page goes earlier, but never the last two. */
+  /** Memory for them, in bytes. Beyond it a page goes earlier, but never one of the last two. */
   readonly changeBytesMax: number;
 }
 
@@ -29,9 +30,11 @@ export class TransitionLog {
   readonly #bytesMax: number;
   /** All but the last are full. */
   #pages: TransitionPage[] = [new TransitionPage()];
-  /** Position of the first transition that is kept. Positions count them from the start. */
+  /**
+   * Position of the first transition that is kept. Positions count from the start of the process.
+   */
   #first = 0;
-  /** Position behind the last one. */
+  /** The position after the last one. */
   #end = 0;
   #bytes = 0;
   #floor: Revision;
@@ -43,14 +46,14 @@ export class TransitionLog {
   >;
   readonly #endsByReason: number[] = Object.keys(END_REASON).map(() => 0);
 
-  /** `index`: the table has the effects of everything up to there, by a snapshot; 0 without one. */
+  /** `index`: the last entry whose effects a snapshot brought; 0 without one. */
   constructor({ changesMax, changeBytesMax }: TransitionLimits, index: number) {
     this.#pagesMax = Math.ceil(changesMax / PAGE_TRANSITIONS);
     this.#bytesMax = changeBytesMax;
     this.#floor = endOfEntry(index);
   }
 
-  /** Everything behind this revision is kept; what is not may have been anything. */
+  /** All changes after this revision are kept; anything may have happened before it. */
   get floor(): Revision {
     return this.#floor;
   }
@@ -77,12 +80,12 @@ export class TransitionLog {
     return this.#totals;
   }
 
-  /** Ends of holds, key by key, by the number of their reason. */
+  /** Holds that ended, counted per key, by the number of their reason. */
   get endsByReason(): readonly number[] {
     return this.#endsByReason;
   }
 
-  /** What is added from now on comes from that entry. Indexes rise. */
+  /** The changes added from now on come from that entry. Indexes must rise. */
   begin(index: number, stamp: number, wallMs: number): void {
     this.#entry = { index, stamp, wallMs };
     this.#entryEnd = this.#end;
@@ -101,7 +104,9 @@ export class TransitionLog {
     if (type === "ended") this.#endsByReason[reason] = (this.#endsByReason[reason] ?? 0) + 1;
   }
 
-  /** A snapshot brought the effects of everything up to `index`: what happened until then is unknown. */
+  /**
+   * A snapshot brought the effects of everything up to `index`; the changes until then are unknown.
+   */
   restart(index: number): void {
     this.#pages = [new TransitionPage()];
     this.#first = this.#end;
@@ -109,7 +114,7 @@ export class TransitionLog {
     this.#floor = endOfEntry(index);
   }
 
-  /** Position of the first that is kept behind `revision`; the end if there is none. */
+  /** The position of the first kept change after `revision`; the end if there is none. */
   positionAfter(revision: Revision): number {
     let low = this.#first;
     let high = this.#end;
@@ -148,8 +153,8 @@ export class TransitionLog {
   }
 
   /**
-   * What the leader's wall clock showed at a moment of cluster time. Exact where an entry of then is
-   * kept; else as if both had run alike, since cluster time stands still while nobody leads.
+   * The leader's wall clock at a moment of cluster time. Exact if an entry of that moment is kept;
+   * otherwise as if both clocks had run alike, although cluster time stands still without a leader.
    */
   wallMsAt(stamp: number): number {
     if (this.count === 0) return Math.max(0, this.#entry.wallMs - this.#entry.stamp + stamp);
@@ -165,10 +170,10 @@ export class TransitionLog {
     return Math.max(0, page.wallMsAt(slot) - page.stampAt(slot) + stamp);
   }
 
-  /** A new last page, which may be the oldest one used again. */
+  /** A new last page, which may be the oldest one, used again. */
   #turnPage(): TransitionPage {
     let page: TransitionPage | undefined;
-    // What was added last is never forgotten: somebody may not have been told of it yet.
+    // The last additions are never forgotten: watches may not have been sent them yet.
     while (
       this.#pages.length > 1 &&
       (this.#pages.length > this.#pagesMax || this.#bytes > this.#bytesMax)

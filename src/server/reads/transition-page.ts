@@ -1,8 +1,8 @@
 /**
- * A page of the log of transitions: a thousand of them in columns. Every grant and every end on every
- * node passes through here, so nothing is allocated for one: objects that outlive their turn by the
- * hundred thousand were seen to double the cost of the table itself, by what the collector then has to
- * copy. A page is used again when it has become the oldest.
+ * A page of the transition log: a thousand transitions in columns. Every grant and every end on
+ * every node passes through here, so no object is allocated for one: hundreds of thousands of
+ * objects that outlive their turn have doubled the cost of the table itself, because the garbage
+ * collector copies them. The oldest page is used again.
  */
 import type { TableChange } from "../../lockfsm/index.js";
 import {
@@ -17,7 +17,7 @@ import {
 
 export const PAGE_TRANSITIONS = 1_024;
 
-/** What one takes besides its texts. */
+/** Bytes of one transition without its texts. */
 const TRANSITION_BYTES = 72;
 const NUMBER_COLUMNS = 5;
 const TEXT_COLUMNS = 3;
@@ -29,7 +29,7 @@ const MODE_SHIFT = 4;
 const REASON_SHIFT = 8;
 const FIELD_MASK = 0xf;
 
-/** The entry whose changes are being taken down. */
+/** The entry whose changes are being added. */
 export interface NotedEntry {
   readonly index: number;
   readonly stamp: number;
@@ -39,17 +39,20 @@ export interface NotedEntry {
 export class TransitionPage {
   /** Transitions in it. */
   count = 0;
-  /** What they take, approximately: a text is counted by its characters. */
+  /** Approximate memory of them: a text counts by its characters. */
   bytes = 0;
   /** Session, owner, token, sequence, and the time of a hold's grant. */
   readonly #numbers = new Float64Array(PAGE_TRANSITIONS * NUMBER_COLUMNS);
   /** Type, mode and reason. */
   readonly #kinds = new Uint16Array(PAGE_TRANSITIONS);
-  /** Which of the entries below it is of. */
+  /** The entry of each, as a slot of the entries below. */
   readonly #entryOf = new Uint16Array(PAGE_TRANSITIONS);
   /** Key, name of the session, value. */
   readonly #texts: string[] = new Array(PAGE_TRANSITIONS * TEXT_COLUMNS).fill("");
-  /** Index, stamp, wall clock, and the slot in which number 0 stands, or would if it were here. */
+  /**
+   * Index, stamp, wall clock, and the slot of the change with the number 0, if it were in this
+   * page.
+   */
   readonly #entries = new Float64Array(PAGE_TRANSITIONS * ENTRY_COLUMNS);
   #entryCount = 0;
 
@@ -64,7 +67,7 @@ export class TransitionPage {
     this.#texts.fill("");
   }
 
-  /** `number`: of the change within its entry. There must be room. */
+  /** `number` counts the changes of the entry. The page must not be full. */
   add(entry: NotedEntry, number: number, change: TableChange): void {
     const slot = this.count;
     if (number === 0 || slot === 0) this.#addEntry(entry, slot - number);
@@ -111,7 +114,7 @@ export class TransitionPage {
     return this.#entry(this.#entryAt(slot) + 2);
   }
 
-  /** Of a hold. */
+  /** Of the hold, in cluster time. */
   grantedAtAt(slot: number): number {
     return this.#number(slot, 4);
   }

@@ -1,13 +1,13 @@
 /**
- * Finds the watches that a change matches without a look at the others: one look for its key, and one
- * for each length that any watched prefix has.
+ * Finds the watches that match a change without looking at the others: one lookup for its key, and
+ * one for each length of a watched prefix.
  */
 import type { Watch } from "../commands/watch.js";
 
 export class WatchIndex {
   readonly #byKey = new Map<string, Set<Watch>>();
   readonly #byPrefix = new Map<string, Set<Watch>>();
-  /** How many different prefixes have that length. */
+  /** The number of different prefixes of each length. */
   readonly #prefixLengths = new Map<number, number>();
   #size = 0;
 
@@ -39,7 +39,7 @@ export class WatchIndex {
     if (isPrefix) this.#countLength(key.length, -1);
   }
 
-  /** Calls `found` with each watch that matches. */
+  /** Calls `found` with each watch that matches `key`. */
   forEach(key: string, found: (watch: Watch) => void): void {
     const exact = this.#byKey.get(key);
     if (exact !== undefined) for (const watch of exact) found(watch);

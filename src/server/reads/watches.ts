@@ -1,13 +1,12 @@
 /**
- * Watches of the clients of this node. Each is a place in the log of transitions: what lies behind it
- * and matches is told once a turn, in order, exactly once. A client that does not read costs nothing
- * but its place: nothing is sent while its connection is full, and when the log of transitions has
- * forgotten what comes next for it, the watch ends with `COMPACTED`.
+ * Watches of the clients of this node. Each is a place in the transition log: the matching changes
+ * after it are sent once a turn, in order, exactly once. A client that does not read costs only its
+ * place: nothing is sent while its connection is full, and when the transition log has forgotten
+ * the next changes for it, the watch ends with `COMPACTED`.
  *
- * A turn must never tell as much as clients like to watch: each part of it has a budget. A watch for
- * which there was no time falls behind, as one of a slow client does, and gets its turn again among
- * all those that are behind. Every change is made a view once a turn, whoever gets it, so that it
- * can be encoded once.
+ * Clients must not be able to fill a turn, so each part of it has a budget. A watch for which there
+ * was no time falls behind, like one of a slow client, and takes turns with all those that are
+ * behind. A change becomes one view in a turn for all its receivers, so that it is encoded once.
  */
 import { assert } from "../../assert.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
@@ -29,33 +28,34 @@ import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
 import type { TransitionLog } from "./transition-log.js";
 import { WatchIndex } from "./watch-index.js";
 
-/** Of one message; with the longest texts it is some 300 KiB. */
+/** Of one message; with the longest texts it has some 300 KiB. */
 const CHANGES_PER_MESSAGE_MAX = 128;
 /**
- * While so many bytes wait for a client it is told no changes: an eighth of what a gateway bears
- * before it cuts a connection off, so that answers to the same client still pass.
+ * A client for which more bytes wait gets no changes: an eighth of the limit at which a gateway
+ * closes a connection, so that answers to the same client still pass.
  */
 const BUFFERED_BYTES_MAX = 1 << 20;
-/** Changes that one turn tells to live watches, at most twice as many; some milliseconds. */
+/** Changes that one turn sends to live watches, at most twice as many; some milliseconds. */
 const LIVE_TOLD_PER_TURN_MAX = 4_096;
 /** Transitions that one turn looks at for watches that are behind; a few milliseconds. */
 const LOOKS_PER_TURN_MAX = 8_192;
-/** What it costs to find the place of one of these, in looks. */
+/** The cost of finding the place of one of these, in looks. */
 const LOOKS_PER_WATCH = 16;
-/** Watches that one turn tells how far everything was told, and nothing else. */
+/** Watches to which one turn sends only progress. */
 const PROGRESS_PER_TURN_MAX = 1_024;
-/** How long a watch with a full connection is left alone. */
+/** How long a watch with a full connection is not tried again. */
 const RETRY_MS = 20;
 /**
- * A watch that matches nothing is told so every quarter of what is kept, and after so many entries,
- * of which most may change nothing: what it knows stays a place from which it can go on elsewhere.
+ * A watch without matches gets its progress at every quarter of the kept changes, and after this
+ * many entries, which may change nothing. So it always knows a place from which it can go on at
+ * another node.
  */
 const PROGRESS_ENTRIES = 4_096;
 
 export interface WatchLimits {
-  /** As of the log of transitions. */
+  /** As of the transition log. */
   readonly changesMax: number;
-  /** Of this node, all connections together. */
+  /** Of this node, over all connections. */
   readonly watchesMax: number;
 }
 
@@ -63,27 +63,27 @@ export class Watches {
   readonly #log: TransitionLog;
   readonly #limits: WatchLimits;
   readonly #live = new WatchIndex();
-  /** In the order in which they get their turn. */
+  /** In the order of their turns. */
   readonly #behind = new Set<Watch>();
-  /** Everything before this position was told to the live ones. */
+  /** All changes before this position were sent to the live ones. */
   #servedEnd: number;
-  /** The last applied entry; its changes were told to the live ones. */
+  /** The last applied entry; its changes were sent to the live ones. */
   #index: number;
-  /** `endOfEntry(#index)`, one object for all who are told it. */
+  /** `endOfEntry(#index)`, one object for all watches. */
   #indexEnd: Revision;
   #progressEnd = 0;
   #progressIndex = 0;
-  /** Live ones to which it is to be said how far everything was told, if nothing else is. */
+  /** Live ones that get their progress, unless they get changes first. */
   #awaitProgress: Watch[] = [];
-  /** Nothing that was told to these after that entry is needed again. */
+  /** A watch that was sent anything after this entry needs no progress. */
   #progressSince = 0;
-  /** Changes of this turn, by position. */
+  /** Views of the changes of this turn, by position. */
   readonly #views = new Map<number, ChangeView>();
   #hasMore = false;
   #retryAtMs = Number.POSITIVE_INFINITY;
   #compactedTotal = 0;
 
-  /** `index`: as of the log's beginning. */
+  /** `index`: the entry at which the log begins. */
   constructor(log: TransitionLog, limits: WatchLimits, index: number) {
     this.#log = log;
     this.#limits = limits;
@@ -92,29 +92,29 @@ export class Watches {
     this.#indexEnd = endOfEntry(index);
   }
 
-  /** Those that were begun and have not ended. */
+  /** Watches that have begun and not ended. */
   get count(): number {
     return this.#live.size + this.#behind.size;
   }
 
-  /** Ended because what came next was forgotten. */
+  /** Ended because the next changes were forgotten. */
   get compactedTotal(): number {
     return this.#compactedTotal;
   }
 
-  /** Whether there is more to tell to clients that could take it. */
+  /** Whether there are more changes to send to clients that can take them. */
   get hasWork(): boolean {
     return this.#hasMore;
   }
 
-  /** When a client that could not take more is to be looked at again. */
+  /** When to look again at a client that could take no more. */
   get nextDeadlineMs(): number {
     return this.#retryAtMs;
   }
 
   /**
-   * A client asks for one. Without a place to begin at, it begins after what this node has applied:
-   * nothing is told that was answered here before, and nothing that comes later is missed.
+   * A client asks for a watch. If its query names no place, it begins after the last applied entry:
+   * it gets no change that an earlier answer of this node contained, and misses no later one.
    */
   begin(attachment: Attachment, query: WatchQuery): void {
     const { watches } = attachment;
@@ -135,7 +135,7 @@ export class Watches {
     this.#fallBehind(watch);
   }
 
-  /** The client wants no more of one; one that it does not have is as good as ended. */
+  /** The client wants to end a watch; one that it does not have counts as ended. */
   unwatch(attachment: Attachment, { id, watch: wanted }: UnwatchQuery): void {
     const watch = attachment.watches.get(wanted);
     if (watch !== undefined) this.#end(watch);
@@ -148,8 +148,8 @@ export class Watches {
   }
 
   /**
-   * Once a turn, behind what was applied and before reads are answered. `index`: the last applied
-   * entry, all of whose changes are in the log.
+   * Once a turn, after entries were applied and before reads are answered. `index`: the last
+   * applied entry, all of whose changes are in the log.
    */
   serve(index: number, nowMs: number): void {
     if (index !== this.#index) this.#indexEnd = endOfEntry(index);
@@ -160,7 +160,7 @@ export class Watches {
     this.#views.clear();
   }
 
-  /** Why there may not be one more. */
+  /** Why the connection cannot have another watch. */
   #fullFor({ watches }: Attachment): string | undefined {
     const { watchesMax } = this.#limits;
     if (watches.size >= WATCHES_MAX) return `a connection has at most ${WATCHES_MAX} watches`;
@@ -174,13 +174,13 @@ export class Watches {
     this.#servedEnd = log.end;
     if (this.#live.size === 0 || from === log.end) return;
     if (from < log.first) {
-      // More than is kept, between two turns.
+      // More changes in one turn than the log keeps.
       for (const watch of [...this.#live.all()]) this.#fallBehind(watch);
       return;
     }
     const touched: Watch[] = [];
     let left = LIVE_TOLD_PER_TURN_MAX;
-    // When that is used up, a watch that had its share falls behind, and one of little stays live.
+    // When the budget is used up, a watch that had its share falls behind; others stay live.
     const share = Math.max(1, Math.floor(left / this.#live.size));
     for (let position = from; position < log.end; position += 1) {
       this.#live.forEach(log.keyAt(position), (watch) => {
@@ -196,11 +196,11 @@ export class Watches {
     for (const watch of touched) this.#tellPending(watch, nowMs);
   }
 
-  /** There is no time to tell it that change; those before it that wait are told again as well. */
+  /** There is no time for that change; the pending ones before it are sent later, too. */
   #fallBehindAt(watch: Watch, position: number): void {
     const place = placeBefore(this.#log.revisionAt(watch.pending[0] ?? position));
     watch.pending = [];
-    // What it was told last may be long ago, and nothing of what lies between is looked at again.
+    // `told` may be long ago; nothing between it and this place is looked at again.
     if (isAfter(place, watch.told)) watch.told = place;
     this.#fallBehind(watch);
   }
@@ -208,7 +208,7 @@ export class Watches {
   #tellPending(watch: Watch, nowMs: number): void {
     const { pending } = watch;
     watch.pending = [];
-    // Behind because time ran out, cut off by what was said to it, or ended while others were told.
+    // It fell behind, its connection was closed, or it ended while others were served.
     if (watch.state !== "live") return;
     let changes: ChangeView[] = [];
     for (const position of pending) {
@@ -223,13 +223,13 @@ export class Watches {
         return;
       }
       const change = this.#viewAt(position);
-      // Asked for from a revision that was still to come.
+      // The client asked to begin after a revision that was in the future.
       if (isAfter(change.revision, watch.told)) changes.push(change);
     }
     if (changes.length > 0) this.#tell(watch, changes, this.#indexEnd);
   }
 
-  /** Also when there are none any more: what was to be done for them is not. */
+  /** Also called when none is behind, to reset the deadline. */
   #serveBehind(nowMs: number): void {
     this.#hasMore = false;
     this.#retryAtMs = Number.POSITIVE_INFINITY;
@@ -245,7 +245,7 @@ export class Watches {
     }
   }
 
-  /** Tells the next message of it, or that there is nothing left. Returns how many it looked at. */
+  /** Sends its next message, or makes it live if there is none. Returns the number of looks. */
   #catchUp(watch: Watch, looksMax: number): number {
     const log = this.#log;
     const from = log.positionAfter(watch.told);
@@ -264,14 +264,14 @@ export class Watches {
     this.#behind.delete(watch);
     if (isAtEnd) this.#goLive(watch);
     else {
-      // Behind the others, which get their turn first.
+      // At the end of the others, which get their turn first.
       this.#behind.add(watch);
       this.#hasMore = true;
     }
     return position - from;
   }
 
-  /** Where clients may go on from is not left to grow old, though nothing of theirs happened. */
+  /** Keeps the places of clients recent even if no change of theirs happens. */
   #tellProgress(): void {
     const quarter = Math.max(1, Math.floor(this.#limits.changesMax / 4));
     const isDue =

@@ -1,20 +1,20 @@
 /**
- * A snapshot that is being written into the store, by one call at a time, and that can be given up
- * at any moment: what was written is then removed as soon as the call under way has ended. It never
- * repeats a call that failed.
+ * A snapshot that is being written into the store, one call at a time. It can be abandoned at any
+ * moment: what was written is removed as soon as the call under way has ended. It never repeats a
+ * call that failed.
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
 import type { SnapshotManifest, SnapshotWriter } from "../../storage/index.js";
 import type { StoreCalls } from "./store-calls.js";
 
-/** What becomes of a draft. Called inside a turn. After `abandon` only `onGone` comes. */
+/** The outcome of a draft. Called in a turn. After `abandon` only `onGone` is called. */
 export interface DraftEvents {
-  /** It exists now: complete and durable. */
+  /** The snapshot is complete and durable. */
   onComplete(manifest: SnapshotManifest, nowMs: number): void;
   /** The call under way failed; the draft can only be abandoned. */
   onFailure(error: unknown, nowMs: number): void;
-  /** Abandoned, and nothing of it is under way any more. */
+  /** It was abandoned, and no call of it is under way any more. */
   onGone(): void;
 }
 
@@ -26,7 +26,7 @@ export function isOutOfSpace(error: unknown): boolean {
   return typeof code === "string" && NO_SPACE_CODES.has(code);
 }
 
-/** Whether what was received is not what its manifest says: the sender's fault, not the store's. */
+/** Whether the received data does not match its manifest: the sender's fault, not the store's. */
 export function isMismatch(error: unknown): boolean {
   if (!(error instanceof HoldfastError)) return false;
   if (error.code === "INVALID_ARGUMENT") return true;
@@ -73,7 +73,7 @@ export class SnapshotDraft {
   finish(configuration: Uint8Array): void {
     const writer = this.#begin();
     const onFinished = (manifest: SnapshotManifest, nowMs: number): void => {
-      // Given up meanwhile it is garbage like every complete one that nobody names.
+      // Abandoned meanwhile: garbage, like every complete snapshot that the log does not name.
       if (this.#isAbandoned) this.#events.onGone();
       else this.#events.onComplete(manifest, nowMs);
     };
@@ -88,7 +88,7 @@ export class SnapshotDraft {
 
   #begin(): SnapshotWriter {
     const writer = this.#writer;
-    assert(this.isWritable && writer !== undefined, () => "a draft that cannot be written to");
+    assert(this.isWritable && writer !== undefined, () => "this draft cannot be written to");
     this.#isBusy = true;
     return writer;
   }

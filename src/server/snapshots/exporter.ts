@@ -1,8 +1,9 @@
 /**
- * Snapshots for operators: one of everything that was committed when it was asked for, taken like any
- * other of this node and read by its client a chunk at a time. Who asks is told at once whether it is
- * there, and asks again; who stops asking is forgotten, so that nothing is kept for him. Nothing is
- * read ahead: the pace is the client's.
+ * Snapshots for operators: each contains everything that was committed when it was asked for, is
+ * taken like any other snapshot of this node, and is read by its client one chunk at a time. A
+ * client gets an answer soon, whether the snapshot is ready or not, and asks again; one that stops
+ * asking is forgotten, so that nothing is kept for it. Nothing is read ahead: the client sets the
+ * pace.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import {
@@ -22,13 +23,13 @@ import { VERSION } from "../version.js";
 import { isOutOfSpace } from "./draft.js";
 import type { StoreCalls } from "./store-calls.js";
 
-/** Clients that may be at it on one node: each keeps a snapshot on the disk. */
+/** Clients that may export from one node at a time; each keeps a snapshot on the disk. */
 const EXPORTS_MAX = 4;
-/** Chunks that one of them may have asked for and not been given. */
+/** Chunks that one of them may wait for. */
 const CHUNKS_ASKED_MAX = 32;
 /** Election timeouts after which a client that asks for nothing is forgotten. */
 const IDLE_TIMEOUTS = 500;
-/** Election timeouts that a question for a snapshot waits for it before it is told "not yet". */
+/** Election timeouts after which a client that waits for a snapshot is answered "not yet". */
 const PATIENCE_TIMEOUTS = 1;
 
 export interface ExporterParts {
@@ -38,9 +39,9 @@ export interface ExporterParts {
   readonly electionTimeoutMs: number;
   /** The newest complete snapshot of this node. */
   readonly newest: () => SnapshotManifest | undefined;
-  /** The last entry that was applied since the start; 0: none. */
+  /** The last entry that was applied since the start; 0 if none was. */
   readonly appliedIndex: () => number;
-  /** A snapshot in the store is of no use to anybody any more, perhaps. */
+  /** A snapshot in the store may have become garbage. */
   readonly onGarbage: () => void;
 }
 
@@ -48,10 +49,10 @@ interface Export {
   readonly attachment: Attachment;
   /** The snapshot must have the effects of everything up to here. */
   indexMin: number;
-  /** The question that waits for an answer; 0: none. */
+  /** The request that waits for an answer; 0: none. */
   question: number;
   answerAtMs: number;
-  /** What is being read; `undefined` while it is not there. */
+  /** The snapshot that is being read; `undefined` while there is none. */
   manifest: SnapshotManifest | undefined;
   chunksAsked: number;
   forgetAtMs: number;
@@ -64,7 +65,7 @@ export class SnapshotExporter {
   readonly #calls: StoreCalls;
   #exports: Export[] = [];
   #exportedTotal = 0;
-  /** A question came that `work` has not seen. */
+  /** A request came that `work` has not seen. */
   #hasNews = false;
 
   constructor(parts: ExporterParts, calls: StoreCalls) {
@@ -97,12 +98,14 @@ export class SnapshotExporter {
     return nextMs;
   }
 
-  /** Checksums of what is being read. */
+  /** Checksums of the snapshots that are being read. */
   *inUse(): Generator<string, void, void> {
     for (const { manifest } of this.#exports) if (manifest !== undefined) yield manifest.checksum;
   }
 
-  /** Everything that was committed when the client asked is applied, or it does not care. */
+  /**
+   * Everything that was committed when the client asked is applied, unless it accepts stale data.
+   */
   save(attachment: Attachment, { id }: SaveSnapshotOperation): void {
     const { clock, electionTimeoutMs, appliedIndex, newest } = this.#parts;
     const nowMs = clock.nowMs();
@@ -132,7 +135,7 @@ export class SnapshotExporter {
     this.#ask(made, id, nowMs);
   }
 
-  /** Answered when the store has read it. What the store throws ends the node. */
+  /** Answers when the store has read the chunk. A failure of the store ends the node. */
   read(attachment: Attachment, { id, checksum, chunk }: ReadSnapshotOperation): void {
     const { clock, electionTimeoutMs, store } = this.#parts;
     const found = this.#exports.find((other) => other.attachment === attachment);
@@ -168,7 +171,7 @@ export class SnapshotExporter {
     }
   }
 
-  /** The snapshot that is waited for cannot be taken. */
+  /** The snapshot that clients wait for cannot be taken. */
   fail(status: ErrorNumber, message: string): void {
     const waiting = this.#exports.filter(({ manifest }) => manifest === undefined);
     this.#exports = this.#exports.filter(({ manifest }) => manifest !== undefined);
@@ -177,7 +180,7 @@ export class SnapshotExporter {
     }
   }
 
-  /** Once a turn: answers what is there, and forgets who is gone. */
+  /** Once a turn: answers requests, and forgets clients that are gone. */
   work(nowMs: number): void {
     this.#hasNews = false;
     if (this.#exports.length === 0) return;

@@ -25,7 +25,7 @@ export interface SnapshotPorts {
   >;
   readonly peers: Pick<PeerLinks, "bufferedBytes">;
   readonly send: (peer: NodeId, message: SnapshotMessage) => void;
-  /** A turn should follow soon. */
+  /** Asks for a turn. */
   readonly wake: () => void;
   readonly logger: Logger;
 }
@@ -56,11 +56,11 @@ export interface NamedSnapshots {
 }
 
 export interface SnapshotOptions {
-  /** Bytes of entries applied since the last snapshot, beyond which the next one is taken. */
+  /** Bytes of entries after the last snapshot, beyond which the next one is taken … */
   readonly snapshotLogBytes: number;
-  /** … and so many times the bytes of that one. */
+  /** … if they are also more than this many times the bytes of that one. */
   readonly snapshotSizeFactor: number;
-  /** Bytes of entries that a compaction leaves to followers that are only slow. */
+  /** Bytes of entries that a compaction leaves for followers that are only slow. */
   readonly trailingLogBytes: number;
   /** Bytes of one chunk, which is the work of one turn. */
   readonly chunkBytes: number;

@@ -1,8 +1,9 @@
 /**
- * Takes in the snapshot that a leader offers, one at a time, and tells after each durable chunk
- * where to go on. What was received stays in the store when the connection is lost or the process
- * ends, and the next offer of the same snapshot goes on behind it. Complete, it is handed to the
- * core, which alone decides whether it is installed. What cannot be used is refused and removed.
+ * Receives the snapshot that a leader offers, one at a time, and after each durable chunk tells the
+ * sender where to continue. Received chunks stay in the store when the connection is lost or the
+ * process ends, and the next offer of the same snapshot continues after them. A complete snapshot
+ * goes to the core, which alone decides whether it is installed. A snapshot that cannot be used is
+ * refused and removed.
  */
 import { type Configuration, decodeConfiguration, type NodeId } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
@@ -18,16 +19,16 @@ const WAITING_CHUNKS_MAX = 8;
 interface Reception {
   readonly manifest: SnapshotManifest;
   readonly configuration: Configuration;
-  /** Of the latest offer of it. */
+  /** From its latest offer. */
   from: NodeId;
   term: number;
   epoch: number;
   /** `undefined` until the store has been cleared for it. */
   draft: SnapshotDraft | undefined;
   readonly waiting: Fifo<Uint8Array>;
-  /** The chunk that must come next; −1 until the store has told what it has. */
+  /** The chunk that must come next; −1 until it is known what the store has. */
   expected: number;
-  /** What the sender was last told; −1 before the first word. */
+  /** The last progress that the sender got; −1 before the first one. */
   toldNext: number;
   isFinishing: boolean;
 }
@@ -42,11 +43,11 @@ export interface ReceivedSnapshot {
 }
 
 export interface ReceiverEvents {
-  /** It is complete and durable here: the core is to judge it. */
+  /** It is complete and durable here: the core decides about it. */
   onReceived(received: ReceivedSnapshot): void;
-  /** Everything in it is committed here: the core can tell the leader so, and nothing else. */
+  /** Everything in it is committed here: the core only has to tell the leader so. */
   onNeedless(received: ReceivedSnapshot): void;
-  /** Something was left in the store that is of no use. */
+  /** Something in the store has become garbage. */
   onGarbage(): void;
 }
 
@@ -55,7 +56,7 @@ export class SnapshotReceiver {
   readonly #calls: StoreCalls;
   readonly #events: ReceiverEvents;
   #reception: Reception | undefined;
-  /** Given up, and still in a call of the store. */
+  /** Abandoned, with a call of the store under way. */
   readonly #leaving = new Set<SnapshotDraft>();
 
   constructor(ports: SnapshotPorts, calls: StoreCalls, events: ReceiverEvents) {
@@ -68,12 +69,12 @@ export class SnapshotReceiver {
     return this.#reception !== undefined || this.#leaving.size > 0;
   }
 
-  /** Whether something of a snapshot given up is still being written. */
+  /** Whether a call of an abandoned snapshot is under way. */
   get isLeaving(): boolean {
     return this.#leaving.size > 0;
   }
 
-  /** Whether it waits for the store to be cleared: `open` is to be called. */
+  /** Whether `open` must be called once the store has been cleared. */
   get isWaitingToOpen(): boolean {
     return this.#reception !== undefined && this.#reception.draft === undefined;
   }
@@ -86,16 +87,16 @@ export class SnapshotReceiver {
     return { peer: from, index, next: draft?.chunkCount ?? 0, chunkCount };
   }
 
-  /** Checksums of what is being received. */
+  /** The checksum of the snapshot that is being received. */
   *inUse(): Iterable<string> {
     if (this.#reception !== undefined) yield this.#reception.manifest.checksum;
   }
 
-  /** Offers of deposed leaders and of snapshots older than the one under way count for nothing. */
+  /** Ignores offers of deposed leaders, and of snapshots older than the one under way. */
   onOffer(from: NodeId, { term, epoch, snapshot }: SnapshotOffer): void {
     const { raft } = this.#ports;
     if (term < raft.term || (term === raft.term && raft.role === "leader")) return;
-    // Nor may it stand in the way of the offer of a real leader.
+    // A term that no election can have reached must not keep out the offers of real leaders.
     if (!raft.isTermInReach(term)) return;
     if (snapshot.index <= raft.commitIndex) {
       this.#endNeedless(from, term, epoch, snapshot);
@@ -117,7 +118,7 @@ export class SnapshotReceiver {
     this.#begin(from, term, epoch, snapshot);
   }
 
-  /** A chunk out of its order is left: the sender hears where to go on, or asks. */
+  /** Drops a chunk that is out of order: the sender gets the progress or asks for it. */
   onChunk(from: NodeId, { checksum, number, bytes }: SnapshotChunk): void {
     const reception = this.#reception;
     if (reception === undefined || reception.from !== from) return;
@@ -128,7 +129,7 @@ export class SnapshotReceiver {
     reception.waiting.push(bytes);
   }
 
-  /** The store holds nothing but what is of use: writing may begin. */
+  /** The store has been cleared: writing may begin. */
   open(): void {
     const reception = this.#reception;
     if (reception === undefined || reception.draft !== undefined) return;
@@ -153,13 +154,13 @@ export class SnapshotReceiver {
     reception.draft = draft;
   }
 
-  /** Once a turn: what is durable is told, what waits is handed on, one chunk at a time. */
+  /** Once a turn: reports durable chunks and writes one of the waiting ones. */
   work(): void {
     const reception = this.#reception;
     if (reception === undefined) return;
     const { manifest, draft, waiting } = reception;
     if (manifest.index <= this.#ports.raft.commitIndex) {
-      // The log has brought everything here in the meantime.
+      // The log has brought everything in it in the meantime.
       this.#endNeedless(reception.from, reception.term, reception.epoch, manifest);
       return;
     }
@@ -175,7 +176,7 @@ export class SnapshotReceiver {
     if (chunk !== undefined) draft.append(chunk);
   }
 
-  /** Tells the sender that it cannot be used, and removes it. */
+  /** Tells the sender that the snapshot cannot be used, and removes it. */
   refuse(reason: string): void {
     const reception = this.#reception;
     if (reception === undefined) return;
@@ -184,7 +185,7 @@ export class SnapshotReceiver {
     this.abandon();
   }
 
-  /** Gives up the one under way and removes what came of it. */
+  /** Gives up the snapshot under way and removes what was written of it. */
   abandon(): void {
     const reception = this.#reception;
     if (reception === undefined) return;

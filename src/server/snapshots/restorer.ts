@@ -1,8 +1,8 @@
 /**
- * Fills a new table from a snapshot in the store and puts it in the place of the old one: one chunk
- * or one slice of the final work per turn, so that messages are answered meanwhile. The old table
- * stays whole until the new one is; entries are applied again only behind it. A chunk that cannot
- * be read or understood ends the node: the log stands on this snapshot.
+ * Fills a new table from a snapshot in the store and replaces the present one with it: one chunk or
+ * one slice of the final work per turn, so that messages are answered in the meantime. The old
+ * table stays complete until the new one is; only then are entries applied again. A chunk that
+ * cannot be read or decoded ends the node, because the log names this snapshot.
  */
 import { type LockTable, TableRestore } from "../../lockfsm/index.js";
 import type { SnapshotManifest, SnapshotStore } from "../../storage/index.js";
@@ -14,9 +14,9 @@ interface Restoration {
   readonly table: TableRestore;
   nextChunk: number;
   isReading: boolean;
-  /** Read, and to be added in the next turn. */
+  /** Read, and added in the next turn. */
   chunk: Uint8Array | undefined;
-  /** Once every chunk is in. */
+  /** Set once every chunk has been added. */
   finishing: Generator<void, LockTable, void> | undefined;
 }
 
@@ -31,12 +31,12 @@ export class SnapshotRestorer {
     this.#calls = calls;
   }
 
-  /** What is being restored. */
+  /** The snapshot that is being restored. */
   get manifest(): SnapshotManifest | undefined {
     return this.#restoration?.manifest;
   }
 
-  /** Whether the next turn has something to do that no call of the store will announce. */
+  /** Whether the next turn has something to do without an answer of the store. */
   get hasWork(): boolean {
     return this.#restoration?.finishing !== undefined;
   }
@@ -45,7 +45,7 @@ export class SnapshotRestorer {
     return this.#installedTotal;
   }
 
-  /** One that was under way is of no use any more. */
+  /** Drops a restore that is under way. */
   begin(manifest: SnapshotManifest): void {
     this.#restoration = {
       manifest,
@@ -64,7 +64,7 @@ export class SnapshotRestorer {
     if (restoration.finishing !== undefined) return this.#finish(restoration.finishing);
     const { chunk, table, manifest } = restoration;
     restoration.chunk = undefined;
-    // The store reads the next one while this one is taken in.
+    // The store reads the next chunk while this one is added.
     this.#read(restoration);
     if (chunk !== undefined) table.add(chunk);
     const hasAll = restoration.nextChunk === manifest.chunkCount && !restoration.isReading;
@@ -88,7 +88,7 @@ export class SnapshotRestorer {
         restoration.chunk = bytes;
       },
       (error) => {
-        // Of one that was replaced by a newer one, it may have been removed in the meantime.
+        // A snapshot that a newer one has replaced may have been removed in the meantime.
         if (restoration === this.#restoration) throw error;
       },
     );
@@ -105,9 +105,9 @@ export class SnapshotRestorer {
 }
 
 /**
- * Fills `table` from the snapshot that the log stands on, before the node serves anybody. `pause`
- * lets the loop turn in between, so that the node can be asked what it is doing. Fails with a
- * corruption error when the snapshot is damaged.
+ * Fills `table` from the snapshot that the log names, before the node serves clients. `pause` lets
+ * the loop turn in between, so that the node's pages can be read. Fails with a corruption error if
+ * the snapshot is damaged.
  */
 export async function restoreAtBoot(
   store: Pick<SnapshotStore, "readChunk">,

@@ -1,7 +1,8 @@
 /**
- * Which complete snapshots matter: the newest one, which is what gets sent, and those that the log
- * stands on or is about to. Everything else in the store is garbage, removed by `clear`. Until the
- * log's record is durable the snapshot it named before stays: after a crash it counts again.
+ * Which complete snapshots are kept: the newest, which is the one that is sent, and those that the
+ * log names or is about to name. Everything else in the store is garbage, which `clear` removes.
+ * Until the log's record is durable, the snapshot that the log named before is kept, because it
+ * counts again after a crash.
  */
 import type { SnapshotPoint, Write } from "../../raft/index.js";
 import type { SnapshotManifest, SnapshotStore } from "../../storage/index.js";
@@ -13,7 +14,7 @@ interface Naming {
   readonly snapshot: SnapshotPoint;
 }
 
-/** Whether both are the same snapshot; equal contents may stand for different indexes. */
+/** Whether both are the same snapshot; snapshots at different indexes may have equal contents. */
 export function isSameSnapshot(a: SnapshotPoint, b: SnapshotPoint): boolean {
   return a.index === b.index && a.term === b.term && a.checksum === b.checksum;
 }
@@ -23,14 +24,14 @@ export class SnapshotRetention {
   readonly #calls: StoreCalls;
   #newest: SnapshotManifest | undefined;
   #named: SnapshotPoint | undefined;
-  /** Records of the log on their way to disk, in order. */
+  /** Records of the log that are not durable yet, in order. */
   #naming: Naming[] = [];
-  /** There may be garbage; there may have been some when the node started. */
+  /** There may be garbage; at the start there may be some from before. */
   #isDirty = true;
   #isClearingDue = false;
   #isClearing = false;
 
-  /** `named`: what the log stands on. */
+  /** `named`: the snapshot that the log names. */
   constructor(store: SnapshotStore, calls: StoreCalls, named: SnapshotManifest | undefined) {
     this.#store = store;
     this.#calls = calls;
@@ -42,7 +43,7 @@ export class SnapshotRetention {
     return this.#newest;
   }
 
-  /** Nothing but what matters lies in the store, and no removal is under way. */
+  /** The store holds no garbage, and no removal is under way. */
   get isClean(): boolean {
     return !this.#isDirty && !this.#isClearing;
   }
@@ -51,12 +52,12 @@ export class SnapshotRetention {
     return this.#isClearing;
   }
 
-  /** Whether garbage should go now, as against when room for something new is needed. */
+  /** Whether garbage should be removed now, rather than when room is needed. */
   get isClearingDue(): boolean {
     return this.#isClearingDue && !this.#isClearing;
   }
 
-  /** A complete snapshot that is to be sent from now on. */
+  /** A complete snapshot, which is sent from now on. */
   put(manifest: SnapshotManifest): void {
     this.#newest = manifest;
   }
@@ -65,17 +66,17 @@ export class SnapshotRetention {
     if (snapshot !== undefined) this.#naming.push({ seq, snapshot });
   }
 
-  /** Whether a record of the log that names `snapshot` was handed over. */
+  /** Whether the log has been given a record that names `snapshot`. */
   isNaming(snapshot: SnapshotPoint): boolean {
     return this.#naming.some((naming) => isSameSnapshot(naming.snapshot, snapshot));
   }
 
-  /** Whether the log durably stands on `snapshot`. */
+  /** Whether the log durably names `snapshot`. */
   isNamed(snapshot: SnapshotPoint): boolean {
     return this.#named !== undefined && isSameSnapshot(this.#named, snapshot);
   }
 
-  /** Whether a record of the log that names one is not durable yet. */
+  /** Whether a record that names a snapshot is not durable yet. */
   get isNamingPending(): boolean {
     return this.#naming.length > 0;
   }
@@ -90,15 +91,15 @@ export class SnapshotRetention {
     }
   }
 
-  /** Something in the store does not matter any more. */
+  /** Something in the store has become garbage. */
   leaveGarbage(): void {
     this.#isDirty = true;
     this.#isClearingDue = true;
   }
 
   /**
-   * Removes everything that does not matter and is not among `inUse`. Nothing may be written at
-   * that moment but a snapshot of `inUse`. `onNoSpace`: it failed because the disk is full.
+   * Removes everything except what is kept and what is in `inUse`. Only a snapshot of `inUse` may
+   * be written at the same time. `onNoSpace`: the removal failed because the disk is full.
    */
   clear(inUse: Iterable<string>, onNoSpace: (nowMs: number) => void): void {
     const kept = new Set(inUse);

@@ -1,8 +1,8 @@
 /**
- * The transfers of a leader: which peer gets a snapshot, and what happens when it does not get on.
- * A transfer without progress for long, or refused, is given up: the core hears of it after a pause
- * that doubles each time, so that a receiver that cannot use snapshots costs little. With the
- * connection or the term a transfer ends unsaid; the core asks anew, and the receiver goes on from
+ * The transfers of a leader: which peer gets a snapshot, and what happens if a transfer makes no
+ * progress. A transfer that stalls or is refused is given up; the core is told after a pause that
+ * doubles each time, so that a receiver that cannot use snapshots costs little. A transfer ends
+ * silently with its connection or term; then the core asks again, and the receiver continues from
  * what it has.
  */
 import { assert } from "../../assert.js";
@@ -15,16 +15,18 @@ import { SnapshotTransfer } from "./transfer.js";
 
 /** Election timeouts without progress after which a transfer is given up. */
 const STALL_TIMEOUTS = 10;
-/** Election timeouts until the core hears that a transfer was given up; doubled each time … */
+/** Election timeouts until the core is told that a transfer was given up; doubled each time … */
 const PAUSE_TIMEOUTS_MIN = 1;
-/** … up to so many. */
+/** … up to this many. */
 const PAUSE_TIMEOUTS_MAX = 64;
 
-/** Of one peer over one connection; forgotten with it, or when a snapshot was delivered. */
+/**
+ * Failures of one peer over one connection; forgotten with it, or when a snapshot was delivered.
+ */
 interface Failures {
   readonly epoch: number;
   pauseTimeouts: number;
-  /** When the core is to hear of the last one; infinite once it has. */
+  /** When the core is told of the last one; infinite once it has been. */
   reportAtMs: number;
 }
 
@@ -59,19 +61,21 @@ export class SnapshotSender {
     return [...this.#transfers.values()].map((transfer) => transfer.status);
   }
 
-  /** The first entry that a receiver needs behind its snapshot; infinite when nobody gets one. */
+  /**
+   * The first entry that a receiver needs after its snapshot; infinite if there are no transfers.
+   */
   get neededFrom(): number {
     let from = Number.POSITIVE_INFINITY;
     for (const { manifest } of this.#transfers.values()) from = Math.min(from, manifest.index + 1);
     return from;
   }
 
-  /** Checksums of what is being sent. */
+  /** Checksums of the snapshots that are being sent. */
   *inUse(): Iterable<string> {
     for (const { manifest } of this.#transfers.values()) yield manifest.checksum;
   }
 
-  /** The core of a leader asks for it: the log does not hold what the peer needs next. */
+  /** The core of a leader asks for this: the log does not hold the next entry for the peer. */
   begin(peer: NodeId, epoch: number, nowMs: number): void {
     this.#endOthersThanOf(this.#ports.raft.term);
     this.#end(peer);
@@ -108,7 +112,7 @@ export class SnapshotSender {
     if (transfer !== undefined) this.#giveUp(transfer, reason, nowMs);
   }
 
-  /** Once a turn. `report`: for the core. */
+  /** Once a turn. `report` passes an input to the core. */
   work(nowMs: number, report: (input: Input) => void): void {
     this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
     if (this.#transfers.size === 0 && this.#failures.size === 0) return;
@@ -138,12 +142,12 @@ export class SnapshotSender {
     this.#nextDeadlineMs = deadlineMs;
   }
 
-  /** No transfer goes on. */
+  /** Ends all transfers. */
   stop(): void {
     this.#endOthersThanOf(0);
   }
 
-  /** Transfers belong to one term of this node as leader; 0 when it does not lead. */
+  /** Transfers belong to one term of this node as leader; 0 if it does not lead. */
   #endOthersThanOf(term: number): void {
     if (term === this.#term) return;
     this.#term = term;
@@ -152,10 +156,10 @@ export class SnapshotSender {
     this.#failures.clear();
   }
 
-  /** The log always goes on behind the newest one. */
+  /** The log always continues after the newest snapshot. */
   #newest(): SnapshotManifest {
     const { newest } = this.#retention;
-    assert(newest !== undefined, () => "the log has no beginning and no snapshot before it");
+    assert(newest !== undefined, () => "the log has been cut and there is no snapshot");
     const first = this.#ports.raft.firstIndex;
     assert(first <= newest.index + 1, () => `log from ${first}, snapshot up to ${newest.index}`);
     return newest;
@@ -166,7 +170,7 @@ export class SnapshotSender {
     return transfer?.manifest.checksum === checksum ? transfer : undefined;
   }
 
-  /** The log was cut behind it: its receiver could not go on from there. */
+  /** The log was cut after the snapshot: its receiver could not continue from there. */
   #replace(transfer: SnapshotTransfer, nowMs: number): void {
     const newest = this.#newest();
     if (isSameSnapshot(newest, transfer.manifest)) return;
@@ -181,7 +185,7 @@ export class SnapshotSender {
       this.#giveUp(transfer, "no progress", nowMs);
       return;
     }
-    // If it was installed, the core knows and has no use for the report; else the peer is probed.
+    // If it was installed, the core ignores the report; otherwise it probes the peer.
     this.#end(peer);
     report({ type: "snapshotFailed", peer, epoch });
   }

@@ -1,9 +1,9 @@
 /**
- * Snapshots of one driver: taken of the own table, sent to peers that are too far behind, received
- * from a leader, restored. Nothing here blocks the loop and nothing acts outside a turn. The log
- * decides which snapshot counts; the core decides what is installed and when the log is cut. What a
- * turn does with them is in `SnapshotTurn`; what that throws, a failure of the store included, ends
- * the node.
+ * The snapshots of one driver: taken of its own table, sent to peers whose entries are gone from
+ * the log, received from a leader, restored. Nothing here blocks the loop, and nothing acts outside
+ * a turn. The log decides which snapshot counts; the core decides which one is installed and when
+ * the log is cut. `SnapshotTurn` has the steps of a turn. An error that one of them throws, such as
+ * a failure of the store, ends the node.
  */
 import { assert } from "../../assert.js";
 import { ERROR_NUMBERS } from "../../errors.js";
@@ -33,9 +33,9 @@ import { StoreCalls } from "./store-calls.js";
 import { SnapshotTaker } from "./taker.js";
 import { AppliedTrail } from "./trail.js";
 
-/** A log is never longer for the sake of transfers than so many times `snapshotLogBytes`. */
+/** Transfers lengthen the log to at most this many times `snapshotLogBytes`. */
 const LOG_FACTOR_MAX = 4;
-/** How finely the trailing window is cut. */
+/** The number of steps in which the trailing window moves. */
 const TRAIL_STEPS = 16;
 
 /** What may be called between two turns; the steps of a turn are reached through `beginTurn`. */
@@ -57,19 +57,19 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   readonly #sender: SnapshotSender;
   readonly #receiver: SnapshotReceiver;
   readonly #restorer: SnapshotRestorer;
-  /** For operators. */
+  /** Snapshots for operators. */
   readonly exporter: SnapshotExporter;
   #inputs: Input[] = [];
-  /** Complete, and for the core to judge. */
+  /** Received completely, for the core to accept or not. */
   #received: ReceivedSnapshot | undefined;
-  /** Accepted by the core: in the table soon, but not before the log names it durably. */
+  /** Accepted by the core. The table is replaced once the log names it durably. */
   #accepted: SnapshotManifest | undefined;
   #restoredIndex: number | undefined;
   /** `undefined` between two turns. */
   #turn: Turn | undefined;
   #isStopped = false;
 
-  /** `named`: what the log stands on, already in the table. */
+  /** `named`: the snapshot that the log names, which is already in the table. */
   constructor(ports: SnapshotPorts, options: SnapshotOptions, named: SnapshotManifest | undefined) {
     this.#ports = ports;
     this.#options = options;
@@ -108,7 +108,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     );
   }
 
-  /** A snapshot is on its way to the disk, which is busy with it. */
+  /** Whether the disk is busy with writing a snapshot. */
   get isWriting(): boolean {
     return this.#taker.isUnderWay || this.#receiver.isUnderWay;
   }
@@ -117,18 +117,18 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     return this.#taker.isTaking;
   }
 
-  /** The table is to be replaced: nothing may be applied until `takeRestored` told the index. */
+  /** The table will be replaced: nothing may be applied until `takeRestored` returns an index. */
   get isRestoring(): boolean {
     return this.#accepted !== undefined || this.#restoredIndex !== undefined;
   }
 
-  /** Whether the next turn has something to do that nothing else announces. */
+  /** Whether the next turn has something to do without a further input. */
   get hasWork(): boolean {
     if (this.#inputs.length > 0 || this.#restoredIndex !== undefined) return true;
     return this.#restorer.hasWork || this.exporter.hasWork;
   }
 
-  /** As of the end of the last turn; infinite when nothing is waited for. */
+  /** As of the end of the last turn; infinite if there is none. */
   get nextDeadlineMs(): number {
     const takingMs = this.#mayTake ? this.#taker.nextDeadlineMs : Number.POSITIVE_INFINITY;
     return Math.min(takingMs, this.#sender.nextDeadlineMs, this.exporter.nextDeadlineMs);
@@ -269,7 +269,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     this.#inputs.push({ type: "compact", snapshot: { index, term, checksum }, keepFrom });
   }
 
-  /** What slow followers and the receivers of snapshots need stays, within limits. */
+  /** Keeps what slow followers and the receivers of snapshots need, within limits. */
   #keepFrom(snapshotIndex: number): number {
     const { trailingLogBytes, snapshotLogBytes } = this.#options;
     const wanted = Math.min(
@@ -282,7 +282,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     return Math.max(kept, this.#ports.raft.firstIndex);
   }
 
-  /** The core has moved on: nobody will ask for it. */
+  /** The core has moved on and will not ask for it. */
   #dropIgnored({ index }: SnapshotManifest): void {
     this.#ports.logger("info", "received snapshot not needed", { index });
     this.#retention.leaveGarbage();
@@ -304,29 +304,30 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   }
 
   /**
-   * The table stays, nothing else is being written, and the log durably names the last one, so that
-   * what was before it is gone when the next one begins.
+   * Whether a snapshot may be taken: the table stays, nothing else is being written, and the log
+   * durably names the last snapshot, so that its predecessor is gone when the next one begins.
    */
   get #mayTake(): boolean {
     if (this.#receiver.isUnderWay || this.isRestoring || !this.#taker.knowsMembers) return false;
     return this.#canWrite && !this.#retention.isNamingPending;
   }
 
-  /** An operator wants one of a later index than there is. */
+  /** An operator wants a snapshot of a later index than the newest one has. */
   get #isOneAskedFor(): boolean {
     const { wantedIndex } = this.exporter;
     const newestIndex = this.#retention.newest?.index ?? 0;
     return wantedIndex > newestIndex && !this.#taker.isUnderWay;
   }
 
-  /** Nothing is being written that a removal would take for garbage. */
+  /** Whether nothing is being written that a removal would take for garbage. */
   get #canWrite(): boolean {
     return !this.#retention.isClearing && !this.#taker.isUnderWay && !this.#receiver.isLeaving;
   }
 
   /**
-   * One is written at a time, and garbage goes before it begins: the disk never holds more than
-   * what counts, what is being sent, and the one being written. A received one goes first.
+   * One snapshot is written at a time, and garbage is removed before, so that the disk never holds
+   * more than the snapshots that count, those being sent, and the one being written. A received
+   * snapshot goes first.
    */
   #prepareWriting(nowMs: number): void {
     const { isWaitingToOpen } = this.#receiver;

@@ -1,19 +1,19 @@
 /**
- * Calls of the snapshot store that are under way. What comes of them is noted, the loop is woken,
- * and a later turn acts on it, in the order in which they ended: nothing here acts between two
- * turns, so that the simulator decides when things happen.
+ * Calls of the store that are under way. Their results are noted and the loop is woken; a later
+ * turn acts on them in the order in which they came. Nothing here acts between two turns, so that
+ * the simulator decides when things happen.
  */
 export class StoreCalls {
   readonly #wake: () => void;
   readonly #underWay = new Set<Promise<void>>();
   #ended: ((nowMs: number) => void)[] = [];
 
-  /** `wake`: a turn should follow, in which `deliver` is called. */
+  /** `wake` asks for a turn, in which `deliver` is called. */
   constructor(wake: () => void) {
     this.#wake = wake;
   }
 
-  /** Exactly one of the two is called, by `deliver` in a turn after `call` ended. */
+  /** Exactly one of the two callbacks is called, by `deliver` in a turn after `call` has ended. */
   run<T>(
     call: Promise<T>,
     onDone: (value: T, nowMs: number) => void,
@@ -31,7 +31,7 @@ export class StoreCalls {
     this.#underWay.add(noted);
   }
 
-  /** Acts on what ended since the last turn. What a call's caller throws ends the node. */
+  /** Acts on the calls that ended since the last turn. An error in a callback ends the node. */
   deliver(nowMs: number): void {
     if (this.#ended.length === 0) return;
     const ended = this.#ended;
@@ -39,7 +39,7 @@ export class StoreCalls {
     for (const act of ended) act(nowMs);
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no call is under way. */
   async settled(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.all(this.#underWay);
   }

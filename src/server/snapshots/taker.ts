@@ -1,7 +1,7 @@
 /**
- * Takes snapshots of the own table while it is being used. One chunk is drawn when the store has
- * made the last one durable, at most one per turn; entries are applied in between. A store without
- * room makes it wait and try again; any other failure of the store ends the node.
+ * Takes snapshots of the node's own table while it is in use. The next chunk is made when the store
+ * has made the last one durable, at most one per turn; entries are applied in between. If the store
+ * has no room, a later try follows; any other failure of the store ends the node.
  */
 import { assert } from "../../assert.js";
 import { type Configuration, encodeConfiguration } from "../../raft/index.js";
@@ -11,9 +11,11 @@ import type { SnapshotOptions, SnapshotPorts } from "./ports.js";
 import type { SnapshotRetention } from "./retention.js";
 import type { StoreCalls } from "./store-calls.js";
 
-/** Election timeouts until a snapshot that found no room is tried again; doubled each time … */
+/**
+ * Election timeouts after which a snapshot that found no room is tried again; doubled each time …
+ */
 const RETRY_TIMEOUTS_MIN = 16;
-/** … up to so many. */
+/** … up to this many. */
 const RETRY_TIMEOUTS_MAX = 1_024;
 
 interface Attempt {
@@ -22,7 +24,7 @@ interface Attempt {
   readonly configuration: Uint8Array;
   readonly chunks: Generator<Uint8Array, void, void>;
   readonly startedMs: number;
-  /** What was applied when it began. */
+  /** `#appliedBytes` when it began. */
   readonly appliedBytes: number;
   isFinishing: boolean;
 }
@@ -30,7 +32,7 @@ interface Attempt {
 export interface TakerEvents {
   /** It is complete and durable. */
   onTaken(manifest: SnapshotManifest): void;
-  /** Something was left in the store that is of no use. */
+  /** Something in the store has become garbage. */
   onGarbage(): void;
   /** One was given up because the disk is full. */
   onNoSpace(): void;
@@ -43,7 +45,7 @@ export class SnapshotTaker {
   readonly #retention: Pick<SnapshotRetention, "newest">;
   readonly #events: TakerEvents;
   #attempt: Attempt | undefined;
-  /** Given up, and still in a call of the store. */
+  /** Abandoned, with a call of the store under way. */
   #leaving: SnapshotDraft | undefined;
   #appliedIndex = 0;
   #configuration: Configuration | undefined;
@@ -70,14 +72,14 @@ export class SnapshotTaker {
     this.#events = events;
   }
 
-  /** The last entry that was applied since the start; 0: none. */
+  /** The last entry that was applied since the start; 0 if none was. */
   get appliedIndex(): number {
     return this.#appliedIndex;
   }
 
   /**
-   * Whether the entries that were applied say who the members were. To a node that joined and reads
-   * the log from its beginning nobody has told the founders: it knows of none before the first change.
+   * Whether the members are known from applied entries. A node that joined and reads the log from
+   * its beginning does not know the founders, so it knows no members before the first change.
    */
   get knowsMembers(): boolean {
     return this.#configuration !== undefined && this.#configuration.voters.length > 0;
@@ -103,27 +105,30 @@ export class SnapshotTaker {
     return this.#durationMs;
   }
 
-  /** When one is to be tried again that found no room. */
+  /** When to try again after there was no room. */
   get nextDeadlineMs(): number {
     return this.#isWanted && !this.isUnderWay ? this.#retryAtMs : Number.POSITIVE_INFINITY;
   }
 
-  /** `configuration`: in force at the applied entry `index`, hence never one that may be undone. */
+  /**
+   * `configuration` is in force at the applied entry `index`, so it is never one that may be
+   * undone.
+   */
   onApplied(index: number, bytes: number, configuration: Configuration): void {
     this.#appliedIndex = index;
     this.#configuration = configuration;
     this.#appliedBytes += bytes;
   }
 
-  /** Whether one should begin now. */
+  /** Whether a snapshot should begin now. */
   isDue(nowMs: number): boolean {
     return this.#isWanted && !this.isUnderWay && nowMs >= this.#retryAtMs;
   }
 
-  /** Begins one of the table as it is at this moment. */
+  /** Begins a snapshot of the present table. */
   begin(nowMs: number): void {
     const configuration = this.#configuration;
-    assert(configuration !== undefined, () => "a snapshot before anything was applied");
+    assert(configuration !== undefined, () => "a snapshot is taken before any entry was applied");
     const { store, table, raft } = this.#ports;
     const index = this.#appliedIndex;
     const { term } = raft.entry(index);
@@ -152,7 +157,7 @@ export class SnapshotTaker {
     };
   }
 
-  /** Draws the next chunk if the store is free: nothing piles up in front of it. */
+  /** Makes the next chunk if the store is free, so that no chunks pile up. */
   work(): void {
     const attempt = this.#attempt;
     if (attempt === undefined || attempt.isFinishing || !attempt.draft.isWritable) return;
@@ -166,7 +171,7 @@ export class SnapshotTaker {
     draft.finish(attempt.configuration);
   }
 
-  /** Gives up the one under way; it is wanted as much as before. */
+  /** Gives up the snapshot under way; another one is still wanted. */
   abandon(): void {
     const attempt = this.#attempt;
     if (attempt === undefined) return;
@@ -176,7 +181,7 @@ export class SnapshotTaker {
     attempt.draft.abandon();
   }
 
-  /** There was no room: the next one is tried later, and later still the next time. */
+  /** There was no room: tries again later, with a pause that doubles each time. */
   postpone(nowMs: number): void {
     this.#ports.logger("warn", "no room for a snapshot", {});
     this.#abandonedTotal += 1;
@@ -184,13 +189,13 @@ export class SnapshotTaker {
     this.#retryTimeouts = Math.min(2 * this.#retryTimeouts, RETRY_TIMEOUTS_MAX);
   }
 
-  /** Nothing is drawn any more; what was written is garbage to be removed some day. */
+  /** Makes no more chunks; what was written is garbage for a later clearing. */
   stop(): void {
     this.#attempt?.chunks.return();
     this.#attempt = undefined;
   }
 
-  /** The table was replaced by one that another node took. */
+  /** The table was replaced by a snapshot of another node. */
   restart(): void {
     this.abandon();
     this.#coveredBytes = this.#appliedBytes;
@@ -199,10 +204,8 @@ export class SnapshotTaker {
   get #isWanted(): boolean {
     const { snapshotLogBytes, snapshotSizeFactor } = this.#options;
     const bytes = this.#appliedBytes - this.#coveredBytes;
-    return (
-      bytes > snapshotLogBytes &&
-      bytes > snapshotSizeFactor * (this.#retention.newest?.byteLength ?? 0)
-    );
+    const newestBytes = this.#retention.newest?.byteLength ?? 0;
+    return bytes > snapshotLogBytes && bytes > snapshotSizeFactor * newestBytes;
   }
 
   #complete(manifest: SnapshotManifest, nowMs: number): void {

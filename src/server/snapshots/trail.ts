@@ -1,6 +1,6 @@
 /**
- * How many bytes of entries were applied up to which index, so that a compaction can keep the last
- * so many bytes of the log. Remembers one index per step of bytes, not every entry.
+ * How many bytes of entries were applied up to which index, so that a compaction can keep a given
+ * number of the last bytes of the log. Remembers one index per step of bytes, not every entry.
  */
 import { assert } from "../../assert.js";
 
@@ -46,8 +46,8 @@ export class AppliedTrail {
   }
 
   /**
-   * The latest known index from which on at least `bytes` of entries were applied; 0 when the
-   * entries remembered do not amount to so many.
+   * The latest remembered index such that at least `bytes` of entries were applied from it on; 0 if
+   * the remembered entries have fewer bytes.
    */
   reachingBack(bytes: number): number {
     for (let at = this.#marks.length - 1; at >= 0; at -= 1) {
@@ -57,7 +57,7 @@ export class AppliedTrail {
     return 0;
   }
 
-  /** Entries before `keepFrom` will not be asked about again. */
+  /** Entries before `keepFrom` will not be asked for again. */
   forget(keepFrom: number): void {
     const kept = this.#marks.findIndex((mark) => mark.index + 1 >= keepFrom);
     if (kept > 0) this.#marks.splice(0, kept);

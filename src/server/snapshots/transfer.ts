@@ -1,8 +1,8 @@
 /**
- * One snapshot on its way to one peer over one connection. Offered until the receiver says where to
- * go on, then sent in chunks: at most a window beyond what the receiver has durable, one per turn,
- * and none while much waits in the link, so that no heartbeat stands behind it for long. Whether
- * and when to give up is decided by its owner.
+ * One snapshot on its way to one peer over one connection. It is offered until the receiver says
+ * where to continue, then sent in chunks: at most a window beyond what the receiver has durably,
+ * one per turn, and none while much waits in the link, so that no heartbeat waits long. Its owner
+ * decides when to give up.
  */
 import type { NodeId } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
@@ -10,9 +10,9 @@ import { isOutOfSpace } from "./draft.js";
 import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";
 import type { StoreCalls } from "./store-calls.js";
 
-/** Chunks sent beyond what the receiver has durable. */
+/** Chunks that may be sent beyond what the receiver has durably. */
 const WINDOW_CHUNKS = 4;
-/** Bytes waiting in the link beyond which no chunk is added. */
+/** No chunk is added while more bytes than this wait in the link. */
 const BUFFERED_BYTES_MAX = 1 << 20;
 /** How long to wait for a link to drain before looking again. */
 const DRAIN_MS = 5;
@@ -32,12 +32,12 @@ export class SnapshotTransfer {
   /** Read from the store and not sent yet. */
   #chunk: { readonly number: number; readonly bytes: Uint8Array } | undefined;
   #isReading = false;
-  /** The most the receiver ever said it has; −1 before its first word. */
+  /** The most that the receiver has reported; −1 before its first message. */
   #bestNext = -1;
   #bestSinceMs: number;
-  /** When to offer again: a first answer, or a word about chunks that were sent, is missing. */
+  /** When to offer again because an answer to the offer or to sent chunks is missing. */
   #offerAtMs: number;
-  /** When to look again whether the link has drained; while a chunk waits for that. */
+  /** When to look again whether the link has drained, while a chunk waits for that. */
   #drainAtMs = Number.POSITIVE_INFINITY;
   #hasEnded = false;
 
@@ -64,12 +64,12 @@ export class SnapshotTransfer {
     return this.#manifest;
   }
 
-  /** The receiver has all of it; what it makes of it is between the cores. */
+  /** The receiver has all of it; the cores decide about its use. */
   get isDelivered(): boolean {
     return this.#phase === "delivered";
   }
 
-  /** Since when the receiver has told of nothing new. */
+  /** Since when the receiver has reported nothing new. */
   get stalledSinceMs(): number {
     return this.#bestSinceMs;
   }
@@ -84,7 +84,7 @@ export class SnapshotTransfer {
     return Math.min(this.#offerAtMs, this.#drainAtMs);
   }
 
-  /** Goes on with another snapshot: what is behind this one is not in the log any more. */
+  /** Continues with another snapshot: the log does not hold the entries after this one any more. */
   replace(manifest: SnapshotManifest, nowMs: number): void {
     this.#manifest = manifest;
     this.#phase = "offering";
@@ -96,7 +96,7 @@ export class SnapshotTransfer {
     this.#offerAtMs = nowMs;
   }
 
-  /** What is still being read is of no use any more; the snapshot may be removed. */
+  /** Chunks that are still being read are dropped; the snapshot may be removed. */
   end(): void {
     this.#hasEnded = true;
   }
@@ -108,7 +108,7 @@ export class SnapshotTransfer {
       this.#bestSinceMs = nowMs;
     }
     if (this.#phase === "offering") {
-      // The answer to an offer says where to go on, back or forth.
+      // The answer to an offer says where to continue, which may be earlier or later.
       this.#phase = "sending";
       this.#sentNext = next;
     } else if (next < this.#durableNext) {
@@ -120,7 +120,7 @@ export class SnapshotTransfer {
     if (next === this.#manifest.chunkCount) this.#phase = "delivered";
   }
 
-  /** Once a turn: at most one chunk leaves. */
+  /** Once a turn: sends at most one chunk. */
   work(nowMs: number): void {
     if (this.#phase === "delivered") return;
     if (nowMs >= this.#offerAtMs) this.#offer(nowMs);
@@ -147,7 +147,7 @@ export class SnapshotTransfer {
     this.#drainAtMs = Number.POSITIVE_INFINITY;
     if (chunk === undefined) return;
     if (chunk.number !== this.#sentNext) {
-      // The receiver sent the transfer back or forth since this one was asked for.
+      // The receiver has moved the transfer since this chunk was read.
       this.#chunk = undefined;
       return;
     }
@@ -176,10 +176,10 @@ export class SnapshotTransfer {
       },
       (error, nowMs) => {
         this.#isReading = false;
-        // Of a snapshot that is not sent any more: it may have been removed in the meantime.
+        // A snapshot that is not sent any more may have been removed in the meantime.
         if (this.#hasEnded || manifest !== this.#manifest) return;
         if (!isOutOfSpace(error)) throw error;
-        // The store cannot be read before it has room again: offered anew, later.
+        // The store cannot be read until it has room again: offer again later.
         this.#phase = "offering";
         this.#offerAtMs = nowMs + this.#options.electionTimeoutMs;
       },

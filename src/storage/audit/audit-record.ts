@@ -1,5 +1,6 @@
 /**
- * One record of the audit as it lies in the store. What the body says is the writer's matter.
+ * One record of the audit in the form in which it is stored. Only the writer knows the meaning of
+ * the body.
  *
  * Little-endian: index (8), number (4), wall time of the end (8), bytes of the lock's key (2), the
  * lock's key, the body.
@@ -9,7 +10,7 @@ import type { StoredRevision } from "../store-keys.js";
 
 export interface AuditRecord extends StoredRevision {
   readonly lockKey: string;
-  /** Milliseconds since 1970: what decides when it is old. */
+  /** Milliseconds since 1970; decides when the record is old. */
   readonly endedWallMs: number;
   readonly body: Uint8Array;
 }
@@ -27,7 +28,7 @@ export function encodeAuditRecord(record: AuditRecord): Buffer {
   return value;
 }
 
-/** `undefined` for what `encodeAuditRecord` cannot have written. */
+/** `undefined` for bytes that `encodeAuditRecord` cannot have written. */
 export function decodeAuditRecord(bytes: Uint8Array): AuditRecord | undefined {
   if (bytes.length < HEADER_BYTES) return undefined;
   const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);

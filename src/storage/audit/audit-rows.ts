@@ -1,20 +1,19 @@
 /**
  * Which records the audit has. Locks are spread over rows by their names, and the records of a row
- * are numbered without a gap, so that a record that is gone is missed by whoever reads its row. The
- * store cannot be asked what is gone: `level` drops a damaged block, and damaged batches of its
- * journal, without a word.
+ * are numbered without gaps, so that a reader of a row notices a lost record. The store cannot say
+ * what is lost: `level` silently drops a damaged block, and damaged batches of its journal.
  *
- * Only records that are durable are counted here; `AuditStore` sees to that.
+ * Only durable records are counted here; `AuditStore` ensures that.
  */
 import { crc32 } from "node:zlib";
 import { readUint53, writeUint53 } from "../log/record-format.js";
 
-/** A read goes through one row: the more there are, the shorter they are. */
+/** A read goes through one row: the more rows there are, the shorter they are. */
 export const AUDIT_ROWS = 4_096;
 const ROWS_PER_CHUNK = 16;
 const ROW_BYTES = 16;
 const CHUNK_BYTES = ROWS_PER_CHUNK * ROW_BYTES;
-/** Rows are stored in chunks, so that a batch writes little more than the rows it adds to. */
+/** Rows are stored in chunks, so that a batch writes little more than the rows it extends. */
 export const AUDIT_CHUNKS = AUDIT_ROWS / ROWS_PER_CHUNK;
 
 export function auditRowOf(lockKey: string): number {
@@ -30,7 +29,9 @@ export function rowsOfChunk(chunk: number): readonly number[] {
 }
 
 export class AuditRows {
-  /** The records of a row have the numbers `first` … `last`; `last` is `first` − 1 of an empty row. */
+  /**
+   * The records of a row have the numbers `first` … `last`; in an empty row `last` is `first` − 1.
+   */
   readonly #first = new Float64Array(AUDIT_ROWS).fill(1);
   readonly #last = new Float64Array(AUDIT_ROWS);
 
@@ -69,7 +70,7 @@ export class AuditRows {
     return value;
   }
 
-  /** Returns whether the value makes sense; if not, nothing is changed. */
+  /** Returns whether the value is valid; if not, nothing is changed. */
   decodeChunk(chunk: number, value: Uint8Array): boolean {
     if (value.length !== CHUNK_BYTES) return false;
     const bytes = Buffer.from(value);

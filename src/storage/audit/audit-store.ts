@@ -1,11 +1,13 @@
 /**
- * The durable history: records of who held a lock, each written once, under the row of its lock and a
- * number (`audit-rows.ts`). What it says it has it has: a record that the store lost leaves a hole in
- * the numbers of its row, and every read that passes the hole tells of it. Damage never fails a call.
+ * The durable history: records of who held a lock, each written once, under the row of its lock and
+ * a number (`audit-rows.ts`). It never claims a record that it does not have: a record that the
+ * store lost leaves a hole in the numbers of its row, and every read that passes the hole reports
+ * it. Damage never fails a call.
  *
- * The mark says up to where everything was written, and how many records that were. Mark, numbers and
- * records change in one batch: after a crash the writer goes on after the mark, so that nothing is
- * written twice and nothing is left out; and numbers that fell back alone do not fit the mark.
+ * The mark says up to where everything was written, and how many records that were. Mark, numbers
+ * and records change in one batch. So after a crash the writer continues after the mark, nothing is
+ * written twice and nothing is left out; and numbers that alone fell back to an older state do not
+ * fit the mark.
  */
 
 import { damageOf } from "../corruption.js";
@@ -33,19 +35,19 @@ const MARK_BYTES = 5 * 8 + 4;
 const WINDOW = 128;
 /** Rows that one step of trimming looks at. */
 const TRIMMED_ROWS_MAX = 256;
-/** Holes that one read tells apart. */
+/** Holes that one read reports separately. */
 const HOLES_MAX = 16;
 const BEGINNING: StoredRevision = Object.freeze({ index: 0, number: 0 });
 const NUMBER_MAX = 2 ** 32 - 1;
 
 export interface AuditMark {
-  /** Of everything up to here there is a record, */
+  /** There is a record of every tenure that ended up to here, … */
   readonly through: StoredRevision;
-  /** if it came after this entry. 0: nothing is missing since the cluster was founded. */
+  /** … if it ended after this entry. 0: nothing is missing since the cluster was founded. */
   readonly completeAfter: number;
 }
 
-/** Records that were written and are gone: at most `count`, between these two, ends not included. */
+/** Records that were written and are lost: at most `count`, between these two, both excluded. */
 export interface AuditHole {
   readonly count: number;
   readonly after: StoredRevision;
@@ -55,7 +57,7 @@ export interface AuditHole {
 export interface AuditFindings {
   /** Newest first. */
   readonly records: readonly AuditRecord[];
-  /** Newest first; what is gone may have been of any lock of the row. */
+  /** Newest first; a lost record may have been of any lock of the row. */
   readonly holes: readonly AuditHole[];
 }
 
@@ -66,7 +68,7 @@ export interface AuditTrimming {
   readonly isRoundOver: boolean;
 }
 
-/** Records that no row misses, because what the store says of their rows was lost with them. */
+/** Lost records that leave no hole, because the numbers of their rows were lost with them. */
 interface AuditLoss {
   readonly count: number;
   /** They were written before this entry ended. 0: there are none. */
@@ -86,26 +88,26 @@ export class AuditStore {
   #mark: AuditMark | undefined;
   #rows = new AuditRows();
   #loss: AuditLoss = NO_LOSS;
-  /** What was read of the rows does not fit the mark: the next batch brings all of them. */
+  /** The stored numbers of the rows do not fit the mark: the next batch writes all of them. */
   #areRowsDirty = false;
-  /** Records that were missed, by row, as of the walk that missed most. */
+  /** Records that were missed, by row: the most that any walk has missed. */
   readonly #missed = new Map<number, number>();
-  /** Where the next step of trimming goes on. */
+  /** The row at which the next step of trimming continues. */
   #trimmedRow = 0;
-  /** What an operator should know about the opening. */
+  /** Messages for operators about the opening. */
   readonly notices: string[] = [];
 
-  /** Knows of no record; of what is there only after `load`. */
+  /** Knows of no record before `load`. */
   constructor(store: OrderedStore) {
     this.#store = store;
   }
 
-  /** What is durable; `undefined` while nothing was written, or if it was lost. */
+  /** The durable mark; `undefined` if nothing was written or the mark was lost. */
   get mark(): AuditMark | undefined {
     return this.#mark;
   }
 
-  /** Records that are known to be gone. */
+  /** Records that are known to be lost. */
   get lostTotal(): number {
     let total = this.#loss.count;
     for (const count of this.#missed.values()) total += count;
@@ -130,8 +132,8 @@ export class AuditStore {
   }
 
   /**
-   * Removes the oldest of the next rows, some `recordsMax` of them, as far as they ended before
-   * `wallMs`, and notes in the mark that they are missing. Not beside `write`.
+   * Removes the oldest records of the next rows, some `recordsMax` of them, if they ended before
+   * `wallMs`, and notes in the mark that they are missing. Not at the same time as `write`.
    */
   async trim(wallMs: number, recordsMax: number, mark: AuditMark): Promise<AuditTrimming> {
     const before = this.#rows;
@@ -151,14 +153,14 @@ export class AuditStore {
         rows.set(row, number + 1, before.lastOf(row));
         chunks.add(chunkOfRow(row));
       }
-      // The rest of this row comes with the next step.
+      // The rest of this row follows in the next step.
       if (operations.length >= recordsMax) break;
     }
     const isRoundOver = row === AUDIT_ROWS;
     this.#trimmedRow = isRoundOver ? 0 : row;
     if (operations.length === 0) return { mark: undefined, isRoundOver };
     const trimmed: AuditMark = { through: mark.through, completeAfter };
-    // A read that is under way must not miss what is removed on purpose.
+    // A read that is under way must not miss records that are removed on purpose.
     this.#rows = rows;
     try {
       await this.#writePlace(operations, trimmed, rows, chunks);
@@ -169,7 +171,7 @@ export class AuditStore {
     return { mark: trimmed, isRoundOver };
   }
 
-  /** Records of a lock up to `through`, at most `limit`, and what is gone of that time. */
+  /** Records of a lock up to `through`, at most `limit`, and the losses of that time. */
   async read(lockKey: string, through: StoredRevision, limit: number): Promise<AuditFindings> {
     const records: AuditRecord[] = [];
     const holes: AuditHole[] = [];
@@ -185,7 +187,7 @@ export class AuditStore {
     for await (const { number, record } of this.#newestFirst(row)) {
       noteHole(number + 1, expected, record, oldest);
       expected = number - 1;
-      // What was written again after the mark had fallen back is there twice.
+      // Records that were written again after the mark had fallen back are there twice.
       if (!isFirst && !isBefore(record, oldest)) continue;
       isFirst = false;
       oldest = record;
@@ -223,7 +225,7 @@ export class AuditStore {
     this.#loss = loss;
   }
 
-  /** Before anything else. Damage is told by `notices`, `lostTotal` and whatever is read. */
+  /** To be called first. `notices`, `lostTotal` and reads report damage. */
   async load(): Promise<void> {
     const bytes = await this.#getIntact(auditMarkKey());
     const found = bytes === undefined ? undefined : decodeMark(bytes);
@@ -235,7 +237,7 @@ export class AuditStore {
     const expected = found?.writtenTotal ?? 0;
     this.#mark = found?.mark;
     this.#loss = found?.loss ?? NO_LOSS;
-    // One that was lost is likelier than one that fell back, and there may never have been any.
+    // A lost chunk is likelier than one that fell back; and it may never have existed.
     await this.#findLast(unread, expected);
     await this.#findLast(CHUNKS, expected);
     const missing = expected - this.#rows.writtenTotal;
@@ -244,10 +246,10 @@ export class AuditStore {
       this.#loss = { count, through: found.mark.through.index };
     }
     if (missing < 0)
-      this.notices.push("its mark was lost: what the log still has is written again");
+      this.notices.push("its mark was lost: the changes that the log still has are written again");
   }
 
-  /** What says which records these rows have was lost or fell back: the records say it themselves. */
+  /** The numbers of these rows were lost or fell back: finds them by the records themselves. */
   async #findLast(chunks: Iterable<number>, expected: number): Promise<void> {
     const missing = expected - this.#rows.writtenTotal;
     if (missing <= 0) return;
@@ -272,7 +274,7 @@ export class AuditStore {
     return this.#walk(row, this.#rows.firstOf(row), this.#rows.lastOf(row), 1);
   }
 
-  /** Records `from` … `to` of a row, as far as they are there, upwards or downwards. */
+  /** The existing records among `from` … `to` of a row, upwards or downwards. */
   async *#walk(row: number, from: number, to: number, step: 1 | -1): AsyncIterable<NumberedRecord> {
     let size = WINDOW;
     for (let at = from; (to - at) * step >= 0; ) {
@@ -290,8 +292,8 @@ export class AuditStore {
   }
 
   /**
-   * What is left of the records `from` … `to`, oldest first. `undefined`: something among them is
-   * damaged, and they are too many to be looked at one by one.
+   * The remaining records among `from` … `to`, oldest first. `undefined`: there is damage among
+   * them, and they are too many to read one by one.
    */
   async #window(row: number, from: number, to: number): Promise<NumberedRecord[] | undefined> {
     const found: NumberedRecord[] = [];
@@ -316,7 +318,7 @@ export class AuditStore {
     return found;
   }
 
-  /** `undefined` also for a value that was altered. */
+  /** `undefined` also for an altered value. */
   async #getIntact(key: Uint8Array): Promise<Uint8Array | undefined> {
     try {
       return await this.#store.get(key);
@@ -339,7 +341,7 @@ function placeIn({ index, number }: StoredRevision): StoredRevision {
   return { index, number };
 }
 
-/** The oldest are told as one when there are too many of them. */
+/** If there are too many holes, the oldest ones become one. */
 function addHole(holes: AuditHole[], hole: AuditHole): void {
   const last = holes.at(-1);
   if (last === undefined || holes.length < HOLES_MAX) holes.push(hole);

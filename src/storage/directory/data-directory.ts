@@ -1,8 +1,8 @@
 /**
- * Opens the data directory of one node, whose files `directory-layout.ts` lists, and makes it at the
- * first start. It belongs to one node of one cluster for ever. What the parts of it say of each
- * other must agree: the mark of the log, the log of its snapshot. When it cannot be used, nothing in
- * it is changed.
+ * Opens the data directory of one node, whose files `directory-layout.ts` lists, and creates it at
+ * the first start. It belongs to one node of one cluster for ever. Its parts must agree about each
+ * other: the mark about the log, the log about its snapshot. If the directory cannot be used,
+ * nothing in it is changed.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
@@ -33,13 +33,15 @@ import {
 } from "./directory-layout.js";
 
 export interface DataDirectoryOptions {
-  /** Created when missing. */
+  /** Created if it is missing. */
   readonly path: string;
-  /** 1 … 2^32 − 1. Must be the one the directory was made for. */
+  /** 1 … 2^32 − 1. Must be the one for which the directory was made. */
   readonly nodeId: number;
-  /** 32 lower-case hex digits. Counts only when the directory is made; later the stored one. */
+  /**
+   * 32 lower-case hex digits. Used only when the directory is made; later the stored one counts.
+   */
   readonly clusterId: string;
-  /** Counts only when the directory is made; later the stored one. Default: `initial`. */
+  /** Used only when the directory is made; later the stored one counts. Default: `initial`. */
   readonly origin?: NodeOrigin;
   /** The size of a segment of the log, zeros included; at least `SEGMENT_BYTES_MIN`. */
   readonly segmentBytes: number;
@@ -51,9 +53,9 @@ export interface DataDirectoryOptions {
 }
 
 /**
- * Opens the ordered store, and takes the lock of the directory with it. With `mustExist`, a store
- * that is not there is damage, and none is made. Where the lock may have kept nobody out, `outlast` is
- * run under it first: when it resolves, whoever had the directory before has ended.
+ * Opens the ordered store, and with it takes the lock of the directory. With `mustExist`, a missing
+ * store is damage and none is created. If the lock may have kept no process out, `outlast` runs
+ * under it first: when that resolves, every process that had the directory before has ended.
  */
 export type OpenStore = (
   path: string,
@@ -66,38 +68,38 @@ export interface DataDirectory {
   readonly log: LogStore;
   /** What `log` has written so far. */
   logWrites(): LogWrites;
-  /** Has the snapshot that the log stands on, and at first no other. */
+  /** Contains the snapshot that the log names, and at first no other. */
   readonly snapshots: SnapshotStore;
   readonly store: OrderedStore;
-  /** What an operator should know about this opening (a torn tail was cut, …); a line each. */
+  /** Messages for operators about this opening (a torn tail was cut, …), one line each. */
   readonly notices: readonly string[];
   /** Every peer that was noted. */
   knownPeers(): KnownPeers;
   /**
-   * A peer was met like this. It is durable before a later `log.syncMark()` resolves. Changes nothing
-   * unless its incarnation is higher than the one noted before.
+   * A peer was met with this identity. Durable before a later `log.syncMark()` resolves. Changes
+   * nothing unless its incarnation is higher than the noted one.
    */
   notePeer(peer: NotedPeer): void;
   /**
-   * Closes the log, then the store, and with it gives the lock back. Rejects as the log's `close`
-   * does; the lock is given back all the same.
+   * Closes the log, then the store, and with it releases the lock. Rejects as the log's `close`
+   * does; the lock is released even then.
    */
   close(): Promise<void>;
 }
 
-/** Room for the base record of a segment and some records behind it. */
+/** Room for the base record of a segment and some records after it. */
 export const SEGMENT_BYTES_MIN = 4 * (SEGMENT_BASE_BYTES + 64);
 
-/** A process that has lost its directory writes nothing after so long, unless it was suspended. */
+/** A process that lost its directory writes nothing after this time, unless it was suspended. */
 const OUTLAST_MS = 3 * LOOK_MS;
 
 /**
- * Opens the directory, makes it at the first start, and raises the incarnation durably.
+ * Opens the directory, creates it at the first start, and raises the incarnation durably.
  *
- * Fails with `INVALID_ARGUMENT` (options, another node's directory, a directory with other things
- * in it), `UNAVAILABLE` (in use by another process, or without the lock that would show it, not a
- * directory, no permission, a layout this version does not know, a recovery that was cut short; the
- * cause is kept), `DISK_FULL`, or `INTERNAL` when files are damaged, which `damageOf` recognises.
+ * Fails with `INVALID_ARGUMENT` (options, another node's directory, a directory with other files),
+ * `UNAVAILABLE` (used by another process, or without the lock that would show it; not a directory;
+ * no permission; a layout that this version does not know; an interrupted recovery; the cause is
+ * kept), `DISK_FULL`, or `INTERNAL` if files are damaged, which `damageOf` recognises.
  */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   demandNodeId(options.nodeId);
@@ -108,7 +110,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   try {
     await makeDirectories(fileSystem, path);
     const storePath = `${path}/${STORE_NAME}`;
-    // The store was durable before the directory was made.
+    // A directory that was made has a store, which became durable first.
     const mustExist = await demandUsable(fileSystem, path);
     if (mustExist) await demandMark(path, fileSystem);
     else await makeDirectories(fileSystem, storePath);
@@ -132,8 +134,8 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
 }
 
 /**
- * `level` does not sync the first files that it makes, so a loss of power in a first start may leave
- * a store that cannot be opened. Nothing was ever written to it. The lock is not taken away.
+ * `level` does not sync the first files that it makes, so a loss of power during a first start may
+ * leave a store that cannot be opened. Nothing was ever written to it. The lock is not removed.
  */
 async function emptyStore(fileSystem: FileSystem, path: string): Promise<void> {
   for (const name of await fileSystem.list(path)) {
@@ -148,8 +150,8 @@ function demandSegmentBytes(segmentBytes: number): void {
 }
 
 /**
- * Whoever had the directory before finds in the mark that it has lost it, and ends. A mark that it was
- * writing at the same moment is replaced once more.
+ * A process that had the directory before finds in the mark that it has lost it, and ends. If it
+ * was writing the mark at that moment, the mark is replaced once more.
  */
 async function outlast(
   { path, nodeId }: DataDirectoryOptions,
@@ -191,14 +193,14 @@ async function openLocked(
   }
 }
 
-/** The mark is there before VERSION is, so a directory with one and not the other lost it. */
+/** The mark is made before VERSION, so a directory with VERSION and no mark has lost the mark. */
 async function demandMark(path: string, fileSystem: FileSystem): Promise<void> {
   if ((await fileSystem.list(path)).includes(MARK_FILE_NAME)) return;
   const place = { file: `${path}/${MARK_FILE_NAME}`, offset: 0, index: 0 };
   throw corruption(place, "the mark is missing");
 }
 
-/** A mark that is there was made by a first start that was cut short, and is kept. */
+/** An existing mark was made by an interrupted first start, and is kept. */
 async function makeFresh(
   { path, nodeId, clusterId, origin = "initial", ports }: DataDirectoryOptions,
   fileSystem: FileSystem,
@@ -225,7 +227,7 @@ async function openMarked(
   const snapshots = openSnapshotStore(store);
   if (named !== undefined) await snapshots.demand(named);
   const notices = noticesOf(path, mark, contents);
-  // Up to here nothing was changed that was there before.
+  // Nothing that existed before was changed up to here.
   const identity = { ...identityIn(found), incarnation: found.incarnation + 1 };
   await mark.write({ ...found, ...identity });
   await snapshots.settle(named);
@@ -246,7 +248,7 @@ function noticesOf(path: string, mark: MarkFile, { last, boot }: LogContents): s
   if (last?.torn !== undefined) {
     const where = `${last.path}: a write cut short at byte ${last.end}`;
     notices.push(
-      `${where} behind entry ${boot.baseIndex + boot.entries.length} was dropped (${last.torn})`,
+      `${where} after entry ${boot.baseIndex + boot.entries.length} was dropped (${last.torn})`,
     );
   }
   return notices;

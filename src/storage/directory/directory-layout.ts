@@ -1,15 +1,15 @@
 /**
- * What lies in a data directory:
+ * The contents of a data directory:
  *
- *   mark         whose it is, how often it was opened, up to where the log is durable, and what
- *                is known of the peers
- *   VERSION      the version of the model; made behind the mark, never changes
+ *   mark         its owner, how often it was opened, up to where the log is durable, and what is
+ *                known of the peers
+ *   VERSION      the version of the model; made after the mark, never changes
  *   log/         the segments
  *   store/       the ordered store, whose lock guards everything
- *   recovering   while the directory is being set aside: how far that is
- *   set-aside-N/ what was set aside: evidence, never read again
+ *   recovering   exists while the directory is being set aside, and names the set-aside directory
+ *   set-aside-N/ data that were set aside: evidence, never read again
  *
- * When a directory cannot be used, nothing in it is changed, and one error says why.
+ * If a directory cannot be used, nothing in it is changed, and one error says why.
  */
 import { HoldfastError } from "../../errors.js";
 import { MODEL_VERSION } from "../../model-version.js";
@@ -31,10 +31,10 @@ export const LOG_NAME = "log";
 export const STORE_NAME = "store";
 export const RECOVERING_FILE_NAME = "recovering";
 
-/** Of the log and the snapshots in it as well: who reads one of them can read them all. */
+/** The version of the log and the snapshots as well: a version that reads one reads all. */
 const VERSION = `holdfast data ${MODEL_VERSION}\n`;
 const SET_ASIDE_NAME = /^set-aside-([1-9]\d*)$/;
-/** What may lie in a directory without VERSION: the traces of a first start that was cut short. */
+/** What a directory without VERSION may contain: the traces of an interrupted first start. */
 const FIRST_START_NAMES: ReadonlySet<string> = new Set([
   `${VERSION_FILE_NAME}.tmp`,
   `${MARK_FILE_NAME}.tmp`,
@@ -43,12 +43,12 @@ const FIRST_START_NAMES: ReadonlySet<string> = new Set([
   // Made by the file system itself at the root of a volume.
   "lost+found",
 ]);
-/** What a data directory has and nothing else is likely to. */
+/** Names that a data directory has and other directories probably do not. */
 const OWN_NAMES: ReadonlySet<string> = new Set([MARK_FILE_NAME, LOG_NAME, RECOVERING_FILE_NAME]);
 
 /**
- * `new`: empty, or a first start was cut short. `made`: it has a VERSION that this version knows.
- * `altered`: it has none, or one that nobody wrote, and yet it was a data directory.
+ * `new`: empty, or a first start was interrupted. `made`: it has a VERSION that this version knows.
+ * `altered`: it was a data directory, but has no VERSION or an invalid one.
  */
 export type DirectoryState = "new" | "made" | "altered";
 
@@ -56,7 +56,7 @@ export function setAsideNameOf(number: number): string {
   return `set-aside-${number}`;
 }
 
-/** The number of a directory by its name; `undefined` for other names. */
+/** The number of a set-aside directory by its name; `undefined` for other names. */
 export function setAsideNumberOf(name: string): number | undefined {
   const digits = SET_ASIDE_NAME.exec(name)?.[1];
   return digits === undefined ? undefined : Number(digits);
@@ -100,7 +100,7 @@ export async function stateOf(fileSystem: FileSystem, path: string): Promise<Dir
   throw new HoldfastError("UNAVAILABLE", message);
 }
 
-/** Whether all that was made of it is a mark with which nobody ever began to work. */
+/** Whether the only thing in it is a mark under which no node has started. */
 async function isUnopened(
   fileSystem: FileSystem,
   path: string,
@@ -110,7 +110,7 @@ async function isUnopened(
   return (await incarnationIn(fileSystem, path)) === 0;
 }
 
-/** How often the directory was opened, as far as a mark can be read. */
+/** The number of starts, if a mark can be read. */
 async function incarnationIn(fileSystem: FileSystem, path: string): Promise<number | undefined> {
   try {
     return (await readMark(fileSystem, path))?.mark.incarnation;
@@ -121,8 +121,8 @@ async function incarnationIn(fileSystem: FileSystem, path: string): Promise<numb
 }
 
 /**
- * Whether there is nothing yet that anybody could have vouched for. Fails as `stateOf` does, and
- * with `UNAVAILABLE` where nobody may look.
+ * Whether it contains nothing yet that a node could have vouched for. Fails as `stateOf` does, and
+ * with `UNAVAILABLE` without permission.
  */
 export async function isFreshDirectory(
   path: string,
@@ -137,8 +137,8 @@ export async function isFreshDirectory(
 }
 
 /**
- * Looks before anything is touched, the store included. Returns whether the directory was made
- * already. Fails as `stateOf` does, with a corruption error, and with `UNAVAILABLE` while the
+ * To be called before anything is touched, including the store. Returns whether the directory was
+ * made already. Fails as `stateOf` does, with a corruption error, and with `UNAVAILABLE` while the
  * directory is being set aside.
  */
 export async function demandUsable(fileSystem: FileSystem, path: string): Promise<boolean> {
@@ -165,11 +165,11 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   EROFS: "the file system is read-only",
 };
 
-/** One clear error for whatever keeps the directory from being used. */
+/** One clear error for anything that makes the directory unusable. */
 export function explained(path: string, error: unknown): unknown {
   if (error instanceof HoldfastError || !(error instanceof Error)) return error;
   if (isDiskFailure(error)) return diskUnusable(path, error);
-  // `level` wraps what happened.
+  // `level` wraps the original error.
   const cause = error.cause instanceof Error ? error.cause : error;
   const code = errnoOf(cause);
   if (code === undefined) return error;

@@ -1,7 +1,7 @@
 /**
- * Makes the data directory of a node whose log begins behind a snapshot: that of a founding member of
- * a cluster which is restored. It is made beside its place, under another name, and moved there when
- * all of it is durable, so that it is there wholly or not at all, whatever happens meanwhile.
+ * Makes the data directory of a founding node of a restored cluster, whose log begins after a
+ * snapshot. It is made next to its place under another name and moved there when it is durable, so
+ * that it is complete or absent whatever happens.
  */
 import { basename, dirname, join, resolve } from "node:path";
 import { HoldfastError } from "../../errors.js";
@@ -13,32 +13,32 @@ import { NODE_STORAGE_PORTS, type StoragePorts } from "../storage-ports.js";
 import { type OpenStore, openDataDirectory } from "./data-directory.js";
 import { explained } from "./directory-layout.js";
 
-/** What a directory is made with, where it is not what the machine has. */
+/** The means of making a directory, if they are not the machine's. */
 export interface RestoringMeans {
   /** Default: the machine's. */
   readonly fileSystem?: FileSystem;
-  /** Default: `level`. A store that does not lie in its path must be another one for each path. */
+  /** Default: `level`. A store outside its path must be a different one for each path. */
   readonly openStore?: OpenStore;
   readonly ports?: StoragePorts;
 }
 
 export interface RestoredDirectoryOptions extends RestoringMeans {
-  /** Must be missing or empty; what is above it is made when it is missing. */
+  /** Must be missing or empty; missing parents are made. */
   readonly path: string;
   readonly nodeId: number;
   /** 32 lower-case hex digits. */
   readonly clusterId: string;
   readonly segmentBytes: number;
-  /** What the chunks must turn out to be. */
+  /** The manifest that the chunks must match. */
   readonly manifest: SnapshotManifest;
   readonly chunks: () => Iterable<Uint8Array>;
-  /** Gives it up: nothing is left then. */
+  /** Aborts the restore; then nothing is left. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Fails with `INVALID_ARGUMENT` when there is something in the directory, `UNAVAILABLE` when it may
- * not be used, `DISK_FULL`, or the signal's reason. Then nothing has changed.
+ * Fails with `INVALID_ARGUMENT` if the directory is not empty, `UNAVAILABLE` if it cannot be used,
+ * `DISK_FULL`, or the signal's reason. Then nothing has changed.
  */
 export async function makeRestoredDirectory(options: RestoredDirectoryOptions): Promise<void> {
   const path = resolve(options.path);
@@ -58,7 +58,7 @@ export async function makeRestoredDirectory(options: RestoredDirectoryOptions): 
   }
 }
 
-/** Fails with `INVALID_ARGUMENT` unless nothing is there, or an empty directory. */
+/** Fails with `INVALID_ARGUMENT` unless the directory is missing or empty. */
 export async function demandVacant(
   path: string,
   fileSystem: FileSystem = nodeFileSystem,
@@ -89,14 +89,14 @@ async function fill(path: string, options: RestoredDirectoryOptions): Promise<vo
     if (checksum !== manifest.checksum) {
       throw new HoldfastError("INTERNAL", `the snapshot became ${checksum} on its way to the disk`);
     }
-    await beginBehind(directory.log, manifest);
+    await beginAfter(directory.log, manifest);
   } finally {
     await directory.close();
   }
 }
 
 /** As if the snapshot had been received from a leader. */
-async function beginBehind(
+async function beginAfter(
   log: LogStore,
   { index, term, checksum }: SnapshotManifest,
 ): Promise<void> {
@@ -114,7 +114,7 @@ async function beginBehind(
   });
 }
 
-/** An empty directory gives way; what came into it meanwhile keeps it. */
+/** Replaces an empty directory; one that is not empty any more stays. */
 async function moveInto(fileSystem: FileSystem, temporary: string, path: string): Promise<void> {
   const wasThere = await removeEmpty(fileSystem, path);
   try {

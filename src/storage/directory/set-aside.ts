@@ -1,11 +1,11 @@
 /**
- * Sets the data of a node aside and puts a fresh directory of the same node and cluster in their
- * place: how a node whose disk was damaged or lost comes back, as one that waits until the others
- * tell it everything. What was there is evidence and is kept, every file of it.
+ * Sets the data of a node aside and puts a fresh directory of the same node and cluster in its
+ * place. This is how a node whose disk was damaged or lost comes back: as one that waits to receive
+ * everything from the others. The old data are evidence, and every file of them is kept.
  *
- * The file `recovering` is there first and goes last. While it is there nobody opens the directory,
- * and doing it again completes it; so whatever was made half was made by this, and what lies in the
- * place set aside already is the original.
+ * The file `recovering` is made first and removed last. While it exists, no process opens the
+ * directory, and repeating the command completes it. So whatever is half made was made by this
+ * code, and whatever is in the set-aside directory already is the original.
  */
 import { HoldfastError } from "../../errors.js";
 import { damageOf } from "../corruption.js";
@@ -48,38 +48,38 @@ import {
 } from "./directory-layout.js";
 
 export interface SetAsideOptions {
-  /** May be empty or missing: that of a node whose disk is lost. */
+  /** May be empty or missing, if the disk was lost. */
   readonly path: string;
-  /** Must be given when the mark cannot be read; otherwise it must be the one in the mark. */
+  /** Must be given if the mark cannot be read; otherwise it must equal the one in the mark. */
   readonly nodeId?: number | undefined;
   /** Likewise. */
   readonly clusterId?: string | undefined;
-  /** The highest incarnation that anybody has seen of this node. Default 0. */
+  /** The highest known incarnation of this node. Default 0. */
   readonly incarnationMin?: number | undefined;
   /** Default: the machine's. */
   readonly fileSystem?: FileSystem;
   /** Default: `level`. */
   readonly openStore?: OpenStore;
   /**
-   * Called before the closed store's directory is moved, for a store whose contents lie elsewhere.
-   * Must be durable, and do nothing when there is a store at `to` already.
+   * Called before the directory of the closed store is moved, for a store whose contents are
+   * elsewhere. Must be durable, and do nothing if there is a store at `to` already.
    */
   readonly moveStore?: (from: string, to: string) => Promise<void>;
   readonly ports?: Pick<StoragePorts, "randomBytes">;
 }
 
-/** Whose the fresh directory is; `movedTo`: where its old data are. */
+/** The identity of the fresh directory; `movedTo`: where its old data are. */
 export interface SetAside extends NodeIdentity {
   readonly movedTo: string;
 }
 
 /**
- * Resolves when the fresh directory is durable. Its birth is new, its origin `joined`, and its
- * incarnation above that of the old data, as far as they can be read, and above `incarnationMin`.
+ * Resolves when the fresh directory is durable. Its birth is new, its origin is `joined`, and its
+ * incarnation is above `incarnationMin` and above that of the old data, if they can be read.
  *
- * Fails with `INVALID_ARGUMENT` (options, another node's directory, no mark to read and no identity
- * given, a directory with other things in it), `UNAVAILABLE` (in use by a process, no permission, a
- * layout this version does not know), or `DISK_FULL`. Cut short at any moment, it is to be repeated.
+ * Fails with `INVALID_ARGUMENT` (options, another node's directory, no readable mark and no
+ * identity given, a directory with other files), `UNAVAILABLE` (used by a process, no permission, a
+ * layout that this version does not know), or `DISK_FULL`. To be repeated if it was interrupted.
  */
 export async function setDataAside(options: SetAsideOptions): Promise<SetAside> {
   const { nodeId, clusterId, incarnationMin = 0 } = options;
@@ -100,9 +100,9 @@ export async function setDataAside(options: SetAsideOptions): Promise<SetAside> 
 }
 
 /**
- * Whose directory it is, as its mark says; `undefined` when there is none or it cannot be read.
- * Changes nothing and takes no lock. Fails as `stateOf` does, for what another version wrote or other
- * people, and with `UNAVAILABLE` without permission.
+ * The identity of a directory according to its mark; `undefined` if there is none or it cannot be
+ * read. Changes nothing and takes no lock. Fails as `stateOf` does for files of another version or
+ * of other people, and with `UNAVAILABLE` without permission.
  */
 export async function readIdentity(
   path: string,
@@ -141,7 +141,7 @@ class SettingAside {
     await makeDirectories(fileSystem, path);
     await stateOf(fileSystem, path);
     await this.#lock();
-    // Under the lock everything is looked at anew.
+    // Under the lock everything is read again.
     const state = await stateOf(fileSystem, path);
     const name = (await unfinished(fileSystem, path)) ?? (await this.#freeName());
     const movedTo = `${path}/${name}`;
@@ -163,7 +163,7 @@ class SettingAside {
     this.#store = undefined;
   }
 
-  /** A store that is damaged, or that the disk cannot read, can be opened by nobody: nobody has it. */
+  /** No process can open a store that is damaged or unreadable, so no process has it. */
   async #lock(): Promise<void> {
     const { openStore = openLevelStore } = this.#options;
     await makeDirectories(this.#fileSystem, `${this.#path}/${STORE_NAME}`);
@@ -180,8 +180,8 @@ class SettingAside {
   }
 
   /**
-   * That of the directory to be made: whose it is, by the old mark, here or moved already, or as it
-   * was given. What the old mark knew of the peers is as true as before.
+   * The mark of the fresh directory: its identity comes from the old mark, here or moved already,
+   * or from the options. What the old mark knew of the peers is still true.
    */
   async #markAfter(movedTo: string): Promise<Mark> {
     const { nodeId, clusterId, incarnationMin = 0 } = this.#options;
@@ -217,7 +217,7 @@ class SettingAside {
     return { ...fresh, peers: mark?.peers ?? fresh.peers };
   }
 
-  /** With the old store goes the lock; the fresh one has its own from the beginning. */
+  /** The lock goes with the old store; the fresh store has its own from the beginning. */
   async #moveStore(movedTo: string): Promise<void> {
     const from = `${this.#path}/${STORE_NAME}`;
     const to = `${movedTo}/${STORE_NAME}`;
@@ -233,7 +233,10 @@ class SettingAside {
     }
   }
 
-  /** What has been moved already is the original; what is here then was made by this. */
+  /**
+   * A file that has been moved already is the original; one that is here then was made by this
+   * code.
+   */
   async #move(name: string, movedTo: string): Promise<void> {
     const isHere = (await this.#fileSystem.list(this.#path)).includes(name);
     const isThere = (await this.#fileSystem.list(movedTo)).includes(name);
@@ -258,7 +261,7 @@ class SettingAside {
   }
 }
 
-/** The name of the place that data were being moved to when that was cut short. */
+/** The name of the set-aside directory of an interrupted run. */
 async function unfinished(fileSystem: FileSystem, path: string): Promise<string | undefined> {
   const content = await readIfThere(() => readWhole(fileSystem, `${path}/${RECOVERING_FILE_NAME}`));
   const name = content?.toString("latin1").trim() ?? "";
@@ -269,7 +272,7 @@ async function markIn(fileSystem: FileSystem, directory: string): Promise<Mark |
   return (await readIfThere(() => readMark(fileSystem, directory)))?.mark;
 }
 
-/** What is not there, or cannot be read because the disk is damaged, is `undefined`. */
+/** `undefined` if the content is missing, or unreadable because the disk is damaged. */
 async function readIfThere<Content>(read: () => Promise<Content>): Promise<Content | undefined> {
   try {
     return await read();

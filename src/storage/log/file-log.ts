@@ -1,13 +1,12 @@
 /**
  * The log on disk: one ordered stream of records in segment files, one writer, one write in flight.
- * What is handed over while a write is under way becomes one record. A small one that finds a quick
- * disk idle is written and synced before `append` returns.
- * Segments that a durable snapshot made superfluous are removed in the background, behind the mark
- * that does not demand them any more.
+ * Records that are handed over while a write is under way become one record. A small record that
+ * finds a quick disk idle is written and synced before `append` returns. Segments that a durable
+ * snapshot made superfluous are removed in the background, after a mark that does not require them
+ * any more.
  *
- * A failed write or sync is final: it is reported once, nothing is written after it, nothing is
- * tried again (consensus rule 22; Rebello et al., Can Applications Recover from fsync Failures?,
- * ATC '20).
+ * A failed write or sync is final: it is reported once, and nothing is written or tried again after
+ * it (consensus rule 22; Rebello et al., Can Applications Recover from fsync Failures?, ATC '20).
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
@@ -27,14 +26,14 @@ import type { SegmentPreparer } from "./segment-preparer.js";
 import type { SegmentRow } from "./segment-row.js";
 import type { ChainLink } from "./segment-scan.js";
 
-/** Waiting writes beyond this many bytes go into a further record. */
+/** Waiting writes beyond this many bytes go into another record. */
 const RECORD_BODY_BYTES_MAX = 4 << 20;
 /** The base record of a segment. */
 const BASE_RECORD_BYTES = recordBytesOf(1 + SEGMENT_BASE_BYTES);
 
 export interface FileLogParts {
   readonly fileSystem: FileSystem;
-  /** Holds the segments. */
+  /** Contains the segments. */
   readonly directory: string;
   readonly mark: MarkFile;
   readonly preparer: SegmentPreparer;
@@ -43,18 +42,18 @@ export interface FileLogParts {
   readonly encoder: RecordEncoder;
   readonly ports: StoragePorts;
   readonly boot: LogBoot;
-  /** Of what `boot` has; the log goes on with it. */
+  /** The outline of `boot`; the log continues it. */
   readonly outline: LogOutline;
-  /** Of the segments there are; likewise. */
+  /** The existing segments; the log continues it. */
   readonly row: SegmentRow;
   readonly link: ChainLink;
-  /** The last one; `undefined` when there is none yet. */
+  /** The last segment; `undefined` if there is none yet. */
   readonly segment: Segment | undefined;
   /** Whether a torn tail ends the last segment, so that it takes no more records. */
   readonly isSealed: boolean;
 }
 
-/** A write that was handed over, and where the log stands after it. */
+/** A write that was handed over, and the end of the log after it. */
 interface Waiting {
   readonly write: Write;
   readonly bodyBytes: number;
@@ -68,7 +67,7 @@ export class FileLog implements LogStore {
   readonly #outline: LogOutline;
   readonly #handedOver: HandedOver;
   readonly #row: SegmentRow;
-  /** Also keeps what is no entry and must not be lost either. */
+  /** Also keeps the peers, which must not be lost either. */
   readonly mark: LogMark;
   #events: LogEvents | undefined;
   #segment: Segment | undefined;
@@ -77,9 +76,9 @@ export class FileLog implements LogStore {
   #pendingBytes = 0;
   #recordsWritten = 0;
   #bytesWritten = 0;
-  /** The loop that writes, while there is something to write; settles without failing on I/O. */
+  /** The loop that writes, while there is anything to write; settles without failing on I/O. */
   #writing: Promise<void> | undefined;
-  /** The removal of segments, while there are some to remove; settles without failing. */
+  /** The removal of segments, while there are any to remove; settles without failing. */
   #removing: Promise<void> | undefined;
   #failure: Error | undefined;
   #closing: Promise<void> | undefined;
@@ -114,7 +113,7 @@ export class FileLog implements LogStore {
 
   /**
    * Resolves when there is a segment to write to and the mark is at the end of the log. Owns the
-   * segment from here on; the mark only when it resolves.
+   * segment from here on, and the mark once it resolves.
    */
   static async open(parts: FileLogParts): Promise<FileLog> {
     const log = new FileLog(parts);
@@ -181,14 +180,14 @@ export class FileLog implements LogStore {
     return this.#closing;
   }
 
-  /** The segment to which a record of this size had better be written at once. */
+  /** The segment, if a record of this size should be written to it at once. */
   #quickSegment(recordBytes: number): Segment | undefined {
     const segment = this.#segment;
     if (segment === undefined || segment.freeBytes < recordBytes) return undefined;
     return segment.isQuickFor(recordBytes) ? segment : undefined;
   }
 
-  /** Returns whether it is durable; a failure is reported when the caller is done. */
+  /** Returns whether the write is durable; a failure is reported after the caller has returned. */
   #writeNow(segment: Segment, waiting: Waiting): boolean {
     const group = [waiting];
     const { seq } = waiting.write;
@@ -219,7 +218,7 @@ export class FileLog implements LogStore {
         this.#fail(error as Error);
         break;
       }
-      // A failure elsewhere (the mark, the next segment) came first: the node is stopping.
+      // The mark or the next segment has failed meanwhile: the node is stopping.
       if (this.#failure !== undefined) break;
       this.#becameDurable(group, last, bodyBytes);
       this.#events?.onDurable(last.write.seq);
@@ -227,7 +226,7 @@ export class FileLog implements LogStore {
     this.#writing = undefined;
   }
 
-  /** The waiting writes that make the next record: as many as fit, at least one. */
+  /** The waiting writes of the next record: as many as fit, at least one. */
   #takeGroup(): readonly Waiting[] {
     const waiting = this.#waiting;
     const overheadBytes = recordBytesOf(0);
@@ -272,7 +271,7 @@ export class FileLog implements LogStore {
     this.#parts.preparer.follow(segment.position);
   }
 
-  /** Makes the segment after the last one, with the mark naming it. */
+  /** Makes the segment after the last one, and the mark that names it. */
   async #roll(recordBytes: number): Promise<Segment> {
     const { fileSystem, directory, preparer, encoder, ports } = this.#parts;
     const { nodeId, clusterId, lastSegment } = this.mark.current;
@@ -288,7 +287,7 @@ export class FileLog implements LogStore {
     const previous = this.#segment;
     this.#segment = next;
     await previous?.close();
-    // Nothing in the new segment is reported as durable before the mark demands that it is there.
+    // Nothing in the new segment is reported as durable before the mark requires the segment.
     await this.mark.move({ seq: this.#durable.seq, lastSegment: number });
     this.#row.begun(number, lastIndex);
     return next;
@@ -314,7 +313,7 @@ export class FileLog implements LogStore {
     if (stands) this.#removeSuperfluous();
   }
 
-  /** Removes the segments that nobody needs any more, beside the writing. */
+  /** Removes superfluous segments while writing continues. */
   #removeSuperfluous(): void {
     this.#removing ??= this.#removeSegments()
       .catch((error: Error) => this.#fail(error))
@@ -330,7 +329,8 @@ export class FileLog implements LogStore {
       const from = this.mark.current.firstSegment;
       const firstSegment = this.#row.firstNeeded ?? 0;
       if (firstSegment <= from || isEnding()) return;
-      // Along with the sequence: a mark without them must not stand before the snapshot.
+      // The sequence moves with it: a mark without these segments must not stand before the
+      // snapshot.
       await this.mark.move({ seq: this.#durable.seq, firstSegment });
       this.#row.dropBefore(firstSegment);
       const numbers = Array.from({ length: firstSegment - from }, (_, at) => from + at);
@@ -352,14 +352,14 @@ export class FileLog implements LogStore {
     await this.#removing;
     try {
       if (this.#failure === undefined) await this.syncMark();
-      // After a failure there may still be a mark under way.
+      // After a failure there may still be a write of the mark under way.
       else await this.mark.settled();
     } finally {
       await this.#closeFiles();
     }
   }
 
-  /** Each of them, even when one before it fails. */
+  /** Closes each file, even if closing another one fails. */
   async #closeFiles(): Promise<void> {
     const { preparer, mark } = this.#parts;
     try {

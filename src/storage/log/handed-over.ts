@@ -1,6 +1,7 @@
 /**
- * What was handed over to the log, durable or not: it must be what an opening of the log accepts. It
- * never looks at the disk and never mends what it is given; whoever hands over anything else has a bug.
+ * What was handed over to the log, durable or not: it must be what a later opening of the log
+ * accepts. It never looks at the disk and never corrects its input; other input is a bug of the
+ * caller.
  */
 import { assert } from "../../assert.js";
 import type { Write, WrittenSnapshot } from "../../raft/index.js";
@@ -13,7 +14,7 @@ export class HandedOver {
   #lastHardTerm: number;
   #lastSnapshotIndex: number;
 
-  /** `outline`: of what `boot` has; it follows what is handed over. */
+  /** `outline` is that of `boot`; it follows what is handed over. */
   constructor(boot: LogBoot, outline: LogOutline) {
     this.#outline = outline;
     this.#lastSeq = boot.lastSeq;
@@ -21,12 +22,12 @@ export class HandedOver {
     this.#lastSnapshotIndex = boot.snapshot?.index ?? 0;
   }
 
-  /** What the opening of this log would refuse must never be written: the caller has a bug. */
+  /** Anything that a later opening of the log would refuse must never be written. */
   take(write: Write): void {
     const { seq, truncateFrom, snapshot, entries, hardState } = write;
     assert(seq > this.#lastSeq, () => `sequence ${seq} after ${this.#lastSeq}`);
     const hasMore = hardState !== undefined || truncateFrom !== undefined || snapshot !== undefined;
-    assert(hasMore || entries.length > 0, () => `write ${seq} has nothing in it`);
+    assert(hasMore || entries.length > 0, () => `write ${seq} is empty`);
     this.#lastSeq = seq;
     if (hardState !== undefined) {
       const { term } = hardState;

@@ -1,8 +1,8 @@
 /**
- * What is remembered of every peer that was ever met: on which directory it came, and how often that
- * one was opened. A peer that comes back on another directory lost the one it had, and one that was
- * opened less often was given an old copy: neither may be taken for what it was. All of it lies in
- * the mark, because a node that forgets it lets a wiped voter vote again.
+ * What is remembered of every peer that was ever met: the directories with which it came, and how
+ * often the latest was opened. A peer that comes back with another directory has lost the one it
+ * had, and one that was opened less often has an old copy: neither may be taken for the peer it
+ * was. All of it is in the mark, because a node that forgets it lets a wiped voter vote again.
  *
  * Bytes, little-endian: for each peer, the one noted last at the end, node (4), incarnation (8),
  * number of births (4), births (8 each).
@@ -11,28 +11,28 @@ import type { NodeIdentity } from "./log-store.js";
 import { readUint53, writeUint53 } from "./record-format.js";
 
 export interface KnownPeer {
-  /** The highest that was met. */
+  /** The highest incarnation that was met. */
   readonly incarnation: number;
-  /** Of the directories on which it came, the newest last; never empty. */
+  /** The births of the directories with which it came, the newest last; never empty. */
   readonly births: readonly string[];
 }
 
 /** By node id, in the order in which they were last noted. */
 export type KnownPeers = ReadonlyMap<number, KnownPeer>;
 
-/** What a hello says of the sender's directory. */
+/** What a hello says about the sender's directory. */
 export type NotedPeer = Pick<NodeIdentity, "nodeId" | "birth" | "incarnation">;
 
-/** Older ones are forgotten: each of them was given up by an operator. */
+/** Older births are forgotten: an operator has given up each of their directories. */
 const BIRTHS_MAX = 64;
-/** Room for 30 peers with as many births as are kept, or for 666 with one each. */
+/** Room for 30 peers with that many births, or for 666 with one each. */
 export const KNOWN_PEERS_BYTES_MAX = 16_000;
 const HEADER_BYTES = 4 + 8 + 4;
 const BIRTH_BYTES = 8;
 
 /**
- * With a peer that was met like this; the same table when a hello of that incarnation, or of a
- * higher one, was noted before. Where there is no room, the peers noted longest ago are forgotten.
+ * Adds what was met of a peer; returns the same table if this incarnation or a higher one was noted
+ * before. If there is no room, the peers noted longest ago are forgotten.
  */
 export function withPeer(peers: KnownPeers, { nodeId, birth, incarnation }: NotedPeer): KnownPeers {
   const before = peers.get(nodeId);
@@ -66,7 +66,7 @@ export function encodeKnownPeers(peers: KnownPeers): Buffer {
   return bytes;
 }
 
-/** `bytes` must be what `encodeKnownPeers` made: a checksum has been compared before. */
+/** `bytes` must come from `encodeKnownPeers`: the caller has checked a checksum. */
 export function decodeKnownPeers(bytes: Buffer): KnownPeers {
   const peers = new Map<number, KnownPeer>();
   let at = 0;

@@ -1,20 +1,22 @@
 /**
- * When the mark of a log that is being written moves: when asked, with every new segment, before
- * segments are removed, when a peer was noted, when the log rests, and once a second while it does
- * not. One sync of it at a time; a caller that needs more than the sync under way brings waits for
- * the next one.
+ * When the mark of a log moves: on request, with every new segment, before segments are removed,
+ * when a peer is noted, when the log rests, and once a second while it does not. There is one sync
+ * at a time; a caller that needs more than the sync under way covers waits for the next one.
  *
- * Once a second the file is also looked at, so that a process notices that another one has the
- * directory, however idle it is. After that it writes nothing any more.
+ * Once a second the file is also checked, so that even an idle process notices that another one has
+ * taken the directory. After that it writes nothing more.
  */
 import type { HardState, SnapshotPoint } from "../../raft/index.js";
 import type { Timer } from "../storage-ports.js";
 import { type KnownPeers, type NotedPeer, withPeer } from "./known-peers.js";
 import type { Mark, MarkFile } from "./mark-file.js";
 
-/** The log rests when nothing became durable for so long. */
+/** The log rests when nothing became durable for this long. */
 const REST_MS = 50;
-/** So long the mark may stand still while the log grows, and so long another process is unseen. */
+/**
+ * The longest time for which the mark stays behind a growing log, or another process is not
+ * noticed.
+ */
 export const LOOK_MS = 1_000;
 
 /** Up to where the log is durable. */
@@ -33,10 +35,10 @@ export interface MarkedLog {
   fail(error: Error): void;
 }
 
-/** What the mark must have reached; each counts only where it is more than the mark has. */
+/** What the mark must have reached; a field counts only if it is more than the mark has. */
 export interface MarkDemand {
   readonly seq?: number;
-  /** As many notes of peers. */
+  /** The number of notes of peers. */
   readonly notes?: number;
   readonly firstSegment?: number;
   readonly lastSegment?: number;
@@ -46,15 +48,15 @@ export class LogMark {
   readonly #file: MarkFile;
   readonly #timer: Timer;
   readonly #log: MarkedLog;
-  /** The sync or the look under way. */
+  /** The sync or check under way. */
   #working: Promise<void> | undefined;
   #disarmRest: (() => void) | undefined;
   #disarmLook: (() => void) | undefined;
   /** The end of the log when the timer for its rest was armed. */
   #seqAtArming = 0;
-  /** With what is not durable yet. */
+  /** Includes notes that are not durable yet. */
   #peers: KnownPeers;
-  /** How many notes `#peers` has, and how many of them are durable. */
+  /** The number of notes in `#peers`, and how many of them are durable. */
   #notes = 0;
   #notesDurable = 0;
   #isStopped = false;
@@ -71,17 +73,17 @@ export class LogMark {
     return this.#file.current;
   }
 
-  /** Those noted just now included. */
+  /** Includes peers that were just noted. */
   get peers(): KnownPeers {
     return this.#peers;
   }
 
-  /** Looks from now on. */
+  /** Starts the checks. */
   start(): void {
     this.#disarmLook = this.#timer(LOOK_MS, () => this.#look());
   }
 
-  /** Resolves when the demand is durable. Fails when the log has failed, by this or before. */
+  /** Resolves when the demand is durable. Fails if the log has failed, now or before. */
   async move({ seq = 0, notes = 0, firstSegment = 0, lastSegment = 0 }: MarkDemand): Promise<void> {
     for (;;) {
       const { current } = this.#file;
@@ -97,7 +99,7 @@ export class LogMark {
     }
   }
 
-  /** Resolves when everything is durable that the log has written and every peer that was noted. */
+  /** Resolves when everything that the log has written and every noted peer is durable. */
   settle(): Promise<void> {
     return this.move({ seq: this.#log.durable.seq, notes: this.#notes });
   }
@@ -107,7 +109,7 @@ export class LogMark {
     if (this.#disarmRest === undefined && !this.#isStopped) this.#awaitRest();
   }
 
-  /** It becomes durable soon, and before `settle` resolves. */
+  /** The note becomes durable soon, and before `settle` resolves. */
   notePeer(peer: NotedPeer): void {
     const peers = withPeer(this.#peers, peer);
     if (peers === this.#peers || this.#isStopped) return;
@@ -116,14 +118,14 @@ export class LogMark {
     this.#moveUnasked();
   }
 
-  /** No more looks, and no move unless asked for. */
+  /** Ends the checks, and all moves except requested ones. */
   stop(): void {
     this.#isStopped = true;
     this.#disarmRest?.();
     this.#disarmLook?.();
   }
 
-  /** Waits for what is under way, whose failure was reported. */
+  /** Waits for the work under way, whose failure was reported. */
   async settled(): Promise<void> {
     await this.#working?.catch(() => {});
   }
@@ -147,7 +149,7 @@ export class LogMark {
   }
 
   #moveUnasked(): void {
-    // The failure has been reported to the log.
+    // The failure was reported to the log.
     this.settle().catch(() => {});
   }
 
@@ -162,7 +164,7 @@ export class LogMark {
     this.#notesDurable = notes;
   }
 
-  /** One at a time. A failure is one of the log. */
+  /** One at a time. A failure is a failure of the log. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -1,13 +1,15 @@
 /**
- * The outline of a log: where it begins, where it ends, and where its terms change; enough to know
- * the term of any entry, and thereby that of the last one after a truncation, without the entries.
- * It grows with the terms of the log and is cut where the log is.
+ * The outline of a log: where it begins and ends, and where its terms change. That is enough to
+ * know the term of any entry, also of the last one after a truncation, without the entries. Its
+ * size grows with the number of terms, and it is cut together with the log.
  */
 export class LogOutline {
   #baseIndex: number;
   #baseTerm: number;
   #lastIndex: number;
-  /** First index and term of every stretch of one term, rising. The first may begin at the base. */
+  /**
+   * First index and term of each run of equal terms, rising. The first run may begin at the base.
+   */
   readonly #firsts: number[] = [];
   readonly #terms: number[] = [];
 
@@ -17,7 +19,7 @@ export class LogOutline {
     this.#lastIndex = baseIndex;
   }
 
-  /** The entry before the first. */
+  /** The index before the first entry. */
   get baseIndex(): number {
     return this.#baseIndex;
   }
@@ -34,7 +36,7 @@ export class LogOutline {
     return this.#terms.at(-1) ?? this.#baseTerm;
   }
 
-  /** Of an entry, or of the one before the first; `undefined` outside. */
+  /** The term of an entry, or of the one before the first; `undefined` for other indexes. */
   termOf(index: number): number | undefined {
     if (index < this.#baseIndex || index > this.#lastIndex) return undefined;
     let at = this.#firsts.length - 1;
@@ -42,7 +44,7 @@ export class LogOutline {
     return this.#terms[at] ?? this.#baseTerm;
   }
 
-  /** Whether an entry of this index and term may come next. */
+  /** Whether an entry with this index and term may come next. */
   canAppend(index: number, term: number): boolean {
     return index === this.#lastIndex + 1 && term >= this.lastTerm;
   }
@@ -55,7 +57,7 @@ export class LogOutline {
     this.#lastIndex = index;
   }
 
-  /** Whether the log has, or could have next, an entry at `index`. */
+  /** Whether the log has an entry at `index`, or could have it next. */
   canTruncateFrom(index: number): boolean {
     return index > this.#baseIndex && index <= this.#lastIndex + 1;
   }
@@ -68,7 +70,7 @@ export class LogOutline {
     }
   }
 
-  /** Forgets what lies before `index`, up to which nothing will be truncated any more. */
+  /** Forgets the terms before `index`; nothing up to there will be truncated any more. */
   trimBefore(index: number): void {
     const base = Math.min(index - 1, this.#lastIndex);
     const term = this.termOf(base);
@@ -81,7 +83,7 @@ export class LogOutline {
     this.#terms.splice(0, gone);
   }
 
-  /** The log has no entries and goes on behind this one. */
+  /** The log has no entries and continues after this one. */
   reset(index: number, term: number): void {
     this.#baseIndex = index;
     this.#baseTerm = term;

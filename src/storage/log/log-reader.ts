@@ -1,9 +1,8 @@
 /**
- * Reads the whole log at opening, and changes nothing. Every segment the mark names must be there,
- * be the one its name says, and continue the one before it by sequence and checksum. Only the last
- * record of the last segment may be torn, and only above the mark; all else is corruption (consensus
- * rule 21). Where
- * the first segments were removed, a snapshot must stand for them.
+ * Reads the whole log at opening, and changes nothing. Every segment that the mark names must
+ * exist, be the one of its name, and continue the previous one by sequence and checksum. Only the
+ * last record of the last segment may be torn, and only above the mark; anything else is corruption
+ * (consensus rule 21). If the first segments were removed, there must be a snapshot for them.
  */
 import { corruption } from "../corruption.js";
 import { diskFailure, errnoOf, type FileSystem, readWhole } from "../file-system.js";
@@ -25,8 +24,8 @@ import {
 import { refuteTornTail } from "./torn-tail.js";
 
 /**
- * Entries lie in copies of about this many bytes of a segment, whole records each: few entries that
- * are kept for long keep no more than that, and an opening makes no copy an entry.
+ * Entries are kept in copies of about this many bytes of a segment, in whole records: a few entries
+ * that are kept for long retain no more than that, and opening does not copy each entry separately.
  */
 const RUN_BYTES = 256 << 10;
 
@@ -35,12 +34,14 @@ export interface LastSegment {
   readonly path: string;
   readonly base: SegmentBase;
   readonly salt: Uint8Array;
-  /** Behind its last whole record. */
+  /** After its last whole record. */
   readonly end: number;
-  /** What lies behind the mark and was perhaps never synced: from here to `end`, as `tail`. */
+  /**
+   * The records after the mark, which may never have been synced: from here to `end`, as `tail`.
+   */
   readonly tailFrom: number;
   readonly tail: Buffer;
-  /** What a torn write left behind `end`: why it was cut; `undefined` when there is nothing. */
+  /** Why a torn write after `end` was cut off; `undefined` if nothing was. */
   readonly torn: string | undefined;
 }
 
@@ -49,9 +50,9 @@ export interface LogContents {
   readonly outline: LogOutline;
   readonly row: SegmentRow;
   readonly link: ChainLink;
-  /** `undefined`: no segment was ever made. */
+  /** `undefined` if no segment was ever made. */
   readonly last: LastSegment | undefined;
-  /** Numbers of segments that are garbage: a removal of theirs was cut short. */
+  /** Numbers of segments that are garbage: their removal was interrupted. */
   readonly leftovers: readonly number[];
 }
 
@@ -97,7 +98,7 @@ class LogReading {
   readonly #mark: Mark;
   #replay: LogReplay | undefined;
   #link: ChainLink = { seq: 0, crc: 0 };
-  /** Where the segment before ended, to be blamed when the next does not continue it. */
+  /** The end of the previous segment, where the damage is if the next one does not continue it. */
   #end: { readonly path: string; readonly end: ScanEnd } | undefined;
   #last: LastSegment | undefined;
 
@@ -168,7 +169,7 @@ class LogReading {
       throw this.#damaged(path, 0, "the first record is not a segment's base");
     }
     const base = readSegmentBase(bytes, bodyFrom + 1);
-    // The CRC of the previous record stands in bytes 20 – 23 of the header just verified.
+    // The CRC of the previous record is in bytes 20 – 23 of the header that was just verified.
     const previousCrc = bytes.readUInt32LE(20);
     if (base.number !== number) throw this.#damaged(path, 0, `this is segment ${base.number}`);
     if (base.nodeId !== this.#mark.nodeId || base.clusterId !== this.#mark.clusterId) {
@@ -182,7 +183,7 @@ class LogReading {
     return { path, bytes, base, salt, crc, seq, previousCrc, recordsFrom: bodyTo + 1 };
   }
 
-  /** Checks that a segment goes on where the one before it ended. */
+  /** Checks that a segment continues the previous one. */
   #continue(segment: OpenSegment): LogReplay {
     const { base, seq, previousCrc } = segment;
     if (this.#replay === undefined || this.#end === undefined) {
@@ -192,15 +193,15 @@ class LogReading {
     if (seq !== this.#link.seq || previousCrc !== this.#link.crc) {
       const { path, end } = this.#end;
       const defect = end.defect ?? "records are missing";
-      throw this.#damaged(path, end.position, `${defect}, and segment ${base.number} goes on`);
+      throw this.#damaged(path, end.position, `${defect}, but segment ${base.number} follows`);
     }
     if (!this.#replay.isContinuedBy(base)) {
-      throw this.#damaged(segment.path, 0, "its base is not where the log stands");
+      throw this.#damaged(segment.path, 0, "its base is not the end of the log");
     }
     return this.#replay;
   }
 
-  /** At the sequence of the mark the log must be what the mark says it was. */
+  /** At the sequence of the mark, the log must end as the mark says. */
   #checkMark(): void {
     const { seq, index, term } = this.#mark;
     const outline = this.#replay?.outline;

@@ -1,7 +1,7 @@
 /**
- * Replays the bodies of records, in their order, into what the log holds. Checks everything that
- * the CRCs cannot: that entries follow each other without a gap, that terms do not fall, that the
- * log stands on snapshots of itself. Entry data are views of the buffer handed in.
+ * Replays the bodies of records, in order, into the contents of the log. Checks everything that
+ * CRCs cannot: that entries follow each other without gaps, that terms do not fall, that snapshots
+ * agree with the log. Data of entries are views of the buffer that is passed in.
  */
 import type { Entry, EntryKind, HardState, SnapshotPoint } from "../../raft/index.js";
 import { LogOutline } from "./log-outline.js";
@@ -14,12 +14,12 @@ const KINDS: readonly (EntryKind | undefined)[] = [undefined, "noop", "command",
 export class LogReplay {
   readonly outline: LogOutline;
   readonly row = new SegmentRow();
-  /** Everything behind the base of the outline. */
+  /** Everything after the base of the outline. */
   readonly entries: Entry[] = [];
   #hardState: HardState;
   #snapshot: SnapshotPoint | undefined;
 
-  /** `base`: of the first segment; `undefined` for a log without any. */
+  /** `base` is that of the first segment; `undefined` for a log without segments. */
   constructor(base: SegmentBase | undefined) {
     this.outline = new LogOutline(base?.lastIndex ?? 0, base?.lastTerm ?? 0);
     this.#hardState = base?.hardState ?? { term: 0, vote: 0 };
@@ -30,12 +30,12 @@ export class LogReplay {
     return this.#hardState;
   }
 
-  /** What the log stands on. */
+  /** The snapshot on which the log is based. */
   get snapshot(): SnapshotPoint | undefined {
     return this.#snapshot;
   }
 
-  /** Whether a segment with this base goes on where the replay is. */
+  /** Whether a segment with this base continues the log at its present end. */
   isContinuedBy({ hardState, lastIndex, lastTerm, snapshot }: SegmentBase): boolean {
     return (
       hardState.term === this.#hardState.term &&
@@ -48,7 +48,7 @@ export class LogReplay {
     );
   }
 
-  /** At the end: why the log cannot begin where it does; `undefined` when it can. */
+  /** To be called at the end: why the log cannot begin where it does; `undefined` if it can. */
   judgeBase(): string | undefined {
     const { baseIndex, lastIndex } = this.outline;
     const { index } = this.#snapshot ?? { index: 0 };
@@ -58,8 +58,8 @@ export class LogReplay {
   }
 
   /**
-   * Applies the body that lies from `from` to before `to`. Returns what is wrong with it, after
-   * which the replay is of no more use, or `undefined`.
+   * Applies the body from `from` to before `to`. Returns what is wrong with it, after which the
+   * replay cannot be used any more, or `undefined`.
    */
   apply(source: Buffer, from: number, to: number): string | undefined {
     let at = from;
@@ -121,7 +121,7 @@ export class LogReplay {
     return end;
   }
 
-  /** Whether the entry has this term, as far as the log goes back. */
+  /** Whether the entry has this term, if the log goes back that far. */
   #agrees(index: number, term: number): boolean {
     return index < this.outline.baseIndex || this.outline.termOf(index) === term;
   }

@@ -2,20 +2,23 @@
  * The port between the driver and the durable log: segmented files, on the file system of the
  * machine or on one in memory; one contract suite runs against both.
  *
- * One ordered stream of records, one writer, one write in flight. Records handed over while a write
- * is in flight become one next write. A failed write or sync is final: it is reported once and the
- * store accepts nothing more; nobody retries it.
+ * One ordered stream of records, one writer, one write in flight. Records that are handed over
+ * while a write is in flight become one next write. A failed write or sync is final: it is reported
+ * once and never retried, and the store accepts nothing more.
  */
 import type { Entry, HardState, SnapshotPoint, Write } from "../../raft/index.js";
 
-/** What the log held when it was opened. */
+/** What the log contained when it was opened. */
 export interface LogBoot {
   readonly hardState: HardState;
-  /** The entry before the first of `entries`; 0, 0 for a log that begins at the beginning. */
+  /** The index before the first of `entries`; 0, 0 for a log from its beginning. */
   readonly baseIndex: number;
   readonly baseTerm: number;
   readonly entries: readonly Entry[];
-  /** What the log stands on; `undefined` for a log from its beginning. Never below `baseIndex`. */
+  /**
+   * The snapshot on which the log is based; `undefined` for a log from its beginning. Never below
+   * `baseIndex`.
+   */
   readonly snapshot: SnapshotPoint | undefined;
   /** The largest sequence found. */
   readonly lastSeq: number;
@@ -31,7 +34,7 @@ export interface LogEvents {
   onFailure(error: Error): void;
   /**
    * There is no room to prepare the next segment: refuse proposals with `DISK_FULL` and hand
-   * leadership over while the current one lasts. `undefined` once there is room again.
+   * leadership over while the current segment lasts. `undefined` once there is room again.
    */
   onSpace?(error: Error | undefined): void;
 }
@@ -42,25 +45,25 @@ export interface LogStore {
   start(events: LogEvents): void;
   /**
    * Takes the record over. Never throws. Sequences must rise. Returns whether the record is durable
-   * already, in which case `onDurable` does not tell of it: a small one on a quick disk is written
-   * before this returns, unless others keep the disk busy, behind whom it would have to wait.
+   * already, in which case `onDurable` does not report it: a small record on a quick disk is
+   * written before this returns, unless other writes keep the disk busy, for which it would have to
+   * wait.
    */
   append(write: Write, isDiskBusy?: boolean): boolean;
   /**
-   * Moves the durable mark up to what is durable now, with every peer that was noted, and syncs it:
-   * before a vote is answered.
-   * Rejects when the log has failed, by this or before; `onFailure` was called then, and the caller
-   * must not answer and needs to do nothing else.
+   * Moves the durable mark to what is durable now, with every noted peer, and syncs it. To be
+   * called before a vote is answered. Rejects if the log has failed, now or before; `onFailure` was
+   * called then, and the caller must not answer and needs to do nothing else.
    */
   syncMark(): Promise<void>;
-  /** Bytes handed over and not yet durable. */
+  /** Bytes that were handed over and are not durable yet. */
   readonly pendingBytes: number;
-  /** Bytes that can still be appended where the log writes now, whether or not the disk has room for more. */
+  /** Bytes that can still be appended to the present segment, even if the disk is full. */
   readonly freeBytes: number;
   /**
-   * Waits for what was handed over, syncs the mark, then closes the files. Rejects when the mark or
-   * a file could not be brought to its end; all files are closed all the same as far as they can
-   * be, and everything that was reported durable is. Later calls get the same promise.
+   * Waits for what was handed over, syncs the mark, then closes the files. Rejects if writing the
+   * mark or closing a file failed; all other files are closed even then, and everything that was
+   * reported durable is durable. Later calls get the same promise.
    */
   close(): Promise<void>;
 }
@@ -72,17 +75,19 @@ export interface LogWrites {
 }
 
 /**
- * How a node came to its cluster: as one of its founders, whose first members are known to it, or
- * later, so that it waits until a leader tells it who the members are.
+ * How a node came to its cluster: `initial` as one of its founders, which knows the first members,
+ * or `joined` later, so that it waits until a leader sends it the members.
  */
 export type NodeOrigin = "initial" | "joined";
 
-/** Who this directory belongs to, for ever. */
+/** The owner of this directory, for ever. */
 export interface NodeIdentity {
   readonly nodeId: number;
   /** 128 bits, lower-case hex. */
   readonly clusterId: string;
-  /** 64 random bits, lower-case hex, drawn when the directory was made: no other one has them. */
+  /**
+   * 64 random bits, lower-case hex, drawn when the directory was made: no other directory has them.
+   */
   readonly birth: string;
   readonly origin: NodeOrigin;
   /** Rises by one with every start of the process on this directory. */

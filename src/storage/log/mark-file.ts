@@ -1,13 +1,13 @@
 /**
- * The mark: whose directory this is, how often it was opened, up to where the log is known to be
- * durable, and what is known of the peers. What lies at or below the mark can be damaged, but never
- * torn.
+ * The mark: the owner of this directory, how often it was opened, up to where the log is known to
+ * be durable, and what is known of the peers. Anything at or below the mark can be damaged, but
+ * never torn.
  *
  * The file has two slots with equal contents, written and synced one after the other. A crash tears
  * at most one, and damage to one loses nothing: neither the mark, nor the incarnation, nor a peer.
  *
- * The incarnation also says which process has the directory. A process that finds another one than
- * its own must end, and must not write over it.
+ * The incarnation also says which process owns the directory. A process that finds another
+ * incarnation than its own must end, and must not overwrite it.
  */
 import { crc32 } from "node:zlib";
 import { HoldfastError } from "../../errors.js";
@@ -29,7 +29,7 @@ export interface Mark extends NodeIdentity {
   readonly seq: number;
   readonly index: number;
   readonly term: number;
-  /** Segments `firstSegment` … `lastSegment` must be there. 1, 0 before the first was made. */
+  /** Segments `firstSegment` … `lastSegment` must exist. 1 and 0 before the first was made. */
   readonly firstSegment: number;
   readonly lastSegment: number;
   readonly peers: KnownPeers;
@@ -41,12 +41,12 @@ export function newMark(identity: NodeIdentity): Mark {
   return { ...identity, ...log, peers: new Map() };
 }
 
-/** What tells a directory that is being made from every other, also of the same node. */
+/** The identity of a new directory, different from any other, even of the same node. */
 export function drawBirth(randomBytes: RandomBytes): string {
   return Buffer.from(randomBytes(BIRTH_BYTES)).toString("hex");
 }
 
-/** What the mark says of the directory itself. */
+/** What the mark says about the directory itself. */
 export function identityIn({ nodeId, clusterId, birth, origin, incarnation }: Mark): NodeIdentity {
   return { nodeId, clusterId, birth, origin, incarnation };
 }
@@ -56,7 +56,7 @@ const MAGIC = 0x324d_4648;
 const BIRTH_BYTES = 8;
 const FIXED_BYTES = 4 + 8 + 4 + 16 + BIRTH_BYTES + 4 + 8 * 6 + 4;
 const CHECKSUM_BYTES = 4;
-/** No sector and no page of a disk holds parts of both slots. */
+/** The size of a page, so that no sector or page of a disk contains parts of both slots. */
 const PAGE_BYTES = 4096;
 export const SLOT_BYTES = wholePages(FIXED_BYTES + KNOWN_PEERS_BYTES_MAX + CHECKSUM_BYTES);
 const ORIGINS: readonly NodeOrigin[] = ["initial", "joined"];
@@ -65,7 +65,7 @@ function wholePages(bytes: number): number {
   return Math.ceil(bytes / PAGE_BYTES) * PAGE_BYTES;
 }
 
-/** As many pages as the mark needs. */
+/** Uses as many pages as the mark needs. */
 function encodeSlot(mark: Mark, generation: number): Buffer {
   const peers = encodeKnownPeers(mark.peers);
   const slot = Buffer.alloc(wholePages(FIXED_BYTES + peers.length + CHECKSUM_BYTES));
@@ -123,7 +123,7 @@ interface FoundMark extends Slot {
   readonly intactSlots: number;
 }
 
-/** The newer of both slots; `undefined` when neither is intact. The file must be there. */
+/** The newer of both slots; `undefined` if neither is intact. The file must exist. */
 export async function readMark(
   fileSystem: FileSystem,
   directory: string,
@@ -165,7 +165,7 @@ export class MarkFile {
     this.intactSlots = intactSlots;
   }
 
-  /** Makes the file, durably; one that is there is replaced. */
+  /** Makes the file, durably; an existing one is replaced. */
   static async create(fileSystem: FileSystem, directory: string, mark: Mark): Promise<void> {
     const slot = encodeSlot(mark, 1);
     const content = Buffer.alloc(2 * SLOT_BYTES);
@@ -189,8 +189,8 @@ export class MarkFile {
   }
 
   /**
-   * Fails with `UNAVAILABLE` when another process has taken the directory over, or when the mark is
-   * not where it was. A file that cannot be read just now shows neither.
+   * Fails with `UNAVAILABLE` if another process has taken the directory over, or if the mark is not
+   * in its place. A file that cannot be read at the moment shows neither.
    */
   async demandOwn(): Promise<void> {
     let found: FoundMark | undefined;
@@ -210,7 +210,7 @@ export class MarkFile {
   }
 
   /**
-   * Resolves when both slots are durable. Fails as `demandOwn` does and then has written nothing.
+   * Resolves when both slots are durable. Fails as `demandOwn` does, and then has written nothing.
    * One call at a time.
    */
   async write(mark: Mark): Promise<void> {

@@ -1,8 +1,9 @@
 /**
- * Brings a log that was read back into use. What lies above the mark was perhaps never synced, only
- * seen through the page cache of a machine whose process died; it is written once more in place, so
- * that everything `boot` shows is durable. A torn tail is cut by going on in a new segment, whose
- * base names the last whole record: the torn bytes stay where they are and are never read again.
+ * Brings a log that was read back into use. Records above the mark may never have been synced and
+ * only been read from the page cache of a machine whose process died, so they are written once more
+ * in place: everything that `boot` shows is then durable. A torn tail is cut off by continuing in a
+ * new segment, whose base names the last whole record; the torn bytes stay where they are and are
+ * never read again.
  */
 
 import type { FileSystem } from "../file-system.js";
@@ -17,13 +18,13 @@ import type { ChainLink } from "./segment-scan.js";
 
 export interface OpenFileLogOptions {
   readonly fileSystem: FileSystem;
-  /** Holds the segments; exists, and nobody else writes in it. */
+  /** Contains the segments; exists, and no other code writes in it. */
   readonly directory: string;
   readonly segmentBytes: number;
   readonly ports: StoragePorts;
-  /** Closed by the log when it closes; still the caller's when this fails. */
+  /** Closed by the log when it closes; still the caller's if this fails. */
   readonly mark: MarkFile;
-  /** What `readLog` found. */
+  /** The result of `readLog`. */
   readonly contents: LogContents;
 }
 

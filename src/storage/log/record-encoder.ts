@@ -1,15 +1,15 @@
 /**
  * Turns writes into the chunks of one record. Small data are copied into a scratch buffer that is
- * used again and again, large data are referred to where they lie; so the encoder serves one record
- * at a time, and the next may begin only when the one before is on the disk.
+ * used again for the next record, large data are referenced. So the encoder serves one record at a
+ * time, and the next one may begin only when the last is on the disk.
  *
  * Sections of a body: a tag byte, then
  *   base       see `SegmentBase`; only in the first record of a segment, and alone there
  *   hardState  term (8), vote (4)
  *   truncate   first index removed (8)
- *   snapshot   index (8), term (8), checksum (32), first index that must be kept (8), is it a reset (1)
+ *   snapshot   index (8), term (8), checksum (32), first index to keep (8), whether a reset (1)
  *   batch      first index (8), term (8), count (4), then count times kind (1), length (4), data
- * They take effect in the order in which they stand.
+ * They take effect in their order in the body.
  */
 import { crc32 } from "node:zlib";
 import { assert, unreachable } from "../../assert.js";
@@ -36,11 +36,11 @@ const TRUNCATE_BYTES = 9;
 const SNAPSHOT_BYTES = 1 + SNAPSHOT_POINT_BYTES + 9;
 const BATCH_HEADER_BYTES = 21;
 const ENTRY_HEADER_BYTES = 5;
-/** Data of this size and more are written from where they are. */
+/** Data of this size and more are written without a copy. */
 const REFERENCED_BYTES_MIN = 16 << 10;
 const SCRATCH_BYTES = 64 << 10;
 
-/** Where a record goes and what it follows. */
+/** The place of a record in the file and in the chain. */
 export interface RecordPlace {
   readonly salt: Uint8Array;
   readonly seq: number;
@@ -56,7 +56,7 @@ export interface EncodedRecord {
   readonly crc: number;
 }
 
-/** The bytes a write takes in the body of a record. */
+/** The bytes of a write in the body of a record. */
 export function bodyBytesOf(write: Write): number {
   let bytes = write.hardState === undefined ? 0 : HARD_STATE_BYTES;
   if (write.truncateFrom !== undefined) bytes += TRUNCATE_BYTES;
@@ -85,14 +85,14 @@ function kindNumberOf(kind: EntryKind): number {
 
 export class RecordEncoder {
   #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
-  /** Written up to here. */
+  /** The scratch buffer is filled up to here. */
   #at = 0;
   /** The part of the scratch buffer from here on is not in `#chunks` yet. */
   #chunkFrom = 0;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
 
-  /** One record of all writes, in their order. They must not change until it is written. */
+  /** One record with all writes, in their order. They must not change until it is written. */
   encodeWrites(writes: readonly Write[], place: RecordPlace): EncodedRecord {
     let copiedBytes = 0;
     for (const write of writes) {
@@ -116,7 +116,7 @@ export class RecordEncoder {
   #begin(copiedBytes: number): void {
     const bytes = HEADER_BYTES + copiedBytes + TRAILER_BYTES;
     if (this.#scratch.length < bytes) this.#scratch = Buffer.allocUnsafeSlow(bytes);
-    // One large record must not keep its scratch for ever.
+    // A large buffer is not kept for ever after one large record.
     else if (this.#scratch.length > SCRATCH_BYTES << 6 && bytes < SCRATCH_BYTES) {
       this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
     }
@@ -202,8 +202,9 @@ export class RecordEncoder {
       bodyCrc = crc32(chunk.subarray(from, to), bodyCrc);
       from = 0;
     }
-    // No sector with a part of the header is ever zero: it holds the first byte of the salt or the
-    // first tag of the body. So the salt is enough to count by.
+    // No sector with a part of the header is ever zero, because it contains the first byte of the
+    // salt or the first tag of the body. So the zero sectors can be counted before the header is
+    // complete.
     this.#scratch.set(place.salt, 0);
     const zeroSectors = countZeroSectors(chunks, place.position);
     const { seq, previousCrc } = place;

@@ -1,5 +1,5 @@
 /**
- * How a record of the log looks on disk, little-endian throughout:
+ * The format of a record of the log on disk, little-endian throughout:
  *
  *   header   0 salt of the segment (8)    8 sequence (8)      16 bytes of the body (4)
  *           20 CRC of the previous record's header (4)        24 all-zero sectors (4)
@@ -7,9 +7,9 @@
  *   body    sections, see `record-encoder.ts`
  *   trailer one byte that is not zero
  *
- * Space not yet written is zero, so a trailer that is zero, or more sectors of nothing but zeros
- * than the header announces, tell a write cut short from a byte that changed later. The CRC of the
- * header covers that of the body, so the chain of headers covers everything before it.
+ * Unwritten space is zero, so a zero trailer, or more all-zero sectors than the header announces,
+ * distinguish an interrupted write from a byte that changed later. The CRC of the header covers
+ * that of the body, so the chain of headers covers everything before it.
  */
 import { crc32 } from "node:zlib";
 
@@ -17,7 +17,7 @@ export const SALT_BYTES = 8;
 export const HEADER_BYTES = 36;
 export const TRAILER_BYTES = 1;
 export const TRAILER = 0xa5;
-/** What a disk writes wholly or not at all. */
+/** The unit that a disk writes completely or not at all. */
 export const SECTOR_BYTES = 512;
 
 /** Numbers of the sections of a body. Never reused. */
@@ -29,7 +29,7 @@ export interface RecordHeader {
   readonly previousCrc: number;
   readonly zeroSectors: number;
   readonly bodyCrc: number;
-  /** The header's own CRC: what the next record names as `previousCrc`. */
+  /** The header's own CRC, which the next record repeats as `previousCrc`. */
   readonly crc: number;
 }
 
@@ -38,14 +38,14 @@ export function recordBytesOf(bodyBytes: number): number {
   return HEADER_BYTES + bodyBytes + TRAILER_BYTES;
 }
 
-/** A number up to 2^53 − 1 in eight bytes. Returns the position behind it. */
+/** A number up to 2^53 − 1 in eight bytes. Returns the position after it. */
 export function writeUint53(target: Buffer, value: number, at: number): number {
   const high = Math.floor(value / 0x1_0000_0000);
   target.writeUInt32LE(value - high * 0x1_0000_0000, at);
   return target.writeUInt32LE(high, at + 4);
 }
 
-/** The reverse. More than 2^53 − 1 comes out as a number that is not a safe integer. */
+/** The reverse. A value above 2^53 − 1 becomes a number that is not a safe integer. */
 export function readUint53(source: Buffer, at: number): number {
   return source.readUInt32LE(at + 4) * 0x1_0000_0000 + source.readUInt32LE(at);
 }
@@ -67,7 +67,7 @@ export function writeHeader(
   return crc;
 }
 
-/** The header at `at`, or `undefined` unless it lies inside `source` and its CRC is right. */
+/** The header at `at`, or `undefined` if it is not inside `source` or its CRC is wrong. */
 export function readHeader(source: Buffer, at: number): RecordHeader | undefined {
   if (at + HEADER_BYTES > source.length) return undefined;
   const crc = source.readUInt32LE(at + 32);
@@ -83,8 +83,8 @@ export function readHeader(source: Buffer, at: number): RecordHeader | undefined
 }
 
 /**
- * How many sectors of the file hold nothing but zeros of these chunks, which lie one behind the
- * other from `position` on. Of the first and the last sector only the part inside counts.
+ * The number of sectors of the file in which these chunks, written one after the other from
+ * `position` on, are all zero. Of the first and the last sector only the written part counts.
  */
 export function countZeroSectors(chunks: readonly Uint8Array[], position: number): number {
   let count = 0;

@@ -1,7 +1,7 @@
 /**
- * The first record of every segment repeats what the segments before it established, so that
- * removing them loses nothing, and says which segment of whose log this is, so that one that was
- * moved, swapped or copied from another node is recognised.
+ * The first record of every segment. It repeats what earlier segments established, so that removing
+ * them loses nothing, and says whose log and which segment this is, so that a file that was moved,
+ * swapped or copied from another node is recognised.
  */
 import type { HardState, SnapshotPoint } from "../../raft/index.js";
 import { readUint53, writeUint53 } from "./record-format.js";
@@ -10,15 +10,15 @@ export interface SegmentBase {
   readonly nodeId: number;
   /** 32 lower-case hex digits. */
   readonly clusterId: string;
-  /** Segments are numbered from 1 on without a gap. */
+  /** Segments are numbered from 1 without gaps. */
   readonly number: number;
   /** The size of the file, zeros included. */
   readonly capacityBytes: number;
   readonly hardState: HardState;
-  /** The last entry of the log where this segment begins. */
+  /** The last entry of the log before this segment. */
   readonly lastIndex: number;
   readonly lastTerm: number;
-  /** What the log stands on where this segment begins. */
+  /** The snapshot on which the log is based where this segment begins. */
   readonly snapshot: SnapshotPoint | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface SegmentBase {
 export const SNAPSHOT_POINT_BYTES = 8 + 8 + 32;
 export const SEGMENT_BASE_BYTES = 4 + 16 + 8 + 8 + 8 + 4 + 8 * 2 + SNAPSHOT_POINT_BYTES;
 
-/** Returns the position behind it. */
+/** Returns the position after it. */
 export function writeSegmentBase(target: Buffer, base: SegmentBase, from: number): number {
   let at = target.writeUInt32LE(base.nodeId, from);
   at += target.write(base.clusterId, at, 16, "hex");
@@ -56,7 +56,7 @@ export function readSegmentBase(source: Buffer, from: number): SegmentBase {
   };
 }
 
-/** Returns the position behind it. */
+/** Returns the position after it. */
 export function writeSnapshotPoint(target: Buffer, point: SnapshotPoint, from: number): number {
   let at = writeUint53(target, point.index, from);
   at = writeUint53(target, point.term, at);

@@ -1,9 +1,9 @@
 /**
- * Fills the next segment with zeros while the current one is written, a bounded chunk at a time and
- * in step with the log, so that neither the disk nor the log sees a burst; with the zeros on the
- * disk, a full disk is noticed half a segment before a record would need the room.
+ * Fills the next segment with zeros while the current one is written, in bounded chunks and in step
+ * with the log, so that neither the disk nor the log gets a burst. Because the zeros are on the
+ * disk, a full disk is noticed half a segment before a record needs the room.
  *
- * Lack of room is reported and tried again later from an empty file; any other failure is final.
+ * Lack of room is reported and tried again later with an empty file; any other failure is final.
  */
 import { assert } from "../../assert.js";
 import { type File, type FileSystem, isNoSpace, removeIfPresent } from "../file-system.js";
@@ -11,9 +11,9 @@ import type { Timer } from "../storage-ports.js";
 import type { PreparedFile } from "./segment.js";
 
 /**
- * A write of zeros: small while the log is slow, larger when the preparation lags behind it. Linux
- * makes one folio of the page cache of what is written at once, and whoever syncs a record pays
- * for the size of the folio it lies in: 49 instead of 41 µs of CPU with 1 MiB.
+ * A write of zeros: small while the log is slow, larger if the preparation lags. Linux makes one
+ * folio of the page cache from each write, and syncing a record costs more in a larger folio: 49
+ * instead of 41 µs of CPU with 1 MiB.
  */
 const CHUNK_BYTES_MIN = 64 << 10;
 const CHUNK_BYTES_MAX = 256 << 10;
@@ -23,7 +23,7 @@ const NEXT_NAME = "next.tmp";
 const OVERSIZED_NAME = "oversized.tmp";
 
 export interface PreparerEvents {
-  /** No room for the next segment; `undefined` once there is again. */
+  /** There is no room for the next segment; `undefined` once there is again. */
   onSpace(error: Error | undefined): void;
   onFailure(error: Error): void;
 }
@@ -46,7 +46,7 @@ async function createZeroed(
   return { path, file, capacityBytes };
 }
 
-/** Removes what an earlier process had prepared and not used. */
+/** Removes what an earlier process prepared and did not use. */
 export async function removePrepared(fileSystem: FileSystem, directory: string): Promise<void> {
   for (const name of [NEXT_NAME, OVERSIZED_NAME]) {
     await removeIfPresent(fileSystem, `${directory}/${name}`);
@@ -61,7 +61,7 @@ export class SegmentPreparer {
   #events: PreparerEvents | undefined;
   #file: File | undefined;
   #preparedBytes = 0;
-  /** How far the file should be filled by now. */
+  /** How far the file should be filled now. */
   #targetBytes = 0;
   /** The chunk under way; settles without failing. */
   #filling: Promise<void> | undefined;
@@ -80,14 +80,14 @@ export class SegmentPreparer {
     this.#events = events;
   }
 
-  /** Called as the log grows: `usedBytes` of the current segment are taken. */
+  /** The log grew: `usedBytes` of the current segment are used. */
   follow(usedBytes: number): void {
-    // Twice as fast as the log, and never behind its start, so that it ends at half of it.
+    // Twice as fast as the log, so that filling ends at half of the segment.
     this.#targetBytes = Math.min(this.#segmentBytes, 2 * usedBytes);
     if (this.#filling === undefined && !this.#lacksSpace) this.#fillInBackground();
   }
 
-  /** The next segment's file, filled to its end; one of its own size when it must be larger. */
+  /** The file of the next segment, filled to its end; a separate file if it must be larger. */
   async take(capacityBytesMin: number): Promise<PreparedFile> {
     if (capacityBytesMin > this.#segmentBytes) {
       const path = `${this.#directory}/${OVERSIZED_NAME}`;
@@ -104,7 +104,7 @@ export class SegmentPreparer {
     return { path: this.#path, file, capacityBytes: this.#segmentBytes };
   }
 
-  /** Waits for the chunk under way; what is prepared is removed at the next opening. */
+  /** Waits for the chunk under way; the next opening removes what is prepared. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#disarmRetry?.();
@@ -128,7 +128,7 @@ export class SegmentPreparer {
     this.#filling = this.#fillChunk()
       .then(
         () => {
-          // The first chunk of a new try may only find what the file before it gave back.
+          // The first chunk of a new try may only fit into what the failed file gave back.
           if (this.#preparedBytes >= this.#targetBytes) this.#reportSpace(undefined);
           return true;
         },
@@ -165,7 +165,7 @@ export class SegmentPreparer {
       this.#isClosed = true;
       return;
     }
-    // A file whose writing failed is not trusted: the next try begins with a new one.
+    // A file with a failed write is not trusted: the next try begins with a new one.
     const file = this.#file;
     this.#file = undefined;
     this.#preparedBytes = 0;

@@ -1,24 +1,24 @@
 /**
- * The segments there are, and the last one with which the log could begin: from there on everything
- * that must be kept can be read back without what lies before. Pure bookkeeping; the writer and the
+ * The existing segments, and the last one with which the log could begin: everything that must be
+ * kept can be read from there on without earlier segments. Pure bookkeeping; the writer and the
  * reader of the log feed it the same records in the same order.
  */
 import type { Write, WrittenSnapshot } from "../../raft/index.js";
 
 interface SegmentPlace {
   readonly number: number;
-  /** The last entry before it; 0 once a reset behind its beginning made that meaningless. */
+  /** The last entry before it; 0 after a reset, which makes that meaningless. */
   lastIndexBefore: number;
-  /** Whether what it holds can be replayed on `lastIndexBefore` alone. */
+  /** Whether its contents can be replayed on `lastIndexBefore` alone. */
   canBeFirst: boolean;
 }
 
 export class SegmentRow {
-  /** By rising numbers; the first can always be the first. */
+  /** By rising numbers; the first one can always be the first. */
   #places: SegmentPlace[] = [];
   #keepFrom = 0;
 
-  /** A segment was begun behind the entry `lastIndex`. */
+  /** A segment was begun after the entry `lastIndex`. */
   begun(number: number, lastIndex: number): void {
     this.#places.push({ number, lastIndexBefore: lastIndex, canBeFirst: true });
   }
@@ -29,7 +29,7 @@ export class SegmentRow {
     if (snapshot !== undefined) this.stands(snapshot);
   }
 
-  /** A truncation reaches back before the beginning of some segments: they need their forerunners. */
+  /** Segments that begin after the truncated index need the segments before them. */
   truncated(from: number): void {
     for (const place of this.#places) {
       if (place.lastIndexBefore >= from) place.canBeFirst = false;
@@ -42,14 +42,14 @@ export class SegmentRow {
     for (const place of this.#places) place.lastIndexBefore = 0;
   }
 
-  /** The number of the first segment that must stay; `undefined` while there is none. */
+  /** The number of the first segment that must stay; `undefined` if there is none. */
   get firstNeeded(): number | undefined {
     return this.#places.findLast(
       ({ lastIndexBefore, canBeFirst }) => canBeFirst && lastIndexBefore < this.#keepFrom,
     )?.number;
   }
 
-  /** Everything before segment `number` is given up. */
+  /** Everything before the segment `number` is dropped. */
   dropBefore(number: number): void {
     this.#places = this.#places.filter((place) => place.number >= number);
   }

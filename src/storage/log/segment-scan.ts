@@ -1,7 +1,7 @@
 /**
- * Walks the records of one segment by their bytes alone: headers, checksums, the chain. It says how
- * far the records are whole, and what is there where they end; whether that end is a clean one, a
- * torn write or damage is judged in `torn-tail.ts` and `log-reader.ts`.
+ * Scans the records of one segment by their bytes alone: headers, checksums, the chain. It reports
+ * how far the records are whole, and what is there where they end; `torn-tail.ts` and
+ * `log-reader.ts` decide whether that end is clean, torn or damaged.
  */
 import { crc32 } from "node:zlib";
 import {
@@ -13,7 +13,7 @@ import {
   TRAILER,
 } from "./record-format.js";
 
-/** A whole record: the body lies from `bodyFrom` to before `bodyTo`. */
+/** A whole record; the body is from `bodyFrom` to before `bodyTo`. */
 export interface ScannedRecord {
   readonly position: number;
   readonly seq: number;
@@ -22,7 +22,7 @@ export interface ScannedRecord {
   readonly bodyTo: number;
 }
 
-/** Where the whole records end, and what is wrong there: nothing when only zeros follow. */
+/** Where the whole records end, and what is wrong there; no defect if only zeros follow. */
 export interface ScanEnd {
   readonly position: number;
   readonly defect: string | undefined;
@@ -50,7 +50,7 @@ export function scanRecord(
   if (end > segment.length) return "the record is longer than the file";
   if (previous !== undefined) {
     if (header.seq <= previous.seq) return `sequence ${header.seq} after ${previous.seq}`;
-    if (header.previousCrc !== previous.crc) return "it does not follow the record before it";
+    if (header.previousCrc !== previous.crc) return "it does not follow the previous record";
   }
   const bodyFrom = position + HEADER_BYTES;
   const bodyTo = bodyFrom + header.bodyBytes;
@@ -59,7 +59,7 @@ export function scanRecord(
   return { position, seq: header.seq, crc: header.crc, bodyFrom, bodyTo };
 }
 
-/** All records behind the base record of a segment, up to the first that is not whole. */
+/** All records after the base record of a segment, up to the first that is not whole. */
 export function scanRecords(
   segment: Buffer,
   from: number,

@@ -1,7 +1,6 @@
 /**
- * One segment that is being written, and how a new one comes to be: its base record is durable
- * before the file gets its name, so a segment that can be seen always has one, and a damaged one is
- * always damage.
+ * One segment that is being written, and the making of a new one. Its base record is durable before
+ * the file gets its name, so every visible segment has one, and a damaged one is always damage.
  */
 import { type File, type FileSystem, removeIfPresent } from "../file-system.js";
 import type { RandomBytes } from "../storage-ports.js";
@@ -10,7 +9,7 @@ import { SALT_BYTES } from "./record-format.js";
 import type { SegmentBase } from "./segment-base.js";
 import type { ChainLink } from "./segment-scan.js";
 
-/** A file full of zeros, not yet under the name of a segment. */
+/** A file full of zeros, without the name of a segment yet. */
 export interface PreparedFile {
   readonly path: string;
   readonly file: File;
@@ -30,7 +29,7 @@ export function segmentNumberOf(name: string): number | undefined {
   return number !== undefined && segmentNameOf(number) === name ? number : undefined;
 }
 
-/** Removes segments that the mark does not demand any more, one after the other, until stopped. */
+/** Removes segments that the mark does not require any more, one after the other, until stopped. */
 export async function removeSegments(
   fileSystem: FileSystem,
   directory: string,
@@ -53,7 +52,7 @@ export class Segment {
   #position: number;
   #link: ChainLink;
 
-  /** `position`: behind the last record, `link`. */
+  /** `position` is after the last record, `link`. */
   constructor(
     file: File,
     place: Pick<SegmentBase, "number" | "capacityBytes">,
@@ -69,7 +68,9 @@ export class Segment {
     this.#link = link;
   }
 
-  /** Turns a prepared file into segment `base.number`, durably. `link`: the record before it. */
+  /**
+   * Turns a prepared file into the segment `base.number`, durably. `link`: the record before it.
+   */
   static async create(
     fileSystem: FileSystem,
     directory: string,
@@ -79,7 +80,7 @@ export class Segment {
     ports: { readonly encoder: RecordEncoder; readonly randomBytes: RandomBytes },
   ): Promise<Segment> {
     const salt = Uint8Array.from(ports.randomBytes(SALT_BYTES));
-    // Never zero in its first byte, so that a header can be told from space not written.
+    // The first byte is never zero, so that a header differs from unwritten space.
     salt[0] = (salt[0] ?? 0) | 1;
     const place = { salt, seq: link.seq, previousCrc: link.crc, position: 0 };
     const record = ports.encoder.encodeBase(base, place);
@@ -95,7 +96,7 @@ export class Segment {
     return new Segment(prepared.file, base, salt, record.byteLength, after);
   }
 
-  /** Behind the last record. */
+  /** After the last record. */
   get position(): number {
     return this.#position;
   }
@@ -115,18 +116,18 @@ export class Segment {
     this.#advance(record, seq);
   }
 
-  /** Whether `appendNow` is to be preferred for a record of so many bytes. */
+  /** Whether `appendNow` should be used for a record of this many bytes. */
   isQuickFor(recordBytes: number): boolean {
     return this.#file.isQuickFor(recordBytes);
   }
 
-  /** As `append`, done when it returns. */
+  /** Like `append`, but done when it returns. */
   appendNow(record: EncodedRecord, seq: number): void {
     this.#file.writeNow(record.chunks, this.#position);
     this.#advance(record, seq);
   }
 
-  /** Writes bytes again that are in the file already, so that they are durable for certain. */
+  /** Writes bytes again that are in the file already, to make sure that they are durable. */
   async rewrite(bytes: Buffer, position: number): Promise<void> {
     await this.#file.write([bytes], position);
   }

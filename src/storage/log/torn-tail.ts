@@ -1,8 +1,8 @@
 /**
- * Tells a torn tail from damage. A power cut may leave any subset of the sectors of the one write
- * that was under way; nothing else. So the record at the end of the log is torn only if nothing
- * valid lies behind it and some of it was visibly never written. Whether it lies above the durable
- * mark is asked by the caller. (Alagappan et al., Protocol-Aware Recovery, FAST '18.)
+ * Distinguishes a torn tail from damage. A power cut may leave any subset of the sectors of the one
+ * write that was under way, and changes nothing else. So the record at the end of the log is torn
+ * only if nothing valid follows it and some of it was visibly never written. The caller checks that
+ * it is above the durable mark. (Alagappan et al., Protocol-Aware Recovery, FAST '18.)
  */
 import {
   countZeroSectors,
@@ -17,28 +17,28 @@ import {
 } from "./record-format.js";
 import type { ChainLink } from "./segment-scan.js";
 
-/** Why the record at `position` cannot be a torn write; `undefined` when it can. */
+/** Why the record at `position` cannot be a torn write; `undefined` if it can. */
 export function refuteTornTail(
   segment: Buffer,
   position: number,
   salt: Buffer,
   previous: ChainLink,
 ): string | undefined {
-  const behind = findRecordBehind(segment, position, salt, previous.seq);
-  if (behind !== undefined) return `a valid record lies behind it, at byte ${behind}`;
+  const next = findRecordAfter(segment, position, salt, previous.seq);
+  if (next !== undefined) return `a valid record follows it, at byte ${next}`;
   const header = readOwnHeader(segment, position, salt);
   if (header === undefined) {
     return isHeaderWhollyWritten(segment, position) ? "all of its header was written" : undefined;
   }
-  // Checksums vouch for this header, so what it says was written as it stands, torn or not.
+  // The checksum of the header is right, so its fields were written like this, torn or not.
   if (header.seq <= previous.seq || header.previousCrc !== previous.crc) {
-    return "it does not follow the record before it";
+    return "it does not follow the previous record";
   }
   return isWhollyWritten(segment, position, header) ? "every sector of it was written" : undefined;
 }
 
 /** The position of a valid header with a sequence above `lastSeq`, after `position`. */
-function findRecordBehind(
+function findRecordAfter(
   segment: Buffer,
   position: number,
   salt: Buffer,
@@ -60,7 +60,9 @@ function readOwnHeader(segment: Buffer, position: number, salt: Buffer): RecordH
   return isOwn ? header : undefined;
 }
 
-/** The length is known: the trailer, and the sectors that are zero against those announced. */
+/**
+ * The length is known: checks the trailer, and compares the zero sectors with the announced ones.
+ */
 function isWhollyWritten(segment: Buffer, position: number, header: RecordHeader): boolean {
   const end = position + recordBytesOf(header.bodyBytes);
   if (end > segment.length) return true;
@@ -69,9 +71,9 @@ function isWhollyWritten(segment: Buffer, position: number, header: RecordHeader
 }
 
 /**
- * The length is not known. The trailer is zero for certain when zeros follow the header to the end
- * of the file. A sector with a part of the header holds the first byte of the salt or the first tag
- * of the body, neither of which is ever zero: all zero up to there, it was not written.
+ * The length is unknown. The trailer is certainly zero if zeros follow the header to the end of the
+ * file. A sector with a part of the header contains the first byte of the salt or the first tag of
+ * the body, neither of which is ever zero: if all of it is zero, it was not written.
  */
 function isHeaderWhollyWritten(segment: Buffer, position: number): boolean {
   const tagEnd = position + HEADER_BYTES + 1;

@@ -1,12 +1,12 @@
 /**
- * A file system in memory that keeps durable and cached state apart, as a disk with a page cache
- * does. A write is visible at once and durable only when it resolves, or `writeNow` returns; a name is durable only after
- * its directory was synced. A crash keeps any subset of what was not durable: whole writes, the
- * first bytes of one, or some of its sectors; any of the changed names.
+ * A file system in memory that keeps durable and cached state apart, like a disk with a page cache.
+ * A write is visible at once, and durable only when it resolves or `writeNow` returns; a name is
+ * durable only after its directory was synced. A crash keeps any subset of what was not durable:
+ * whole writes, the first bytes of one, or some of its sectors; any of the changed names.
  *
- * `intercept` stands in front of every operation but `writeNow`: it may delay it, let it hang, or make it fail, in
- * which case a change took effect in the cache and perhaps on the disk. No wall clock, no random
- * source of its own: a run is repeatable.
+ * `intercept` is called before every operation except `writeNow`: it may delay it, let it hang, or
+ * make it fail; a change has then taken effect in the cache and perhaps on the disk. There is no
+ * wall clock and no random source here, so a run can be repeated.
  */
 import type { File, FileSystem, OpenMode } from "../file-system.js";
 import { type CrashRandom, MemoryInode, type PendingWrite } from "./memory-inode.js";
@@ -22,24 +22,24 @@ export interface FileOperation {
     | "syncDirectory"
     | "makeDirectory"
     | "removeDirectory";
-  /** Of a rename: the new one. */
+  /** The new path of a rename. */
   readonly path: string;
-  /** Of a read or write: how many, and where. */
+  /** Of a read or write. */
   readonly bytes: number;
   readonly position: number;
 }
 
 export interface MemoryFileSystemOptions {
   readonly intercept?: (operation: FileOperation) => Promise<void> | void;
-  /** All files together; a write beyond it fails with `ENOSPC`. Default: no limit. */
+  /** Of all files together; a write beyond it fails with `ENOSPC`. Default: no limit. */
   readonly capacityBytes?: () => number;
-  /** Whether a write of so many bytes may be done at once, past `intercept`. Default: none. */
+  /** Whether a write of this many bytes may be synchronous, without `intercept`. Default: none. */
   readonly isQuickFor?: (bytes: number) => boolean;
 }
 
 type Node = MemoryInode | "directory";
 
-/** A change of names: what each path means afterwards. */
+/** A change of names: the node of each path after it. */
 interface NameChange {
   readonly names: readonly (readonly [path: string, node: Node | undefined])[];
   /** The directories that must be synced before it is durable. */
@@ -67,7 +67,7 @@ export class MemoryFileSystem implements FileSystem {
   #durableNames = new Map<string, Node>();
   #pendingNames: NameChange[] = [];
 
-  /** Begins with `files` (and the directories they lie in), all durable. */
+  /** Begins with `files` and their directories, all of them durable. */
   constructor(files?: ReadonlyMap<string, Uint8Array>, options: MemoryFileSystemOptions = {}) {
     this.#options = options;
     for (const names of [this.#names, this.#durableNames]) names.set("", "directory");
@@ -95,10 +95,10 @@ export class MemoryFileSystem implements FileSystem {
     return sizes;
   }
 
-  /** Of a file whose name is durable, the bytes that are; `undefined` without one. */
+  /** The durable bytes of a file whose name is durable; `undefined` if there is none. */
   durable(path: string): Uint8Array | undefined {
     let node = this.#durableNames.get(path);
-    // As in a crash that keeps nothing else: what came before a synced change need not be synced.
+    // As in a crash that keeps nothing else: a change before a synced one need not be synced.
     for (const { names, unsynced } of this.#pendingNames) {
       if (unsynced.size > 0) continue;
       for (const [changed, now] of names) if (changed === path) node = now;
@@ -107,8 +107,8 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   /**
-   * The disk after a crash of the machine at this moment. This file system lives on as the one the
-   * dead process saw; nothing it still does reaches the new one.
+   * The disk after a crash of the machine at this moment. This object remains the disk as the dead
+   * process saw it; nothing that process still does reaches the new one.
    */
   crashed(random: CrashRandom, options: MemoryFileSystemOptions = {}): MemoryFileSystem {
     const names = new Map(this.#durableNames);
@@ -119,8 +119,8 @@ export class MemoryFileSystem implements FileSystem {
   }
 
   /**
-   * The disk as the next process finds it when only this one died: everything is visible, and what
-   * was not durable still is not. As with `crashed`, nothing of the dead process reaches it.
+   * The disk as the next process finds it if only this one died: everything is visible, and what
+   * was not durable still is not. As with `crashed`, nothing that the dead process does reaches it.
    */
   inherited(options: MemoryFileSystemOptions = {}): MemoryFileSystem {
     const heir = new MemoryFileSystem(undefined, options);
@@ -141,7 +141,7 @@ export class MemoryFileSystem implements FileSystem {
     return heir;
   }
 
-  /** What a reader sees now, all of it durable: an image to be put back later. */
+  /** A copy of what a reader sees now, all of it durable: an image to be put back later. */
   copy(options: MemoryFileSystemOptions = {}): MemoryFileSystem {
     return MemoryFileSystem.#of(this.#names, (_path, node) => node.cached, options);
   }
@@ -153,7 +153,7 @@ export class MemoryFileSystem implements FileSystem {
     node.damage(offset, bit);
   }
 
-  /** The file is gone, for readers and from the disk. */
+  /** The file disappears, for readers and from the disk. */
   lose(path: string): void {
     this.#names.delete(path);
     this.#pendingNames.push({ names: [[path, undefined]], unsynced: new Set() });
@@ -251,7 +251,7 @@ export class MemoryFileSystem implements FileSystem {
     options: MemoryFileSystemOptions,
   ): MemoryFileSystem {
     const image = new MemoryFileSystem(undefined, options);
-    // Shorter paths first, so that a directory is known before what lies in it.
+    // Shorter paths first, so that a directory exists before its contents.
     for (const [path, node] of [...names].sort(([a], [b]) => a.length - b.length)) {
       if (path === "" || image.#names.get(parentOf(path)) !== "directory") continue;
       image.#add(path, node === "directory" ? node : new MemoryInode(path, contentOf(path, node)));
@@ -281,7 +281,7 @@ export class MemoryFileSystem implements FileSystem {
     inode.confirm(write);
   }
 
-  /** The write as a reader sees it at once. */
+  /** A write that is visible to readers at once. */
   #begin(
     inode: MemoryInode,
     chunks: readonly Uint8Array[],
@@ -307,7 +307,7 @@ export class MemoryFileSystem implements FileSystem {
     if (node !== "directory") throw errno(codeOfFile, path);
   }
 
-  /** A directory takes the place of nothing or of an empty directory. */
+  /** A directory replaces only an empty directory. */
   #demandReplaceable(path: string): void {
     const node = this.#names.get(path);
     if (node !== undefined && node !== "directory") throw errno("ENOTDIR", path);
@@ -331,7 +331,7 @@ export class MemoryFileSystem implements FileSystem {
     this.#pendingNames.push(pending);
   }
 
-  /** A directory that is moved is synced under its new name from now on. */
+  /** A moved directory is synced under its new name from now on. */
   #moveUnsynced(from: string, to: string): void {
     for (const { unsynced } of this.#pendingNames) {
       for (const directory of [...unsynced]) {

@@ -1,6 +1,7 @@
 /**
- * One file of the file system in memory: what readers see, what is durable, and the writes between
- * the two. A crash keeps any subset of those writes, and of each any first part or any sectors.
+ * One file of the file system in memory: what readers see, what is durable, and the writes in
+ * between. A crash keeps any subset of those writes, and of each write any first part or any
+ * sectors.
  */
 import { SECTOR_BYTES } from "../log/record-format.js";
 
@@ -14,26 +15,26 @@ export interface PendingWrite {
 }
 
 export class MemoryInode {
-  /** Its present name. */
+  /** Its present path. */
   path: string;
   cached: Uint8Array;
   #durable: Uint8Array;
-  /** Writes not yet folded into what is durable, oldest first. */
+  /** Writes that are not part of `#durable` yet, oldest first. */
   #pending: PendingWrite[] = [];
 
   constructor(path: string, content: Uint8Array) {
     this.path = path;
-    // Not `slice`: that of a Buffer copies nothing.
+    // Not `slice`, because that of a Buffer does not copy.
     this.cached = Uint8Array.from(content);
     this.#durable = Uint8Array.from(content);
   }
 
-  /** What is there after a loss of power, whatever else is; a copy. */
+  /** What every loss of power leaves; a copy. */
   get durable(): Uint8Array {
     return this.#durable.slice();
   }
 
-  /** Another file with the same history: what is not durable here is not durable there. */
+  /** A copy with the same history: what is not durable here is not durable there. */
   copy(): MemoryInode {
     const copy = new MemoryInode(this.path, this.#durable);
     copy.cached = this.cached.slice();
@@ -56,11 +57,11 @@ export class MemoryInode {
     return write;
   }
 
-  /** What `write` returned is on the disk now. */
+  /** `write` is on the disk now. */
   confirm(write: PendingWrite): void {
     write.isDurable = true;
     const at = this.#pending.indexOf(write);
-    // Whatever the disk had of an earlier write to the same place, it has this one instead.
+    // Anything that the disk had of an earlier write to the same place is overwritten.
     this.#pending = this.#pending.filter((other, otherAt) => {
       const isCovered =
         other.position >= write.position &&

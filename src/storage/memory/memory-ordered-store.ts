@@ -1,9 +1,8 @@
 /**
  * The ordered store in memory, for tests and the simulator. A `MemoryStoreDisk` outlives the stores
- * opened on it, as a disk outlives processes; like `level`, it lets in one at a time. A batch is on
- * the disk when it resolves; of one that has not, a crash keeps everything or nothing.
- *
- * `intercept` stands in front of every operation, as with `MemoryFileSystem`.
+ * opened on it, as a disk outlives processes; like `level`, it allows one at a time. A batch is on
+ * the disk when it resolves; of an unresolved one, a crash keeps everything or nothing. `intercept`
+ * is called before every operation, as with `MemoryFileSystem`.
  */
 import { corruption } from "../corruption.js";
 import {
@@ -19,36 +18,36 @@ import type { CrashRandom } from "./memory-inode.js";
 
 export interface StoreAccess {
   readonly kind: "write" | "get" | "iterate";
-  /** Of a write: what its values take. */
+  /** Bytes of the values of a write. */
   readonly bytes: number;
 }
 
 export interface MemoryStoreDiskOptions {
-  /** May delay an operation, let it hang, or make it fail: then a batch may still be kept. */
+  /** May delay an operation, let it hang, or make it fail; a failed batch may still be kept. */
   readonly intercept?: (access: StoreAccess) => Promise<void> | void;
 }
 
-/** Fails as `level` does when a directory is open already. */
+/** Fails like `level` if a directory is open already. */
 class LockedError extends Error {
   readonly code = "LEVEL_LOCKED";
 }
 
-/** Batches that lie in the journal, where damage takes them whole. */
+/** Batches that the journal holds; damage to it loses whole batches. */
 const JOURNAL_BATCHES_MAX = 64;
 
-/** What a batch does to each key; `undefined`: it removes it. */
+/** What a batch does to each key; `undefined` removes it. */
 type Batch = readonly (readonly [name: string, sealed: Uint8Array | undefined])[];
 
 export class MemoryStoreDisk {
-  /** Sealed values by the key in hex, which sorts as the bytes do. */
+  /** Sealed values by the key in hex, which sorts like the bytes. */
   readonly values = new Map<string, Uint8Array>();
-  /** As `values`, without what is in the journal. */
+  /** Like `values`, without the batches in the journal. */
   readonly #tables = new Map<string, Uint8Array>();
-  /** The newest batches, in their order. */
+  /** The newest batches, in order. */
   readonly #journal: Batch[] = [];
   readonly #options: MemoryStoreDiskOptions;
   #owner: MemoryStore | undefined;
-  /** There is a store on it. */
+  /** A store was made on it. */
   #isMade = false;
   /** The batch that has not resolved; at most one. */
   #unconfirmed: readonly StoreOperation[] | undefined;
@@ -57,7 +56,7 @@ export class MemoryStoreDisk {
     this.#options = options;
   }
 
-  /** As the `OpenStore` of a data directory. */
+  /** Serves as the `OpenStore` of a data directory. */
   open(mustExist = false): OrderedStore {
     if (mustExist && !this.#isMade) {
       throw corruption({ file: "store", offset: 0, index: 0 }, "the store is gone");
@@ -71,8 +70,8 @@ export class MemoryStoreDisk {
   }
 
   /**
-   * The process died, with or without the machine: its lock is gone, and nothing it still does
-   * takes effect. `random` decides whether the batch under way is kept; without it, it is not.
+   * The process died, with or without the machine: its lock is released, and nothing it still does
+   * has an effect. `random` decides whether the batch under way is kept; without it, it is not.
    */
   crash(random?: CrashRandom): void {
     this.#owner?.detach();
@@ -83,7 +82,7 @@ export class MemoryStoreDisk {
     this.#unconfirmed = undefined;
   }
 
-  /** What is on it now, on another disk: an image to be put back later. */
+  /** A copy of its present contents on another disk: an image to be put back later. */
   copy(options: MemoryStoreDiskOptions = {}): MemoryStoreDisk {
     const copy = new MemoryStoreDisk(options);
     copy.#isMade = this.#isMade;
@@ -101,8 +100,8 @@ export class MemoryStoreDisk {
   }
 
   /**
-   * Damage at rest, of the kind that `level` says nothing of: `count` batches of the journal, from the
-   * one with this number on, never were.
+   * Damage at rest, of a kind that `level` does not report: `count` batches of the journal, from
+   * number `from` on, are lost.
    */
   loseBatches(from: number, count: number): void {
     this.#journal.splice(from, count);
@@ -111,7 +110,7 @@ export class MemoryStoreDisk {
     for (const batch of this.#journal) apply(batch, this.values);
   }
 
-  /** Damage at rest: one key is gone, as if it had never been written. `name`: the key in hex. */
+  /** Damage at rest: one key is lost, as if it had never been written. `name`: the key in hex. */
   loseKey(name: string): void {
     if (!this.values.delete(name)) throw new Error(`no value of key ${name}`);
     this.#tables.delete(name);
@@ -132,16 +131,16 @@ export class MemoryStoreDisk {
   damage(name: string, bit: number): void {
     const stored = this.values.get(name);
     if (stored === undefined) throw new Error(`no value of key ${name}`);
-    // Wherever it lies, journal included.
+    // In the table and in the journal.
     stored[bit >> 3] = (stored[bit >> 3] ?? 0) ^ (1 << (bit & 7));
   }
 
-  /** For the store that is open: a batch is on its way. */
+  /** Called by the open store: a batch is on its way. */
   begin(operations: readonly StoreOperation[]): void {
     this.#unconfirmed = operations;
   }
 
-  /** For the store that is open: the batch is on the disk. */
+  /** Called by the open store: the batch is on the disk. */
   confirm(operations: readonly StoreOperation[]): void {
     const batch = operations.map((operation) => {
       const { type, key } = operation;

@@ -1,9 +1,9 @@
 /**
- * All snapshots in the ordered store, complete or not. Each has a number of its own, under which its
- * chunks lie, and one record that says what it is: a manifest when it exists, a draft while it is
- * written, received or removed. Record and chunks change in one batch, so that no chunk is ever
- * without a record, whenever the process dies; a removal goes by bounded batches and is taken up
- * again where it was cut short.
+ * All snapshots in the ordered store, complete or not. Each has a number, under which its chunks
+ * are stored, and one record that says what it is: a manifest if it is complete, a draft while it
+ * is written, received or removed. Record and chunks change in one batch, so that a chunk is never
+ * without a record, whenever the process dies. A removal proceeds in bounded batches and is resumed
+ * after an interruption.
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
@@ -13,12 +13,12 @@ import { chunkKey, KEY_PREFIX, rangeOf, snapshotIdOf, snapshotKey } from "../sto
 import { decodeSnapshotRecord, encodeSnapshotRecord, type SnapshotRecord } from "./record.js";
 import type { SnapshotManifest } from "./store.js";
 
-/** Chunks removed by one batch. */
+/** Chunks that one batch removes. */
 const REMOVED_CHUNKS_MAX = 64;
 
-/** What writes a snapshot, and how it is told that another one goes on in its place. */
+/** The writer of a snapshot, which another one may replace. */
 export interface SnapshotOwner {
-  /** Resolves when nothing of it is under way any more. */
+  /** Resolves when no call of it is under way any more. */
   supersede(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export class SnapshotCatalog {
     this.#store = store;
   }
 
-  /** Must have resolved before anything else is asked. Fails with a corruption error. */
+  /** Must have resolved before any other call. Fails with a corruption error. */
   load(): Promise<void> {
     this.#loading ??= this.#load();
     return this.#loading;
@@ -59,7 +59,7 @@ export class SnapshotCatalog {
     return [...this.#snapshots.values()];
   }
 
-  /** The one with this checksum that exists or, failing that, that is being received. */
+  /** The complete snapshot with this checksum or, failing that, the one that is being received. */
   find(checksum: string): StoredSnapshot | undefined {
     const same = this.all().filter(({ record }) => record.manifest.checksum === checksum);
     return (
@@ -68,7 +68,7 @@ export class SnapshotCatalog {
     );
   }
 
-  /** A new one without any chunk. Nothing is written before its first. */
+  /** A new snapshot without chunks. Nothing is written before its first chunk. */
   begin(state: "own" | "received", manifest: SnapshotManifest): StoredSnapshot {
     this.#lastId += 1;
     const snapshot = new StoredSnapshot(this.#lastId, { state, storedChunks: 0, manifest });
@@ -76,7 +76,7 @@ export class SnapshotCatalog {
     return snapshot;
   }
 
-  /** Resolves when the chunk, which must not change until then, is durable as the next one. */
+  /** Resolves when the chunk is durable as the next one; it must not change until then. */
   async addChunk(snapshot: StoredSnapshot, chunk: Uint8Array): Promise<void> {
     demandPresent(snapshot);
     const number = snapshot.record.storedChunks;
@@ -87,20 +87,20 @@ export class SnapshotCatalog {
         draftOf(snapshot),
       ]);
     } catch (error) {
-      // A batch that found no room took no effect; behind any other failure nothing is written.
+      // A batch that found no room had no effect; after any other failure nothing is written.
       snapshot.record = { ...snapshot.record, storedChunks: number };
       throw error;
     }
   }
 
-  /** Fails with a corruption error when it is missing or altered. */
+  /** Fails with a corruption error if the chunk is missing or altered. */
   async readChunk({ id, record }: StoredSnapshot, number: number): Promise<Uint8Array> {
     const chunk = await this.#store.get(chunkKey(id, number));
     if (chunk === undefined) throw missing(record.manifest, `chunk ${number} of it is missing`);
     return chunk;
   }
 
-  /** From here on it exists. */
+  /** Completes the snapshot. */
   async complete(snapshot: StoredSnapshot, manifest: SnapshotManifest): Promise<void> {
     demandPresent(snapshot);
     const { storedChunks } = snapshot.record;
@@ -115,11 +115,11 @@ export class SnapshotCatalog {
       },
       { type: "remove", key: snapshotKey(KEY_PREFIX.snapshotDraft, id) },
     ]);
-    // Unless its removal was handed over meanwhile, which then took effect behind this.
+    // Unless it was removed meanwhile: that removal takes effect after this.
     if (snapshot.removal === undefined) snapshot.record = record;
   }
 
-  /** It exists no more, and can be received again without any chunk being sent. */
+  /** It is complete no more, and can be received again without any chunk being sent. */
   async demote(snapshot: StoredSnapshot): Promise<void> {
     snapshot.record = { ...snapshot.record, state: "received" };
     const key = snapshotKey(KEY_PREFIX.snapshotManifest, snapshot.id);
@@ -127,8 +127,8 @@ export class SnapshotCatalog {
   }
 
   /**
-   * Resolves when nothing is left of it. Whoever writes it cannot go on. After a failure for want of
-   * room it is to be called again.
+   * Resolves when nothing is left of it. Its writer cannot continue. To be called again after a
+   * failure for lack of room.
    */
   remove(snapshot: StoredSnapshot): Promise<void> {
     snapshot.removal ??= this.#remove(snapshot).catch((error: unknown) => {
@@ -145,7 +145,7 @@ export class SnapshotCatalog {
         const record = decodeSnapshotRecord(value);
         if (record === undefined) {
           const place = { file: "store", offset: 0, index: 0 };
-          throw corruption(place, `the record of snapshot number ${id} makes no sense`);
+          throw corruption(place, `the record of snapshot number ${id} cannot be read`);
         }
         this.#snapshots.set(id, new StoredSnapshot(id, record));
         this.#lastId = Math.max(this.#lastId, id);
@@ -157,7 +157,7 @@ export class SnapshotCatalog {
     const { id } = snapshot;
     let left = snapshot.record.storedChunks;
     snapshot.record = { ...snapshot.record, state: "removed" };
-    // First it stops to exist.
+    // First it ceases to be complete.
     const operations: StoreOperation[] = [
       { type: "remove", key: snapshotKey(KEY_PREFIX.snapshotManifest, id) },
       draftOf(snapshot),
@@ -186,7 +186,7 @@ function demandPresent({ record }: StoredSnapshot): void {
   throw new HoldfastError("CANCELLED", `the snapshot of ${record.manifest.index} was removed`);
 }
 
-/** The corruption error for a snapshot that ought to be there. */
+/** The corruption error for a snapshot that should exist. */
 export function missing({ index }: { readonly index: number }, reason: string): HoldfastError {
   return corruption(
     { file: "store", offset: 0, index },

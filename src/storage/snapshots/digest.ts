@@ -1,6 +1,7 @@
 /**
- * The checksum of a snapshot: SHA-256 over its chunks, each behind its length, and then over what
- * the manifest says of them. Whoever writes, sends or receives the same chunks gets the same one.
+ * The checksum of a snapshot: SHA-256 over its chunks, each after its length, and then over their
+ * number and sizes in the manifest. Writer, sender and receiver of the same chunks compute the same
+ * one.
  */
 import { createHash } from "node:crypto";
 import type { SnapshotPoint } from "../../raft/index.js";
@@ -28,7 +29,7 @@ export class SnapshotDigest {
     this.#byteLength += chunk.length;
   }
 
-  /** The whole manifest. May be asked for at any time and again. */
+  /** The whole manifest. May be called at any time, and repeatedly. */
   manifestOf(
     { index, term }: Pick<SnapshotPoint, "index" | "term">,
     configuration: Uint8Array,

@@ -1,7 +1,7 @@
 /**
- * Reads the file of a snapshot ("file.ts") from wherever its bytes come, in pieces of any
- * size and never more of them in memory than a chunk needs. What it hands out before the end is
- * intact as far as it goes, but only the end says that it is all: nothing may be made of it before.
+ * Reads the file of a snapshot ("file.ts") from any source of bytes, in pieces of any size, and
+ * never keeps more in memory than a chunk needs. The chunks before the end are intact, but only the
+ * end shows that they are complete: nothing may be made of them before.
  */
 import { createHash } from "node:crypto";
 import { SnapshotDigest } from "./digest.js";
@@ -22,7 +22,7 @@ import {
 export class SnapshotFileReader {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #hash = createHash("sha256");
-  /** Came, and was not taken yet. */
+  /** Read from the source, and not taken yet. */
   #rest: Buffer = Buffer.alloc(0);
   #takenBytes = 0;
   #saved: SavedSnapshot | undefined;
@@ -32,14 +32,14 @@ export class SnapshotFileReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** Of the whole file, once it was begun. */
+  /** Of the whole file, once `begin` has resolved. */
   get fileBytes(): number {
     return this.#fileBytes;
   }
 
   /**
-   * Reads up to the first chunk. Fails with `INVALID_ARGUMENT` and `details.problem` for what is no
-   * file of this format, a newer one, cut short or damaged.
+   * Reads up to the first chunk. Fails with `INVALID_ARGUMENT` and `details.problem` if the file is
+   * of another kind, in a newer format, cut short or damaged.
    */
   async begin(): Promise<SavedSnapshot> {
     const head = await this.#upTo(FILE_HEAD_BYTES);
@@ -61,15 +61,15 @@ export class SnapshotFileReader {
     const computed = this.#hash.update(head).update(header).copy().digest();
     this.#hash.update(await this.#demandDigest(computed, "its header"));
     const saved = readHeader(header);
-    if (saved === undefined) throw damaged("its header makes no sense");
+    if (saved === undefined) throw damaged("its header cannot be read");
     this.#saved = saved;
     this.#fileBytes = fileBytesOf(saved.manifest, headerBytes);
     return saved;
   }
 
   /**
-   * The chunks, and behind the last one the check of everything: whoever comes to the end of this has
-   * had a whole snapshot. Fails like `begin`.
+   * The chunks, and after the last one the check of everything: a caller that reaches the end has
+   * had a complete snapshot. Fails like `begin`.
    */
   async *chunks(): AsyncGenerator<Uint8Array, void, void> {
     const manifest = this.#saved?.manifest;
@@ -86,7 +86,7 @@ export class SnapshotFileReader {
     }
     await this.#demandDigest(this.#hash.digest(), "its content");
     demandManifest(digest, manifest);
-    if ((await this.#upTo(1)).length > 0) throw damaged("there is something behind its end");
+    if ((await this.#upTo(1)).length > 0) throw damaged("bytes follow its end");
   }
 
   async #demandDigest(computed: Buffer, what: string): Promise<Buffer> {
@@ -101,7 +101,7 @@ export class SnapshotFileReader {
     return bytes;
   }
 
-  /** Fewer only at the end. */
+  /** Returns fewer bytes only at the end. */
   async #upTo(count: number): Promise<Buffer> {
     const pieces: Buffer[] = [this.#rest];
     let have = this.#rest.length;

@@ -1,18 +1,17 @@
 /**
- * A snapshot of a cluster in a file, which is kept elsewhere and may come back damaged, cut short or
- * as something else altogether:
+ * A snapshot of a cluster in a file, which is kept elsewhere and may come back damaged, cut short,
+ * or as another file:
  *
  *     magic     16 bytes; like PNG's, so that a transfer as text is noticed
  *     version   u32; of this format
  *     length    u32; of the header
- *     header    JSON: of which cluster, when, and the manifest
+ *     header    JSON: the cluster, the time, and the manifest
  *     digest    SHA-256 over everything before it
- *     chunks    each behind its length (u32), as a node gave them
+ *     chunks    each after its length (u32), as a node sent them
  *     digest    SHA-256 over everything before it, the first digest included
  *
- * Numbers are little-endian. Nothing follows. What a header has besides the known fields is passed
- * over; a change of anything else raises the version. Nothing of it is believed before a digest
- * bears it out.
+ * Numbers are little-endian. Nothing follows. Unknown fields of the header are ignored; any other
+ * change raises the version. No part of the file is trusted before a digest confirms it.
  */
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../errors.js";
@@ -21,7 +20,7 @@ import { isChecksum } from "./record.js";
 import type { SnapshotManifest } from "./store.js";
 import { SNAPSHOT_CHUNK_BYTES_MAX } from "./stored-snapshot-writer.js";
 
-/** A snapshot, and where it comes from. */
+/** A snapshot, and its origin. */
 export interface SavedSnapshot {
   readonly manifest: SnapshotManifest;
   /** 32 lower-case hex digits. */
@@ -42,14 +41,14 @@ export const FILE_FORMAT_VERSION = 1;
 export const FILE_DIGEST_BYTES = 32;
 /** Magic, version and length of the header. */
 export const FILE_HEAD_BYTES = FILE_MAGIC.length + 8;
-/** More than any header has; a longer one is damage. */
+/** No header is longer; a longer one is damage. */
 export const FILE_HEADER_BYTES_MAX = 1 << 20;
 
 export function badFile(problem: SnapshotFileProblem, message: string): HoldfastError {
   return new HoldfastError("INVALID_ARGUMENT", message, { details: { problem } });
 }
 
-/** How long the file of a snapshot is whose header has `headerBytes`. */
+/** The length of the file of a snapshot whose header has `headerBytes`. */
 export function fileBytesOf({ chunkCount, byteLength }: SnapshotManifest, headerBytes: number) {
   return FILE_HEAD_BYTES + headerBytes + 2 * FILE_DIGEST_BYTES + 4 * chunkCount + byteLength;
 }
@@ -71,7 +70,7 @@ export class SnapshotFileEncoder {
     return fileBytesOf(this.#saved.manifest, this.#header.length);
   }
 
-  /** What comes before the first chunk. */
+  /** The bytes before the first chunk. */
   begin(): Buffer {
     const head = Buffer.alloc(FILE_HEAD_BYTES);
     FILE_MAGIC.copy(head);
@@ -83,7 +82,7 @@ export class SnapshotFileEncoder {
     return Buffer.concat([told, digest]);
   }
 
-  /** Throws what `begin` of a reader would: a chunk that cannot be one is the sender's fault. */
+  /** Throws what `begin` of a reader would throw: an impossible chunk is the sender's fault. */
   chunk(bytes: Uint8Array): Buffer {
     demandChunkLength(bytes.length);
     const part = Buffer.allocUnsafe(4 + bytes.length);
@@ -94,7 +93,7 @@ export class SnapshotFileEncoder {
     return part;
   }
 
-  /** What comes behind the last chunk. Throws unless the chunks were those of the manifest. */
+  /** The bytes after the last chunk. Throws unless the chunks match the manifest. */
   end(): Buffer {
     demandManifest(this.#digest, this.#saved.manifest);
     return this.#hash.digest();
@@ -106,7 +105,7 @@ export function demandChunkLength(length: number): void {
   throw badFile("damaged", `the snapshot is damaged: it has a chunk of ${length} bytes`);
 }
 
-/** The chunks that went into `digest` are what was said of them before the first one. */
+/** Fails unless the chunks in `digest` are those that the manifest announced. */
 export function demandManifest(digest: SnapshotDigest, manifest: SnapshotManifest): void {
   const found = digest.manifestOf(manifest, manifest.configuration);
   if (found.checksum === manifest.checksum) return;
@@ -141,7 +140,7 @@ const HEADER_NUMBERS = [
   "byteLength",
 ] as const;
 
-/** The reverse of what `begin` writes as the header; `undefined` for what nobody wrote. */
+/** The reverse of the header that `begin` writes; `undefined` for anything else. */
 export function readHeader(bytes: Buffer): SavedSnapshot | undefined {
   let header: unknown;
   try {

@@ -1,25 +1,25 @@
 /**
- * What the ordered store keeps of a snapshot besides its chunks, little-endian:
+ * The record that the ordered store keeps of a snapshot beside its chunks, little-endian:
  *
  *   state (1), chunks stored (4), index (8), term (8), checksum (32), chunks (4), bytes (8),
  *   length of the configuration (4), configuration
  *
- * Of one that is written here, checksum, counts and configuration are known only at its end.
+ * Checksum, counts and configuration of this node's own snapshot are known only at its end.
  */
 import { assert } from "../../assert.js";
 import { readUint53, writeUint53 } from "../log/record-format.js";
 import type { SnapshotManifest } from "./store.js";
 
 /**
- * `complete`: it exists. `own`: written by a process of this node. `received`: offered by another
- * node. `removed`: to be taken away, chunk by chunk. The number on disk is the place in this list.
+ * `complete`: it exists. `own`: being written by this node. `received`: offered by another node.
+ * `removed`: being removed, chunk by chunk. The number on disk is the position in this list.
  */
 const STATES = ["complete", "own", "received", "removed"] as const;
 export type SnapshotState = (typeof STATES)[number];
 
 export interface SnapshotRecord {
   readonly state: SnapshotState;
-  /** There are chunks 0 … `storedChunks` − 1, fewer only of one that is being removed. */
+  /** Chunks 0 … `storedChunks` − 1 exist; fewer only while it is being removed. */
   readonly storedChunks: number;
   readonly manifest: SnapshotManifest;
 }
@@ -46,7 +46,7 @@ export function encodeSnapshotRecord({ state, storedChunks, manifest }: Snapshot
   return record;
 }
 
-/** The reverse; `undefined` for what no version of this wrote. */
+/** The reverse; `undefined` for anything that no version has written. */
 export function decodeSnapshotRecord(value: Uint8Array): SnapshotRecord | undefined {
   if (value.length < HEADER_BYTES) return undefined;
   const record = Buffer.from(value.buffer, value.byteOffset, value.length);

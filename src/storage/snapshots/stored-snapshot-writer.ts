@@ -1,6 +1,6 @@
 /**
- * Writes one snapshot into the ordered store, chunk by chunk: one of this node's own, or one that
- * another node offers and whose manifest is known from the beginning.
+ * Writes one snapshot into the ordered store, chunk by chunk: one of this node, or one that another
+ * node offers and whose manifest is known from the beginning.
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
@@ -8,15 +8,15 @@ import type { SnapshotCatalog, SnapshotOwner, StoredSnapshot } from "./catalog.j
 import { SnapshotDigest } from "./digest.js";
 import type { SnapshotManifest, SnapshotWriter } from "./store.js";
 
-/** The largest chunk: what one batch of the store and one message between nodes carry easily. */
+/** The largest chunk, which one batch of the store and one message between nodes carry easily. */
 export const SNAPSHOT_CHUNK_BYTES_MAX = 1 << 20;
 
 export class StoredSnapshotWriter implements SnapshotWriter, SnapshotOwner {
   readonly #catalog: SnapshotCatalog;
   readonly #snapshot: StoredSnapshot;
-  /** What it must turn out to be; `undefined` for one of this node's own. */
+  /** The manifest it must match; `undefined` for a snapshot of this node. */
   readonly #offered: SnapshotManifest | undefined;
-  /** Over the chunks that are durable. */
+  /** Over the durable chunks. */
   readonly #digest = new SnapshotDigest();
   #call: Promise<unknown> | undefined;
   #isOver = false;
@@ -49,7 +49,7 @@ export class StoredSnapshotWriter implements SnapshotWriter, SnapshotOwner {
       if (this.#offered !== undefined) demandSame(manifest, this.#offered);
       if (this.#snapshot.isComplete) return manifest;
       if (this.#catalog.find(manifest.checksum)?.isComplete === true) {
-        // It exists already: this one is its double.
+        // The same snapshot exists already, so this one is not needed.
         await this.#catalog.remove(this.#snapshot);
       } else {
         await this.#catalog.complete(this.#snapshot, manifest);
@@ -62,11 +62,11 @@ export class StoredSnapshotWriter implements SnapshotWriter, SnapshotOwner {
   async abandon(): Promise<void> {
     const isOwner = this.#snapshot.owner === this;
     await this.supersede();
-    // Another writer may have gone on with it, or it exists.
+    // Another writer may have taken it over, or it is complete.
     if (isOwner && !this.#snapshot.isComplete) await this.#catalog.remove(this.#snapshot);
   }
 
-  /** Reads what is stored already, so that the digest is over everything. */
+  /** Reads the chunks that are stored already into the digest. */
   resume(): Promise<void> {
     return this.#exclusively(async () => {
       const { storedChunks } = this.#snapshot.record;
@@ -99,9 +99,9 @@ export class StoredSnapshotWriter implements SnapshotWriter, SnapshotOwner {
     if (!isWithin) throw mismatch(`it has more than ${chunkCount} chunks, ${byteLength} bytes`);
   }
 
-  /** One call under way at a time, and none after the end. */
+  /** One call at a time, and none after the end. */
   #exclusively<Result>(call: () => Promise<Result>): Promise<Result> {
-    assert(this.#call === undefined, () => "a snapshot's writer was called twice at a time");
+    assert(this.#call === undefined, () => "two calls of a snapshot's writer at the same time");
     if (this.#isOver) {
       const message = "this writer of a snapshot has ended";
       return Promise.reject(new HoldfastError("CANCELLED", message));

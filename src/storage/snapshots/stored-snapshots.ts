@@ -1,6 +1,6 @@
 /**
- * The port of snapshots over the ordered store: which snapshots are handed out, received and
- * removed. Chunks are opaque here, and which snapshot counts is said by the log.
+ * The port of snapshots over the ordered store: lists, receives and removes snapshots. Chunks are
+ * opaque here, and the log decides which snapshot counts.
  */
 import { HoldfastError } from "../../errors.js";
 import type { SnapshotPoint } from "../../raft/index.js";
@@ -11,7 +11,7 @@ import { isChecksum } from "./record.js";
 import type { SnapshotManifest, SnapshotStore, SnapshotWriter } from "./store.js";
 import { StoredSnapshotWriter } from "./stored-snapshot-writer.js";
 
-/** Of one whose contents are not known yet. */
+/** Of a snapshot whose contents are not known yet. */
 const NOTHING = {
   checksum: "0".repeat(64),
   chunkCount: 0,
@@ -50,7 +50,7 @@ export class StoredSnapshots implements SnapshotStore {
     await this.#catalog.load();
     let snapshot = this.#catalog.find(checksum);
     if (snapshot !== undefined && !isSame(snapshot.record.manifest, manifest)) {
-      // The checksum covers all of it: one of the two is wrong, and what comes will show which.
+      // The checksum covers all of it, so one manifest is wrong; the chunks will show which.
       if (!snapshot.isComplete) await this.#catalog.remove(snapshot);
       snapshot = undefined;
     }
@@ -63,7 +63,7 @@ export class StoredSnapshots implements SnapshotStore {
       return writer;
     } catch (error) {
       if (damageOf(error) === undefined || snapshot.isComplete) throw error;
-      // Nobody counts on a part of a snapshot: it is received anew.
+      // No one relies on a part of a snapshot: it is received again from its beginning.
       await writer.abandon();
       return this.receive(manifest);
     }
@@ -80,7 +80,7 @@ export class StoredSnapshots implements SnapshotStore {
     await this.#catalog.load();
     for (const snapshot of this.#catalog.all()) {
       const { state, manifest } = snapshot.record;
-      // Nobody can name one that is being written here: its writer knows what becomes of it.
+      // A snapshot that is being written has no checksum yet; its writer decides about it.
       const isBeingWritten = state === "own" && snapshot.owner !== undefined;
       const isNamed = state !== "removed" && checksums.includes(manifest.checksum);
       if (!isBeingWritten && !isNamed) await this.#catalog.remove(snapshot);
@@ -93,12 +93,12 @@ export class StoredSnapshots implements SnapshotStore {
     const snapshot = this.#catalog.find(named.checksum);
     const { index, term } = snapshot?.record.manifest ?? NOTHING_AT_ALL;
     if (snapshot?.isComplete === true && index === named.index && term === named.term) return;
-    throw missing(named, "the log stands on it, and it does not exist");
+    throw missing(named, "the log names it, but it does not exist");
   }
 
   /**
-   * At opening: afterwards the snapshot that the log names is the only one that exists. The newest
-   * beyond it stays as a draft, so that its transfer goes on where it was.
+   * At opening: makes the snapshot that the log names the only one that exists. The newest one
+   * after it stays as a draft, so that its transfer can continue.
    */
   async settle(named: SnapshotPoint | undefined): Promise<void> {
     await this.#catalog.load();

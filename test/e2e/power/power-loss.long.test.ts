@@ -148,7 +148,7 @@ describe.skipIf(WHY_NOT !== undefined)("a node whose power fails", { timeout: TE
 
   test.each([
     { bug: UNSYNCED_LOG, sign: /the file is missing or altered|the mark/ },
-    { bug: UNSYNCED_STORE, sign: /the log stands on it, and it does not exist/ },
+    { bug: UNSYNCED_STORE, sign: /the log names it, but it does not exist/ },
   ])("is seen to break them with the bug $bug.name", async ({ bug, sign }) => {
     using build = new MutatedBuild(bug);
     const machine = await newMachine(build.command);

@@ -96,7 +96,7 @@ describe("an encoded configuration", () => {
     expect(() => encodeConfiguration(members(sixteen))).toThrow(/more than 15 members/);
     const { addresses } = members([1, 2]);
     const disordered = { ...members([1, 2]), addresses: addresses.toReversed() };
-    expect(() => encodeConfiguration(disordered)).toThrow(/address of node 1 behind that of 2/);
+    expect(() => encodeConfiguration(disordered)).toThrow(/address of node 1 after that of 2/);
   });
 
   it("may have a voter on its way to being a learner, and nobody at all", () => {
@@ -161,10 +161,10 @@ describe("the configuration that counts", () => {
     const history = three();
     history.reset(30, first);
     expect([history.effective, history.effectiveIndex]).toEqual([first, 30]);
-    expect(() => history.append(carrying(30, second))).toThrow(/30 behind 30/);
+    expect(() => history.append(carrying(30, second))).toThrow(/30 after 30/);
   });
 
   it("counts what is still open", () => {
-    expect([4, 6, 7, 8, 9].map((index) => three().countBehind(index))).toEqual([2, 2, 1, 1, 0]);
+    expect([4, 6, 7, 8, 9].map((index) => three().countAfter(index))).toEqual([2, 2, 1, 1, 0]);
   });
 });

@@ -79,7 +79,7 @@ test("who votes must not join with a directory that knows nothing", async () => 
     expect.objectContaining({
       code: "FORBIDDEN",
       message:
-        "node 3 votes in that cluster and n3 knows nothing of it: " +
+        "node 3 votes in that cluster but n3 has none of its data: " +
         "bring it back with holdfast recover",
     }),
   );

@@ -101,8 +101,8 @@ describe("the options of a node", () => {
     const allowedOrigins = [...origins, ...origins];
     expect(resolveOptions({ ...GOOD, allowedOrigins }).allowedOrigins).toEqual(origins);
     const wrong: [string, string][] = [
-      ["*", "pages of anybody"],
-      ["null", "pages of anybody"],
+      ["*", "pages of any site"],
+      ["null", "pages of any site"],
       ["", "is no origin like"],
       ["ops.example", "is no origin like"],
       ["https://*.ops.example", "is no origin like"],

@@ -22,7 +22,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     name: "full-disk-for-ever",
     rule: "a write without room may be repeated when there is room again",
     file: "src/storage/ordered-store.ts",
-    find: "if (!isForWantOfRoom(error)) this.#failure = error;",
+    find: "if (!isOutOfSpace(error)) this.#failure = error;",
     replace: "this.#failure = error;",
     seeds: [2064],
   },

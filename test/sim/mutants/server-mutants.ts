@@ -46,7 +46,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     name: "stamps-in-the-log-forgotten",
     rule: "a new leader goes on from the last stamp in its log, committed or not",
     file: "src/server/commands/entry-schedule.ts",
-    find: "lastStampBehind(raft, appliedIndex) ?? table.stamp",
+    find: "lastStampAfter(raft, appliedIndex) ?? table.stamp",
     replace: "table.stamp",
     seeds: [1],
   },

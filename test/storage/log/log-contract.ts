@@ -173,7 +173,7 @@ export function describeLogContract(name: string, makeDisk: () => Promise<TestDi
       const log = await reopen();
       await log.write(writeOf(5, [entryOf(1, 2)], { hardState: { term: 2, vote: 0 } }));
       expect(() => log.append(writeOf(5, [entryOf(2, 2)]))).toThrow(/sequence 5 after 5/);
-      expect(() => log.append(writeOf(6, []))).toThrow(/nothing in it/);
+      expect(() => log.append(writeOf(6, []))).toThrow(/write 6 is empty/);
       expect(() => log.append(writeOf(7, [entryOf(3, 2)]))).toThrow(/entry 3\/2 after 1\/2/);
       expect(() => log.append(writeOf(8, [entryOf(2, 1)]))).toThrow(/entry 2\/1 after 1\/2/);
       expect(() => log.append(writeOf(9, [], { truncateFrom: 3 }))).toThrow(/truncation from 3/);
