@@ -71,13 +71,13 @@ export function onAppendReply(state: State, message: AppendReply): void {
   }
   const { rejectedIndex } = message;
   // Any other refusal was settled by later answers, or will be by a snapshot.
-  if (!isRefusalOfNow(peer, rejectedIndex) || rejectedIndex > log.lastIndex) return;
+  if (!isCurrentRefusal(peer, rejectedIndex) || rejectedIndex > log.lastIndex) return;
   peer.lastAnswerMs = state.nowMs;
   peer.onRefused(Math.min(agreedIndex(state, message) + 1, rejectedIndex));
   settleNext(state, peer);
 }
 
-function isRefusalOfNow(peer: Progress, rejectedIndex: number): boolean {
+function isCurrentRefusal(peer: Progress, rejectedIndex: number): boolean {
   switch (peer.mode) {
     case "probe":
       return rejectedIndex === peer.next - 1;

@@ -23,7 +23,7 @@ export {
   type MemoryFileSystemOptions,
 } from "./memory/memory-file-system.js";
 export { MemoryStoreDisk, type StoreAccess } from "./memory/memory-ordered-store.js";
-export type { OrderedStore } from "./ordered-store.js";
+export { isOutOfSpace, type OrderedStore } from "./ordered-store.js";
 export { SnapshotDigest } from "./snapshots/digest.js";
 export {
   type SavedSnapshot,

@@ -5,9 +5,9 @@
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import type { NodeTuning } from "../options.js";
-import { Answering, type AnsweringParts } from "../reads/answering.js";
 import { Audit } from "../reads/audit.js";
 import { History } from "../reads/history.js";
+import { QueryAnswers, type QueryAnswersParts } from "../reads/query-answers.js";
 import type { Reads } from "../reads/reads.js";
 import { TransitionLog } from "../reads/transition-log.js";
 import { Watches } from "../reads/watches.js";
@@ -24,14 +24,14 @@ export interface ObservationParts {
   readonly logger: DriverPorts["logger"];
   /** Asks for a turn. */
   readonly wake: () => void;
-  readonly save: AnsweringParts["save"];
+  readonly save: QueryAnswersParts["save"];
 }
 
 export class Observation {
   readonly transitions: TransitionLog;
   readonly watches: Watches;
   readonly #parts: ObservationParts;
-  readonly #answering: Answering;
+  readonly #answers: QueryAnswers;
   readonly #audit: Audit | undefined;
 
   /** `index`: the last entry whose effects the table holds. */
@@ -47,7 +47,7 @@ export class Observation {
         ? undefined
         : new Audit({ store: audit.store, transitions, wake, logger }, audit);
     const history = new History({ table, transitions, audit: this.#audit });
-    this.#answering = new Answering({ table, transitions, history, save });
+    this.#answers = new QueryAnswers({ table, transitions, history, save });
   }
 
   get status(): ObservationStatus {
@@ -80,7 +80,7 @@ export class Observation {
     this.watches.serve(index, nowMs);
     reads.expire(nowMs);
     reads.onApplied(index);
-    reads.answer(this.#answering, READ_COST_PER_TURN_MAX);
+    reads.answer(this.#answers, READ_COST_PER_TURN_MAX);
     this.#audit?.work(index, isTakingSnapshot, nowMs, clock.wallMs());
   }
 

@@ -20,7 +20,7 @@ const WINDOW_SECONDS = 10;
  * One histogram with a fixed interval. It is never replaced by a new one, because each takes
  * hundreds of kilobytes that only a garbage collection returns.
  */
-class Look {
+class Sampler {
   readonly resolutionMs: number;
   readonly #histogram: IntervalHistogram;
   #sinceMs = 0;
@@ -56,37 +56,37 @@ export class EventLoopMeter {
   readonly #timer: NodeJS.Timeout;
   /** The longest stall of each of the last seconds. */
   readonly #maximaMs: number[] = [];
-  readonly #often = new Look(RESOLUTION_MS);
-  readonly #seldom = new Look(IDLE_RESOLUTION_MS);
+  readonly #often = new Sampler(RESOLUTION_MS);
+  readonly #seldom = new Sampler(IDLE_RESOLUTION_MS);
   // A process that starts counts as used.
-  #look = this.#often;
+  #sampler = this.#often;
   #used = performance.eventLoopUtilization();
 
   constructor() {
-    this.#look.begin();
+    this.#sampler.begin();
     this.#timer = setInterval(() => this.#endSecond(), 1_000);
     this.#timer.unref();
   }
 
   /** The longest stall within the last ten seconds, in milliseconds. */
   get maxMs(): number {
-    return Math.max(this.#look.stallMs, ...this.#maximaMs);
+    return Math.max(this.#sampler.stallMs, ...this.#maximaMs);
   }
 
   stop(): void {
     clearInterval(this.#timer);
-    this.#look.end();
+    this.#sampler.end();
   }
 
   #endSecond(): void {
-    this.#maximaMs.push(this.#look.stallMs);
+    this.#maximaMs.push(this.#sampler.stallMs);
     if (this.#maximaMs.length > WINDOW_SECONDS) this.#maximaMs.shift();
     const used = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(used, this.#used);
     this.#used = used;
-    const look = utilization < IDLE_UTILIZATION ? this.#seldom : this.#often;
-    if (look !== this.#look) this.#look.end();
-    this.#look = look;
-    look.begin();
+    const sampler = utilization < IDLE_UTILIZATION ? this.#seldom : this.#often;
+    if (sampler !== this.#sampler) this.#sampler.end();
+    this.#sampler = sampler;
+    sampler.begin();
   }
 }

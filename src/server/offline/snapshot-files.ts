@@ -162,7 +162,7 @@ export async function restoreSnapshotFile(
   await demandVacant(dataDirectory, means.fileSystem);
   const { saved, table, fileBytes } = await readTable(source, signal);
   const contents = contentsOf(saved, table, fileBytes);
-  demandRoomBehind(saved.manifest);
+  demandRoomAfter(saved.manifest);
   const quietMs = quietMsFor(contents, options.quietMs);
   const founded = table.refounded({
     index: saved.manifest.index + INDEX_JUMP,
@@ -188,7 +188,7 @@ export async function restoreSnapshotFile(
 }
 
 /** No log of a cluster gets this long: no node wrote this. */
-function demandRoomBehind({ index, term }: SnapshotManifest): void {
+function demandRoomAfter({ index, term }: SnapshotManifest): void {
   if (Number.isSafeInteger(2 * (index + INDEX_JUMP)) && Number.isSafeInteger(2 * term)) return;
   const message = `the snapshot is damaged: it is of entry ${index} of term ${term}`;
   throw new HoldfastError("INVALID_ARGUMENT", message, { details: { problem: "damaged" } });

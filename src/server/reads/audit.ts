@@ -14,9 +14,9 @@ import {
   type AuditRecord,
   type AuditStore,
   isDiskFailure,
+  isOutOfSpace,
 } from "../../storage/index.js";
 import type { Logger } from "../ports.js";
-import { isOutOfSpace } from "../snapshots/draft.js";
 import { StoreCalls } from "../snapshots/store-calls.js";
 import { endOfEntry, isAfter } from "./revisions.js";
 import { decodeTenure, encodeTenure, tenureAt } from "./tenures.js";

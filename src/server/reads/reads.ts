@@ -10,7 +10,7 @@ import type { NodeId } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import { Fifo } from "../fifo.js";
 import { Numbering } from "../numbering.js";
-import { type Answering, refuse, type TableQuery } from "./answering.js";
+import { type QueryAnswers, refuse, type TableQuery } from "./query-answers.js";
 
 /** Reads that may wait on one node; further ones are answered `BUSY`. */
 const READS_WAITING_MAX = 16_384;
@@ -187,7 +187,7 @@ export class Reads {
   /**
    * Answers reads whose index is applied, up to a cost of `costMax` in lines of holds and waiters.
    */
-  answer(answering: Answering, costMax: number): void {
+  answer(answers: QueryAnswers, costMax: number): void {
     let cost = 0;
     while (cost < costMax) {
       const read = this.#ready.shift();
@@ -196,7 +196,7 @@ export class Reads {
       this.#unansweredCount -= 1;
       attachment.readCount -= 1;
       if (attachment.isClosed) continue;
-      cost += answering.answer(attachment, query, costMax);
+      cost += answers.answer(attachment, query, costMax);
     }
   }
 

@@ -5,7 +5,7 @@
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
-import type { SnapshotManifest, SnapshotWriter } from "../../storage/index.js";
+import { isOutOfSpace, type SnapshotManifest, type SnapshotWriter } from "../../storage/index.js";
 import type { StoreCalls } from "./store-calls.js";
 
 /** The outcome of a draft. Called in a turn. After `abandon` only `onGone` is called. */
@@ -16,14 +16,6 @@ export interface DraftEvents {
   onFailure(error: unknown, nowMs: number): void;
   /** It was abandoned, and no call of it is under way any more. */
   onGone(): void;
-}
-
-const NO_SPACE_CODES: ReadonlySet<string> = new Set(["DISK_FULL", "ENOSPC", "EDQUOT", "EFBIG"]);
-
-/** Whether the store had no room: nothing is damaged, and it may have room again later. */
-export function isOutOfSpace(error: unknown): boolean {
-  const code = (error as { readonly code?: unknown } | undefined)?.code;
-  return typeof code === "string" && NO_SPACE_CODES.has(code);
 }
 
 /** Whether the received data does not match its manifest: the sender's fault, not the store's. */

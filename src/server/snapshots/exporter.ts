@@ -16,11 +16,10 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
-import type { SnapshotManifest, SnapshotStore } from "../../storage/index.js";
+import { isOutOfSpace, type SnapshotManifest, type SnapshotStore } from "../../storage/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import type { Clock } from "../ports.js";
 import { VERSION } from "../version.js";
-import { isOutOfSpace } from "./draft.js";
 import type { StoreCalls } from "./store-calls.js";
 
 /** Clients that may export from one node at a time; each keeps a snapshot on the disk. */

@@ -6,9 +6,9 @@
  * refused and removed.
  */
 import { type Configuration, decodeConfiguration, type NodeId } from "../../raft/index.js";
-import type { SnapshotManifest } from "../../storage/index.js";
+import { isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";
 import { Fifo } from "../fifo.js";
-import { isMismatch, isOutOfSpace, SnapshotDraft } from "./draft.js";
+import { isMismatch, SnapshotDraft } from "./draft.js";
 import type { SnapshotChunk, SnapshotOffer, SnapshotPorts, TransferStatus } from "./ports.js";
 import { isSameSnapshot } from "./retention.js";
 import type { StoreCalls } from "./store-calls.js";

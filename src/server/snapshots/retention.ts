@@ -5,8 +5,7 @@
  * counts again after a crash.
  */
 import type { SnapshotPoint, Write } from "../../raft/index.js";
-import type { SnapshotManifest, SnapshotStore } from "../../storage/index.js";
-import { isOutOfSpace } from "./draft.js";
+import { isOutOfSpace, type SnapshotManifest, type SnapshotStore } from "../../storage/index.js";
 import type { StoreCalls } from "./store-calls.js";
 
 interface Naming {

@@ -5,8 +5,8 @@
  */
 import { assert } from "../../assert.js";
 import { type Configuration, encodeConfiguration } from "../../raft/index.js";
-import type { SnapshotManifest } from "../../storage/index.js";
-import { isOutOfSpace, SnapshotDraft } from "./draft.js";
+import { isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";
+import { SnapshotDraft } from "./draft.js";
 import type { SnapshotOptions, SnapshotPorts } from "./ports.js";
 import type { SnapshotRetention } from "./retention.js";
 import type { StoreCalls } from "./store-calls.js";

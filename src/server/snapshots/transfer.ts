@@ -5,8 +5,7 @@
  * decides when to give up.
  */
 import type { NodeId } from "../../raft/index.js";
-import type { SnapshotManifest } from "../../storage/index.js";
-import { isOutOfSpace } from "./draft.js";
+import { isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";
 import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";
 import type { StoreCalls } from "./store-calls.js";
 

@@ -89,7 +89,7 @@ export async function setDataAside(options: SetAsideOptions): Promise<SetAside> 
     const message = `incarnationMin ${incarnationMin} is no number of starts`;
     throw new HoldfastError("INVALID_ARGUMENT", message);
   }
-  const aside = new SettingAside(options);
+  const aside = new Relocation(options);
   try {
     return await aside.run();
   } catch (error) {
@@ -122,7 +122,7 @@ export async function readIdentity(
   }
 }
 
-class SettingAside {
+class Relocation {
   readonly #options: SetAsideOptions;
   readonly #path: string;
   readonly #fileSystem: FileSystem;

@@ -22,8 +22,8 @@ import { bodyBytesOf, type EncodedRecord, type RecordEncoder } from "./record-en
 import { recordBytesOf } from "./record-format.js";
 import { removeSegments, Segment } from "./segment.js";
 import { SEGMENT_BASE_BYTES } from "./segment-base.js";
+import type { SegmentList } from "./segment-list.js";
 import type { SegmentPreparer } from "./segment-preparer.js";
-import type { SegmentRow } from "./segment-row.js";
 import type { ChainLink } from "./segment-scan.js";
 
 /** Waiting writes beyond this many bytes go into another record. */
@@ -45,7 +45,7 @@ export interface FileLogParts {
   /** The outline of `boot`; the log continues it. */
   readonly outline: LogOutline;
   /** The existing segments; the log continues it. */
-  readonly row: SegmentRow;
+  readonly segments: SegmentList;
   readonly link: ChainLink;
   /** The last segment; `undefined` if there is none yet. */
   readonly segment: Segment | undefined;
@@ -66,7 +66,7 @@ export class FileLog implements LogStore {
   readonly #parts: FileLogParts;
   readonly #outline: LogOutline;
   readonly #handedOver: HandedOver;
-  readonly #row: SegmentRow;
+  readonly #segments: SegmentList;
   /** Also keeps the peers, which must not be lost either. */
   readonly mark: LogMark;
   #events: LogEvents | undefined;
@@ -84,11 +84,11 @@ export class FileLog implements LogStore {
   #closing: Promise<void> | undefined;
 
   private constructor(parts: FileLogParts) {
-    const { boot, outline, row, mark, ports } = parts;
+    const { boot, outline, segments, mark, ports } = parts;
     this.boot = boot;
     this.#parts = parts;
     this.#outline = outline;
-    this.#row = row;
+    this.#segments = segments;
     this.#segment = parts.segment;
     this.#handedOver = new HandedOver(boot, outline);
     this.#durable = {
@@ -289,7 +289,7 @@ export class FileLog implements LogStore {
     await previous?.close();
     // Nothing in the new segment is reported as durable before the mark requires the segment.
     await this.mark.move({ seq: this.#durable.seq, lastSegment: number });
-    this.#row.begun(number, lastIndex);
+    this.#segments.begun(number, lastIndex);
     return next;
   }
 
@@ -303,7 +303,7 @@ export class FileLog implements LogStore {
         snapshot = { index, term, checksum };
         stands = true;
       }
-      this.#row.note(write);
+      this.#segments.note(write);
     }
     const { lastIndex, lastTerm } = last;
     const { seq } = last.write;
@@ -327,12 +327,12 @@ export class FileLog implements LogStore {
     const isEnding = (): boolean => this.#failure !== undefined || this.#closing !== undefined;
     for (;;) {
       const from = this.mark.current.firstSegment;
-      const firstSegment = this.#row.firstNeeded ?? 0;
+      const firstSegment = this.#segments.firstNeeded ?? 0;
       if (firstSegment <= from || isEnding()) return;
       // The sequence moves with it: a mark without these segments must not stand before the
       // snapshot.
       await this.mark.move({ seq: this.#durable.seq, firstSegment });
-      this.#row.dropBefore(firstSegment);
+      this.#segments.dropBefore(firstSegment);
       const numbers = Array.from({ length: firstSegment - from }, (_, at) => from + at);
       await removeSegments(fileSystem, directory, numbers, isEnding);
     }

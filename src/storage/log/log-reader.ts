@@ -13,7 +13,7 @@ import type { Mark } from "./mark-file.js";
 import { SALT_BYTES, SECTION } from "./record-format.js";
 import { segmentNameOf, segmentNumberOf } from "./segment.js";
 import { readSegmentBase, SEGMENT_BASE_BYTES, type SegmentBase } from "./segment-base.js";
-import type { SegmentRow } from "./segment-row.js";
+import type { SegmentList } from "./segment-list.js";
 import {
   type ChainLink,
   type ScanEnd,
@@ -48,7 +48,7 @@ export interface LastSegment {
 export interface LogContents {
   readonly boot: LogBoot;
   readonly outline: LogOutline;
-  readonly row: SegmentRow;
+  readonly segments: SegmentList;
   readonly link: ChainLink;
   /** `undefined` if no segment was ever made. */
   readonly last: LastSegment | undefined;
@@ -82,17 +82,17 @@ export async function readLog(
   directory: string,
   mark: Mark,
 ): Promise<LogContents> {
-  const reading = new LogReading(fileSystem, directory, mark);
+  const reader = new LogReader(fileSystem, directory, mark);
   const found = await segmentNumbers(fileSystem, directory);
   const lastNumber = Math.max(mark.lastSegment, found.at(-1) ?? 0);
   for (let number = mark.firstSegment; number <= lastNumber; number += 1) {
-    await reading.readSegment(number, number === lastNumber);
+    await reader.readSegment(number, number === lastNumber);
   }
   const leftovers = found.filter((number) => number < mark.firstSegment);
-  return { ...reading.finish(), leftovers };
+  return { ...reader.finish(), leftovers };
 }
 
-class LogReading {
+class LogReader {
   readonly #fileSystem: FileSystem;
   readonly #directory: string;
   readonly #mark: Mark;
@@ -115,7 +115,7 @@ class LogReading {
       seq: segment.seq,
       crc: segment.crc,
     });
-    replay.row.begun(number, segment.base.lastIndex);
+    replay.segments.begun(number, segment.base.lastIndex);
     this.#link = { seq: segment.seq, crc: segment.crc };
     this.#checkMark();
     let tailFrom = end.position;
@@ -138,7 +138,7 @@ class LogReading {
 
   finish(): Omit<LogContents, "leftovers"> {
     const replay = this.#replay ?? new LogReplay(undefined);
-    const { outline, row, entries, hardState, snapshot } = replay;
+    const { outline, segments, entries, hardState, snapshot } = replay;
     const { baseIndex, baseTerm } = outline;
     const defect = replay.judgeBase();
     if (defect !== undefined) {
@@ -147,7 +147,7 @@ class LogReading {
     }
     const { seq: lastSeq } = this.#link;
     const boot = { hardState, baseIndex, baseTerm, entries, snapshot, lastSeq };
-    return { boot, outline, row, link: this.#link, last: this.#last };
+    return { boot, outline, segments, link: this.#link, last: this.#last };
   }
 
   async #open(number: number): Promise<OpenSegment> {

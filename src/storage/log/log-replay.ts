@@ -7,13 +7,13 @@ import type { Entry, EntryKind, HardState, SnapshotPoint } from "../../raft/inde
 import { LogOutline } from "./log-outline.js";
 import { readUint53, SECTION } from "./record-format.js";
 import { readSnapshotPoint, type SegmentBase, SNAPSHOT_POINT_BYTES } from "./segment-base.js";
-import { SegmentRow } from "./segment-row.js";
+import { SegmentList } from "./segment-list.js";
 
 const KINDS: readonly (EntryKind | undefined)[] = [undefined, "noop", "command", "configuration"];
 
 export class LogReplay {
   readonly outline: LogOutline;
-  readonly row = new SegmentRow();
+  readonly segments = new SegmentList();
   /** Everything after the base of the outline. */
   readonly entries: Entry[] = [];
   #hardState: HardState;
@@ -95,7 +95,7 @@ export class LogReplay {
     }
     this.outline.truncateFrom(from);
     this.entries.length = from - 1 - this.outline.baseIndex;
-    this.row.truncated(from);
+    this.segments.truncated(from);
     return at + 8;
   }
 
@@ -117,7 +117,7 @@ export class LogReplay {
       throw new RangeError(`a snapshot of entry ${index} of term ${term} in a log to ${last}`);
     }
     this.#snapshot = snapshot;
-    this.row.stands({ isReset, keepFrom });
+    this.segments.stands({ isReset, keepFrom });
     return end;
   }
 

@@ -31,7 +31,7 @@ export interface OpenFileLogOptions {
 /** Fails as the file system does. */
 export async function openFileLog(options: OpenFileLogOptions): Promise<FileLog> {
   const { fileSystem, directory, segmentBytes, ports, mark, contents } = options;
-  const { boot, outline, row, link, last, leftovers } = contents;
+  const { boot, outline, segments, link, last, leftovers } = contents;
   await removePrepared(fileSystem, directory);
   await removeSegments(fileSystem, directory, leftovers, () => false);
   await fileSystem.syncDirectory(directory);
@@ -40,7 +40,7 @@ export async function openFileLog(options: OpenFileLogOptions): Promise<FileLog>
   const preparer = new SegmentPreparer(fileSystem, directory, segmentBytes, ports.timer);
   const encoder = new RecordEncoder();
   const parts = { fileSystem, directory, segmentBytes, ports, mark, preparer, encoder };
-  return FileLog.open({ ...parts, boot, outline, row, link, segment, isSealed });
+  return FileLog.open({ ...parts, boot, outline, segments, link, segment, isSealed });
 }
 
 async function reopen(

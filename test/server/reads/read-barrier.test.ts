@@ -7,7 +7,7 @@ import { Attachment } from "../../../src/server/commands/attachments.js";
 import { Numbering } from "../../../src/server/numbering.js";
 import { Reads } from "../../../src/server/reads/reads.js";
 import { RecordingConnection } from "../world/recording-connection.js";
-import { answeringFrom } from "./answering.js";
+import { answersFrom } from "./query-answers.js";
 
 const WAIT_MS = 1_000;
 const AGAIN_MS = 200;
@@ -27,7 +27,7 @@ class Reader {
 
   /** The statuses of all answers so far. */
   get answers(): number[] {
-    this.reads.answer(answeringFrom(this.table), 100);
+    this.reads.answer(answersFrom(this.table), 100);
     return this.connection.sent.flatMap((message) =>
       message.kind === MESSAGE.answer ? [message.status] : [],
     );
@@ -175,7 +175,7 @@ describe("a read", () => {
     for (const one of fill()) one.isClosed = true;
     prepare(reads);
     reads.onApplied(10);
-    reads.answer(answeringFrom(table), 1_024);
+    reads.answer(answersFrom(table), 1_024);
     reads.expire(WAIT_MS);
     expect(fill().flatMap((one) => (one.connection as RecordingConnection).sent)).toEqual([]);
     reads.add(attachment, { op: OP.inspect, id: 1, key: "a" }, 0);
@@ -191,7 +191,7 @@ describe("a read", () => {
     reads.onApplied(10);
     const answered: number[] = [];
     for (let turn = 1; turn <= 4; turn += 1) {
-      reads.answer(answeringFrom(table), 1_024);
+      reads.answer(answersFrom(table), 1_024);
       answered.push(connection.sent.length);
     }
     expect(answered).toEqual([1, 2, 4, 4]);
@@ -221,7 +221,7 @@ describe("a read", () => {
     for (let id = 1; id <= 10; id += 1) reads.add(attachment, { op: OP.inspect, id, key: "a" }, 0);
     reads.onIndex(reads.askCore(0), 10);
     reads.onApplied(10);
-    reads.answer(answeringFrom(table), 1_024);
+    reads.answer(answersFrom(table), 1_024);
     expect(connection.sent).toHaveLength(2);
   });
 
@@ -236,7 +236,7 @@ describe("a read", () => {
     expect(refused).toBeGreaterThan(19_000);
     reads.onIndex(reads.askCore(0), 10);
     reads.onApplied(10);
-    while (reads.hasReady) reads.answer(answeringFrom(table), 1_024);
+    while (reads.hasReady) reads.answer(answersFrom(table), 1_024);
     expect(other.sent).toMatchObject([{ kind: MESSAGE.answer, status: STATUS.ok }]);
     // What was answered makes room again.
     reads.add(attachment, { ...inspect, id: 1 }, 0);

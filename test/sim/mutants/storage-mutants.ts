@@ -87,9 +87,9 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "durable-before-the-mark",
     rule: "21: nothing in a new segment is durable before the mark demands it",
     file: "src/storage/log/file-log.ts",
-    find: "    await this.mark.move({ seq: this.#durable.seq, lastSegment: number });\n    this.#row.begun",
+    find: "    await this.mark.move({ seq: this.#durable.seq, lastSegment: number });\n    this.#segments.begun",
     replace:
-      "    this.mark.move({ seq: this.#durable.seq, lastSegment: number }).catch(() => {});\n    this.#row.begun",
+      "    this.mark.move({ seq: this.#durable.seq, lastSegment: number }).catch(() => {});\n    this.#segments.begun",
     seeds: [1],
   },
 ];

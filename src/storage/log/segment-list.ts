@@ -13,7 +13,7 @@ interface SegmentPlace {
   canBeFirst: boolean;
 }
 
-export class SegmentRow {
+export class SegmentList {
   /** By rising numbers; the first one can always be the first. */
   #places: SegmentPlace[] = [];
   #keepFrom = 0;

@@ -30,7 +30,7 @@ const ANSWER_COST = 16;
 /** Queries that are answered from the table. */
 export type TableQuery = Exclude<Query, WatchQuery | UnwatchQuery> | SaveSnapshotOperation;
 
-export interface AnsweringParts {
+export interface QueryAnswersParts {
   readonly table: LockTable;
   readonly transitions: TransitionLog;
   readonly history: History;
@@ -38,10 +38,10 @@ export interface AnsweringParts {
   readonly save: (attachment: Attachment, operation: SaveSnapshotOperation) => void;
 }
 
-export class Answering {
-  readonly #parts: AnsweringParts;
+export class QueryAnswers {
+  readonly #parts: QueryAnswersParts;
 
-  constructor(parts: AnsweringParts) {
+  constructor(parts: QueryAnswersParts) {
     this.#parts = parts;
   }
 
