@@ -9,7 +9,6 @@ import { afterEach, expect, test } from "vitest";
 import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import {
-  type CliResult,
   type ClusterProcess,
   type NodeHandle,
   runCli,
@@ -38,12 +37,6 @@ async function startTrio(): Promise<Trio> {
   if (victim === undefined || third === undefined) throw new Error("three nodes are needed");
   const victimDirectory = join(cluster.directory, `n${victim.id}`);
   return { cluster, leader, victim, third, victimDirectory };
-}
-
-async function operate(cluster: ClusterProcess, ...args: readonly string[]): Promise<CliResult> {
-  const result = await runCli(args, { env: { HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") } });
-  expect([args, result.code, result.stderr]).toEqual([args, 0, expect.any(String)]);
-  return result;
 }
 
 async function readiness(node: NodeHandle): Promise<string> {
@@ -109,14 +102,13 @@ test("a wiped directory is refused for good, and the node counts again when it w
   await goesOn();
 
   await victim.stop();
-  const recovered = await operate(
-    cluster,
+  const recovered = await cluster.operate(
     ...["recover", `--id=${id}`, `--data=${victimDirectory}`, "--json"],
   );
   expect(JSON.parse(recovered.stdout)).toMatchObject({ id, problem: null, wasVoter: true });
   const before = victim.stderr.length;
   await victim.start();
-  await operate(cluster, "member", "promote", String(id));
+  await cluster.operate("member", "promote", String(id));
   expect(victim.stderr.slice(before)).not.toContain("another data directory");
   await until("the node to be ready", async () => (await readiness(victim)).startsWith("200"));
   // Without the third node nothing is granted unless the recovered one counts.

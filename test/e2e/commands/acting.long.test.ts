@@ -3,48 +3,18 @@
  * each against a cluster of real processes, with the exit codes that scripts rely on.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endAllStarted } from "../../../lab/end-with-process.js";
-import { type Client, connect, type HoldfastError } from "../../../src/index.js";
-import {
-  type CliResult,
-  type ClusterProcess,
-  type RunningCli,
-  runCli,
-  startCli,
-  startCluster,
-} from "../world/cluster-process.js";
+import { connect, type HoldfastError } from "../../../src/index.js";
+import { ClusterScene } from "../world/cluster-scene.js";
+import { expectFailure } from "../world/command-result.js";
 import { expectDocumented } from "../world/documented-json.js";
 import { until } from "../world/process-life.js";
 
-let cluster: ClusterProcess;
-let client: Client;
-beforeAll(async () => {
-  cluster = await startCluster({ nodes: 1 });
-  client = await connect({ endpoints: cluster.endpoints, name: "billing-7", metadata: "m" });
-});
-afterAll(async () => {
-  endAllStarted();
-  await client?.close();
-  await cluster?.stop();
-});
+const scene = new ClusterScene({ nodes: 1 }, { name: "billing-7", metadata: "m" });
+beforeAll(() => scene.start());
+afterAll(() => scene.stop());
 
-const environment = (): Record<string, string> => ({
-  HOLDFAST_ENDPOINTS: cluster.endpoints.join(","),
-});
-
-function ask(...args: readonly string[]): Promise<CliResult> {
-  return runCli(args, { env: environment() });
-}
-
-function start(...args: readonly string[]): RunningCli {
-  return startCli(args, { env: environment() });
-}
-
-function expectFailure(result: CliResult, code: number, message: RegExp): void {
-  expect([result.code, result.stdout]).toEqual([code, ""]);
-  expect(result.stderr).toMatch(/^holdfast: [^\n]+\n$/);
-  expect(result.stderr).toMatch(message);
-}
+const ask = (...args: readonly string[]) => scene.holdfast(args);
+const start = (...args: readonly string[]) => scene.startHoldfast(args);
 
 async function aborted(signal: AbortSignal): Promise<HoldfastError> {
   await until("the loss", () => signal.aborted);
@@ -53,7 +23,7 @@ async function aborted(signal: AbortSignal): Promise<HoldfastError> {
 
 describe("revoke", () => {
   test("tells the holder why and gives it time; the holder may release in peace", async () => {
-    const lock = await client.acquire("revoke/peace");
+    const lock = await scene.client.acquire("revoke/peace");
     const told = new Promise((resolve) => {
       lock.on("revoking", ({ reason }) => resolve(reason));
     });
@@ -66,7 +36,7 @@ describe("revoke", () => {
 
   test("with --now ends every hold of the key at once", async () => {
     const locks = await Promise.all(
-      [1, 2].map(() => client.acquire("revoke/now", { mode: "shared" })),
+      [1, 2].map(() => scene.client.acquire("revoke/now", { mode: "shared" })),
     );
     const { code, stdout } = await ask("revoke", "revoke/now", "--now", "--json");
     expect(code).toBe(0);
@@ -80,7 +50,7 @@ describe("revoke", () => {
 
   test("of a token takes that hold alone, and is 5 when nothing is held under it", async () => {
     const [one, other] = await Promise.all(
-      [1, 2].map(() => client.acquire("revoke/token", { mode: "shared" })),
+      [1, 2].map(() => scene.client.acquire("revoke/token", { mode: "shared" })),
     );
     const token = String(one?.token);
     const revoked = await ask("revoke", "--token", token, "--now");
@@ -92,11 +62,11 @@ describe("revoke", () => {
   });
 
   test("opens a key that an ended hold keeps closed", async () => {
-    const lock = await client.acquire("revoke/closed", { minHoldMs: 3_600_000 });
+    const lock = await scene.client.acquire("revoke/closed", { minHoldMs: 3_600_000 });
     await lock.release();
     const { code, stdout } = await ask("revoke", "revoke/closed", "--grace", "10m");
     expect([code, stdout]).toEqual([0, "revoke/closed: it is not held, opened\n"]);
-    const next = await client.tryAcquire("revoke/closed");
+    const next = await scene.client.tryAcquire("revoke/closed");
     expect(next?.isHeld).toBe(true);
     await next?.release();
   });
@@ -120,7 +90,7 @@ describe("revoke", () => {
 
 describe("session", () => {
   test("ls shows every client but itself, as a table and as objects", async () => {
-    const lock = await client.acquire("session/1");
+    const lock = await scene.client.acquire("session/1");
     const { code, stdout } = await ask("session", "ls", "--json");
     expect(code).toBe(0);
     const sessions: Record<string, unknown>[] = stdout
@@ -130,7 +100,7 @@ describe("session", () => {
     expect(sessions).toHaveLength(1);
     expectDocumented(sessions[0], "session ls");
     expect(sessions[0]).toMatchObject({
-      session: client.session,
+      session: scene.client.session,
       name: "billing-7",
       metadata: "m",
       holds: 1,
@@ -141,14 +111,14 @@ describe("session", () => {
   });
 
   test("end takes everything from a client, and is 5 when there is no such session", async () => {
-    const other = await connect({ endpoints: cluster.endpoints });
+    const other = await connect({ endpoints: scene.endpoints });
     const lock = await other.acquire("session/2");
     const id = String(other.session);
     const ended = await ask("session", "end", id, "--now", "--reason", "host is gone", "--json");
     expect([ended.code, JSON.parse(ended.stdout)]).toEqual([0, { session: Number(id) }]);
     expectDocumented(JSON.parse(ended.stdout), "session end");
     await aborted(lock.signal);
-    expect((await client.tryAcquire("session/2"))?.isHeld).toBe(true);
+    expect((await scene.client.tryAcquire("session/2"))?.isHeld).toBe(true);
     await until("the end of the session", async () => {
       const again = await ask("session", "end", id);
       if (again.code !== 0) expectFailure(again, 5, new RegExp(`there is no session ${id}`));
@@ -158,11 +128,11 @@ describe("session", () => {
   });
 
   test("end is the end of a run that waits: it does not ask again", async () => {
-    const lock = await client.acquire("session/3");
+    const lock = await scene.client.acquire("session/3");
     const run = start("run", "session/3", "--", "true");
     let session = 0;
     await until("the run to wait", async () => {
-      session = (await client.inspect("session/3")).waiters[0]?.session ?? 0;
+      session = (await scene.client.inspect("session/3")).waiters[0]?.session ?? 0;
       return session !== 0;
     });
     expect((await ask("session", "end", String(session), "--now")).code).toBe(0);
@@ -175,8 +145,8 @@ test("limit sets how many permits a semaphore has, until it is taken back", asyn
   const set = await ask("limit", "limit/gpu", "2", "--json");
   expect(JSON.parse(set.stdout)).toEqual({ key: "limit/gpu", limit: 2 });
   expectDocumented(JSON.parse(set.stdout), "limit");
-  const held = await client.semaphore("limit/gpu").acquire({ permits: 2 });
-  expect(await client.semaphore("limit/gpu").tryAcquire()).toBeUndefined();
+  const held = await scene.client.semaphore("limit/gpu").acquire({ permits: 2 });
+  expect(await scene.client.semaphore("limit/gpu").tryAcquire()).toBeUndefined();
   const shown = await ask("inspect", "limit/gpu");
   expect(shown.stdout).toMatch(
     /^limit\/gpu: a semaphore of 2 permits\n[\s\S]* 2 permits [\s\S]*slots 0 1/,
@@ -184,8 +154,8 @@ test("limit sets how many permits a semaphore has, until it is taken back", asyn
   await held.release();
   const none = await ask("limit", "limit/gpu", "none");
   expect([none.code, none.stdout]).toEqual([0, "limit/gpu: no limit set\n"]);
-  await expect(client.semaphore("limit/gpu").acquire()).rejects.toThrow("no limit");
-  const lock = await client.acquire("limit/lock");
+  await expect(scene.client.semaphore("limit/gpu").acquire()).rejects.toThrow("no limit");
+  const lock = await scene.client.acquire("limit/lock");
   expectFailure(await ask("limit", "limit/lock", "3"), 5, /WRONG_KIND/);
   expectFailure(await ask("limit", "limit/lock", "0"), 2, /from 1 to 1000000, or none/);
   await lock.release();
@@ -220,7 +190,7 @@ describe("elect", () => {
   });
 
   test("is 3 or 124 while another leads, and shows who", async () => {
-    const term = await client.election("lead/3").campaign("host-1");
+    const term = await scene.client.election("lead/3").campaign("host-1");
     expectFailure(await ask("elect", "-n", "lead/3", "host-7"), 3, /held by billing-7/);
     expectFailure(await ask("elect", "-w", "50ms", "lead/3", "host-7"), 124, /within 50ms/);
     const now = await ask("elect", "lead/3", "--observe", "--count", "1");
@@ -228,16 +198,16 @@ describe("elect", () => {
     expect(now.stdout).toMatch(/ host-1 leads {2}token \d+ {2}billing-7\n$/);
     const waiting = start("elect", "lead/3", "host-7");
     await until("the candidate", async () => {
-      return (await client.inspect("lead/3")).waiters.length === 1;
+      return (await scene.client.inspect("lead/3")).waiters.length === 1;
     });
     waiting.child.kill("SIGTERM");
     expect(await waiting.result).toMatchObject({ code: 143, stdout: "" });
-    expect((await client.inspect("lead/3")).waiters).toEqual([]);
+    expect((await scene.client.inspect("lead/3")).waiters).toEqual([]);
     await term.resign();
   });
 
   test("says nothing with -q that the exit code says as well", async () => {
-    const term = await client.election("lead/5").campaign("host-1");
+    const term = await scene.client.election("lead/5").campaign("host-1");
     const told = { stdout: "", stderr: "" };
     expect(await ask("elect", "-q", "-n", "lead/5", "host-7")).toMatchObject({ code: 3, ...told });
     const late = await ask("elect", "-q", "-w", "50ms", "lead/5", "host-7");
@@ -248,13 +218,13 @@ describe("elect", () => {
   test("is 6 when leadership is revoked, and gives it up at once", async () => {
     const leading = start("elect", "lead/4", "host-7");
     await leading.printed("leading lead/4 as host-7");
-    await client.revoke({ key: "lead/4" }, { graceMs: 600_000, reason: "hotfix" });
+    await scene.client.revoke({ key: "lead/4" }, { graceMs: 600_000, reason: "hotfix" });
     const { code, stderr } = await leading.result;
     expect([code, stderr]).toEqual([
       6,
       "holdfast: the leadership of lead/4 was lost: it was revoked (hotfix)\n",
     ]);
-    expect((await client.inspect("lead/4")).holds).toEqual([]);
+    expect((await scene.client.inspect("lead/4")).holds).toEqual([]);
   });
 });
 
@@ -275,7 +245,8 @@ describe("bench", () => {
     expect(document.cycles).toBeGreaterThan(0);
     const counted = document.acquireHistogram.map(({ count }: { count: number }) => count);
     expect(counted.reduce((sum: number, count: number) => sum + count, 0)).toBe(document.cycles);
-    for (const key of ["bench/0", "bench/1"]) expect((await client.inspect(key)).holds).toEqual([]);
+    for (const key of ["bench/0", "bench/1"])
+      expect((await scene.client.inspect(key)).holds).toEqual([]);
   });
 
   test("shows people a rate, latencies and a picture, and on no terminal no progress", async () => {
@@ -297,7 +268,7 @@ describe("bench", () => {
 
   async function keysBelow(prefix: string): Promise<number> {
     let count = 0;
-    for await (const { holds } of client.query(prefix)) count += holds.length;
+    for await (const { holds } of scene.client.query(prefix)) count += holds.length;
     return count;
   }
 

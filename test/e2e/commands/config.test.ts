@@ -10,6 +10,7 @@ import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { type ClusterProcess, runCli, startCluster } from "../world/cluster-process.js";
 import { COMMAND } from "../world/command-line.js";
+import { oneLine } from "../world/command-result.js";
 import { NodeHandle } from "../world/node-handle.js";
 
 interface Printed {
@@ -48,11 +49,6 @@ async function printed(args: readonly string[], env: Record<string, string> = {}
   expect([code, stderr]).toEqual([0, ""]);
   return JSON.parse(stdout) as Printed;
 }
-
-const oneLine = (text: string): string => {
-  expect(text).toMatch(/^holdfast: [^\n]+\n$/);
-  return text;
-};
 
 test("a file configures every command, wherever --config stands", async () => {
   const file = await fileOf({ endpoints: cluster.endpoints, conflictExitCode: 42, wait: false });

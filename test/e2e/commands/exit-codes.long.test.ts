@@ -1,54 +1,35 @@
 /** Every exit code of the table, one by one, each by what it is for. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EXIT } from "../../../bin/output/exit-codes.js";
-import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
-import { type Client, connect } from "../../../src/index.js";
-import {
-  type CliOptions,
-  type CliResult,
-  type ClusterProcess,
-  runCli,
-  startCli,
-  startCluster,
-} from "../world/cluster-process.js";
+import { ClusterScene } from "../world/cluster-scene.js";
+import { type CliResult, runCli } from "../world/command-line.js";
+import { expectFailure } from "../world/command-result.js";
 
-let cluster: ClusterProcess;
-let client: Client;
+const scene = new ClusterScene({ nodes: 1 });
+const ask = scene.holdfast;
 const tested = new Set<number>();
 
-beforeAll(async () => {
-  cluster = await startCluster({ nodes: 1 });
-  client = await connect({ endpoints: cluster.endpoints });
-});
-afterAll(async () => {
-  endAllStarted();
-  await client?.close();
-  await cluster?.stop();
-});
+beforeAll(() => scene.start());
+afterAll(() => scene.stop());
 
-function ask(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  const env = { HOLDFAST_ENDPOINTS: cluster.endpoints.join(","), ...options.env };
-  return runCli(args, { ...options, env });
-}
-
-/** Ends so, and says why in one line on standard error alone. */
 function expectEnd(result: CliResult, code: number, reason: RegExp): void {
   tested.add(code);
-  expect([result.code, result.stdout]).toEqual([code, ""]);
-  expect(result.stderr).toMatch(/^holdfast: [^\n]+\n$/);
-  expect(result.stderr).toMatch(reason);
+  expectFailure(result, code, reason);
 }
 
 test("0: done", async () => {
-  expect(await ask(["run", "code/0", "--", "true"])).toMatchObject({ code: EXIT.done, stderr: "" });
+  expect(await ask(["run", "code/0", "--", "true"])).toMatchObject({
+    code: EXIT.done,
+    stderr: "",
+  });
   tested.add(EXIT.done);
 });
 
 test("1: failed, as a port that is taken", async () => {
-  const port = new URL(cluster.endpoints[0] ?? "").port;
+  const port = new URL(scene.endpoints[0] ?? "").port;
   const args = ["cluster", "--nodes=1", `--port=${port}`, "--peer-port=0"];
-  const data = `--data=${cluster.directory}/another`;
+  const data = `--data=${scene.cluster.directory}/another`;
   expectEnd(await ask([...args, data]), EXIT.failed, /port \d+ of node 1 is taken/);
 });
 
@@ -62,7 +43,7 @@ test("2: wrong usage, of a command, a flag, a value, a variable", async () => {
 });
 
 test("3: held by another, or what -E says instead", async () => {
-  const lock = await client.acquire("code/3");
+  const lock = await scene.client.acquire("code/3");
   expectEnd(await ask(["run", "-n", "code/3", "--", "true"]), EXIT.held, /code\/3 is held by/);
   expectEnd(await ask(["run", "-n", "-E", "75", "code/3", "--", "true"]), 75, /code\/3 is held by/);
   await lock.release();
@@ -103,11 +84,9 @@ test("5: refused", async () => {
 });
 
 test("6: the lock was lost while the command ran", async () => {
-  const held = startCli(["run", "-q", "code/6", "--", "sleep", "600"], {
-    env: { HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") },
-  });
-  for await (const { type } of client.watch("code/6")) if (type === "granted") break;
-  await client.revoke({ key: "code/6" }, { now: true });
+  const held = scene.startHoldfast(["run", "-q", "code/6", "--", "sleep", "600"]);
+  for await (const { type } of scene.client.watch("code/6")) if (type === "granted") break;
+  await scene.client.revoke({ key: "code/6" }, { now: true });
   expect(await held.result).toMatchObject({ code: EXIT.lost, stdout: "", stderr: "" });
   tested.add(EXIT.lost);
 });
@@ -125,7 +104,7 @@ test("70: what should not happen, in one line, with a stack only when asked for"
 });
 
 test("124: not granted in time", async () => {
-  const lock = await client.acquire("code/124");
+  const lock = await scene.client.acquire("code/124");
   const result = await ask(["run", "-w", "50ms", "code/124", "--", "true"]);
   expectEnd(result, EXIT.timedOut, /not granted within 50ms/);
   await lock.release();
@@ -139,7 +118,7 @@ test("125, 126, 127: cannot be started, cannot be executed, is not there; and it
   expectEnd(await ask(["run", "code/126", "--", "/"]), EXIT.notExecutable, /cannot be executed/);
   expectEnd(await ask(["run", "code/127", "--", "./none"]), EXIT.notFound, /not found/);
   for (const code of [125, 126, 127]) {
-    expect((await client.inspect(`code/${code}`)).holds).toEqual([]);
+    expect((await scene.client.inspect(`code/${code}`)).holds).toEqual([]);
   }
 });
 
@@ -147,9 +126,7 @@ test("128 + n: ended by signal n, of the command too; else the command's own cod
   const own = await ask(["run", "code/n", "--", "sh", "-c", "exit 77"]);
   const killed = await ask(["run", "code/n", "--", "sh", "-c", "kill -KILL $$"]);
   expect([own.code, killed.code]).toEqual([77, 137]);
-  const watching = startCli(["watch", "code/n"], {
-    env: { HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") },
-  });
+  const watching = scene.startHoldfast(["watch", "code/n"]);
   await watching.noted("watching");
   watching.child.kill("SIGHUP");
   expect((await watching.result).code).toBe(129);

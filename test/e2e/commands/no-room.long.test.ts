@@ -3,38 +3,30 @@
  * `sessionsMax` to 1: operators see and act all the same, since neither needs a session.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endAllStarted } from "../../../lab/end-with-process.js";
-import { type Client, connect } from "../../../src/index.js";
-import { type ClusterProcess, runCli, startCluster } from "../world/cluster-process.js";
+import { connect } from "../../../src/index.js";
+import { ClusterScene } from "../world/cluster-scene.js";
 
-let cluster: ClusterProcess;
-let client: Client;
+const scene = new ClusterScene({}, { ttlMs: 60_000, name: "the one" });
 
 beforeAll(async () => {
-  cluster = await startCluster();
-  client = await connect({ endpoints: cluster.endpoints, ttlMs: 60_000, name: "the one" });
-  await client.acquire("held");
-  await client.acquire("other");
-  await client.changeSetting("sessionsMax", 1);
+  await scene.start();
+  await scene.client.acquire("held");
+  await scene.client.acquire("other");
+  await scene.client.changeSetting("sessionsMax", 1);
 });
-
-afterAll(async () => {
-  endAllStarted();
-  await client?.close();
-  await cluster?.stop();
-});
+afterAll(() => scene.stop());
 
 /** By way of one node, leading or not. */
 async function ask(node: number, ...args: string[]): Promise<string> {
-  const { endpoint } = cluster.node(node);
-  const { code, stdout, stderr } = await runCli(args, { env: { HOLDFAST_ENDPOINTS: endpoint } });
+  const env = { HOLDFAST_ENDPOINTS: scene.cluster.node(node).endpoint };
+  const { code, stdout, stderr } = await scene.holdfast(args, { env });
   expect([code, stderr]).toEqual([0, ""]);
   return stdout.trim();
 }
 
 describe("without room for another session", () => {
   test("no client gets one", async () => {
-    const refused = connect({ endpoints: cluster.endpoints });
+    const refused = connect({ endpoints: scene.endpoints });
     await expect(refused).rejects.toMatchObject({ code: "QUOTA" });
   });
 
@@ -51,9 +43,11 @@ describe("without room for another session", () => {
     expect(await ask(1, "revoke", "held", "--now")).toBe("held: 1 hold ended");
     expect(await ask(2, "revoke", "held", "--now")).toBe("held: it is not held");
     expect(await ask(3, "limit", "pool", "7")).toBe("pool: 7 permits");
-    expect(await ask(1, "session", "end", String(client.session), "--now")).toContain("has ended");
+    expect(await ask(1, "session", "end", String(scene.client.session), "--now")).toContain(
+      "has ended",
+    );
     expect(await ask(2, "settings", "set", "sessionsMax", "default")).toContain("was 1");
-    await using next = await connect({ endpoints: cluster.endpoints });
+    await using next = await connect({ endpoints: scene.endpoints });
     expect(await next.tryAcquire("other")).toBeDefined();
   });
 });

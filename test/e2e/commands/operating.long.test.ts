@@ -7,10 +7,10 @@ import { open, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
-import { type Client, connect } from "../../../src/index.js";
-import { type CliResult, ClusterProcess, runCli, startCluster } from "../world/cluster-process.js";
-import { NodeHandle } from "../world/node-handle.js";
+import { connect } from "../../../src/index.js";
+import { type CliResult, ClusterProcess, startCluster } from "../world/cluster-process.js";
 import { until } from "../world/process-life.js";
+import { SteadyWorker } from "../world/steady-worker.js";
 
 /** Each test runs some dozens of commands, a process of its own each. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -20,57 +20,10 @@ afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
 
-/** A client that takes and gives back a lock over and over. */
-class Load {
-  readonly #client: Client;
-  readonly #stopped: Promise<void>;
-  #isStopping = false;
-  rounds = 0;
-  lastToken = 0;
-
-  private constructor(client: Client) {
-    this.#client = client;
-    this.#stopped = this.#work();
-    // Reported by `stop`.
-    this.#stopped.catch(() => undefined);
-  }
-
-  static async on(endpoints: readonly string[]): Promise<Load> {
-    const load = new Load(await connect({ endpoints, name: "load" }));
-    endings.push(() => load.#end());
-    return load;
-  }
-
-  /** Resolves when it went round a few times more; rejects when a command of it failed. */
-  async goesOn(): Promise<void> {
-    const enough = this.rounds + 20;
-    await Promise.race([
-      until("the client to go on", () => this.rounds >= enough),
-      this.#stopped.then(() => Promise.reject(new Error("the client stopped"))),
-    ]);
-  }
-
-  /** Rejects with the first thing that went wrong. */
-  async stop(): Promise<void> {
-    this.#isStopping = true;
-    await this.#stopped;
-  }
-
-  async #work(): Promise<void> {
-    while (!this.#isStopping) {
-      const lock = await this.#client.acquire("load");
-      expect(lock.token).toBeGreaterThan(this.lastToken);
-      this.lastToken = lock.token;
-      expect(await lock.release()).toEqual({ released: true });
-      this.rounds += 1;
-    }
-  }
-
-  async #end(): Promise<void> {
-    this.#isStopping = true;
-    await this.#client.close();
-    await this.#stopped.catch(() => undefined);
-  }
+async function startWork({ endpoints }: ClusterProcess): Promise<SteadyWorker> {
+  const worker = await SteadyWorker.on(endpoints);
+  endings.push(() => worker[Symbol.asyncDispose]());
+  return worker;
 }
 
 async function started(nodes: number): Promise<ClusterProcess> {
@@ -79,24 +32,13 @@ async function started(nodes: number): Promise<ClusterProcess> {
   return cluster;
 }
 
-/** Runs a command against the cluster and expects it to succeed. */
-async function operate(cluster: ClusterProcess, ...args: readonly string[]): Promise<CliResult> {
-  const result = await ask(cluster, ...args);
-  expect([args, result.code, result.stderr]).toEqual([args, 0, expect.any(String)]);
-  return result;
-}
-
-function ask(cluster: ClusterProcess, ...args: readonly string[]): Promise<CliResult> {
-  return runCli(args, { env: { HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") } });
-}
-
 interface Member {
   readonly id: number;
   readonly role: string;
 }
 
 async function rolesOf(cluster: ClusterProcess): Promise<Record<number, string>> {
-  const { stdout } = await operate(cluster, "member", "ls", "--json");
+  const { stdout } = await cluster.operate("member", "ls", "--json");
   const { members } = JSON.parse(stdout) as { members: readonly Member[] };
   return Object.fromEntries(members.map(({ id, role }) => [id, role]));
 }
@@ -104,28 +46,19 @@ async function rolesOf(cluster: ClusterProcess): Promise<Record<number, string>>
 /** Hands leadership to a node until it leads: a busy machine may elect another one meanwhile. */
 async function handOver(cluster: ClusterProcess, id: number): Promise<void> {
   await until(`node ${id} to lead`, async () => {
-    const { stdout } = await ask(cluster, "transfer", String(id));
+    const { stdout } = await cluster.holdfast(["transfer", String(id)]);
     return stdout === `node ${id} leads\n`;
   });
 }
 
 /** Adds a node, starts it, and lets it vote. Returns the cluster with it. */
 async function grow(cluster: ClusterProcess, id: number): Promise<ClusterProcess> {
-  const [clientPort, peerPort] = await freePorts(2);
-  const address = `127.0.0.1:${peerPort}`;
-  const added = await operate(cluster, "member", "add", String(id), address, "--json");
+  const { node, address } = await cluster.newcomer(id);
+  const added = await cluster.operate("member", "add", String(id), address, "--json");
   expect(JSON.parse(added.stdout)).toMatchObject({ id, role: "learner", address });
-  const node = new NodeHandle(id, `ws://127.0.0.1:${clientPort}`, [
-    `--id=${id}`,
-    `--data=${join(cluster.directory, `n${id}`)}`,
-    `--listen=127.0.0.1:${clientPort}`,
-    `--peer-listen=${address}`,
-    `--join=${cluster.endpoints.join(",")}`,
-    "--stop-on-stdin-end",
-  ]);
   endings.push(() => node.stop());
   await node.start();
-  const promoted = await operate(cluster, "member", "promote", String(id), "--json");
+  const promoted = await cluster.operate("member", "promote", String(id), "--json");
   expect(JSON.parse(promoted.stdout)).toEqual({ id, role: "voter" });
   return new ClusterProcess([...cluster.nodes, node], cluster.directory, false);
 }
@@ -133,30 +66,30 @@ async function grow(cluster: ClusterProcess, id: number): Promise<ClusterProcess
 describe("growing and shrinking", () => {
   test("one node becomes three, and the first one leaves, without a failed command", async () => {
     const one = await started(1);
-    const load = await Load.on(one.endpoints);
-    await load.goesOn();
+    const work = await startWork(one);
+    await work.goesOn();
     const two = await grow(one, 2);
-    await load.goesOn();
+    await work.goesOn();
     const three = await grow(two, 3);
     expect(await rolesOf(three)).toEqual({ 1: "voter", 2: "voter", 3: "voter" });
-    await load.goesOn();
+    await work.goesOn();
 
     // The leader itself, who is also the only endpoint that the client was given.
     await handOver(three, 1);
-    const removed = await operate(three, "member", "remove", "1");
+    const removed = await three.operate("member", "remove", "1");
     expect(removed.stdout).toContain("node 1 is no member");
-    await load.goesOn();
+    await work.goesOn();
     await three.node(1).stop();
-    await load.goesOn();
+    await work.goesOn();
     expect(await rolesOf(three)).toEqual({ 2: "voter", 3: "voter" });
-    await load.stop();
+    await work.stop();
   });
 
   test("a joined node comes back on its data, whatever it was told to join", async () => {
     const two = await grow(await started(1), 2);
     await two.node(2).restart();
     await until("node 2 to be heard", async () => {
-      const { stdout } = await operate(two, "member", "ls");
+      const { stdout } = await two.operate("member", "ls");
       return /^ +2 +voter +(yes)? +yes /m.test(stdout);
     });
   });
@@ -169,17 +102,17 @@ describe("growing and shrinking", () => {
     await dead.kill();
     // As soon as the leader has noticed.
     await until("the refusal", async () => {
-      const { code, stderr } = await ask(cluster, "member", "ls");
+      const { code, stderr } = await cluster.holdfast(["member", "ls"]);
       expect([code, stderr]).toEqual([0, ""]);
-      const { stdout } = await operate(cluster, "member", "ls", "--json");
+      const { stdout } = await cluster.operate("member", "ls", "--json");
       const { members } = JSON.parse(stdout) as { members: { isReachable: boolean }[] };
       return members.some(({ isReachable }) => !isReachable);
     });
-    const refused = await ask(cluster, "member", "remove", String(alive.id));
+    const refused = await cluster.holdfast(["member", "remove", String(alive.id)]);
     expect([refused.code, refused.stdout]).toEqual([5, ""]);
     expect(refused.stderr).toMatch(/^holdfast: .*majority.* \(FORBIDDEN\)\n$/);
     // The dead one may go, and may be replaced.
-    await operate(cluster, "member", "remove", String(dead.id));
+    await cluster.operate("member", "remove", String(dead.id));
     const replaced = await grow(cluster, 4);
     expect(Object.keys(await rolesOf(replaced))).toHaveLength(3);
   });
@@ -188,22 +121,22 @@ describe("growing and shrinking", () => {
 describe("leadership", () => {
   test("goes where it is told to, and by itself from a node that stops", async () => {
     const cluster = await started(3);
-    const load = await Load.on(cluster.endpoints);
+    const work = await startWork(cluster);
     const first = await cluster.leader();
     const next = cluster.nodes.find(({ id }) => id !== first.id);
     if (next === undefined) throw new Error("three nodes are needed");
     await handOver(cluster, next.id);
-    await load.goesOn();
+    await work.goesOn();
     await until("another node to lead", async () => {
-      const { stdout } = await operate(cluster, "transfer", "--json");
+      const { stdout } = await cluster.operate("transfer", "--json");
       return (JSON.parse(stdout) as { leader: number }).leader !== next.id;
     });
-    await load.goesOn();
+    await work.goesOn();
     for (const node of cluster.nodes) {
       await node.restart();
-      await load.goesOn();
+      await work.goesOn();
     }
-    await load.stop();
+    await work.stop();
   });
 });
 
@@ -228,11 +161,11 @@ async function damage(directory: string): Promise<string> {
 describe("a node with damaged data", () => {
   test("is quarantined, brought back from the others, and counts again", async () => {
     const cluster = await started(3);
-    const load = await Load.on(cluster.endpoints);
+    const work = await startWork(cluster);
     const holder = await connect({ endpoints: cluster.endpoints, ttlMs: 120_000 });
     endings.push(() => holder.close());
     const { token } = await holder.acquire("kept");
-    await load.goesOn();
+    await work.goesOn();
     const leader = await cluster.leader();
     const victim = cluster.nodes.find(({ id }) => id !== leader.id);
     const third = cluster.nodes.find(({ id }) => id !== leader.id && id !== victim?.id);
@@ -244,18 +177,18 @@ describe("a node with damaged data", () => {
 
     await victim.start();
     expect((await victim.status())?.role).toBe("quarantined");
-    const shown = await operate(cluster, "status");
+    const shown = await cluster.operate("status");
     expect(shown.stdout).toMatch(new RegExp(`^ *${id} +quarantined `, "m"));
     expect(shown.stdout).toContain(`node ${id} is quarantined: ${path}: `);
     expect(shown.stdout).toContain(`holdfast recover --id ${id} `);
-    const json = await operate(cluster, "status", "--json");
+    const json = await cluster.operate("status", "--json");
     const { nodes } = JSON.parse(json.stdout) as { nodes: { id: number; damage?: object }[] };
     expect(nodes.find((node) => node.id === id)?.damage).toMatchObject({ file: path });
-    await load.goesOn();
+    await work.goesOn();
 
     await victim.stop();
     const recover = ["recover", `--id=${id}`, `--data=${directory}`, "--json"];
-    const recovered = await operate(cluster, ...recover);
+    const recovered = await cluster.operate(...recover);
     const document = JSON.parse(recovered.stdout) as { movedTo: string; incarnation: number };
     expect(document).toEqual({
       id,
@@ -269,15 +202,15 @@ describe("a node with damaged data", () => {
 
     await victim.start();
     await until("the node to listen", async () => (await victim.status())?.role === "learner");
-    await operate(cluster, "member", "promote", String(id));
+    await cluster.operate("member", "promote", String(id));
     expect((await rolesOf(cluster))[id]).toBe("voter");
     await until("the node to know it", async () => (await victim.status())?.role !== "learner");
     // Without the third node nothing is granted unless the recovered one counts.
     await third.kill();
-    await load.goesOn();
+    await work.goesOn();
     const view = await holder.inspect("kept");
     expect(view.holds.map((hold) => hold.token)).toEqual([token]);
-    await load.stop();
+    await work.stop();
   });
 
   test("is not touched while it runs, for another node, or without the cluster", async () => {
@@ -288,7 +221,7 @@ describe("a node with damaged data", () => {
     const { id } = follower;
     const directory = join(cluster.directory, `n${id}`);
     const recover = (node: number, ...more: readonly string[]): Promise<CliResult> =>
-      ask(cluster, "recover", `--id=${node}`, `--data=${directory}`, ...more);
+      cluster.holdfast(["recover", `--id=${node}`, `--data=${directory}`, ...more]);
     const running = await recover(id);
     expect(running.code).toBe(1);
     expect(running.stderr).toMatch(/^holdfast: .*in use by another process.*\n$/);

@@ -3,40 +3,19 @@
  * a head start in the queue, a value that others see.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endAllStarted } from "../../../lab/end-with-process.js";
-import { type Client, connect } from "../../../src/index.js";
-import {
-  type CliResult,
-  type ClusterProcess,
-  type RunningCli,
-  runCli,
-  startCli,
-  startCluster,
-} from "../world/cluster-process.js";
-import { COMMAND } from "../world/command-line.js";
+import { ClusterScene } from "../world/cluster-scene.js";
+import { COMMAND, type RunningCli } from "../world/command-line.js";
 import { until } from "../world/process-life.js";
 
 /** Says what it was given and holds it until its standard input ends. */
 const SHOW_AND_HOLD =
   'printf "%s|%s|%s|\\n" "$HOLDFAST_KEY" "$HOLDFAST_SLOT" "$HOLDFAST_TOKEN"; cat';
 
-let cluster: ClusterProcess;
-let observer: Client;
-beforeAll(async () => {
-  cluster = await startCluster();
-  observer = await connect({ endpoints: cluster.endpoints });
-});
-afterAll(async () => {
-  await observer?.close();
-  await cluster?.stop();
-  endAllStarted();
-});
+const scene = new ClusterScene();
+beforeAll(() => scene.start());
+afterAll(() => scene.stop());
 
-const env = (): Record<string, string> => ({ HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") });
-
-function run(...args: readonly string[]): Promise<CliResult> {
-  return runCli(["run", ...args], { env: env() });
-}
+const run = (...args: readonly string[]) => scene.holdfast(["run", ...args]);
 
 interface Held {
   readonly holder: RunningCli;
@@ -47,10 +26,8 @@ interface Held {
 
 /** Starts a run that holds until `letGo`, and waits until it does. */
 async function hold(...args: readonly string[]): Promise<Held> {
-  const holder = startCli(["run", ...args, "-c", SHOW_AND_HOLD], {
-    env: env(),
-    keepInputOpen: true,
-  });
+  const words = ["run", ...args, "-c", SHOW_AND_HOLD];
+  const holder = scene.startHoldfast(words, { keepInputOpen: true });
   await holder.printed("|\n");
   const [keys = "", slots = "", token = ""] = holder.stdout.split("|");
   return { holder, keys, slots, token: Number(token) };
@@ -61,7 +38,7 @@ async function letGo({ holder }: Held): Promise<void> {
   expect(await holder.result).toMatchObject({ code: 0, stderr: "" });
 }
 
-const holdsOf = async (key: string) => (await observer.inspect(key)).holds;
+const holdsOf = async (key: string) => (await scene.client.inspect(key)).holds;
 
 describe("several keys", () => {
   test("are taken in one request, under one token, and given back together", async () => {
@@ -125,12 +102,10 @@ test("a cap ends the command with its grace, and then the lock; the exit code is
 
 test("a revoked lock ends the command in time, with the operator's reason; the exit code is 6", async () => {
   const line = "trap 'echo told; exit 0' TERM; echo in; while :; do sleep 0.02; done";
-  const holder = startCli(["run", "--kill-grace=2s", "revoked", "-c", line], {
-    env: env(),
-    keepInputOpen: true,
-  });
+  const words = ["run", "--kill-grace=2s", "revoked", "-c", line];
+  const holder = scene.startHoldfast(words, { keepInputOpen: true });
   await holder.printed("in\n");
-  await observer.revoke({ key: "revoked" }, { graceMs: 5_000, reason: "maintenance" });
+  await scene.client.revoke({ key: "revoked" }, { graceMs: 5_000, reason: "maintenance" });
   await holder.noted("holdfast: the lock revoked is being revoked (maintenance): the command has ");
   const { code, stdout, stderr } = await holder.result;
   expect([code, stdout]).toEqual([6, "in\ntold\n"]);
@@ -157,11 +132,11 @@ test("a delay keeps others out when the run died, not when the lock was given ba
 
 test("an urgent run overtakes one that waits, and others see the value beside the lock", async () => {
   const held = await hold("--value", "build 42", "queue");
-  expect((await observer.inspect("queue")).holds).toMatchObject([{ value: "build 42" }]);
+  expect((await scene.client.inspect("queue")).holds).toMatchObject([{ value: "build 42" }]);
   const waiters = async (count: number) =>
     until(
       `${count} waiters`,
-      async () => (await observer.inspect("queue")).waiters.length === count,
+      async () => (await scene.client.inspect("queue")).waiters.length === count,
     );
   const token = ["queue", "-c", "echo $HOLDFAST_TOKEN"];
   const usual = run(...token);

@@ -6,38 +6,21 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { constants } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { endAllStarted } from "../../../lab/end-with-process.js";
-import { type Client, connect } from "../../../src/index.js";
-import {
-  type ClusterProcess,
-  type RunningCli,
-  startCli,
-  startCluster,
-} from "../world/cluster-process.js";
+import { ClusterScene } from "../world/cluster-scene.js";
+import { type RunningCli, startCli } from "../world/command-line.js";
 import { gone, until } from "../world/process-life.js";
 
-let cluster: ClusterProcess;
-let observer: Client;
-beforeAll(async () => {
-  cluster = await startCluster();
-  observer = await connect({ endpoints: cluster.endpoints });
-});
-afterAll(async () => {
-  await observer?.close();
-  await cluster?.stop();
-  endAllStarted();
-});
+const scene = new ClusterScene();
+beforeAll(() => scene.start());
+afterAll(() => scene.stop());
 
 /** Starts a run; its standard input stays open, so that no command ends because of that. */
 function startRun(key: string, line: string): RunningCli {
-  return startCli(["run", key, "-c", line], {
-    env: { HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") },
-    keepInputOpen: true,
-  });
+  return scene.startHoldfast(["run", key, "-c", line], { keepInputOpen: true });
 }
 
 async function expectFree(key: string): Promise<void> {
-  expect(await observer.inspect(key)).toMatchObject({ holds: [], waiters: [] });
+  expect(await scene.client.inspect(key)).toMatchObject({ holds: [], waiters: [] });
 }
 
 test.each([
@@ -50,12 +33,12 @@ test.each([
   "%s while waiting ends the wait: %i, and the place in the queue is given up",
   async (signal, code) => {
     const key = `waiting/${signal}`;
-    await using lock = await observer.acquire(key);
+    await using lock = await scene.client.acquire(key);
     const waiting = startRun(key, "echo ran");
-    await until("the waiter", async () => (await observer.inspect(key)).waiters.length === 1);
+    await until("the waiter", async () => (await scene.client.inspect(key)).waiters.length === 1);
     waiting.child.kill(signal);
     expect(await waiting.result).toMatchObject({ code, signal: null, stdout: "", stderr: "" });
-    const view = await observer.inspect(key);
+    const view = await scene.client.inspect(key);
     expect(view.holds.map(({ token }) => token)).toEqual([lock.token]);
     expect(view.waiters).toEqual([]);
   },
@@ -100,10 +83,8 @@ test("a signal that ends nothing reaches the command as often as it is sent", as
     process.on("SIGUSR2", () => process.stdout.write("got " + ++count + "\\n"));
     process.stdin.on("end", () => process.exit()).resume();
     process.stdout.write("in\\n");`;
-  const holding = startCli(["run", "often", "--", process.execPath, "-e", counting], {
-    env: { HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") },
-    keepInputOpen: true,
-  });
+  const words = ["run", "often", "--", process.execPath, "-e", counting];
+  const holding = scene.startHoldfast(words, { keepInputOpen: true });
   await holding.printed("in\n");
   for (const count of [1, 2, 3]) {
     holding.child.kill("SIGUSR2");
@@ -129,7 +110,7 @@ test("a command that handles the signal decides how the run ends, and keeps the 
   await holding.printed("in\n");
   holding.child.kill("SIGTERM");
   await holding.printed("told\n");
-  expect((await observer.inspect("handled")).holds).toHaveLength(1);
+  expect((await scene.client.inspect("handled")).holds).toHaveLength(1);
   holding.child.stdin?.write("\n");
   expect(await holding.result).toMatchObject({ code: 7 });
   await expectFree("handled");

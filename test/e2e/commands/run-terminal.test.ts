@@ -7,9 +7,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findTool } from "../../../bin/run/find-executable.js";
-import { endAllStarted, endWithProcess } from "../../../lab/end-with-process.js";
-import { type Client, connect } from "../../../src/index.js";
-import { type ClusterProcess, startCluster } from "../world/cluster-process.js";
+import { endWithProcess } from "../../../lab/end-with-process.js";
+import { ClusterScene } from "../world/cluster-scene.js";
 import { bareEnvironment, COMMAND } from "../world/command-line.js";
 import { gone, isRunning } from "../world/process-life.js";
 
@@ -23,17 +22,9 @@ if (SCRIPT === undefined) {
 const INTERRUPT = "\u0003";
 
 describe.runIf(SCRIPT !== undefined)("on a terminal", () => {
-  let cluster: ClusterProcess;
-  let observer: Client;
-  beforeAll(async () => {
-    cluster = await startCluster({ nodes: 1 });
-    observer = await connect({ endpoints: cluster.endpoints });
-  });
-  afterAll(async () => {
-    await observer?.close();
-    await cluster?.stop();
-    endAllStarted();
-  });
+  const scene = new ClusterScene({ nodes: 1 });
+  beforeAll(() => scene.start());
+  afterAll(() => scene.stop());
 
   /** A line for a shell whose terminal is written to and read by the test. */
   class Terminal {
@@ -47,7 +38,7 @@ describe.runIf(SCRIPT !== undefined)("on a terminal", () => {
           SHELL: "/bin/sh",
           NODE: process.execPath,
           HOLDFAST: COMMAND,
-          HOLDFAST_ENDPOINTS: cluster.endpoints.join(","),
+          HOLDFAST_ENDPOINTS: scene.endpoints.join(","),
         },
         stdio: ["pipe", "pipe", "inherit"],
       });
@@ -118,7 +109,7 @@ describe.runIf(SCRIPT !== undefined)("on a terminal", () => {
     process.kill(run, "SIGTERM");
     expect(await terminal.numbers("ended")).toEqual([143]);
     await gone([deep]);
-    expect(await observer.inspect("ended")).toMatchObject({ holds: [], waiters: [] });
+    expect(await scene.client.inspect("ended")).toMatchObject({ holds: [], waiters: [] });
     expect(isRunning(bystander)).toBe(true);
     process.kill(bystander, "SIGKILL");
     await terminal.end("");

@@ -7,49 +7,38 @@ import { randomBytes } from "node:crypto";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
-import { type Client, connect } from "../../../src/index.js";
+import { ClusterScene } from "../world/cluster-scene.js";
 import {
   type CliOptions,
   type CliResult,
-  type ClusterProcess,
+  COMMAND,
   type RunningCli,
   runCli,
-  startCli,
-  startCluster,
-} from "../world/cluster-process.js";
-import { COMMAND } from "../world/command-line.js";
+} from "../world/command-line.js";
+import { oneLine } from "../world/command-result.js";
 import { until } from "../world/process-life.js";
 
 /** Holds the lock until its standard input ends. */
 const HOLD = ["--", "sh", "-c", "echo in; cat > /dev/null"];
 
-let cluster: ClusterProcess;
-let observer: Client;
+const scene = new ClusterScene();
 /** Looks for a cluster for ten seconds; meanwhile the other tests run. */
 let withoutCluster: Promise<CliResult>;
 beforeAll(async () => {
   const [port] = await freePorts(1);
   withoutCluster = runCli(["run", `--endpoints=127.0.0.1:${port}`, "key", "--", "true"]);
-  cluster = await startCluster();
-  observer = await connect({ endpoints: cluster.endpoints });
+  await scene.start();
 });
-afterAll(async () => {
-  await observer?.close();
-  await cluster?.stop();
-  endAllStarted();
-});
+afterAll(() => scene.stop());
 
-const env = (): Record<string, string> => ({ HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") });
-
-function run(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  return runCli(["run", ...args], { ...options, env: { ...env(), ...options.env } });
-}
+const run = (args: readonly string[], options?: CliOptions) =>
+  scene.holdfast(["run", ...args], options);
 
 /** Starts a run that holds `key` until `letGo`, and waits until it does. */
 async function hold(key: string, ...flags: readonly string[]): Promise<RunningCli> {
-  const holder = startCli(["run", ...flags, key, ...HOLD], { env: env(), keepInputOpen: true });
+  const words = ["run", ...flags, key, ...HOLD];
+  const holder = scene.startHoldfast(words, { keepInputOpen: true });
   await holder.printed("in\n");
   return holder;
 }
@@ -58,11 +47,6 @@ async function letGo(holder: RunningCli): Promise<void> {
   holder.child.stdin?.end();
   expect(await holder.result).toMatchObject({ code: 0, stderr: "" });
 }
-
-const oneLine = (text: string): string => {
-  expect(text).toMatch(/^holdfast: [^\n]+\n$/);
-  return text;
-};
 
 describe("the exit code", () => {
   test("is that of the command, or 128 and the number of the signal that ended it", async () => {
@@ -73,20 +57,20 @@ describe("the exit code", () => {
   });
 
   test("is 127 for a command that is not there and 126 for one that cannot be executed", async () => {
-    const plain = join(cluster.directory, "plain");
+    const plain = join(scene.cluster.directory, "plain");
     await writeFile(plain, "#!/bin/sh\n");
     const [named, path, notExecutable, directory] = await Promise.all([
       run(["missing/1", "--", "no-such-command-anywhere"]),
-      run(["missing/2", "--", join(cluster.directory, "none")]),
+      run(["missing/2", "--", join(scene.cluster.directory, "none")]),
       run(["missing/3", "--", plain]),
-      run(["missing/4", "--", cluster.directory]),
+      run(["missing/4", "--", scene.cluster.directory]),
     ]);
     expect([named.code, path.code]).toEqual([127, 127]);
     expect([notExecutable.code, directory.code]).toEqual([126, 126]);
     expect(oneLine(named.stderr)).toContain("no-such-command-anywhere: command not found");
     expect(oneLine(notExecutable.stderr)).toContain("cannot be executed");
     // The lock is not left behind by a command that never ran.
-    expect((await observer.inspect("missing/1")).holds).toEqual([]);
+    expect((await scene.client.inspect("missing/1")).holds).toEqual([]);
     await chmod(plain, 0o755);
     expect((await run(["missing/3", "--", plain])).code).toBe(0);
   });
@@ -97,7 +81,7 @@ describe("the exit code", () => {
     const refused = await run(["refused", "-c", "--", ...line]);
     expect(refused.code).toBe(125);
     expect(oneLine(refused.stderr)).toContain("cannot be started");
-    expect((await observer.inspect("refused")).holds).toEqual([]);
+    expect((await scene.client.inspect("refused")).holds).toEqual([]);
   });
 
   test("is 2 for wrong usage, before anything is asked of the cluster", async () => {
@@ -164,15 +148,18 @@ describe("a lock that another holds", () => {
     expect([some.code, some.stdout, none.code, none.stdout]).toEqual([124, "", 124, ""]);
     expect(oneLine(some.stderr)).toBe("holdfast: held/2 was not granted within 300ms\n");
     expect(none.stderr).toBe("");
-    expect((await observer.inspect("held/2")).waiters).toEqual([]);
+    expect((await scene.client.inspect("held/2")).waiters).toEqual([]);
     await letGo(holder);
   });
 
   test("is granted to the run that waits when its holder ends", async () => {
     const holder = await hold("held/3");
-    const [held] = (await observer.inspect("held/3")).holds;
+    const [held] = (await scene.client.inspect("held/3")).holds;
     const waiting = run(["held/3", "--", "sh", "-c", "echo $HOLDFAST_TOKEN"]);
-    await until("a waiter", async () => (await observer.inspect("held/3")).waiters.length === 1);
+    await until(
+      "a waiter",
+      async () => (await scene.client.inspect("held/3")).waiters.length === 1,
+    );
     await letGo(holder);
     const granted = await waiting;
     expect(granted.code).toBe(0);
@@ -182,7 +169,7 @@ describe("a lock that another holds", () => {
   test("is shared by two with -s, and by no third without", async () => {
     const first = await hold("shared", "-s");
     const second = await hold("shared", "--shared");
-    const { holds } = await observer.inspect("shared");
+    const { holds } = await scene.client.inspect("shared");
     expect(holds.map(({ mode }) => mode)).toEqual(["shared", "shared"]);
     expect((await run(["-n", "shared", "--", "true"])).code).toBe(3);
     await letGo(first);
@@ -196,16 +183,17 @@ describe("the command", () => {
   const SHOW = 'echo "$HOLDFAST_KEY $HOLDFAST_TOKEN $HOLDFAST_SESSION $HOLDFAST_ENDPOINTS"';
 
   test("finds key, token, session and endpoints in its environment", async () => {
-    const holder = startCli(["run", "env", "--", "sh", "-c", `${SHOW}; cat > /dev/null`], {
+    const words = ["run", "env", "--", "sh", "-c", `${SHOW}; cat > /dev/null`];
+    const holder = scene.startHoldfast(words, {
       // Only one is given: the command is told all of them.
-      env: { HOLDFAST_ENDPOINTS: cluster.endpoints[0] ?? "", HOLDFAST_TOKEN: "stale", KEPT: "yes" },
+      env: { HOLDFAST_ENDPOINTS: scene.endpoints[0] ?? "", HOLDFAST_TOKEN: "stale", KEPT: "yes" },
       keepInputOpen: true,
     });
     await holder.printed("\n");
-    const [held] = (await observer.inspect("env")).holds;
+    const [held] = (await scene.client.inspect("env")).holds;
     const [key, token, session, endpoints] = holder.stdout.trim().split(" ");
     expect([key, token, session]).toEqual(["env", `${held?.token}`, `${held?.session}`]);
-    expect(endpoints?.split(",").sort()).toEqual([...cluster.endpoints].sort());
+    expect(endpoints?.split(",").sort()).toEqual([...scene.endpoints].sort());
     await letGo(holder);
     const kept = await run(["env", "--", "sh", "-c", "echo $KEPT"], { env: { KEPT: "yes" } });
     expect(kept.stdout).toBe("yes\n");
@@ -252,11 +240,13 @@ describe("the command", () => {
     const results = await Promise.all(
       Array.from({ length: 6 }, (_, i) =>
         // A file that only one may see: whoever finds it there was let in too early.
-        run(["gone", "-c", `set -C; echo ${i} > inside && rm inside`], { cwd: cluster.directory }),
+        run(["gone", "-c", `set -C; echo ${i} > inside && rm inside`], {
+          cwd: scene.cluster.directory,
+        }),
       ),
     );
     expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(results.map(() => [0, ""]));
-    expect((await observer.inspect("gone")).holds).toEqual([]);
+    expect((await scene.client.inspect("gone")).holds).toEqual([]);
   });
 });
 

@@ -7,40 +7,21 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { EXIT } from "../../../bin/output/exit-codes.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { type Client, connect, type Lock } from "../../../src/index.js";
-import {
-  type CliResult,
-  type ClusterProcess,
-  runCli,
-  startCluster,
-} from "../world/cluster-process.js";
+import { ClusterScene } from "../world/cluster-scene.js";
+import { runCli } from "../world/command-line.js";
+import { documentOf } from "../world/command-result.js";
 import { until } from "../world/process-life.js";
 
 /** So long an election on a busy machine may get in the way of what is asked. */
 const ELECTION_WAIT = { timeout: 20_000 };
 
-let cluster: ClusterProcess;
-let client: Client;
-beforeAll(async () => {
-  cluster = await startCluster();
-  client = await connect({ endpoints: cluster.endpoints, name: "billing-7\u{202e}" });
-});
-afterAll(async () => {
-  await client?.close();
-  await cluster?.stop();
-});
+const scene = new ClusterScene({}, { name: "billing-7\u{202e}" });
+beforeAll(() => scene.start());
+afterAll(() => scene.stop());
 
-/** Runs a command against the cluster. */
-function ask(...args: readonly string[]): Promise<CliResult> {
-  return runCli(args, { env: { HOLDFAST_ENDPOINTS: cluster.endpoints.join(",") } });
-}
-
-async function askJson(...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await ask(...args, "--json");
-  expect([code, stderr]).toEqual([0, ""]);
-  // One document on one line.
-  expect(stdout.indexOf("\n")).toBe(stdout.length - 1);
-  return JSON.parse(stdout);
-}
+const ask = (...args: readonly string[]) => scene.holdfast(args);
+const askJson = async (...args: readonly string[]): Promise<unknown> =>
+  documentOf(await ask(...args, "--json"));
 
 test("a name that cannot be one is told before a cluster is looked for", async () => {
   const env = { HOLDFAST_ENDPOINTS: "127.0.0.1:9", HOLDFAST_CONNECT_TIMEOUT: "50s" };
@@ -64,10 +45,10 @@ describe("status", () => {
   test("--json is the documented document", async () => {
     // Once more if another node was elected meanwhile.
     await vi.waitFor(async () => {
-      const leader = await cluster.leader();
+      const leader = await scene.cluster.leader();
       const document = await askJson("status");
       expect(document).toEqual({
-        nodes: cluster.nodes.map(({ id, pid, endpoint }) => ({
+        nodes: scene.cluster.nodes.map(({ id, pid, endpoint }) => ({
           id,
           role: id === leader.id ? "leader" : "follower",
           pid,
@@ -87,7 +68,7 @@ describe("status", () => {
   });
 
   test("learns of all nodes from one, and --endpoints wins over the environment", async () => {
-    const [one] = cluster.endpoints;
+    const [one] = scene.endpoints;
     const nowhere = { HOLDFAST_ENDPOINTS: "127.0.0.1:1" };
     for (const args of [
       [`--endpoints=${one}`, "status"],
@@ -95,7 +76,7 @@ describe("status", () => {
     ]) {
       const { code, stdout } = await runCli(args, { env: nowhere });
       expect(code).toBe(0);
-      for (const endpoint of cluster.endpoints) expect(stdout).toContain(endpoint);
+      for (const endpoint of scene.endpoints) expect(stdout).toContain(endpoint);
     }
   });
 
@@ -125,12 +106,15 @@ describe("inspect and ls", () => {
   let other: Client;
   let waiting: Promise<Lock>;
   beforeAll(async () => {
-    lock = await client.acquire("orders/1");
-    await client.acquire("orders/2", { mode: "shared" });
-    await client.acquire("stock/1");
-    other = await connect({ endpoints: cluster.endpoints });
+    lock = await scene.client.acquire("orders/1");
+    await scene.client.acquire("orders/2", { mode: "shared" });
+    await scene.client.acquire("stock/1");
+    other = await connect({ endpoints: scene.endpoints });
     waiting = other.acquire("orders/1", { mode: "shared" });
-    await until("the waiter", async () => (await client.inspect("orders/1")).waiters.length === 1);
+    await until(
+      "the waiter",
+      async () => (await scene.client.inspect("orders/1")).waiters.length === 1,
+    );
   });
   afterAll(async () => {
     await lock.release();
@@ -149,7 +133,7 @@ describe("inspect and ls", () => {
         {
           token: lock.token,
           mode: "exclusive",
-          session: client.session,
+          session: scene.client.session,
           sessionName: "billing-7\u{202e}",
           owner: number,
           heldMs: number,
@@ -287,7 +271,7 @@ describe("help", () => {
 
 describe("of a cluster with nodes down", () => {
   test("status says which is unreachable, and 4 once nobody leads", async () => {
-    const [first, second, third] = cluster.nodes;
+    const [first, second, third] = scene.cluster.nodes;
     if (!first || !second || !third) throw new Error("three nodes are needed");
     await second.kill("SIGKILL");
     const down = { ...UNREACHABLE, id: 2, endpoint: second.endpoint };
@@ -310,7 +294,7 @@ describe("of a cluster with nodes down", () => {
     expect(nodes.slice(1).map(({ role }) => role)).toEqual(["unreachable", "unreachable"]);
     expect(nodes[0]).toMatchObject({ id: 1, pid: first.pid });
     await Promise.all([second.restart(), third.restart()]);
-    await cluster.leader();
+    await scene.cluster.leader();
     expect((await ask("status")).code).toBe(0);
   });
 });

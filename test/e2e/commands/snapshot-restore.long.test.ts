@@ -9,10 +9,11 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endAllStarted } from "../../../lab/end-with-process.js";
 import { type Admin, connect, connectAdmin, type ExportedSession } from "../../../src/index.js";
 import { ClusterProcess, runCli, startCli } from "../world/cluster-process.js";
+import { expectFailure } from "../world/command-result.js";
 import { expectDocumented } from "../world/documented-json.js";
 import { NodeHandle } from "../world/node-handle.js";
 import { until } from "../world/process-life.js";
-import { expectEnd, NOBODY, SnapshotScene, TTL_MS } from "../world/snapshot-scene.js";
+import { NOBODY, SnapshotScene, TTL_MS } from "../world/snapshot-scene.js";
 
 /** Longer than the leases of the old cluster's clients. */
 const QUIET = "5s";
@@ -50,7 +51,7 @@ describe("restoring", () => {
     const input = await readFile(file());
     const closed = join(scene.place, "closed", "n1");
     const denied = await runCli(args(closed), { ...unprivileged, input });
-    expectEnd(denied, 1, /cannot use the data directory .*: no permission/);
+    expectFailure(denied, 1, /cannot use the data directory .*: no permission/);
     await rm(join(scene.place, "closed"), { recursive: true });
     const half = startCli(args(join(scene.place, "n1")), {
       input: input.subarray(0, input.length >> 1),
@@ -67,16 +68,20 @@ describe("restoring", () => {
   });
   test("is refused with options that would let two hold one lock, or make no sense", async () => {
     const quiet = (text: string) => ({ more: [`--quiet-time=${text}`] });
-    expectEnd(await restore(1, quiet("1s")), 2, /--quiet-time 1000 ms is shorter than the lease/);
+    expectFailure(
+      await restore(1, quiet("1s")),
+      2,
+      /--quiet-time 1000 ms is shorter than the lease/,
+    );
     const both = { more: ["--quiet-time=5m", "--old-leases-are-over"] };
-    expectEnd(await restore(1, both), 2, /exclude each other/);
-    expectEnd(await restore(9), 2, /id 9 is not in --initial-cluster/);
-    expectEnd(await restore(1, quiet("2h")), 2, /--quiet-time/);
+    expectFailure(await restore(1, both), 2, /exclude each other/);
+    expectFailure(await restore(9), 2, /id 9 is not in --initial-cluster/);
+    expectFailure(await restore(1, quiet("2h")), 2, /--quiet-time/);
     const bare = ["snapshot", "restore", file(), "--id=1", `--data=${join(scene.place, "x")}`];
-    expectEnd(await ask(bare), 2, /required option '--initial-cluster/);
+    expectFailure(await ask(bare), 2, /required option '--initial-cluster/);
     await mkdir(join(scene.place, "full"));
     await writeFile(join(scene.place, "full", "mine"), "x");
-    expectEnd(await restore(1, { to: "full" }), 2, /full is not empty, it has "mine"/);
+    expectFailure(await restore(1, { to: "full" }), 2, /full is not empty, it has "mine"/);
     await rm(join(scene.place, "full"), { recursive: true });
     expect(await readdir(scene.place)).toEqual(["locks.hfs"]);
   });
@@ -113,9 +118,7 @@ describe("restoring", () => {
   });
   test("opens no session in the quiet time, says so, and grants behind it with higher tokens", async () => {
     const { endpoints } = restored;
-    const status = await runCli(["status"], {
-      env: { HOLDFAST_ENDPOINTS: endpoints.join(",") },
-    });
+    const status = await restored.holdfast(["status"]);
     expect(status.stdout).toMatch(/restored from a snapshot: no session is opened for \d/);
     await expect(connect({ endpoints, connectTimeoutMs: 300 })).rejects.toMatchObject({
       code: "UNAVAILABLE",
@@ -180,7 +183,7 @@ describe("restoring", () => {
     for (const node of others) await node.kill();
     const env = { HOLDFAST_ENDPOINTS: survivor.endpoint, HOLDFAST_CONNECT_TIMEOUT: "3s" };
     const linearizable = await runCli(["snapshot", "save", file("last.hfs")], { env });
-    expectEnd(linearizable, 4, /UNAVAILABLE/);
+    expectFailure(linearizable, 4, /UNAVAILABLE/);
     const stale = await runCli(["snapshot", "save", "--stale", file("last.hfs")], { env });
     // On a busy machine it has time to say that nobody leads.
     expect(stale.stderr).toMatch(/^(holdfast: no leader: 1 of 3 nodes answers.*\n)?$/);
@@ -195,7 +198,7 @@ describe("restoring", () => {
     expect(again.stdout).toContain("sessions are opened at once");
     const data = `--data=${join(scene.place, "n1")}`;
     const offline = ["snapshot", "save", data, file("offline.hfs"), "--json"];
-    expectEnd(await runCli(offline), 1, /in use by another process/);
+    expectFailure(await runCli(offline), 1, /in use by another process/);
     await survivor.stop();
     const { code, stdout, stderr } = await runCli(offline);
     expect([code, stderr]).toEqual([0, ""]);
@@ -210,9 +213,9 @@ describe("restoring", () => {
       members: [{ id: 1 }, { id: 2 }, { id: 3 }],
     });
     const nowhere = ["snapshot", "save", `--data=${join(scene.place, "none")}`, file("x.hfs")];
-    expectEnd(await runCli(nowhere), 2, /is no data directory of a node/);
+    expectFailure(await runCli(nowhere), 2, /is no data directory of a node/);
     const both = ["snapshot", "save", "--stale", data, file("x.hfs")];
-    expectEnd(await runCli(both), 2, /exclude each other/);
+    expectFailure(await runCli(both), 2, /exclude each other/);
   });
 });
 function restoredNode(id: number): NodeHandle {

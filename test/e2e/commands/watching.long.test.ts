@@ -3,52 +3,26 @@
  * on until they are stopped, `watch` and `elect --observe`.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { endAllStarted } from "../../../lab/end-with-process.js";
 import { type Client, connect, type Lock, type Revision } from "../../../src/index.js";
-import {
-  type CliResult,
-  type ClusterProcess,
-  type RunningCli,
-  runCli,
-  startCli,
-  startCluster,
-} from "../world/cluster-process.js";
+import { startCluster } from "../world/cluster-process.js";
+import { ClusterScene } from "../world/cluster-scene.js";
 import { COMMAND } from "../world/command-line.js";
+import { documentOf } from "../world/command-result.js";
 import { expectDocumented } from "../world/documented-json.js";
 import { until } from "../world/process-life.js";
 
 const NOWHERE: Revision = { index: 0, number: 0 };
 
-let cluster: ClusterProcess;
-let client: Client;
-beforeAll(async () => {
-  cluster = await startCluster({ nodes: 1 });
-  client = await connect({ endpoints: cluster.endpoints, name: "billing-7\u{202e}" });
-});
-afterAll(async () => {
-  endAllStarted();
-  await client?.close();
-  await cluster?.stop();
-});
+const scene = new ClusterScene({ nodes: 1 }, { name: "billing-7\u{202e}" });
+beforeAll(() => scene.start());
+afterAll(() => scene.stop());
 
-const environment = (): Record<string, string> => ({
-  HOLDFAST_ENDPOINTS: cluster.endpoints.join(","),
-});
+const ask = (...args: readonly string[]) => scene.holdfast(args);
+const start = (...args: readonly string[]) => scene.startHoldfast(args);
 
-function ask(...args: readonly string[]): Promise<CliResult> {
-  return runCli(args, { env: environment() });
-}
-
-function start(...args: readonly string[]): RunningCli {
-  return startCli(args, { env: environment() });
-}
-
-/** One document on one line, as documented. */
+/** The document, as documented. */
 async function askJson<T>(title: string, ...args: readonly string[]): Promise<T> {
-  const { code, stdout, stderr } = await ask(...args, "--json");
-  expect([code, stderr]).toEqual([0, ""]);
-  expect(stdout.indexOf("\n")).toBe(stdout.length - 1);
-  const document: T = JSON.parse(stdout);
+  const document = documentOf<T>(await ask(...args, "--json"));
   expectDocumented(document, title);
   return document;
 }
@@ -65,10 +39,13 @@ describe("while one holds and another waits", () => {
   let other: Client;
   let waiting: Promise<Lock>;
   beforeAll(async () => {
-    lock = await client.acquire("orders/1");
-    other = await connect({ endpoints: cluster.endpoints, name: "billing-8" });
+    lock = await scene.client.acquire("orders/1");
+    other = await connect({ endpoints: scene.endpoints, name: "billing-8" });
     waiting = other.acquire("orders/1");
-    await until("the waiter", async () => (await client.inspect("orders/1")).waiters.length === 1);
+    await until(
+      "the waiter",
+      async () => (await scene.client.inspect("orders/1")).waiters.length === 1,
+    );
   });
   afterAll(async () => {
     await lock.release();
@@ -77,7 +54,7 @@ describe("while one holds and another waits", () => {
   });
 
   test("inspect names the request, and explain says why that one waits", async () => {
-    const [waiter] = (await client.inspect("orders/1")).waiters;
+    const [waiter] = (await scene.client.inspect("orders/1")).waiters;
     const request = `${waiter?.session}/${waiter?.sequence}`;
     expect((await ask("inspect", "orders/1")).stdout).toContain(` ${request} `);
     const { code, stdout } = await ask("explain", "orders/1", "--request", request);
@@ -102,7 +79,7 @@ describe("while one holds and another waits", () => {
   });
 
   test("explain has words for a holder without a name", async () => {
-    await using unnamed = await connect({ endpoints: cluster.endpoints });
+    await using unnamed = await connect({ endpoints: scene.endpoints });
     await using held = await unnamed.acquire("orders/2");
     expect((await ask("explain", "orders/2")).stdout).toContain(
       `\n  held by an unnamed client (exclusive, token ${held.token})\n`,
@@ -140,9 +117,9 @@ test("graph without waits is an empty table, a note, and no error", async () => 
 });
 
 test("history is newest first, with reasons, and says when there may be more", async () => {
-  const first = await client.acquire("history/1");
+  const first = await scene.client.acquire("history/1");
   await first.release();
-  const second = await client.acquire("history/1");
+  const second = await scene.client.acquire("history/1");
   const document = await askJson<{ tenures: Record<string, unknown>[]; isTruncated: boolean }>(
     "history",
     ...["history", "history/1"],
@@ -169,9 +146,8 @@ test("history says that there is an audit where memory alone has forgotten", asy
   // Changes are forgotten a thousand at a time.
   const keys = Array.from({ length: 1_500 }, (_, at) => `other/${at}`);
   await Promise.all(keys.map(async (key) => (await other.acquire(key)).release()));
-  const env = { HOLDFAST_ENDPOINTS: forgetful.endpoints.join(",") };
   const hint = "a node that is started with --audit keeps its history, even after restarts";
-  expect(await runCli(["history", "history/1"], { env })).toMatchObject({
+  expect(await forgetful.holdfast(["history", "history/1"])).toMatchObject({
     code: 0,
     stdout: "",
     stderr:
@@ -184,8 +160,8 @@ describe("watch", () => {
   test("tells each change in order, and goes on behind a revision that it told", async () => {
     const watching = start("watch", "--prefix", "watch/", "--count", "2", "--json");
     await watching.noted("watching from ");
-    const lock = await client.acquire("watch/1", { value: "v\u009b" });
-    await (await client.acquire("elsewhere")).release();
+    const lock = await scene.client.acquire("watch/1", { value: "v\u009b" });
+    await (await scene.client.acquire("elsewhere")).release();
     await lock.release();
     const { code, stdout } = await watching.result;
     expect(code).toBe(0);
@@ -224,7 +200,7 @@ describe("watch", () => {
     const line = `"${process.execPath}" "${COMMAND}" watch head/1 | head -1`;
     const piped = start("run", "head/shell", "-c", line);
     await piped.noted("watching from ");
-    const lock = await client.acquire("head/1");
+    const lock = await scene.client.acquire("head/1");
     await piped.printed("granted");
     // head ends on its own now, sooner or later.
     let isOver = false;

@@ -7,7 +7,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
+import {
+  type CliOptions,
+  type CliResult,
+  type RunningCli,
+  runCli,
+  startCli,
+} from "./command-line.js";
 import { NodeHandle } from "./node-handle.js";
 
 export {
@@ -50,6 +58,23 @@ export class ClusterProcess implements AsyncDisposable {
     return this.nodes.map(({ endpoint }) => endpoint);
   }
 
+  /** Runs a command that finds this cluster in its environment; `options.env` counts for more. */
+  holdfast(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+    return runCli(args, this.#findable(options));
+  }
+
+  /** As `holdfast`, without waiting for its end. */
+  startHoldfast(args: readonly string[], options: CliOptions = {}): RunningCli {
+    return startCli(args, this.#findable(options));
+  }
+
+  /** Runs a command of an operator, which must succeed. */
+  async operate(...args: readonly string[]): Promise<CliResult> {
+    const result = await this.holdfast(args);
+    expect([args, result.code, result.stderr]).toEqual([args, 0, expect.any(String)]);
+    return result;
+  }
+
   node(id: number): NodeHandle {
     const node = this.nodes.find((candidate) => candidate.id === id);
     if (node === undefined) throw new RangeError(`there is no node ${id}`);
@@ -74,6 +99,22 @@ export class ClusterProcess implements AsyncDisposable {
     throw new Error(`no leader within ${LEADER_MS_MAX} ms\n${logs.join("\n")}`);
   }
 
+  /** A node that has not been started: it will ask this cluster to let it join. */
+  async newcomer(id: number): Promise<{ readonly node: NodeHandle; readonly address: string }> {
+    const [clientPort, peerPort] = await freePorts(2);
+    const listen = `127.0.0.1:${clientPort}`;
+    const address = `127.0.0.1:${peerPort}`;
+    const node = new NodeHandle(id, `ws://${listen}`, [
+      `--id=${id}`,
+      `--data=${join(this.directory, `n${id}`)}`,
+      `--listen=${listen}`,
+      `--peer-listen=${address}`,
+      `--join=${this.endpoints.join(",")}`,
+      "--stop-on-stdin-end",
+    ]);
+    return { node, address };
+  }
+
   /** Stops every node and removes the directory if it was made here. */
   async stop(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.stop()));
@@ -82,6 +123,12 @@ export class ClusterProcess implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop();
+  }
+
+  /** With this cluster in the environment. */
+  #findable(options: CliOptions): CliOptions {
+    const env = { HOLDFAST_ENDPOINTS: this.endpoints.join(","), ...options.env };
+    return { ...options, env };
   }
 }
 

@@ -9,13 +9,8 @@ import { join } from "node:path";
 import { expect } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
 import { type Client, connect, type Lock } from "../../../src/index.js";
-import {
-  type CliOptions,
-  type CliResult,
-  type ClusterProcess,
-  runCli,
-  startCluster,
-} from "./cluster-process.js";
+import { type ClusterProcess, startCluster } from "./cluster-process.js";
+import type { CliOptions, CliResult } from "./command-line.js";
 
 /** Leases of the clients here: a quiet time must be longer. */
 export const TTL_MS = 2_000;
@@ -65,8 +60,8 @@ export class SnapshotScene {
     [1, 2, 3].map((id) => `${id}=127.0.0.1:${this.ports[2 + id]}`).join(",");
 
   /** Runs a command that knows the old cluster. */
-  readonly ask = (args: readonly string[], options: CliOptions = {}): Promise<CliResult> =>
-    runCli(args, { env: { HOLDFAST_ENDPOINTS: this.old.endpoints.join(",") }, ...options });
+  readonly ask = (args: readonly string[], options?: CliOptions): Promise<CliResult> =>
+    this.old.holdfast(args, options);
 
   readonly restore = (
     id: number,
@@ -78,14 +73,4 @@ export class SnapshotScene {
       "--restore-id=drill",
       ...(more ?? []),
     ]);
-}
-
-/** Ends so, and says why in one line on standard error alone, after the notice of a long wait. */
-export function expectEnd(
-  { code, stdout, stderr }: CliResult,
-  expected: number,
-  reason: RegExp,
-): void {
-  expect([code, stdout, stderr]).toEqual([expected, "", expect.stringMatching(reason)]);
-  expect(stderr).toMatch(/^(holdfast: [^\n]+: still trying\n)?holdfast: [^\n]+\n$/);
 }
