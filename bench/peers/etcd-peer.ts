@@ -1,30 +1,37 @@
 /** Three etcd members, each with its defaults: every write is synced on a majority. */
 import { join } from "node:path";
 import { freePorts } from "../../lab/free-ports.js";
+import { ETCD, etcdArguments, fileOf, lackOf } from "../../lab/peer-servers.js";
 import { connectEtcd, openEtcd } from "./etcd-locks.js";
-import { findCommand } from "./find-command.js";
 import type { PeerKind, RunningPeer } from "./peer.js";
 import { RunningServers } from "./running-servers.js";
 
 const MEMBERS = 3;
-const MISSING = "etcd is not installed (Debian: apt-get install etcd-server)";
 const SYNCS = /^etcd_disk_wal_fsync_duration_seconds_count (\S+)$/m;
 const ANSWER_MS_MAX = 5_000;
 
 export const etcd: PeerKind = {
   about: "three members, synced on a majority",
-  missing: () => (findCommand("etcd") === undefined ? MISSING : undefined),
+  missing: () => lackOf(ETCD),
   start: async (directory, signal): Promise<RunningPeer> => {
-    const command = findCommand("etcd");
-    if (command === undefined) throw new Error(MISSING);
+    const command = fileOf(ETCD);
     const ports = await freePorts(2 * MEMBERS);
     const clientUrls = ports.slice(0, MEMBERS).map(urlOf);
-    const peerUrls = ports.slice(MEMBERS).map(urlOf);
+    const peerUrls = new Map(
+      ports.slice(MEMBERS).map((port, index) => [nameOf(index), urlOf(port)]),
+    );
     const servers = Object.fromEntries(
       clientUrls.map((clientUrl, index) => {
         const home = join(directory, `${index + 1}`);
-        const flags = serverArguments(index, clientUrl, peerUrls, join(home, "data"));
-        return [nameOf(index), { command, arguments: flags, directory: home }];
+        const name = nameOf(index);
+        const member = {
+          name,
+          dataDirectory: join(home, "data"),
+          clientUrl,
+          logLevel: "error",
+        } as const;
+        const flags = etcdArguments(member, peerUrls);
+        return [name, { command, arguments: flags, directory: home }];
       }),
     );
     let leaderUrl = "";
@@ -49,28 +56,6 @@ function nameOf(index: number): string {
 
 function urlOf(port: number): string {
   return `http://127.0.0.1:${port}`;
-}
-
-function serverArguments(
-  index: number,
-  clientUrl: string,
-  peerUrls: readonly string[],
-  data: string,
-): string[] {
-  const peerUrl = peerUrls[index] ?? "";
-  const members = peerUrls.map((url, each) => `${nameOf(each)}=${url}`);
-  return [
-    `--name=${nameOf(index)}`,
-    `--data-dir=${data}`,
-    `--listen-client-urls=${clientUrl}`,
-    `--advertise-client-urls=${clientUrl}`,
-    `--listen-peer-urls=${peerUrl}`,
-    `--initial-advertise-peer-urls=${peerUrl}`,
-    `--initial-cluster=${members.join(",")}`,
-    "--initial-cluster-state=new",
-    "--logger=zap",
-    "--log-level=error",
-  ];
 }
 
 /** `undefined` while there is no leader. Rejects while a member does not answer. */

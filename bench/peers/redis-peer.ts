@@ -1,15 +1,15 @@
 /** Redis: one node in memory, one node that syncs each command, and five of those (Redlock). */
 import { join } from "node:path";
 import { freePorts } from "../../lab/free-ports.js";
-import { findCommand } from "./find-command.js";
+import { fileOf, lackOf, REDIS, redisArguments } from "../../lab/peer-servers.js";
+import { askRedis } from "../../lab/redis-question.js";
 import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "./peer.js";
 import { connectRedis } from "./redis-locks.js";
 import { connectRedlock } from "./redlock-locks.js";
 import { RunningServers } from "./running-servers.js";
-import { askOverTcp } from "./tcp-question.js";
 
-const COMMAND = "redis-server";
-const MISSING = "redis-server is not installed (Debian: apt-get install redis-server)";
+const HOST = "127.0.0.1";
+const ANSWER_MS_MAX = 2_000;
 /** A majority of five, as its description requires. */
 const REDLOCK_NODES = 5;
 
@@ -46,10 +46,9 @@ export const redlock: PeerKind = redisKind({
 function redisKind({ about, nodes, isSynced, connect }: Arrangement): PeerKind {
   return {
     about,
-    missing: () => (findCommand(COMMAND) === undefined ? MISSING : undefined),
+    missing: () => lackOf(REDIS),
     start: async (directory, signal): Promise<RunningPeer> => {
-      const command = findCommand(COMMAND);
-      if (command === undefined) throw new Error(MISSING);
+      const command = fileOf(REDIS);
       const ports = await freePorts(nodes);
       const servers = Object.fromEntries(
         ports.map((port, index) => [
@@ -62,9 +61,10 @@ function redisKind({ about, nodes, isSynced, connect }: Arrangement): PeerKind {
         ]),
       );
       const areReady = async () => {
-        const isWhole = (answer: string) => answer.endsWith("\r\n");
-        const answers = ports.map((port) => askOverTcp(port, "PING\r\n", isWhole));
-        return (await Promise.all(answers)).every((answer) => answer.startsWith("+PONG"));
+        const questions = ports.map((port) =>
+          askRedis({ host: HOST, port }, "PING", ANSWER_MS_MAX),
+        );
+        return (await Promise.all(questions)).every((answer) => answer === "PONG");
       };
       const running = await RunningServers.start(servers, areReady, signal);
       return {
@@ -80,14 +80,13 @@ function redisKind({ about, nodes, isSynced, connect }: Arrangement): PeerKind {
 }
 
 function serverArguments(port: number, isSynced: boolean): string[] {
-  const options = {
+  return redisArguments({
     port,
-    bind: "127.0.0.1",
+    bind: HOST,
     // Occasional snapshots would slow the locks down, and are not needed here.
     save: "",
     appendonly: isSynced ? "yes" : "no",
     appendfsync: "always",
     "auto-aof-rewrite-percentage": 0,
-  };
-  return Object.entries(options).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+  });
 }

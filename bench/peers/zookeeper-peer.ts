@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { findCommand } from "../../lab/find-command.js";
 import { freePorts } from "../../lab/free-ports.js";
-import { findCommand } from "./find-command.js";
 import type { PeerKind, RunningPeer } from "./peer.js";
 import { RunningServers } from "./running-servers.js";
 import { askOverTcp } from "./tcp-question.js";

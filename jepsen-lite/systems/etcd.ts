@@ -4,12 +4,11 @@
  */
 
 import { setTimeout as delay } from "node:timers/promises";
+import { ETCD, etcdArguments, fileOf, lackOf } from "../../lab/peer-servers.js";
 import { type Network, type NodeAddresses, nodePlace } from "../cluster/network.js";
 import type { NodeProcess, NodeStatus } from "../cluster/node-process.js";
-import { installedCommand } from "./installed-command.js";
 import type { System, SystemEvents, SystemKind } from "./system.js";
 
-const COMMAND = "etcd";
 const ANSWER_MS_MAX = 1_000;
 const LOOK_MS = 250;
 export const etcd: SystemKind = {
@@ -18,18 +17,12 @@ export const etcd: SystemKind = {
   hasOnePort: false,
   hasOnePeerAddress: true,
   tokensRise: "by-key",
-  missing: () =>
-    installedCommand(COMMAND) === undefined
-      ? "etcd is not installed (Debian: apt-get install etcd-server)"
-      : undefined,
+  missing: () => lackOf(ETCD),
   make: (network): System => {
     const members = new Map<string, number>();
     return {
       serverOf: (node, dataDirectory) => ({
-        command: [
-          installedCommand(COMMAND) ?? COMMAND,
-          ...argumentsOf(network, node, dataDirectory),
-        ],
+        command: [fileOf(ETCD), ...argumentsOf(network, node, dataDirectory)],
         status: () => statusOf(node, members),
       }),
       attend: async (nodes, events) => watchRoles(nodes, events),
@@ -38,22 +31,15 @@ export const etcd: SystemKind = {
 };
 
 function argumentsOf(network: Network, node: NodeAddresses, dataDirectory: string): string[] {
-  const own = `http://${node.host}:${node.clientPort}`;
-  const peerUrls = network.nodes.map(({ id }) => peerUrl(network, node, id));
-  const members = network.nodes.map(({ id }, index) => `${nodePlace(id)}=${peerUrls[index]}`);
-  const ownIndex = network.nodes.findIndex(({ id }) => id === node.id);
-  return [
-    `--name=${nodePlace(node.id)}`,
-    `--data-dir=${dataDirectory}`,
-    `--listen-client-urls=${own}`,
-    `--advertise-client-urls=${own}`,
-    `--listen-peer-urls=http://${node.host}:${node.peerPort}`,
-    `--initial-advertise-peer-urls=${peerUrls[ownIndex]}`,
-    `--initial-cluster=${members.join(",")}`,
-    "--initial-cluster-state=new",
-    "--logger=zap",
-    "--log-level=warn",
-  ];
+  const urls = network.nodes.map(({ id }) => [nodePlace(id), peerUrl(network, node, id)] as const);
+  const member = {
+    name: nodePlace(node.id),
+    dataDirectory,
+    clientUrl: `http://${node.host}:${node.clientPort}`,
+    peerListenUrl: `http://${node.host}:${node.peerPort}`,
+    logLevel: "warn",
+  } as const;
+  return etcdArguments(member, new Map(urls));
 }
 
 /** The same for all: members are identified by it. */

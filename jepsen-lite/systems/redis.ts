@@ -3,11 +3,9 @@
  * an append-only file on each (synced once a second, which survives a kill), and failover as with
  * Sentinel.
  */
-import { installedCommand } from "./installed-command.js";
+import { fileOf, lackOf, REDIS, redisArguments } from "../../lab/peer-servers.js";
 import { RedisSentinels } from "./redis-sentinels.js";
 import type { System, SystemKind } from "./system.js";
-
-const COMMAND = "redis-server";
 
 export const redis: SystemKind = {
   name: "redis",
@@ -15,18 +13,12 @@ export const redis: SystemKind = {
   hasOnePort: true,
   hasOnePeerAddress: false,
   tokensRise: "over-all-keys",
-  missing: () =>
-    installedCommand(COMMAND) === undefined
-      ? "redis-server is not installed (Debian: apt-get install redis-server)"
-      : undefined,
+  missing: () => lackOf(REDIS),
   make: (network): System => {
     const sentinels = new RedisSentinels(network);
     return {
       serverOf: (node, dataDirectory) => ({
-        command: [
-          installedCommand(COMMAND) ?? COMMAND,
-          ...argumentsOf(node.clientPort, dataDirectory),
-        ],
+        command: [fileOf(REDIS), ...argumentsOf(node.clientPort, dataDirectory)],
         status: () => sentinels.statusOf(node),
       }),
       attend: async (nodes, events) => sentinels.watch(nodes, events),
@@ -35,7 +27,7 @@ export const redis: SystemKind = {
 };
 
 function argumentsOf(port: number, directory: string): string[] {
-  const options = {
+  return redisArguments({
     port,
     bind: "127.0.0.1",
     dir: directory,
@@ -47,6 +39,5 @@ function argumentsOf(port: number, directory: string): string[] {
     // Waiting for further replicas would only keep this one out.
     "repl-diskless-sync-delay": 0,
     "repl-ping-replica-period": 1,
-  };
-  return Object.entries(options).flatMap(([name, value]) => [`--${name}`, `${value}`]);
+  });
 }

@@ -4,10 +4,11 @@
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chownSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { endWithProcess } from "../../../lab/end-with-process.js";
+import { findCommand, versionedDirectories } from "../../../lab/find-command.js";
 
 export interface StartedServer extends AsyncDisposable {
   readonly port: number;
@@ -34,24 +35,15 @@ const STOP_MS_MAX = 10_000;
 
 /** The path of the first of these programs that is there; `undefined`: none, and says so. */
 export function installed(product: string, ...programs: readonly string[]): string | undefined {
+  const hidden = ["/usr/sbin", ...versionedDirectories("/usr/lib/postgresql", "bin")];
   for (const program of programs) {
-    for (const directory of directories()) {
-      const path = join(directory, program);
-      if (existsSync(path)) return path;
-    }
+    const file = findCommand(program, hidden);
+    if (file !== undefined) return file;
   }
   process.stderr.write(
     `\n!!! ${product} is NOT installed (${programs.join(", ")}): what is tested with it is SKIPPED\n\n`,
   );
   return undefined;
-}
-
-function directories(): string[] {
-  const path = (process.env["PATH"] ?? "").split(":").filter((part) => part !== "");
-  const postgres = "/usr/lib/postgresql";
-  const versions = existsSync(postgres) ? readdirSync(postgres) : [];
-  const numbers = versions.map(Number).sort((one, other) => other - one);
-  return [...path, "/usr/sbin", ...numbers.map((version) => `${postgres}/${version}/bin`)];
 }
 
 /** The user itself, unless it is root. */
