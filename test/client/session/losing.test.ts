@@ -6,6 +6,15 @@ import { failure, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";
 import type { TableServer } from "../world/table-server.js";
 
+/** Tells whether the table still had the lock when its client gave it up; `undefined` before that. */
+function watchLoss(server: TableServer, { key, token, signal }: Lock): () => boolean | undefined {
+  let wasHeld: boolean | undefined;
+  signal.addEventListener("abort", () => {
+    wasHeld = server.isHeld(key, token);
+  });
+  return () => wasHeld;
+}
+
 function holdsOf(server: TableServer, key: string) {
   return server.table.inspect(key).holds;
 }
@@ -60,12 +69,9 @@ describe("a holder", () => {
     const next = two.client.acquire("k");
     await world.run(20);
     await world.until(two.client.revoke({ token: lock.token }, { graceMs: 6_000 }));
-    let wasHeld = true;
-    signal.addEventListener("abort", () => {
-      wasHeld = server.isHeld("k", lock.token);
-    });
+    const wasHeld = watchLoss(server, lock);
     await world.until(next);
-    expect(wasHeld).toBe(true);
+    expect(wasHeld()).toBe(true);
     expect(signal.reason).toMatchObject({ code: "LOCK_LOST", details: { reason: "revoked" } });
     expect(one.client.closed.aborted).toBe(false);
   });
@@ -88,12 +94,9 @@ describe("a holder", () => {
     const { session } = client;
     const lock = await world.until(client.acquire("k", { maxHoldMs: 5_000 }));
     const { signal } = lock;
-    let wasHeld = false;
-    signal.addEventListener("abort", () => {
-      wasHeld = server.isHeld("k", lock.token);
-    });
+    const wasHeld = watchLoss(server, lock);
     await world.run(6_000);
-    expect(wasHeld).toBe(true);
+    expect(wasHeld()).toBe(true);
     expect(signal.reason).toMatchObject({ details: { reason: "maxHold" } });
     expect(holdsOf(server, "k")).toEqual([]);
     expect(client.session).toBe(session);
@@ -112,13 +115,10 @@ describe("a holder", () => {
       notices += 1;
     });
     await world.until(two.client.endSession(one.client.session, { graceMs: 1_000 }));
-    let wasHeld = false;
-    signal.addEventListener("abort", () => {
-      wasHeld = server.isHeld("k", lock.token);
-    });
+    const wasHeld = watchLoss(server, lock);
     await world.until(next);
     expect(notices).toBe(1);
-    expect(wasHeld).toBe(true);
+    expect(wasHeld()).toBe(true);
     expect(signal.reason).toMatchObject({ details: { reason: "revoked" } });
     // Another session is opened for what comes when this one has ended.
     await world.run(1_000);
@@ -198,13 +198,10 @@ describe("a new connection", () => {
     const resumed = one.platform.connection;
     if (resumed !== undefined) resumed.isBlackhole = true;
     for (const { id } of server.nodes) server.faults.downNodes.add(id);
-    let wasHeld = true;
-    signal.addEventListener("abort", () => {
-      wasHeld = server.isHeld("k", lock.token);
-    });
+    const wasHeld = watchLoss(server, lock);
     await world.until(next);
     expect(signal.aborted).toBe(true);
-    expect(wasHeld).toBe(true);
+    expect(wasHeld()).toBe(true);
   });
 
   it("tells of revokes, caps and waiting others that the old one missed", async () => {

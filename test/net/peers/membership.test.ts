@@ -43,6 +43,15 @@ async function pair(know: {
   return { one, two, toOne, toTwo };
 }
 
+/** Node 1 has begun to dial node 2 by way of a proxy. */
+async function proxiedPair() {
+  const both = await pair({ one: false, two: true });
+  const proxy = await TcpProxy.to(both.toTwo.get(2)?.port ?? 0);
+  cleanups.push(() => proxy.close());
+  both.one.links.setPeers(new Map([[2, proxy.address]]));
+  return { ...both, proxy };
+}
+
 const barrier = (id: number): PeerMessage => ({ type: "readBarrier", id, term: 1 });
 const of = (node: PeerNode, on: Happening["on"]): Happening[] =>
   node.record.all.filter((event) => event.on === on);
@@ -193,10 +202,7 @@ describe("a peer that stays", () => {
   });
 
   test("under another address is dialed there, and what was said before arrives", async () => {
-    const { one, two, toTwo } = await pair({ one: false, two: true });
-    const proxy = await TcpProxy.to(toTwo.get(2)?.port ?? 0);
-    cleanups.push(() => proxy.close());
-    one.links.setPeers(new Map([[2, proxy.address]]));
+    const { one, two, proxy, toTwo } = await proxiedPair();
     const epoch = await one.up(2);
     one.links.send(2, 0, barrier(1));
     one.links.flush();
@@ -246,10 +252,7 @@ describe("the bytes that wait for a peer", () => {
   });
 
   test("stay few when a sender heeds them, however slow the peer: it stops, nothing grows", async () => {
-    const { one, toTwo } = await pair({ one: false, two: true });
-    const proxy = await TcpProxy.to(toTwo.get(2)?.port ?? 0);
-    cleanups.push(() => proxy.close());
-    one.links.setPeers(new Map([[2, proxy.address]]));
+    const { one, proxy } = await proxiedPair();
     await one.up(2);
     proxy.freeze();
     const bytes = new Uint8Array(1 << 20);
@@ -270,10 +273,7 @@ describe("the bytes that wait for a peer", () => {
   });
 
   test("occupy little more than they are while the link stands still, however many turns they came in", async () => {
-    const { one, two, toTwo } = await pair({ one: false, two: true });
-    const proxy = await TcpProxy.to(toTwo.get(2)?.port ?? 0);
-    cleanups.push(() => proxy.close());
-    one.links.setPeers(new Map([[2, proxy.address]]));
+    const { one, two, proxy } = await proxiedPair();
     await one.up(2);
     proxy.freeze();
     const bytes = new Uint8Array(1 << 20);

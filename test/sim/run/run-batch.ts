@@ -1,6 +1,6 @@
 /** Many seeds, one after the other, on all cores; and what they came to together. */
 import { type CoverageSum, withCounts } from "./coverage-report.js";
-import type { SeedResult } from "./seed-result.js";
+import { NO_COUNTS, type RunCounts, type SeedResult } from "./seed-result.js";
 import type { WorkerPool } from "./worker-pool.js";
 
 export interface BatchOptions {
@@ -12,18 +12,10 @@ export interface BatchOptions {
   readonly counts?: boolean;
 }
 
-export interface BatchSummary {
+export interface BatchSummary extends RunCounts {
   readonly seeds: number;
   readonly simulatedSeconds: number;
   readonly wallSeconds: number;
-  readonly faultEpisodes: number;
-  readonly committedEntries: number;
-  readonly grants: number;
-  readonly elections: number;
-  readonly quarantines: number;
-  readonly overlapsWithoutDeadline: number;
-  readonly overlapsWithoutFence: number;
-  readonly refusedWrites: number;
   readonly outcomes: Readonly<Record<string, number>>;
   readonly coverage: CoverageSum;
   readonly failures: readonly SeedResult[];
@@ -37,7 +29,15 @@ export async function runBatch(
 ): Promise<BatchSummary> {
   const startMs = performance.now();
   const untilMs = startMs + options.minutesMax * 60_000;
-  let summary = emptySummary();
+  let summary: BatchSummary = {
+    seeds: 0,
+    simulatedSeconds: 0,
+    wallSeconds: 0,
+    ...NO_COUNTS,
+    outcomes: {},
+    coverage: {},
+    failures: [],
+  };
   let seed = options.firstSeed;
   const end = seed + options.seedCount;
   let isEnough = false;
@@ -54,25 +54,6 @@ export async function runBatch(
   return summary;
 }
 
-function emptySummary(): BatchSummary {
-  return {
-    seeds: 0,
-    simulatedSeconds: 0,
-    wallSeconds: 0,
-    faultEpisodes: 0,
-    committedEntries: 0,
-    grants: 0,
-    elections: 0,
-    quarantines: 0,
-    overlapsWithoutDeadline: 0,
-    overlapsWithoutFence: 0,
-    refusedWrites: 0,
-    outcomes: {},
-    coverage: {},
-    failures: [],
-  };
-}
-
 function withResult(sum: BatchSummary, result: SeedResult, wallSeconds: number): BatchSummary {
   const outcomes = { ...sum.outcomes };
   for (const [name, count] of Object.entries(result.outcomes)) {
@@ -82,16 +63,14 @@ function withResult(sum: BatchSummary, result: SeedResult, wallSeconds: number):
     seeds: sum.seeds + 1,
     simulatedSeconds: sum.simulatedSeconds + result.simulatedMs / 1_000,
     wallSeconds,
-    faultEpisodes: sum.faultEpisodes + result.faultEpisodes,
-    committedEntries: sum.committedEntries + result.committedEntries,
-    grants: sum.grants + result.grants,
-    elections: sum.elections + result.elections,
-    quarantines: sum.quarantines + result.quarantines,
-    overlapsWithoutDeadline: sum.overlapsWithoutDeadline + result.overlapsWithoutDeadline,
-    overlapsWithoutFence: sum.overlapsWithoutFence + result.overlapsWithoutFence,
-    refusedWrites: sum.refusedWrites + result.refusedWrites,
+    ...added(sum, result),
     outcomes,
     coverage: withCounts(sum.coverage, result.coverage),
     failures: result.failure === undefined ? sum.failures : [...sum.failures, result],
   };
+}
+
+function added(sum: RunCounts, run: RunCounts): RunCounts {
+  const names = Object.keys(NO_COUNTS) as (keyof RunCounts)[];
+  return Object.fromEntries(names.map((name) => [name, sum[name] + run[name]])) as never;
 }

@@ -3,7 +3,7 @@
  * run that it had; dying before its sources were loaded is no run's fault.
  */
 import { type ChildProcess, fork } from "node:child_process";
-import type { SeedResult } from "./seed-result.js";
+import { NO_COUNTS, type SeedResult } from "./seed-result.js";
 import type { WorkerAnswer, WorkerTask } from "./worker-protocol.js";
 
 /** Real time. A run takes a fraction of a second where nothing else runs. */
@@ -82,14 +82,7 @@ function brokenRun({ seed }: WorkerTask, message: string): SeedResult {
     seed,
     hash: "",
     simulatedMs: 0,
-    faultEpisodes: 0,
-    committedEntries: 0,
-    grants: 0,
-    elections: 0,
-    quarantines: 0,
-    overlapsWithoutDeadline: 0,
-    overlapsWithoutFence: 0,
-    refusedWrites: 0,
+    ...NO_COUNTS,
     outcomes: {},
     coverage: {},
     failure: { rule: "the run ends", message, story: [] },

@@ -8,11 +8,8 @@ export interface SeedFailure {
   readonly story: readonly string[];
 }
 
-export interface SeedResult {
-  readonly seed: number;
-  /** Over all events, in their order. */
-  readonly hash: string;
-  readonly simulatedMs: number;
+/** What is counted in a run, and added up over many. */
+export interface RunCounts {
   readonly faultEpisodes: number;
   readonly committedEntries: number;
   readonly grants: number;
@@ -24,6 +21,24 @@ export interface SeedResult {
   readonly overlapsWithoutFence: number;
   /** Of clients that used what a hold guards, or had guarded, with a token that was too old. */
   readonly refusedWrites: number;
+}
+
+export const NO_COUNTS: RunCounts = Object.freeze({
+  faultEpisodes: 0,
+  committedEntries: 0,
+  grants: 0,
+  elections: 0,
+  quarantines: 0,
+  overlapsWithoutDeadline: 0,
+  overlapsWithoutFence: 0,
+  refusedWrites: 0,
+});
+
+export interface SeedResult extends RunCounts {
+  readonly seed: number;
+  /** Over all events, in their order. */
+  readonly hash: string;
+  readonly simulatedMs: number;
   /** Commands and reads by `op/status`, and other things seen, by name. */
   readonly outcomes: Readonly<Record<string, number>>;
   /** How often it came to each pair of a state and an event; empty unless that was asked for. */

@@ -2,7 +2,7 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import type { HoldfastError } from "../../../src/errors.js";
 import { MODEL_VERSION } from "../../../src/model-version.js";
 import {
   type DataDirectory,
@@ -19,6 +19,7 @@ import {
   entryOf,
   memoryDisk,
   OpenLog,
+  refusalOf,
   SEGMENT_BYTES,
   standsOn,
   storeSnapshot,
@@ -37,14 +38,8 @@ describe("a data directory", () => {
   }
 
   /** The error an opening fails with; that it does fail is part of what is tested. */
-  async function refusal(changes: Partial<DataDirectoryOptions> = {}): Promise<HoldfastError> {
-    const error = await opened(changes).then(
-      () => new Error("it was opened"),
-      (reason: Error) => reason,
-    );
-    if (!(error instanceof HoldfastError)) throw error;
-    expect(error.message).not.toContain("\n");
-    return error;
+  function refusal(changes: Partial<DataDirectoryOptions> = {}): Promise<HoldfastError> {
+    return refusalOf(opened(changes));
   }
 
   beforeEach(async () => {

@@ -18,6 +18,7 @@ import {
   entryOf,
   memoryDisk,
   OpenLog,
+  refusalOf,
   SEGMENT_BYTES,
   writeOf,
 } from "../log/log-harness.js";
@@ -43,16 +44,6 @@ describe("a data directory that is set aside", () => {
     directory.log.append(writeOf(1, [entryOf(1, 1)]));
     directory.notePeer(PEER);
     await directory.close();
-  }
-
-  async function refusal(call: Promise<unknown>): Promise<HoldfastError> {
-    const error = await call.then(
-      () => new Error("it was not refused"),
-      (reason: Error) => reason,
-    );
-    if (!(error instanceof HoldfastError)) throw error;
-    expect(error.message).not.toContain("\n");
-    return error;
   }
 
   beforeEach(async () => {
@@ -110,7 +101,7 @@ describe("a data directory that is set aside", () => {
 
   it("may be empty or missing when it is said whose it is", async () => {
     const whose = { nodeId: 5, clusterId: CLUSTER_ID, incarnationMin: 9 };
-    const error = await refusal(setDataAside({ path, nodeId: 5 }));
+    const error = await refusalOf(setDataAside({ path, nodeId: 5 }));
     expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
     expect(error.message).toContain("cluster id");
     expect(await readIdentity(`${parent}/nothing`)).toBeUndefined();
@@ -123,29 +114,31 @@ describe("a data directory that is set aside", () => {
   it("is refused while a process has it, to strangers, and among other people's files", async () => {
     await makeUsed();
     const directory = await openDataDirectory(openOptions());
-    const locked = await refusal(setDataAside({ path }));
+    const locked = await refusalOf(setDataAside({ path }));
     expect(locked).toMatchObject({ code: "UNAVAILABLE", cause: { code: "LEVEL_LOCKED" } });
     await directory.close();
     for (const stranger of [{ nodeId: 2 }, { clusterId: "f".repeat(32) }]) {
-      const error = await refusal(setDataAside({ path, ...stranger }));
+      const error = await refusalOf(setDataAside({ path, ...stranger }));
       expect(error.code).toBe("INVALID_ARGUMENT");
     }
     for (const senseless of [{ nodeId: 0 }, { clusterId: "" }, { incarnationMin: -1 }]) {
-      const error = await refusal(setDataAside({ path, ...senseless }));
+      const error = await refusalOf(setDataAside({ path, ...senseless }));
       expect(error.code).toBe("INVALID_ARGUMENT");
     }
     await writeFile(`${parent}/letter.txt`, "dear");
-    const foreign = await refusal(setDataAside({ path: parent, nodeId: 1, clusterId: CLUSTER_ID }));
+    const foreign = await refusalOf(
+      setDataAside({ path: parent, nodeId: 1, clusterId: CLUSTER_ID }),
+    );
     expect(foreign.code).toBe("INVALID_ARGUMENT");
     await writeFile(`${path}/VERSION`, "holdfast data 1\n");
-    expect((await refusal(setDataAside({ path }))).code).toBe("UNAVAILABLE");
+    expect((await refusalOf(setDataAside({ path }))).code).toBe("UNAVAILABLE");
     expect((await readdir(path)).sort()).toEqual(["VERSION", "log", "mark", "store"]);
   });
 
   it.each(["store", "store/CURRENT"])("is usable again after the loss of %s", async (name) => {
     await makeUsed();
     await rm(`${path}/${name}`, { recursive: true });
-    expect(damageOf(await refusal(openDataDirectory(openOptions())))).toBeDefined();
+    expect(damageOf(await refusalOf(openDataDirectory(openOptions())))).toBeDefined();
     const aside = await setDataAside({ path });
     expect((await readdir(aside.movedTo)).sort()).toEqual(["log", "mark", "store"]);
     const directory = await openDataDirectory(openOptions());
@@ -159,7 +152,7 @@ describe("a data directory that is set aside", () => {
       await makeUsed();
       const content = await readFile(`${path}/${name}`);
       await writeFile(`${path}/${name}`, content.fill(0x5a));
-      const error = await refusal(openDataDirectory(openOptions()));
+      const error = await refusalOf(openDataDirectory(openOptions()));
       expect(damageOf(error)).toMatchObject({ file: expect.any(String), offset: 0 });
       expect(damageOf(new Error("other"))).toBeUndefined();
       const whose = { nodeId: 1, clusterId: CLUSTER_ID, incarnationMin: 2 };

@@ -16,38 +16,50 @@ import {
 } from "./damage-specimen.js";
 import { HandTimer, memoryDisk, OpenLog } from "./log-harness.js";
 
-describe("a log of several segments, damaged", () => {
-  const sizes = Array.from({ length: 14 }, (_, at) => 100 + ((at * 37) % 90));
+const SIZES = Array.from({ length: 14 }, (_, at) => 100 + ((at * 37) % 90));
 
+function segmentsOf({ files }: Pick<Specimen, "files">): string[] {
+  return [...files.keys()].filter((name) => name.endsWith(".seg")).sort();
+}
+
+async function expectEveryFlipNoticed(specimen: Specimen): Promise<void> {
+  for (const path of segmentsOf(specimen)) {
+    const used = usedBytesOf(contentOf(specimen.files, path));
+    for (let at = 0; at < used; at += 1) {
+      const files = altered(specimen.files, path, (bytes) => {
+        bytes[at] = (bytes[at] ?? 0) ^ 0x40;
+        return bytes;
+      });
+      const outcome = await outcomeOf(files, specimen, `${path} byte ${at}`);
+      expect(outcome, `${path} byte ${at}`).toHaveProperty("corrupt.details.file", path);
+    }
+  }
+}
+
+async function expectEveryLossNoticed(specimen: Specimen): Promise<void> {
+  for (const path of segmentsOf(specimen)) {
+    const files = new Map(specimen.files);
+    files.delete(path);
+    const outcome = await outcomeOf(files, specimen, `without ${path}`);
+    expect(outcome).toHaveProperty("corrupt.details.file", path);
+  }
+}
+
+describe("a log of several segments, damaged", () => {
   async function several(marked: number): Promise<Specimen> {
-    const specimen = await specimenOf(sizes, marked, 1500);
+    const specimen = await specimenOf(SIZES, marked, 1500);
     expect(specimen.files.has(THIRD)).toBe(true);
     return specimen;
   }
 
   it("notices every flipped byte of a record in any segment", async () => {
     const specimen = await several(14);
-    for (const path of [...specimen.files.keys()].filter((name) => name.endsWith(".seg"))) {
-      const used = usedBytesOf(contentOf(specimen.files, path));
-      for (let at = 0; at < used; at += 1) {
-        const files = altered(specimen.files, path, (bytes) => {
-          bytes[at] = (bytes[at] ?? 0) ^ 0x40;
-          return bytes;
-        });
-        const outcome = await outcomeOf(files, specimen, `${path} byte ${at}`);
-        expect(outcome, `${path} byte ${at}`).toHaveProperty("corrupt.details.file", path);
-      }
-    }
+    await expectEveryFlipNoticed(specimen);
   });
 
   it.each([0, 9, 14])("notices a missing segment, with the mark at %i", async (marked) => {
     const specimen = await several(marked);
-    for (const path of [...specimen.files.keys()].filter((name) => name.endsWith(".seg"))) {
-      const files = new Map(specimen.files);
-      files.delete(path);
-      const outcome = await outcomeOf(files, specimen, `without ${path}`);
-      expect(outcome).toHaveProperty("corrupt.details.file", path);
-    }
+    await expectEveryLossNoticed(specimen);
   });
 
   it("notices segments that changed places or belong to another log", async () => {
@@ -81,10 +93,7 @@ describe("a log of several segments, damaged", () => {
     }
     // Neither copy is older than the other: each alone demands everything below the mark.
     const marked = await several(14);
-    const last = [...marked.files.keys()]
-      .filter((name) => name.endsWith(".seg"))
-      .sort()
-      .at(-1);
+    const last = segmentsOf(marked).at(-1);
     const shorter = altered(marked.files, last ?? "", (bytes) =>
       bytes.fill(0, usedBytesOf(bytes) - 1),
     );
@@ -117,17 +126,11 @@ describe("a log of several segments, damaged", () => {
 });
 
 describe("a log whose first segments were removed, damaged", () => {
-  const sizes = Array.from({ length: 14 }, (_, at) => 100 + ((at * 37) % 90));
-
   async function shortened(marked = 14): Promise<Specimen> {
-    const specimen = await specimenOf(sizes, marked, 1500, { 5: "resets", 11: "stands" });
+    const specimen = await specimenOf(SIZES, marked, 1500, { 5: "resets", 11: "stands" });
     expect(segmentsOf(specimen)).not.toContain(FIRST);
     expect(segmentsOf(specimen).length).toBeGreaterThan(1);
     return specimen;
-  }
-
-  function segmentsOf({ files }: Pick<Specimen, "files">): string[] {
-    return [...files.keys()].filter((name) => name.endsWith(".seg")).sort();
   }
 
   async function withMark(specimen: Specimen, changes: Partial<Mark>): Promise<Files> {
@@ -139,27 +142,12 @@ describe("a log whose first segments were removed, damaged", () => {
 
   it("notices every flipped byte of a record in any segment", async () => {
     const specimen = await shortened();
-    for (const path of segmentsOf(specimen)) {
-      const used = usedBytesOf(contentOf(specimen.files, path));
-      for (let at = 0; at < used; at += 1) {
-        const files = altered(specimen.files, path, (bytes) => {
-          bytes[at] = (bytes[at] ?? 0) ^ 0x40;
-          return bytes;
-        });
-        const outcome = await outcomeOf(files, specimen, `${path} byte ${at}`);
-        expect(outcome, `${path} byte ${at}`).toHaveProperty("corrupt.details.file", path);
-      }
-    }
+    await expectEveryFlipNoticed(specimen);
   });
 
   it.each([0, 12, 14])("notices a missing segment, with the mark at %i", async (marked) => {
     const specimen = await shortened(marked);
-    for (const path of segmentsOf(specimen)) {
-      const files = new Map(specimen.files);
-      files.delete(path);
-      const outcome = await outcomeOf(files, specimen, `without ${path}`);
-      expect(outcome).toHaveProperty("corrupt.details.file", path);
-    }
+    await expectEveryLossNoticed(specimen);
   });
 
   it("ignores and removes what a removal left behind, whatever it holds", async () => {
@@ -173,13 +161,13 @@ describe("a log whose first segments were removed, damaged", () => {
   });
 
   it("is not opened with a first segment that the snapshot does not reach", async () => {
-    const plain = await specimenOf(sizes, 14, 1500);
+    const plain = await specimenOf(SIZES, 14, 1500);
     const files = await withMark(plain, { firstSegment: 2 });
     const outcome = await outcomeOf(files, plain, "no snapshot");
     expect(outcome).toHaveProperty("corrupt.details.file", SECOND);
     expect(outcome).toHaveProperty("corrupt.details.reason", expect.stringMatching(/no snapshot/));
 
-    const early = await specimenOf(sizes, 14, 1500, { 2: "stands, keeping all" });
+    const early = await specimenOf(SIZES, 14, 1500, { 2: "stands, keeping all" });
     const behind = await withMark(early, { firstSegment: segmentsOf(early).length });
     const outside = await outcomeOf(behind, early, "a snapshot before the first segment");
     expect(outside).toHaveProperty(

@@ -30,6 +30,27 @@ function failing(isHit: (operation: FileOperation) => boolean, code = "EIO"): Me
   });
 }
 
+/** A disk on which room gets short when a test says so. */
+class BoundedFiles extends MemoryFileSystem {
+  capacityBytes = Number.POSITIVE_INFINITY;
+
+  constructor() {
+    super(undefined, { capacityBytes: () => this.capacityBytes });
+  }
+
+  get usedBytes(): number {
+    return [...this.sizes().values()].reduce((sum, bytes) => sum + bytes, 0);
+  }
+}
+
+async function expectRoomAgain(log: OpenLog, hand: HandTimer): Promise<void> {
+  while (log.space.length < 2) {
+    hand.fire();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(log.space[1]).toBeUndefined();
+}
+
 describe("a log whose disk fails", () => {
   it("reports a failed write once, and takes and reports nothing after it", async () => {
     let isBroken = false;
@@ -107,11 +128,10 @@ describe("a log whose disk fails", () => {
   });
 
   it("tells when the next segment has no room, goes on, and tells when it has", async () => {
-    let capacityBytes = Number.POSITIVE_INFINITY;
-    const fileSystem = new MemoryFileSystem(undefined, { capacityBytes: () => capacityBytes });
+    const fileSystem = new BoundedFiles();
     const hand = new HandTimer();
     const log = await OpenLog.open(memoryDisk(fileSystem), { timer: hand.timer });
-    capacityBytes = 0;
+    fileSystem.capacityBytes = 0;
     await log.write(writeOf(1, [entryOf(1, 1)]));
     await log.until(() => log.space.length > 0);
     expect(log.space[0]).toMatchObject({ code: "ENOSPC" });
@@ -119,28 +139,23 @@ describe("a log whose disk fails", () => {
     hand.fire();
     await log.write(writeOf(3, [entryOf(3, 1)]));
     expect(log.space.length).toBe(1);
-    capacityBytes = Number.POSITIVE_INFINITY;
-    while (log.space.length < 2) {
-      hand.fire();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(log.space[1]).toBeUndefined();
+    fileSystem.capacityBytes = Number.POSITIVE_INFINITY;
+    await expectRoomAgain(log, hand);
     await log.write(writeOf(4, [entryOf(4, 1, 3900)]));
     expect(log.failures).toEqual([]);
     await log.close();
   });
 
   it("fails with DISK_FULL when the segment is full and there is no next one", async () => {
-    let capacityBytes = Number.POSITIVE_INFINITY;
-    const fileSystem = new MemoryFileSystem(undefined, { capacityBytes: () => capacityBytes });
+    const fileSystem = new BoundedFiles();
     const log = await OpenLog.open(memoryDisk(fileSystem), { timer: new HandTimer().timer });
-    capacityBytes = 0;
+    fileSystem.capacityBytes = 0;
     await log.write(writeOf(1, [entryOf(1, 1, 3000)]));
     log.append(writeOf(2, [entryOf(2, 1, 3000)]));
     await log.until(() => log.failures.length > 0);
     expect(log.failures[0]).toMatchObject({ code: "DISK_FULL" });
     await log.close();
-    capacityBytes = Number.POSITIVE_INFINITY;
+    fileSystem.capacityBytes = Number.POSITIVE_INFINITY;
     const again = await OpenLog.open(memoryDisk(fileSystem));
     expect(again.boot.entries).toEqual([entryOf(1, 1, 3000)]);
     await again.close();
@@ -238,14 +253,12 @@ describe("a log whose disk fails", () => {
 
   it("tells it while half of a segment is free, all of which it can still take", async () => {
     const segmentBytes = 1 << 20;
-    let capacityBytes = Number.POSITIVE_INFINITY;
-    const fileSystem = new MemoryFileSystem(undefined, { capacityBytes: () => capacityBytes });
+    const fileSystem = new BoundedFiles();
     const timer = new HandTimer();
     const disk = memoryDisk(fileSystem, undefined, segmentBytes);
     const log = await OpenLog.open(disk, { timer: timer.timer });
-    capacityBytes = [...fileSystem.sizes().values()].reduce((sum, bytes) => sum + bytes, 0);
     // Nearly all of the next segment fits.
-    capacityBytes += segmentBytes - 10_000;
+    fileSystem.capacityBytes = fileSystem.usedBytes + segmentBytes - 10_000;
     const bodyBytes = 10_000;
     let index = 0;
     const writeOne = async (): Promise<void> => {
@@ -264,8 +277,7 @@ describe("a log whose disk fails", () => {
   });
 
   it("has room again once a snapshot let segments go", async () => {
-    let capacityBytes = Number.POSITIVE_INFINITY;
-    const fileSystem = new MemoryFileSystem(undefined, { capacityBytes: () => capacityBytes });
+    const fileSystem = new BoundedFiles();
     const hand = new HandTimer();
     const log = await OpenLog.open(memoryDisk(fileSystem), { timer: hand.timer });
     for (let index = 1; index <= 6; index += 1) {
@@ -273,17 +285,13 @@ describe("a log whose disk fails", () => {
     }
     // Two segments are full and the third is prepared; there is no room for a fourth.
     await new Promise((resolve) => setImmediate(resolve));
-    capacityBytes = [...fileSystem.sizes().values()].reduce((sum, bytes) => sum + bytes, 0);
+    fileSystem.capacityBytes = fileSystem.usedBytes;
     await log.write(writeOf(7, [entryOf(7, 1, 1200)]));
     await log.until(() => log.space.length > 0);
     expect(log.space[0]).toMatchObject({ code: "ENOSPC" });
     await storeSnapshot(log, { index: 7, term: 1 });
     await log.write(writeOf(8, [], standsOn({ index: 7, term: 1 })));
-    while (log.space.length < 2) {
-      hand.fire();
-      await new Promise((resolve) => setImmediate(resolve));
-    }
-    expect(log.space[1]).toBeUndefined();
+    await expectRoomAgain(log, hand);
     for (let index = 8; index <= 20; index += 1) {
       await storeSnapshot(log, { index: index - 1, term: 1 });
       const stands = standsOn({ index: index - 1, term: 1 });

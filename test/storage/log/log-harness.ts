@@ -4,6 +4,8 @@
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
+import { expect } from "vitest";
+import { HoldfastError } from "../../../src/errors.js";
 import type { Entry, HardState, SnapshotPoint, Write } from "../../../src/raft/index.js";
 import {
   type DataDirectory,
@@ -78,6 +80,17 @@ export function standsOn(place: Place, keepFrom = place.index + 1): Pick<Write, 
 /** The log has nothing but what comes behind it. */
 export function resetTo(place: Place): Pick<Write, "snapshot"> {
   return { snapshot: { ...snapshotAt(place), isReset: true, keepFrom: place.index + 1 } };
+}
+
+/** The error with which a call is refused; that it is refused, in one line, is part of what is tested. */
+export async function refusalOf(call: Promise<unknown>): Promise<HoldfastError> {
+  const error = await call.then(
+    () => new Error("it was not refused"),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof HoldfastError)) throw error;
+  expect(error.message).not.toContain("\n");
+  return error;
 }
 
 /** A timer whose time passes only by hand. */
