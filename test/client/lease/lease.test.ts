@@ -176,7 +176,7 @@ describe("a lapse", () => {
     platform.stop(true);
     await world.run(120_000);
     platform.goOn();
-    await world.run(1_000);
+    await world.run(1_001);
     expect(signal.aborted).toBe(true);
   });
 

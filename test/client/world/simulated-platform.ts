@@ -4,6 +4,7 @@
  * implementation of the SDK's platform port.
  */
 import { AsyncResource } from "node:async_hooks";
+import { ProcessClock } from "../../../lab/process-clock.js";
 import type { Platform, Timer, Transport, TransportEvents } from "../../../src/client/index.js";
 import { createTaskContext } from "../../../src/client/transport/node-task-context.js";
 import type { TaskContext } from "../../../src/client/transport/platform.js";
@@ -11,19 +12,18 @@ import type { ServerConnection } from "./server-connection.js";
 import type { SimulatedWorld } from "./simulated-world.js";
 import type { TableServer } from "./table-server.js";
 
+const WALL_START_MS = 1_700_000_000_000;
+
 export class SimulatedPlatform implements Platform {
   readonly #world: SimulatedWorld;
   readonly #server: TableServer;
-  /** How fast the monotonic clock runs: 1 is true time. */
-  readonly #rate: number;
+  readonly #clock: ProcessClock;
   /** What waits for the process to go on, while it is stopped. */
   #held: (() => void)[] | undefined;
+  /** Timers that came while the monotonic clock stood still and the process did not. */
+  #stalled: (() => void)[] = [];
   /** Told to go on, but none of its code has looked at the clock yet. */
   #isWaking = false;
-  #wallOffsetMs = 1_700_000_000_000;
-  /** Monotonic time lost by sleeping. */
-  #sleptMs = 0;
-  #sleepsSinceMs: number | undefined;
   #carry: <Given extends unknown[]>(task: (...given: Given) => void) => typeof task = (task) =>
     task;
   /** How often the clock that counts sleep was read. */
@@ -34,15 +34,18 @@ export class SimulatedPlatform implements Platform {
 
   readonly sinceBootMs?: () => number;
 
-  /** `countsSleep`: whether it has a clock for that, in steps of ten as on Linux. */
+  /**
+   * `rate`: how fast the monotonic clock runs; 1 is true time. `countsSleep`: whether it has a
+   * clock for that, in steps of ten as on Linux.
+   */
   constructor(world: SimulatedWorld, server: TableServer, rate = 1, countsSleep = false) {
     this.#world = world;
     this.#server = server;
-    this.#rate = rate;
+    this.#clock = new ProcessClock(world, { zeroMs: 0, rate, wallMs: WALL_START_MS });
     if (!countsSleep) return;
     this.sinceBootMs = () => {
       this.sleepClockReads += 1;
-      return Math.floor((world.nowMs * rate) / 10) * 10;
+      return Math.floor(this.#clock.withSleepMs() / 10) * 10;
     };
   }
 
@@ -54,17 +57,15 @@ export class SimulatedPlatform implements Platform {
   /** SIGSTOP. With `isAsleep` the monotonic clock stands still too, as in a suspended machine. */
   stop(isAsleep = false): void {
     this.#held ??= [];
-    if (isAsleep) this.#sleepsSinceMs ??= this.#world.nowMs;
+    if (isAsleep) this.#clock.sleep();
   }
 
   /** SIGCONT: what came meanwhile is worked off, timers and messages in the order they were due. */
   goOn(): void {
-    const held = this.#held ?? [];
+    const held = [...this.#stalled, ...(this.#held ?? [])];
+    this.#stalled = [];
     this.#held = undefined;
-    if (this.#sleepsSinceMs !== undefined) {
-      this.#sleptMs += this.#world.nowMs - this.#sleepsSinceMs;
-      this.#sleepsSinceMs = undefined;
-    }
+    this.#clock.wake();
     this.#isWaking = held.length > 0;
     for (const task of held) this.#world.after(0, () => this.#whenRunning(task));
   }
@@ -76,26 +77,20 @@ export class SimulatedPlatform implements Platform {
 
   /** The monotonic clock stands still from now on, and timers with it; the process runs. */
   stallMonotonicClock(): void {
-    this.#sleepsSinceMs ??= this.#world.nowMs;
+    this.#clock.sleep();
   }
 
   jumpWallClock(byMs: number): void {
-    this.#wallOffsetMs += byMs;
+    this.#clock.jumpWall(byMs);
   }
 
   monotonicMs(): number {
     this.#isWaking = false;
-    return this.#monotonicMs();
-  }
-
-  #monotonicMs(): number {
-    const asleepMs =
-      this.#sleepsSinceMs === undefined ? 0 : this.#world.nowMs - this.#sleepsSinceMs;
-    return (this.#world.nowMs - this.#sleptMs - asleepMs) * this.#rate;
+    return this.#clock.nowMs();
   }
 
   wallMs(): number {
-    return Math.floor(this.#world.nowMs + this.#wallOffsetMs);
+    return this.#clock.wallMs();
   }
 
   readonly random = (): number => this.#world.random();
@@ -110,21 +105,12 @@ export class SimulatedPlatform implements Platform {
   }
 
   setTimer(delayMs: number, task: () => void): Timer {
-    const carried = this.#carry(task);
-    const dueMs = this.#monotonicMs() + delayMs;
-    let isCancelled = false;
-    // Timers run on the monotonic clock, so sleep delays them.
-    const look = () => {
-      if (isCancelled) return;
-      const leftMs = dueMs - this.#monotonicMs();
-      if (leftMs > 0.001) this.#world.after(leftMs / this.#rate, () => this.#whenRunning(look));
-      else carried();
+    const deliver = (ready: () => void): void => {
+      if (this.#clock.isAsleep && this.#held === undefined) this.#stalled.push(ready);
+      else this.#whenRunning(ready);
     };
-    this.#world.after(delayMs / this.#rate, () => this.#whenRunning(look));
     return {
-      cancel: () => {
-        isCancelled = true;
-      },
+      cancel: this.#clock.timer(delayMs, deliver, this.#carry(task)),
       setKeepsProcess: (keeps) => {
         this.keepsProcess = keeps;
       },

@@ -197,7 +197,7 @@ export class SimulatedNode {
     this.release();
     if (effects.restore !== undefined) {
       if (effects.write === undefined) throw new Error(`node ${this.id}: restore without a write`);
-      const snapshot = this.disk.snapshot(effects.restore);
+      const snapshot = this.disk.stored(effects.restore);
       this.restoring = { seq: effects.write.seq, snapshot };
     }
     this.applyTo = effects.applyTo;

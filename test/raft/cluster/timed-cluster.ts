@@ -4,6 +4,7 @@
  * so that how long an election takes is a figure in simulated time, and the same on every machine.
  */
 import { seededRandom } from "../../../lab/random-stream.js";
+import { Timeline } from "../../../lab/timeline.js";
 import type { NodeId, RaftConfig } from "../../../src/raft/index.js";
 import { NODE_TUNING_DEFAULTS } from "../../../src/server/options.js";
 import { Cluster } from "./cluster.js";
@@ -23,18 +24,12 @@ export interface TimedOptions {
   readonly config?: Partial<Omit<RaftConfig, "id">>;
 }
 
-interface Event {
-  readonly atMs: number;
-  readonly number: number;
-  readonly act: () => void;
-}
-
 export class TimedCluster {
   readonly cluster: Cluster;
   readonly random: () => number;
   readonly #weather: Weather;
-  readonly #events: Event[] = [];
-  #lastEvent = 0;
+  /** Goes after the clock of the cluster, which its timers move on as well. */
+  readonly #timeline = new Timeline();
   readonly #lastArrivalMs = new Map<string, number>();
   readonly #writing = new Set<NodeId>();
   readonly #noticing = new Set<string>();
@@ -65,8 +60,7 @@ export class TimedCluster {
   }
 
   after(delayMs: number, act: () => void): void {
-    this.#lastEvent += 1;
-    this.#events.push({ atMs: this.nowMs + delayMs, number: this.#lastEvent, act });
+    this.#timeline.at(this.nowMs + delayMs, act);
   }
 
   /** Goes on until `isDone`, at most for `limitMs`. Returns how long it took. */
@@ -84,28 +78,13 @@ export class TimedCluster {
     const { cluster } = this;
     const running = cluster.nodes.filter((node) => node.isRunning);
     const timerMs = Math.min(...running.map(({ nextDeadlineMs }) => nextDeadlineMs));
-    const event = this.#firstEvent();
-    const nextMs = Math.min(timerMs, event?.atMs ?? Number.POSITIVE_INFINITY, endMs);
+    const nextMs = Math.min(timerMs, this.#timeline.nextMs, endMs);
     cluster.nowMs = Math.max(cluster.nowMs, nextMs);
-    if (event !== undefined && event.atMs <= cluster.nowMs) {
-      this.#events.splice(this.#events.indexOf(event), 1);
-      event.act();
-    } else {
+    const event = this.#timeline.take(cluster.nowMs);
+    if (event !== undefined) event.run();
+    else
       for (const node of running) if (node.nextDeadlineMs <= cluster.nowMs) cluster.turn(node.id);
-    }
     this.#plan();
-  }
-
-  #firstEvent(): Event | undefined {
-    let first: Event | undefined;
-    for (const event of this.#events) {
-      const isEarlier =
-        first === undefined ||
-        event.atMs < first.atMs ||
-        (event.atMs === first.atMs && event.number < first.number);
-      if (isEarlier) first = event;
-    }
-    return first;
   }
 
   /** Whatever the last step set going arrives, is durable or is noticed in its time. */

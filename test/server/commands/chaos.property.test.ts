@@ -14,7 +14,8 @@ import {
 } from "../../../src/protocol/index.js";
 import { expectAgreement } from "../world/cluster.js";
 import type { TestClient } from "../world/test-client.js";
-import { World, type WorldNode, type WorldOptions } from "../world/world.js";
+import { World, type WorldNode } from "../world/world.js";
+import type { WorldOptions } from "../world/world-time.js";
 import { type Call, ChaosClient } from "./chaos-client.js";
 
 /** Storms of each kind; `HOLDFAST_CHAOS_RUNS=500` for a longer look. */

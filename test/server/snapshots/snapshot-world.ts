@@ -3,7 +3,7 @@
  * core and log only what they owe each other by contract. Turns come when they were asked for, the
  * clock moves by one millisecond per step, and the store's promises settle between two steps.
  */
-
+import { promisesSettled } from "../../../lab/timeline.js";
 import { LockTable, type TableEntry } from "../../../src/lockfsm/index.js";
 import { OP } from "../../../src/protocol/index.js";
 import type {
@@ -128,7 +128,7 @@ export class SnapshotWorld {
   async step(): Promise<void> {
     this.nowMs += 1;
     for (const node of this.nodes) if (node.isTurnDue) node.turn();
-    await settle();
+    await promisesSettled();
   }
 
   async run(steps: number): Promise<void> {
@@ -154,11 +154,6 @@ export class SnapshotWorld {
       },
     });
   }
-}
-
-/** Lets everything run that needs no time. */
-function settle(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 export class SnapshotNode {

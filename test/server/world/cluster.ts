@@ -1,6 +1,7 @@
 /** Clusters that stand, and what must hold of them in the end. */
 import { expect } from "vitest";
-import { World, type WorldNode, type WorldOptions } from "./world.js";
+import { World, type WorldNode } from "./world.js";
+import type { WorldOptions } from "./world-time.js";
 
 export interface StartedCluster {
   readonly world: World;

@@ -3,51 +3,36 @@
  * process on it. One write in flight; a crash keeps it or loses it whole, as the checksummed records
  * of the log on disk do.
  */
-import type { Entry, Write } from "../../../src/raft/index.js";
+import type { ProcessLife } from "../../../lab/process-life.js";
+import type { Write } from "../../../src/raft/index.js";
 import type { LogBoot, LogEvents, LogStore } from "../../../src/storage/index.js";
-import type { World } from "./world.js";
+import { LogImage } from "../../raft/cluster/log-image.js";
+import type { WorldTime } from "./world-time.js";
 
 export class MemoryDisk {
   readonly records: Write[] = [];
 
   boot(): LogBoot {
-    let hardState = { term: 0, vote: 0 };
-    let base = { index: 0, term: 0 };
-    let snapshot: LogBoot["snapshot"];
-    let entries: Entry[] = [];
-    let lastSeq = 0;
-    for (const record of this.records) {
-      if (record.hardState !== undefined) hardState = record.hardState;
-      const { truncateFrom, snapshot: named } = record;
-      if (truncateFrom !== undefined) entries = entries.filter(({ index }) => index < truncateFrom);
-      if (named !== undefined) {
-        const { index, term, checksum, isReset, keepFrom } = named;
-        snapshot = { index, term, checksum };
-        const last = isReset ? named : entries.find((entry) => entry.index === keepFrom - 1);
-        if (last !== undefined) base = { index: last.index, term: last.term };
-        entries = isReset ? [] : entries.filter((entry) => entry.index >= keepFrom);
-      }
-      entries.push(...record.entries);
-      lastSeq = record.seq;
-    }
-    return { hardState, baseIndex: base.index, baseTerm: base.term, snapshot, entries, lastSeq };
+    const image = new LogImage();
+    for (const record of this.records) image.apply(record);
+    return image;
   }
 }
 
 export class MemoryLog implements LogStore {
   readonly boot: LogBoot;
-  readonly #world: World;
+  readonly #world: WorldTime;
   readonly #disk: MemoryDisk;
-  readonly #deliver: (task: () => void) => void;
+  readonly #life: ProcessLife;
   #events: LogEvents | undefined;
   #queued: Write[] = [];
   #inFlight: readonly Write[] = [];
   #isCrashed = false;
 
-  constructor(world: World, disk: MemoryDisk, deliver: (task: () => void) => void) {
+  constructor(world: WorldTime, disk: MemoryDisk, life: ProcessLife) {
     this.#world = world;
     this.#disk = disk;
-    this.#deliver = deliver;
+    this.#life = life;
     this.boot = disk.boot();
   }
 
@@ -79,7 +64,7 @@ export class MemoryLog implements LogStore {
   syncMark(): Promise<void> {
     return new Promise((resolve) => {
       this.#world.after(this.#world.options.diskMs, () => {
-        this.#deliver(() => this.#world.settle(resolve));
+        this.#life.deliver(() => this.#world.settle(resolve));
       });
     });
   }
@@ -110,7 +95,7 @@ export class MemoryLog implements LogStore {
       this.#disk.records.push(...this.#inFlight);
       const seq = this.#inFlight.at(-1)?.seq ?? 0;
       this.#inFlight = [];
-      this.#deliver(() => this.#events?.onDurable(seq));
+      this.#life.deliver(() => this.#events?.onDurable(seq));
       if (this.#queued.length > 0) this.#write();
     });
   }

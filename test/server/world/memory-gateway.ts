@@ -1,7 +1,8 @@
 /** The gateway of a node in a world: connections are objects, frames are arrays of messages. */
+import type { ProcessLife } from "../../../lab/process-life.js";
 import type { ClientConnection, ClientGateway, GatewayEvents } from "../../../src/net/index.js";
 import type { ServerMessage } from "../../../src/protocol/index.js";
-import type { World, WorldNode } from "./world.js";
+import type { WorldTime } from "./world-time.js";
 
 /** The other end of a connection. */
 export interface ConnectionPeer {
@@ -11,14 +12,14 @@ export interface ConnectionPeer {
 
 export class MemoryGateway implements Pick<ClientGateway, "flush"> {
   events: GatewayEvents | undefined;
-  readonly #world: World;
-  readonly #node: WorldNode;
+  readonly #world: WorldTime;
+  readonly #life: ProcessLife;
   readonly #connections = new Set<MemoryConnection>();
   #lastId = 0;
 
-  constructor(world: World, node: WorldNode) {
+  constructor(world: WorldTime, life: ProcessLife) {
     this.#world = world;
-    this.#node = node;
+    this.#life = life;
   }
 
   connect(peer: ConnectionPeer): MemoryConnection {
@@ -34,9 +35,8 @@ export class MemoryGateway implements Pick<ClientGateway, "flush"> {
 
   /** A client does something: it arrives after the latency, unless the process ended. */
   say(what: (events: GatewayEvents) => void): void {
-    const { life } = this.#node;
     this.#world.after(this.#world.options.latencyMs, () => {
-      this.#node.deliver(life, () => {
+      this.#life.deliver(() => {
         if (this.events !== undefined) what(this.events);
       });
     });
@@ -60,12 +60,12 @@ export class MemoryConnection implements ClientConnection {
   /** As if the client did not read: set by tests. */
   bufferedBytes = 0;
   isOpen = true;
-  readonly #world: World;
+  readonly #world: WorldTime;
   readonly #peer: ConnectionPeer;
   readonly #onClosed: () => void;
   #frame: ServerMessage[] = [];
 
-  constructor(id: number, world: World, peer: ConnectionPeer, onClosed: () => void) {
+  constructor(id: number, world: WorldTime, peer: ConnectionPeer, onClosed: () => void) {
     this.id = id;
     this.#world = world;
     this.#peer = peer;

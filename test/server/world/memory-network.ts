@@ -2,8 +2,9 @@
  * Links between the nodes of a world: directed, in order, with an epoch per connection. A connection
  * that ends loses what is under way; a cut swallows everything and is noticed only by silence.
  */
+import type { ProcessLife } from "../../../lab/process-life.js";
 import type { PeerEvents, PeerLinks, PeerMessage } from "../../../src/net/index.js";
-import type { World } from "./world.js";
+import type { WorldTime } from "./world-time.js";
 
 /** After so long without an answer a cut link is given up. */
 const SILENCE_MS = 3_000;
@@ -18,8 +19,14 @@ interface Link {
   outbox: { readonly group: number; readonly message: PeerMessage }[];
 }
 
+/** What a network needs to know of the world it is in. */
+interface Surroundings extends WorldTime {
+  /** The process of a node that runs now, or that ran last. */
+  lifeOf(id: number): ProcessLife;
+}
+
 export class MemoryNetwork {
-  readonly #world: World;
+  readonly #world: Surroundings;
   readonly #links: Link[] = [];
   readonly #events = new Map<number, PeerEvents>();
   readonly #advertise = new Map<number, string>();
@@ -27,7 +34,7 @@ export class MemoryNetwork {
   /** Looks at every message that would be delivered; false drops it. */
   filter: (from: number, to: number, message: PeerMessage) => boolean = () => true;
 
-  constructor(world: World, ids: readonly number[]) {
+  constructor(world: Surroundings, ids: readonly number[]) {
     this.#world = world;
     for (const from of ids) {
       for (const to of ids) {
@@ -100,14 +107,13 @@ export class MemoryNetwork {
   }
 
   #dial(link: Link): void {
-    const life = this.#world.node(link.from).life;
     this.#world.after(REDIAL_MS + this.#world.options.latencyMs, () => {
       if (link.epoch !== 0 || link.isCut) return;
       if (!this.#events.has(link.from) || !this.#events.has(link.to)) return;
       this.#lastEpoch += 1;
       link.epoch = this.#lastEpoch;
       const { epoch } = link;
-      this.#world.node(link.from).deliver(Math.max(life, this.#world.node(link.from).life), () => {
+      this.#world.lifeOf(link.from).deliver(() => {
         const events = this.#events.get(link.from);
         events?.onPeerIdentity({
           nodeId: link.to,
@@ -127,10 +133,9 @@ export class MemoryNetwork {
     link.outbox = [];
     if (epoch === 0) return;
     link.epoch = 0;
-    const node = this.#world.node(link.from);
-    const { life } = node;
+    const life = this.#world.lifeOf(link.from);
     this.#world.after(this.#world.options.latencyMs, () => {
-      node.deliver(life, () => this.#events.get(link.from)?.onDown(link.to, epoch, closed));
+      life.deliver(() => this.#events.get(link.from)?.onDown(link.to, epoch, closed));
     });
   }
 
@@ -145,11 +150,10 @@ export class MemoryNetwork {
     if (link.outbox.length === 0) return;
     const { epoch, outbox } = link;
     link.outbox = [];
-    const receiver = this.#world.node(link.to);
-    const { life } = receiver;
+    const receiver = this.#world.lifeOf(link.to);
     this.#world.after(this.#world.options.latencyMs, () => {
       if (link.epoch !== epoch || link.isCut) return;
-      receiver.deliver(life, () => {
+      receiver.deliver(() => {
         for (const { group, message } of outbox) {
           if (!this.filter(link.from, link.to, message)) continue;
           this.#events.get(link.to)?.onMessage(link.from, group, message);

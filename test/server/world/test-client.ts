@@ -24,7 +24,12 @@ import {
   writeRequest,
 } from "../../../src/protocol/index.js";
 import type { MemoryConnection, MemoryGateway } from "./memory-gateway.js";
-import type { World, WorldNode } from "./world.js";
+import type { WorldTime } from "./world-time.js";
+
+/** Where it can connect to. */
+interface Node {
+  readonly gateway: MemoryGateway;
+}
 
 let lastNonce = 0;
 
@@ -37,7 +42,7 @@ export class TestClient {
   attempt = 0;
   closed: { readonly code: number; readonly reason: string } | undefined;
   lastSequence = 0;
-  readonly #world: World;
+  readonly #world: WorldTime;
   #connection: MemoryConnection | undefined;
   #gateway: MemoryGateway | undefined;
   #lastNumber = 0;
@@ -45,13 +50,13 @@ export class TestClient {
   #mark = 1;
   readonly #answered = new Set<number>();
 
-  constructor(world: World) {
+  constructor(world: WorldTime) {
     this.#world = world;
     lastNonce += 1;
     this.nonce = lastNonce.toString(16).padStart(32, "0");
   }
 
-  connect(node: WorldNode): void {
+  connect(node: Node): void {
     this.closed = undefined;
     this.#gateway = node.gateway;
     const connection: MemoryConnection = node.gateway.connect({
@@ -95,7 +100,7 @@ export class TestClient {
   }
 
   /** Connects, attaches and waits until it is attached. */
-  async start(node: WorldNode, ttlMs = 15_000): Promise<void> {
+  async start(node: Node, ttlMs = 15_000): Promise<void> {
     this.connect(node);
     this.attach(ttlMs);
     const { attempt } = this;

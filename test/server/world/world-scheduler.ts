@@ -1,6 +1,6 @@
 /** The scheduler of one process of a world. */
+import type { ProcessLife } from "../../../lab/process-life.js";
 import type { Scheduler } from "../../../src/server/ports.js";
-import type { World, WorldNode } from "./world.js";
 
 /** A timer that rounding makes come too early would do so again and again. */
 const ROUNDING_MS = 1e-6;
@@ -8,19 +8,15 @@ const ROUNDING_MS = 1e-6;
 /** Timers come behind the input that waits; a paused process runs none. */
 export class WorldScheduler implements Scheduler {
   toWorldMs: (nowMs: number) => number = (nowMs) => nowMs;
-  readonly #world: World;
-  readonly #node: WorldNode;
-  readonly #life: number;
+  readonly #life: ProcessLife;
   #armed = 0;
 
-  constructor(world: World, node: WorldNode, life: number) {
-    this.#world = world;
-    this.#node = node;
+  constructor(life: ProcessLife) {
     this.#life = life;
   }
 
   soon(task: () => void): void {
-    this.#world.after(0, () => this.#node.deliver(this.#life, task));
+    this.#life.timeline.after(0, () => this.#life.deliver(task));
   }
 
   arm(atMs: number, task: () => void): void {
@@ -32,7 +28,7 @@ export class WorldScheduler implements Scheduler {
     };
     // Behind whatever arrives at the same moment, and behind what waited through a pause.
     const worldMs = this.toWorldMs(atMs) + ROUNDING_MS;
-    this.#world.at(worldMs, () => this.soon(() => this.soon(run)));
+    this.#life.timeline.at(worldMs, () => this.soon(() => this.soon(run)));
   }
 
   disarm(): void {

@@ -3,7 +3,9 @@
  * tables behind second implementations of their ports. One seed gives one run. Nothing here waits
  * in real time; a test says how far the time is to go or what it waits for.
  */
+import { ProcessLife } from "../../../lab/process-life.js";
 import { seededRandom } from "../../../lab/random-stream.js";
+import { promisesSettled, Timeline } from "../../../lab/timeline.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { type Configuration, decodeConfiguration } from "../../../src/raft/index.js";
 import {
@@ -22,29 +24,12 @@ import {
   type SnapshotManifest,
   type SnapshotStore,
 } from "../../../src/storage/index.js";
-import { EventHeap } from "./event-heap.js";
 import { MemoryDisk, MemoryLog } from "./memory-disk.js";
 import { MemoryGateway } from "./memory-gateway.js";
 import { MemoryNetwork } from "./memory-network.js";
 import { TestClient } from "./test-client.js";
 import { WorldScheduler } from "./world-scheduler.js";
-
-export interface WorldOptions {
-  readonly seed: number;
-  /** The founders, 1 … so many. */
-  readonly nodeCount: number;
-  /** Nodes with the next numbers, which wait to be told by a leader once they are started. */
-  readonly joinerCount: number;
-  /** One way, between any two processes. */
-  readonly latencyMs: number;
-  /** One synced write; 0: each is done at once. */
-  readonly diskMs: number;
-  readonly tuning: Partial<NodeTuning>;
-  /** How long every node keeps its audit; `undefined`: none does. */
-  readonly auditKeepMs: number | undefined;
-  /** Takes a line of the trace of every node. */
-  readonly trace: ((line: string) => void) | undefined;
-}
+import type { WorldOptions, WorldTime } from "./world-time.js";
 
 const DEFAULTS: WorldOptions = {
   seed: 1,
@@ -57,10 +42,8 @@ const DEFAULTS: WorldOptions = {
   trace: undefined,
 };
 const NOBODY: Configuration = { voters: [], outgoing: [], learners: [], addresses: [] };
-/** Steps without time moving, beyond which something spins. */
-const STEPS_AT_ONE_TIME_MAX = 100_000;
 
-export class World {
+export class World extends Timeline implements WorldTime {
   readonly options: WorldOptions;
   readonly tuning: NodeTuning;
   readonly network: MemoryNetwork;
@@ -68,14 +51,12 @@ export class World {
   readonly random: () => number;
   /** What any node logged, oldest first. */
   readonly story: string[] = [];
-  nowMs = 0;
-  readonly #events = new EventHeap();
-  #lastNumber = 0;
   #hasMicrotasks = false;
   /** What the ordered stores are asked for runs on in promises at any time. */
   readonly #usesStores: boolean;
 
   constructor(options: Partial<WorldOptions> = {}) {
+    super();
     this.options = { ...DEFAULTS, ...options };
     this.tuning = resolveTuning({ ...NODE_TUNING_DEFAULTS, ...this.options.tuning });
     this.random = seededRandom(this.options.seed);
@@ -89,16 +70,6 @@ export class World {
     this.nodes = ids.map((id) => new WorldNode(this, id, id <= nodeCount ? founding : NOBODY));
   }
 
-  /** Runs `task` at `atMs`, behind everything planned for that time before. */
-  at(atMs: number, run: () => void): void {
-    this.#lastNumber += 1;
-    this.#events.push({ atMs: Math.max(atMs, this.nowMs), number: this.#lastNumber, run });
-  }
-
-  after(delayMs: number, run: () => void): void {
-    this.at(this.nowMs + delayMs, run);
-  }
-
   /** Settles a promise that production code waits for. */
   settle(resolve: () => void): void {
     this.#hasMicrotasks = true;
@@ -109,6 +80,10 @@ export class World {
     const node = this.nodes[id - 1];
     if (node === undefined) throw new Error(`no node ${id}`);
     return node;
+  }
+
+  lifeOf(id: number): ProcessLife {
+    return this.node(id).life;
   }
 
   /** Starts the founders. */
@@ -158,26 +133,16 @@ export class World {
   }
 
   async #runWhile(untilMs: number, goOn: () => boolean): Promise<void> {
-    let steps = 0;
     while (goOn()) {
-      const next = this.#events.first;
-      if (next === undefined || next.atMs > untilMs) return;
-      this.#events.pop();
-      steps = next.atMs === this.nowMs ? steps + 1 : 0;
-      if (steps > STEPS_AT_ONE_TIME_MAX) throw new Error(`something spins at ${this.nowMs} ms`);
-      this.nowMs = next.atMs;
+      const next = this.take(untilMs);
+      if (next === undefined) return;
       next.run();
       if (this.#hasMicrotasks || this.#usesStores) {
         this.#hasMicrotasks = false;
-        await settled();
+        await promisesSettled();
       }
     }
   }
-}
-
-/** When every chain of promises has come to its end. */
-function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
 
 function foundingOf(ids: readonly number[]): Configuration {
@@ -203,22 +168,25 @@ export class WorldNode {
   storeMs: number;
   readonly #world: World;
   readonly #founding: Configuration;
-  #life: Life | undefined;
+  /** Of the process that runs now, or that ran last. */
+  life: ProcessLife;
+  #process: Process | undefined;
   #startCount = 0;
   /** Nothing else happens meanwhile, so that it takes no time. */
   #isBooting = false;
-  #backlog: (() => void)[] | undefined;
 
   constructor(world: World, id: number, founding: Configuration) {
     this.#world = world;
     this.id = id;
     this.#founding = founding;
+    this.life = new ProcessLife(world);
+    this.life.end();
     this.storeMs = world.options.diskMs;
     this.store = new MemoryStoreDisk({ intercept: () => this.#useStore() });
   }
 
   get isRunning(): boolean {
-    return this.#life !== undefined;
+    return this.#process !== undefined;
   }
 
   get raft(): AssembledDriver["raft"] {
@@ -241,9 +209,9 @@ export class WorldNode {
     return this.#present.gateway;
   }
 
-  get #present(): Life {
-    if (this.#life === undefined) throw new Error(`node ${this.id} does not run`);
-    return this.#life;
+  get #present(): Process {
+    if (this.#process === undefined) throw new Error(`node ${this.id} does not run`);
+    return this.#process;
   }
 
   /** Restores the table from the snapshot that the log stands on, if it does, and starts. */
@@ -269,34 +237,28 @@ export class WorldNode {
   }
 
   start(standing?: Standing): void {
-    if (this.#life !== undefined) throw new Error(`node ${this.id} runs already`);
+    if (this.#process !== undefined) throw new Error(`node ${this.id} runs already`);
     if (standing?.snapshot === undefined && this.disk.boot().snapshot !== undefined) {
       throw new Error(`node ${this.id} stands on a snapshot: it must be restarted`);
     }
     this.#startCount += 1;
-    this.#life = startLife(this.#world, this, this.#founding, this.#startCount, standing);
-    const { driver } = this.#life.assembled;
+    this.life = new ProcessLife(this.#world);
+    this.#process = startProcess(this.#world, this, this.#founding, this.#startCount, standing);
+    const { driver } = this.#process.assembled;
     this.#world.network.join(this.id, driver.peerEvents, `ws://node-${this.id}`);
     driver.start();
   }
 
   /** The process is gone at once: nothing of its own runs any more, a write may be half way. */
   crash(): void {
-    const { gateway, log } = this.#present;
-    this.#life?.end();
-    this.#life = undefined;
-    this.#backlog = undefined;
+    const { gateway, log, end } = this.#present;
+    end();
+    this.life.end();
+    this.#process = undefined;
     log.crash();
     this.store.crash();
     this.#world.network.leave(this.id);
     gateway.crash();
-  }
-
-  /** Runs `task` as input of this life's process: not at all when it ended, later when it pauses. */
-  deliver(life: number, task: () => void): void {
-    if (this.#life === undefined || this.#startCount !== life) return;
-    if (this.#backlog === undefined) task();
-    else this.#backlog.push(task);
   }
 
   #useStore(): Promise<void> | undefined {
@@ -306,44 +268,36 @@ export class WorldNode {
     });
   }
 
-  get life(): number {
-    return this.#startCount;
-  }
-
   get isPaused(): boolean {
-    return this.#backlog !== undefined;
+    return this.life.isPaused;
   }
 
   /** Stops the process for a while, as SIGSTOP does. What arrives waits in its sockets. */
   pause(ms: number): void {
-    this.#backlog ??= [];
-    const life = this.#startCount;
-    this.#world.after(ms, () => {
-      const waiting = this.#backlog;
-      if (this.#startCount !== life || waiting === undefined) return;
-      this.#backlog = undefined;
-      for (const task of waiting) task();
-    });
+    const { life } = this;
+    life.pause();
+    this.#world.after(ms, () => life.resume());
   }
 }
 
-interface Life {
+interface Process {
   readonly assembled: AssembledDriver;
   readonly gateway: MemoryGateway;
   readonly log: MemoryLog;
   end(): void;
 }
 
-function startLife(
+function startProcess(
   world: World,
   node: WorldNode,
   founding: Configuration,
-  life: number,
+  incarnation: number,
   standing: Standing | undefined,
-): Life {
-  const log = new MemoryLog(world, node.disk, (task) => node.deliver(life, task));
-  const gateway = new MemoryGateway(world, node);
-  const scheduler = new WorldScheduler(world, node, life);
+): Process {
+  const { life } = node;
+  const log = new MemoryLog(world, node.disk, life);
+  const gateway = new MemoryGateway(world, life);
+  const scheduler = new WorldScheduler(life);
   const offsetMs = world.nowMs;
   const snapshot = standing?.snapshot;
   const store = standing?.store ?? node.store.open();
@@ -352,7 +306,7 @@ function startLife(
       nodeId: node.id,
       clusterId: "c".repeat(32),
       group: 0,
-      incarnation: life,
+      incarnation,
       knownPeers: new Map(),
       configuration: snapshot === undefined ? founding : configurationOf(snapshot.manifest),
       advertise: `ws://node-${node.id}`,
@@ -380,7 +334,7 @@ function startLife(
         },
       },
       scheduler,
-      random: seededRandom(world.options.seed * 1_000 + node.id * 10 + life),
+      random: seededRandom(world.options.seed * 1_000 + node.id * 10 + incarnation),
       logger: (level, event, fields) => {
         const time = world.nowMs.toFixed(2);
         world.story.push(`${time} node ${node.id} ${level} ${event} ${JSON.stringify(fields)}`);

@@ -8,8 +8,7 @@ import { type RefoundOptions, TableRestore } from "../../../src/lockfsm/index.js
 import type { RestoredNode } from "../../../src/server/index.js";
 import { SnapshotFileReader } from "../../../src/storage/index.js";
 import { foundersOf } from "../world/founders.js";
-import type { ClusterChecks } from "./cluster-checks.js";
-import type { RaftFounding } from "./consensus/raft-checks.js";
+import type { RaftChecks, RaftFounding } from "./consensus/raft-checks.js";
 import { type Beginning, emptyBeginning, Witness, type WitnessEvents } from "./hearing/witness.js";
 import type { Fail } from "./violation.js";
 import { wordsOf } from "./words.js";
@@ -18,6 +17,13 @@ export interface Founding extends RaftFounding {
   /** 32 hex digits. */
   readonly clusterId: string;
   readonly beginning: Beginning;
+}
+
+/** A cluster that was saved: all that is known of it. */
+export interface SavedCluster {
+  readonly founding: Founding;
+  readonly raft: RaftChecks;
+  readonly witness: Witness;
 }
 
 /** A cluster that is restored, as its operator wants it. */
@@ -44,9 +50,9 @@ export function newFounding(clusterId: string, nodeCount: number): Founding {
   return { clusterId, founders: foundersOf(nodeCount), ...start, beginning: emptyBeginning() };
 }
 
-/** `old`: all that is known of the cluster that was saved. `keys`: those that clients use. */
+/** `keys`: those that clients use. */
 export async function restoredFounding(
-  old: ClusterChecks,
+  old: SavedCluster,
   restored: Restored,
   keys: readonly string[],
   fail: Fail,
@@ -80,7 +86,7 @@ export async function restoredFounding(
 
 /** The log of a cluster up to an index, executed once more. */
 function replayed(
-  { raft, founding }: ClusterChecks,
+  { raft, founding }: SavedCluster,
   index: number,
   keys: readonly string[],
 ): Witness {

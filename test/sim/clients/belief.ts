@@ -3,7 +3,17 @@
  * knows of the hold is what a client of the SDK would know; when it trusts it is a matter of its clock.
  */
 import type { ClaimMode } from "../../../src/protocol/index.js";
-import type { SimClient } from "./sim-client.js";
+
+/** A client that counts on holds. */
+export interface Believer {
+  readonly host: number;
+  /** The number of its session; 0 while it has none. */
+  readonly session: number;
+  /** By its own clock. */
+  readonly nowMs: number;
+  /** Whether it counts on its lease at this moment. */
+  readonly trustsLease: boolean;
+}
 
 export interface BeliefClaim {
   readonly key: string;
@@ -28,7 +38,7 @@ export interface HeldBelief {
 }
 
 export class Belief implements HeldBelief {
-  readonly client: SimClient;
+  readonly client: Believer;
   readonly session: number;
   /** Of the acquire or claim that brought it: what it is known by in its session. */
   readonly sequence: number;
@@ -41,7 +51,7 @@ export class Belief implements HeldBelief {
   givenUp: "released" | "lapsed" | undefined = undefined;
 
   constructor(
-    client: SimClient,
+    client: Believer,
     identity: { readonly session: number; readonly sequence: number; readonly owner: number },
     token: number,
     claims: readonly BeliefClaim[],

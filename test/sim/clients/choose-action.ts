@@ -1,7 +1,7 @@
 /** What a client does next, by the shares of its plan. */
 import type { RandomStream } from "../../../lab/random-stream.js";
 import { type LockItem, type LockMode, WAIT_FOREVER } from "../../../src/protocol/index.js";
-import type { ClientMix } from "../plan/plan.js";
+import type { ClientMix } from "../plan/client-plan.js";
 import type { Belief } from "./belief.js";
 import type { Call } from "./protocol/call.js";
 

@@ -4,7 +4,8 @@
  * whether it had to be refused the laws of locks know.
  */
 import { type AttachCommand, encodeCommand } from "../../../src/protocol/index.js";
-import type { ClientLine, ClientNetwork } from "../world/network/client-network.js";
+import type { ClientNetwork } from "../world/network/client-network.js";
+import type { MessageLine } from "../world/network/message-line.js";
 
 export function comeLate(
   network: ClientNetwork,
@@ -14,7 +15,7 @@ export function comeLate(
 ): void {
   const bytes = encodeCommand(command);
   let hasSaid = false;
-  const line: ClientLine = network.connect(node, {
+  const line: MessageLine = network.connect(node, {
     host,
     onOpen: () => line.say((events, connection) => events.onAttach(connection, command, bytes)),
     onFrame: () => {

@@ -11,7 +11,8 @@ import {
   OP,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
-import type { LockMix, SemaphorePlan } from "../plan/plan.js";
+import type { LockMix } from "../plan/client-plan.js";
+import type { SemaphorePlan } from "../plan/plan.js";
 import type { Belief } from "./belief.js";
 import type { Action } from "./choose-action.js";
 import type { Wish } from "./protocol/call.js";

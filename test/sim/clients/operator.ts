@@ -13,7 +13,8 @@ import {
   writeRequest,
 } from "../../../src/protocol/index.js";
 import type { Simulation } from "../engine/simulation.js";
-import type { ClientLine, ClientNetwork } from "../world/network/client-network.js";
+import type { ClientNetwork } from "../world/network/client-network.js";
+import type { MessageLine } from "../world/network/message-line.js";
 
 const PATIENCE_MS = 800;
 const RETRY_MS = 60;
@@ -76,7 +77,7 @@ export class Operator {
       if (isDone) return;
       simulation.after(RETRY_MS, () => this.#try(operation, duty, triesLeft - 1));
     };
-    const line: ClientLine = network.connect(first ?? random.pick(nodes), {
+    const line: MessageLine = network.connect(first ?? random.pick(nodes), {
       host,
       onOpen: () => {
         const writer = new Writer();

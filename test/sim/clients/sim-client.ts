@@ -4,6 +4,9 @@
  * trusts its lease exactly as long as the rules of the SDK say, by a clock of its own. What it does next comes
  * from its own stream of random numbers; what it hears goes to the checkers word by word.
  */
+
+import type { ProcessClock } from "../../../lab/process-clock.js";
+import { ProcessLife } from "../../../lab/process-life.js";
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
@@ -21,10 +24,10 @@ import {
 } from "../../../src/protocol/index.js";
 import { wordsOf } from "../checks/words.js";
 import type { Simulation } from "../engine/simulation.js";
-import type { ClientPlan, SemaphorePlan } from "../plan/plan.js";
+import type { ClientPlan } from "../plan/client-plan.js";
+import type { SemaphorePlan } from "../plan/plan.js";
 import type { ClientNetwork } from "../world/network/client-network.js";
-import { ProcessClock } from "../world/node/process-clock.js";
-import { ProcessLife } from "../world/node/process-life.js";
+import { driftingClock } from "../world/node/drifting-clock.js";
 import type { HeldBelief } from "./belief.js";
 import { breachOf } from "./breach.js";
 import { type Action, chooseAction } from "./choose-action.js";
@@ -90,7 +93,7 @@ export class SimClient implements WorldClient {
     this.host = plan.host;
     this.#world = world;
     this.#random = world.streams.of(`client ${plan.host}`);
-    this.#clock = new ProcessClock(world.simulation, world.streams.of(`clock ${plan.host}`));
+    this.#clock = driftingClock(world.simulation, world.streams.of(`clock ${plan.host}`));
     this.#life = new ProcessLife(world.simulation);
     this.#session = new ClientSession(this, this.#clock, world.watch);
     this.#actionsLeft = plan.actions;

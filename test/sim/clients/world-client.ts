@@ -1,5 +1,5 @@
 /** A client as the rest of a run knows it, whichever way it speaks to the cluster. Types only. */
-import type { ClientPlan } from "../plan/plan.js";
+import type { ClientPlan } from "../plan/client-plan.js";
 import type { HeldBelief } from "./belief.js";
 
 export interface WorldClient {

@@ -5,35 +5,18 @@
  * is emptied to the end, however long the chains of promises are. Times are whole microseconds,
  * written in milliseconds.
  */
-import { EventHeap } from "../../server/world/event-heap.js";
+import { Timeline } from "../../../lab/timeline.js";
 import { RollingHash } from "./rolling-hash.js";
 
-/** Events without time moving, beyond which something spins. */
-const EVENTS_AT_ONE_TIME_MAX = 100_000;
 /** Immediates planned together save the rest of the event loop, which costs more than most events. */
 const TURNS_AT_ONCE = 256;
 
-export class Simulation {
+export class Simulation extends Timeline {
   readonly hash = new RollingHash();
-  readonly #events = new EventHeap();
-  #nowMs = 0;
-  #lastNumber = 0;
-  #eventsAtOneTime = 0;
   #failure: Error | undefined;
 
-  get nowMs(): number {
-    return this.#nowMs;
-  }
-
-  /** Runs `run` at `atMs`, behind everything planned for that time before. */
-  at(atMs: number, run: () => void): void {
-    this.#lastNumber += 1;
-    const rounded = Math.round(atMs * 1_000) / 1_000;
-    this.#events.push({ atMs: Math.max(rounded, this.#nowMs), number: this.#lastNumber, run });
-  }
-
-  after(delayMs: number, run: () => void): void {
-    this.at(this.#nowMs + delayMs, run);
+  override at(atMs: number, run: () => void): void {
+    super.at(Math.round(atMs * 1_000) / 1_000, run);
   }
 
   /** Resolves in an event after `delayMs`. */
@@ -76,17 +59,11 @@ export class Simulation {
   #turn(untilMs: number, isReached: () => boolean): boolean | undefined {
     if (this.#failure !== undefined) throw this.#failure;
     if (isReached()) return true;
-    const event = this.#events.first;
-    if (event === undefined || event.atMs > untilMs) {
-      this.#nowMs = untilMs;
+    const event = this.take(untilMs);
+    if (event === undefined) {
+      this.nowMs = untilMs;
       return false;
     }
-    this.#events.pop();
-    this.#eventsAtOneTime = event.atMs === this.#nowMs ? this.#eventsAtOneTime + 1 : 0;
-    if (this.#eventsAtOneTime > EVENTS_AT_ONE_TIME_MAX) {
-      throw new Error(`something spins at ${this.#nowMs} ms`);
-    }
-    this.#nowMs = event.atMs;
     this.hash.number(event.atMs * 1_000);
     this.hash.number(event.number);
     event.run();

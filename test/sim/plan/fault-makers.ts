@@ -4,8 +4,8 @@
  * of sound disks whatever happens.
  */
 import type { RandomStream } from "../../../lab/random-stream.js";
+import type { ClientPlan } from "./client-plan.js";
 import { type Fault, type FaultKind, LEADER } from "./fault.js";
-import type { ClientPlan } from "./plan.js";
 
 export interface FaultScene {
   readonly stormMs: number;

@@ -4,11 +4,13 @@
  * draws from a stream of its own, so that a seed without one is what it always was, and one with it is still
  * all that is needed to repeat the run.
  */
+
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { NodeTuning } from "../../../src/server/index.js";
+import type { ClientMix, ClientPlan, LockMix } from "./client-plan.js";
 import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
-import type { ClientMix, ClientPlan, LockMix, SimPlan } from "./plan.js";
+import type { SimPlan } from "./plan.js";
 
 const FOCUS_SHARE = 0.25;
 /** Of the clients of a focus on applications, beside the first one. */

@@ -2,8 +2,10 @@
  * What clients do with locks, by the seed: each thing is in a plan with probability one half, as the
  * kinds of trouble are. Drawn from streams of their own.
  */
+
 import type { RandomStream } from "../../../lab/random-stream.js";
-import type { LockMix, SemaphorePlan } from "./plan.js";
+import type { LockMix } from "./client-plan.js";
+import type { SemaphorePlan } from "./plan.js";
 
 const SEMAPHORE_KEYS = ["s", "t"] as const;
 const LIMIT_MOST = 4;

@@ -2,13 +2,15 @@
  * The swarm: a seed decides the size of the cluster, times, limits, clients and which kinds of
  * trouble there are, each kind with probability one half, so that no two runs test the same thing.
  */
+
 import { type RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { NodeTuning } from "../../../src/server/index.js";
+import type { ClientPlan } from "./client-plan.js";
 import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import { focusClients, focusOf } from "./focus.js";
 import { lockMixOf, operatorMixOf, semaphoresOf } from "./lock-mix.js";
-import { AT_ONCE, type ClientPlan, type SimPlan } from "./plan.js";
+import { AT_ONCE, type SimPlan } from "./plan.js";
 import { beforeRestore, clientsToRestore, restorePlanOf } from "./restore-plan.js";
 import { isTimed, timedPlanOf } from "./timed-plan.js";
 

@@ -5,74 +5,13 @@
 import type { NodeTuning } from "../../../src/server/index.js";
 import type { DiskTimes } from "../world/disk/disk-weather.js";
 import type { PathTimes } from "../world/network/paths.js";
+import type { ClientPlan } from "./client-plan.js";
 import type { Fault } from "./fault.js";
 import type { RestorePlan } from "./restore-plan.js";
-
-/** Shares of what a client does, each 0 … 1. */
-export interface ClientMix {
-  readonly reconnect: number;
-  readonly close: number;
-  readonly inspect: number;
-  /** Gives up what it saw others hold. */
-  readonly meddle: number;
-  readonly cancel: number;
-  readonly release: number;
-  /** Of acquires: of two keys at once. */
-  readonly several: number;
-  readonly shared: number;
-}
-
-/** Shares of what a client does with locks beyond acquiring and releasing them, each 0 … 1. */
-export interface LockMix {
-  /** Of acquires: what they ask for and how. */
-  readonly permits: number;
-  readonly priority: number;
-  /** By a task that has other claims, instead of one of its own. */
-  readonly nested: number;
-  /** Of applications: once more of what a task holds. */
-  readonly reentrant: number;
-  readonly maxHold: number;
-  readonly minHold: number;
-  readonly lockDelay: number;
-  readonly value: number;
-  readonly steal: number;
-  /** Without a search for circles of waits. */
-  readonly undetected: number;
-  /** Of moments to act. */
-  readonly upgrade: number;
-  readonly downgrade: number;
-  readonly update: number;
-  readonly revoke: number;
-  readonly endSession: number;
-  readonly setLimit: number;
-  readonly detach: number;
-  readonly claim: number;
-  readonly takeOver: number;
-  readonly changeSetting: number;
-  /** Of releases: said twice in a row. */
-  readonly endAgain: number;
-  /** Uses what a hold guards, or did: nobody keeps who lost it from trying. */
-  readonly write: number;
-}
 
 export interface SemaphorePlan {
   readonly key: string;
   readonly limit: number;
-}
-
-export interface ClientPlan {
-  /** Behind the nodes; also the number in its nonces. */
-  readonly host: number;
-  /** The protocol by itself, or by the SDK that applications use, over sockets of bytes. */
-  readonly speaks: "protocol" | "sdk";
-  readonly startMs: number;
-  readonly actions: number;
-  readonly thinkMs: number;
-  readonly ttlMs: number;
-  /** Its system has a clock that goes on while the machine is suspended. */
-  readonly countsSleep: boolean;
-  readonly mix: ClientMix;
-  readonly locks: LockMix;
 }
 
 /** How long a process takes for what takes no time where nothing is said of it. */

@@ -6,9 +6,9 @@
  */
 import type { RandomStreams } from "../../../lab/random-stream.js";
 import type { CrashKind } from "../world/disk/node-disk.js";
+import type { ClientPlan } from "./client-plan.js";
 import type { Fault } from "./fault.js";
 import type { FaultScene } from "./fault-makers.js";
-import type { ClientPlan } from "./plan.js";
 
 const RESTORE_SHARE = 0.1;
 /** By then something was granted. */

@@ -4,12 +4,14 @@
  * settings and from what links, disks and turns take, so there are laws with figures
  * (`checks/time/time-laws.ts`). A share of the seeds, by a stream of its own.
  */
+
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { DiskTimes } from "../world/disk/disk-weather.js";
 import type { PathTimes } from "../world/network/paths.js";
+import type { ClientPlan } from "./client-plan.js";
 import { type Fault, FOLLOWER, LEADER } from "./fault.js";
 import { semaphoresOf } from "./lock-mix.js";
-import type { ClientPlan, SimPlan } from "./plan.js";
+import type { SimPlan } from "./plan.js";
 
 /** Of each application; what it does to itself is no trouble of the cluster's. */
 const CLIENT_TROUBLES_MAX = 4;

@@ -3,7 +3,8 @@
  * fewer things to do. (Zeller and Hildebrandt, Simplifying and Isolating Failure-Inducing Input,
  * 2002.) Parts of a plan draw from streams of their own, so what is left does what it did.
  */
-import type { ClientPlan, SimPlan } from "../plan/plan.js";
+import type { ClientPlan } from "../plan/client-plan.js";
+import type { SimPlan } from "../plan/plan.js";
 
 /** Whether a plan still breaks the rule. */
 export type StillFails = (plan: SimPlan) => Promise<boolean>;

@@ -19,8 +19,7 @@ import { type NodeCluster, newCluster } from "./founders.js";
 import { ClientNetwork } from "./network/client-network.js";
 import { Paths } from "./network/paths.js";
 import { PeerNetwork, type PeerNetworkHooks } from "./network/peer-network.js";
-import type { NodeWatch } from "./node/node-watch.js";
-import { SimNode } from "./node/sim-node.js";
+import { type NodeWatch, SimNode } from "./node/sim-node.js";
 import { type RestoreCommand, Restoring, type RestoringEvents } from "./restoring.js";
 import { type SaverSurroundings, SnapshotSaver } from "./snapshot-saver.js";
 

@@ -3,14 +3,15 @@
  * over a connection of bytes, and the file in memory. What is saved must have everything that was
  * committed when it was asked for.
  */
+
+import { ProcessLife } from "../../../lab/process-life.js";
 import type { RandomStreams } from "../../../lab/random-stream.js";
 import { ADMIN_DEFAULTS, type Admin, connectAdminOn } from "../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../src/errors.js";
 import { writeSnapshotFile } from "../../../src/server/index.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientNetwork } from "./network/client-network.js";
-import { ProcessClock } from "./node/process-clock.js";
-import { ProcessLife } from "./node/process-life.js";
+import { driftingClock } from "./node/drifting-clock.js";
 import { endpointOf, SdkPlatform } from "./node/sdk-platform.js";
 
 const TIMEOUT_MS = 1_500;
@@ -42,7 +43,7 @@ export class SnapshotSaver {
     const { simulation, streams, network, host } = world;
     this.#world = world;
     this.#life = new ProcessLife(simulation);
-    const clock = new ProcessClock(simulation, streams.of("clock of the saver"));
+    const clock = driftingClock(simulation, streams.of("clock of the saver"));
     const ear = { onSent: () => {}, onHeard: () => {}, onClosed: () => {} };
     this.#platform = new SdkPlatform({
       ...{ host, life: this.#life, clock, countsSleep: false, network },

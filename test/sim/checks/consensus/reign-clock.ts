@@ -5,7 +5,7 @@
  */
 import { decodeBatchHeader } from "../../../../src/protocol/index.js";
 import type { Raft, Write } from "../../../../src/raft/index.js";
-import { DRIFT_MAX } from "../../world/node/process-clock.js";
+import { DRIFT_MAX } from "../../world/node/drifting-clock.js";
 import type { Fail } from "../violation.js";
 
 /** Stamps are whole milliseconds. */

@@ -4,7 +4,7 @@
  */
 import type { NodeTuning } from "../../../../src/server/index.js";
 import type { SimPlan } from "../../plan/plan.js";
-import { DRIFT_MAX } from "../../world/node/process-clock.js";
+import { DRIFT_MAX } from "../../world/node/drifting-clock.js";
 
 export interface TimeBounds {
   /** From an entry in the log of a leader that goes on leading until it is committed. */

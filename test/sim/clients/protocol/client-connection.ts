@@ -2,16 +2,14 @@
  * The connection of a client to one node at a time: made at random, left for another when nobody
  * answers, and made again after a moment. What is heard on a connection that was left is not heard.
  */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { ServerMessage } from "../../../../src/protocol/index.js";
-import type {
-  ClientEnd,
-  ClientLine,
-  ClientNetwork,
-  Saying,
-} from "../../world/network/client-network.js";
+import type { ClientNetwork } from "../../world/network/client-network.js";
+import type { MessageLine, Saying } from "../../world/network/message-line.js";
+import type { LineEnd } from "../../world/network/network-line.js";
 import type { SocketEnding } from "../../world/network/node-socket.js";
-import type { ProcessLife } from "../../world/node/process-life.js";
 
 const RECONNECT_MS = 40;
 
@@ -31,7 +29,7 @@ export class ClientConnection {
   readonly #random: RandomStream;
   readonly #events: ClientConnectionEvents;
   #nodes: readonly number[];
-  #line: ClientLine | undefined;
+  #line: MessageLine | undefined;
 
   constructor(
     host: number,
@@ -63,7 +61,7 @@ export class ClientConnection {
   open(): void {
     if (this.#line !== undefined) return;
     const node = this.#random.pick(this.#nodes);
-    const line: ClientLine = this.#network.connect(node, {
+    const line: MessageLine = this.#network.connect(node, {
       host: this.#host,
       onOpen: () => this.#whileOn(line, () => this.#events.onOpen()),
       onFrame: (messages) => {
@@ -77,7 +75,7 @@ export class ClientConnection {
           this.leave("closed");
         });
       },
-    } satisfies ClientEnd);
+    } satisfies LineEnd<readonly ServerMessage[]>);
     this.#line = line;
     this.#events.onNote(`connects to node ${node}`);
   }
@@ -92,12 +90,12 @@ export class ClientConnection {
     this.#line.leave();
     this.#line = undefined;
     this.#events.onLeft();
-    this.#life.simulation.after(RECONNECT_MS * (0.5 + this.#random.next()), () => {
+    this.#life.timeline.after(RECONNECT_MS * (0.5 + this.#random.next()), () => {
       this.#life.deliver(() => this.open());
     });
   }
 
-  #whileOn(line: ClientLine, task: () => void): void {
+  #whileOn(line: MessageLine, task: () => void): void {
     this.#life.deliver(() => {
       if (this.#line === line) task();
     });

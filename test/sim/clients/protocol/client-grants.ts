@@ -4,10 +4,9 @@
  * now, and tells all of it. So is what another process had before.
  */
 import { OP, type RecalledHold, type Result, type STATUS } from "../../../../src/protocol/index.js";
-import { Belief, type BeliefClaim } from "../belief.js";
+import { Belief, type BeliefClaim, type Believer } from "../belief.js";
 import type { ClientWatch } from "../client-watch.js";
 import { SEEN } from "../seen.js";
-import type { SimClient } from "../sim-client.js";
 import type { Call } from "./call.js";
 import type { ClientCalls } from "./client-calls.js";
 import type { ClientHolds } from "./client-holds.js";
@@ -36,14 +35,14 @@ interface Grant {
 export class ClientGrants {
   /** How many it began to count on. */
   count = 0;
-  readonly #client: SimClient;
+  readonly #client: Believer;
   readonly #holds: ClientHolds;
   readonly #evidence: Evidence;
   readonly #watch: ClientWatch;
   /** By number. Of each the cluster must be asked. */
   readonly #inherited = new Map<number, Inherited>();
 
-  constructor(client: SimClient, holds: ClientHolds, evidence: Evidence, watch: ClientWatch) {
+  constructor(client: Believer, holds: ClientHolds, evidence: Evidence, watch: ClientWatch) {
     this.#client = client;
     this.#holds = holds;
     this.#evidence = evidence;

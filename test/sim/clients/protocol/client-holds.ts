@@ -1,14 +1,13 @@
 /** What a client believes to hold: from the grant it heard to what it gave up or lost. */
-import type { Belief } from "../belief.js";
-import type { SimClient } from "../sim-client.js";
+import type { Belief, Believer } from "../belief.js";
 
 export class ClientHolds {
   /** A close was asked for: what is granted now may end at any moment. */
   isClosing = false;
-  readonly #client: SimClient;
+  readonly #client: Believer;
   #beliefs: Belief[] = [];
 
-  constructor(client: SimClient) {
+  constructor(client: Believer) {
     this.#client = client;
   }
 

@@ -3,6 +3,8 @@
  * asked and was answered; what it holds. It hears and remembers, and says nothing itself. When the
  * session is over the next one begins with nothing.
  */
+
+import type { ProcessClock } from "../../../../lab/process-clock.js";
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
 import {
   type AttachCommand,
@@ -19,11 +21,10 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../../../src/protocol/index.js";
-import type { ProcessClock } from "../../world/node/process-clock.js";
-import type { Belief } from "../belief.js";
+import type { Belief, Believer } from "../belief.js";
 import type { ClientWatch } from "../client-watch.js";
 import { SEEN } from "../seen.js";
-import type { SimClient } from "../sim-client.js";
+import type { WorldClient } from "../world-client.js";
 import type { Call, Wish } from "./call.js";
 import { ClientCalls } from "./client-calls.js";
 import { ClientGrants } from "./client-grants.js";
@@ -41,7 +42,7 @@ export class ClientSession {
   readonly holds: ClientHolds;
   /** Sequenced commands that were answered by an entry, and ends of waits, in all sessions. */
   answeredCount = 0;
-  readonly #client: SimClient;
+  readonly #client: WorldClient & Believer;
   readonly #clock: ProcessClock;
   readonly #watch: ClientWatch;
   readonly #evidence: Evidence;
@@ -63,7 +64,7 @@ export class ClientSession {
   #awaitedRecall = 0;
   #recalledMs = 0;
 
-  constructor(client: SimClient, clock: ProcessClock, watch: ClientWatch) {
+  constructor(client: WorldClient & Believer, clock: ProcessClock, watch: ClientWatch) {
     this.#client = client;
     this.#clock = clock;
     this.#watch = watch;

@@ -1,7 +1,8 @@
 /** What one process of an application finds around it. Types only. */
+
+import type { ProcessClock } from "../../../../lab/process-clock.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
-import type { ClientPlan } from "../../plan/plan.js";
-import type { ProcessClock } from "../../world/node/process-clock.js";
+import type { ClientPlan } from "../../plan/client-plan.js";
 import type { ClientSurroundings } from "../sim-client.js";
 import type { WorldClient } from "../world-client.js";
 import type { SdkEars } from "./sdk-ear.js";

@@ -7,8 +7,9 @@ import type { Client, HoldOptions, Lock, WantedItem } from "../../../../src/clie
 import { MESSAGE, OP, STATUS } from "../../../../src/protocol/index.js";
 import { markerOf } from "../../checks/locks/exactly-once.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
+import type { SdkCalls } from "./sdk-calls.js";
 import type { SdkHandle, SdkHold, WantedModes } from "./sdk-hold.js";
-import type { SdkProcess } from "./sdk-process.js";
+import type { SdkHolds } from "./sdk-holds.js";
 
 /** Beyond so many waits it asks for nothing more. */
 const WAITS_MAX = 3;
@@ -35,13 +36,26 @@ interface Wish {
   readonly ask: (lock: Promise<Lock | undefined>, items: readonly WantedItem[]) => void;
 }
 
+/** The process that acts. */
+interface ActingProcess {
+  readonly calls: SdkCalls;
+  readonly holds: SdkHolds;
+  reconnect(): void;
+  /** Ends the session in peace, and begins another one. */
+  close(client: Client): void;
+  /** A lock that it was given, as `wanted`. */
+  take(lock: Lock, wanted: WantedModes, isCapped: boolean): void;
+  /** A lock that somebody else had. */
+  inherit(lock: Lock): void;
+}
+
 export class SdkActions {
   readonly #world: ProcessSurroundings;
-  readonly #process: SdkProcess;
+  readonly #process: ActingProcess;
   #calls = 0;
   #reads = 0;
 
-  constructor(world: ProcessSurroundings, process: SdkProcess) {
+  constructor(world: ProcessSurroundings, process: ActingProcess) {
     this.#world = world;
     this.#process = process;
   }

@@ -2,9 +2,10 @@
  * The calls of one process of an application: each is followed until it is answered, what it was told
  * is compared with the log, and what it failed with, with what is documented.
  */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
-import type { ProcessLife } from "../../world/node/process-life.js";
 import type { CallEnding, ClientWatch } from "../client-watch.js";
 import type { WorldClient } from "../world-client.js";
 
@@ -89,8 +90,8 @@ export class SdkCalls {
     lock: Promise<Lock | undefined>,
     onLock: (lock: Lock) => void,
   ): void {
-    const { simulation } = this.#life;
-    const askedMs = simulation.nowMs;
+    const { timeline } = this.#life;
+    const askedMs = timeline.nowMs;
     const end = (ending: CallEnding): void => this.#watch.onCallEnded(marker, ending);
     const onAnswer = (given: Lock | undefined): void => {
       if (given === undefined) end({ kind: "none" });
@@ -106,7 +107,7 @@ export class SdkCalls {
         if (call.hasNothing === true && isOwnDeadlock(error)) {
           this.broken("program order", `${call.what} waits for what was given back before it`);
         }
-        const wasQuick = simulation.nowMs - askedMs < this.#ttlMs * PATIENCE_RATIO;
+        const wasQuick = timeline.nowMs - askedMs < this.#ttlMs * PATIENCE_RATIO;
         if (TRIED_CODES.includes(error.code) && wasQuick) {
           this.broken("every call is answered as documented", `${error.code} within a TTL`);
         }

@@ -3,10 +3,12 @@
  * nothing, or leaves its session to the next one, or by mistake to two; a supervisor starts it again, now
  * and then with what it was started with before. What a process does is `sdk-process.ts`'s.
  */
+
+import type { ProcessClock } from "../../../../lab/process-clock.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
+import type { ClientPlan } from "../../plan/client-plan.js";
 import type { ClientEnding } from "../../plan/fault.js";
-import type { ClientPlan } from "../../plan/plan.js";
-import { ProcessClock } from "../../world/node/process-clock.js";
+import { driftingClock } from "../../world/node/drifting-clock.js";
 import { SLEEP_CLOCK_MS } from "../../world/node/sdk-platform.js";
 import type { HeldBelief } from "../belief.js";
 import type { ClientSurroundings } from "../sim-client.js";
@@ -46,7 +48,7 @@ export class SdkClient implements WorldClient {
     this.host = plan.host;
     this.plan = plan;
     this.#world = world;
-    this.#clock = new ProcessClock(world.simulation, world.streams.of(`clock ${plan.host}`));
+    this.#clock = driftingClock(world.simulation, world.streams.of(`clock ${plan.host}`));
     this.#random = world.streams.of(`sdk ${plan.host}`);
     this.#actionsLeft = plan.actions;
   }

@@ -3,6 +3,8 @@
  * is heard, every command under its number, and what the SDK acknowledges. It changes nothing,
  * and knows nothing of what the SDK makes of it.
  */
+
+import type { ProcessClock } from "../../../../lab/process-clock.js";
 import { decodeServerFrame } from "../../../../src/net/framing/index.js";
 import {
   type AttachCommand,
@@ -23,7 +25,6 @@ import {
 } from "../../../../src/protocol/index.js";
 import type { WatchAsked } from "../../checks/hearing/watch-streams.js";
 import type { SocketEnding } from "../../world/network/node-socket.js";
-import type { ProcessClock } from "../../world/node/process-clock.js";
 import type { Ear } from "../../world/node/sdk-platform.js";
 import { breachOf } from "../breach.js";
 import type { ClientWatch, Said } from "../client-watch.js";

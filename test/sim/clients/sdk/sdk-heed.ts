@@ -3,8 +3,9 @@
  * have been told before an answer that it heard, it counts on no more once that turn is over. Nor does it
  * ask for what none of its tasks waits for.
  */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import { OP, type SequencedCommand } from "../../../../src/protocol/index.js";
-import type { ProcessLife } from "../../world/node/process-life.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 import type { HeedfulProcess } from "./sdk-ear.js";

@@ -6,11 +6,12 @@
  *
  * What the SDK says of the mode of a lock is compared with that, and never taken for it.
  */
+
+import type { ProcessClock } from "../../../../lab/process-clock.js";
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
 import { HoldfastError } from "../../../../src/errors.js";
 import type { ClaimMode } from "../../../../src/protocol/index.js";
-import type { ProcessClock } from "../../world/node/process-clock.js";
-import type { ProcessLife } from "../../world/node/process-life.js";
 import type { BeliefClaim, HeldBelief } from "../belief.js";
 
 /** Far below any margin. */

@@ -3,8 +3,9 @@
  * that it gives back. The checks are told when it begins to count on one, or on more of it, and when
  * nothing is left of it. What the log says of a hold must be what was asked for.
  */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
-import type { ProcessLife } from "../../world/node/process-life.js";
 import type { GuardedWrites } from "../guarded-writes.js";
 import { SEEN } from "../seen.js";
 import { GivenUp } from "./given-up.js";

@@ -2,6 +2,8 @@
  * One process of an application: it connects, acts now and then, and uses what its locks guard. What it
  * asks for is `sdk-actions.ts`'s, what it has `sdk-holds.ts`'s, what it waits for `sdk-calls.ts`'s.
  */
+
+import { ProcessLife } from "../../../../lab/process-life.js";
 import {
   CLIENT_DEFAULTS,
   type Client,
@@ -9,7 +11,6 @@ import {
   type Lock,
 } from "../../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
-import { ProcessLife } from "../../world/node/process-life.js";
 import { endpointOf, SdkPlatform } from "../../world/node/sdk-platform.js";
 import { GuardedWrites } from "../guarded-writes.js";
 import { SEEN } from "../seen.js";

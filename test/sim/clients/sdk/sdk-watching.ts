@@ -2,10 +2,11 @@
  * What one process of an application watches: a key or all of them, from the moment it is connected to
  * the end of its client. What it is told goes to the checks (`checks/hearing/watch-streams.ts`).
  */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { Client, Watch } from "../../../../src/client/index.js";
 import type { ErrorCode } from "../../../../src/errors.js";
 import type { WatchAsked, WatchedKeys } from "../../checks/hearing/watch-streams.js";
-import type { ProcessLife } from "../../world/node/process-life.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 

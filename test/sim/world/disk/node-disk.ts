@@ -3,6 +3,8 @@
  * bytes behind, a loss of power only what was synced and any part of the rest. Its contents can be
  * damaged: bits turned over, segments, batches and keys of the store lost, an older copy put back.
  */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import {
   type FileOperation,
@@ -15,7 +17,6 @@ import {
 } from "../../../../src/storage/index.js";
 import { MARK_FILE_NAME, type Mark, readMark } from "../../../../src/storage/log/mark-file.js";
 import type { Simulation } from "../../engine/simulation.js";
-import type { ProcessLife } from "../node/process-life.js";
 import { type DiskTimes, DiskWeather } from "./disk-weather.js";
 import { ProcessFiles } from "./process-files.js";
 import { ProcessStore } from "./process-store.js";
@@ -176,13 +177,7 @@ export class NodeDisk {
         return this.openStoreFor(life, mustExist);
       },
       ports: {
-        timer: (delayMs, task) => {
-          let isArmed = true;
-          life.simulation.after(delayMs, () => life.deliver(() => isArmed && task()));
-          return () => {
-            isArmed = false;
-          };
-        },
+        timer: (delayMs, task) => life.timer(delayMs, task),
         randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
       },
     };

@@ -1,6 +1,7 @@
 /** The file system as one process sees it: gone for it when the process is, late while it stands. */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { File, FileSystem, OpenMode } from "../../../../src/storage/file-system.js";
-import type { ProcessLife } from "../node/process-life.js";
 
 export class ProcessFiles implements FileSystem {
   readonly #life: ProcessLife;

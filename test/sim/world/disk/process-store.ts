@@ -1,11 +1,12 @@
 /** The ordered store as one process sees it: gone for it when the process is. */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type {
   OrderedStore,
   StoreEntry,
   StoreOperation,
   StoreRange,
 } from "../../../../src/storage/ordered-store.js";
-import type { ProcessLife } from "../node/process-life.js";
 
 export class ProcessStore implements OrderedStore {
   readonly #life: ProcessLife;

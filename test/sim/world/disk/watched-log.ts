@@ -1,7 +1,8 @@
 /** The log as the driver sees it, with an ear on what it hands over and what becomes durable. */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { Write } from "../../../../src/raft/index.js";
 import type { LogBoot, LogEvents, LogStore } from "../../../../src/storage/index.js";
-import type { ProcessLife } from "../node/process-life.js";
 
 export interface LogWatch {
   onAppend(write: Write): void;

@@ -3,8 +3,9 @@
  * moment later: until then its bytes belong to the connection that wrote them, which must not touch
  * them.
  */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { CrashKind } from "../disk/node-disk.js";
-import type { SimulatedGateway } from "./simulated-gateway.js";
 import type { Wire } from "./wire.js";
 
 /** How a connection ends, as WebSocket says it. */
@@ -24,26 +25,22 @@ const CLOSED = 3;
 export class NodeSocket {
   readyState = OPEN;
   bufferedAmount = 0;
-  readonly #gateway: SimulatedGateway;
+  readonly #life: ProcessLife;
   readonly #wire: Wire<Uint8Array | SocketEnding>;
   readonly #onClosed: () => void;
 
   /** `onClosed`: this side ended it. */
-  constructor(
-    gateway: SimulatedGateway,
-    wire: Wire<Uint8Array | SocketEnding>,
-    onClosed: () => void,
-  ) {
-    this.#gateway = gateway;
+  constructor(life: ProcessLife, wire: Wire<Uint8Array | SocketEnding>, onClosed: () => void) {
+    this.#life = life;
     this.#wire = wire;
     this.#onClosed = onClosed;
   }
 
   sendWhole(frame: Uint8Array, onTaken: () => void): void {
-    const { life } = this.#gateway;
+    const life = this.#life;
     if (this.readyState !== OPEN || !life.mayAct()) return;
     this.bufferedAmount += frame.length;
-    life.simulation.after(TAKEN_AFTER_MS, () => {
+    life.timeline.after(TAKEN_AFTER_MS, () => {
       if (!life.isAlive) return;
       this.bufferedAmount -= frame.length;
       this.#wire.send(frame.slice());
@@ -52,12 +49,12 @@ export class NodeSocket {
   }
 
   close(code: number, reason: string): void {
-    const { life } = this.#gateway;
+    const life = this.#life;
     if (this.readyState !== OPEN) return;
     this.readyState = CLOSED;
     if (!life.mayAct()) return;
     // Behind what was said before.
-    life.simulation.after(TAKEN_AFTER_MS, () => {
+    life.timeline.after(TAKEN_AFTER_MS, () => {
       if (life.isAlive) this.#wire.send({ code, reason });
     });
     this.#onClosed();

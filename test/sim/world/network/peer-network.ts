@@ -5,12 +5,13 @@
  * process that stands still, they notice only the silence. A reset loses what is under way. While
  * `disorder` is above 0, a box in between passes some frames on twice or late.
  */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream, RandomStreams } from "../../../../lab/random-stream.js";
 import type { PeerEvents, PeerLinks, PeerMessage } from "../../../../src/net/index.js";
 import type { KnownPeers } from "../../../../src/net/peers/known-peers.js";
 import type { Simulation } from "../../engine/simulation.js";
 import type { CrashKind } from "../disk/node-disk.js";
-import type { ProcessLife } from "../node/process-life.js";
 import { refusalOfHello, type Speaker } from "./hello.js";
 import { MiddleBox } from "./middle-box.js";
 import type { Paths } from "./paths.js";

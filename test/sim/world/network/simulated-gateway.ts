@@ -3,6 +3,8 @@
  * messages as objects; those of the SDK send bytes, which the production gateway's code reads and
  * writes behind a socket of the simulator (`node-socket.ts`).
  */
+
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import { GatewayConnection, Outbound } from "../../../../src/net/gateway/connection.js";
 import { GATEWAY_DEFAULTS } from "../../../../src/net/gateway/options.js";
 import { GatewayRequests } from "../../../../src/net/gateway/requests.js";
@@ -10,7 +12,6 @@ import type { GatewaySocket } from "../../../../src/net/gateway/socket.js";
 import type { ClientConnection, ClientGateway, GatewayEvents } from "../../../../src/net/index.js";
 import type { ServerMessage } from "../../../../src/protocol/index.js";
 import type { CrashKind } from "../disk/node-disk.js";
-import type { ProcessLife } from "../node/process-life.js";
 import { BROKEN, NodeSocket, type SocketEnding } from "./node-socket.js";
 import type { Wire } from "./wire.js";
 
@@ -40,14 +41,14 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   remove(connection: ServedConnection): void {
     if (!this.#connections.delete(connection)) return;
     // Never inside a turn of the driver, which may have closed it itself.
-    this.life.simulation.after(0, () => {
+    this.life.timeline.after(0, () => {
       this.life.deliver(() => this.events?.onClosed(connection));
     });
   }
 
   /** A connection of bytes. */
   accept(wire: Wire<Uint8Array | SocketEnding>): GatewayConnection {
-    const socket = new NodeSocket(this, wire, () => this.left(connection));
+    const socket = new NodeSocket(this.life, wire, () => this.left(connection));
     // Of a WebSocket it has what a connection without a handshake uses.
     const asSocket = socket as unknown as GatewaySocket;
     const connection = new GatewayConnection(this.nextId, "", asSocket, this.#outbound);
@@ -73,7 +74,7 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   left(connection: GatewayConnection): void {
     if (!this.#sockets.delete(connection)) return;
     // Never inside a turn of the driver, which may have closed it itself.
-    this.life.simulation.after(0, () => {
+    this.life.timeline.after(0, () => {
       this.life.deliver(() => {
         connection.leave();
         this.events?.onClosed(connection);

@@ -2,11 +2,12 @@
  * The scheduler of one process: timers come behind the input that waits, a paused process runs none.
  * A deadline usually moves on before it is reached, so one event serves many of them.
  */
+
+import type { ProcessClock } from "../../../../lab/process-clock.js";
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { Scheduler } from "../../../../src/server/ports.js";
 import type { Pace } from "../../plan/plan.js";
-import type { ProcessClock } from "./process-clock.js";
-import type { ProcessLife } from "./process-life.js";
 
 export class NodeScheduler implements Scheduler {
   readonly #life: ProcessLife;
@@ -34,7 +35,7 @@ export class NodeScheduler implements Scheduler {
   }
 
   soon(task: () => void): void {
-    this.#life.simulation.after(0, () => this.#life.deliver(() => this.#run(task)));
+    this.#life.timeline.after(0, () => this.#life.deliver(() => this.#run(task)));
   }
 
   arm(atMs: number, task: () => void): void {
@@ -51,8 +52,8 @@ export class NodeScheduler implements Scheduler {
   #plan(): void {
     const atMs = this.#wantedAtMs;
     this.#eventAtMs = atMs;
-    const { simulation } = this.#life;
-    simulation.at(this.#clock.toSimulatedMs(atMs) + this.#upTo(this.#pace.timerLateMs), () => {
+    const { timeline } = this.#life;
+    timeline.at(this.#clock.toSimulatedMs(atMs) + this.#upTo(this.#pace.timerLateMs), () => {
       if (this.#eventAtMs !== atMs) return;
       this.#eventAtMs = Number.POSITIVE_INFINITY;
       if (this.#wantedAtMs > atMs) {
@@ -60,12 +61,12 @@ export class NodeScheduler implements Scheduler {
         return;
       }
       // Behind what arrives at the same moment, and behind what waited through a pause.
-      simulation.after(0, () => this.#life.deliver(() => this.#fire()));
+      timeline.after(0, () => this.#life.deliver(() => this.#fire()));
     });
   }
 
   #fire(): void {
-    this.#life.simulation.after(0, () => {
+    this.#life.timeline.after(0, () => {
       this.#life.deliver(() => {
         const task = this.#task;
         // Armed anew in the meantime: it is due later.

@@ -3,13 +3,14 @@
  * while the process does, and sockets that lead through the simulated network. Nothing here is real:
  * the same seed gives the same calls in the same order.
  */
+
+import type { ProcessClock } from "../../../../lab/process-clock.js";
+import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { Platform, Timer, Transport, TransportEvents } from "../../../../src/client/index.js";
 import type { ClientNetwork } from "../network/client-network.js";
 import type { SocketEnding } from "../network/node-socket.js";
 import type { SocketLine } from "../network/socket-line.js";
-import type { ProcessClock } from "./process-clock.js";
-import type { ProcessLife } from "./process-life.js";
 
 const URL_PATTERN = /^ws:\/\/node-(\d+)\/v1$/;
 
@@ -65,31 +66,13 @@ export class SdkPlatform implements Platform {
 
   soon(task: () => void): void {
     const { life } = this.#world;
-    life.simulation.after(0, () => life.deliver(task));
+    life.timeline.after(0, () => life.deliver(task));
   }
 
   setTimer(delayMs: number, task: () => void): Timer {
     const { life, clock } = this.#world;
-    const { simulation } = life;
-    const dueMs = clock.nowMs() + delayMs;
-    let isArmed = true;
-    const plan = (): void => {
-      simulation.at(clock.toSimulatedMs(dueMs), () => {
-        life.deliver(() => {
-          if (!isArmed) return;
-          // Its clock stood still meanwhile.
-          if (clock.toSimulatedMs(dueMs) > simulation.nowMs) plan();
-          else task();
-        });
-      });
-    };
-    plan();
-    return {
-      cancel: () => {
-        isArmed = false;
-      },
-      setKeepsProcess: () => {},
-    };
+    const cancel = clock.timer(delayMs, (ready) => life.deliver(ready), task);
+    return { cancel, setKeepsProcess: () => {} };
   }
 
   open(url: string, events: TransportEvents): Transport {

@@ -2,12 +2,21 @@
  * One node: a disk that outlives its processes, and the process that runs on it now, if any. A life
  * is: open the directory, boot, drive; all of it the code of production, all of it in simulated time.
  */
+
+import type { ProcessClock } from "../../../../lab/process-clock.js";
+import { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStreams } from "../../../../lab/random-stream.js";
 import { HoldfastError } from "../../../../src/errors.js";
-import type { PeerEvents } from "../../../../src/net/index.js";
+import type { PeerEvents, PeerIdentity, PeerMessage } from "../../../../src/net/index.js";
 import { KnownPeers } from "../../../../src/net/peers/known-peers.js";
-import { type Configuration, type MemberAddress, membersOf } from "../../../../src/raft/index.js";
+import {
+  type Configuration,
+  type MemberAddress,
+  membersOf,
+  type Raft,
+} from "../../../../src/raft/index.js";
 import { type AssembledDriver, bootDriver, type NodeTuning } from "../../../../src/server/index.js";
+import type { LogLevel } from "../../../../src/server/ports.js";
 import {
   type DataDirectory,
   damageOf,
@@ -19,18 +28,16 @@ import type { Simulation } from "../../engine/simulation.js";
 import type { Pace } from "../../plan/plan.js";
 import type { DiskTimes } from "../disk/disk-weather.js";
 import { type CrashKind, type DiskCopy, NodeDisk } from "../disk/node-disk.js";
-import { WatchedLog } from "../disk/watched-log.js";
+import { type LogWatch, WatchedLog } from "../disk/watched-log.js";
 import { watchSnapshots } from "../disk/watched-snapshots.js";
 import type { NodeCluster } from "../founders.js";
 import type { ClientNetwork } from "../network/client-network.js";
 import type { PeerNetwork } from "../network/peer-network.js";
 import { SimulatedGateway } from "../network/simulated-gateway.js";
+import { driftingClock } from "./drifting-clock.js";
 import { NodeScheduler } from "./node-scheduler.js";
-import type { NodeWatch } from "./node-watch.js";
 import { PeerMemory } from "./peer-memory.js";
-import { ProcessClock } from "./process-clock.js";
-import { ProcessLife } from "./process-life.js";
-import { watchCore } from "./watched-core.js";
+import { type CoreWatch, watchCore } from "./watched-core.js";
 
 /** `quarantined`: its files are damaged. `removed`: it belongs to the cluster no more. */
 export type NodeState = "down" | "starting" | "running" | "quarantined" | "removed";
@@ -46,6 +53,38 @@ export interface NodeSurroundings {
   readonly peers: PeerNetwork;
   readonly clients: ClientNetwork;
   readonly watch: NodeWatch;
+}
+
+/** What a node tells whoever watches it. */
+export interface NodeWatch {
+  /** The directory is open, nothing runs on it yet. */
+  onBoot(node: SimNode, directory: DataDirectory): void;
+  onStarted(node: SimNode): void;
+  /** Asked before its driver starts. */
+  coreOf(node: SimNode, raft: Raft): CoreWatch;
+  /** `isRefused`: its files are damaged for good. */
+  onStartFailed(node: SimNode, error: unknown, isRefused: boolean): void;
+  onCrash(node: SimNode, kind: CrashKind): void;
+  /** It is down, and what it promised is not on its disk any more. */
+  onWiped(node: SimNode): void;
+  /** Behind `onWiped`: its disk is as it was at some time before. */
+  onPutBack(node: SimNode): void;
+  /** Behind `onWiped`: its directory is a fresh one, which waits to be told everything. */
+  onRecovered(node: SimNode): void;
+  /** Nothing is lost by it: it may be repeated. */
+  onRecoveryFailed(node: SimNode, error: unknown): void;
+  /** It lets in, or is let in by, a node that says this of itself. */
+  onMet(node: SimNode, identity: PeerIdentity): void;
+  /** Its driver cannot go on. `isRemoved`: because the cluster has other members now. */
+  onFailed(node: SimNode, error: Error, isRemoved: boolean): void;
+  /** A message of another node reached it. */
+  onReceive(node: SimNode, message: PeerMessage): void;
+  /** A turn of its loop ended. */
+  afterTurn(node: SimNode): void;
+  onLogged(node: SimNode, level: LogLevel, event: string, fields?: Record<string, unknown>): void;
+  logOf(node: SimNode): LogWatch;
+  /** It wrote a snapshot of everything up to `index`, with these members, encoded. */
+  onSnapshot(node: SimNode, index: number, configuration: Uint8Array): void;
 }
 
 export class SimNode {
@@ -87,7 +126,7 @@ export class SimNode {
     this.#cluster = cluster;
     this.#world = world;
     this.disk = new NodeDisk(simulation, streams.of(`disk ${id}`), diskTimes);
-    this.clock = new ProcessClock(simulation, streams.of(`clock ${id}`));
+    this.clock = driftingClock(simulation, streams.of(`clock ${id}`));
   }
 
   get clusterId(): string {
@@ -321,7 +360,7 @@ export class SimNode {
       fileSystem: this.disk.filesFor(life),
       openStore: (_path, mustExist) => this.disk.openStoreFor(life, mustExist),
       ports: {
-        timer: (delayMs, task) => this.#timer(life, delayMs, task),
+        timer: (delayMs, task) => life.timer(delayMs, task),
         randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
       },
     });
@@ -416,20 +455,6 @@ export class SimNode {
 
   get #founds(): boolean {
     return this.#cluster.told.voters.includes(this.id);
-  }
-
-  #timer(life: ProcessLife, delayMs: number, task: () => void): () => void {
-    let isArmed = true;
-    const { simulation } = this.#world;
-    simulation.after(delayMs, () => {
-      life.deliver(() => {
-        if (!isArmed) return;
-        task();
-      });
-    });
-    return () => {
-      isArmed = false;
-    };
   }
 
   #onStartFailed(error: unknown): void {

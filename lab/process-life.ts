@@ -1,22 +1,25 @@
 /**
- * One life of a process: from its start until it ends. What comes in reaches it only while it lives,
- * and waits while the process stands still; what it still does after its end reaches nobody.
+ * One life of a process in simulated time, from its start to its end. Input reaches the process
+ * only while it lives, and waits while the process is paused or busy. Nothing that it does after
+ * its end may have an effect.
  */
-import type { Simulation } from "../../engine/simulation.js";
+import type { Timeline } from "./timeline.js";
 
 export class ProcessLife {
-  readonly simulation: Simulation;
+  readonly timeline: Timeline;
   #isAlive = true;
-  /** Defined while the process takes nothing in: it stands still, or has its hands full. */
+  /** The input that waits; defined while the process is paused or busy. */
   #backlog: (() => void)[] | undefined;
   #isPaused = false;
   #isBusy = false;
-  /** External effects it may still have before it dies in the middle of what it does. */
+  /**
+   * The number of external effects that it may still have before it dies in the middle of a turn.
+   */
   #effectsLeft = Number.POSITIVE_INFINITY;
   #onDeath: () => void = () => {};
 
-  constructor(simulation: Simulation) {
-    this.simulation = simulation;
+  constructor(timeline: Timeline) {
+    this.timeline = timeline;
   }
 
   get isAlive(): boolean {
@@ -33,32 +36,47 @@ export class ProcessLife {
     this.#backlog = undefined;
   }
 
-  /** Input for this process: now, or when it goes on, or never. */
+  /** Runs `task` as input of this process: now, when it is resumed, or never if it has ended. */
   deliver(task: () => void): void {
     if (!this.#isAlive) return;
     if (this.#backlog === undefined) task();
     else this.#backlog.push(task);
   }
 
-  /** As SIGSTOP does. */
+  /**
+   * Delivers `task` after `delayMs` of simulated time. Returns a function that cancels the timer.
+   */
+  timer(delayMs: number, task: () => void): () => void {
+    let isArmed = true;
+    this.timeline.after(delayMs, () => {
+      this.deliver(() => {
+        if (isArmed) task();
+      });
+    });
+    return () => {
+      isArmed = false;
+    };
+  }
+
+  /** Pauses the process, like SIGSTOP. */
   pause(): void {
     if (!this.#isAlive) return;
     this.#isPaused = true;
     this.#backlog ??= [];
   }
 
-  /** As SIGCONT does: everything that waited is there at once. */
+  /** Resumes the process, like SIGCONT: all input that waited arrives at once. */
   resume(): void {
     this.#isPaused = false;
     this.#takeIn();
   }
 
-  /** What it does takes so long: whatever comes in meanwhile waits. */
+  /** Keeps the process busy for `forMs`; input that arrives in between waits. */
   beBusy(forMs: number): void {
     if (!this.#isAlive || this.#isBusy || forMs === 0) return;
     this.#isBusy = true;
     this.#backlog ??= [];
-    this.simulation.after(forMs, () => {
+    this.timeline.after(forMs, () => {
       this.#isBusy = false;
       this.#takeIn();
     });
@@ -71,13 +89,15 @@ export class ProcessLife {
     for (const task of backlog ?? []) this.deliver(task);
   }
 
-  /** Dies at the effect after `effects` more; `onDeath` is called in an event of its own. */
+  /**
+   * The process dies at the effect after the next `effects`; `onDeath` is called in its own event.
+   */
   dieAfterEffects(effects: number, onDeath: () => void): void {
     this.#effectsLeft = effects;
     this.#onDeath = onDeath;
   }
 
-  /** Whether something the process does has an effect on the world. */
+  /** Whether the process may have an effect on the world now. Counts one effect. */
   mayAct(): boolean {
     if (!this.#isAlive) return false;
     if (this.#effectsLeft > 0) {
@@ -85,11 +105,11 @@ export class ProcessLife {
       return true;
     }
     this.end();
-    this.simulation.after(0, this.#onDeath);
+    this.timeline.after(0, this.#onDeath);
     return false;
   }
 
-  /** Lets a call into the world through, and its answer back; what is dead waits for ever. */
+  /** Makes a call to the world and delivers its answer. A dead process waits for it forever. */
   async through<T>(call: () => Promise<T>): Promise<T> {
     if (!this.mayAct()) return new Promise<T>(() => {});
     try {

@@ -1,0 +1,29 @@
+/** The view that the parts of a world have of it: options, time, random numbers. Types only. */
+import type { Timeline } from "../../../lab/timeline.js";
+import type { NodeTuning } from "../../../src/server/index.js";
+
+export interface WorldOptions {
+  readonly seed: number;
+  /** The founders, 1 … so many. */
+  readonly nodeCount: number;
+  /** Nodes with the next numbers, which wait to be told by a leader once they are started. */
+  readonly joinerCount: number;
+  /** One way, between any two processes. */
+  readonly latencyMs: number;
+  /** One synced write; 0: each is done at once. */
+  readonly diskMs: number;
+  readonly tuning: Partial<NodeTuning>;
+  /** How long every node keeps its audit; `undefined`: none does. */
+  readonly auditKeepMs: number | undefined;
+  /** Takes a line of the trace of every node. */
+  readonly trace: ((line: string) => void) | undefined;
+}
+
+export interface WorldTime extends Timeline {
+  readonly options: WorldOptions;
+  readonly random: () => number;
+  /** Settles a promise that production code waits for. */
+  settle(resolve: () => void): void;
+  /** Runs until `isReached`; fails after `limitMs` of this world's time, with the story so far. */
+  until(what: string, isReached: () => boolean, limitMs?: number): Promise<void>;
+}
