@@ -5,18 +5,21 @@
  */
 import type { TransportEvents } from "../../../src/client/index.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
+import type { TableCommand } from "../../../src/lockfsm/index.js";
 import { packPayload } from "../../../src/net/framing/index.js";
 import {
   type Attached,
   attachKeyOf,
   type Command,
   decodeFrame,
+  type Hello,
   IN_FLIGHT_MAX,
   isAttachCommand,
   isOperation,
   isQuery,
   MESSAGE,
   OP,
+  type Operation,
   ProtocolError,
   type Query,
   type Request,
@@ -26,11 +29,33 @@ import {
   Writer,
   writeServerMessage,
 } from "../../../src/protocol/index.js";
-import type { TableWatch } from "./table-reads.js";
-import type { Admitted, TableServer } from "./table-server.js";
+import type { ServerFaults } from "./server-faults.js";
+import type { SimulatedWorld } from "./simulated-world.js";
+import type { TableReads, TableWatch } from "./table-reads.js";
+
+/** A command that a node admitted, on its way into the log. */
+export interface Admitted extends TableCommand {
+  readonly connection: ServerConnection;
+  readonly command: Command;
+}
+
+/** What a connection needs of the server at its other end. */
+interface Server {
+  readonly world: SimulatedWorld;
+  readonly faults: ServerFaults;
+  readonly reads: TableReads;
+  readonly connections: Set<ServerConnection>;
+  /** A time between these two. */
+  between(range: readonly [number, number]): number;
+  hello(nodeId: number): Hello;
+  /** A command reached a node. */
+  propose(connection: ServerConnection, command: Command): void;
+  /** An operation reached a node, which passes it on to the leader. */
+  operate(connection: ServerConnection, operation: Operation): void;
+}
 
 export class ServerConnection {
-  readonly #server: TableServer;
+  readonly #server: Server;
   readonly nodeId: number;
   readonly #events: TransportEvents;
   readonly #writer = new Writer();
@@ -59,7 +84,7 @@ export class ServerConnection {
   /** What was admitted and is not known to have been applied, in order. */
   readonly kept = new Set<Admitted>();
 
-  constructor(server: TableServer, nodeId: number, events: TransportEvents) {
+  constructor(server: Server, nodeId: number, events: TransportEvents) {
     this.#server = server;
     this.nodeId = nodeId;
     this.#events = events;

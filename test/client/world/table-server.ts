@@ -8,7 +8,7 @@
 
 import type { TransportEvents } from "../../../src/client/index.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
-import { LockTable, type Outbox, type TableCommand } from "../../../src/lockfsm/index.js";
+import { LockTable, type Outbox } from "../../../src/lockfsm/index.js";
 import {
   type Attached,
   attachKeyOf,
@@ -27,7 +27,8 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../../src/protocol/index.js";
-import { ServerConnection } from "./server-connection.js";
+import { type Admitted, ServerConnection } from "./server-connection.js";
+import { noFaults } from "./server-faults.js";
 import type { SimulatedWorld } from "./simulated-world.js";
 import { TableMembers } from "./table-members.js";
 import { TableReads } from "./table-reads.js";
@@ -36,58 +37,11 @@ import { TableSnapshots } from "./table-snapshots.js";
 const CLUSTER_ID = "c0ffee00c0ffee00c0ffee00c0ffee00";
 const FRAME_BYTES_MAX = 1 << 20;
 
-/** How the network and the cluster misbehave; changed at any time. */
-export interface Faults {
-  /** Each message takes between these, and none overtakes another on its connection. */
-  latencyMs: readonly [number, number];
-  /** From a command's admission to its entry being applied, for each node on its own. */
-  commitMs: readonly [number, number];
-  /** Probability that a command is applied once more, at any time and in any order. */
-  duplicates: number;
-  /** How much later that is. */
-  duplicateMs: readonly [number, number];
-  /** Probability that what a node passes on is lost, so that it passes on all that it keeps again. */
-  losses: number;
-  /** Probability that a node has no room for a strong command, though it has for the next one. */
-  refusals: number;
-  /** The same for every command with a sequence: there is no room at all. */
-  hardRefusals: number;
-  /** For which commands the node has no room, whatever it has for others. */
-  refuses: (command: Command) => boolean;
-  /** Which commands have values that are not allowed, as far as the node can tell. */
-  refusesForGood: (command: SequencedCommand) => boolean;
-  /**
-   * What the node refuses that it reaches: strong commands, all with a sequence, or attaching and
-   * reads too.
-   */
-  busy: "nothing" | "strong" | "commands" | "everything";
-  /** What it says then. */
-  refusal: ErrorNumber;
-  /** The connection breaks when the node has read such a command, before it is admitted. */
-  cutsBefore: (command: Command) => boolean;
-  /** The connection breaks when such a command was executed, before that is told. */
-  cutsAfter: (command: SequencedCommand) => boolean;
-  /** Nobody leads: time stands still and nothing is applied. */
-  isLeaderless: boolean;
-  /** Nodes that cannot be reached: new connections fail. */
-  readonly downNodes: Set<number>;
-  /** Nodes whose whole machine is gone: nobody even says that a connection fails. */
-  readonly silentNodes: Set<number>;
-  /** The answers of operations get lost: the connection breaks behind each change. */
-  losesAnswers: boolean;
-}
-
 /** How long a node looks for a leader before it answers an operation with `UNAVAILABLE`. */
 const OPERATION_MS_MAX = 1_000;
 
 /** How long a node waits for what it passed on before it passes it on again. */
 const RESEND_MS = [5, 40] as const;
-
-/** A command that a node admitted, on its way into the log. */
-export interface Admitted extends TableCommand {
-  readonly connection: ServerConnection;
-  readonly command: Command;
-}
 
 /** A command with a sequence that a node did not admit. */
 export interface Unadmitted {
@@ -118,25 +72,7 @@ export class TableServer implements Outbox {
   readonly snapshots = new TableSnapshots(this.table);
   readonly nodes: readonly { readonly id: number; readonly endpoint: string }[];
   readonly members: TableMembers;
-  readonly faults: Faults = {
-    latencyMs: [0.2, 2],
-    commitMs: [0.5, 3],
-    duplicates: 0,
-    duplicateMs: [0, 40],
-    losses: 0,
-    refusals: 0,
-    hardRefusals: 0,
-    refuses: () => false,
-    refusesForGood: () => false,
-    busy: "nothing",
-    refusal: ERROR_NUMBERS.BUSY,
-    cutsBefore: () => false,
-    cutsAfter: () => false,
-    isLeaderless: false,
-    downNodes: new Set(),
-    silentNodes: new Set(),
-    losesAnswers: false,
-  };
+  readonly faults = noFaults();
   leaderId = 1;
   readonly connections = new Set<ServerConnection>();
   /** Every command as it was applied, in order, whether or not it had an effect. */

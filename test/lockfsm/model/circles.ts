@@ -11,6 +11,7 @@ import {
   type ModelItem,
   type ModelOwner,
   type ModelRequest,
+  type NamedCircle,
 } from "./records.js";
 import type { Model } from "./state.js";
 
@@ -151,14 +152,6 @@ function reaches(waits: readonly ModelWait[], start: ModelOwner): boolean {
     }
   }
   return found.some((owner) => isSameOwner(owner, start));
-}
-
-/** A refusal that the table gave, with the circle that it named: at that place among its words. */
-export interface NamedCircle {
-  readonly at: number;
-  readonly session: number;
-  readonly sequence: number;
-  readonly cycle: readonly CycleMember[];
 }
 
 /**

@@ -27,7 +27,6 @@ import {
   STATUS,
 } from "../../../src/protocol/index.js";
 import { acquire } from "./acquiring.js";
-import type { NamedCircle } from "./circles.js";
 import { hasReached, isEligible, queueOf } from "./claims.js";
 import { dueTimes, endSession, resolveSuspects, sweep } from "./ending.js";
 import {
@@ -43,7 +42,7 @@ import {
   upgrade,
 } from "./holding.js";
 import { recall } from "./recalling.js";
-import { error, keysOf, type ModelSession, nobody } from "./records.js";
+import { error, keysOf, type ModelSession, type NamedCircle, nobody } from "./records.js";
 import { refound } from "./refounding.js";
 import { answer, countUnreadEnds, noteRead } from "./replies.js";
 import { open, renew, resume, takeOver } from "./sessions.js";

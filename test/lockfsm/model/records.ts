@@ -54,6 +54,14 @@ export interface ModelSession {
   endedBy: EndReason | undefined;
 }
 
+/** A refusal that the table gave, with the circle that it named: at that place among its words. */
+export interface NamedCircle {
+  readonly at: number;
+  readonly session: number;
+  readonly sequence: number;
+  readonly cycle: readonly CycleMember[];
+}
+
 /** Who gives an order without a session: what is stored for it is never looked at. */
 export function nobody(): ModelSession {
   return {

@@ -5,7 +5,6 @@
 import type { Outbox, TableSettings } from "../../../src/lockfsm/index.js";
 import type { SessionMessage } from "../../../src/protocol/index.js";
 import { TOKEN_MIN } from "../../../src/protocol/index.js";
-import type { NamedCircle } from "./circles.js";
 import type {
   ModelClosing,
   ModelHold,
@@ -13,6 +12,7 @@ import type {
   ModelRequest,
   ModelSemaphore,
   ModelSession,
+  NamedCircle,
 } from "./records.js";
 import { itemIn } from "./records.js";
 

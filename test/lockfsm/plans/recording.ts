@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import type { LockTable, Outbox } from "../../../src/lockfsm/index.js";
 import type { Attached, SessionMessage } from "../../../src/protocol/index.js";
-import type { NamedCircle } from "../model/circles.js";
+import type { NamedCircle } from "../model/records.js";
 
 export type Said =
   | { readonly session: number; readonly epoch: number; readonly message: SessionMessage }

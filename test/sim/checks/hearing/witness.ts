@@ -25,8 +25,8 @@ import {
   STATUS,
 } from "../../../../src/protocol/index.js";
 import type { Entry } from "../../../../src/raft/index.js";
-import type { NamedCircle } from "../../../lockfsm/model/circles.js";
 import { NaiveTable } from "../../../lockfsm/model/model.js";
+import type { NamedCircle } from "../../../lockfsm/model/records.js";
 import { MARKER } from "../locks/exactly-once.js";
 import { summaryOf, UNUSED } from "../locks/key-summary.js";
 import { LockLaws } from "../locks/lock-laws.js";
