@@ -3,8 +3,8 @@
  * else.
  */
 import { expect, test } from "vitest";
-import type { Entry, Write } from "../../src/raft/index.js";
-import { LogImage } from "./cluster/log-image.js";
+import type { Entry, Write } from "../../../src/raft/index.js";
+import { LogImage } from "./log-image.js";
 
 function entry(index: number, term: number): Entry {
   return { index, term, kind: "command", data: new Uint8Array(0) };
