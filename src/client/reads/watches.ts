@@ -9,9 +9,11 @@ import {
   type Answer,
   type Changes,
   type ChangesView,
+  type ChangeView,
   OP,
   type OperationFailure,
   REVISION_NUMBER_MAX,
+  type Revision,
   STATUS,
   type WatchView,
 } from "../../protocol/index.js";
@@ -120,18 +122,19 @@ export class Watches implements WatchHost {
   onAnswer({ id, status, payload }: Answer, nowMs: number): boolean {
     const stream = this.#byId.get(id);
     if (stream === undefined) return false;
-    if (status === STATUS.ok) stream.onBegun((payload as WatchView).revision);
-    else this.#onRefused(stream, status, nowMs, payload);
+    if (status !== STATUS.ok) this.#onRefused(stream, status, nowMs, payload);
+    else if (isWatchView(payload)) stream.onBegun(payload.revision);
+    else this.#onNonsense(stream);
     return true;
   }
 
   onChanges({ id, status, payload }: Changes, nowMs: number): void {
     const stream = this.#byId.get(id);
     if (stream === undefined) return;
-    if (status === STATUS.ok) {
-      const { changes, revision } = payload as ChangesView;
-      stream.onChanges(changes.map(changeOf), revision);
-    } else this.#onRefused(stream, status, nowMs);
+    if (status !== STATUS.ok) this.#onRefused(stream, status, nowMs);
+    else if (isChangesView(payload)) {
+      stream.onChanges(payload.changes.map(changeOf), payload.revision);
+    } else this.#onNonsense(stream);
   }
 
   /** When `write` has something to do. */
@@ -157,6 +160,32 @@ export class Watches implements WatchHost {
     }
     stream.end(refusal(stream, status, payload), true);
   }
+
+  #onNonsense(stream: WatchStream): void {
+    this.#byId.delete(stream.id);
+    stream.id = 0;
+    const text = "the node answered something else than the changes of a watch";
+    stream.end(new HoldfastError("PROTOCOL", text), true);
+  }
+}
+
+function isRevision(value: unknown): value is Revision {
+  const { index, number } = (value ?? {}) as Partial<Revision>;
+  return Number.isSafeInteger(index) && Number.isSafeInteger(number);
+}
+
+function isWatchView(payload: unknown): payload is WatchView {
+  return isRevision(((payload ?? {}) as Partial<WatchView>).revision);
+}
+
+function isChangesView(payload: unknown): payload is ChangesView {
+  if (!isWatchView(payload)) return false;
+  const { changes } = payload as Partial<ChangesView>;
+  // What else there is in a change is its reader's matter.
+  return (
+    Array.isArray(changes) &&
+    changes.every((one: Partial<ChangeView> | null) => isRevision(one?.revision))
+  );
 }
 
 function refusal(

@@ -1,6 +1,7 @@
 /** Watches and elections: nothing left out, nothing told twice, whatever the connection does. */
 import { describe, expect, it } from "vitest";
 import type { Change, Leader, Watch } from "../../../src/client/index.js";
+import { MESSAGE, STATUS } from "../../../src/protocol/index.js";
 import { failure, rejection, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";
 import type { SimulatedWorld } from "../world/simulated-world.js";
@@ -25,6 +26,24 @@ function namesOf(changes: readonly Change[]): string[] {
 }
 
 describe("a watch", () => {
+  it.each([
+    null,
+    {},
+    { changes: [null], revision: { index: 1, number: 0 } },
+    { changes: [], revision: { index: -0.5, number: 0 } },
+  ])("fails, and its client goes on, where the node tells something else: %j", async (payload) => {
+    const { world, server } = setUp();
+    const { client, platform } = await connectTo(server);
+    const next = client.watch("k").next();
+    await world.run(20);
+    for (let id = 1; id < 10; id += 1) {
+      platform.connection?.push({ kind: MESSAGE.changes, id, status: STATUS.ok, payload });
+    }
+    platform.connection?.flush();
+    expect((await failure(world, next)).code).toBe("PROTOCOL");
+    expect((await world.until(client.acquire("k"))).isHeld).toBe(true);
+  });
+
   it("tells transitions of a key, or of all with a prefix, in the order of the log", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { name: "watcher" });
