@@ -52,6 +52,10 @@ describe("a payload", () => {
     expect(() => unpackPayload(Uint8Array.of(0x01, 0x02))).toThrowError(ProtocolError);
   });
 
+  test("whose fields are named by lists is refused", () => {
+    expect(() => unpackPayload(Uint8Array.of(0x81, 0x91, 0x80, 0x01))).toThrowError(ProtocolError);
+  });
+
   test("cannot replace an object's prototype", () => {
     const packed = packPayload(JSON.parse('{"__proto__": {"isAdmin": true}}'));
     const unpacked = unpackPayload(packed);

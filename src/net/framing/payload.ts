@@ -38,7 +38,12 @@ export function packPayload(value: unknown): Uint8Array {
 export function unpackPayload(bytes: Uint8Array): unknown {
   const end = plainValueEnd(bytes, 0);
   if (end !== bytes.length) throw new ProtocolError("bytes after the payload", end);
-  return unpackr.unpack(bytes);
+  try {
+    return unpackr.unpack(bytes);
+  } catch {
+    // The names of an object's fields are not all texts or numbers.
+    throw new ProtocolError("a payload that is not plain data", 0);
+  }
 }
 
 function write(value: unknown): void {
