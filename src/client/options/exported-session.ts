@@ -4,7 +4,13 @@
  * process that takes over sends its own. Any process that has this object can take the session, so
  * it is as secret as the session's nonce.
  */
-import { CLAIM_MODES, GENERATION_MAX, type Item, NONCE_BYTES } from "../../protocol/index.js";
+import {
+  CLAIM_MODES,
+  GENERATION_MAX,
+  type Item,
+  isValidTableKey,
+  NONCE_BYTES,
+} from "../../protocol/index.js";
 import type { HeldItem } from "./lock-options.js";
 
 const VERSION = 4;
@@ -123,16 +129,21 @@ function isLoose(loose: Partial<Loose> | undefined): boolean {
 }
 
 function isDowngrade({ sequence, key }: Partial<LooseDowngrade>): boolean {
-  return isNumber(sequence, 1) && typeof key === "string";
+  return isNumber(sequence, 1) && isKey(key);
 }
 
 function isWanted({ key, mode }: Partial<Item>): boolean {
-  return typeof key === "string" && CLAIM_MODES.some((known) => known === mode);
+  return isKey(key) && CLAIM_MODES.some((known) => known === mode);
 }
 
 function isItem({ key, mode, permits, slots }: Partial<HeldItem>): boolean {
   const isKnown = CLAIM_MODES.some((known) => known === mode);
-  return typeof key === "string" && isKnown && isNumber(permits) && isListOf(slots, isNumber);
+  return isKey(key) && isKnown && isNumber(permits) && isListOf(slots, isNumber);
+}
+
+/** A text that the writer of frames takes. */
+function isKey(key: unknown): boolean {
+  return typeof key === "string" && isValidTableKey(key) === undefined;
 }
 
 function isListOf(list: unknown, isOne: (each: never) => boolean): boolean {

@@ -44,6 +44,8 @@ describe("an exported session", () => {
       { loose: undefined },
       { loose: { ...exported.loose, ends: [0] } },
       { loose: { ...exported.loose, downgrades: [{ sequence: 1 }] } },
+      { loose: { ...exported.loose, downgrades: [{ sequence: 1, key: "" }] } },
+      { loose: { ...exported.loose, downgrades: [{ sequence: 1, key: "\ud800" }] } },
     ];
     for (const damage of damaged) {
       const resume = { ...exported, ...damage };
