@@ -364,12 +364,12 @@ export function resolveTicketTtl(options: DetachOptions): number {
   return ticketTtlMs;
 }
 
+/** Nothing of a wrong one is repeated: its secret may stand anywhere in it. */
 export function resolveClaim(ticket: Ticket): Ticket {
-  requireObject(ticket, "ticket");
-  const { token, secret } = ticket;
-  requireInteger(token, "ticket.token", TOKEN_MIN, Number.MAX_SAFE_INTEGER);
+  const { token, secret } = (ticket ?? {}) as Partial<Ticket>;
+  const isToken = typeof token === "number" && Number.isSafeInteger(token) && token >= TOKEN_MIN;
   const isSecret = typeof secret === "string" && /^[0-9a-f]+$/.test(secret);
-  if (!isSecret || secret.length !== 2 * SECRET_BYTES) {
+  if (!isToken || !isSecret || secret.length !== 2 * SECRET_BYTES) {
     throw new TypeError("ticket must be one that detach returned");
   }
   return { token, secret };

@@ -98,6 +98,18 @@ describe("wrong arguments", () => {
     expect(server.applied.length).toBe(before);
   });
 
+  it("that are no ticket are a TypeError which repeats nothing of them", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    const secret = "5e".repeat(16);
+    const text = JSON.stringify({ token: 2 ** 41, secret });
+    const wrong: readonly unknown[] = [text, null, { token: secret, secret }, { token: 1, secret }];
+    for (const ticket of wrong) {
+      const told = await rejection(world, client.claim(ticket as never));
+      expect(told).toEqual(new TypeError("ticket must be one that detach returned"));
+    }
+  });
+
   it("that are options which a call does not know are a TypeError, whichever call it is", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
