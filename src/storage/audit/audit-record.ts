@@ -34,10 +34,13 @@ export function decodeAuditRecord(bytes: Uint8Array): AuditRecord | undefined {
   const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const keyEnd = HEADER_BYTES + value.readUInt16LE(HEADER_BYTES - 2);
   if (keyEnd > value.length) return undefined;
+  const index = readUint53(value, 0);
+  const endedWallMs = readUint53(value, 12);
+  if (!Number.isSafeInteger(index) || !Number.isSafeInteger(endedWallMs)) return undefined;
   return {
-    index: readUint53(value, 0),
+    index,
     number: value.readUInt32LE(8),
-    endedWallMs: readUint53(value, 12),
+    endedWallMs,
     lockKey: value.toString("utf8", HEADER_BYTES, keyEnd),
     body: value.subarray(keyEnd),
   };

@@ -13,6 +13,8 @@ export const AUDIT_ROWS = 4_096;
 const ROWS_PER_CHUNK = 16;
 const ROW_BYTES = 16;
 const CHUNK_BYTES = ROWS_PER_CHUNK * ROW_BYTES;
+/** More than any cluster writes: numbers of records can be added without a loss of precision. */
+export const AUDIT_RECORDS_MAX = 2 ** 48;
 /** Rows are stored in chunks, so that a batch writes little more than the rows it extends. */
 export const AUDIT_CHUNKS = AUDIT_ROWS / ROWS_PER_CHUNK;
 
@@ -26,6 +28,10 @@ export function chunkOfRow(row: number): number {
 
 export function rowsOfChunk(chunk: number): readonly number[] {
   return Array.from({ length: ROWS_PER_CHUNK }, (_, at) => chunk * ROWS_PER_CHUNK + at);
+}
+
+function isPossible({ first, last }: { readonly first: number; readonly last: number }): boolean {
+  return first >= 1 && first <= last + 1 && last <= AUDIT_RECORDS_MAX;
 }
 
 export class AuditRows {
@@ -74,10 +80,12 @@ export class AuditRows {
   decodeChunk(chunk: number, value: Uint8Array): boolean {
     if (value.length !== CHUNK_BYTES) return false;
     const bytes = Buffer.from(value);
-    for (let at = 0; at < CHUNK_BYTES; at += ROW_BYTES) {
-      const row = chunk * ROWS_PER_CHUNK + at / ROW_BYTES;
-      this.set(row, readUint53(bytes, at), readUint53(bytes, at + 8));
-    }
+    const rows = rowsOfChunk(chunk).map((row, at) => {
+      const first = readUint53(bytes, at * ROW_BYTES);
+      return { row, first, last: readUint53(bytes, at * ROW_BYTES + 8) };
+    });
+    if (!rows.every(isPossible)) return false;
+    for (const { row, first, last } of rows) this.set(row, first, last);
     return true;
   }
 }

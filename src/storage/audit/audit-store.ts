@@ -23,6 +23,7 @@ import {
 import { type AuditRecord, decodeAuditRecord, encodeAuditRecord } from "./audit-record.js";
 import {
   AUDIT_CHUNKS,
+  AUDIT_RECORDS_MAX,
   AUDIT_ROWS,
   AuditRows,
   auditRowOf,
@@ -365,13 +366,16 @@ function encodeMark({ mark, loss, writtenTotal }: StoredMark): Buffer {
   return value;
 }
 
+/** `undefined` for what `encodeMark` cannot have written. */
 function decodeMark(value: Uint8Array): StoredMark | undefined {
   if (value.length !== MARK_BYTES) return undefined;
   const bytes = Buffer.from(value);
   const through = { index: readUint53(bytes, 0), number: bytes.readUInt32LE(8) };
-  return {
-    mark: { through, completeAfter: readUint53(bytes, 12) },
-    writtenTotal: readUint53(bytes, 20),
-    loss: { count: readUint53(bytes, 28), through: readUint53(bytes, 36) },
-  };
+  const completeAfter = readUint53(bytes, 12);
+  const writtenTotal = readUint53(bytes, 20);
+  const loss = { count: readUint53(bytes, 28), through: readUint53(bytes, 36) };
+  const indexes = [through.index, completeAfter, loss.through];
+  const isPossible = indexes.every(Number.isSafeInteger) && loss.count <= AUDIT_RECORDS_MAX;
+  if (!isPossible || writtenTotal > AUDIT_RECORDS_MAX) return undefined;
+  return { mark: { through, completeAfter }, writtenTotal, loss };
 }

@@ -61,5 +61,7 @@ export function decodeSnapshotRecord(value: Uint8Array): SnapshotRecord | undefi
     byteLength: readUint53(record, 57),
     configuration: Uint8Array.from(record.subarray(HEADER_BYTES)),
   };
+  const { index, term, byteLength } = manifest;
+  if (![index, term, byteLength].every(Number.isSafeInteger)) return undefined;
   return { state, storedChunks: record.readUInt32LE(1), manifest };
 }

@@ -4,10 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { AuditRecord } from "../../../src/storage/audit/audit-record.js";
+import { AuditRows, auditRowOf, chunkOfRow } from "../../../src/storage/audit/audit-rows.js";
 import { type AuditMark, AuditStore } from "../../../src/storage/audit/audit-store.js";
 import { openLevelStore } from "../../../src/storage/level-store.js";
 import { MemoryStoreDisk } from "../../../src/storage/memory/memory-ordered-store.js";
 import type { OrderedStore } from "../../../src/storage/ordered-store.js";
+import { auditMarkKey, auditRowsKey } from "../../../src/storage/store-keys.js";
 
 const NEWEST = { index: 2 ** 53 - 1, number: 2 ** 32 - 1 };
 const NO_MARK: AuditMark = { through: { index: 0, number: 0 }, completeAfter: 0 };
@@ -79,6 +81,32 @@ describe.each([
     await audit.write([], mark);
     expect(audit.mark).toEqual(mark);
     expect((await loaded(store)).mark).toEqual(mark);
+  });
+
+  test.each([
+    [2 ** 48 + 1, 1, 1],
+    [Number.MAX_SAFE_INTEGER, 1, 1],
+    [2 ** 63, 1, 1],
+    [1, 2 ** 63, 2 ** 63],
+    [1, 7, 5],
+    [1, 0, 4],
+  ])("is opened whatever its numbers say: %d, %d, %d", async (written, first, last) => {
+    const store = await open();
+    const audit = await loaded(store);
+    await audit.write([record("a", 1), record("a", 2)], NO_MARK);
+    const row = auditRowOf("a");
+    const key = auditRowsKey(chunkOfRow(row));
+    const rows = new AuditRows();
+    rows.set(row, first, last);
+    const mark = Buffer.from((await store.get(auditMarkKey())) ?? []);
+    mark.writeBigUInt64LE(BigInt(written), 20);
+    await store.write([
+      { type: "put", key, value: rows.encodeChunk(chunkOfRow(row)) },
+      { type: "put", key: auditMarkKey(), value: mark },
+    ]);
+    const again = await loaded(store);
+    await again.write([record("a", 3)], NO_MARK);
+    expect(textsOf((await again.read("a", NEWEST, 1)).records)).toEqual(["a 3.0"]);
   });
 
   test("is trimmed from its oldest, a bounded number at a time, and says so in its mark", async () => {
