@@ -66,17 +66,22 @@ export function encodeKnownPeers(peers: KnownPeers): Buffer {
   return bytes;
 }
 
-/** `bytes` must come from `encodeKnownPeers`: the caller has checked a checksum. */
-export function decodeKnownPeers(bytes: Buffer): KnownPeers {
+/** `undefined` for what `encodeKnownPeers` cannot have made. */
+export function decodeKnownPeers(bytes: Buffer): KnownPeers | undefined {
   const peers = new Map<number, KnownPeer>();
   let at = 0;
   while (at < bytes.length) {
+    if (at + HEADER_BYTES > bytes.length) return undefined;
     const nodeId = bytes.readUInt32LE(at);
     const incarnation = readUint53(bytes, at + 4);
     const birthCount = bytes.readUInt32LE(at + 12);
     at += HEADER_BYTES;
+    const end = at + birthCount * BIRTH_BYTES;
+    if (birthCount === 0 || end > bytes.length || !Number.isSafeInteger(incarnation)) {
+      return undefined;
+    }
     const births: string[] = [];
-    for (const end = at + birthCount * BIRTH_BYTES; at < end; at += BIRTH_BYTES) {
+    for (; at < end; at += BIRTH_BYTES) {
       births.push(bytes.toString("hex", at, at + BIRTH_BYTES));
     }
     peers.set(nodeId, { incarnation, births });

@@ -100,23 +100,31 @@ function decodeSlot(file: Buffer, from: number): Slot | undefined {
   const content = slot.subarray(0, contentBytes);
   if (crc32(content) !== slot.readUInt32LE(contentBytes)) return undefined;
   const origin = ORIGINS[content.readUInt32LE(40)];
-  if (origin === undefined) return undefined;
-  return {
-    generation: readUint53(content, 4),
-    mark: {
-      nodeId: content.readUInt32LE(12),
-      clusterId: content.toString("hex", 16, 32),
-      birth: content.toString("hex", 32, 40),
-      origin,
-      incarnation: readUint53(content, 44),
-      seq: readUint53(content, 52),
-      index: readUint53(content, 60),
-      term: readUint53(content, 68),
-      firstSegment: readUint53(content, 76),
-      lastSegment: readUint53(content, 84),
-      peers: decodeKnownPeers(content.subarray(FIXED_BYTES)),
-    },
+  const peers = decodeKnownPeers(content.subarray(FIXED_BYTES));
+  if (origin === undefined || peers === undefined) return undefined;
+  const generation = readUint53(content, 4);
+  const mark: Mark = {
+    nodeId: content.readUInt32LE(12),
+    clusterId: content.toString("hex", 16, 32),
+    birth: content.toString("hex", 32, 40),
+    origin,
+    incarnation: readUint53(content, 44),
+    seq: readUint53(content, 52),
+    index: readUint53(content, 60),
+    term: readUint53(content, 68),
+    firstSegment: readUint53(content, 76),
+    lastSegment: readUint53(content, 84),
+    peers,
   };
+  return Number.isSafeInteger(generation) && isPossible(mark) ? { generation, mark } : undefined;
+}
+
+/** Whether this was ever written; a checksum alone does not say by which program. */
+function isPossible({ incarnation, seq, index, term, firstSegment, lastSegment }: Mark): boolean {
+  const numbers = [incarnation, seq, index, term, firstSegment, lastSegment];
+  if (!numbers.every(Number.isSafeInteger)) return false;
+  const isEmpty = seq === 0 && index === 0 && firstSegment === 1 && lastSegment === 0;
+  return isEmpty || (firstSegment >= 1 && firstSegment <= lastSegment);
 }
 
 interface FoundMark extends Slot {

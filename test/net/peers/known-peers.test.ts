@@ -73,7 +73,7 @@ test("a directory that was never let in comes in only as a later one that was ma
           const birth = birthOf(1 + directories.length);
           directories.push({ birth, origin: "joined", incarnation });
         } else if (one.do === "restart") {
-          stored = decodeKnownPeers(encodeKnownPeers(stored));
+          stored = decodeKnownPeers(encodeKnownPeers(stored)) ?? new Map();
           known = new KnownPeers(stored);
         } else {
           const directory = directories.at(-1 - (one.which % directories.length));
