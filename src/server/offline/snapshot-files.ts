@@ -230,7 +230,16 @@ async function readTable(
     }
   }
   if (failure !== undefined) throw ofTheTable(failure);
-  return { saved, table: tableOf(restore), fileBytes: reader.fileBytes };
+  const table = tableOf(restore);
+  demandTableOf(saved.manifest, table);
+  return { saved, table, fileBytes: reader.fileBytes };
+}
+
+/** Entries that are no commands come after the last one that the table has seen, never before. */
+function demandTableOf({ index }: SnapshotManifest, table: LockTable): void {
+  if (table.index <= index) return;
+  const message = `the snapshot is damaged: it is of entry ${index}, and its table of ${table.index}`;
+  throw new HoldfastError("INVALID_ARGUMENT", message, { details: { problem: "damaged" } });
 }
 
 function tableOf(restore: TableRestore): LockTable {

@@ -54,12 +54,12 @@ function tableWith(locks: number, ttlMs = 15_000): LockTable {
   return table;
 }
 
-function offeredOf(chunks: readonly Uint8Array[]): OfferedSnapshot {
+function offeredOf(chunks: readonly Uint8Array[], index = 4_711): OfferedSnapshot {
   const digest = new SnapshotDigest();
   for (const chunk of chunks) digest.add(chunk);
   const addresses = MEMBERS.map(({ id, address }) => ({ id, address: `${address.host}:7511` }));
   const members = { voters: [1, 2], outgoing: [], learners: [3], addresses };
-  const manifest = digest.manifestOf({ index: 4_711, term: 3 }, encodeConfiguration(members));
+  const manifest = digest.manifestOf({ index, term: 3 }, encodeConfiguration(members));
   return {
     ...manifest,
     configuration: Buffer.from(manifest.configuration).toString("hex"),
@@ -71,7 +71,7 @@ function offeredOf(chunks: readonly Uint8Array[]): OfferedSnapshot {
 }
 
 function fileOf(table: LockTable): Promise<Buffer> {
-  return writtenBy(offeredOf([...table.snapshot(1_000)]));
+  return writtenBy(offeredOf([...table.snapshot(1_000)], Math.max(4_711, table.index)));
 }
 
 async function writtenBy(offered: OfferedSnapshot): Promise<Buffer> {
@@ -128,6 +128,16 @@ describe("inspecting", () => {
       ],
     });
     expect(contents.settings.find(({ name }) => name === "waitersMax")?.value).toBe(50);
+  });
+
+  test("refuses a table of a later entry than the file is of, as does a restore", async () => {
+    const file = await writtenBy(offeredOf([...tableWith(20).snapshot()], 20));
+    const damaged = { code: "INVALID_ARGUMENT", details: { problem: "damaged" } };
+    await expect(inspectSnapshotFile(streamed(file))).rejects.toMatchObject(damaged);
+    await expect(restoreSnapshotFile(streamed(file), optionsFor(1))).rejects.toMatchObject(damaged);
+    expect(await readdir(place)).toEqual([]);
+    const whole = await writtenBy(offeredOf([...tableWith(20).snapshot()], 21));
+    expect(await inspectSnapshotFile(streamed(whole))).toMatchObject({ index: 21 });
   });
 
   test("tells a table of a later format from a damaged one", async () => {
