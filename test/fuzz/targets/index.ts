@@ -1,0 +1,41 @@
+/** All targets, in the order in which they are run: formats first, then doors, then whole nodes. */
+import type { FuzzTarget } from "../engine/target.js";
+import { clientFrames } from "./client-frames.js";
+import { clientMessages } from "./client-messages.js";
+import { clientPort } from "./client-port.js";
+import { configFiles } from "./config-files.js";
+import { configurations } from "./configurations.js";
+import { entries } from "./entries.js";
+import { exportedSessions } from "./exported-sessions.js";
+import { fenceHeaders } from "./fence-headers.js";
+import { logFiles } from "./log-files.js";
+import { nodeMessages } from "./node-messages.js";
+import { peerFrames } from "./peer-frames.js";
+import { peerHellos } from "./peer-hellos.js";
+import { peerPort } from "./peer-port.js";
+import { serverFrames } from "./server-frames.js";
+import { snapshotFiles } from "./snapshot-files.js";
+import { storeRows } from "./store-rows.js";
+import { tableSnapshots } from "./table-snapshots.js";
+import { tickets } from "./tickets.js";
+
+export const FUZZ_TARGETS: readonly FuzzTarget[] = [
+  clientFrames,
+  entries,
+  serverFrames,
+  peerFrames,
+  peerHellos,
+  configurations,
+  logFiles,
+  storeRows,
+  tableSnapshots,
+  snapshotFiles,
+  configFiles,
+  exportedSessions,
+  tickets,
+  fenceHeaders,
+  clientPort,
+  peerPort,
+  clientMessages,
+  nodeMessages,
+];
