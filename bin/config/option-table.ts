@@ -3,6 +3,7 @@
  * config print` and the reference page are made from it and from nothing else.
  */
 import { DEFAULT_ENDPOINTS } from "../output/addresses.js";
+import { CERTIFICATE_OPTIONS } from "./certificate-options.js";
 import {
   type OptionDefinitions,
   option,
@@ -87,7 +88,7 @@ export const OPTION_TABLE: readonly OptionSection[] = [
   {
     title: "Commands that connect to a cluster",
     command: undefined,
-    without: ["server", "cluster"],
+    without: ["server", "cluster", "cert"],
     options: CONNECTION_OPTIONS,
   },
   { title: "holdfast run", command: "run", options: RUN_OPTIONS },
@@ -95,6 +96,7 @@ export const OPTION_TABLE: readonly OptionSection[] = [
   { title: "holdfast server", command: "server", options: SERVER_OPTIONS },
   { title: "holdfast cluster", command: "cluster", options: CLUSTER_OPTIONS },
   { title: "holdfast snapshot restore", command: "snapshot", options: RESTORE_OPTIONS },
+  { title: "holdfast cert", command: "cert", options: CERTIFICATE_OPTIONS },
 ];
 
 /** The options of a command, including those that it shares with others. */

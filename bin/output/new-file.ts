@@ -1,6 +1,7 @@
 /**
  * A file that appears whole or not at all: written beside its place under another name, synced, and
- * only then renamed. It may contain private data, so only its owner may read it.
+ * only then renamed. It may contain private data, so only its owner may read it, unless the caller
+ * gives another mode.
  */
 import { randomBytes } from "node:crypto";
 import { type FileHandle, link, lstat, open, rename, unlink } from "node:fs/promises";
@@ -43,12 +44,12 @@ export class NewFile implements Target {
   }
 
   /** Fails with exit code 1 if something exists there, unless it is a file and may be replaced. */
-  static async create(path: string, replaces: boolean): Promise<NewFile> {
+  static async create(path: string, replaces: boolean, mode = OWNER_ONLY): Promise<NewFile> {
     await demandRoom(path, replaces);
     const name = `.${basename(path)}.saving-${randomBytes(6).toString("hex")}`;
     const temporary = join(dirname(path), name);
     try {
-      return new NewFile(path, temporary, replaces, await open(temporary, "wx", OWNER_ONLY));
+      return new NewFile(path, temporary, replaces, await open(temporary, "wx", mode));
     } catch (error) {
       throw fileFailure("write", path, error);
     }

@@ -193,6 +193,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/recover.js")).defineRecover,
   },
   {
+    name: "cert",
+    summary: "make and show a CA and certificates for nodes and clients",
+    otherWords: ["certificate", "certificates", "certs", "tls"],
+    group: OPERATING,
+    exits: [failed],
+    load: async () => (await import("../commands/cert.js")).defineCert,
+  },
+  {
     name: "config",
     summary: "show the configuration, and where each value came from",
     group: OPERATING,
