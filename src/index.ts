@@ -80,6 +80,7 @@ export {
   type SnapshotOptions,
   type Tenure,
   type Ticket,
+  type TlsOptions,
   type TryAcquireOptions,
   type TryPermitOptions,
   toDot,

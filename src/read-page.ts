@@ -5,6 +5,8 @@
  */
 import { get as getHttp } from "node:http";
 import { get as getHttps } from "node:https";
+import type { SecureContext } from "node:tls";
+import { handshakeProblem } from "./handshake-problem.js";
 
 /** A longer answer does not come from a node. */
 const PAGE_CHARACTERS_MAX = 16 << 20;
@@ -14,15 +16,25 @@ interface Page {
   readonly text: string;
 }
 
+/** Whom to trust, and how to prove who asks, where the page is read over TLS. */
+export interface PageTls {
+  readonly secureContext: SecureContext;
+  /** Whether it has a certificate of its own. */
+  readonly hasCertificate: boolean;
+}
+
 /**
- * Reads the page at `url`. Rejects when the answer is incomplete or longer than 16 Mi characters,
- * and when the signal is aborted.
+ * Reads the page at `url`. Rejects when the answer is incomplete or longer than 16 Mi characters, and
+ * when the signal is aborted; where TLS is the reason, with a sentence that says so.
  */
-export function readPage(url: string, signal: AbortSignal): Promise<Page> {
+export function readPage(url: string, signal: AbortSignal, tls?: PageTls): Promise<Page> {
   return new Promise((resolve, reject) => {
-    const get = url.startsWith("https:") ? getHttps : getHttp;
+    const isSecure = url.startsWith("https:");
+    const get = isSecure ? getHttps : getHttp;
+    const { secureContext, hasCertificate = false } = tls ?? {};
     // No agent, because it would keep open a connection that the node counts.
-    const request = get(url, { signal, agent: false }, (response) => {
+    const options = { signal, agent: false, ...(secureContext && { secureContext }) };
+    const request = get(url, options, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => {
         text += part;
@@ -31,6 +43,10 @@ export function readPage(url: string, signal: AbortSignal): Promise<Page> {
       response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
       response.on("error", reject);
     });
-    request.on("error", reject);
+    request.on("error", (error) => {
+      const { hostname: host } = new URL(url);
+      const problem = handshakeProblem(error, { isSecure, host, hasCertificate });
+      reject(problem === undefined ? error : new Error(problem, { cause: error }));
+    });
   });
 }

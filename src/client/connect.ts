@@ -46,13 +46,13 @@ import type { Platform, TaskContext } from "./transport/platform.js";
  *
  * @throws {HoldfastError} `UNAVAILABLE` when no node served within `connectTimeoutMs`; `TAKEN_OVER`
  *   when another process has taken over the session of `resume`; `INVALID_ARGUMENT` for a name or
- *   metadata that the cluster would refuse; `PROTOCOL`, `UNAUTHENTICATED` or `FORBIDDEN` when the
- *   cluster refuses this client
+ *   metadata that the cluster would refuse, and for `ca`, `cert` or `key` that cannot be used;
+ *   `PROTOCOL`, `UNAUTHENTICATED` or `FORBIDDEN` when the cluster refuses this client
  * @throws {TypeError | RangeError} for options of a wrong type or beyond their limits
  */
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
   const settings = resolveConnectOptions(options);
-  return connectOn(await loadPlatform(), settings);
+  return connectOn(await loadPlatform(settings), settings);
 }
 
 /** The same on a given platform, such as the simulator's. */

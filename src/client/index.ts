@@ -89,6 +89,7 @@ export {
   type SnapshotOptions,
 } from "./options/operator-options.js";
 export type { Owner } from "./options/owner.js";
+export type { TlsOptions } from "./options/tls-options.js";
 export type { ExplainOptions, WatchOptions, WatchTarget } from "./options/view-options.js";
 export type { History, Tenure } from "./reads/cluster-views.js";
 export { toDot } from "./reads/wait-graph.js";

@@ -11,6 +11,7 @@ const DOOR = join(ROOT, "src/index.ts");
 /** The one file that only Node loads, what it imports, and what it loads when it is asked to. */
 const NODE_FILE = join(ROOT, "src/client/transport/node-platform.ts");
 const PAGE_FILE = join(ROOT, "src/read-page.ts");
+const TLS_FILE = join(ROOT, "src/client/transport/node-tls.ts");
 const NODE_CONTEXT_FILE = join(ROOT, "src/client/transport/node-task-context.ts");
 const LOADER = "src/client/transport/load-platform.ts";
 
@@ -37,15 +38,20 @@ function graph(): { files: Set<string>; packages: Map<string, string[]> } {
   return { files, packages };
 }
 
-it("imports ws, http, os and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
+it("imports ws, http, TLS, os and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
   const { files, packages } = graph();
   expect(files.size).toBeGreaterThan(30);
   expect(files.has(NODE_FILE)).toBe(true);
   expect(packages.get("ws")).toEqual([relative(ROOT, NODE_FILE)]);
   expect(packages.get("node:async_hooks")).toEqual([relative(ROOT, NODE_CONTEXT_FILE)]);
   expect(packages.get("node:os")).toEqual([relative(ROOT, NODE_FILE)]);
-  for (const name of ["node:http", "node:https"]) {
-    expect(packages.get(name)).toEqual([relative(ROOT, PAGE_FILE)]);
+  for (const [name, file] of [
+    ["node:http", PAGE_FILE],
+    ["node:https", PAGE_FILE],
+    ["node:tls", TLS_FILE],
+    ["node:crypto", TLS_FILE],
+  ] as const) {
+    expect([name, packages.get(name)]).toEqual([name, [relative(ROOT, file)]]);
     packages.delete(name);
   }
   expect([...packages.keys()].sort()).toEqual(["msgpackr", "node:async_hooks", "node:os", "ws"]);
@@ -56,6 +62,7 @@ it("names nothing of Node outside those files", () => {
   const { files } = graph();
   files.delete(NODE_FILE);
   files.delete(NODE_CONTEXT_FILE);
+  files.delete(TLS_FILE);
   const offenders = [...files].filter((file) => nodeOnly.test(sourceOf(file)));
   // One line asks whether this is Node, through globalThis.
   expect(offenders.map((file) => relative(ROOT, file))).toEqual([]);
@@ -71,14 +78,16 @@ it("reaches what only Node has through the file for Node alone, and never at its
     expect(importer).toBe(target === NODE_FILE ? join(ROOT, LOADER) : NODE_FILE);
     expect(sourceOf(importer)).toContain(`await import("${name}")`);
   }
-  const readers = [...files].filter((file) => sourceOf(file).includes('"../../read-page.js"'));
-  expect(readers).toEqual([NODE_FILE]);
+  for (const name of ["../../read-page.js", "../../handshake-problem.js", "./node-tls.js"]) {
+    const importers = [...files].filter((file) => sourceOf(file).includes(`"${name}"`));
+    expect([name, importers]).toEqual([name, [NODE_FILE]]);
+  }
 });
 
 it("stays within the rooms a client may enter", () => {
   const { files } = graph();
   const allowed =
-    /^src\/(?:index|errors|assert|safe-text|read-page|model-version)\.ts$|^src\/(?:client|protocol|net\/framing)\//;
+    /^src\/(?:index|errors|assert|safe-text|read-page|handshake-problem|model-version)\.ts$|^src\/(?:client|protocol|net\/framing)\//;
   const strangers = [...files].map((file) => relative(ROOT, file)).filter((f) => !allowed.test(f));
   expect(strangers).toEqual([]);
 });

@@ -66,16 +66,17 @@ export interface UnreachableNode {
  * reached has an `error` with code `UNAVAILABLE`; if its answer is not a status, the code is
  * `PROTOCOL`.
  *
- * @throws the signal's reason when aborted; never because of a node
+ * @throws the signal's reason when aborted; `INVALID_ARGUMENT` for `ca`, `cert` or `key` that cannot
+ *   be used; never because of a node
  */
 export async function clusterStatus(
   endpoints: readonly string[] = CLIENT_DEFAULTS.endpoints,
   options: ClusterStatusOptions = {},
 ): Promise<NodeReport[]> {
   const urls = requireEndpoints(endpoints);
-  const { timeoutMs, signal } = resolveStatusOptions(options);
+  const { timeoutMs, signal, tls } = resolveStatusOptions(options, urls);
   signal?.throwIfAborted();
-  const readPage = await loadReadPage();
+  const readPage = await loadReadPage(tls);
   const reports = await Promise.all(urls.map((url) => report(readPage, url, timeoutMs, signal)));
   signal?.throwIfAborted();
   return reports;

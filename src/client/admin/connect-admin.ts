@@ -13,13 +13,14 @@ import { AdminConnection } from "./admin-connection.js";
  * Finds a cluster to operate. Opens no session. An `Admin` keeps the process running only while a
  * request is open.
  *
- * @throws {HoldfastError} `UNAVAILABLE` when no node answered within `timeoutMs`; `PROTOCOL`,
- *   `UNAUTHENTICATED` or `FORBIDDEN` when the cluster refuses this client
+ * @throws {HoldfastError} `UNAVAILABLE` when no node answered within `timeoutMs`; `INVALID_ARGUMENT` for
+ *   `ca`, `cert` or `key` that cannot be used; `PROTOCOL`, `UNAUTHENTICATED` or `FORBIDDEN` when the
+ *   cluster refuses this client
  * @throws {TypeError | RangeError} for options of a wrong type or beyond their limits
  */
 export async function connectAdmin(options: ConnectAdminOptions = {}): Promise<Admin> {
   const settings = resolveAdminOptions(options);
-  return connectAdminOn(await loadPlatform(), settings);
+  return connectAdminOn(await loadPlatform(settings), settings);
 }
 
 /** The same on a given platform, such as the simulator's. */

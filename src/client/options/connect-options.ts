@@ -7,6 +7,7 @@ import {
   TTL_MS_MIN,
 } from "../../protocol/index.js";
 import { normalizeEndpoint } from "../transport/endpoints.js";
+import type { TlsSettings } from "../transport/platform.js";
 import {
   requireBoolean,
   requireInteger,
@@ -16,11 +17,12 @@ import {
   requireText,
 } from "./checks.js";
 import { type ExportedSession, requireExportedSession } from "./exported-session.js";
+import { NO_TLS, requireTls, type TlsOptions } from "./tls-options.js";
 
 export const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 
 /** The options of `connect`. An unknown option is a `TypeError`. */
-export interface ConnectOptions {
+export interface ConnectOptions extends TlsOptions {
   /**
    * WebSocket URLs (`ws://host:port`, `wss://…`) of any nodes of one cluster; the client learns the
    * others. Default: the local cluster's, `ws://127.0.0.1:7411` to `:7413`.
@@ -93,7 +95,7 @@ const LOCAL_CLUSTER: readonly string[] = [
   "ws://127.0.0.1:7413",
 ];
 
-export interface ClientSettings {
+export interface ClientSettings extends TlsSettings {
   readonly endpoints: readonly string[];
   readonly ttlMs: number;
   readonly name: string;
@@ -123,6 +125,7 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   signal: undefined,
   resume: undefined,
   force: false,
+  ...NO_TLS,
 });
 
 const CONNECT_OPTIONS: ReadonlySet<string> = new Set(Object.keys(CLIENT_DEFAULTS));
@@ -156,7 +159,9 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireText(metadata, "metadata", isValidMetadata);
   requireSignal(signal);
   const urls = requireEndpoints(endpoints);
-  return { endpoints: urls, ttlMs, name, metadata, ...switches, connectTimeoutMs, signal, resume };
+  const tls = requireTls(options, urls);
+  const session = { ttlMs, name, metadata, ...switches, connectTimeoutMs, resume };
+  return { endpoints: urls, ...session, signal, ...tls };
 }
 
 export function requireEndpoints(endpoints: unknown): string[] {

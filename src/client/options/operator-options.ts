@@ -1,5 +1,6 @@
 /** The options of operators' calls, and the complete, checked values that are made of them. */
 import { GRACE_MS_MAX, isValidReason } from "../../protocol/index.js";
+import type { TlsSettings } from "../transport/platform.js";
 import {
   type CallOptions,
   requireBoolean,
@@ -13,9 +14,10 @@ import {
   signalOf,
 } from "./checks.js";
 import { CLIENT_DEFAULTS, requireEndpoints, TIMEOUT_MS_MAX } from "./connect-options.js";
+import { NO_TLS, requireTls, type TlsOptions } from "./tls-options.js";
 
 /** The options of `connectAdmin`. */
-export interface ConnectAdminOptions {
+export interface ConnectAdminOptions extends TlsOptions {
   /** As for `connect`. Default: the local cluster's. */
   endpoints?: readonly string[] | undefined;
   /** How long connecting, and each call, may take. 1 – 2^31 − 1. Default 10,000. */
@@ -24,7 +26,7 @@ export interface ConnectAdminOptions {
   signal?: AbortSignal | undefined;
 }
 
-export interface AdminSettings {
+export interface AdminSettings extends TlsSettings {
   readonly endpoints: readonly string[];
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
@@ -34,6 +36,7 @@ export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
   endpoints: CLIENT_DEFAULTS.endpoints,
   timeoutMs: 10_000,
   signal: undefined,
+  ...NO_TLS,
 });
 
 /** The option of every call of an `Admin`. */
@@ -52,7 +55,7 @@ export interface SnapshotOptions extends AdminCallOptions {
 }
 
 /** The options of `clusterStatus`. */
-export interface ClusterStatusOptions {
+export interface ClusterStatusOptions extends TlsOptions {
   /** How long each node has to answer. 1 – 600,000. Default 2,000. */
   timeoutMs?: number | undefined;
   /** Gives up all requests when aborted. */
@@ -97,7 +100,11 @@ const TARGET_OPTIONS: ReadonlySet<string> = new Set(["key", "token"]);
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 const ADMIN_OPTIONS: ReadonlySet<string> = new Set(Object.keys(ADMIN_DEFAULTS));
 const SNAPSHOT_OPTIONS: ReadonlySet<string> = new Set(["signal", "stale"]);
-const STATUS_OPTIONS: ReadonlySet<string> = new Set(["timeoutMs", "signal"]);
+const STATUS_OPTIONS: ReadonlySet<string> = new Set([
+  "timeoutMs",
+  "signal",
+  ...Object.keys(NO_TLS),
+]);
 const STATUS_TIMEOUT_MS_DEFAULT = 2_000;
 const STATUS_TIMEOUT_MS_MAX = 600_000;
 
@@ -108,20 +115,25 @@ export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings
   const { timeoutMs = ADMIN_DEFAULTS.timeoutMs } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireSignal(signal);
-  return { endpoints: requireEndpoints(endpoints), timeoutMs, signal };
+  const urls = requireEndpoints(endpoints);
+  return { endpoints: urls, timeoutMs, signal, ...requireTls(options, urls) };
 }
 
-/** The timeout of each node, and the signal that gives all of them up. */
-export function resolveStatusOptions(options: ClusterStatusOptions): {
+/** The timeout of each node, the signal that gives all of them up, and the certificates. */
+export function resolveStatusOptions(
+  options: ClusterStatusOptions,
+  endpoints: readonly string[],
+): {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  readonly tls: TlsSettings;
 } {
   requireObject(options, "options");
   requireKnown(options, STATUS_OPTIONS);
   const { timeoutMs = STATUS_TIMEOUT_MS_DEFAULT, signal } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, STATUS_TIMEOUT_MS_MAX);
   requireSignal(signal);
-  return { timeoutMs, signal };
+  return { timeoutMs, signal, tls: requireTls(options, endpoints) };
 }
 
 export function resolveSnapshotOptions(options: SnapshotOptions | undefined): {

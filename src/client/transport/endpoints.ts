@@ -57,6 +57,11 @@ function quoted(endpoint: string): string {
   return isShown ? `endpoint ${JSON.stringify(endpoint)}` : "an endpoint";
 }
 
+/** Whether a connection to the endpoint is encrypted, and its node verified. */
+export function isSecure(endpoint: string): boolean {
+  return endpoint.startsWith("wss:");
+}
+
 /** Where to open the socket for an endpoint. */
 export function socketUrl(endpoint: string): string {
   return endpoint + PATH;
@@ -68,6 +73,8 @@ export class Endpoints {
   /** Whether other nodes than the given ones may be used, especially the leader. */
   readonly followsLeader: boolean;
   #leaderId = 0;
+  /** Whether the connected node was verified. Then no endpoint without TLS is learned from it. */
+  #isVerified = false;
   /** Whether the last node that reported the leader knew of none. */
   #isLeaderless = false;
   #voters: readonly number[] = [];
@@ -93,6 +100,7 @@ export class Endpoints {
       } catch {
         continue; // Advertised in a form that this client cannot dial; others remain.
       }
+      if (this.#isVerified && !isSecure(url)) continue;
       this.#add(url).nodeId = id;
     }
     if (leaderId !== 0) this.#leaderId = leaderId;
@@ -101,6 +109,7 @@ export class Endpoints {
   /** The node at `url` told its id and the voters. */
   identify(url: string, { nodeId, voters }: Hello): void {
     this.#voters = voters;
+    this.#isVerified = isSecure(url);
     const known = this.#known.get(url);
     if (known === undefined) return;
     known.nodeId = nodeId;

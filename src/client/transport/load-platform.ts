@@ -3,7 +3,7 @@
  * file for Node is imported only there; package.json tells bundlers for browsers to leave it out.
  */
 import { browserPlatform, readPage } from "./browser-platform.js";
-import type { Platform, ReadPage } from "./platform.js";
+import type { Platform, ReadPage, TlsSettings } from "./platform.js";
 
 /** Without naming `process`, which browsers lack. */
 function isNode(): boolean {
@@ -11,12 +11,23 @@ function isNode(): boolean {
   return typeof host.process?.versions?.node === "string";
 }
 
-export async function loadPlatform(): Promise<Platform> {
-  if (!isNode()) return browserPlatform();
-  const { platform } = await import("./node-platform.js");
-  return platform;
+/** Rejects with a `TypeError` in a browser, to which a program cannot give certificates. */
+export async function loadPlatform(tls: TlsSettings): Promise<Platform> {
+  if (isNode()) return (await import("./node-platform.js")).platformWith(tls);
+  demandNone(tls);
+  return browserPlatform();
 }
 
-export async function loadReadPage(): Promise<ReadPage> {
-  return isNode() ? (await import("./node-platform.js")).readPage : readPage;
+/** Rejects like `loadPlatform`. */
+export async function loadReadPage(tls: TlsSettings): Promise<ReadPage> {
+  if (isNode()) return (await import("./node-platform.js")).readPageWith(tls);
+  demandNone(tls);
+  return readPage;
+}
+
+function demandNone({ ca, cert, key }: TlsSettings): void {
+  if (ca === undefined && cert === undefined && key === undefined) return;
+  throw new TypeError(
+    "ca, cert and key need Node.js: a browser has CAs of its own, and asks its user for a certificate",
+  );
 }

@@ -4,10 +4,19 @@
  */
 import { uptime } from "node:os";
 import { WebSocket } from "ws";
+import { handshakeProblem } from "../../handshake-problem.js";
 import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../../protocol/index.js";
-import type { Platform, TaskContext, Timer, Transport, TransportEvents } from "./platform.js";
-
-export { readPage } from "../../read-page.js";
+import { readPage } from "../../read-page.js";
+import { type ClientTls, clientTls } from "./node-tls.js";
+import type {
+  Platform,
+  ReadPage,
+  TaskContext,
+  Timer,
+  TlsSettings,
+  Transport,
+  TransportEvents,
+} from "./platform.js";
 
 /** The kernel gives up connecting only after minutes; the session moves on long before. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -31,9 +40,11 @@ class NodeTransport implements Transport {
   #closed = false;
   #closeTimer: NodeJS.Timeout | undefined;
 
-  constructor(url: string, events: TransportEvents) {
+  constructor(url: string, events: TransportEvents, tls: ClientTls | undefined) {
     let failure = "";
+    const isSecure = url.startsWith("wss:");
     this.#socket = new WebSocket(url, SUBPROTOCOL, {
+      ...(isSecure && tls !== undefined ? { secureContext: tls.secureContext } : {}),
       perMessageDeflate: false,
       maxPayload: SERVER_FRAME_BYTES_MAX,
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
@@ -63,8 +74,12 @@ class NodeTransport implements Transport {
     });
     this.#socket.on("error", (error: Error & { code?: string }) => {
       // What the node said first is the cause of it.
-      if (failure === "")
-        failure = error.message === "" ? (error.code ?? error.name) : error.message;
+      if (failure !== "") return;
+      const hasCertificate = tls?.hasCertificate === true;
+      const { hostname: host } = new URL(url);
+      failure =
+        handshakeProblem(error, { isSecure, host, hasCertificate }) ??
+        (error.message === "" ? (error.code ?? error.name) : error.message);
     });
     this.#socket.on("close", (code: number, reason: Uint8Array) => {
       this.#closed = true;
@@ -166,7 +181,7 @@ function sleepClock(): (() => number) | undefined {
 
 const sinceBootMs = sleepClock();
 
-export const platform: Platform = Object.freeze({
+const PLATFORM: Omit<Platform, "open"> = Object.freeze({
   monotonicMs: () => performance.now(),
   wallMs: () => Date.now(),
   ...(sinceBootMs === undefined ? {} : { sinceBootMs }),
@@ -178,7 +193,18 @@ export const platform: Platform = Object.freeze({
     setImmediate(task);
   },
   setTimer: (delayMs: number, task: () => void) => new NodeTimer(delayMs, task),
-  open: (url: string, events: TransportEvents) => new NodeTransport(url, events),
   loadTaskContext,
   onExit,
 });
+
+/** Throws `INVALID_ARGUMENT` for certificates that cannot be used. */
+export function platformWith(settings: TlsSettings): Platform {
+  const tls = clientTls(settings);
+  return { ...PLATFORM, open: (url, events) => new NodeTransport(url, events, tls) };
+}
+
+/** Throws like `platformWith`. */
+export function readPageWith(settings: TlsSettings): ReadPage {
+  const tls = clientTls(settings);
+  return (url, signal) => readPage(url, signal, tls);
+}

@@ -7,6 +7,13 @@
  * `Buffer` or a socket.
  */
 
+/** Certificates for `wss:` endpoints, as PEM. */
+export interface TlsSettings {
+  readonly ca: string | Uint8Array | undefined;
+  readonly cert: string | Uint8Array | undefined;
+  readonly key: string | Uint8Array | undefined;
+}
+
 /** One WebSocket connection, seen from the client. */
 export interface Transport {
   /** Sends one binary message. The caller may reuse the bytes when this returns. */

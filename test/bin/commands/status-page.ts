@@ -2,20 +2,26 @@
  * A node's client port that tells its status and nothing else: it takes no client, so a command that
  * looks for a cluster finds a node and no service.
  */
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createSecureServer, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** The endpoint of a page that ends with the test. */
-export async function statusPage(id: number, fields: object): Promise<string> {
-  const page = createServer((_, response) => {
-    const endpoint = `ws://127.0.0.1:${(page.address() as AddressInfo).port}`;
+/** The endpoint of a page that ends with the test; over TLS with these. */
+export async function statusPage(id: number, fields: object, tls?: ServerOptions): Promise<string> {
+  const endpointOf = (): string => {
+    const { port } = page.address() as AddressInfo;
+    return `${tls === undefined ? "ws" : "wss"}://127.0.0.1:${port}`;
+  };
+  const answer: RequestListener = (_, response) => {
+    const endpoint = endpointOf();
     const numbers = { pid: 40 + id, term: 3, leader: 1, commitIndex: 9, appliedIndex: 9 };
     response.end(JSON.stringify({ id, endpoint, ...numbers, ...fields }));
-  });
+  };
+  const page = tls === undefined ? createServer(answer) : createSecureServer(tls, answer);
   onTestFinished(() => {
     page.close();
   });
   await new Promise<void>((resolve) => page.listen(0, "127.0.0.1", resolve));
-  return `ws://127.0.0.1:${(page.address() as AddressInfo).port}`;
+  return endpointOf();
 }

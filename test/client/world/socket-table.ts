@@ -2,6 +2,9 @@
  * One real node's worth of cluster for tests of the platform for Node: the real lock table behind a
  * real WebSocket, applying what arrives in one turn as one entry.
  */
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { createServer as createSecureServer, type ServerOptions } from "node:https";
 import type { AddressInfo } from "node:net";
 import { type WebSocket, WebSocketServer } from "ws";
 import { LockTable, type Outbox, type TableCommand } from "../../../src/lockfsm/index.js";
@@ -15,6 +18,7 @@ import {
   isOperation,
   isQuery,
   MESSAGE,
+  type NodeEndpoint,
   PROTOCOL_VERSION,
   type Request,
   type ServerMessage,
@@ -42,35 +46,46 @@ export class SocketTable implements Outbox {
   /** Three voters, of which this is the first. */
   readonly members: TableMembers;
   readonly cluster = { leaderId: 1, faults: { downNodes: new Set<number>() } };
+  /** Whom `hello` calls the leader, and where. Default: this node. */
+  told: NodeEndpoint;
+  /** How many connections it had. */
+  connections = 0;
   /** From a command's arrival to its entry being applied. */
   applyDelayMs = 0;
+  readonly #http: Server;
+  readonly #scheme: string;
   readonly #server: WebSocketServer;
   readonly #peers = new Set<Peer>();
   readonly #writer = new Writer();
   #pending: { readonly peer: Peer; readonly command: TableCommand["command"] }[] = [];
   #index = 0;
 
-  private constructor(server: WebSocketServer) {
+  private constructor(http: Server, scheme: string, server: WebSocketServer) {
+    this.#http = http;
+    this.#scheme = scheme;
     this.#server = server;
+    this.told = { id: 1, endpoint: this.endpoint };
     const endpoints = [this.endpoint, "ws://node-2:7411", "ws://node-3:7411"];
     this.members = new TableMembers(endpoints.map((endpoint, i) => ({ id: i + 1, endpoint })));
     server.on("connection", (socket) => this.#accept(socket));
   }
 
-  static async listen(): Promise<SocketTable> {
+  /** Over TLS with these. */
+  static async listen(tls?: ServerOptions): Promise<SocketTable> {
+    const http = tls === undefined ? createServer() : createSecureServer(tls);
     const server = new WebSocketServer({
-      host: "127.0.0.1",
-      port: 0,
+      server: http,
       path: "/v1",
       perMessageDeflate: false,
       handleProtocols: () => SUBPROTOCOL,
     });
-    await new Promise((resolve) => server.once("listening", resolve));
-    return new SocketTable(server);
+    http.listen(0, "127.0.0.1");
+    await once(http, "listening");
+    return new SocketTable(http, tls === undefined ? "ws" : "wss", server);
   }
 
   get endpoint(): string {
-    return `ws://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `${this.#scheme}://127.0.0.1:${(this.#http.address() as AddressInfo).port}`;
   }
 
   dropConnections(): void {
@@ -80,6 +95,8 @@ export class SocketTable implements Outbox {
   async close(): Promise<void> {
     this.dropConnections();
     await new Promise((resolve) => this.#server.close(resolve));
+    this.#http.closeAllConnections();
+    await new Promise((resolve) => this.#http.close(resolve));
   }
 
   toSession(session: number, epoch: number, message: SessionMessage): void {
@@ -101,6 +118,7 @@ export class SocketTable implements Outbox {
   }
 
   #accept(socket: WebSocket): void {
+    this.connections += 1;
     const peer: Peer = {
       socket,
       messages: [],
@@ -122,8 +140,8 @@ export class SocketTable implements Outbox {
       version: PROTOCOL_VERSION,
       clusterId: "c0ffee00c0ffee00c0ffee00c0ffee00",
       nodeId: 1,
-      leaderId: 1,
-      endpoints: [{ id: 1, endpoint: this.endpoint }],
+      leaderId: this.told.id,
+      endpoints: [{ id: 1, endpoint: this.endpoint }, this.told],
       frameBytesMax: 1 << 20,
       voters: [1],
     });
