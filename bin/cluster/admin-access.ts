@@ -16,23 +16,22 @@ export async function withAdmin<T>(
   signal?: AbortSignal,
 ): Promise<T> {
   const { connectAdmin } = await import("../../src/index.js");
-  const { endpoints, connectTimeoutMs } = access;
+  const { connectTimeoutMs: timeoutMs, ...nodes } = access;
   const connected = async (): Promise<T> => {
     const admin = await connectAdmin({
-      ...{ endpoints, timeoutMs: connectTimeoutMs },
+      ...nodes,
+      timeoutMs,
       ...(signal === undefined ? {} : { signal }),
     });
     try {
       return await work(admin);
+    } catch (error) {
+      throw operatingFailure(error);
     } finally {
       await admin.close();
     }
   };
-  try {
-    return await withOutageReport(connected(), endpoints);
-  } catch (error) {
-    throw operatingFailure(error);
-  }
+  return withOutageReport(connected(), access);
 }
 
 /**

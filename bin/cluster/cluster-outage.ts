@@ -3,12 +3,14 @@
  * it. It only asks and writes: it must never end the wait, nor change how it ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import type { NodeAccess } from "../config/command-options.js";
 import { note } from "../output/terminal.js";
 import {
   type ClusterMember,
   clusterMembers,
   isReachable,
   leaderOf,
+  type NodeReport,
   type ReachableNode,
 } from "./node-report.js";
 
@@ -23,7 +25,8 @@ export async function outageOf(
 ): Promise<string | undefined> {
   const reports = members.map(({ report }) => report);
   const told = reports.filter(isReachable);
-  if (told.length === 0) return `no node answers at ${endpoints.join(", ")}`;
+  if (told.length === 0)
+    return `no node answers at ${endpoints.join(", ")}${sharedReason(reports)}`;
   if (leaderOf(reports) !== undefined) return undefined;
   const leader = knownLeader(told);
   if (leader !== 0) return `node ${leader} is the leader and does not answer`;
@@ -31,6 +34,20 @@ export async function outageOf(
   const answering = told.filter(({ id, role }) => voters.has(id) && role !== "quarantined");
   const { noLeaderText } = await import("../../src/client/index.js");
   return noLeaderText(answering.length, voters.size);
+}
+
+/** How the SDK begins a reason that is about the node and not about the network. */
+const REASON = /^its? /;
+
+/** `: …` with the reason, if all nodes have the same; "" if their ports are closed or silent. */
+function sharedReason(reports: readonly NodeReport[]): string {
+  const reasons = new Set(
+    reports.flatMap((report) =>
+      report.isReachable ? [] : [report.error.message.replace(`${report.endpoint}: `, "")],
+    ),
+  );
+  const [reason = ""] = reasons;
+  return reasons.size === 1 && REASON.test(reason) ? `: ${reason}` : "";
 }
 
 export interface OutageOptions {
@@ -45,12 +62,12 @@ export interface OutageOptions {
  */
 export async function withOutageReport<T>(
   work: Promise<T>,
-  endpoints: readonly string[],
+  access: NodeAccess,
   options: OutageOptions = {},
 ): Promise<T> {
   const over = new AbortController();
   const isHeard = options.isQuiet !== true || options.onAllRefused !== undefined;
-  if (isHeard) void reportOutage(endpoints, options, over.signal);
+  if (isHeard) void reportOutage(access, options, over.signal);
   try {
     return await work;
   } finally {
@@ -59,9 +76,9 @@ export async function withOutageReport<T>(
 }
 
 /** The same, asked once now: see `serviceOutage`. */
-export async function askOutage(endpoints: readonly string[]): Promise<string | undefined> {
-  const members = await clusterMembers(endpoints, { timeoutMs: ANSWER_MS_MAX });
-  return serviceOutage(members, endpoints);
+export async function askOutage(access: NodeAccess): Promise<string | undefined> {
+  const members = await clusterMembers(access, { timeoutMs: ANSWER_MS_MAX });
+  return serviceOutage(members, access.endpoints);
 }
 
 /**
@@ -77,14 +94,14 @@ async function serviceOutage(
 }
 
 async function reportOutage(
-  endpoints: readonly string[],
+  access: NodeAccess,
   { isQuiet, onAllRefused }: OutageOptions,
   over: AbortSignal,
 ): Promise<void> {
   try {
     await delay(NOTICE_AFTER_MS, undefined, { signal: over, ref: false });
-    const members = await clusterMembers(endpoints, { timeoutMs: ANSWER_MS_MAX, signal: over });
-    const outage = await serviceOutage(members, endpoints);
+    const members = await clusterMembers(access, { timeoutMs: ANSWER_MS_MAX, signal: over });
+    const outage = await serviceOutage(members, access.endpoints);
     if (outage === undefined || over.aborted) return;
     if (onAllRefused !== undefined && members.every(isRefused)) onAllRefused(outage);
     else if (isQuiet !== true) note(`${outage}: still trying`);

@@ -18,17 +18,18 @@ export interface AskOptions extends Pick<ConnectOptions, "signal" | "ttlMs"> {
 
 /** Runs `ask` with a connection that has no session, and always closes it. */
 export async function askCluster<T>(
-  { endpoints, connectTimeoutMs }: ClusterAccess,
+  access: ClusterAccess,
   ask: (admin: Admin) => Promise<T>,
   about?: About,
 ): Promise<T> {
   const { connectAdmin } = await import("../../src/client/index.js");
   await requireName(about);
+  const { connectTimeoutMs: timeoutMs, ...nodes } = access;
   const asked = async (): Promise<T> => {
-    await using admin = await connectAdmin({ endpoints, timeoutMs: connectTimeoutMs });
+    await using admin = await connectAdmin({ ...nodes, timeoutMs });
     return await ask(admin);
   };
-  return withOutageReport(asked(), endpoints);
+  return withOutageReport(asked(), access);
 }
 
 /** Runs `ask` with a client and always closes it. */
@@ -44,7 +45,7 @@ export async function withClient<T>(
     await using client = await connect({ ...access, name, ...options });
     return await ask(client);
   };
-  return withOutageReport(asked(), access.endpoints, outage);
+  return withOutageReport(asked(), access, outage);
 }
 
 async function requireName(about: About | undefined): Promise<void> {

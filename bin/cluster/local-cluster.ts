@@ -107,7 +107,7 @@ export class LocalCluster {
     const deadlineMs = performance.now() + READY_MS_MAX;
     while (performance.now() < deadlineMs) {
       signal.throwIfAborted();
-      const reports = await nodeReports(this.#plan.endpoints, { signal });
+      const reports = await nodeReports(this.#plan, { signal });
       if (agreeOnLeader(reports)) return reports;
       demandRoom(reports);
       await delay(POLL_INTERVAL_MS, undefined, { signal });

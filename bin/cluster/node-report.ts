@@ -1,5 +1,7 @@
 /** The reports of the nodes at a list of endpoints, including those that do not answer. */
+import { HoldfastError } from "../../src/errors.js";
 import type { ClusterStatusOptions, NodeReport } from "../../src/index.js";
+import type { NodeAccess } from "../config/command-options.js";
 
 export type { NodeReport };
 export type ReachableNode = NodeReport & { readonly isReachable: true };
@@ -11,27 +13,35 @@ export interface ClusterMember {
   readonly report: NodeReport;
 }
 
+type AskOptions = Pick<ClusterStatusOptions, "timeoutMs" | "signal">;
+
 /** One report for each endpoint, in the same order. Rejects only when the signal is aborted. */
 export async function nodeReports(
-  endpoints: readonly string[],
-  options: ClusterStatusOptions = {},
+  { endpoints, ca, cert, key }: NodeAccess,
+  options: AskOptions = {},
 ): Promise<NodeReport[]> {
   if (endpoints.length === 0) return [];
   const { clusterStatus } = await import("../../src/index.js");
-  return clusterStatus(endpoints, options);
+  const tls = endpoints.some(isSecure) ? { ca, cert, key } : {};
+  return clusterStatus(endpoints, { ...options, ...tls });
 }
 
 /** The nodes at the endpoints and all that these know of, by id, unknown ids last. */
 export async function clusterMembers(
-  endpoints: readonly string[],
-  options: ClusterStatusOptions = {},
+  access: NodeAccess,
+  options: AskOptions = {},
 ): Promise<ClusterMember[]> {
-  const asked = await nodeReports(endpoints, options);
+  const { endpoints } = access;
+  const asked = await nodeReports(access, options);
   const found = new Set(asked.filter(isReachable).map(({ id }) => id));
   const told = new Map(asked.filter(isReachable).flatMap(peersTold));
   const further = [...told].filter(([url, id]) => !found.has(id) && !endpoints.includes(url));
   const urls = further.map(([url]) => url);
-  const reports = asked.concat(await nodeReports(urls, options));
+  // A node that was verified must not lead to one that cannot be.
+  const isSafe = (url: string): boolean => isSecure(url) || !endpoints.every(isSecure);
+  const reports = asked
+    .concat(await nodeReports({ ...access, endpoints: urls.filter(isSafe) }, options))
+    .concat(urls.filter((url) => !isSafe(url)).map(unasked));
   return reports
     .map((report): ClusterMember => ({ id: numberOf(report, told), report }))
     .sort((a, b) => (a.id ?? Number.POSITIVE_INFINITY) - (b.id ?? Number.POSITIVE_INFINITY));
@@ -68,6 +78,16 @@ function peersTold(report: ReachableNode): [string, number][] {
     const isUsable = typeof id === "number" && typeof endpoint === "string" && isUrl(endpoint);
     return isUsable ? [[endpoint, id]] : [];
   });
+}
+
+function isSecure(endpoint: string): boolean {
+  return endpoint.startsWith("wss:");
+}
+
+function unasked(endpoint: string): NodeReport {
+  const text = `${endpoint}: not asked: named by a node at wss://, and without TLS itself`;
+  const error = new HoldfastError("UNAVAILABLE", text, { details: { endpoint } });
+  return { isReachable: false, role: "unreachable", endpoint, error };
 }
 
 function isUrl(endpoint: string): boolean {

@@ -140,7 +140,7 @@ async function connectAll(
   const opening = Array.from({ length: count }, (_, index) =>
     connect({ ...access, signal, name: `holdfast bench ${process.pid}/${index + 1}` }),
   );
-  const opened = await withOutageReport(Promise.allSettled(opening), access.endpoints);
+  const opened = await withOutageReport(Promise.allSettled(opening), access);
   const clients = opened.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   const failed = opened.find((each) => each.status === "rejected");
   if (failed === undefined) return clients;

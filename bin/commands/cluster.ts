@@ -117,7 +117,7 @@ async function requireFreePorts(plan: ClusterPlan): Promise<void> {
   for (const { id, listen, peerListen, endpoint } of plan.nodes) {
     for (const { host, port } of [listen, peerListen]) {
       if (await isFree(host, port, id)) continue;
-      const [report] = port === listen.port ? await nodeReports([endpoint]) : [];
+      const [report] = port === listen.port ? await nodeReports({ endpoints: [endpoint] }) : [];
       const owner = report?.isReachable
         ? `a Holdfast node runs there (pid ${report.pid}): is this cluster already started?`
         : "another process listens there, perhaps this cluster itself";

@@ -9,6 +9,7 @@ import { keyText, printable } from "../../src/safe-text.js";
 import { withClient } from "../cluster/cluster-queries.js";
 import {
   type ClusterAccess,
+  certificateVariablesFor,
   clusterAccessFor,
   examplesText,
   jsonOption,
@@ -81,14 +82,15 @@ export function defineElect(command: Command, finish: (exitCode: number) => void
         ...(json === undefined ? {} : { json }),
       };
       const plan = planElect(operands, flags, process.argv.slice(2));
-      finish(await elect(plan, clusterAccessFor(command), json === true));
+      finish(await elect(plan, command, json === true));
     });
 }
 
-function elect(plan: ElectPlan, access: ClusterAccess, isJson: boolean): Promise<number> {
+function elect(plan: ElectPlan, command: Command, isJson: boolean): Promise<number> {
+  const access = clusterAccessFor(command);
   switch (plan.kind) {
     case "run":
-      return run(plan.run, access);
+      return run(plan.run, access, certificateVariablesFor(command));
     case "lead":
       return untilStopped((signal) => leadFrom(plan, access, isJson, signal)).catch(
         (error: unknown) => quietExitCode(error, plan.run),

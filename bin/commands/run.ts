@@ -8,7 +8,12 @@ import { hostname } from "node:os";
 import type { Command } from "commander";
 import type { Client, HeldItem, Lock } from "../../src/index.js";
 import { withOutageReport } from "../cluster/cluster-outage.js";
-import { type ClusterAccess, clusterAccessFor, examplesText } from "../config/command-options.js";
+import {
+  type ClusterAccess,
+  certificateVariablesFor,
+  clusterAccessFor,
+  examplesText,
+} from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { CONNECTION_OPTIONS, RUN_OPTIONS } from "../config/option-table.js";
@@ -46,8 +51,9 @@ const NOTES = `
 The environment of the command contains HOLDFAST_KEY, HOLDFAST_TOKEN (the
 fencing token: send it with every write to what the lock protects),
 HOLDFAST_SLOT (the slots of a semaphore, separated by commas; empty for a lock),
-HOLDFAST_SESSION and HOLDFAST_ENDPOINTS. With several keys, HOLDFAST_KEY and
-HOLDFAST_SLOT have one line for each key; all keys share one token.
+HOLDFAST_SESSION and HOLDFAST_ENDPOINTS, and HOLDFAST_CA, HOLDFAST_CERT and
+HOLDFAST_CERT_KEY if run was given these files. With several keys, HOLDFAST_KEY
+and HOLDFAST_SLOT have one line for each key; all keys share one token.
 
 If run finds no cluster, it says so after a second and keeps trying for
 --connect-timeout, but never longer than --wait; with -n it ends as soon as
@@ -94,11 +100,16 @@ export function defineRun(command: Command, finish: (exitCode: number) => void):
   command.addHelpText("after", NOTES).action(async (operands: readonly string[]) => {
     const flags = Configuration.of(command).settle(RUN_OPTIONS);
     const plan = planRun(operands, flags, process.argv.slice(2));
-    finish(await run(plan, clusterAccessFor(command)));
+    finish(await run(plan, clusterAccessFor(command), certificateVariablesFor(command)));
   });
 }
 
-export async function run(plan: RunPlan, access: ClusterAccess): Promise<number> {
+/** `variables`: for the environment of the command, so that it finds the certificates. */
+export async function run(
+  plan: RunPlan,
+  access: ClusterAccess,
+  variables: Readonly<Record<string, string>>,
+): Promise<number> {
   const sharesTerminal = process.stdin.isTTY === true;
   const signals = new SignalRelay(sharesTerminal);
   const sinceMs = performance.now();
@@ -114,13 +125,13 @@ export async function run(plan: RunPlan, access: ClusterAccess): Promise<number>
       signal: search.signal,
     });
     const [client, prefix] = await Promise.all([
-      connectedWithin(withOutageReport(connecting, access.endpoints, search.outage), plan, access),
+      connectedWithin(withOutageReport(connecting, access, search.outage), plan, access),
       parentDeathPrefix(),
     ]);
     let lock: Lock | undefined;
     try {
       lock = await waitForLock(client, plan, signals.waiting, sinceMs);
-      return await runUnderLock({ client, lock, plan, prefix, signals, sharesTerminal });
+      return await runUnderLock({ client, lock, plan, variables, prefix, signals, sharesTerminal });
     } finally {
       await leave({ client, lock, plan, signals, withinMs: access.connectTimeoutMs });
     }
@@ -142,13 +153,14 @@ interface Holding {
   readonly client: Client;
   readonly lock: Lock;
   readonly plan: RunPlan;
+  readonly variables: Readonly<Record<string, string>>;
   readonly prefix: readonly string[];
   readonly signals: SignalRelay;
   readonly sharesTerminal: boolean;
 }
 
 async function runUnderLock(holding: Holding): Promise<number> {
-  const { client, lock, plan, prefix, signals, sharesTerminal } = holding;
+  const { client, lock, plan, variables, prefix, signals, sharesTerminal } = holding;
   // From here to the `attach` of the command no turn of the event loop passes: every signal either
   // ends the wait or is passed on to the command.
   if (signals.ending !== undefined) return exitCodeOfSignal(signals.ending);
@@ -159,6 +171,7 @@ async function runUnderLock(holding: Holding): Promise<number> {
     prefix,
     argv: plan.argv,
     environment: {
+      ...variables,
       HOLDFAST_KEY: lock.keys.join("\n"),
       HOLDFAST_TOKEN: String(lock.token),
       HOLDFAST_SLOT: lock.items.map(slotsText).join("\n"),

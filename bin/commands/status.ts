@@ -12,10 +12,11 @@ import {
   type NodeReport,
 } from "../cluster/node-report.js";
 import {
-  endpointsFor,
+  clusterAccessFor,
   endpointsOption,
   examplesText,
   jsonOption,
+  type NodeAccess,
 } from "../config/command-options.js";
 import { formatDuration } from "../output/durations.js";
 import { EXIT } from "../output/exit-codes.js";
@@ -60,15 +61,15 @@ export function defineStatus(command: Command, finish: (exitCode: number) => voi
     .addHelpText("after", NOTES)
     .action(async () => {
       const { json } = command.opts<{ json?: boolean }>();
-      finish(await showStatus(endpointsFor(command), json === true));
+      finish(await showStatus(clusterAccessFor(command), json === true));
     });
 }
 
-async function showStatus(endpoints: readonly string[], isJson: boolean): Promise<number> {
-  const members = await clusterMembers(endpoints);
+async function showStatus(access: NodeAccess, isJson: boolean): Promise<number> {
+  const members = await clusterMembers(access);
   if (isJson) printJson({ nodes: members.map(document) });
   else for (const line of viewLines(members)) print(line);
-  const outage = await outageOf(members, endpoints);
+  const outage = await outageOf(members, access.endpoints);
   if (outage !== undefined) throw new Failure(EXIT.noCluster, outage);
   return EXIT.done;
 }

@@ -4,6 +4,7 @@
  * that are not typed may come from the environment or a file: see `config/configuration.ts`.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { TlsOptions } from "../../src/index.js";
 import { AddressError } from "../output/addresses.js";
 import {
   DURATION_MS_MAX,
@@ -11,6 +12,7 @@ import {
   formatDuration,
   parseDuration,
 } from "../output/durations.js";
+import { certificateVariables, readCertificates } from "./certificate-files.js";
 import { Configuration } from "./configuration.js";
 import { flagOption, sentence } from "./flags.js";
 import { CONNECTION_OPTIONS, FILE_OPTIONS } from "./option-table.js";
@@ -30,32 +32,49 @@ export function configOption(): Option {
   return flagOption("config", FILE_OPTIONS.config);
 }
 
-/** Adds `--config` to a command and its subcommands, unless they have it. */
-export function addConfigOption(command: Command): void {
-  const isThere = command.options.some((option) => option.attributeName() === "config");
-  if (!isThere) command.addOption(configOption());
-  for (const below of command.commands) addConfigOption(below);
+/**
+ * Adds to a command and its subcommands what many of them share: `--config`, and the files of
+ * certificates if the command has `--endpoints`.
+ */
+export function addSharedOptions(command: Command): void {
+  const { endpoints: _endpoints, connectTimeout: _connectTimeout, ...files } = CONNECTION_OPTIONS;
+  if (hasOption(command, "endpoints")) {
+    for (const [name, definition] of Object.entries(files)) {
+      if (!hasOption(command, name)) command.addOption(flagOption(name, definition));
+    }
+  }
+  if (!hasOption(command, "config")) command.addOption(configOption());
+  for (const below of command.commands) addSharedOptions(below);
 }
 
-/** Where a command connects to, and how long it tries; options of `connect`. */
-export interface ClusterAccess {
+function hasOption(command: Command, name: string): boolean {
+  return command.options.some((option) => option.attributeName() === name);
+}
+
+/** The nodes to connect to, and the certificates for `wss:` endpoints. */
+export interface NodeAccess extends Readonly<TlsOptions> {
   readonly endpoints: readonly string[];
+}
+
+/** The same with the time to find a node. `connect` takes it as it is. */
+export interface ClusterAccess extends NodeAccess {
   readonly connectTimeoutMs: number;
 }
 
+/** From the flags after the command, those before it, the environment, a file, or the defaults. */
 export function clusterAccessFor(command: Command): ClusterAccess {
-  const { endpoints, connectTimeout } = Configuration.of(command).settle(CONNECTION_OPTIONS);
-  return { endpoints, connectTimeoutMs: connectTimeout };
+  const { endpoints, connectTimeout, ...files } =
+    Configuration.of(command).settle(CONNECTION_OPTIONS);
+  return { endpoints, connectTimeoutMs: connectTimeout, ...readCertificates(files, endpoints) };
+}
+
+/** The variables with which a command that this one starts finds the same certificates. */
+export function certificateVariablesFor(command: Command): Record<string, string> {
+  return certificateVariables(Configuration.of(command).settle(CONNECTION_OPTIONS));
 }
 
 export function jsonOption(description: string): Option {
   return new Option("--json", description);
-}
-
-/** The most specific value: after the command, before it, environment, file, default. */
-export function endpointsFor(command: Command): readonly string[] {
-  const { endpoints } = CONNECTION_OPTIONS;
-  return Configuration.of(command).settle({ endpoints }).endpoints;
 }
 
 /** Turns the address parsers' errors into usage errors. */

@@ -37,6 +37,12 @@ export const CONNECTION_OPTIONS = {
     "how long to look for a node that serves",
     10_000,
   ),
+  ca: option(textKind("file"), "the CA of the cluster, for wss:// endpoints", {
+    defaultText: "those that Node.js trusts",
+  }),
+  cert: option(textKind("file"), "certificate of this client, for wss:// endpoints"),
+  // Not `key`: HOLDFAST_KEY is the key of the lock under which `run` starts a command.
+  certKey: option(textKind("file"), "its private key"),
 };
 
 export const CLUSTER_OPTIONS = {

@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
 import {
-  addConfigOption,
+  addSharedOptions,
   configOption,
   endpointsOption,
   examplesText,
@@ -69,7 +69,7 @@ export function buildProgram(finish: (exitCode: number) => void): Program {
     missing.delete(command);
     if (entry === undefined) return;
     (await entry.load())(command, finish);
-    addConfigOption(command);
+    addSharedOptions(command);
     pointToHelp(command, `${program.name()} ${command.name()}`);
   };
   program.hook("preSubcommand", async (_program, command) => load(command));

@@ -52,15 +52,15 @@ export class NodeSearch {
 export async function connectedWithin<T>(
   work: Promise<T>,
   plan: RunPlan,
-  { endpoints, connectTimeoutMs }: ClusterAccess,
+  access: ClusterAccess,
 ): Promise<T> {
   try {
     return await work;
   } catch (error) {
     const isUnavailable = error instanceof HoldfastError && error.code === "UNAVAILABLE";
     const { waitMs = 0 } = plan;
-    if (!isUnavailable || waitMs === 0 || waitMs >= connectTimeoutMs) throw error;
-    const outage = await askOutage(endpoints);
+    if (!isUnavailable || waitMs === 0 || waitMs >= access.connectTimeoutMs) throw error;
+    const outage = await askOutage(access);
     throw outage === undefined ? timedOut(plan) : error;
   }
 }

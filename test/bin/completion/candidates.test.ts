@@ -9,12 +9,24 @@ import { runCli } from "../../e2e/world/command-line.js";
 const NAMES = COMMANDS.map(({ name }) => name);
 const CONNECTION = ["--endpoints", "--connect-timeout"];
 const EVERY = ["--config", "-h", "--help"];
-const MEMBER_ADD = ["--json", ...CONNECTION, "--promote", "--move", "--wait", ...EVERY];
-const GET = ["--json", ...CONNECTION, ...EVERY];
+const FILES = ["--ca", "--cert", "--cert-key"];
+const MEMBER_ADD = [
+  ...["--json", ...CONNECTION, "--promote", "--move", "--wait", ...FILES, ...EVERY],
+];
+const GET = ["--json", ...CONNECTION, ...FILES, ...EVERY];
 const RUN = [
   ...["-w", "--wait", "-n", "--no-wait", "-s", "--shared", "--permits", "--limit", "--priority"],
   ...["--value", "--ttl", "--max-hold", "--min-hold", "--lock-delay", "--kill-grace", "-E"],
-  ...["--conflict-exit-code", "-q", "--quiet", "-c", "--command", ...CONNECTION, ...EVERY],
+  ...[
+    "--conflict-exit-code",
+    "-q",
+    "--quiet",
+    "-c",
+    "--command",
+    ...CONNECTION,
+    ...FILES,
+    ...EVERY,
+  ],
 ];
 
 /** Words are separated by single blanks: a line that ends with one completes an empty word. */
