@@ -2,10 +2,14 @@
  * Opens and closes a port, and refuses an upgrade with a plain HTTP answer. Operators meet these
  * failures on their first day, so each failure is one line that names the address.
  */
-import { type Server, STATUS_CODES } from "node:http";
+import { type Server as PlainServer, STATUS_CODES } from "node:http";
+import type { Server as SecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { HoldfastError } from "../errors.js";
+
+/** Of HTTP, with TLS or without. */
+export type HttpServer = PlainServer | SecureServer;
 
 /** Port 0 picks a free one. */
 export interface ListenAddress {
@@ -25,7 +29,7 @@ const CAUSES: Readonly<Record<string, string>> = {
  * @returns the port that was bound
  * @throws {HoldfastError} `UNAVAILABLE`, with a message that names address and port
  */
-export function listenOn(server: Server, address: ListenAddress): Promise<number> {
+export function listenOn(server: HttpServer, address: ListenAddress): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void => {
       server.off("listening", onListening);
@@ -49,7 +53,7 @@ export function listenOn(server: Server, address: ListenAddress): Promise<number
  * Stops listening and resolves when the last connection is gone, or at once if the server never
  * listened.
  */
-export function closeServer(server: Server): Promise<void> {
+export function closeServer(server: HttpServer): Promise<void> {
   return new Promise((resolve) => {
     if (!server.listening) {
       resolve();

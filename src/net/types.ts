@@ -200,6 +200,10 @@ export interface ClientConnection {
   watchCount: number;
   /** Bytes sent that the kernel has not taken yet, including this turn's. */
   readonly bufferedBytes: number;
+  /** The name in the client's certificate, if that was verified and is for this cluster. */
+  readonly certifiedName: string | undefined;
+  /** Whether the connection is one of TLS. */
+  readonly isEncrypted: boolean;
   /**
    * Encodes a message at once into the frame of this turn, which is sent at `flush` of the gateway.
    */

@@ -143,6 +143,14 @@ export class GatewayConnection implements ClientConnection {
     this.#outbound = outbound;
   }
 
+  get certifiedName(): string | undefined {
+    return this.#socket.certifiedName;
+  }
+
+  get isEncrypted(): boolean {
+    return this.#socket.isEncrypted;
+  }
+
   get bufferedBytes(): number {
     return this.#socket.bufferedAmount + (this.#slot?.writer.length ?? 0);
   }

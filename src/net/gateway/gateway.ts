@@ -3,15 +3,26 @@
  * may connect and when a connection ends. Frames are read in `requests.ts` and written in
  * `connection.ts`. It must know nothing of locks.
  */
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { assert } from "../../assert.js";
 import { SUBPROTOCOL } from "../../protocol/index.js";
-import { closeServer, type ListenAddress, listenOn, refuseUpgrade } from "../listen.js";
+import {
+  closeServer,
+  type HttpServer,
+  type ListenAddress,
+  listenOn,
+  refuseUpgrade,
+} from "../listen.js";
+import { noticeTls } from "../plain-port.js";
 import { startTicker, type Ticker } from "../ticker.js";
+import { BoundedLog } from "../tls/bounded-log.js";
+import { type HandshakeCounts, SecurePort } from "../tls/secure-port.js";
+import type { TransportTls } from "../tls/transport.js";
 import type { ClientGateway, GatewayEvents, HttpAnswer, PortLoad, Traffic } from "../types.js";
+import { ClientCertificates } from "./client-certificates.js";
 import { GatewayConnection, Outbound } from "./connection.js";
 import { descriptorLimit } from "./descriptor-limit.js";
 import { answerHttp, HTTP_LIMITS, judgeHost, judgeUpgrade, type Refusal } from "./http.js";
@@ -32,7 +43,15 @@ export type StartableGateway = ClientGateway & {
   readonly port: number;
   readonly traffic: Traffic;
   readonly load: PortLoad;
+  /** `undefined` without TLS. */
+  readonly handshakes: HandshakeCounts | undefined;
 };
+
+/** What a port with TLS has besides its server. */
+interface Security {
+  readonly port: SecurePort;
+  readonly certificates: ClientCertificates;
+}
 
 /** What handles a connection from its beginning to its end. Made by `start`. */
 interface ConnectionParts {
@@ -43,14 +62,15 @@ interface ConnectionParts {
 
 /** Creates the gateway; `start` listens. */
 export function createGateway(options: GatewayOptions): StartableGateway {
-  const { listen, onRefused = () => {} } = options;
-  return new Gateway(listen, { ...GATEWAY_DEFAULTS, ...options }, onRefused);
+  const { listen, tls, onRefused = () => {} } = options;
+  return new Gateway(listen, { ...GATEWAY_DEFAULTS, ...options }, tls, onRefused);
 }
 
 class Gateway implements StartableGateway {
   port = 0;
   readonly #listen: ListenAddress;
   readonly #tuning: GatewayTuning;
+  readonly #tls: TransportTls | undefined;
   readonly #onRefused: (reason: string) => void;
   readonly #places: GatewayPlaces;
   readonly #outbound: Outbound;
@@ -60,7 +80,8 @@ class Gateway implements StartableGateway {
   readonly #socketAddresses = new AddressTally();
   readonly #knownHosts: KnownHosts;
   readonly #reported = new ReportedNames();
-  #http: Server | undefined;
+  #http: HttpServer | undefined;
+  #security: Security | undefined;
   #requests: GatewayRequests | undefined;
   #unfinished: UnfinishedFrames | undefined;
   #sockets = 0;
@@ -72,9 +93,15 @@ class Gateway implements StartableGateway {
   /** Removes a connection from all records, once. Set by `start`. */
   #onGone: (connection: GatewayConnection) => void = () => undefined;
 
-  constructor(listen: ListenAddress, tuning: GatewayTuning, onRefused: (reason: string) => void) {
+  constructor(
+    listen: ListenAddress,
+    tuning: GatewayTuning,
+    tls: TransportTls | undefined,
+    onRefused: (reason: string) => void,
+  ) {
     this.#listen = listen;
     this.#tuning = tuning;
+    this.#tls = tls;
     this.#onRefused = onRefused;
     const { connectionsMax, descriptorsMax = descriptorLimit() } = tuning;
     this.#places = placesOf(connectionsMax, descriptorsMax);
@@ -84,6 +111,10 @@ class Gateway implements StartableGateway {
 
   get traffic(): Traffic {
     return this.#outbound.meter;
+  }
+
+  get handshakes(): HandshakeCounts | undefined {
+    return this.#security?.port.handshakes;
   }
 
   get load(): PortLoad {
@@ -114,8 +145,10 @@ class Gateway implements StartableGateway {
       handleProtocols: () => SUBPROTOCOL,
       WebSocket: GatewaySocket,
     });
-    const server = createServer(HTTP_LIMITS, (request, response) => {
-      const refusal = judgeHost(request, this.#knownHosts);
+    const server = this.#createServer((request, response) => {
+      const refusal =
+        this.#security?.certificates.judgePage(request.socket) ??
+        judgeHost(request, this.#knownHosts);
       if (refusal !== undefined) this.#tell(refusal);
       answerHttp(request, response, http, refusal);
     });
@@ -129,7 +162,14 @@ class Gateway implements StartableGateway {
       if (!this.#mayUpgrade(request, socket)) return;
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
         webSocket.stream = socket;
-        this.#accept(webSocket, addressOf(request), parts);
+        if (this.#security !== undefined) {
+          webSocket.isEncrypted = true;
+          webSocket.certifiedName = this.#security.certificates.nameOf(socket);
+        }
+        const connection = this.#accept(webSocket, addressOf(request), parts);
+        this.#security?.port.endBy(socket, (reason) => {
+          parts.requests.breach(connection, 1008, reason);
+        });
       });
     });
     this.#http = server;
@@ -141,7 +181,32 @@ class Gateway implements StartableGateway {
     this.#ticker = startTicker(liveness.tickMs, () => {
       liveness.tick();
       unfinished.tick();
+      this.#security?.port.tick();
     });
+  }
+
+  #createServer(
+    onRequest: (request: IncomingMessage, response: ServerResponse) => void,
+  ): HttpServer {
+    const tls = this.#tls;
+    const log = new BoundedLog(this.#onRefused);
+    if (tls === undefined) {
+      const server = createServer(HTTP_LIMITS, onRequest);
+      noticeTls(server, (address) =>
+        log.say(`${address} speaks TLS: this port does not (ws://, http://)`),
+      );
+      return server;
+    }
+    const certificates = new ClientCertificates(tls, (line) => log.say(line));
+    const { handshakeTimeoutMs } = this.#tuning;
+    const options = { ...HTTP_LIMITS, handshakeTimeout: handshakeTimeoutMs };
+    const port = new SecurePort(tls, "client", options, {
+      onRequest,
+      onSecured: (socket, shown) => certificates.meet(socket, shown),
+      onFailed: (reason) => log.say(reason),
+    });
+    this.#security = { port, certificates };
+    return port.server;
   }
 
   #createParts(events: GatewayEvents): ConnectionParts {
@@ -210,6 +275,7 @@ class Gateway implements StartableGateway {
     this.#isClosed = true;
     this.#ticker?.stop();
     for (const connection of this.#connections) connection.close(1001, "this node is stopping");
+    this.#security?.port.close();
     if (this.#http !== undefined) await closeServer(this.#http);
     // Every socket is gone; report the end of each connection before `close` resolves.
     for (const connection of this.#connections) this.#onGone(connection);
@@ -218,7 +284,9 @@ class Gateway implements StartableGateway {
   #mayUpgrade(request: IncomingMessage, socket: Duplex): boolean {
     // Any host name will do here: a browser always sends the page's origin with an upgrade, and
     // that is checked.
-    const refusal = judgeUpgrade(request, this.#tuning.allowedOrigins);
+    const refusal =
+      this.#security?.certificates.judgeClient(socket) ??
+      judgeUpgrade(request, this.#tuning.allowedOrigins);
     if (refusal !== undefined) {
       refuseUpgrade(socket, refusal.status, refusal.text);
       this.#tell(refusal);
@@ -247,7 +315,7 @@ class Gateway implements StartableGateway {
     if (stranger !== undefined && this.#reported.isNew(stranger)) this.#onRefused(text);
   }
 
-  #accept(socket: GatewaySocket, address: string, parts: ConnectionParts): void {
+  #accept(socket: GatewaySocket, address: string, parts: ConnectionParts): GatewayConnection {
     const { requests, liveness, unfinished } = parts;
     this.#lastId += 1;
     const connection = new GatewayConnection(this.#lastId, address, socket, this.#outbound);
@@ -284,6 +352,7 @@ class Gateway implements StartableGateway {
       this.#onGone(connection);
     });
     requests.events.onConnection(connection);
+    return connection;
   }
 }
 

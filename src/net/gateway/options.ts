@@ -4,10 +4,13 @@
  */
 import { CLIENT_FRAME_BYTES_MAX } from "../../protocol/index.js";
 import type { ListenAddress } from "../listen.js";
+import type { TransportTls } from "../tls/transport.js";
 
 export interface GatewayOptions extends Partial<GatewayTuning> {
   /** Where clients connect. Port 0 picks a free one. */
   readonly listen: ListenAddress;
+  /** `undefined`: the port speaks plain text. */
+  readonly tls?: TransportTls | undefined;
   /**
    * Called with one line for the log when a client broke the protocol and was closed, or when one
    * could not be accepted.

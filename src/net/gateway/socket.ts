@@ -32,6 +32,9 @@ interface Receiving {
 export class GatewaySocket extends WebSocket {
   /** The stream underneath; set before anything is sent. */
   stream: Writable | undefined;
+  /** As `ClientConnection` has them; set before anything is sent. */
+  certifiedName: string | undefined;
+  isEncrypted = false;
 
   /** Like `sendWhole` in `whole-frame.ts`. */
   sendWhole(payload: Uint8Array, done: () => void): void {

@@ -5,7 +5,7 @@
  * another node than the one dialed, our own id, a node that is not a member, or a node whose votes
  * and log cannot be those it vouched for. `known-peers.ts` decides the last of these.
  *
- * A hello proves nothing, and a false one that is recorded can keep the real node out for good. So
+ * Without TLS a hello proves nothing, and a false one that is recorded can keep the real node out for good. So
  * new facts about a node are believed only if it answers where that node is dialed: the address of
  * a member is in the log, and no stranger answers there. From a node that dialed in, a higher
  * incarnation on the known directory is believed as well: only a node that has been told the birth
@@ -47,13 +47,17 @@ export class PeerDirectory {
 
   /**
    * Reads the first message of a link. `dialed` is the node that this one dialed, 0 if the other
-   * side dialed.
+   * side dialed. `certified` is the node that the certificate of the link names, 0 without TLS.
    *
    * @returns the sender's identity if a link to it is allowed, otherwise why not
    */
-  admit(data: Uint8Array, dialed: NodeId): PeerIdentity | HelloRefusal {
+  admit(data: Uint8Array, dialed: NodeId, certified: NodeId): PeerIdentity | HelloRefusal {
     const hello = decodeHello(data);
     if ("code" in hello) return hello;
+    if (certified !== 0 && hello.identity.nodeId !== certified) {
+      const detail = `it has the certificate of node ${certified} and says it is node ${hello.identity.nodeId}`;
+      return refusal(PEER_CLOSE.certificate, "the certificate of another node", detail);
+    }
     const refused = this.#judge(hello, dialed);
     if (refused !== undefined) return refused;
     const { identity } = hello;

@@ -46,6 +46,7 @@ export const PEER_CLOSE = {
   damaged: 4011,
   unproven: 4012,
   farIncarnation: 4013,
+  certificate: 4014,
 } as const;
 export type PeerCloseCode = (typeof PEER_CLOSE)[keyof typeof PEER_CLOSE];
 

@@ -7,15 +7,26 @@
  * seconds to send one, whatever else it sends, and learns nothing about the cluster. A web page
  * does not even get that far.
  */
-import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 import { type WebSocket, WebSocketServer } from "ws";
 import { PEER_FRAME_BYTES_MAX } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { closeSocket } from "../close-socket.js";
-import { closeServer, type ListenAddress, listenOn, pathOf, refuseUpgrade } from "../listen.js";
+import {
+  closeServer,
+  type HttpServer,
+  type ListenAddress,
+  listenOn,
+  pathOf,
+  refuseUpgrade,
+} from "../listen.js";
 import { ownBytes } from "../own-bytes.js";
+import { noticeTls } from "../plain-port.js";
+import { type HandshakeCounts, SecurePort, type ShownCertificate } from "../tls/secure-port.js";
+import type { TransportTls } from "../tls/transport.js";
 import type { PeerIdentity } from "../types.js";
 import { decodePeerFrame, type PeerDelivery } from "./decoder.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL, type PeerCloseCode } from "./hello.js";
@@ -53,7 +64,12 @@ const HTTP_IDLE_MS = 5_000;
 
 /** One connection, from the moment it is accepted. */
 interface Incoming {
-  readonly stream: Socket;
+  /** What is read: with TLS, once its handshake has ended, what was decrypted. */
+  stream: Socket;
+  /** The node that its certificate names; 0 before, and without TLS. */
+  certified: NodeId;
+  /** As `endsOf` names them. */
+  readonly ends: string;
   readonly remote: string;
   readonly network: string;
   /** Set once it is a WebSocket. */
@@ -71,10 +87,13 @@ interface Incoming {
 export class IncomingLinks {
   readonly #context: LinkContext;
   readonly #onPeer: (peer: NodeId) => void;
-  readonly #http: Server;
+  readonly #http: HttpServer;
+  readonly #secure: SecurePort | undefined;
   readonly #webSockets: WebSocketServer;
-  /** All connections. */
+  /** All connections, by their sockets. */
   readonly #links = new Map<Duplex, Incoming>();
+  /** Those among them whose handshake has ended, by what was decrypted. */
+  readonly #secured = new WeakMap<Duplex, Incoming>();
   readonly #byPeer = new Map<NodeId, Incoming>();
   /** All connections that have not become links. */
   readonly #strangers: Strangers<Incoming>;
@@ -102,10 +121,9 @@ export class IncomingLinks {
       maxPayload: PEER_FRAME_BYTES_MAX,
       handleProtocols: () => PEER_SUBPROTOCOL,
     });
-    this.#http = createServer(HTTP_LIMITS, (_request, response) => {
-      response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" });
-      response.end("this port is for the other nodes of the cluster\n");
-    });
+    const { tls } = context;
+    this.#secure = tls === undefined ? undefined : this.#createSecurePort(tls);
+    this.#http = this.#secure?.server ?? this.#createPlainServer();
     this.#http.maxConnections = SOCKETS_MAX;
     this.#http.setTimeout(HTTP_IDLE_MS);
     this.#http.on("connection", (stream) => this.#meet(stream));
@@ -120,8 +138,13 @@ export class IncomingLinks {
     return port;
   }
 
+  get handshakes(): HandshakeCounts | undefined {
+    return this.#secure?.handshakes;
+  }
+
   /** Ends connections that fell silent or never sent a hello. */
   tick(): void {
+    this.#secure?.tick();
     for (const link of this.#links.values()) {
       link.silentTicks += 1;
       if (link.silentTicks > SILENT_TICKS_MAX) this.#end(link, PEER_CLOSE.silent, "silent");
@@ -161,7 +184,45 @@ export class IncomingLinks {
   async close(): Promise<void> {
     this.#isClosed = true;
     for (const link of this.#links.values()) this.#end(link, PEER_CLOSE.goingAway, "stopping");
+    this.#secure?.close();
     await closeServer(this.#http);
+  }
+
+  #createPlainServer(): HttpServer {
+    const server = createServer(HTTP_LIMITS, answerRequest);
+    noticeTls(server, (address) => {
+      this.#reportStranger(
+        `peer link from ${address} refused: it speaks TLS, this node plain text`,
+      );
+    });
+    return server;
+  }
+
+  #createSecurePort(tls: TransportTls): SecurePort {
+    const options = { ...HTTP_LIMITS, handshakeTimeout: HTTP_IDLE_MS };
+    return new SecurePort(tls, "peer", options, {
+      onRequest: answerRequest,
+      onSecured: (stream, shown) => this.#certify(tls, stream, shown),
+      onFailed: (reason) => this.#reportStranger(`peer link refused: ${reason}`),
+    });
+  }
+
+  /** Finds the connection that was met as a plain socket. Only a node of the cluster goes on. */
+  #certify(tls: TransportTls, stream: TLSSocket, shown: ShownCertificate | undefined): void {
+    const ends = endsOf(stream);
+    const link = [...this.#links.values()].find((candidate) => candidate.ends === ends);
+    const found = shown === undefined ? "no certificate" : tls.nodeOf(shown.certificate);
+    const problem = shown?.problem ?? (typeof found === "string" ? `has ${found}` : undefined);
+    if (link === undefined || problem !== undefined || typeof found === "string") {
+      stream.destroy();
+      if (link !== undefined)
+        this.#reportStranger(`peer link from ${link.remote} refused: it ${problem}`);
+      return;
+    }
+    link.certified = found;
+    link.stream = stream;
+    this.#secured.set(stream, link);
+    this.#secure?.endBy(stream, (reason) => this.#refuse(link, PEER_CLOSE.certificate, reason));
   }
 
   #meet(stream: Socket): void {
@@ -169,7 +230,10 @@ export class IncomingLinks {
     const remote = `${remoteAddress}:${remotePort}`;
     const network = networkOf(remoteAddress);
     const initial = { socket: undefined, peer: 0, birth: "", silentTicks: 0, isOpen: true };
-    const link: Incoming = { stream, remote, network, ...initial };
+    const link: Incoming = {
+      ...{ stream, certified: 0, ends: endsOf(stream) },
+      ...{ remote, network, ...initial },
+    };
     this.#links.set(stream, link);
     stream.once("close", () => {
       this.#forget(link);
@@ -184,7 +248,7 @@ export class IncomingLinks {
   }
 
   #upgrade(request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const link = this.#links.get(stream);
+    const link = this.#linkOf(stream);
     if (link === undefined) {
       stream.destroy();
     } else if (pathOf(request.url) !== "/peer") {
@@ -199,6 +263,10 @@ export class IncomingLinks {
     } else {
       this.#webSockets.handleUpgrade(request, stream, head, (socket) => this.#open(link, socket));
     }
+  }
+
+  #linkOf(stream: Duplex): Incoming | undefined {
+    return this.#secure === undefined ? this.#links.get(stream) : this.#secured.get(stream);
   }
 
   #open(link: Incoming, socket: WebSocket): void {
@@ -231,7 +299,7 @@ export class IncomingLinks {
 
   #greet(link: Incoming, socket: WebSocket, data: Buffer): void {
     const { directory } = this.#context;
-    const admitted = directory.admit(data, 0);
+    const admitted = directory.admit(data, 0, link.certified);
     if ("code" in admitted) {
       const { code, reason, detail, unproven } = admitted;
       this.#refuse(link, code, reason, detail);
@@ -291,6 +359,16 @@ export class IncomingLinks {
     link.isOpen = false;
     if (this.#byPeer.get(link.peer) === link) this.#byPeer.delete(link.peer);
   }
+}
+
+function answerRequest(_request: IncomingMessage, response: ServerResponse): void {
+  response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" });
+  response.end("this port is for the other nodes of the cluster\n");
+}
+
+/** Both ends of a connection: what was decrypted has the same as the socket that it came from. */
+function endsOf({ remoteAddress, remotePort, localAddress }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localAddress}`;
 }
 
 function offersProtocol({ headers }: IncomingMessage): boolean {

@@ -10,6 +10,7 @@
 import { assert } from "../../assert.js";
 import type { NodeId } from "../../raft/index.js";
 import { startTicker, type Ticker } from "../ticker.js";
+import type { HandshakeCounts } from "../tls/secure-port.js";
 import { TrafficMeter } from "../traffic-meter.js";
 import type { PeerAddress, PeerEvents, PeerLinks, PeerMessage, Traffic } from "../types.js";
 import { PeerDirectory } from "./directory.js";
@@ -23,7 +24,12 @@ import { type LinkContext, OutgoingLink } from "./outgoing.js";
 const EPOCHS_PER_INCARNATION = 2 ** 20;
 
 /** `port` is the bound port, 0 before `start`; `traffic` counts from the start, without hellos. */
-export type StartablePeerLinks = PeerLinks & { readonly port: number; readonly traffic: Traffic };
+export type StartablePeerLinks = PeerLinks & {
+  readonly port: number;
+  readonly traffic: Traffic;
+  /** Of the links that other nodes dialed; `undefined` without TLS. */
+  readonly handshakes: HandshakeCounts | undefined;
+};
 
 /** Creates the links; `start` listens and dials. */
 export function createPeerLinks(options: PeerLinksOptions): StartablePeerLinks {
@@ -42,6 +48,7 @@ class PeerNetwork implements StartablePeerLinks {
   readonly #outgoing = new Map<NodeId, OutgoingLink>();
   #isListening = false;
   #ticker: Ticker | undefined;
+  #forgetTls: (() => void) | undefined;
   #lastEpoch: number;
   #isClosed = false;
 
@@ -55,7 +62,7 @@ class PeerNetwork implements StartablePeerLinks {
 
   async start(events: PeerEvents): Promise<void> {
     assert(this.#context === undefined, () => "peer links started twice");
-    const { identity, listen, knownPeers } = this.#options;
+    const { identity, listen, knownPeers, tls } = this.#options;
     const directory = new PeerDirectory(identity, this.#peers.keys(), knownPeers, (peer) => {
       this.#incoming?.endOther(peer);
       events.onPeerIdentity(peer);
@@ -63,6 +70,7 @@ class PeerNetwork implements StartablePeerLinks {
     const context: LinkContext = {
       directory,
       events,
+      tls,
       tuning: { ...PEER_LINKS_DEFAULTS, ...this.#options },
       pool: new PeerFramePool(),
       meter: this.traffic,
@@ -86,7 +94,14 @@ class PeerNetwork implements StartablePeerLinks {
       for (const link of this.#outgoing.values()) link.tick();
       incoming.tick();
     });
+    this.#forgetTls = tls?.onReplaced(() => {
+      for (const link of this.#outgoing.values()) link.recheck();
+    });
     this.#dialNew(context);
+  }
+
+  get handshakes(): HandshakeCounts | undefined {
+    return this.#incoming?.handshakes;
   }
 
   setPeers(peers: ReadonlyMap<NodeId, PeerAddress>): void {
@@ -116,6 +131,7 @@ class PeerNetwork implements StartablePeerLinks {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#ticker?.stop();
+    this.#forgetTls?.();
     for (const link of this.#outgoing.values()) link.close(PEER_CLOSE.goingAway, "stopping");
     await this.#incoming?.close();
   }

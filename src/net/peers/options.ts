@@ -3,12 +3,15 @@
  */
 import type { NodeId } from "../../raft/index.js";
 import type { ListenAddress } from "../listen.js";
+import type { TransportTls } from "../tls/transport.js";
 import type { KnownPeer, PeerAddress, PeerIdentity } from "../types.js";
 
 export interface PeerLinksOptions extends Partial<PeerLinksTuning> {
   readonly identity: PeerIdentity;
   /** Where peers connect. Port 0 picks a free one. */
   readonly listen: ListenAddress;
+  /** `undefined`: links are in plain text, and a hello proves nothing. */
+  readonly tls?: TransportTls | undefined;
   /** Every other member, with the address at which this node dials it; `setPeers` changes it. */
   readonly peers: ReadonlyMap<NodeId, PeerAddress>;
   /**

@@ -6,11 +6,17 @@
  * reported. Messages sent while the link is not up are dropped: the protocol above repeats what
  * matters.
  */
+import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { WebSocket } from "ws";
+import { assert } from "../../assert.js";
 import type { NodeId } from "../../raft/index.js";
 import { closeSocket } from "../close-socket.js";
 import { formatAddress } from "../listen.js";
+import { endMsOf } from "../tls/chain.js";
+import { outgoingProblem } from "../tls/problems.js";
+import { CertificateError, type TransportTls } from "../tls/transport.js";
 import type { TrafficMeter } from "../traffic-meter.js";
 import type { PeerAddress, PeerEvents, PeerMessage } from "../types.js";
 import type { PeerDirectory } from "./directory.js";
@@ -35,6 +41,8 @@ export interface LinkContext {
   readonly tuning: PeerLinksTuning;
   readonly pool: PeerFramePool;
   readonly meter: TrafficMeter;
+  /** `undefined`: links are in plain text. */
+  readonly tls: TransportTls | undefined;
   nextEpoch(): number;
 }
 
@@ -48,6 +56,8 @@ const PASSING: ReadonlySet<number> = new Set([
   PEER_CLOSE.damaged,
   PEER_CLOSE.unproven,
 ]);
+/** The attempts that the other side may break off, as when it starts or stops, before it is logged. */
+const BROKEN_OFF_MAX = 2;
 /** Socket errors that only the other process causes, or its machine on its behalf. */
 const ENDED_BY_PEER: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE"]);
 
@@ -60,6 +70,8 @@ export class OutgoingLink {
   #socket: WebSocket | undefined;
   /** The stream of `#socket`, set once the state is greeting. */
   #stream: Socket | undefined;
+  /** The peer's certificate, from its handshake until the socket is given up; none without TLS. */
+  #certificate: X509Certificate | undefined;
   /** The network in which the peer was last reached. */
   #network = "";
   /** The epoch of the link while it is up; otherwise 0. */
@@ -130,7 +142,16 @@ export class OutgoingLink {
     if (this.#state !== "up" && this.#state !== "greeting") return;
     this.#silentTicks += 1;
     if (this.#silentTicks > SILENT_TICKS_MAX) this.#giveUp();
+    else if (this.#hasExpired()) this.#refuseCertificate("has expired");
     else this.#socket?.ping();
+  }
+
+  /** This node has new TLS credentials: ends the link if they do not accept it, and dials again. */
+  recheck(): void {
+    const certificate = this.#certificate;
+    if (certificate === undefined) this.dial();
+    else if (this.#context.tls?.isTrusted("peer", certificate) === false)
+      this.#refuseCertificate("is not trusted any more");
   }
 
   /** Sends what is waiting and closes the link with a reason. Reports nothing from here on. */
@@ -152,11 +173,16 @@ export class OutgoingLink {
 
   /** The socket of a new attempt; `undefined` if the address cannot be part of a URL. */
   #connect(): WebSocket | undefined {
+    const { tls, tuning } = this.#context;
+    const { dialTimeoutMs } = tuning;
+    const scheme = tls === undefined ? "ws" : "wss";
+    const dialed = { ...this.address, peer: this.#peer, timeoutMs: dialTimeoutMs };
     try {
-      return new WebSocket(`ws://${formatAddress(this.address)}/peer`, PEER_SUBPROTOCOL, {
+      return new WebSocket(`${scheme}://${formatAddress(this.address)}/peer`, PEER_SUBPROTOCOL, {
+        ...(tls === undefined ? {} : { createConnection: () => tls.dial(dialed) }),
         perMessageDeflate: false,
         maxPayload: HELLO_BYTES_MAX,
-        handshakeTimeout: this.#context.tuning.dialTimeoutMs,
+        handshakeTimeout: dialTimeoutMs,
         // A mask of zeros saves a pass over the bytes. Masks protect proxies that mistake WebSocket
         // frames for HTTP, and there are no such proxies between nodes.
         generateMask: zeroMask,
@@ -173,11 +199,13 @@ export class OutgoingLink {
   #listen(socket: WebSocket): void {
     let errorCode = "";
     let httpStatus = 0;
+    let tlsProblem: string | undefined;
     socket.on("error", (error: NodeJS.ErrnoException) => {
       errorCode = error.code ?? "";
+      tlsProblem = error instanceof CertificateError ? error.message : outgoingProblem(error);
     });
     socket.on("upgrade", (response) => {
-      if (this.#socket === socket) this.#stream = response.socket;
+      if (this.#socket === socket) this.#upgraded(response.socket);
       // `ws` reports this only when its own side of the connection is closed too, turns later.
       const onGone = (code: string): void => {
         if (this.#socket !== socket || socket.readyState !== WebSocket.OPEN) return;
@@ -207,14 +235,22 @@ export class OutgoingLink {
     });
     socket.on("close", (code, reason) => {
       if (this.#socket !== socket) return;
-      if (httpStatus === 0) this.#ended(code, reason.toString(), errorCode);
+      if (tlsProblem !== undefined && this.#state === "connecting") this.#noTls(tlsProblem);
+      else if (httpStatus === 0) this.#ended(code, reason.toString(), errorCode);
       else this.#notAPeer(httpStatus);
     });
   }
 
+  #upgraded(stream: Socket): void {
+    this.#stream = stream;
+    if (this.#context.tls === undefined) return;
+    this.#certificate = (stream as TLSSocket).getPeerX509Certificate();
+    assert(this.#certificate !== undefined, () => "a peer without a certificate was let through");
+  }
+
   /** Handles the hello, which is the only message that the peer may send on this link. */
   #greeted(socket: WebSocket, data: Buffer): void {
-    const { directory, events, tuning } = this.#context;
+    const { directory, events, tuning, tls } = this.#context;
     const peer = this.#peer;
     if (this.#state !== "greeting") {
       this.#lose(false, tuning.refusedRedialMs);
@@ -223,7 +259,8 @@ export class OutgoingLink {
       this.#refused(`node ${peer} sent a message on the link this node sends on`);
       return;
     }
-    const admitted = directory.admit(data, peer);
+    // The certificate of another node was refused in the handshake.
+    const admitted = directory.admit(data, peer, tls === undefined ? 0 : peer);
     if ("code" in admitted) {
       this.#lose(false, tuning.refusedRedialMs);
       closeSocket(socket, admitted.code, admitted.reason, tuning.closeGraceMs);
@@ -248,9 +285,35 @@ export class OutgoingLink {
     const isGone = code === PEER_CLOSE.goingAway || code === 1005 || code === CLOSED_WITHOUT_WORDS;
     const closed = isGone && (errorCode === "" || ENDED_BY_PEER.has(errorCode));
     const isLasting = isRefusal && !PASSING.has(code);
+    const isBrokenOff = this.#state === "connecting" && errorCode === "ECONNRESET";
     this.#lose(closed, isLasting ? this.#context.tuning.refusedRedialMs : 0);
     if (isRefusal && code !== PEER_CLOSE.unproven)
       this.#refused(`link refused by ${this.#name}: ${reason}`);
+    else if (isBrokenOff && this.#attempts > BROKEN_OFF_MAX)
+      this.#refused(`${this.#name} breaks off connections before it answers: ${this.#guess}`);
+  }
+
+  /** The other side could not agree on TLS with this one, or is not the node that it should be. */
+  #noTls(problem: string): void {
+    this.#lose(false, this.#context.tuning.refusedRedialMs);
+    this.#refused(`cannot link to ${this.#name}: it ${problem}`);
+  }
+
+  #hasExpired(): boolean {
+    const { tls } = this.#context;
+    const certificate = this.#certificate;
+    return tls !== undefined && certificate !== undefined && tls.wallMs() >= endMsOf(certificate);
+  }
+
+  /** Ends a link whose certificate was good when it began. */
+  #refuseCertificate(problem: string): void {
+    const socket = this.#socket;
+    this.#lose(false, 0);
+    if (socket !== undefined) {
+      const { closeGraceMs } = this.#context.tuning;
+      closeSocket(socket, PEER_CLOSE.certificate, `the certificate ${problem}`, closeGraceMs);
+    }
+    this.#refused(`link to ${this.#name} ended: its certificate ${problem}`);
   }
 
   /** Something other than a peer, or a peer that is stopping (503), answered the upgrade. */
@@ -289,6 +352,7 @@ export class OutgoingLink {
     this.#outbox.clear();
     this.#socket = undefined;
     this.#stream = undefined;
+    this.#certificate = undefined;
     this.#epoch = 0;
     return socket;
   }
@@ -303,6 +367,12 @@ export class OutgoingLink {
 
   #isOverfull(): boolean {
     return this.#outbox.capacity > this.#context.tuning.bufferedBytesMax;
+  }
+
+  get #guess(): string {
+    return this.#context.tls === undefined
+      ? "it may speak TLS, and this node speaks plain text"
+      : "it may not accept the certificate of this node, and its log says why";
   }
 
   get #name(): string {

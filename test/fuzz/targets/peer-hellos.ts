@@ -38,7 +38,7 @@ export const peerHellos: FuzzTarget = {
     }
     const noted: PeerIdentity[] = [];
     const directory = directoryOf((identity) => noted.push(identity));
-    const admitted = directory.admit(input, 0);
+    const admitted = directory.admit(input, 0, 0);
     if ("code" in admitted) {
       demandEqual(noted.length, 0, "what was noted of a hello that is refused");
       for (const id of MEMBERS) demandIsLetIn(directory, id);
@@ -70,7 +70,8 @@ function directoryOf(onIdentity: (identity: PeerIdentity) => void): PeerDirector
 
 /** The real node, which was started once more, is not kept out. */
 function demandIsLetIn(directory: PeerDirectory, nodeId: number): void {
-  const admitted = directory.admit(encodeHello(identityOf(nodeId, { incarnation: 6 }), OWN), 0);
+  const hello = encodeHello(identityOf(nodeId, { incarnation: 6 }), OWN);
+  const admitted = directory.admit(hello, 0, 0);
   demand(!("code" in admitted), () => `node ${nodeId} is kept out: ${JSON.stringify(admitted)}`);
 }
 

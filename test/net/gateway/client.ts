@@ -9,6 +9,7 @@ import {
   type GatewayEvents,
   type GatewayTuning,
 } from "../../../src/net/index.js";
+import type { TransportTls } from "../../../src/net/tls/transport.js";
 import {
   isAttachCommand,
   MESSAGE,
@@ -54,7 +55,7 @@ export const OPEN: OpenCommand = {
   metadata: "",
 };
 /** A short one of a session. */
-export const command = (sequence: number): Request => ({
+export const command = (sequence: number): Request & { readonly sequence: number } => ({
   ...{ op: OP.close, sequence, mark: 1, acknowledged: [] },
 });
 
@@ -68,10 +69,13 @@ export class TestGateway implements GatewayEvents {
   readonly gateway: ReturnType<typeof createGateway>;
   readonly record = new Recorder<Heard>();
   readonly connections = new Map<number, ClientConnection>();
+  readonly #scheme: "ws" | "wss";
 
-  constructor(tuning: Partial<GatewayTuning> = {}, port = 0) {
+  constructor(tuning: Partial<GatewayTuning> = {}, port = 0, tls?: TransportTls) {
+    this.#scheme = tls === undefined ? "ws" : "wss";
     this.gateway = createGateway({
       listen: { host: "127.0.0.1", port },
+      tls,
       closeGraceMs: 100,
       onRefused: (reason) => this.record.push({ on: "refused", reason }),
       ...tuning,
@@ -94,6 +98,10 @@ export class TestGateway implements GatewayEvents {
 
   get url(): string {
     return `127.0.0.1:${this.gateway.port}`;
+  }
+
+  get endpoint(): string {
+    return `${this.#scheme}://${this.url}`;
   }
 
   onConnection(connection: ClientConnection): void {
@@ -180,7 +188,7 @@ export class BareClient {
   }
 
   static async connect(gateway: TestGateway, options: object = {}): Promise<BareClient> {
-    const socket = new WebSocket(`ws://${gateway.url}/v1`, SUBPROTOCOL, {
+    const socket = new WebSocket(`${gateway.endpoint}/v1`, SUBPROTOCOL, {
       perMessageDeflate: false,
       ...options,
     });
@@ -198,6 +206,12 @@ export class BareClient {
 
   say(...requests: readonly Request[]): void {
     this.socket.send(frameOf(requests));
+  }
+
+  /** Says something of a session, and waits until that is answered. */
+  async answerTo(request: Request & { readonly sequence: number }): Promise<void> {
+    this.say(request);
+    await this.reply(request.sequence);
   }
 
   /** The first reply, outcome, answer or attachment behind the hello. */

@@ -1,5 +1,6 @@
 /** Links of one node on loopback with everything they report on record. */
 import { createPeerLinks, type PeerLinksTuning, type PeerMessage } from "../../../src/net/index.js";
+import type { TransportTls } from "../../../src/net/tls/transport.js";
 import type { KnownPeer, PeerIdentity } from "../../../src/net/types.js";
 import { Recorder } from "../recorder.js";
 
@@ -34,6 +35,7 @@ export interface PeerNodeOptions {
   readonly identity?: Partial<PeerIdentity>;
   readonly knownPeers?: ReadonlyMap<number, KnownPeer>;
   readonly tuning?: Partial<PeerLinksTuning>;
+  readonly tls?: TransportTls;
 }
 
 export class PeerNode {
@@ -59,6 +61,7 @@ export class PeerNode {
       peers: options.peers,
       knownPeers: options.knownPeers ?? new Map(),
       closeGraceMs: 100,
+      tls: options.tls,
       ...options.tuning,
     });
   }

@@ -57,6 +57,8 @@ export class MemoryConnection implements ClientConnection {
   session = 0;
   attachEpoch = 0;
   watchCount = 0;
+  readonly certifiedName = undefined;
+  readonly isEncrypted = false;
   /** As if the client did not read: set by tests. */
   bufferedBytes = 0;
   isOpen = true;

@@ -7,6 +7,8 @@ export class RecordingConnection implements ClientConnection {
   session = 0;
   attachEpoch = 0;
   watchCount = 0;
+  readonly certifiedName = undefined;
+  readonly isEncrypted = false;
   bufferedBytes = 0;
   readonly sent: ServerMessage[] = [];
   closedWith: { readonly code: number; readonly reason: string } | undefined;

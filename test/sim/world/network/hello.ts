@@ -27,6 +27,10 @@ export function refusalOfHello(speaker: Speaker, reader: Speaker): HelloRefusal 
   const end = bytes.length - CHECKSUM_BYTES;
   bytes.writeUInt32BE(crc32(bytes.subarray(0, end)), end);
   const members = [speaker.identity.nodeId];
-  const admitted = new PeerDirectory(reader.identity, members, new Map(), () => {}).admit(bytes, 0);
+  const admitted = new PeerDirectory(reader.identity, members, new Map(), () => {}).admit(
+    bytes,
+    0,
+    0,
+  );
   return "code" in admitted ? admitted : undefined;
 }

@@ -103,6 +103,8 @@ export class ServedConnection implements ClientConnection {
   session = 0;
   attachEpoch = 0;
   watchCount = 0;
+  readonly certifiedName = undefined;
+  readonly isEncrypted = false;
   /** What leaves is taken at once. */
   readonly bufferedBytes = 0;
   isOpen = true;
