@@ -36,7 +36,14 @@ export interface ServerFlags {
   readonly join?: readonly string[] | undefined;
   readonly peerAddress?: readonly NodeAddress[] | undefined;
   readonly clusterName?: string | undefined;
+  readonly healthListen?: HostPort | undefined;
   readonly insecure?: boolean | undefined;
+  readonly tlsCert?: string | undefined;
+  readonly tlsKey?: string | undefined;
+  readonly tlsCa?: string | undefined;
+  readonly tlsMinVersion?: "1.2" | "1.3" | undefined;
+  readonly clientCa?: string | undefined;
+  readonly requireClientCert?: boolean | undefined;
   readonly allowHost?: readonly string[] | undefined;
   readonly allowOrigin?: readonly string[] | undefined;
   readonly audit?: boolean | undefined;
@@ -65,6 +72,13 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
       "    --peer-listen d:7511 --listen d:7411 --insecure",
     "after member add 4 d:7511",
   ],
+  [
+    "holdfast server --id 1 --data n1 --listen a:7411 \\\n" +
+      "    --initial-cluster 1=a:7511,2=b:7511,3=c:7511 \\\n" +
+      "    --tls-cert n1.pem --tls-key n1.key --tls-ca ca.pem \\\n" +
+      "    --client-ca ca.pem --require-client-cert",
+    "with TLS and known clients",
+  ],
   ["holdfast server --config /etc/holdfast.json", "all options from a file"],
 ];
 
@@ -76,6 +90,9 @@ SIGTERM, SIGINT or SIGHUP stop the node in order (exit code 0): a leader first
 hands leadership to another node. A second signal ends it at once. A node that
 was removed from its cluster, or whose data directory another process has
 opened, ends with exit code 1.
+
+With TLS, SIGHUP does not stop the node: it reads its TLS files again, which it
+also does when they change.
 
 Options may also come from the environment or a JSON file, whose keys are their
 names: initialCluster for --initial-cluster. "holdfast config print server"
@@ -90,13 +107,15 @@ export function defineServer(command: Command, finish: (exitCode: number) => voi
 }
 
 async function serve(flags: ServerFlags): Promise<number> {
+  let node: RunningNode | undefined;
+  const hasTls = flags.tlsCert !== undefined;
   const stop = new StopRequest({
     watchesStdin: flags.stopOnStdinEnd === true,
     onStdinEnd: endUnattended,
+    ...(hasTls ? { onHangup: () => void node?.reloadTls() } : {}),
   });
   const options = { ...nodeOptions(flags), signal: stop.signal };
   const { startNode } = await import("../../src/server/index.js");
-  let node: RunningNode;
   try {
     node = await startNode(options);
   } catch (error) {
@@ -127,9 +146,9 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     );
   }
   const peerListen = initialCluster === undefined ? joiningAddress(flags) : foundingAddress(flags);
-  requireDistinctPorts(flags.listen, peerListen);
+  requireDistinctPorts(flags, peerListen);
   requireServerRelations(flags);
-  const { audit, auditKeep, allowHost, allowOrigin } = flags;
+  const { audit, auditKeep, allowHost, allowOrigin, healthListen } = flags;
   return {
     id: flags.id,
     dataDirectory: flags.data,
@@ -138,6 +157,8 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     insecure: flags.insecure === true,
     log: createLogger(flags.logFormat),
     tuning: tuningOf(flags),
+    ...tlsOptions(flags),
+    ...(healthListen === undefined ? {} : { healthListen }),
     ...(initialCluster === undefined ? {} : { initialCluster }),
     ...(join === undefined ? {} : { join }),
     ...(advertise === undefined ? {} : { advertise }),
@@ -150,6 +171,19 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     ...(peerAddress === undefined
       ? {}
       : { peerAddresses: new Map(peerAddress.map(({ id, address }) => [id, address])) }),
+  };
+}
+
+/** The node checks which of them go together. */
+function tlsOptions(flags: ServerFlags): Partial<NodeOptions> {
+  const { tlsCert, tlsKey, tlsCa, clientCa, requireClientCert, tlsMinVersion } = flags;
+  return {
+    ...(tlsCert === undefined ? {} : { tlsCert }),
+    ...(tlsKey === undefined ? {} : { tlsKey }),
+    ...(tlsCa === undefined ? {} : { tlsCa }),
+    ...(clientCa === undefined ? {} : { clientCa }),
+    ...(tlsMinVersion === undefined ? {} : { tlsMinVersion }),
+    ...(requireClientCert === true ? { requireClientCert } : {}),
   };
 }
 
@@ -217,14 +251,24 @@ function joiningAddress({ join, peerListen }: ServerFlags): HostPort {
   );
 }
 
-function requireDistinctPorts(listen: HostPort, peerListen: HostPort): void {
-  if (listen.port === 0 || listen.port !== peerListen.port || listen.host !== peerListen.host) {
-    return;
+function requireDistinctPorts(flags: ServerFlags, peerListen: HostPort): void {
+  const { listen, healthListen } = flags;
+  const given = {
+    "--listen": listen,
+    "--peer-listen": peerListen,
+    "--health-listen": healthListen,
+  };
+  const flagByAddress = new Map<string, string>();
+  for (const [flag, address] of Object.entries(given)) {
+    if (address === undefined || address.port === 0) continue;
+    const text = formatHostPort(address);
+    const other = flagByAddress.get(text);
+    if (other !== undefined) {
+      const message = `${other} and ${flag} are both ${text}: each needs its own address`;
+      throw new Failure(EXIT.usage, message);
+    }
+    flagByAddress.set(text, flag);
   }
-  throw new Failure(
-    EXIT.usage,
-    `--listen and --peer-listen are both ${formatHostPort(listen)}: each needs its own address`,
-  );
 }
 
 /** There is no process left to send a second signal, so a stop that hangs must end by itself. */

@@ -39,9 +39,11 @@ const IDENTITY = {
     endpointsKind,
     "for a node that was added: any nodes of the cluster, separated by commas",
   ),
-  clusterName: option(textKind("name"), "distinguishes clusters with the same members", {
-    defaultText: "holdfast",
-  }),
+  clusterName: option(
+    textKind("name"),
+    "distinguishes clusters with the same members; certificates name it",
+    { defaultText: "holdfast" },
+  ),
 };
 
 /** For commands that start nodes. The nodes check the origins themselves. */
@@ -57,7 +59,7 @@ const ADDRESSES = {
     port: 7411,
   }),
   advertise: option(endpointKind, "the URL that clients are told", {
-    defaultText: "ws:// and --listen",
+    defaultText: "ws:// (with TLS wss://) and --listen",
   }),
   peerListen: option(hostPortKind, "address for the other nodes", {
     defaultText: "this node's address in --initial-cluster",
@@ -75,9 +77,31 @@ const ADDRESSES = {
     { defaultText: "IP addresses, localhost, the hosts of --listen and --advertise" },
   ),
   allowOrigin: ALLOW_ORIGIN,
+  healthListen: option(hostPortKind, "address for /livez, /readyz and /metrics in plain text", {
+    defaultText: "nowhere",
+  }),
   insecure: switchOption(
-    "allow listening beyond this machine without encryption and authentication",
+    "allow listening beyond this machine without encryption, or without client certificates",
   ),
+};
+
+const TLS = {
+  tlsCert: option(
+    textKind("file"),
+    "PEM file with the certificate of this node; turns TLS on, with --tls-key and --tls-ca",
+  ),
+  tlsKey: option(textKind("file"), "PEM file with its private key"),
+  tlsCa: option(textKind("file"), "PEM file with the CAs of the nodes"),
+  tlsMinVersion: option(
+    choiceKind("version", ["1.2", "1.3"]),
+    "the oldest version of TLS that is accepted: 1.2 or 1.3",
+    { defaultText: "1.3" },
+  ),
+  clientCa: option(
+    textKind("file"),
+    "PEM file with the CAs of clients, which are then asked for certificates",
+  ),
+  requireClientCert: switchOption("refuse clients without a certificate"),
 };
 
 const KEEPING = {
@@ -134,4 +158,4 @@ const PROCESS = {
   ),
 };
 
-export const SERVER_OPTIONS = { ...IDENTITY, ...ADDRESSES, ...KEEPING, ...PROCESS };
+export const SERVER_OPTIONS = { ...IDENTITY, ...ADDRESSES, ...TLS, ...KEEPING, ...PROCESS };

@@ -16,6 +16,8 @@ export interface StopOptions {
   readonly watchesStdin: boolean;
   /** Called if that was the request: then no process is left that could send another. */
   readonly onStdinEnd?: () => void;
+  /** Called for SIGHUP, which is then not a request to stop. */
+  readonly onHangup?: () => void;
 }
 
 /** Listens from its construction on, so that a request during a start counts too. */
@@ -32,7 +34,11 @@ export class StopRequest {
     this.requested = new Promise((resolve) => {
       this.signal.addEventListener("abort", () => resolve("stop"), { once: true });
     });
-    for (const signal of STOP_SIGNALS) process.on(signal, () => this.#receive(signal));
+    const { onHangup } = options;
+    for (const signal of STOP_SIGNALS) {
+      const isHangup = signal === "SIGHUP" && onHangup !== undefined;
+      process.on(signal, isHangup ? onHangup : () => this.#receive(signal));
+    }
     if (!options.watchesStdin) return;
     // A closed pipe ends it, a broken one reports an error: either way the other end is gone.
     const onStdinEnd = (): void => {

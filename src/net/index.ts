@@ -1,5 +1,9 @@
 export { createGateway } from "./gateway/gateway.js";
 export type { GatewayTuning } from "./gateway/options.js";
+export { HealthPort } from "./health-port.js";
 export { createPeerLinks } from "./peers/links.js";
 export type { PeerLinksTuning } from "./peers/options.js";
+export type { TlsCredentials } from "./tls/credentials.js";
+export type { HandshakeCounts } from "./tls/secure-port.js";
+export { type TlsVersion, TransportTls } from "./tls/transport.js";
 export * from "./types.js";

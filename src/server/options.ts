@@ -1,6 +1,7 @@
 /**
  * The options of one node: one interface with a line per field, one frozen object of defaults.
  */
+import type { TlsVersion } from "../net/index.js";
 import type { Logger } from "./ports.js";
 
 export interface HostPort {
@@ -20,7 +21,7 @@ export interface NodeOptions {
   readonly dataDirectory: string;
   /** Where clients connect. Port 0 picks a free one. */
   readonly listen: HostPort;
-  /** The URL that clients are given for this node. Default: `ws://` and `listen`. */
+  /** The URL that clients are given for this node. Default: `ws://`, with TLS `wss://`, and `listen`. */
   readonly advertise?: string;
   /** Where peers connect. */
   readonly peerListen: HostPort;
@@ -37,9 +38,25 @@ export interface NodeOptions {
   readonly join?: readonly string[];
   /** Addresses at which this node dials a peer instead (proxies, NAT). */
   readonly peerAddresses?: ReadonlyMap<number, HostPort>;
-  /** Separates clusters whose members are the same. Default "holdfast". */
+  /** Separates clusters whose members are the same. Certificates name it. Default "holdfast". */
   readonly clusterName?: string;
-  /** Listening beyond loopback without TLS and authentication. Default false. */
+  /**
+   * PEM files: the certificate of this node, which names `holdfast://CLUSTER/node/ID`, with
+   * intermediates after it; its key; and the authorities of the nodes. All three turn TLS on, on both
+   * ports and in both directions between nodes. They are read again when they change.
+   */
+  readonly tlsCert?: string;
+  readonly tlsKey?: string;
+  readonly tlsCa?: string;
+  /** A PEM file with the authorities of clients, which are then asked for certificates. */
+  readonly clientCa?: string;
+  /** Whether clients without a certificate are refused. Default false. */
+  readonly requireClientCert?: boolean;
+  /** Default "1.3". */
+  readonly tlsMinVersion?: TlsVersion;
+  /** Where `/livez`, `/readyz` and `/metrics` are served in plain text too. Default: nowhere. */
+  readonly healthListen?: HostPort;
+  /** Allows listening beyond loopback where any program could take locks. Default false. */
   readonly insecure?: boolean;
   /**
    * Web pages that may connect, by origin as browsers send it: `https://ops.example`,
@@ -135,6 +152,8 @@ export interface RunningNode {
   readonly peerPort: number;
   /** Resolves when the node has ended: with the error that ended it, or undefined after `stop`. */
   readonly ended: Promise<Error | undefined>;
+  /** Reads the TLS files again now. Does nothing without TLS. */
+  reloadTls(): Promise<void>;
   /** Hands leadership over, sends clients to other nodes, and closes the files. */
   stop(): Promise<void>;
 }

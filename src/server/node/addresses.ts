@@ -4,7 +4,7 @@
  */
 import type { Configuration, NodeId } from "../../raft/index.js";
 import type { Founder, HostPort } from "../options.js";
-import { formatAddress } from "./resolve-options.js";
+import { formatAddress, type ResolvedOptions } from "./resolve-options.js";
 
 /** The reverse of `formatAddress`; `undefined` if `text` is not an address. */
 function parseAddress(text: string): HostPort | undefined {
@@ -12,6 +12,12 @@ function parseAddress(text: string): HostPort | undefined {
   const host = match?.[1] ?? match?.[2];
   const port = Number(match?.[3]);
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
+}
+
+/** The URL that clients are given for this node. `port`: the one that it listens on. */
+export function endpointOf({ advertise, listen, tls }: ResolvedOptions, port: number): string {
+  const scheme = tls === undefined ? "ws" : "wss";
+  return advertise ?? `${scheme}://${formatAddress({ host: listen.host, port })}`;
 }
 
 /** The configuration of the founders of a cluster. */

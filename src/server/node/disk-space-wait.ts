@@ -5,6 +5,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
+import type { TransportTls } from "../../net/index.js";
 import { IdlePages } from "./idle-pages.js";
 import type { ResolvedOptions } from "./resolve-options.js";
 
@@ -25,10 +26,11 @@ const METRICS =
 export async function whenDiskHasSpace<Data, Result>(
   options: ResolvedOptions,
   clusterId: string,
+  tls: TransportTls | undefined,
   open: () => Promise<Data>,
   begin: (data: Data) => Promise<Result>,
 ): Promise<Result> {
-  const wait = new DiskSpaceWait(options, clusterId);
+  const wait = new DiskSpaceWait(options, clusterId, tls);
   try {
     for (;;) {
       try {
@@ -48,13 +50,15 @@ export async function whenDiskHasSpace<Data, Result>(
 class DiskSpaceWait {
   readonly #options: ResolvedOptions;
   readonly #clusterId: string;
+  readonly #tls: TransportTls | undefined;
   #pages: IdlePages | undefined;
   #retryMs = RETRY_MS_MIN;
   #toldMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ResolvedOptions, clusterId: string) {
+  constructor(options: ResolvedOptions, clusterId: string, tls: TransportTls | undefined) {
     this.#options = options;
     this.#clusterId = clusterId;
+    this.#tls = tls;
   }
 
   /** Resolves when it is time to try again. */
@@ -76,7 +80,7 @@ class DiskSpaceWait {
 
   async #show(): Promise<void> {
     if (this.#pages !== undefined) return;
-    const pages = new IdlePages(this.#options, this.#clusterId, {
+    const pages = new IdlePages(this.#options, this.#clusterId, this.#tls, {
       role: "starting",
       why: "waiting for room on the disk",
       closeReason: "this node waits for room on its disk",

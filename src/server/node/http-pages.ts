@@ -8,7 +8,7 @@ import type { NodeEndpoint } from "../../protocol/index.js";
 import { isVoter } from "../../raft/index.js";
 import type { DriverStatus } from "../driver/driver-ports.js";
 import { VERSION } from "../version.js";
-import { metricsText, type NodeTraffic } from "./metrics.js";
+import { metricsText, type NodeTraffic, type TlsTold } from "./metrics.js";
 
 /** Committed entries that a ready node may not have applied yet. */
 const READY_LAG_ENTRIES_MAX = 1_024;
@@ -60,6 +60,8 @@ export interface PageSource {
   readonly quietMs: () => number;
   readonly traffic: () => NodeTraffic;
   readonly clientPort: () => PortLoad;
+  /** `undefined`: everything is in plain text. */
+  readonly tls: () => TlsTold | undefined;
   readonly isDraining: () => boolean;
 }
 
@@ -153,6 +155,7 @@ function metricsOf(source: PageSource): string {
     source.traffic(),
     source.clientPort(),
     source.loopDelayMaxMs(),
+    source.tls(),
   );
 }
 

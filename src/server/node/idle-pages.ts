@@ -2,9 +2,10 @@
  * The pages of a node that takes no part in its cluster: it listens on the client port, sends
  * clients away, and says why. It needs none of its data for that.
  */
-import { createGateway, type HttpAnswer } from "../../net/index.js";
+import { createGateway, HealthPort, type HttpAnswer, type TransportTls } from "../../net/index.js";
 import { VERSION } from "../version.js";
-import { formatAddress, type ResolvedOptions } from "./resolve-options.js";
+import { endpointOf } from "./addresses.js";
+import type { ResolvedOptions } from "./resolve-options.js";
 
 const TEXT = "text/plain; charset=utf-8";
 
@@ -22,13 +23,22 @@ export interface IdleState {
 
 export class IdlePages {
   readonly #gateway: ReturnType<typeof createGateway>;
+  readonly #health: HealthPort;
   readonly #options: ResolvedOptions;
   readonly #clusterId: string;
   readonly #state: IdleState;
 
-  constructor(options: ResolvedOptions, clusterId: string, state: IdleState) {
-    const { listen, allowedHosts } = options;
-    this.#gateway = createGateway({ listen, allowedHosts });
+  constructor(
+    options: ResolvedOptions,
+    clusterId: string,
+    tls: TransportTls | undefined,
+    state: IdleState,
+  ) {
+    const { listen, allowedHosts, log } = options;
+    const onRefused = (reason: string): void => log("warn", "client refused", { reason });
+    const pageOf = (path: string): HttpAnswer => this.#pageOf(path);
+    this.#gateway = createGateway({ listen, allowedHosts, tls, onRefused });
+    this.#health = new HealthPort(allowedHosts, pageOf, onRefused);
     this.#options = options;
     this.#clusterId = clusterId;
     this.#state = state;
@@ -39,8 +49,10 @@ export class IdlePages {
    * available.
    */
   async start(): Promise<void> {
+    const { healthListen } = this.#options;
     await this.#gateway.start((path) => this.#pageOf(path), this.#state.closeReason);
     this.#gateway.drain();
+    if (healthListen !== undefined) await this.#health.start(healthListen);
   }
 
   get port(): number {
@@ -48,12 +60,11 @@ export class IdlePages {
   }
 
   get endpoint(): string {
-    const { advertise, listen } = this.#options;
-    return advertise ?? `ws://${formatAddress({ host: listen.host, port: this.port })}`;
+    return endpointOf(this.#options, this.port);
   }
 
-  close(): Promise<void> {
-    return this.#gateway.close();
+  async close(): Promise<void> {
+    await Promise.all([this.#gateway.close(), this.#health.close()]);
   }
 
   #pageOf(path: string): HttpAnswer {

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
 import type { NodeId } from "../../raft/index.js";
-import { readPage } from "../../read-page.js";
+import { type PageTls, readPage } from "../../read-page.js";
 import type { Logger } from "../ports.js";
 
 const ASK_TIMEOUT_MS = 2_000;
@@ -34,15 +34,19 @@ interface AnsweredMember {
   readonly isVoter: boolean;
 }
 
-/** Resolves when a node of `endpoints` knows `id` as a member; rejects only when aborted. */
+/**
+ * Resolves when a node of `endpoints` knows `id` as a member; rejects only when aborted. `tls`
+ * returns the present credentials for requests over `https:`.
+ */
 export async function findCluster(
   id: NodeId,
   endpoints: readonly string[],
   log: Logger,
   signal: AbortSignal | undefined,
+  tls: () => PageTls | undefined = () => undefined,
 ): Promise<ClusterAnswer> {
   for (let attempt = 0; ; attempt += 1) {
-    const answers = await Promise.all(endpoints.map((endpoint) => ask(endpoint, signal)));
+    const answers = await Promise.all(endpoints.map((endpoint) => ask(endpoint, signal, tls())));
     const found = newestOf(answers, id);
     if (found !== undefined) return found;
     signal?.throwIfAborted();
@@ -87,12 +91,13 @@ function newestOf(
 async function ask(
   endpoint: string,
   signal: AbortSignal | undefined,
+  tls: PageTls | undefined,
 ): Promise<ClusterAnswer | string> {
   const timeout = AbortSignal.timeout(ASK_TIMEOUT_MS);
   const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   try {
     const url = new URL("/status", endpoint.replace(/^ws/, "http"));
-    const { status, text } = await readPage(url.href, either);
+    const { status, text } = await readPage(url.href, either, tls);
     if (status !== 200) {
       const [line = ""] = text.split("\n");
       return `${endpoint}: ${line.slice(0, REFUSAL_LENGTH_MAX)}`;

@@ -3,10 +3,11 @@
  * never contain names of locks, sessions or clients, because there may be a million of them.
  */
 import type { TableCounts } from "../../lockfsm/index.js";
-import type { PortLoad, Traffic } from "../../net/index.js";
+import type { HandshakeCounts, PortLoad, Traffic } from "../../net/index.js";
 import { CHANGE_TYPES, END_REASON } from "../../protocol/index.js";
 import type { LogWrites } from "../../storage/index.js";
 import type { DriverStatus, ObservationStatus } from "../driver/driver-ports.js";
+import type { TlsStatus } from "./node-tls.js";
 
 interface Metric {
   readonly name: string;
@@ -23,12 +24,19 @@ export interface NodeTraffic {
   readonly peers: Traffic;
 }
 
+/** What the metrics show of TLS. */
+export interface TlsTold extends TlsStatus {
+  readonly client: HandshakeCounts | undefined;
+  readonly peer: HandshakeCounts | undefined;
+}
+
 export function metricsText(
   status: DriverStatus,
   counts: TableCounts,
   traffic: NodeTraffic,
   clientPort: PortLoad,
   loopDelayMaxMs: number,
+  tls: TlsTold | undefined,
 ): string {
   const metrics = [
     ...raftMetrics(status),
@@ -38,6 +46,7 @@ export function metricsText(
     ...trafficMetrics(traffic),
     ...tableMetrics(counts),
     ...observationMetrics(status.observation),
+    ...(tls === undefined ? [] : tlsMetrics(tls)),
   ];
   return metrics.map(metricText).join("");
 }
@@ -178,6 +187,34 @@ function observationMetrics(observation: ObservationStatus): Metric[] {
     counter("audit_records_total", "Records that the audit has written.", audit.writtenTotal),
     counter("audit_gaps_total", "Times that the audit lost something.", audit.gapsTotal),
     gauge("audit_lost_records", "Records of the audit that its store has lost.", audit.lostTotal),
+  ];
+}
+
+function tlsMetrics({ client, peer, ...status }: TlsTold): Metric[] {
+  const byPort = (count: (counts: HandshakeCounts) => number) =>
+    Object.entries({ client, peer }).map(
+      ([port, counts]) => [`port="${port}"`, counts === undefined ? 0 : count(counts)] as const,
+    );
+  return [
+    gauge(
+      "tls_certificate_expires_seconds",
+      "When the certificate of this node expires, in seconds since 1970.",
+      status.certificateEndsAt,
+    ),
+    counter("tls_reloads_total", "Changed TLS files taken over, and refused.", [
+      ['result="done"', status.reloadsDone],
+      ['result="refused"', status.reloadsRefused],
+    ]),
+    counter(
+      "tls_handshakes_total",
+      "TLS handshakes that succeeded.",
+      byPort(({ completed }) => completed),
+    ),
+    counter(
+      "tls_handshakes_failed_total",
+      "TLS handshakes that failed.",
+      byPort(({ failed }) => failed),
+    ),
   ];
 }
 

@@ -7,6 +7,7 @@
 import type { DamageReport } from "../../storage/index.js";
 import type { RunningNode } from "../options.js";
 import { IdlePages } from "./idle-pages.js";
+import type { NodeTls } from "./node-tls.js";
 import type { ResolvedOptions } from "./resolve-options.js";
 
 const METRICS =
@@ -19,10 +20,11 @@ const METRICS =
 export async function startQuarantined(
   options: ResolvedOptions,
   clusterId: string,
+  tls: NodeTls | undefined,
   damage: DamageReport,
 ): Promise<RunningNode> {
   const { id, dataDirectory, log } = options;
-  const pages = new IdlePages(options, clusterId, {
+  const pages = new IdlePages(options, clusterId, tls?.transport, {
     role: "quarantined",
     why: `quarantined: ${damage.file}: ${damage.reason}`,
     closeReason: "this node is quarantined",
@@ -35,7 +37,7 @@ export async function startQuarantined(
     ...damage,
     recover: `holdfast recover --id ${id} --data ${dataDirectory} --endpoints ENDPOINTS`,
   });
-  return new QuarantinedNode(id, pages);
+  return new QuarantinedNode(id, pages, tls);
 }
 
 class QuarantinedNode implements RunningNode {
@@ -44,13 +46,15 @@ class QuarantinedNode implements RunningNode {
   readonly peerPort = 0;
   readonly ended: Promise<undefined>;
   readonly #pages: IdlePages;
+  readonly #tls: NodeTls | undefined;
   #end: (nothing: undefined) => void = () => {};
   #stopping: Promise<void> | undefined;
 
-  constructor(id: number, pages: IdlePages) {
+  constructor(id: number, pages: IdlePages, tls: NodeTls | undefined) {
     this.id = id;
     this.endpoint = pages.endpoint;
     this.#pages = pages;
+    this.#tls = tls;
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -60,8 +64,15 @@ class QuarantinedNode implements RunningNode {
     return this.#pages.port;
   }
 
+  async reloadTls(): Promise<void> {
+    await this.#tls?.reload();
+  }
+
   stop(): Promise<void> {
-    this.#stopping ??= this.#pages.close().then(() => this.#end(undefined));
+    this.#stopping ??= this.#pages.close().then(() => {
+      this.#tls?.close();
+      this.#end(undefined);
+    });
     return this.#stopping;
   }
 }

@@ -3,6 +3,7 @@
  * value, and if two options contradict each other, both values.
  */
 import { HoldfastError } from "../../errors.js";
+import type { TlsVersion } from "../../net/index.js";
 import {
   CLIENT_FRAME_BYTES_MAX,
   MEMBERS_MAX,
@@ -47,13 +48,27 @@ const FRACTIONAL: ReadonlySet<string> = new Set([
 ]);
 const ZERO_IS_OFF: ReadonlySet<string> = new Set(["spareDelayMs"]);
 
+/** Where the TLS credentials lie, and how they are used. */
+export interface ResolvedTls {
+  readonly cluster: string;
+  readonly cert: string;
+  readonly key: string;
+  readonly ca: string;
+  readonly clientCa: string | undefined;
+  readonly requiresClientCert: boolean;
+  readonly minVersion: TlsVersion;
+}
+
 export interface ResolvedOptions {
   readonly id: number;
   readonly dataDirectory: string;
   readonly listen: HostPort;
-  /** `undefined`: `ws://` and the address that the node listens on. */
+  /** `undefined`: `ws://`, with TLS `wss://`, and the address that the node listens on. */
   readonly advertise: string | undefined;
   readonly peerListen: HostPort;
+  readonly healthListen: HostPort | undefined;
+  /** `undefined`: everything is plain text. */
+  readonly tls: ResolvedTls | undefined;
   /** The founders, and the id that follows from them; `undefined` if they are not given. */
   readonly founders: readonly Founder[] | undefined;
   readonly clusterId: string | undefined;
@@ -86,11 +101,22 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
   );
   checkAddress("listen", listen, 0);
   checkAddress("peerListen", peerListen, 0);
-  checkExposure("listen", listen, options.insecure === true);
-  checkExposure("peerListen", peerListen, options.insecure === true);
+  if (options.healthListen !== undefined) checkAddress("healthListen", options.healthListen, 0);
+  const tls = resolveTls(options, clusterName);
+  checkExposures(options, tls);
   checkAdvertise(advertise, listen);
+  check(
+    tls === undefined || advertise === undefined || new URL(advertise).protocol === "wss:",
+    () => `advertise ${advertise} would send clients to plain text, and TLS is on: use wss://`,
+  );
   if (initialCluster !== undefined) demandFounders(id, initialCluster);
   checkJoin(join, initialCluster);
+  for (const endpoint of tls === undefined ? [] : join) {
+    check(
+      endpoint.startsWith("wss:"),
+      () => `join ${endpoint} is plain text, and TLS is on: use wss://`,
+    );
+  }
   checkPeerAddresses(options);
   return {
     id,
@@ -98,6 +124,8 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
     listen,
     advertise,
     peerListen,
+    healthListen: options.healthListen,
+    tls,
     founders: initialCluster,
     clusterId:
       initialCluster === undefined ? undefined : computeClusterId(clusterName, initialCluster),
@@ -245,12 +273,62 @@ function checkAddress(name: string, { host, port }: HostPort, portMin: number): 
   );
 }
 
-function checkExposure(name: string, address: HostPort, isInsecure: boolean): void {
+function resolveTls(options: NodeOptions, cluster: string): ResolvedTls | undefined {
+  const { tlsCert, tlsKey, tlsCa, clientCa, requireClientCert = false, tlsMinVersion } = options;
+  const given = { tlsCert, tlsKey, tlsCa };
+  const missing = Object.entries(given).flatMap(([name, file]) => (file === undefined ? name : []));
+  if (tlsCert === undefined || tlsKey === undefined || tlsCa === undefined) {
+    check(
+      missing.length === Object.keys(given).length,
+      () => `TLS needs tlsCert, tlsKey and tlsCa together, without: ${missing.join(", ")}`,
+    );
+    const extra = { clientCa, requireClientCert: requireClientCert || undefined, tlsMinVersion };
+    for (const [name, value] of Object.entries(extra)) {
+      check(value === undefined, () => `${name} without TLS: give tlsCert, tlsKey and tlsCa too`);
+    }
+    return undefined;
+  }
   check(
-    isInsecure || isLoopback(address.host),
-    () =>
-      `${name} ${formatAddress(address)} is open to other machines, without encryption or ` +
-      "authentication: say so with insecure, or listen on 127.0.0.1",
+    clientCa !== undefined || !requireClientCert,
+    () => "requireClientCert without clientCa: no certificate could be verified",
+  );
+  const minVersion = tlsMinVersion ?? "1.3";
+  check(
+    minVersion === "1.2" || minVersion === "1.3",
+    () => `tlsMinVersion ${JSON.stringify(minVersion)} is neither 1.2 nor 1.3`,
+  );
+  return {
+    ...{ cluster, cert: tlsCert, key: tlsKey, ca: tlsCa, clientCa },
+    ...{ requiresClientCert: requireClientCert, minVersion },
+  };
+}
+
+/** What strangers could reach must be said to be open. */
+function checkExposures(options: NodeOptions, tls: ResolvedTls | undefined): void {
+  const { listen, peerListen, healthListen, insecure = false } = options;
+  const demand = (name: string, address: HostPort | undefined, why: string): void => {
+    check(
+      insecure || address === undefined || isLoopback(address.host),
+      () => `${name} ${formatAddress(address as HostPort)} is open to other machines, ${why}`,
+    );
+  };
+  const plain =
+    "without encryption or authentication: say so with insecure, or listen on 127.0.0.1";
+  if (tls === undefined) {
+    demand("listen", listen, plain);
+    demand("peerListen", peerListen, plain);
+  } else if (!tls.requiresClientCert) {
+    demand(
+      "listen",
+      listen,
+      "and TLS alone keeps no client out: ask for certificates with clientCa and " +
+        "requireClientCert, or say with insecure that anybody may take locks",
+    );
+  }
+  demand(
+    "healthListen",
+    healthListen,
+    "in plain text: say so with insecure, or listen on 127.0.0.1",
   );
 }
 

@@ -8,6 +8,7 @@ import { HoldfastError } from "../../errors.js";
 import {
   createGateway,
   createPeerLinks,
+  HealthPort,
   type HttpAnswer,
   type PeerAddress,
   type Traffic,
@@ -27,7 +28,7 @@ import {
 import { type AssembledDriver, bootDriver } from "../driver/boot.js";
 import type { NodeOptions, RunningNode } from "../options.js";
 import type { Clock } from "../ports.js";
-import { foundingConfiguration, peersOf } from "./addresses.js";
+import { endpointOf, foundingConfiguration, peersOf } from "./addresses.js";
 import { whenDiskHasSpace } from "./disk-space-wait.js";
 import { EventLoopMeter } from "./event-loop-meter.js";
 import { demandPlausibleClock } from "./founding-clock.js";
@@ -35,9 +36,11 @@ import { HeapMeter } from "./heap-meter.js";
 import { createPages } from "./http-pages.js";
 import { demandNoVote, type FoundCluster, findCluster } from "./join-cluster.js";
 import { LoopScheduler } from "./loop-scheduler.js";
+import type { TlsTold } from "./metrics.js";
+import { NodeTls } from "./node-tls.js";
 import { requireFreePort } from "./port-check.js";
 import { startQuarantined } from "./quarantine.js";
-import { formatAddress, type ResolvedOptions, resolveOptions } from "./resolve-options.js";
+import { type ResolvedOptions, resolveOptions } from "./resolve-options.js";
 import { openTrace, type Trace } from "./trace-file.js";
 
 /** All groups share the links between nodes; this version has one. */
@@ -59,20 +62,38 @@ type Directory = Awaited<ReturnType<typeof openDataDirectory>>;
  * Resolves once the node listens for clients and peers. On a full disk that is once there is space,
  * and until then only its pages can be read. A node with damaged data is started too, but takes no
  * part in its cluster and says so on its pages. Rejects with `INVALID_ARGUMENT` for impossible
- * options, with `UNAVAILABLE` for an address that is not available, with `FORBIDDEN` for a fresh
- * directory of a node that votes in the cluster it joins, and with the error of the directory if
- * that cannot be used or belongs to another node, cluster or process.
+ * options, with `UNAVAILABLE` for an address that is not available or TLS files that cannot be used,
+ * with `FORBIDDEN` for a fresh directory of a node that votes in the cluster it joins, and with the
+ * error of the directory if that cannot be used or belongs to another node, cluster or process.
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const resolved = resolveOptions(options);
-  await requireFreePort("listen", resolved.listen);
-  await requireFreePort("peerListen", resolved.peerListen);
-  const found = await findBelonging(resolved);
+  const { listen, peerListen, healthListen, id, log } = resolved;
+  await requireFreePort("listen", listen);
+  await requireFreePort("peerListen", peerListen);
+  if (healthListen !== undefined) await requireFreePort("healthListen", healthListen);
+  const { hostname } = new URL(endpointOf(resolved, listen.port));
+  const host = hostname.replace(/^\[|\]$/g, "");
+  const tls = resolved.tls && (await NodeTls.load(resolved.tls, id, host, log));
+  tls?.follow();
+  try {
+    return await startWith(resolved, tls);
+  } catch (error) {
+    tls?.close();
+    throw error;
+  }
+}
+
+async function startWith(
+  resolved: ResolvedOptions,
+  tls: NodeTls | undefined,
+): Promise<RunningNode> {
+  const found = await findBelonging(resolved, tls);
   const { clusterId } = found;
   try {
     const open = (): Promise<Directory> => openData(resolved, clusterId);
-    return await whenDiskHasSpace(resolved, clusterId, open, async (directory) => {
-      const node = new Node(resolved, directory, found);
+    return await whenDiskHasSpace(resolved, clusterId, tls?.transport, open, async (directory) => {
+      const node = new Node(resolved, directory, found, tls);
       try {
         await node.start();
       } catch (error) {
@@ -84,7 +105,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   } catch (error) {
     const damage = damageOf(error);
     if (damage === undefined) throw error;
-    return startQuarantined(resolved, clusterId, damage);
+    return startQuarantined(resolved, clusterId, tls, damage);
   }
 }
 
@@ -103,7 +124,10 @@ function openData(options: ResolvedOptions, clusterId: string): Promise<Director
  * started with the founders under which they were written: one of three nodes, started as a cluster
  * of one, would elect itself and grant locks that the others have granted already.
  */
-async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
+async function findBelonging(
+  options: ResolvedOptions,
+  tls: NodeTls | undefined,
+): Promise<FoundCluster> {
   const { id, founders, clusterId, join, dataDirectory, log, signal } = options;
   const stored = await readIdentity(dataDirectory);
   const members = founders === undefined ? [] : foundingConfiguration(founders).addresses;
@@ -113,7 +137,7 @@ async function findBelonging(options: ResolvedOptions): Promise<FoundCluster> {
       return { clusterId, members };
     }
     if (join.length > 0) {
-      const found = await findCluster(id, join, log, signal);
+      const found = await findCluster(id, join, log, signal, () => tls?.transport.pageTls);
       // Opening the directory handles damaged data.
       if (await isFreshDirectory(dataDirectory)) demandNoVote(id, found, dataDirectory);
       return found;
@@ -140,10 +164,13 @@ class Node implements RunningNode {
   readonly #options: ResolvedOptions;
   readonly #directory: Directory;
   readonly #gateway: Gateway;
+  readonly #health: HealthPort;
+  readonly #tls: NodeTls | undefined;
   readonly #startedMs = CLOCK.nowMs();
   /** The members as far as they were known before the log was read. */
   #found: FoundCluster;
   readonly #loop = new EventLoopMeter();
+  readonly #pages: (path: string) => HttpAnswer;
   #trace: Trace | undefined;
   #isDraining = false;
   #stopping: Promise<void> | undefined;
@@ -153,15 +180,23 @@ class Node implements RunningNode {
   #closing: Promise<void> | undefined;
   #end: (error: Error | undefined) => void = () => {};
 
-  constructor(options: ResolvedOptions, directory: Directory, found: FoundCluster) {
+  constructor(
+    options: ResolvedOptions,
+    directory: Directory,
+    found: FoundCluster,
+    tls: NodeTls | undefined,
+  ) {
     this.#options = options;
     this.#directory = directory;
     this.#found = found;
+    this.#tls = tls;
+    this.#pages = this.#createPages();
     const { listen, allowedHosts, allowedOrigins, log } = options;
+    const onRefused = (reason: string): void => log("warn", "client refused", { reason });
     this.#gateway = createGateway({
-      ...{ listen, allowedHosts, allowedOrigins },
-      onRefused: (reason) => log("warn", "client refused", { reason }),
+      ...{ listen, allowedHosts, allowedOrigins, tls: tls?.transport, onRefused },
     });
+    this.#health = new HealthPort(allowedHosts, this.#pages, onRefused);
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -185,12 +220,13 @@ class Node implements RunningNode {
 
   /** Rejects if a port is not available after all; `close` then releases what was acquired. */
   async start(): Promise<void> {
-    const { listen, advertise, peerListen, tuning, log, traceFile } = this.#options;
+    const { peerListen, healthListen, tuning, log, traceFile } = this.#options;
     const { identity, notices, log: store } = this.#directory;
-    await this.#gateway.start(this.#pages(), "starting");
-    this.#endpoint =
-      advertise ?? `ws://${formatAddress({ host: listen.host, port: this.#gateway.port })}`;
+    await this.#gateway.start(this.#pages, "starting");
+    if (healthListen !== undefined) await this.#health.start(healthListen);
+    this.#endpoint = endpointOf(this.#options, this.#gateway.port);
     const links = createPeerLinks({
+      tls: this.#tls?.transport,
       identity: { ...identity, advertise: this.#endpoint },
       listen: peerListen,
       peers: new Map(),
@@ -254,7 +290,7 @@ class Node implements RunningNode {
         "no leader has sent this node its members yet: join or initialCluster is needed";
       throw new HoldfastError("INVALID_ARGUMENT", message);
     }
-    const found = await findCluster(id, join, log, signal);
+    const found = await findCluster(id, join, log, signal, () => this.#tls?.transport.pageTls);
     const { clusterId } = this.#directory.identity;
     if (found.clusterId !== clusterId) {
       throw new HoldfastError(
@@ -270,6 +306,10 @@ class Node implements RunningNode {
   #peersAmong(members: readonly MemberAddress[]): Map<NodeId, PeerAddress> {
     const known = members.length > 0 ? members : this.#found.members;
     return peersOf(known, this.id, this.#options.peerAddresses);
+  }
+
+  async reloadTls(): Promise<void> {
+    await this.#tls?.reload();
   }
 
   /**
@@ -304,8 +344,10 @@ class Node implements RunningNode {
   async #closeAll(): Promise<void> {
     const stopped = this.#assembled?.driver.stop();
     try {
-      await Promise.all([this.#gateway.close(), this.#links?.close(), stopped]);
+      const ports = [this.#gateway.close(), this.#health.close(), this.#links?.close()];
+      await Promise.all([...ports, stopped]);
     } finally {
+      this.#tls?.close();
       await this.#directory.close();
       this.#trace?.close();
       this.#loop.stop();
@@ -319,7 +361,7 @@ class Node implements RunningNode {
     this.close().then(end, end);
   }
 
-  #pages(): (path: string) => HttpAnswer {
+  #createPages(): (path: string) => HttpAnswer {
     const { clusterId, incarnation } = this.#directory.identity;
     return createPages({
       id: this.id,
@@ -338,7 +380,14 @@ class Node implements RunningNode {
         peers: this.#links?.traffic ?? NO_TRAFFIC,
       }),
       clientPort: () => this.#gateway.load,
+      tls: () => this.#tlsTold(),
       isDraining: () => this.#isDraining || this.#closing !== undefined,
     });
+  }
+
+  #tlsTold(): TlsTold | undefined {
+    if (this.#tls === undefined) return undefined;
+    const { status } = this.#tls;
+    return { ...status, client: this.#gateway.handshakes, peer: this.#links?.handshakes };
   }
 }

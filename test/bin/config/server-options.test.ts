@@ -10,6 +10,7 @@ const FLAGS: ServerFlags = {
   logFormat: "text",
 };
 const ADDRESS = { host: "127.0.0.1", port: 7_511 };
+const HEALTH = { host: "127.0.0.1", port: 7_412 };
 const JOIN = ["ws://127.0.0.1:7412"];
 
 function refusal(flags: Partial<ServerFlags>): string {
@@ -83,4 +84,26 @@ test("a trace goes where it is told to", () => {
   const flags = { ...FLAGS, peerListen: ADDRESS };
   expect(nodeOptions({ ...flags, trace: "-" }).traceFile).toBe("-");
   expect(nodeOptions(flags)).not.toHaveProperty("traceFile");
+});
+
+test("the files of TLS are the node's own to judge", () => {
+  const given = {
+    tlsCert: "c",
+    tlsKey: "k",
+    tlsCa: "a",
+    clientCa: "b",
+    tlsMinVersion: "1.2",
+  } as const;
+  const flags = { ...given, requireClientCert: true, healthListen: HEALTH, peerListen: ADDRESS };
+  expect(nodeOptions({ ...FLAGS, ...flags })).toMatchObject({ ...given, requireClientCert: true });
+  expect(nodeOptions({ ...FLAGS, ...flags }).healthListen).toEqual(HEALTH);
+  expect(nodeOptions({ ...FLAGS, peerListen: ADDRESS })).not.toHaveProperty("requireClientCert");
+});
+
+test("each port needs an address of its own", () => {
+  const { listen } = FLAGS;
+  expect(refusal({ peerListen: ADDRESS, healthListen: listen })).toBe(
+    "--listen and --health-listen are both 127.0.0.1:7411: each needs its own address",
+  );
+  expect(refusal({ peerListen: listen })).toMatch(/^--listen and --peer-listen are both/);
 });

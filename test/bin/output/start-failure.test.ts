@@ -28,3 +28,10 @@ test("the option that is a verb as well is told by its flag where it is the opti
     "--listen a:1 is open to other machines: listen on 127.0.0.1",
   );
 });
+
+test("TLS files that cannot be used are told by their flags, and are no wrong usage", () => {
+  const text = "n1.key (tlsKey) is not the key of the certificate in n1.crt";
+  const failure = startFailure(new HoldfastError("UNAVAILABLE", text), OPTIONS);
+  expect(failure.message).toBe("n1.key (--tls-key) is not the key of the certificate in n1.crt");
+  expect(failure.exitCode).toBe(1);
+});

@@ -34,6 +34,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     quietMs: () => node.table.quietMs,
     traffic: () => TRAFFIC,
     clientPort: () => CLIENT_PORT,
+    tls: () => undefined,
     isDraining: () => false,
     ...changed,
   });

@@ -23,6 +23,13 @@ const GOOD: NodeOptions = {
   initialCluster: MEMBERS,
 };
 
+const TLS = { tlsCert: "cert.pem", tlsKey: "key.pem", tlsCa: "ca.pem" };
+/** To other machines. */
+const OPEN = {
+  listen: { host: "10.1.2.3", port: 7_411 },
+  peerListen: { host: "10.1.2.3", port: 7_511 },
+};
+
 function refusal(changed: Partial<NodeOptions>): string {
   try {
     resolveOptions({ ...GOOD, ...changed });
@@ -42,6 +49,17 @@ describe("the options of a node", () => {
     expect(resolved.tuning).toEqual(NODE_TUNING_DEFAULTS);
     expect([...resolved.peerAddresses]).toEqual([[3, { host: "10.0.0.9", port: 99 }]]);
     expect(resolved.clusterId).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test("let a node be open to other machines that must show certificates", () => {
+    const closed = { ...TLS, clientCa: "clients.pem", requireClientCert: true };
+    const { tls } = resolveOptions({ ...GOOD, ...OPEN, ...closed, clusterName: "prod" });
+    expect(tls).toEqual({
+      ...{ cluster: "prod", cert: "cert.pem", key: "key.pem", ca: "ca.pem" },
+      ...{ clientCa: "clients.pem", requiresClientCert: true, minVersion: "1.3" },
+    });
+    expect(resolveOptions({ ...GOOD, ...OPEN, ...TLS, insecure: true }).tls).toBeDefined();
+    expect(resolveOptions({ ...GOOD, ...TLS, peerListen: OPEN.peerListen }).tls).toBeDefined();
   });
 
   test.each<[string, Partial<NodeOptions>, string]>([
@@ -72,6 +90,43 @@ describe("the options of a node", () => {
       "listening everywhere without saying where clients should go",
       { listen: { host: "0.0.0.0", port: 7_411 }, insecure: true },
       "advertise is missing",
+    ],
+    [
+      "half a TLS",
+      { tlsCert: "c" },
+      "TLS needs tlsCert, tlsKey and tlsCa together, without: tlsKey, tlsCa",
+    ],
+    ["authorities of clients without TLS", { clientCa: "c" }, "clientCa without TLS"],
+    ["a version without TLS", { tlsMinVersion: "1.3" }, "tlsMinVersion without TLS"],
+    [
+      "required certificates without TLS",
+      { requireClientCert: true },
+      "requireClientCert without TLS",
+    ],
+    [
+      "required certificates that nobody could verify",
+      { ...TLS, requireClientCert: true },
+      "requireClientCert without clientCa",
+    ],
+    [
+      "a version of TLS that is not spoken",
+      { ...TLS, tlsMinVersion: "1.1" as "1.2" },
+      'tlsMinVersion "1.1" is neither',
+    ],
+    [
+      "an advertised address in plain text with TLS",
+      { ...TLS, advertise: "ws://a:1" },
+      "advertise ws://a:1 would send clients to plain text, and TLS is on",
+    ],
+    [
+      "an open client port with TLS alone",
+      { ...TLS, ...OPEN, clientCa: "c" },
+      "listen 10.1.2.3:7411 is open to other machines, and TLS alone keeps no client out",
+    ],
+    [
+      "an open port for health checks",
+      { ...TLS, healthListen: { host: "10.1.2.3", port: 7_412 } },
+      "healthListen 10.1.2.3:7412 is open to other machines, in plain text",
     ],
     ["an address to advertise that is no URL", { advertise: "here" }, 'advertise "here"'],
     ["a URL of another protocol", { advertise: "http://a:1" }, 'advertise "http://a:1"'],

@@ -1,0 +1,56 @@
+/**
+ * A port for probes and scrapers: `/livez`, `/readyz` and `/metrics` in plain text, for those that
+ * speak no TLS or have no certificate. It answers nothing else, and no client connects here.
+ */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { answerHttp, HTTP_LIMITS, judgeHost, type Refusal } from "./gateway/http.js";
+import { KnownHosts } from "./gateway/known-hosts.js";
+import { closeServer, type ListenAddress, listenOn, pathOf, refuseUpgrade } from "./listen.js";
+import type { HttpAnswer } from "./types.js";
+
+const SOCKETS_MAX = 64;
+/** How long a connection may be idle. */
+const IDLE_MS = 10_000;
+const PATHS: ReadonlySet<string> = new Set(["/livez", "/readyz", "/metrics"]);
+const NOT_HERE: Refusal = { status: 404, text: "this port has /livez, /readyz and /metrics" };
+
+export class HealthPort {
+  readonly #server: Server;
+  readonly #onRefused: (reason: string) => void;
+
+  /** `pages`: those of the client port. */
+  constructor(
+    allowedHosts: readonly string[],
+    pages: (path: string) => HttpAnswer,
+    onRefused: (reason: string) => void,
+  ) {
+    this.#onRefused = onRefused;
+    const hosts = new KnownHosts(allowedHosts);
+    this.#server = createServer(HTTP_LIMITS, (request, response) => {
+      const unknown = PATHS.has(pathOf(request.url)) ? undefined : NOT_HERE;
+      answerHttp(request, response, pages, judgeHost(request, hosts) ?? unknown);
+    });
+    this.#server.maxConnections = SOCKETS_MAX;
+    this.#server.setTimeout(IDLE_MS);
+    this.#server.on("upgrade", (_request, socket) => {
+      refuseUpgrade(socket, 404, "this port is for health checks: no client connects here");
+    });
+  }
+
+  /** Rejects with `UNAVAILABLE` when the address cannot be had. */
+  async start(address: ListenAddress): Promise<void> {
+    await listenOn(this.#server, address);
+    this.#server.on("error", (error) => {
+      this.#onRefused(`cannot accept connections for health checks: ${error.message}`);
+    });
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo | null)?.port ?? 0;
+  }
+
+  close(): Promise<void> {
+    return closeServer(this.#server);
+  }
+}
