@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
+import type { PageTls } from "../../../src/read-page.js";
 import {
   type CliOptions,
   type CliResult,
@@ -41,6 +42,8 @@ export interface ClusterOptions {
   readonly serverArguments?: readonly string[];
   /** Further arguments of one node. */
   readonly argumentsOf?: (id: number) => readonly string[];
+  /** Of nodes that the arguments make speak TLS: how they are asked for their status. */
+  readonly tls?: PageTls;
 }
 
 export class ClusterProcess implements AsyncDisposable {
@@ -143,7 +146,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   ).join(",");
   const nodes = Array.from({ length: count }, (_, index) => {
     const listen = `127.0.0.1:${ports[index]}`;
-    return new NodeHandle(index + 1, `ws://${listen}`, [
+    const serverArguments = [
       `--id=${index + 1}`,
       `--data=${join(directory, `n${index + 1}`)}`,
       `--listen=${listen}`,
@@ -151,7 +154,10 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
       "--stop-on-stdin-end",
       ...(options.serverArguments ?? []),
       ...(options.argumentsOf?.(index + 1) ?? []),
-    ]);
+    ];
+    const { tls } = options;
+    const endpoint = `${tls === undefined ? "ws" : "wss"}://${listen}`;
+    return new NodeHandle(index + 1, endpoint, serverArguments, { tls });
   });
   const cluster = new ClusterProcess(nodes, directory, options.directory === undefined);
   try {

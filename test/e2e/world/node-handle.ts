@@ -4,6 +4,7 @@
  */
 import { ServerProcess } from "../../../lab/server-process.js";
 import type { NodeStatus } from "../../../src/client/admin/cluster-status.js";
+import { type PageTls, readPage } from "../../../src/read-page.js";
 import { COMMAND } from "./command-line.js";
 
 const PATIENCE = { msMax: 20_000, intervalMs: 20 };
@@ -16,20 +17,24 @@ export interface NodeProgram {
   readonly command?: string;
   /** Added to the environment of the tests; looked at with every start. */
   readonly env?: () => NodeJS.ProcessEnv;
+  /** How it is asked for its status over `https:`. */
+  readonly tls?: PageTls | undefined;
 }
 
 export class NodeHandle {
   readonly id: number;
   readonly endpoint: string;
   readonly #process: ServerProcess;
+  readonly #tls: PageTls | undefined;
   #stderr = "";
 
   constructor(
     id: number,
     endpoint: string,
     serverArguments: readonly string[],
-    { command = COMMAND, env }: NodeProgram = {},
+    { command = COMMAND, env, tls }: NodeProgram = {},
   ) {
+    this.#tls = tls;
     this.id = id;
     this.endpoint = endpoint;
     this.#process = new ServerProcess(
@@ -81,6 +86,11 @@ export class NodeHandle {
     return this.#process.end(signal);
   }
 
+  /** SIGHUP, which ends no node that has TLS. */
+  hangUp(): void {
+    process.kill(this.pid, "SIGHUP");
+  }
+
   pause(): void {
     this.#process.pause();
   }
@@ -104,8 +114,8 @@ export class NodeHandle {
   async status(): Promise<NodeStatus | undefined> {
     const url = `${this.endpoint.replace(/^ws/, "http")}/status`;
     try {
-      const response = await fetch(url, { signal: AbortSignal.timeout(STATUS_MS_MAX) });
-      return response.ok ? ((await response.json()) as NodeStatus) : undefined;
+      const { status, text } = await readPage(url, AbortSignal.timeout(STATUS_MS_MAX), this.#tls);
+      return status === 200 ? (JSON.parse(text) as NodeStatus) : undefined;
     } catch {
       // Not there, paused, or just being started: that is the answer.
       return undefined;

@@ -1,6 +1,6 @@
 /** A client over a real WebSocket that speaks the protocol word by word. */
 import { randomBytes } from "node:crypto";
-import { WebSocket } from "ws";
+import { type ClientOptions, WebSocket } from "ws";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";
 import {
   type Answer,
@@ -30,8 +30,12 @@ export class SocketClient {
     endpoint: string,
     nonce = randomBytes(16).toString("hex"),
     attempt = 0,
+    options: ClientOptions = {},
   ): Promise<SocketClient> {
-    const socket = new WebSocket(`${endpoint}/v1`, SUBPROTOCOL, { perMessageDeflate: false });
+    const socket = new WebSocket(`${endpoint}/v1`, SUBPROTOCOL, {
+      ...options,
+      perMessageDeflate: false,
+    });
     const client = new SocketClient(socket, nonce, attempt);
     await new Promise<void>((resolve, reject) => {
       socket.once("open", resolve);
