@@ -60,7 +60,7 @@ test("a page of another host name, which resolves to this node, reads nothing of
     const { status, body } = await page(path, `evil.example:${port}`);
     expect([status, body]).toEqual([
       421,
-      'this node has no name "evil.example": --allow-host gives it one\n',
+      'this node does not answer to "evil.example": allow it with --allow-host\n',
     ]);
   }
   expect((await page("/status", `127.0.0.1:${port}`)).status).toBe(200);
