@@ -6,7 +6,7 @@
  */
 import { isVoter, votersOf } from "./configuration/configuration.js";
 import { ballotOutcome } from "./configuration/quorum.js";
-import { becomeLeader } from "./leadership.js";
+import { becomeLeader } from "./leader.js";
 import {
   becomeCandidate,
   becomeFollower,

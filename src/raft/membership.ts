@@ -19,7 +19,7 @@ import {
 } from "./configuration/configuration.js";
 import { encodeConfiguration } from "./configuration/configuration-codec.js";
 import { quorumSize } from "./configuration/quorum.js";
-import { appendOwn } from "./leadership.js";
+import { appendOwn } from "./leader.js";
 import type { Progress } from "./progress/progress.js";
 import { tellCommit } from "./replication.js";
 import { becomeFollower, type Leadership, type State } from "./state.js";

@@ -17,7 +17,7 @@ import {
 } from "./election.js";
 import { onAppend, onHeartbeat } from "./follower.js";
 import { InvariantWatch } from "./invariants.js";
-import { commitByCounting, propose, quorumHeardMs, readIndex } from "./leadership.js";
+import { commitByCounting, propose, quorumHeardMs, readIndex } from "./leader.js";
 import {
   changeMembership,
   completeMembership,

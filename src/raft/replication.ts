@@ -5,10 +5,10 @@
  * next entry is gone from the log is not probed again and again: it gets a snapshot (consensus rule
  * 24).
  */
-import { commitByCounting, confirmReads } from "./leadership.js";
+import { commitByCounting, confirmReads } from "./leader.js";
+import { chooseFronts, keepsBack, watchFronts } from "./majority-first.js";
 import type { Progress } from "./progress/progress.js";
 import { type Leadership, raiseTerm, type State } from "./state.js";
-import { chooseFronts, keepsBack, watchFronts } from "./thrift.js";
 import type { AppendReply, HeartbeatReply, NodeId } from "./types.js";
 
 /**

@@ -146,8 +146,8 @@ export class Leadership {
   /** The number of removed `peers`. */
   leavingCount = 0;
   readonly reads = new ReadRounds();
-  /** When a turn is due because a front is late or a spare has waited long enough (`thrift.ts`). */
-  thriftDeadlineMs = Number.POSITIVE_INFINITY;
+  /** When a turn is due because a front is late or a spare has waited long enough (`majority-first.ts`). */
+  frontsDeadlineMs = Number.POSITIVE_INFINITY;
   /** How long records of this leader take to become durable. */
   readonly ownDisk = new RoundTrip();
   /** While it is defined, nothing is proposed. */

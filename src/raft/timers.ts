@@ -2,13 +2,13 @@
  * Time in the core: ticks bring it, `take` acts on what is due. A turn that is late by more than a
  * heartbeat interval is a pause of this process and no silence of others. Deadlines are checked
  * only after everything that arrived was seen. What was measured across a smaller pause does not
- * measure others either (`thrift.ts`).
+ * measure others either (`majority-first.ts`).
  */
 import { assert } from "../assert.js";
 import { isVoter } from "./configuration/configuration.js";
 import { ballotOutcome } from "./configuration/quorum.js";
 import { onElectionTimeout } from "./election.js";
-import { checkLeadership, confirmReads, isReadRoundDue } from "./leadership.js";
+import { checkLeadership, confirmReads, isReadRoundDue } from "./leader.js";
 import { broadcastHeartbeat } from "./replication.js";
 import {
   endElectionTimer,
@@ -64,7 +64,7 @@ export function nextDeadlineMs(state: State): number {
   if (!state.hasTime) return 0;
   const { leadership } = state;
   if (leadership === undefined) return state.electionDeadlineMs;
-  const { heartbeatDeadlineMs, checkDeadlineMs, transfer, thriftDeadlineMs } = leadership;
-  const deadlineMs = Math.min(heartbeatDeadlineMs, checkDeadlineMs, thriftDeadlineMs);
+  const { heartbeatDeadlineMs, checkDeadlineMs, transfer, frontsDeadlineMs } = leadership;
+  const deadlineMs = Math.min(heartbeatDeadlineMs, checkDeadlineMs, frontsDeadlineMs);
   return transfer === undefined ? deadlineMs : Math.min(deadlineMs, transfer.deadlineMs);
 }

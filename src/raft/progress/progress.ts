@@ -42,7 +42,7 @@ export class Progress {
   /** When an append was last answered, or asked for again. */
   lastAnswerMs: number;
   readonly inflight: InflightWindow;
-  /** Entries are sent to it in batches (`../thrift.ts`). */
+  /** Entries are sent to it in batches (`../majority-first.ts`). */
   isSpare = false;
   /** In the last turn entries were sent to it at once. */
   wasFront = false;

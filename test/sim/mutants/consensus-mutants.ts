@@ -45,7 +45,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "older-term-committed-by-counting",
     rule: "1: only an entry of the own term is committed by counting",
-    file: "src/raft/leadership.ts",
+    file: "src/raft/leader.ts",
     find: "if (index <= state.commitIndex || state.log.term(index) !== state.term) return;",
     replace: "if (index <= state.commitIndex) return;",
     seeds: [6_000_000],
@@ -93,7 +93,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "read-before-first-commit",
     rule: "14: no read before the first commit of the term",
-    file: "src/raft/leadership.ts",
+    file: "src/raft/leader.ts",
     find: "return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;",
     replace: "return leadership.reads.hasWaiting;",
     seeds: [1],
@@ -101,7 +101,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "read-by-any-answer",
     rule: "15: a read is confirmed by a majority, in a round that began after it",
-    file: "src/raft/leadership.ts",
+    file: "src/raft/leader.ts",
     find: "reads.confirm(quorumValue(state.configuration, leadership.roundOf), state.outbox);",
     replace: "reads.confirm(leadership.round, state.outbox);",
     seeds: [41],
@@ -150,7 +150,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "spare-is-never-due",
     rule: "what is kept back from a voter reaches it all the same",
-    file: "src/raft/thrift.ts",
+    file: "src/raft/majority-first.ts",
     find: "if (nowMs >= dueMs || lacking >= BATCH_ENTRIES_MAX) {",
     replace: "if (lacking >= BATCH_ENTRIES_MAX) {",
     seeds: [5],

@@ -45,7 +45,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "leader-without-quorum-goes-on",
     rule: "13: a leader without a quorum stops everything that keeps others quiet",
-    file: "src/raft/leadership.ts",
+    file: "src/raft/leader.ts",
     find: "const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);",
     replace: "const healthyAtMs = state.durability.oldestPendingMs;",
     seeds: [1],
@@ -53,7 +53,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "leader-with-a-hung-disk-goes-on",
     rule: "18: a leader that waits for its disk steps down",
-    file: "src/raft/leadership.ts",
+    file: "src/raft/leader.ts",
     find: "const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);",
     replace: "const healthyAtMs = quorumHeardMs(state, leadership);",
     seeds: [12],
@@ -77,7 +77,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "read-confirmed-by-a-learner",
     rule: "15: a learner's answer confirms no read",
-    file: "src/raft/leadership.ts",
+    file: "src/raft/leader.ts",
     find: "quorumValue(state.configuration, leadership.roundOf)",
     replace:
       "quorumValue(\n    {\n      ...state.configuration,\n      voters: [...state.configuration.voters, ...state.configuration.learners],\n    },\n    leadership.roundOf,\n  )",

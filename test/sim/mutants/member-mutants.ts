@@ -78,7 +78,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "removed-leader-counts-itself",
     rule: "a leader that was voted out counts the others only (thesis, 4.2.2)",
-    file: "src/raft/leadership.ts",
+    file: "src/raft/leader.ts",
     find: "const index = quorumValue(state.configuration, leadership.matchOf);",
     replace:
       "const voters = [...new Set([...state.configuration.voters, state.id])];\n  const index = quorumValue({ ...state.configuration, voters }, leadership.matchOf);",

@@ -21,7 +21,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "hand-over-keeps-back",
     rule: "nothing is kept back while leadership is handed over",
-    file: "src/raft/thrift.ts",
+    file: "src/raft/majority-first.ts",
     find: "leadership.isChangeOpen || leadership.transfer !== undefined;",
     replace: "leadership.isChangeOpen;",
     seeds: [151],
@@ -29,8 +29,8 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "spare-delay-without-a-timer",
     rule: "nothing is kept back for longer than spareDelayMs",
-    file: "src/raft/thrift.ts",
-    find: "  leadership.thriftDeadlineMs = Math.min(leadership.thriftDeadlineMs, dueMs);\n",
+    file: "src/raft/majority-first.ts",
+    find: "  leadership.frontsDeadlineMs = Math.min(leadership.frontsDeadlineMs, dueMs);\n",
     replace: "",
     seeds: [118],
   },

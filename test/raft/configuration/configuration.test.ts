@@ -1,15 +1,25 @@
-/** Configurations as bytes, and which of them counts while the log grows and is cut. */
+/**
+ * Configurations: which are valid and who votes in them, their bytes, and which one is in force
+ * while the log grows and is cut.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigurationHistory } from "../../../src/raft/configuration/configuration-history.js";
 import {
+  assertConfiguration,
   type Configuration,
   decodeConfiguration,
   type Entry,
   encodeConfiguration,
+  isJoint,
   isSameConfiguration,
+  isVoter,
+  membersOf,
+  votersOf,
 } from "../../../src/raft/index.js";
-import { joint, members } from "../cluster/configurations.js";
+import { addressesOf, joint, members, NO_MEMBERS } from "../cluster/configurations.js";
+
+const JOINT = joint([1, 2, 3], [1, 4, 5], [6]);
 
 const ids = fc.uniqueArray(fc.integer({ min: 1, max: 2 ** 32 - 1 }), {
   minLength: 1,
@@ -33,6 +43,38 @@ const configurations: fc.Arbitrary<Configuration> = fc
     const addresses = everybody.map((id) => ({ id, address: texts.next().value }));
     return { voters, outgoing, learners, addresses };
   });
+
+describe("a configuration", () => {
+  it("knows who decides and who only listens, each once", () => {
+    expect(votersOf(JOINT)).toEqual([1, 2, 3, 4, 5]);
+    expect(membersOf(JOINT)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect([isVoter(JOINT, 5), isVoter(JOINT, 6)]).toEqual([true, false]);
+    expect([isJoint(JOINT), isJoint(members([1]))]).toEqual([true, false]);
+  });
+
+  it.each<[string, Configuration]>([
+    ["with a voter twice", members([1, 1])],
+    ["with an impossible id", members([0])],
+    ["with an id beyond 32 bits", members([2 ** 32])],
+    ["with a learner that votes", members([1], [1])],
+    ["that ends in nobody", joint([], [1])],
+    ["with more members than there may be", members(Array.from({ length: 16 }, (_, at) => at + 1))],
+    ["with an address of a stranger", { ...members([1]), addresses: addressesOf([2]) }],
+    [
+      "with addresses in disorder",
+      { ...members([1, 2]), addresses: addressesOf([1, 2]).reverse() },
+    ],
+    ["with an address that cannot be", { ...members([1]), addresses: [{ id: 1, address: "a\n" }] }],
+  ])("%s is none", (_, configuration) => {
+    expect(() => assertConfiguration(configuration)).toThrow(/configuration/);
+    expect(() => encodeConfiguration(configuration)).toThrow(/configuration/);
+  });
+
+  it("may be without members, and a member on its way from voter to learner", () => {
+    expect(() => assertConfiguration(NO_MEMBERS)).not.toThrow();
+    expect(() => assertConfiguration(joint([1, 2], [1, 2, 3], [3]))).not.toThrow();
+  });
+});
 
 describe("an encoded configuration", () => {
   it("decodes to what it was, wherever in a buffer it lies", () => {

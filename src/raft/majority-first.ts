@@ -27,7 +27,7 @@ const BETTER_MS = 0.5;
  * At the beginning of a turn's replication: decides which peers are fronts and which are spares.
  */
 export function chooseFronts(state: State, leadership: Leadership): void {
-  leadership.thriftDeadlineMs = NEVER;
+  leadership.frontsDeadlineMs = NEVER;
   const isOwnLate = state.nowMs >= ownLateAtMs(state, leadership);
   const wanted = wantedFronts(state, leadership, isOwnLate);
   let count = 0;
@@ -62,13 +62,13 @@ export function keepsBack(state: State, leadership: Leadership, peer: Progress):
     peer.keptBackSinceMs = NEVER;
     return false;
   }
-  leadership.thriftDeadlineMs = Math.min(leadership.thriftDeadlineMs, dueMs);
+  leadership.frontsDeadlineMs = Math.min(leadership.frontsDeadlineMs, dueMs);
   return true;
 }
 
 /** After everything was sent: if entries are kept back, a late front needs a turn. */
 export function watchFronts(state: State, leadership: Leadership): void {
-  if (leadership.thriftDeadlineMs === NEVER) return;
+  if (leadership.frontsDeadlineMs === NEVER) return;
   dueBy(state, leadership, ownLateAtMs(state, leadership));
   for (const peer of leadership.peers) {
     if (!peer.isSpare) dueBy(state, leadership, lateAtMs(peer));
@@ -78,7 +78,7 @@ export function watchFronts(state: State, leadership: Leadership): void {
 /** What is late already was taken into account. */
 function dueBy({ nowMs }: State, leadership: Leadership, lateMs: number): void {
   if (lateMs <= nowMs) return;
-  leadership.thriftDeadlineMs = Math.min(leadership.thriftDeadlineMs, lateMs);
+  leadership.frontsDeadlineMs = Math.min(leadership.frontsDeadlineMs, lateMs);
 }
 
 /** Entries that were not handed to the disk yet will be in this turn. */
