@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readOperation, readRequest } from "../../src/protocol/codec/read-request.js";
+import { readOperation, readRequest } from "../../src/protocol/codec/decode-request.js";
 import { RequestReader } from "../../src/protocol/codec/request-reader.js";
 import { OPERATIONS, type Operation } from "../../src/protocol/codec/schema.js";
 import { operationOf, readFields, writeFields } from "../../src/protocol/codec/schema-codec.js";

@@ -1,11 +1,11 @@
 /**
  * Encodes requests in the one canonical form that `decode-request.ts` accepts. These bytes are the
- * bytes in the log: they are never encoded again on their way. As in `read-request.ts`, the most
+ * bytes in the log: they are never encoded again on their way. As in `decode-request.ts`, the most
  * frequent requests are written by hand and the others by the schema.
  */
 import { type Command, OP } from "../commands.js";
 import type { Request } from "../questions.js";
-import { writeItems, writeNumbers, writeOptions, writeWait } from "./request-parts.js";
+import { writeItems, writeNumbers, writeOptions, writeWait } from "./request-writer.js";
 import { operationOf, writeFields } from "./schema-codec.js";
 import { Writer } from "./writer.js";
 
