@@ -1,3 +1,15 @@
+/**
+ * The interface of the storage: what one node keeps on disk. `openDataDirectory` opens all of it.
+ *
+ * - `directory`: the data directory as a whole: opened, restored, set aside
+ * - `log`: the log of consensus, in segments, and the mark, which says how far it is durable
+ * - `snapshots` and `audit`: snapshots of the table, and who held which lock; both are in the
+ *   ordered store (`ordered-store.ts`), a port whose production side is `level-store.ts`
+ * - `memory`: the file system and the ordered store in memory, for tests and the simulator
+ *
+ * The ports to the machine are in `file-system.ts`, `ordered-store.ts` and `storage-ports.ts`, those
+ * to the driver in `log-store.ts` and `snapshot-store.ts`.
+ */
 export type { AuditRecord } from "./audit/audit-record.js";
 export { type AuditMark, AuditStore } from "./audit/audit-store.js";
 export { type DamageReport, damageOf } from "./corruption.js";
@@ -28,9 +40,9 @@ export { SnapshotDigest } from "./snapshots/digest.js";
 export {
   type SavedSnapshot,
   SnapshotFileEncoder,
-} from "./snapshots/file.js";
-export { SnapshotFileReader } from "./snapshots/file-reader.js";
-export type * from "./snapshots/store.js";
+} from "./snapshots/saved-file.js";
+export { SnapshotFileReader } from "./snapshots/saved-file-reader.js";
+export type * from "./snapshots/snapshot-store.js";
 export { SNAPSHOT_CHUNK_BYTES_MAX } from "./snapshots/stored-snapshot-writer.js";
 export { openSnapshotStore } from "./snapshots/stored-snapshots.js";
 export type { StoragePorts } from "./storage-ports.js";

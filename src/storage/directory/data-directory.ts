@@ -19,7 +19,7 @@ import { openFileLog } from "../log/open-file-log.js";
 import { SEGMENT_BASE_BYTES } from "../log/segment-base.js";
 import { nodeFileSystem } from "../node-file-system.js";
 import type { OrderedStore } from "../ordered-store.js";
-import type { SnapshotStore } from "../snapshots/store.js";
+import type { SnapshotStore } from "../snapshots/snapshot-store.js";
 import { openSnapshotStore, type StoredSnapshots } from "../snapshots/stored-snapshots.js";
 import { NODE_STORAGE_PORTS, type StoragePorts } from "../storage-ports.js";
 import {

@@ -8,7 +8,7 @@ import { HoldfastError } from "../../errors.js";
 import { errnoOf, type FileSystem, makeDirectories, removeTree } from "../file-system.js";
 import type { LogStore } from "../log/log-store.js";
 import { nodeFileSystem } from "../node-file-system.js";
-import type { SnapshotManifest } from "../snapshots/store.js";
+import type { SnapshotManifest } from "../snapshots/snapshot-store.js";
 import { NODE_STORAGE_PORTS, type StoragePorts } from "../storage-ports.js";
 import { type OpenStore, openDataDirectory } from "./data-directory.js";
 import { explained } from "./directory-layout.js";

@@ -13,7 +13,6 @@ import { HoldfastError } from "../../errors.js";
 import type { Write } from "../../raft/index.js";
 import { type FileSystem, isDiskFailure, isNoSpace } from "../file-system.js";
 import type { StoragePorts } from "../storage-ports.js";
-import { HandedOver } from "./handed-over.js";
 import { type DurablePoint, LogMark } from "./log-mark.js";
 import type { LogOutline } from "./log-outline.js";
 import type { LogBoot, LogEvents, LogStore, LogWrites } from "./log-store.js";
@@ -25,6 +24,7 @@ import { SEGMENT_BASE_BYTES } from "./segment-base.js";
 import type { SegmentList } from "./segment-list.js";
 import type { SegmentPreparer } from "./segment-preparer.js";
 import type { ChainLink } from "./segment-scan.js";
+import { WriteCheck } from "./write-check.js";
 
 /** Waiting writes beyond this many bytes go into another record. */
 const RECORD_BODY_BYTES_MAX = 4 << 20;
@@ -65,7 +65,7 @@ export class FileLog implements LogStore {
   readonly boot: LogBoot;
   readonly #parts: FileLogParts;
   readonly #outline: LogOutline;
-  readonly #handedOver: HandedOver;
+  readonly #writeCheck: WriteCheck;
   readonly #segments: SegmentList;
   /** Also keeps the peers, which must not be lost either. */
   readonly mark: LogMark;
@@ -90,7 +90,7 @@ export class FileLog implements LogStore {
     this.#outline = outline;
     this.#segments = segments;
     this.#segment = parts.segment;
-    this.#handedOver = new HandedOver(boot, outline);
+    this.#writeCheck = new WriteCheck(boot, outline);
     this.#durable = {
       seq: boot.lastSeq,
       lastIndex: outline.lastIndex,
@@ -157,7 +157,7 @@ export class FileLog implements LogStore {
     assert(this.#events !== undefined, () => "the log was not started");
     assert(this.#closing === undefined, () => "the log is closed");
     if (this.#failure !== undefined) return false;
-    this.#handedOver.take(write);
+    this.#writeCheck.take(write);
     const bodyBytes = bodyBytesOf(write);
     const { lastIndex, lastTerm } = this.#outline;
     const waiting = { write, bodyBytes, lastIndex, lastTerm };

@@ -10,8 +10,12 @@ import { HoldfastError } from "../../errors.js";
 import { corruption } from "../corruption.js";
 import type { OrderedStore, StoreOperation } from "../ordered-store.js";
 import { chunkKey, KEY_PREFIX, rangeOf, snapshotIdOf, snapshotKey } from "../store-keys.js";
-import { decodeSnapshotRecord, encodeSnapshotRecord, type SnapshotRecord } from "./record.js";
-import type { SnapshotManifest } from "./store.js";
+import {
+  decodeSnapshotRecord,
+  encodeSnapshotRecord,
+  type SnapshotRecord,
+} from "./snapshot-record.js";
+import type { SnapshotManifest } from "./snapshot-store.js";
 
 /** Chunks that one batch removes. */
 const REMOVED_CHUNKS_MAX = 64;

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { SnapshotPoint } from "../../raft/index.js";
 import { writeUint53 } from "../log/record-format.js";
-import type { SnapshotManifest } from "./store.js";
+import type { SnapshotManifest } from "./snapshot-store.js";
 
 export class SnapshotDigest {
   readonly #hash = createHash("sha256").update("holdfast snapshot 1\n");

@@ -6,7 +6,7 @@ import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
 import type { SnapshotCatalog, SnapshotOwner, StoredSnapshot } from "./catalog.js";
 import { SnapshotDigest } from "./digest.js";
-import type { SnapshotManifest, SnapshotWriter } from "./store.js";
+import type { SnapshotManifest, SnapshotWriter } from "./snapshot-store.js";
 
 /** The largest chunk, which one batch of the store and one message between nodes carry easily. */
 export const SNAPSHOT_CHUNK_BYTES_MAX = 1 << 20;

@@ -7,8 +7,8 @@ import type { SnapshotPoint } from "../../raft/index.js";
 import { damageOf } from "../corruption.js";
 import type { OrderedStore } from "../ordered-store.js";
 import { missing, SnapshotCatalog, type StoredSnapshot } from "./catalog.js";
-import { isChecksum } from "./record.js";
-import type { SnapshotManifest, SnapshotStore, SnapshotWriter } from "./store.js";
+import { isChecksum } from "./snapshot-record.js";
+import type { SnapshotManifest, SnapshotStore, SnapshotWriter } from "./snapshot-store.js";
 import { StoredSnapshotWriter } from "./stored-snapshot-writer.js";
 
 /** Of a snapshot whose contents are not known yet. */

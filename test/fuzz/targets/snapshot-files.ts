@@ -16,7 +16,7 @@ import {
   openDataDirectory,
   SnapshotDigest,
 } from "../../../src/storage/index.js";
-import { FILE_DIGEST_BYTES, FILE_HEAD_BYTES } from "../../../src/storage/snapshots/file.js";
+import { FILE_DIGEST_BYTES, FILE_HEAD_BYTES } from "../../../src/storage/snapshots/saved-file.js";
 import { everything } from "../../lockfsm/plans/everything.js";
 import { rest, sealed } from "../../lockfsm/plans/snapshots.js";
 import { mutateJson } from "../engine/json-mutators.js";

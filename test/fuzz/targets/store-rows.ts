@@ -10,7 +10,7 @@ import { AuditStore, MemoryStoreDisk } from "../../../src/storage/index.js";
 import {
   decodeSnapshotRecord,
   encodeSnapshotRecord,
-} from "../../../src/storage/snapshots/record.js";
+} from "../../../src/storage/snapshots/snapshot-record.js";
 import { auditMarkKey, auditRecordKey, auditRowsKey } from "../../../src/storage/store-keys.js";
 import { mutateMsgpack } from "../engine/msgpack-mutators.js";
 import { type Mutator, replaced } from "../engine/mutators.js";

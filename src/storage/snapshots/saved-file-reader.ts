@@ -1,5 +1,5 @@
 /**
- * Reads the file of a snapshot ("file.ts") from any source of bytes, in pieces of any size, and
+ * Reads the file of a snapshot ("saved-file.ts") from any source of bytes, in pieces of any size, and
  * never keeps more in memory than a chunk needs. The chunks before the end are intact, but only the
  * end shows that they are complete: nothing may be made of them before.
  */
@@ -17,7 +17,7 @@ import {
   fileBytesOf,
   readHeader,
   type SavedSnapshot,
-} from "./file.js";
+} from "./saved-file.js";
 
 export class SnapshotFileReader {
   readonly #source: AsyncIterator<Uint8Array>;

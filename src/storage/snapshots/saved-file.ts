@@ -16,8 +16,8 @@
 import { createHash } from "node:crypto";
 import { HoldfastError } from "../../errors.js";
 import { SnapshotDigest } from "./digest.js";
-import { isChecksum } from "./record.js";
-import type { SnapshotManifest } from "./store.js";
+import { isChecksum } from "./snapshot-record.js";
+import type { SnapshotManifest } from "./snapshot-store.js";
 import { SNAPSHOT_CHUNK_BYTES_MAX } from "./stored-snapshot-writer.js";
 
 /** A snapshot, and its origin. */

@@ -8,7 +8,7 @@
  */
 import { assert } from "../../assert.js";
 import { readUint53, writeUint53 } from "../log/record-format.js";
-import type { SnapshotManifest } from "./store.js";
+import type { SnapshotManifest } from "./snapshot-store.js";
 
 /**
  * `complete`: it exists. `own`: being written by this node. `received`: offered by another node.

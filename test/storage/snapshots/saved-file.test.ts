@@ -8,8 +8,8 @@ import {
   FILE_MAGIC,
   type SavedSnapshot,
   SnapshotFileEncoder,
-} from "../../../src/storage/snapshots/file.js";
-import { SnapshotFileReader } from "../../../src/storage/snapshots/file-reader.js";
+} from "../../../src/storage/snapshots/saved-file.js";
+import { SnapshotFileReader } from "../../../src/storage/snapshots/saved-file-reader.js";
 
 interface Sample {
   readonly saved: SavedSnapshot;

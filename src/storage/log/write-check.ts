@@ -1,14 +1,14 @@
 /**
- * What was handed over to the log, durable or not: it must be what a later opening of the log
- * accepts. It never looks at the disk and never corrects its input; other input is a bug of the
- * caller.
+ * Checks each write before it is written: whether a later opening of the log will accept it after
+ * everything that was handed over before, durable or not. It never looks at the disk and never
+ * corrects its input; other input is a bug of the caller.
  */
 import { assert } from "../../assert.js";
 import type { Write, WrittenSnapshot } from "../../raft/index.js";
 import type { LogOutline } from "./log-outline.js";
 import type { LogBoot } from "./log-store.js";
 
-export class HandedOver {
+export class WriteCheck {
   readonly #outline: LogOutline;
   #lastSeq: number;
   #lastHardTerm: number;
