@@ -2,6 +2,11 @@
  * The lock table: a deterministic function of the entries it is given. It must not read a clock or
  * draw a random number; every lease and deadline is compared with the stamps of entries. Equal
  * entries give equal messages and equal hashes on every node.
+ *
+ * - `commands`: what each command does; `holds`: how claims begin, wait and end
+ * - `deadlock`, `expiry`: cycles of waits; claims and sessions that are due
+ * - `records`, over the structures in `index`: everything that the table remembers
+ * - `views`, `snapshot`: what it shows, and how it is saved and restored
  */
 import { assert } from "../assert.js";
 import type {

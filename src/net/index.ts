@@ -1,3 +1,8 @@
+/**
+ * The interface of a node's network: `createGateway` opens the port for clients, and
+ * `createPeerLinks` makes the links to the other nodes. `types.ts` has the contracts of both with
+ * the driver. Clients import only `framing`, which decodes what a node sends.
+ */
 export { createGateway } from "./gateway/gateway.js";
 export type { GatewayTuning } from "./gateway/options.js";
 export { HealthPort } from "./health-port.js";

@@ -1,3 +1,11 @@
+/**
+ * The interface of the language that clients and the table speak.
+ *
+ * - `commands`, `questions`: what clients send; `replies`, `views`: what they receive
+ * - `codec`: those as bytes; `schema.ts` in it declares the fields of every request
+ * - `batch`: the commands of one log entry
+ * - `limits`, `text-rules`, `lock-names`: which values are allowed
+ */
 export * from "./batch.js";
 export {
   decodeCommand,

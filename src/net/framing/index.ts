@@ -1,2 +1,6 @@
+/**
+ * Decodes what a node sends, and packs and unpacks payloads. This is the only part of `net` that
+ * clients use, also in browsers.
+ */
 export { decodeServerFrame } from "./decode-server-frame.js";
 export { packPayload, unpackPayload } from "./payload.js";
