@@ -1,3 +1,4 @@
+/** The replicated settings of the table, and the quotas that they set. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import type { TableSettings } from "../../src/lockfsm/index.js";

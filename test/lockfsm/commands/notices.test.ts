@@ -1,3 +1,4 @@
+/** What holders are told without asking: that another request waits, and that a hold has ended. */
 import { describe, expect, test } from "vitest";
 import { END_REASON, MESSAGE, RECALL_STATE, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { type Client, ClusterLog, exclusive, shared, type Taken } from "../plans/cluster-log.js";

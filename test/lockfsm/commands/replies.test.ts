@@ -1,3 +1,7 @@
+/**
+ * Each command is executed once and in order: which replies the table keeps, how long, and what
+ * `recall` tells a client that missed them.
+ */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {

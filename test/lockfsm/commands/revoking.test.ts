@@ -1,3 +1,4 @@
+/** Revokes of holds and ends of sessions by an operator, with a grace or at once. */
 import { describe, expect, test } from "vitest";
 import { END_REASON, MESSAGE, RECALL_STATE, STATUS } from "../../../src/protocol/index.js";
 import {

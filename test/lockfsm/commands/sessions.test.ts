@@ -1,3 +1,4 @@
+/** Sessions from their opening to their end: attaching, leases, closing, and tokens. */
 import { describe, expect, test } from "vitest";
 import { InvariantError } from "../../../src/assert.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

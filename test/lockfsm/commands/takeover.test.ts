@@ -1,3 +1,4 @@
+/** A session passes to another process: its holds, waits and replies, and who may act for it. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { END_REASON, MESSAGE, OP, RECALL_STATE, STATUS } from "../../../src/protocol/index.js";

@@ -1,3 +1,4 @@
+/** A hold that one process leaves as a ticket and another one claims. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { END_REASON, MESSAGE, OP, RECALL_STATE, STATUS } from "../../../src/protocol/index.js";

@@ -1,3 +1,4 @@
+/** Deadlocks in random histories, compared with an oracle that plays the future out. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

@@ -1,3 +1,4 @@
+/** The order of grants: arrival, less the head start of a priority. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { MESSAGE, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";

@@ -1,3 +1,4 @@
+/** How a hold ends by itself, and how long its keys stay closed after that. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { BLOCKED_BY, END_REASON, MESSAGE, STATUS } from "../../../src/protocol/index.js";

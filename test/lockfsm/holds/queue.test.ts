@@ -1,3 +1,4 @@
+/** Acquire and release: when a request is granted, waits or is refused. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {

@@ -1,3 +1,4 @@
+/** The hash indexes of records and rows, compared with a Map and a Set. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ChainedIndex, mixNumber } from "../../../src/lockfsm/index/chained-index.js";

@@ -1,3 +1,4 @@
+/** The slots of a semaphore: always the lowest free ones. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

@@ -1,3 +1,4 @@
+/** The smaller data structures of the table, each compared with a plain one. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { compareByteOrder } from "../../../src/lockfsm/index/byte-order.js";

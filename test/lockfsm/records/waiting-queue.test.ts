@@ -1,3 +1,4 @@
+/** The queue of a key, compared with a sorted array, and its cost in steps. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";

@@ -1,3 +1,4 @@
+/** Damaged and forged snapshots: refused, or a table that keeps every rule. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { HoldfastError } from "../../../src/errors.js";

@@ -1,3 +1,4 @@
+/** Whatever happens while a snapshot is taken, it shows the table as it was at the beginning. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { LockTable, TableEntry } from "../../../src/lockfsm/index.js";

@@ -1,3 +1,4 @@
+/** Random histories with snapshots taken between their entries, and restored. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

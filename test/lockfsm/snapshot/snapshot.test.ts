@@ -1,3 +1,4 @@
+/** What a snapshot contains, and how much work each turn of taking and restoring one does. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
