@@ -4,7 +4,7 @@
  * by hand.
  */
 import type { Form } from "../src/protocol/codec/kinds.js";
-import { ITEM_KINDS, OPERATIONS, OPTION_KINDS } from "../src/protocol/codec/schema.js";
+import { ITEM_KINDS, OPTION_KINDS, REQUEST_SCHEMAS } from "../src/protocol/codec/schema.js";
 import { ACQUIRE_DEFAULTS, ACQUIRE_OPTION, type AcquireOptions } from "../src/protocol/index.js";
 
 /** As many requests are named by a row that lists them. */
@@ -36,7 +36,7 @@ function tableOf(heading: readonly string[], rows: readonly (readonly string[])[
 }
 
 function requestTable(): string {
-  const rows = OPERATIONS.map(({ name, op, words, fields }) => {
+  const rows = REQUEST_SCHEMAS.map(({ name, op, words, fields }) => {
     const values = fields.map((field) => valueText(field.name, field.form));
     return [name, `\`[${[op, ...values].join(", ")}]\``, words];
   });
@@ -86,7 +86,7 @@ function defaultText(name: keyof AcquireOptions, form: Form): string {
 
 /** Bounds of values by their names, each with the requests in which a value has them. */
 function boundTable(): string {
-  const bounds = OPERATIONS.flatMap(({ name: request, fields }) =>
+  const bounds = REQUEST_SCHEMAS.flatMap(({ name: request, fields }) =>
     fields.flatMap(({ name, form }) =>
       boundsOf(name, form).map((bound) => ({ ...bound, request })),
     ),
@@ -109,7 +109,7 @@ function boundTable(): string {
 /** The requests in which a value has these bounds; of many those in which it has not. */
 function listed(row: string, names: readonly string[]): string {
   if (names.length <= NAMES_MAX) return names.join(", ");
-  const others = OPERATIONS.filter(({ name, fields }) => {
+  const others = REQUEST_SCHEMAS.filter(({ name, fields }) => {
     return fields.some((field) => row.startsWith(`\`${field.name}\``)) && !names.includes(name);
   });
   return ["all that have it", ...others.map(({ name }) => `not ${name}`)].join(", ");

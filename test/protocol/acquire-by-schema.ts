@@ -4,8 +4,8 @@
  */
 import { items, type Kind, options } from "../../src/protocol/codec/kinds.js";
 import type { RequestReader } from "../../src/protocol/codec/request-reader.js";
-import { ITEM_KINDS, OPTION_KINDS, type Operation } from "../../src/protocol/codec/schema.js";
-import { operationOf } from "../../src/protocol/codec/schema-codec.js";
+import { ITEM_KINDS, OPTION_KINDS, type RequestSchema } from "../../src/protocol/codec/schema.js";
+import { schemaOf } from "../../src/protocol/codec/schema-codec.js";
 import {
   ACQUIRE_DEFAULTS,
   ACQUIRE_OPTION,
@@ -114,8 +114,8 @@ const OPTIONS = Object.entries(OPTION_KINDS).map(([option, { kind }]): Option =>
   return { name, number: ACQUIRE_OPTION[name], kind, default: ACQUIRE_DEFAULTS[name] };
 });
 
-const declared = operationOf(OP.acquire);
-export const ACQUIRE_BY_SCHEMA: Operation = {
+const declared = schemaOf(OP.acquire);
+export const ACQUIRE_BY_SCHEMA: RequestSchema = {
   ...declared,
   fields: declared.fields.map((field) => {
     if (field.name !== "items" && field.name !== "options") return field;

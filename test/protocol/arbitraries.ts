@@ -5,10 +5,10 @@
 import fc from "fast-check";
 import type { Form, Kind } from "../../src/protocol/codec/kinds.js";
 import {
-  type Operation as Declared,
+  type RequestSchema as Declared,
   ITEM_KINDS,
-  OPERATIONS,
   OPTION_KINDS,
+  REQUEST_SCHEMAS,
 } from "../../src/protocol/codec/schema.js";
 import {
   ACQUIRE_DEFAULTS,
@@ -204,7 +204,7 @@ export function requestsOf(
 /** Requests of some operations, more acquires than others. */
 const requestsWith = (isWanted: (op: number) => boolean): fc.Arbitrary<Request> =>
   fc.oneof(
-    ...OPERATIONS.filter(({ op }) => isWanted(op)).map((operation) => {
+    ...REQUEST_SCHEMAS.filter(({ op }) => isWanted(op)).map((operation) => {
       return { weight: operation.op === OP.acquire ? 4 : 1, arbitrary: requestsOf(operation) };
     }),
   );

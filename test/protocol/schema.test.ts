@@ -4,10 +4,10 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readOperation, readRequest } from "../../src/protocol/codec/decode-request.js";
+import { readOp, readRequest } from "../../src/protocol/codec/decode-request.js";
 import { RequestReader } from "../../src/protocol/codec/request-reader.js";
-import { OPERATIONS, type Operation } from "../../src/protocol/codec/schema.js";
-import { operationOf, readFields, writeFields } from "../../src/protocol/codec/schema-codec.js";
+import { REQUEST_SCHEMAS, type RequestSchema } from "../../src/protocol/codec/schema.js";
+import { readFields, schemaOf, writeFields } from "../../src/protocol/codec/schema-codec.js";
 import { OP, ProtocolError, type Request, Writer, writeRequest } from "../../src/protocol/index.js";
 import { ACQUIRE_BY_SCHEMA } from "./acquire-by-schema.js";
 import { requestsOf } from "./arbitraries.js";
@@ -15,16 +15,16 @@ import { bytes, hex } from "./frames.js";
 import { REFUSED_COMMANDS } from "./refused-commands.js";
 
 /** What is written by hand, as it is declared. */
-const BY_HAND: readonly Operation[] = [
+const BY_HAND: readonly RequestSchema[] = [
   ACQUIRE_BY_SCHEMA,
-  operationOf(OP.end),
-  operationOf(OP.keepalive),
+  schemaOf(OP.end),
+  schemaOf(OP.keepalive),
 ];
-const declarationOf = (op: number): Operation =>
-  BY_HAND.find((operation) => operation.op === op) ?? operationOf(op);
+const declarationOf = (op: number): RequestSchema =>
+  BY_HAND.find((operation) => operation.op === op) ?? schemaOf(op);
 
 const readBySchema = (reader: RequestReader): Request =>
-  readFields(reader, declarationOf(readOperation(reader)));
+  readFields(reader, declarationOf(readOp(reader)));
 
 function written(write: (writer: Writer) => void): Uint8Array {
   const writer = new Writer();
@@ -156,13 +156,11 @@ test.each([
 describe("every operation", () => {
   test("is written and read by its declaration as by everything else", () => {
     fc.assert(
-      fc.property(fc.oneof(...OPERATIONS.map((one) => requestsOf(one))), (request) => {
-        const declared = operationOf(request.op);
+      fc.property(fc.oneof(...REQUEST_SCHEMAS.map((one) => requestsOf(one))), (request) => {
+        const declared = schemaOf(request.op);
         const encoded = written((writer) => writeFields(writer, declared, request));
         expect(hex(encoded)).toBe(hex(writtenByHand(request)));
-        const read = outcome(encoded, (reader) =>
-          readFields(reader, operationOf(readOperation(reader))),
-        );
+        const read = outcome(encoded, (reader) => readFields(reader, schemaOf(readOp(reader))));
         expect(read).toEqual({ request, at: encoded.length });
       }),
       { numRuns: 500 },
@@ -170,11 +168,11 @@ describe("every operation", () => {
   });
 
   test("is declared once, under its name and its number, in their order", () => {
-    expect(OPERATIONS.map(({ name, op }) => [name, op])).toEqual(Object.entries(OP));
+    expect(REQUEST_SCHEMAS.map(({ name, op }) => [name, op])).toEqual(Object.entries(OP));
   });
 
   test("is written in as many values as it is declared to have", () => {
-    for (const operation of OPERATIONS) {
+    for (const operation of REQUEST_SCHEMAS) {
       const [request] = fc.sample(requestsOf(operation), 1) as [Request];
       const reader = new RequestReader(writtenByHand(request));
       const count = reader.arrayHeader();

@@ -19,15 +19,15 @@ import { CLIENT_FRAME_REQUESTS_MAX, SEQUENCE_MAX, WAIT_MS_MAX } from "../limits.
 import { ProtocolError } from "../protocol-error.js";
 import { isCommand, isOperation, type Operation, type Request } from "../questions.js";
 import { RequestReader } from "./request-reader.js";
-import { OPERATIONS, optionsProblem } from "./schema.js";
-import { operationOf, readFields } from "./schema-codec.js";
+import { optionsProblem, REQUEST_SCHEMAS } from "./schema.js";
+import { readFields, schemaOf } from "./schema-codec.js";
 
 /**
  * The number of values of each request, by the number of its operation; 0 if there is no such
  * operation.
  */
 const ARITY_BY_OP = new Uint8Array(Math.max(...Object.values(OP)) + 1);
-for (const { op, arity } of OPERATIONS) ARITY_BY_OP[op] = arity;
+for (const { op, arity } of REQUEST_SCHEMAS) ARITY_BY_OP[op] = arity;
 
 /** Receives the requests of `decodeFrame`, in the frame's order. */
 export interface RequestSink {
@@ -143,7 +143,7 @@ function idOf(request: Exclude<Request, KeepaliveCommand | RecallCommand>): numb
  * that is then returned, only `op` and the number are meaningful.
  */
 export function readRequest(reader: RequestReader): Request {
-  const op = readOperation(reader);
+  const op = readOp(reader);
   switch (op) {
     case OP.keepalive:
       return readKeepalive(reader);
@@ -151,7 +151,7 @@ export function readRequest(reader: RequestReader): Request {
     case OP.end:
       return readSequenced(reader, op);
     default:
-      return readFields(reader, operationOf(op));
+      return readFields(reader, schemaOf(op));
   }
 }
 
@@ -159,7 +159,7 @@ export function readRequest(reader: RequestReader): Request {
  * Reads the header of a request and its operation, which must be known and have the right number of
  * values.
  */
-export function readOperation(reader: RequestReader): number {
+export function readOp(reader: RequestReader): number {
   const start = reader.at;
   const arity = reader.arrayHeader();
   if (arity === 0) reader.fail("an empty request", start);

@@ -6,7 +6,7 @@
 import { type Command, OP } from "../commands.js";
 import type { Request } from "../questions.js";
 import { writeItems, writeNumbers, writeOptions, writeWait } from "./request-writer.js";
-import { operationOf, writeFields } from "./schema-codec.js";
+import { schemaOf, writeFields } from "./schema-codec.js";
 import { Writer } from "./writer.js";
 
 /** Reused by `encodeCommand`, which is not reentrant. */
@@ -43,7 +43,7 @@ export function writeRequest(writer: Writer, request: Request): void {
       writeHeadOf(writer, 4, request.op, request.number, request.mark, request.acknowledged);
       return;
     default:
-      writeFields(writer, operationOf(request.op), request);
+      writeFields(writer, schemaOf(request.op), request);
   }
 }
 

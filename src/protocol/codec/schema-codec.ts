@@ -6,13 +6,13 @@
 import { assert } from "../../assert.js";
 import type { Request } from "../questions.js";
 import type { RequestReader } from "./request-reader.js";
-import { OPERATIONS, type Operation } from "./schema.js";
+import { REQUEST_SCHEMAS, type RequestSchema } from "./schema.js";
 import type { Writer } from "./writer.js";
 
-const BY_OP = new Map(OPERATIONS.map((operation) => [operation.op, operation]));
+const BY_OP = new Map(REQUEST_SCHEMAS.map((schema) => [schema.op, schema]));
 
 /** Reads the values after the number of the operation. */
-export function readFields(reader: RequestReader, { op, fields }: Operation): Request {
+export function readFields(reader: RequestReader, { op, fields }: RequestSchema): Request {
   const request: Record<string, unknown> = { op };
   for (const field of fields) {
     const value = field.read(reader, field.name);
@@ -23,15 +23,15 @@ export function readFields(reader: RequestReader, { op, fields }: Operation): Re
   return request as unknown as Request;
 }
 
-export function writeFields(writer: Writer, operation: Operation, request: Request): void {
+export function writeFields(writer: Writer, schema: RequestSchema, request: Request): void {
   const values = request as unknown as Readonly<Record<string, unknown>>;
-  writer.arrayHeader(operation.arity);
-  writer.uint(operation.op);
-  for (const field of operation.fields) field.write(writer, values[field.name]);
+  writer.arrayHeader(schema.arity);
+  writer.uint(schema.op);
+  for (const field of schema.fields) field.write(writer, values[field.name]);
 }
 
-export function operationOf(op: number): Operation {
-  const operation = BY_OP.get(op);
-  assert(operation !== undefined, () => `operation ${op} is not declared`);
-  return operation;
+export function schemaOf(op: number): RequestSchema {
+  const schema = BY_OP.get(op);
+  assert(schema !== undefined, () => `operation ${op} is not declared`);
+  return schema;
 }

@@ -309,7 +309,7 @@ export function optionsProblem(
 }
 
 /** A declaration without its types, for code that treats all requests alike. */
-export interface Operation {
+export interface RequestSchema {
   readonly name: string;
   readonly op: number;
   readonly words: string;
@@ -319,10 +319,12 @@ export interface Operation {
 }
 
 /** All requests, in the order of their numbers. */
-export const OPERATIONS: readonly Operation[] = Object.entries(SCHEMA).map(([name, declared]) => {
-  const kinds = Object.entries<Field<unknown, unknown>>(declared.fields);
-  const fields = kinds.map(([field, kind]) => ({ ...kind, name: field }));
-  const isPair = ({ form }: Kind<unknown>): boolean => form.type === "revision";
-  const arity = 1 + fields.length + fields.filter(isPair).length;
-  return { name, op: OP[name as OperationName], words: declared.words, fields, arity };
-});
+export const REQUEST_SCHEMAS: readonly RequestSchema[] = Object.entries(SCHEMA).map(
+  ([name, declared]) => {
+    const kinds = Object.entries<Field<unknown, unknown>>(declared.fields);
+    const fields = kinds.map(([field, kind]) => ({ ...kind, name: field }));
+    const isPair = ({ form }: Kind<unknown>): boolean => form.type === "revision";
+    const arity = 1 + fields.length + fields.filter(isPair).length;
+    return { name, op: OP[name as OperationName], words: declared.words, fields, arity };
+  },
+);

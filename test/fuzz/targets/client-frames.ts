@@ -1,6 +1,6 @@
 /** What clients say: a frame of requests, and the same bytes as the log and the leader read them. */
 import fc from "fast-check";
-import { OPERATIONS } from "../../../src/protocol/codec/schema.js";
+import { REQUEST_SCHEMAS } from "../../../src/protocol/codec/schema.js";
 import {
   BATCH_HEADER_BYTES,
   CLIENT_FRAME_BYTES_MAX,
@@ -48,7 +48,7 @@ export const clientFrames: FuzzTarget = {
 
 /** Frames of every kind of request, mostly with allowed values. */
 export function sampleFrames(count: number): Uint8Array[] {
-  const wrong = OPERATIONS.map((operation) => requestsOf(operation, "any"));
+  const wrong = REQUEST_SCHEMAS.map((operation) => requestsOf(operation, "any"));
   const any = fc.oneof(anyCommand, anyOperation, anyQuery, ...wrong);
   const frames = fc.array(any, { minLength: 1, maxLength: 4 }).map(frameOf);
   return fc.sample(frames, { seed: SEED, numRuns: count }).filter((one) => one.length < 4_096);
