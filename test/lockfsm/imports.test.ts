@@ -1,4 +1,7 @@
-/** The linter knows which folder of the table may import which; inside a folder this test looks. */
+/**
+ * No cycle of imports in any folder of the table. Which folder may import which, the linter
+ * checks.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { expect, test } from "vitest";
@@ -20,7 +23,7 @@ function importsOf(): Map<string, string[]> {
 }
 
 /** Takes away files that import none of the rest, until there are no more of them. */
-function inCircles(imports: ReadonlyMap<string, readonly string[]>): string[] {
+function inCycles(imports: ReadonlyMap<string, readonly string[]>): string[] {
   const left = new Map(imports);
   for (let size = -1; size !== left.size; ) {
     size = left.size;
@@ -34,8 +37,8 @@ function inCircles(imports: ReadonlyMap<string, readonly string[]>): string[] {
 test("no file of the table imports itself by way of others", () => {
   const imports = importsOf();
   expect(imports.get(join(ROOT, "table.ts"))).toContain(join(ROOT, "commands/execute.ts"));
-  expect(inCircles(imports)).toEqual([]);
+  expect(inCycles(imports)).toEqual([]);
   const [bottom, top] = [join(ROOT, "records/session.ts"), join(ROOT, "table.ts")];
   const tied = new Map(imports).set(bottom, [...(imports.get(bottom) ?? []), top]);
-  expect(inCircles(tied)).toEqual(expect.arrayContaining([bottom, top]));
+  expect(inCycles(tied)).toEqual(expect.arrayContaining([bottom, top]));
 });

@@ -1,6 +1,7 @@
 /**
- * What must be true of locks and waits whatever happens to the table, one sentence after the other:
- * told from what it says and shows at every position of a log, without knowing how it decides.
+ * What must be true of locks and waits whatever happens to the table, one sentence after the
+ * other. Judged only by what the table says and shows at every position of a log, without
+ * knowing how it decides.
  */
 import { describe, expect, test } from "vitest";
 import type { LockTable } from "../../src/lockfsm/index.js";

@@ -1,4 +1,7 @@
-/** The tables of `docs/internals/semantics-tests.md` name tests that exist, and leave nothing out. */
+/**
+ * The tables of `docs/internals/semantics-tests.md` name tests that exist, and leave no sentence
+ * out.
+ */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";

@@ -10,8 +10,8 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../src/protocol/index.js";
-import { SpokenWords } from "./checks/hearing/heard-in-order.js";
-import { wordsOf } from "./checks/words.js";
+import { canonicalTextOf } from "./checks/canonical-text.js";
+import { SpokenWords } from "./checks/hearing/spoken-words.js";
 import { ReadWords } from "./clients/sdk/read-words.js";
 
 const SESSION = 7;
@@ -30,7 +30,7 @@ function timeoutOf(sequence: number): SessionMessage {
 
 describe("nothing is left out", () => {
   const say = (words: SpokenWords, message: SessionMessage): void => {
-    words.say(SESSION, EPOCH, wordsOf(message));
+    words.say(SESSION, EPOCH, canonicalTextOf(message));
   };
 
   test("from a connection, counted from the entry that attached it", () => {

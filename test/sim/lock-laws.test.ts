@@ -433,11 +433,11 @@ describe("the laws are broken by", () => {
     expect(other.laws.complaint).toContain("contended twice");
   });
 
-  test("a circle in which the one that is refused has no part", () => {
+  test("a cycle in which the one that is refused has no part", () => {
     words.acquire(1, [exclusive("k")], granted(10));
     const cycle = [{ session: 2, sessionName: "", owner: 2, key: "k", mode: "exclusive" as const }];
     words.acquire(3, [exclusive("k")], { status: ERROR_NUMBERS.DEADLOCK, cycle });
-    expect(words.laws.complaint).toContain("no member of the circle");
+    expect(words.laws.complaint).toContain("no member of the cycle");
   });
 
   test("an end of what somebody else holds by that number", () => {

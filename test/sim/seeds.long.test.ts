@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import { BLOCKED_BY, END_REASON, OP, STATUS } from "../../src/protocol/index.js";
-import { SEEN as SEEN_BY_CLIENTS } from "./clients/seen.js";
+import { SIGHTINGS } from "./clients/sightings.js";
 import type { BatchSummary } from "./run/run-batch.js";
 import { explained, runRange } from "./run/run-seeds.js";
 
@@ -47,28 +47,28 @@ const OUTCOMES = [
 ] as const;
 
 /** The same of what is no answer to a command. */
-const SEEN = [
-  SEEN_BY_CLIENTS.slots,
-  SEEN_BY_CLIENTS.countedUp,
-  SEEN_BY_CLIENTS.contended,
-  SEEN_BY_CLIENTS.revoking,
-  SEEN_BY_CLIENTS.revokingSession,
-  SEEN_BY_CLIENTS.takenOver,
-  SEEN_BY_CLIENTS.takerRefused,
-  SEEN_BY_CLIENTS.refused(ERROR_NUMBERS.BUSY),
-  SEEN_BY_CLIENTS.refused(ERROR_NUMBERS.DISK_FULL),
-  SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.holds),
-  SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.waiters),
-  SEEN_BY_CLIENTS.blockedBy(BLOCKED_BY.closing),
-  SEEN_BY_CLIENTS.lost(END_REASON.maxHold),
-  SEEN_BY_CLIENTS.lost(END_REASON.revoked),
-  SEEN_BY_CLIENTS.lost(END_REASON.stolen),
-  SEEN_BY_CLIENTS.ended(END_REASON.revoked),
-  SEEN_BY_CLIENTS.restored,
-  SEEN_BY_CLIENTS.watchBegun,
-  SEEN_BY_CLIENTS.watchTold,
+const DEMANDED = [
+  SIGHTINGS.slots,
+  SIGHTINGS.countedUp,
+  SIGHTINGS.contended,
+  SIGHTINGS.revoking,
+  SIGHTINGS.revokingSession,
+  SIGHTINGS.takenOver,
+  SIGHTINGS.takerRefused,
+  SIGHTINGS.refused(ERROR_NUMBERS.BUSY),
+  SIGHTINGS.refused(ERROR_NUMBERS.DISK_FULL),
+  SIGHTINGS.blockedBy(BLOCKED_BY.holds),
+  SIGHTINGS.blockedBy(BLOCKED_BY.waiters),
+  SIGHTINGS.blockedBy(BLOCKED_BY.closing),
+  SIGHTINGS.lost(END_REASON.maxHold),
+  SIGHTINGS.lost(END_REASON.revoked),
+  SIGHTINGS.lost(END_REASON.stolen),
+  SIGHTINGS.ended(END_REASON.revoked),
+  SIGHTINGS.restored,
+  SIGHTINGS.watchBegun,
+  SIGHTINGS.watchTold,
   ...["granted", "none", "aborted", "LOCK_HELD", "LOCK_TIMEOUT", "DEADLOCK", "SESSION_EXPIRED"].map(
-    SEEN_BY_CLIENTS.callEnded,
+    SIGHTINGS.callEnded,
   ),
 ] as const;
 
@@ -90,7 +90,7 @@ describe("whole clusters on lying disks, broken networks and drifting clocks", (
       for (const [op, status] of OUTCOMES) {
         expect(summary.outcomes[`${op}/${status}`], `op ${op} with ${status}`).toBeGreaterThan(0);
       }
-      for (const what of SEEN) expect(summary.outcomes[what] ?? 0, what).toBeGreaterThan(0);
+      for (const what of DEMANDED) expect(summary.outcomes[what] ?? 0, what).toBeGreaterThan(0);
       // A harness that never sees these proves nothing about them.
       expect(summary.quarantines).toBeGreaterThan(0);
     },

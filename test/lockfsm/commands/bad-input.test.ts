@@ -1,6 +1,7 @@
 /**
- * Bad input is a reply with a code of its own, never an exception. Each command goes through its
- * bytes, as on its way from a client: what the gateway refuses there it answers itself.
+ * Bad input gets a reply with a code of its own and never causes an exception. Each command is
+ * encoded and decoded, as on its way from a client: what the gateway would refuse is refused
+ * there.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

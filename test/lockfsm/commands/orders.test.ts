@@ -1,4 +1,4 @@
-/** Orders that belong to no session: what operators need when no session is to be had. */
+/** Orders of operators that belong to no session, for when no session can be had. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {

@@ -1,6 +1,7 @@
 /**
- * Attacks on sessions that got through once, each as far as it can be told at the level of the table:
- * what a successor, a caller that leaves, a lapse of a lease or a refusal must not be able to cause.
+ * Attacks on sessions that once succeeded, as far as they can be shown at the level of the
+ * table: what a successor, a caller that leaves, an expired lease or a refusal must not be able
+ * to cause.
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

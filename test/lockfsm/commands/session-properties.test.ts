@@ -1,7 +1,8 @@
 /**
- * What a session may rely on, whatever arrives in whatever order: its commands are executed by their
- * numbers, once; nobody else has its tokens; what it ended is over; recall tells the truth; what is
- * stored for it is bounded; and no state and no command makes the table throw.
+ * What a session may rely on, whatever arrives in whatever order: its commands are executed
+ * once, by their numbers; no other session has its tokens; what it ended is over; recall tells
+ * the truth; what is stored for it is bounded; and no state and no command makes the table
+ * throw.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

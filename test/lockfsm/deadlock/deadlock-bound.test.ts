@@ -1,4 +1,7 @@
-/** What searches for cycles of waits cost, counted in steps, and what happens where they cost too much. */
+/**
+ * What searches for cycles of waits cost, counted in steps, and what happens when they cost too
+ * much.
+ */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import type { TableState } from "../../../src/lockfsm/records/state.js";

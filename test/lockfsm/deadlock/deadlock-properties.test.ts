@@ -5,7 +5,7 @@ import { ERROR_NUMBERS } from "../../../src/errors.js";
 import type { LockTable, TableEntry } from "../../../src/lockfsm/index.js";
 import { type CycleMember, MESSAGE, OP } from "../../../src/protocol/index.js";
 import {
-  isOnCircle,
+  isOnCycle,
   ownerOf,
   playOut,
   type Scene,
@@ -66,7 +66,7 @@ function findWait(scene: Scene, id: string): Waiting | undefined {
 }
 
 /** Each member waits for the next now, and would for ever; returns their waits, in order. */
-function checkCircle(scene: Scene, rest: Scene, cycle: readonly CycleMember[]): Waiting[][] {
+function checkCycle(scene: Scene, rest: Scene, cycle: readonly CycleMember[]): Waiting[][] {
   expect(cycle.length).toBeGreaterThan(0);
   return cycle.map((member, at) => {
     const next = cycle[(at + 1) % cycle.length] as CycleMember;
@@ -79,9 +79,9 @@ function checkCircle(scene: Scene, rest: Scene, cycle: readonly CycleMember[]): 
 }
 
 /** Whether each of the others has a wait that comes before it, or must not be refused. */
-function isLast(work: WaitWorkload, id: string, circle: readonly Waiting[][]): boolean {
+function isLast(work: WaitWorkload, id: string, waitsOfMembers: readonly Waiting[][]): boolean {
   const victim = work.asked.get(id) as Asked;
-  const [own = [], ...others] = circle;
+  const [own = [], ...others] = waitsOfMembers;
   return (
     own.some((wait) => wait.id === id) &&
     others.every((waits) => {
@@ -97,14 +97,14 @@ function comesBefore(left: Asked, right: Asked): boolean {
   return left.rank < right.rank || (left.rank === right.rank && left.arrival < right.arrival);
 }
 
-/** Relives the last entry without the search; whether its head start would have closed a circle. */
+/** Relives the last entry without the search; whether its head start would have closed a cycle. */
 function checkDecision(work: WaitWorkload, moment: Moment): { readonly isForfeit: boolean } {
   const plain = moment.isSearched ? withoutHeadStart(moment.entry) : undefined;
   let { table, isSettled, giveUp } = work.withoutSearch();
   let isForfeit = false;
   if (plain !== undefined) {
     const wait = findWait(sceneOf(table, KEYS, work.upgradeOf), plain.id);
-    isForfeit = wait !== undefined && isOnCircle(restOf(work, table), wait.owner);
+    isForfeit = wait !== undefined && isOnCycle(restOf(work, table), wait.owner);
     if (isForfeit) {
       ({ table, isSettled, giveUp } = work.withoutSearch(plain.entry));
       const asked = work.asked.get(plain.id) as Asked;
@@ -117,13 +117,13 @@ function checkDecision(work: WaitWorkload, moment: Moment): { readonly isForfeit
     const wait = findWait(scene, id);
     if (wait === undefined) expect.fail(`${id} was refused, and does not even wait`);
     expect(work.asked.get(id)?.detect, `${id} did not ask for it`).toBe(true);
-    expect(isOnCircle(rest, wait.owner), `${id} waits on no circle`).toBe(true);
-    const circle = checkCircle(scene, rest, cycle);
+    expect(isOnCycle(rest, wait.owner), `${id} waits on no cycle`).toBe(true);
+    const waitsOfMembers = checkCycle(scene, rest, cycle);
     const [first] = cycle;
     expect(first && ownerOf(first.session, first.owner)).toBe(wait.owner);
     // A request that closed a cycle, and was looked at later, gives way wherever it stands.
     if (!isAnswer && !work.isLate) {
-      expect(isLast(work, id, circle), `${id} is not the last`).toBe(true);
+      expect(isLast(work, id, waitsOfMembers), `${id} is not the last`).toBe(true);
     }
     if (!isSettled()) return { isForfeit };
     giveUp(id);
@@ -175,7 +175,7 @@ describe("any life of a few owners", () => {
       fc.property(deeds(false), steps, (plan, limits) => {
         const work = new WaitWorkload({}, (index) => limits[index % limits.length] ?? 0);
         for (const one of plan) {
-          // A head start that is given up late is no longer where the circle was seen.
+          // A head start that is given up late is no longer where the cycle was seen.
           const deed = one.kind === "acquire" ? { ...one, priority: 0 } : one;
           for (const moment of work.live(deed)) {
             const refusals = refusalsIn(moment);
@@ -193,7 +193,7 @@ describe("any life of a few owners", () => {
     expect(atOnce).toBeGreaterThan(RUNS / 30);
   });
 
-  test("never makes those give way who do not want to, nor anybody beside a circle", () => {
+  test("never makes those give way who do not want to, nor anybody beside a cycle", () => {
     fc.assert(
       fc.property(settings, deeds(true), (chosen, plan) => {
         const work = new WaitWorkload(chosen);

@@ -24,18 +24,18 @@ import {
 const QUEUED = { status: STATUS.queued };
 const SECRET = "5ec2e7".padStart(32, "0");
 
-/** Session names and keys of a circle that was refused: `["a:k", "b:l"]`. */
-function circleOf(result: Result | undefined): string[] | undefined {
+/** Session names and keys of a cycle that was refused: `["a:k", "b:l"]`. */
+function cycleOf(result: Result | undefined): string[] | undefined {
   if (result?.status !== ERROR_NUMBERS.DEADLOCK || !("cycle" in result)) return undefined;
   const cycle: readonly CycleMember[] = result.cycle ?? [];
   return cycle.map(({ sessionName, key }) => `${sessionName}:${key}`);
 }
 
 /** Of waits that were ended, in order. */
-function circlesIn(messages: readonly SessionMessage[]): string[][] {
+function cyclesIn(messages: readonly SessionMessage[]): string[][] {
   return messages.flatMap((message) => {
-    const circle = message.kind === MESSAGE.outcome ? circleOf(message.result) : undefined;
-    return circle === undefined ? [] : [circle];
+    const cycle = message.kind === MESSAGE.outcome ? cycleOf(message.result) : undefined;
+    return cycle === undefined ? [] : [cycle];
   });
 }
 
@@ -48,14 +48,14 @@ function wait(client: Client, items: readonly Item[] = exclusive("k"), asking: A
   return client.acquire(items, WAIT_FOREVER, asking);
 }
 
-describe("the request that closes a circle is refused", () => {
-  test("between two owners, with the circle named from itself on", () => {
+describe("the request that closes a cycle is refused", () => {
+  test("between two owners, with the cycle named from itself on", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     a.take(exclusive("k"));
     b.take(exclusive("l"));
     expect(wait(a, exclusive("l"))).toEqual(QUEUED);
     const refusal = wait(b, exclusive("k"));
-    expect(circleOf(refusal)).toEqual(["b:k", "a:l"]);
+    expect(cycleOf(refusal)).toEqual(["b:k", "a:l"]);
     expect(log.line("k")).toEqual(["a", "|"]);
     expect(log.table.counts()).toMatchObject({ waiters: 1, deadlocks: 1, searchesDeferred: 0 });
   });
@@ -70,7 +70,7 @@ describe("the request that closes a circle is refused", () => {
     for (const at of [0, 1, 2, 3]) {
       expect(wait(clients[at] as Client, exclusive(keys[at + 1] as string))).toEqual(QUEUED);
     }
-    expect(circleOf(wait(clients[4] as Client, exclusive("1")))).toEqual([
+    expect(cycleOf(wait(clients[4] as Client, exclusive("1")))).toEqual([
       "e:1",
       "a:2",
       "b:3",
@@ -82,7 +82,7 @@ describe("the request that closes a circle is refused", () => {
   test("of one owner that asks for what it holds, and not of another task of its session", () => {
     const [, a] = start("a") as [ClusterLog, Client];
     a.take(exclusive("k"));
-    expect(circleOf(wait(a))).toEqual(["a:k"]);
+    expect(cycleOf(wait(a))).toEqual(["a:k"]);
     expect(wait(a, exclusive("k"), { owner: 2 })).toEqual(QUEUED);
   });
 
@@ -90,7 +90,7 @@ describe("the request that closes a circle is refused", () => {
     const [, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     a.take();
     expect(wait(b)).toEqual(QUEUED);
-    expect(circleOf(wait(b))).toEqual(["b:k"]);
+    expect(cycleOf(wait(b))).toEqual(["b:k"]);
   });
 
   test("through a place that somebody holds in a queue because of another key", () => {
@@ -99,7 +99,7 @@ describe("the request that closes a circle is refused", () => {
     c.take(exclusive("m"));
     expect(wait(b, exclusive("k", "l"))).toEqual(QUEUED);
     expect(wait(c, exclusive("l"))).toEqual(QUEUED);
-    expect(circleOf(wait(a, exclusive("m")))).toEqual(["a:m", "c:l", "b:k"]);
+    expect(cycleOf(wait(a, exclusive("m")))).toEqual(["a:m", "c:l", "b:k"]);
   });
 
   test("of several requests of one owner, for each of which the owner waits", () => {
@@ -109,7 +109,7 @@ describe("the request that closes a circle is refused", () => {
     free.take(exclusive("y"));
     a.take(exclusive("k"));
     expect(wait(a, exclusive("x"))).toEqual(QUEUED);
-    expect(circleOf(wait(b, exclusive("k")))).toEqual(["b:k", "a:x"]);
+    expect(cycleOf(wait(b, exclusive("k")))).toEqual(["b:k", "a:x"]);
   });
 
   test("behind somebody who waits for more permits than it does, and for nothing else", () => {
@@ -126,7 +126,7 @@ describe("the request that closes a circle is refused", () => {
     expect(wait(big, permits("s", 3))).toEqual(QUEUED);
     // One permit would be enough for b, but big comes first and needs a's as well.
     expect(wait(b, permits("s", 1))).toEqual(QUEUED);
-    expect(circleOf(wait(a, exclusive("k")))).toEqual(["a:k", "b:s"]);
+    expect(cycleOf(wait(a, exclusive("k")))).toEqual(["a:k", "b:s"]);
     expect(log.line("s")).toEqual(["a", "z", "|", "big", "b"]);
   });
 
@@ -135,14 +135,14 @@ describe("the request that closes a circle is refused", () => {
     const first = a.take(shared("k"));
     const second = b.take(shared("k"));
     expect(a.upgrade(first)).toEqual(QUEUED);
-    expect(circleOf(b.upgrade(second))).toEqual(["b:k", "a:k"]);
+    expect(cycleOf(b.upgrade(second))).toEqual(["b:k", "a:k"]);
     expect(log.line("k")).toEqual(["a", "b", "|", "a"]);
     expect(resultOf(b.end(second).slice(1))).toMatchObject({ status: STATUS.upgraded });
   });
 });
 
 describe("nobody is refused", () => {
-  test("for waiting behind a circle of others that do not look", () => {
+  test("for waiting behind a cycle of others that do not look", () => {
     const [, a, b, c] = start("a", "b", "c") as [ClusterLog, Client, Client, Client];
     a.take(exclusive("k"));
     b.take(exclusive("l"));
@@ -162,7 +162,7 @@ describe("nobody is refused", () => {
     // It waits for a's permit or b's, and b does not wait for anybody.
     expect(wait(c, permits("s", 1))).toEqual(QUEUED);
     // Now nobody who could go on has a permit that c waits for.
-    expect(circleOf(wait(b, exclusive("k")))).toEqual(["b:k", "a:m", "c:s"]);
+    expect(cycleOf(wait(b, exclusive("k")))).toEqual(["b:k", "a:m", "c:s"]);
   });
 
   test("for a permit that it would get if only it stood behind nobody else", () => {
@@ -179,7 +179,7 @@ describe("nobody is refused", () => {
     expect(wait(c, [...permits("s", 1), ...exclusive("c")])).toEqual(QUEUED);
     expect(wait(a, exclusive("c", "a"))).toEqual(QUEUED);
     // There are two permits left: what a holds is not what b waits for.
-    expect(circleOf(wait(b, permits("s", 1)))).toEqual(["b:s", "c:c"]);
+    expect(cycleOf(wait(b, permits("s", 1)))).toEqual(["b:s", "c:c"]);
   });
 
   test("because of a hold that has an end of its own: a ticket, or what keeps a key closed", () => {
@@ -230,7 +230,7 @@ describe("nobody is refused", () => {
   });
 });
 
-describe("a head start that would close a circle", () => {
+describe("a head start that would close a cycle", () => {
   test("is given up, and the request waits behind", () => {
     const [log, a, b, c] = start("a", "b", "c") as [ClusterLog, Client, Client, Client];
     a.take(exclusive("k"));
@@ -255,27 +255,27 @@ describe("a head start that would close a circle", () => {
     expect(log.table.counts().deadlocks).toBe(0);
   });
 
-  test("does not help where the circle closes without it", () => {
+  test("does not help where the cycle closes without it", () => {
     const [log, a, b, c] = start("a", "b", "c") as [ClusterLog, Client, Client, Client];
     a.take(exclusive("k"));
     b.take(exclusive("l"));
     expect(wait(a, exclusive("l"))).toEqual(QUEUED);
     expect(wait(c, exclusive("k"))).toEqual(QUEUED);
     const refusal = wait(b, exclusive("k"), { options: { priority: 5 } });
-    expect(circleOf(refusal)).toEqual(["b:k", "a:l"]);
+    expect(cycleOf(refusal)).toEqual(["b:k", "a:l"]);
     expect(log.line("k")).toEqual(["a", "|", "c"]);
   });
 });
 
-describe("where no request closes the circle, the last of those that may be refused gives way", () => {
+describe("where no request closes the cycle, the last of those that may be refused gives way", () => {
   test("when somebody who still waits is granted something", () => {
     const [log, a, b, z] = start("a", "b", "z") as [ClusterLog, Client, Client, Client];
     const first = z.take(exclusive("x"));
     b.take(exclusive("y"));
     expect(wait(a, exclusive("x"))).toEqual(QUEUED);
     expect(wait(a, exclusive("y"))).toEqual(QUEUED);
-    // x will be a's in any case, so this closes the circle at once: b stands behind a.
-    expect(circleOf(wait(b, exclusive("x")))).toEqual(["b:x", "a:y"]);
+    // x will be a's in any case, so this closes the cycle at once: b stands behind a.
+    expect(cycleOf(wait(b, exclusive("x")))).toEqual(["b:x", "a:y"]);
     z.end(first);
     expect(log.line("x")).toEqual(["a", "|"]);
   });
@@ -288,7 +288,7 @@ describe("where no request closes the circle, the last of those that may be refu
     expect(wait(a, exclusive("l"))).toEqual(QUEUED);
     expect(wait(b, exclusive("k"))).toEqual(QUEUED);
     a.claim(hold.token, SECRET);
-    expect(circlesIn(log.said.map(({ message }) => message))).toEqual([["b:k", "a:l"]]);
+    expect(cyclesIn(log.said.map(({ message }) => message))).toEqual([["b:k", "a:l"]]);
     expect(log.table.counts()).toMatchObject({ waiters: 1, deadlocks: 1 });
   });
 
@@ -300,7 +300,7 @@ describe("where no request closes the circle, the last of those that may be refu
     expect(wait(a, exclusive("l"))).toEqual(QUEUED);
     expect(wait(b, exclusive("k"), { options: { detect: false } })).toEqual(QUEUED);
     a.claim(hold.token, SECRET);
-    expect(circlesIn(log.said.map(({ message }) => message))).toEqual([["a:l", "b:k"]]);
+    expect(cyclesIn(log.said.map(({ message }) => message))).toEqual([["a:l", "b:k"]]);
   });
 
   test("when a limit falls", () => {
@@ -311,7 +311,7 @@ describe("where no request closes the circle, the last of those that may be refu
     b.take(exclusive("k"));
     expect(wait(b, permits("s", 2))).toEqual(QUEUED);
     expect(wait(a, exclusive("k"))).toEqual(QUEUED);
-    expect(circlesIn(op.setLimit("s", 2))).toEqual([["a:k", "b:s"]]);
+    expect(cyclesIn(op.setLimit("s", 2))).toEqual([["a:k", "b:s"]]);
     expect(log.line("s")).toEqual(["a", "op", "|", "b"]);
   });
 
@@ -329,15 +329,15 @@ describe("where no request closes the circle, the last of those that may be refu
     b.take(exclusive("k"));
     expect(wait(b, permits("s", 2))).toEqual(QUEUED);
     expect(wait(a, exclusive("k"))).toEqual(QUEUED);
-    expect(circlesIn(op.setLimit("s", 2))).toEqual([]);
+    expect(cyclesIn(op.setLimit("s", 2))).toEqual([]);
     const before = log.said.length;
     log.finishWork();
     const later = log.said.slice(before).map(({ message }) => message);
-    expect(circlesIn(later)).toEqual([["a:k", "b:s"]]);
+    expect(cyclesIn(later)).toEqual([["a:k", "b:s"]]);
     expect(log.table.counts()).toMatchObject({ waiters: 101, deadlocks: 1 });
   });
 
-  test("in every one of many circles that one grant closed", () => {
+  test("in every one of many cycles that one grant closed", () => {
     const [log, a] = start("a") as [ClusterLog, Client];
     const hold = a.take(exclusive("k"));
     a.detach(hold, SECRET);
@@ -350,7 +350,7 @@ describe("where no request closes the circle, the last of those that may be refu
     expect(log.line("k")).toEqual(["a", "|"]);
   });
 
-  test("and a circle in which nobody may be refused hides no other", () => {
+  test("and a cycle in which nobody may be refused hides no other", () => {
     const [log, a, b, c] = start("a", "b", "c") as [ClusterLog, Client, Client, Client];
     const hold = a.take(exclusive("k"));
     a.detach(hold, SECRET);
@@ -362,7 +362,7 @@ describe("where no request closes the circle, the last of those that may be refu
     expect(wait(b, shared("k"), blind)).toEqual(QUEUED);
     expect(wait(c, shared("k"))).toEqual(QUEUED);
     a.claim(hold.token, SECRET);
-    expect(circlesIn(log.said.map(({ message }) => message))).toEqual([["c:k", "a:m"]]);
+    expect(cyclesIn(log.said.map(({ message }) => message))).toEqual([["c:k", "a:m"]]);
   });
 });
 

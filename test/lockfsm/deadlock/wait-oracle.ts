@@ -4,7 +4,7 @@
  * can never move. Knows the rules of granting as the description of the table states them and sees a
  * table only by `inspect`. An owner is taken as a whole: it gives nothing up before it has all it
  * asked for, and who queued behind what it asked for waits until then. Slow on purpose: arrays, no
- * index, no shortcut. Must not import anything of the table's own search for circles.
+ * index, no shortcut. Must not import anything of the table's own search for cycles.
  */
 import type { LockTable } from "../../../src/lockfsm/index.js";
 import type { ClaimMode, CycleMember } from "../../../src/protocol/index.js";
@@ -137,7 +137,7 @@ function obstaclesOf(scene: Scene, wait: Waiting): Obstacle[] {
 }
 
 /** Whether the owner waits, through others perhaps, for itself. */
-export function isOnCircle(scene: Scene, owner: string): boolean {
+export function isOnCycle(scene: Scene, owner: string): boolean {
   const seen = new Set<string>();
   const line = [owner];
   for (const one of line) {
@@ -152,7 +152,7 @@ export function isOnCircle(scene: Scene, owner: string): boolean {
   return false;
 }
 
-/** The waits of a member of a named circle that keep it waiting for the next one. */
+/** The waits of a member of a named cycle that keep it waiting for the next one. */
 export function waitsOfMember(scene: Scene, member: CycleMember, next: CycleMember): Waiting[] {
   const owner = ownerOf(member.session, member.owner);
   const goal = ownerOf(next.session, next.owner);

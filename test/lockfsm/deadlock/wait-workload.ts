@@ -1,7 +1,7 @@
 /**
- * Random lives of a few owners who ask for locks and permits in any order, so that circles of waits
+ * Random lives of a few owners who ask for locks and permits in any order, so that cycles of waits
  * come about in every way there is. An entry has one cause: a command, or one step of what is due or
- * left to do. The log is kept, so that any moment can be lived again with the search for circles off.
+ * left to do. The log is kept, so that any moment can be lived again with the search for cycles off.
  */
 import fc from "fast-check";
 import { LockTable, type TableEntry, type TableSettings } from "../../../src/lockfsm/index.js";
@@ -199,7 +199,7 @@ export class WaitWorkload {
   /** The token that a waiting upgrade is about. */
   upgradeOf = (id: string): number => this.#upgrading.get(id)?.token ?? 0;
 
-  /** The table after the last entry, had it not looked for circles in it; or in another entry. */
+  /** The table after the last entry, had it not looked for cycles in it; or in another entry. */
   withoutSearch(instead?: TableEntry) {
     const state = new TableState(resolveTableSettings(this.#settings));
     const table = LockTable.of(state);

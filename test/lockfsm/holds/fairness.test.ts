@@ -1,8 +1,8 @@
 /**
- * Nobody starves. A request that came at time t can be overtaken only by one that comes less than its
- * larger head start later: with priorities up to P and a step of S milliseconds by those that come
- * before t + P × S, and by nobody after that. So it is granted after at most as many others as were
- * before it at t, and came within P × S of it, have had their turn.
+ * No request starves. A request that arrived at time t can be overtaken only by one that arrives
+ * later by less than its larger head start: with priorities up to P and a step of S
+ * milliseconds, only by those that arrive before t + P × S. So it is granted at the latest after
+ * the requests that were before it at t or arrived within P × S of it.
  */
 import { describe, expect, test } from "vitest";
 import { PRIORITY_MAX, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";

@@ -1,7 +1,7 @@
 /**
- * Most holds of a large table are rows of numbers. That nobody can tell them from others is what the
- * naive model, the hash and the snapshots say in their own tests; here is which ones are rows, and
- * that looking changes nothing.
+ * Most holds of a large table are rows of numbers. The tests of the naive model, the hash and
+ * the snapshots show that they cannot be told from others. These tests show which holds are
+ * rows, and that reading one does not change it.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

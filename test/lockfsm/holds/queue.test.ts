@@ -164,7 +164,7 @@ describe("an acquire", () => {
     expect(log.table.inspect("k").holds).toMatchObject([{ owner: 2, session: a.session }]);
   });
 
-  test("that nobody may look for circles through waits for itself for ever", () => {
+  test("that nobody may look for cycles through waits for itself for ever", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     a.take();

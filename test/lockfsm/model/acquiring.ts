@@ -13,7 +13,6 @@ import {
   STATUS,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
-import { isCircle, isOnCircle } from "./circles.js";
 import {
   conflicts,
   dequeue,
@@ -31,6 +30,7 @@ import {
   retreat,
   tellHolders,
 } from "./claims.js";
+import { isCycle, isOnCycle } from "./cycles.js";
 import { openIn, takeAway } from "./ending.js";
 import {
   error,
@@ -188,7 +188,7 @@ export function lineUp(model: Model, waitMs: number, request: ModelRequest): voi
     return;
   }
   const refusal =
-    waitMs === 0 ? lockHeld(model, request.items, request) : findCircle(model, request);
+    waitMs === 0 ? lockHeld(model, request.items, request) : findCycle(model, request);
   if (refusal !== undefined) {
     if (refusal.status === ERROR_NUMBERS.DEADLOCK) model.deadlocks += 1;
     dequeue(model, request);
@@ -200,21 +200,21 @@ export function lineUp(model: Model, waitMs: number, request: ModelRequest): voi
   for (const key of keysOf(request)) tellHolders(model, key);
 }
 
-/** A head start that closes a circle is forfeited before the request is refused. */
-function findCircle(model: Model, request: ModelRequest): Result | undefined {
-  if (!request.detects || !isOnCircle(model, request, request)) return undefined;
+/** A head start that closes a cycle is forfeited before the request is refused. */
+function findCycle(model: Model, request: ModelRequest): Result | undefined {
+  if (!request.detects || !isOnCycle(model, request, request)) return undefined;
   if (request.upgrades === undefined && request.rank !== request.since) {
     dequeue(model, request);
     request.rank = request.since;
     enqueue(model, request);
-    if (!isOnCircle(model, request, request)) {
+    if (!isOnCycle(model, request, request)) {
       lookAll(model, keysOf(request));
       return undefined;
     }
   }
   const named = model.namedNext;
-  if (named === undefined || !isCircle(model, named, request, request)) {
-    model.complaints.push(`${request.sequence} closes a circle, and not the one that was named`);
+  if (named === undefined || !isCycle(model, named, request, request)) {
+    model.complaints.push(`${request.sequence} closes a cycle, and not the one that was named`);
   }
   return error("DEADLOCK", { cycle: named?.cycle ?? [] });
 }

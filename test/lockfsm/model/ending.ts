@@ -1,7 +1,7 @@
 /** How holds, requests, closings and sessions end in the naive model (semantics.md, 6). */
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../../src/protocol/index.js";
-import { isCircle, isOnCircle, isOnWillingCircle, isVictim, listedIn } from "./circles.js";
 import { dequeue, look, lookAll, queueOf, reasonAtEnd, retreat } from "./claims.js";
+import { isCycle, isOnCycle, isOnWillingCycle, isVictim, listedIn } from "./cycles.js";
 import {
   error,
   isBefore,
@@ -121,22 +121,22 @@ function endClaims(model: Model, session: ModelSession): void {
   }
 }
 
-// --- circles -------------------------------------------------------------------------------
+// --- cycles -------------------------------------------------------------------------------
 
-/** When a step is over: those that got something may have closed a circle. */
+/** When a step is over: those that got something may have closed a cycle. */
 export function resolveSuspects(model: Model): void {
   for (;;) {
     const suspect = model.suspects.shift();
     if (suspect === undefined) return;
-    breakCircles(model, suspect);
+    breakCycles(model, suspect);
   }
 }
 
-/** The last of those in a circle gives way, until there is none. */
-function breakCircles(model: Model, owner: ModelOwner): void {
+/** The last of those in a cycle gives way, until there is none. */
+function breakCycles(model: Model, owner: ModelOwner): void {
   for (;;) {
     const asked = firstWaitOf(model, owner);
-    if (asked === undefined || !isOnCircle(model, owner, asked)) return;
+    if (asked === undefined || !isOnCycle(model, owner, asked)) return;
     const refusal = nextRefusal(model, owner, asked);
     if (refusal === undefined) return;
     model.deadlocks += 1;
@@ -145,7 +145,7 @@ function breakCircles(model: Model, owner: ModelOwner): void {
 }
 
 /**
- * Where all in a circle may be refused one must be. Where somebody may not, the text does not say that
+ * Where all in a cycle may be refused one must be. Where somebody may not, the text does not say that
  * another must.
  */
 function nextRefusal(model: Model, owner: ModelOwner, asked: ModelRequest) {
@@ -156,11 +156,11 @@ function nextRefusal(model: Model, owner: ModelOwner, asked: ModelRequest) {
   const isRight =
     named !== undefined &&
     victim !== undefined &&
-    isCircle(model, named, owner, asked) &&
+    isCycle(model, named, owner, asked) &&
     isVictim(model, named, victim);
   if (isRight) return { victim, cycle: named.cycle };
-  if (isOnWillingCircle(model, owner, asked)) {
-    model.complaints.push(`nobody of the circle through ${asked.sequence} was refused`);
+  if (isOnWillingCycle(model, owner, asked)) {
+    model.complaints.push(`nobody of the cycle through ${asked.sequence} was refused`);
   }
   return undefined;
 }
@@ -173,7 +173,7 @@ function firstWaitOf(model: Model, owner: ModelOwner): ModelRequest | undefined 
 
 // --- a limit that fell ---------------------------------------------------------------------
 
-/** Who waits for more than there is now is refused; what is left may have become a circle. */
+/** Who waits for more than there is now is refused; what is left may have become a cycle. */
 export function lower(model: Model, semaphore: ModelSemaphore): void {
   const { key } = semaphore;
   retreat(model, key);
@@ -203,7 +203,7 @@ function goOnLowering(model: Model, semaphore: ModelSemaphore): void {
   semaphore.evictFrom = undefined;
   look(model, key);
   for (const request of listedIn(model, key)) {
-    if (model.requests.includes(request)) breakCircles(model, request);
+    if (model.requests.includes(request)) breakCycles(model, request);
   }
 }
 

@@ -12,7 +12,7 @@ import { TOKENS_END } from "../../../src/lockfsm/token-counter.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/plans.js";
 import { Clients } from "../plans/plans-clients.js";
 import { convertingPlan, patientSettings } from "../plans/plans-converting.js";
-import { circlesIn, Recording } from "../plans/recording.js";
+import { cyclesIn, Recording } from "../plans/recording.js";
 import { NaiveTable } from "./model.js";
 import { closureOf } from "./views.js";
 
@@ -50,7 +50,7 @@ test("with few units for each entry comes to the same once it had as many as it 
         table.apply(entry, actual);
         while (isBusy(table)) table.apply(nextEntry(), actual);
         const expected = new Recording();
-        const named = circlesIn(actual.said);
+        const named = cyclesIn(actual.said);
         model.apply(entry, expected, named);
         while (isBusy(model)) model.apply(nextEntry(), expected, named);
         expectSame(table, actual, model, expected);
@@ -78,7 +78,7 @@ function check(
         const actual = new Recording(clients);
         table.apply(entry, actual);
         const expected = new Recording();
-        model.apply(entry, expected, circlesIn(actual.said));
+        model.apply(entry, expected, cyclesIn(actual.said));
         expectSame(table, actual, model, expected);
       }
     }),

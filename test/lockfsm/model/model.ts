@@ -42,7 +42,7 @@ import {
   upgrade,
 } from "./holding.js";
 import { recall } from "./recalling.js";
-import { error, keysOf, type ModelSession, type NamedCircle, nobody } from "./records.js";
+import { error, keysOf, type ModelSession, type NamedCycle, nobody } from "./records.js";
 import { refound } from "./refounding.js";
 import { answer, countUnreadEnds, noteRead } from "./replies.js";
 import { open, renew, resume, takeOver } from "./sessions.js";
@@ -58,8 +58,8 @@ export class NaiveTable {
     this.#model.nextToken = nextToken;
   }
 
-  /** `named`: the circles that the table named in this entry. */
-  apply(entry: TableEntry, outbox: ModelOutbox, named: readonly NamedCircle[]): void {
+  /** `named`: the cycles that the table named in this entry. */
+  apply(entry: TableEntry, outbox: ModelOutbox, named: readonly NamedCycle[]): void {
     const model = this.#model;
     model.named = named;
     model.index = entry.index;
@@ -98,7 +98,7 @@ export class NaiveTable {
     return this.#model.work.length > 0;
   }
 
-  /** Of the circles that the table named, or did not. */
+  /** Of the cycles that the table named, or did not. */
   get complaints(): readonly string[] {
     return this.#model.complaints;
   }

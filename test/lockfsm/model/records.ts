@@ -54,8 +54,8 @@ export interface ModelSession {
   endedBy: EndReason | undefined;
 }
 
-/** A refusal that the table gave, with the circle that it named: at that place among its words. */
-export interface NamedCircle {
+/** A refusal that the table gave, with the cycle that it named: at that place among its words. */
+export interface NamedCycle {
   readonly at: number;
   readonly session: number;
   readonly sequence: number;

@@ -12,13 +12,13 @@ import type {
   ModelRequest,
   ModelSemaphore,
   ModelSession,
-  NamedCircle,
+  NamedCycle,
 } from "./records.js";
 import { itemIn } from "./records.js";
 
 type ModelWork = string | ModelSession;
 
-/** Keeps what was said: circles are known by their place in it. */
+/** Keeps what was said: cycles are known by their place in it. */
 export interface ModelOutbox extends Outbox {
   readonly said: readonly unknown[];
 }
@@ -44,7 +44,7 @@ export class Model {
   suspects: ModelOwner[] = [];
   deadlocks = 0;
   /** Refusals of the table in this entry, in order. */
-  named: readonly NamedCircle[] = [];
+  named: readonly NamedCycle[] = [];
   /** What of these was wrong, or is missing. */
   complaints: string[] = [];
   outbox: ModelOutbox | undefined = undefined;
@@ -102,7 +102,7 @@ export class Model {
   }
 
   /** The refusal that the table said where the model is about to say its next word. */
-  get namedNext(): NamedCircle | undefined {
+  get namedNext(): NamedCycle | undefined {
     return this.named.find(({ at }) => at === this.outbox?.said.length);
   }
 

@@ -1,8 +1,8 @@
 /** What the naive model shows (semantics.md, 11.2), computed from all of it each time. */
 import type { TableCounts } from "../../../src/lockfsm/index.js";
 import type { KeyView, SessionView } from "../../../src/protocol/index.js";
-import { waitsOf } from "./circles.js";
 import { hasReached, holdsIn, isRevokedAtEnd, queueOf } from "./claims.js";
+import { waitsOf } from "./cycles.js";
 import { itemIn, keysOf, type ModelItem, type ModelOwner } from "./records.js";
 import { bytesOfAll } from "./sizes.js";
 import type { Model } from "./state.js";

@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import type { LockTable, Outbox } from "../../../src/lockfsm/index.js";
 import type { Attached, SessionMessage } from "../../../src/protocol/index.js";
-import type { NamedCircle } from "../model/records.js";
+import type { NamedCycle } from "../model/records.js";
 
 export type Said =
   | { readonly session: number; readonly epoch: number; readonly message: SessionMessage }
@@ -44,8 +44,8 @@ export function letEverythingEnd(table: LockTable, index: number): Said[] {
   }
 }
 
-/** Who was refused for closing a circle, in order. */
-export function circlesIn(said: readonly Said[]): NamedCircle[] {
+/** Who was refused for closing a cycle, in order. */
+export function cyclesIn(said: readonly Said[]): NamedCycle[] {
   return said.flatMap((one, at) => {
     if (!("message" in one) || !("result" in one.message)) return [];
     const { sequence, result } = one.message;

@@ -1,4 +1,6 @@
-/** What ended holds leave closed: whose limit it counts against, and that an operator can open it. */
+/**
+ * What ended holds keep closed: against whose limit it counts, and that an operator can open it.
+ */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { MESSAGE, OP, STATUS, WAIT_MS_MAX } from "../../../src/protocol/index.js";

@@ -1,4 +1,4 @@
-/** The limits by bytes. That the sums are right after every entry the naive model tells. */
+/** The limits by bytes. That the sums are right after every entry is shown by the naive model. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { MESSAGE, OP, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";

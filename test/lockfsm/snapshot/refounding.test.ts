@@ -13,7 +13,7 @@ import { NaiveTable } from "../model/model.js";
 import { ClusterLog, exclusive, permits, shared } from "../plans/cluster-log.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/plans.js";
 import { Clients } from "../plans/plans-clients.js";
-import { circlesIn, Recording } from "../plans/recording.js";
+import { cyclesIn, Recording } from "../plans/recording.js";
 import { copyOf, joined, rest } from "../plans/snapshots.js";
 
 const NUM_RUNS = 300;
@@ -277,7 +277,7 @@ function step(clients: Clients, table: LockTable, model: NaiveTable, turn: Turn)
   const actual = new Recording(clients);
   table.apply(entry, actual);
   const expected = new Recording();
-  model.apply(entry, expected, circlesIn(actual.said));
+  model.apply(entry, expected, cyclesIn(actual.said));
   return { actual, expected };
 }
 

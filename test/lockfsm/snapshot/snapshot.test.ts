@@ -223,7 +223,7 @@ describe("a large table", () => {
     const [a, b] = [log.open("a"), log.open("b")];
     for (let from = 0; from < CLAIMS; from += PER_ENTRY) {
       const keys = Array.from({ length: PER_ENTRY }, (_, at) => exclusive(`k/${from + at}`));
-      // Tasks of their own, as a search for circles would look at all that one task has.
+      // Tasks of their own, as a search for cycles would look at all that one task has.
       const ask = (client: Client) =>
         keys.map((items, at) => client.acquiring(items, WAIT_FOREVER, { owner: from + at }));
       log.apply(...ask(a));

@@ -1,7 +1,7 @@
 /**
- * The hash is what nodes compare to find out that they differ, so it must see every field that is
- * replicated. The test looks for the fields itself: whatever a record has and is not named here as
- * derived from the rest must make a difference.
+ * Nodes compare the hash to find out that they differ, so it must depend on every replicated
+ * field. The test finds the fields itself: every field of a record that is not listed here as
+ * derived from the rest must change the hash.
  */
 import { describe, expect, test } from "vitest";
 import type { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";

@@ -1,4 +1,4 @@
-/** Reads of the table are bounded: what one of them shows does not grow with the table. */
+/** Reads of the table are bounded: what one of them returns does not grow with the table. */
 import { describe, expect, test } from "vitest";
 import { QUERY_PAGE_MAX } from "../../../src/protocol/index.js";
 import { ClusterLog, shared } from "../plans/cluster-log.js";

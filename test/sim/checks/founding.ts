@@ -8,10 +8,10 @@ import { type RefoundOptions, TableRestore } from "../../../src/lockfsm/index.js
 import type { RestoredNode } from "../../../src/server/index.js";
 import { SnapshotFileReader } from "../../../src/storage/index.js";
 import { foundersOf } from "../world/founders.js";
+import { canonicalTextOf } from "./canonical-text.js";
 import type { RaftChecks, RaftFounding } from "./consensus/raft-checks.js";
 import { type Beginning, emptyBeginning, Witness, type WitnessEvents } from "./hearing/witness.js";
 import type { Fail } from "./violation.js";
-import { wordsOf } from "./words.js";
 
 export interface Founding extends RaftFounding {
   /** 32 hex digits. */
@@ -77,7 +77,9 @@ export async function restoredFounding(
   const beginning = survivors(saved, options, newest);
   const difference = differenceOf(beginning, keys);
   if (difference !== undefined) complain(difference);
-  const [before, after] = [saved.table, beginning.table].map((table) => wordsOf(table.settings()));
+  const [before, after] = [saved.table, beginning.table].map((table) =>
+    canonicalTextOf(table.settings()),
+  );
   if (before !== after) complain(`the settings are ${after}, and were ${before}`);
   const { stamp } = saved.laws;
   const start = { index, term: contents.term, stamp };
@@ -108,11 +110,11 @@ function survivors(saved: Beginning, options: RefoundOptions, newestToken: numbe
 function differenceOf({ table, model }: Beginning, keys: readonly string[]): string | undefined {
   const [counted, right] = [table, model].map((one) => {
     const { sessions, holds, waiters, closings } = one.counts();
-    return wordsOf({ sessions, holds, waiters, closings, keys: one.counts().keys });
+    return canonicalTextOf({ sessions, holds, waiters, closings, keys: one.counts().keys });
   });
   if (counted !== right) return `the table has ${counted}, the model ${right}`;
   for (const key of keys) {
-    const [shown, due] = [table.inspect(key), model.inspect(key)].map(wordsOf);
+    const [shown, due] = [table.inspect(key), model.inspect(key)].map(canonicalTextOf);
     if (shown !== due) return `the table shows ${shown}, the model ${due}`;
   }
   return undefined;

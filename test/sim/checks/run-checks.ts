@@ -23,7 +23,7 @@ import type { LogLevel } from "../../../src/server/ports.js";
 import type { DataDirectory } from "../../../src/storage/index.js";
 import type { HeldBelief } from "../clients/belief.js";
 import type { CallEnding, GuardedWrite, Said } from "../clients/client-watch.js";
-import { SEEN } from "../clients/seen.js";
+import { SIGHTINGS } from "../clients/sightings.js";
 import type { WorldClient } from "../clients/world-client.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { Fault } from "../plan/fault.js";
@@ -34,6 +34,7 @@ import { FIRST_CLUSTER_ID } from "../world/founders.js";
 import type { SimNode } from "../world/node/sim-node.js";
 import type { CoreWatch } from "../world/node/watched-core.js";
 import type { SimWorld, WorldWatch } from "../world/sim-world.js";
+import { canonicalTextOf } from "./canonical-text.js";
 import { ClusterChecks } from "./cluster-checks.js";
 import { Clusters } from "./clusters.js";
 import type { RaftChecks } from "./consensus/raft-checks.js";
@@ -47,7 +48,6 @@ import { FencedResource } from "./locks/fenced-resource.js";
 import type { Story } from "./story.js";
 import { TimeLaws } from "./time/time-laws.js";
 import { type Fail, Violation } from "./violation.js";
-import { wordsOf } from "./words.js";
 
 /** A node says these by itself to who wants to be attached. */
 const OF_ANY_NODE: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
@@ -118,7 +118,7 @@ export class RunChecks implements WorldWatch {
     const founding = await restoredFounding(this.clusters.now, restored, used, this.#fail);
     this.#story.tell(() => `cluster ${founding.clusterId} begins behind ${founding.index}`);
     this.clusters.goOn(this.#begin(founding));
-    this.onSeen(SEEN.restored);
+    this.onSeen(SIGHTINGS.restored);
   }
 
   /** A snapshot that was asked for when `committedIndex` was known is all that its file has. */
@@ -192,7 +192,7 @@ export class RunChecks implements WorldWatch {
   onRecovered(node: SimNode): void {
     this.#story.tell(() => `node ${node.id} is recovered`);
     this.clusters.of(node).raft.onRecovered(node.id);
-    this.onSeen(SEEN.recovered);
+    this.onSeen(SIGHTINGS.recovered);
   }
 
   onRecoveryFailed(node: SimNode, error: unknown): void {
@@ -211,7 +211,10 @@ export class RunChecks implements WorldWatch {
     }
     const isForgetful = other?.isForgetful === true;
     if (!isForgetful || node.isForgetful || !node.noted.knowsBetter(identity)) return;
-    this.#fail("who forgot is let in by nobody", `node ${node.id} lets ${wordsOf(identity)} in`);
+    this.#fail(
+      "who forgot is let in by nobody",
+      `node ${node.id} lets ${canonicalTextOf(identity)} in`,
+    );
   }
 
   onFailed(node: SimNode, error: Error, isRemoved: boolean): void {
@@ -294,10 +297,10 @@ export class RunChecks implements WorldWatch {
   }
 
   onAttached(client: WorldClient, message: Attached): void {
-    this.#story.tell(() => `client ${client.host} hears ${wordsOf(message)}`);
+    this.#story.tell(() => `client ${client.host} hears ${canonicalTextOf(message)}`);
     if (OF_ANY_NODE.includes(message.status)) return;
     if (!this.witness.hasAttached(message)) {
-      this.#fail("linearizable", `nobody said ${wordsOf(message)}`);
+      this.#fail("linearizable", `nobody said ${canonicalTextOf(message)}`);
     }
     if (message.status === STATUS.ok) this.witness.hearAttached(message);
   }
@@ -307,9 +310,9 @@ export class RunChecks implements WorldWatch {
   }
 
   onMessage(client: WorldClient, session: number, epoch: number, message: SessionMessage): void {
-    this.#story.tell(() => `client ${client.host} hears ${wordsOf(message)}`);
+    this.#story.tell(() => `client ${client.host} hears ${canonicalTextOf(message)}`);
     if (!this.witness.hasSaid(session, message)) {
-      this.#fail("linearizable", `nobody said ${wordsOf(message)} to session ${session}`);
+      this.#fail("linearizable", `nobody said ${canonicalTextOf(message)} to session ${session}`);
     }
     const complaint = this.witness.hear(session, epoch, message);
     if (complaint !== undefined) this.#fail("nothing is left out", complaint);
@@ -350,20 +353,20 @@ export class RunChecks implements WorldWatch {
   }
 
   onCallEnded(marker: string, ending: CallEnding): void {
-    this.onSeen(SEEN.callEnded(ending.kind === "failed" ? ending.code : ending.kind));
-    this.#story.tell(() => `"${marker}" ends: ${wordsOf(ending)}`);
+    this.onSeen(SIGHTINGS.callEnded(ending.kind === "failed" ? ending.code : ending.kind));
+    this.#story.tell(() => `"${marker}" ends: ${canonicalTextOf(ending)}`);
     this.once.onCallEnded(marker, ending);
   }
 
   onWatchBegun(watched: WatchedKeys, after: Revision, asked: WatchAsked): void {
-    this.onSeen(SEEN.watchBegun);
+    this.onSeen(SIGHTINGS.watchBegun);
     this.streams.onBegun(watched, after, asked, (session, sequence) => {
       return this.witness.executedAt(session, sequence);
     });
   }
 
   onWatchTold(watched: WatchedKeys, change: ToldChange): void {
-    this.onSeen(SEEN.watchTold);
+    this.onSeen(SIGHTINGS.watchTold);
     this.streams.onTold(watched, change);
   }
 
@@ -391,7 +394,7 @@ export class RunChecks implements WorldWatch {
     const view = payload as KeyView;
     const seenAt = this.witness.seenAt(view, asked);
     if (seenAt === undefined) {
-      this.#fail("reads are linearizable", `behind ${asked} nobody sees ${wordsOf(view)}`);
+      this.#fail("reads are linearizable", `behind ${asked} nobody sees ${canonicalTextOf(view)}`);
       return;
     }
     this.clusters.now.onTold(seenAt);

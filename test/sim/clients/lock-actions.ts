@@ -145,7 +145,7 @@ export class LockActions {
     const { random, mix } = this.#world;
     const isSteal = random.chance(mix.steal);
     const options = this.#options(isSteal);
-    // Without a search for circles only its deadline ends a wait for ever.
+    // Without a search for cycles only its deadline ends a wait for ever.
     const isBounded = options?.detect === false && waitMs === WAIT_FOREVER;
     return {
       op: OP.acquire,

@@ -22,7 +22,7 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../../src/protocol/index.js";
-import { wordsOf } from "../checks/words.js";
+import { canonicalTextOf } from "../checks/canonical-text.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientPlan } from "../plan/client-plan.js";
 import type { SemaphorePlan } from "../plan/plan.js";
@@ -39,7 +39,7 @@ import type { Call, Wish } from "./protocol/call.js";
 import { ClientConnection } from "./protocol/client-connection.js";
 import { ClientReads } from "./protocol/client-reads.js";
 import { ClientSession } from "./protocol/client-session.js";
-import { SEEN } from "./seen.js";
+import { SIGHTINGS } from "./sightings.js";
 import type { TicketBoard } from "./ticket-board.js";
 import type { WorldClient } from "./world-client.js";
 
@@ -252,7 +252,7 @@ export class SimClient implements WorldClient {
 
   /** Whether it tries to have the session all the same. */
   #isRefusedTaker(message: Attached): boolean {
-    this.#world.watch.onSeen(SEEN.takerRefused);
+    this.#world.watch.onSeen(SIGHTINGS.takerRefused);
     if (!this.#lockActions.forces()) return false;
     this.#session.force(message);
     this.#connection.leave("to take it all the same");
@@ -370,7 +370,7 @@ export class SimClient implements WorldClient {
   #say(command: SessionCommand, call?: Call): void {
     const bytes = encodeCommand(command);
     const read = decodeCommand(bytes);
-    if (read?.op !== command.op) throw new Error(`cannot be said: ${wordsOf(command)}`);
+    if (read?.op !== command.op) throw new Error(`cannot be said: ${canonicalTextOf(command)}`);
     const heard = read as SessionCommand;
     if (call !== undefined && "sequence" in heard) {
       const { session } = this;
@@ -442,7 +442,7 @@ export class SimClient implements WorldClient {
     const session = this.#session;
     // The last words about a session that this client has buried already.
     if (session.id === 0) return;
-    watch.onSeen(SEEN.refused(message.status));
+    watch.onSeen(SIGHTINGS.refused(message.status));
     const problem = session.onRefused(message);
     if (problem !== undefined) watch.onBroken(this, "refused at admission only", problem);
     const { calls } = session;

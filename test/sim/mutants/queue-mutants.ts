@@ -1,4 +1,4 @@
-/** Bugs of waiting: order, semaphores, circles of waits. */
+/** Bugs of waiting: order, semaphores, cycles of waits. */
 import type { Mutant } from "./mutant.js";
 
 export const QUEUE_MUTANTS: readonly Mutant[] = [
@@ -12,7 +12,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "head-start-not-forfeited",
-    rule: "a head start that would close a circle is given up, not refused",
+    rule: "a head start that would close a cycle is given up, not refused",
     file: "src/lockfsm/deadlock/detect.ts",
     find: "  if (request.rank >= request.enqueuedAt || request.upgrades !== undefined) {",
     replace: "  if (cycle.length > 0) {",
@@ -91,15 +91,15 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     seeds: [1],
   },
   {
-    name: "circle-not-looked-for",
-    rule: "a request that closes a circle of waits is refused",
+    name: "cycle-not-looked-for",
+    rule: "a request that closes a cycle of waits is refused",
     file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || request.detects) return undefined;",
     seeds: [1],
   },
   {
-    name: "circle-of-upgrades-not-seen",
+    name: "cycle-of-upgrades-not-seen",
     rule: "two upgrades of one key wait for each other: the second is told",
     file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
@@ -107,8 +107,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     seeds: [45],
   },
   {
-    name: "circle-by-a-grant-not-seen",
-    rule: "a grant to an owner that still waits may close a circle",
+    name: "cycle-by-a-grant-not-seen",
+    rule: "a grant to an owner that still waits may close a cycle",
     file: "src/lockfsm/holds/grant.ts",
     find: "  if (hasMore) state.suspects.push({ session, owner });",
     replace: "  if (hasMore && owner < 0) state.suspects.push({ session, owner });",
@@ -116,7 +116,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "bystander-refused",
-    rule: "only a member of the circle gives way",
+    rule: "only a member of the cycle gives way",
     file: "src/lockfsm/deadlock/detect.ts",
     find: "    endWait(state, victim, deadlock(cycle, victim));",
     replace: "    endWait(state, victim.next ?? victim, deadlock(cycle, victim));",
@@ -124,7 +124,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "undetected-refused",
-    rule: "who wants no search for circles is not refused for one",
+    rule: "who wants no search for cycles is not refused for one",
     file: "src/lockfsm/deadlock/detect.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",

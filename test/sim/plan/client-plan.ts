@@ -28,7 +28,7 @@ export interface LockMix {
   readonly lockDelay: number;
   readonly value: number;
   readonly steal: number;
-  /** Without a search for circles of waits. */
+  /** Without a search for cycles of waits. */
   readonly undetected: number;
   /** Of moments to act. */
   readonly upgrade: number;

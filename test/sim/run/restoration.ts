@@ -12,7 +12,7 @@ import type { SimPlan } from "../plan/plan.js";
 import type { RestorePlan } from "../plan/restore-plan.js";
 import { restoredCluster } from "../world/founders.js";
 import type { SimNode } from "../world/node/sim-node.js";
-import type { RestoreCommand, RestoringEvents } from "../world/restoring.js";
+import type { RestoreCommand, RestoreRunEvents } from "../world/restore-command.js";
 import type { SimWorld } from "../world/sim-world.js";
 import type { SnapshotSaver } from "../world/snapshot-saver.js";
 
@@ -116,7 +116,7 @@ export class Restoration {
     for (const one of nodes) if (one.id !== forgotten) one.joinCluster(cluster);
   }
 
-  #events(): RestoringEvents {
+  #events(): RestoreRunEvents {
     return {
       onRestored: ({ id }, restored) => {
         this.#story.tell(() => `node ${id} is restored${restored === undefined ? " already" : ""}`);

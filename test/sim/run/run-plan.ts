@@ -12,8 +12,8 @@ import { Violation } from "../checks/violation.js";
 import { Simulation } from "../engine/simulation.js";
 import type { Fault } from "../plan/fault.js";
 import type { SimPlan } from "../plan/plan.js";
+import { FaultInjector } from "../world/fault-injector.js";
 import { SimWorld } from "../world/sim-world.js";
-import { Trouble } from "../world/trouble.js";
 import { Healing } from "./healing.js";
 import { Restoration } from "./restoration.js";
 import type { SeedFailure, SeedResult } from "./seed-result.js";
@@ -32,37 +32,37 @@ export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<
   const checks = new RunChecks(plan, simulation, story, coverage);
   const world = new SimWorld(plan, simulation, checks);
   checks.world = world;
-  const troubleOver = (faults: readonly Fault[]): Trouble => {
-    const trouble = new Trouble(
+  const injectorOf = (faults: readonly Fault[]): FaultInjector => {
+    const injector = new FaultInjector(
       world,
       (text) => story.tell(() => `fault ${text}`),
       (fault) => checks.onFault(fault),
     );
-    trouble.plan(faults, simulation.nowMs);
-    return trouble;
+    injector.plan(faults, simulation.nowMs);
+    return injector;
   };
   const onUnhandled = (error: unknown): void => {
     simulation.fail(new Violation("no unhandled rejection", String(error)));
   };
   process.on("unhandledRejection", onUnhandled);
   let failure: SeedFailure | undefined;
-  const troubles: Trouble[] = [];
+  const injectors: FaultInjector[] = [];
   try {
     const { restore } = plan;
     const restoration = restore && new Restoration(plan, restore, world, checks, story);
     world.startAll();
-    troubles.push(troubleOver(plan.faults));
+    injectors.push(injectorOf(plan.faults));
     restoration?.begin();
     await simulation.run(plan.stormMs);
-    if (restoration !== undefined) troubles.at(-1)?.end();
+    if (restoration !== undefined) injectors.at(-1)?.end();
     const rest = await restoration?.run();
     if (restore !== undefined && rest !== undefined) {
-      troubles.push(troubleOver(restore.faults));
+      injectors.push(injectorOf(restore.faults));
       for (const client of world.clients)
         client.allow(Math.ceil(restore.stormMs / client.plan.thinkMs));
       await simulation.run(simulation.nowMs + restore.stormMs);
     }
-    troubles.at(-1)?.end();
+    injectors.at(-1)?.end();
     await new Healing(rest ?? plan, world, checks, story).run();
   } catch (error) {
     failure = failureOf(error, story);
@@ -73,7 +73,7 @@ export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<
     seed: plan.seed,
     hash: simulation.hash.hex(),
     simulatedMs: simulation.nowMs,
-    faultEpisodes: troubles.reduce((sum, { episodes }) => sum + episodes, 0),
+    faultEpisodes: injectors.reduce((sum, { episodes }) => sum + episodes, 0),
     committedEntries: checks.clusters.committedCount,
     grants: checks.clusters.grantCount,
     elections: checks.clusters.leaderCount,

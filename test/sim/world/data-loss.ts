@@ -1,5 +1,5 @@
 /**
- * Trouble with the data of one node that takes several steps: they rot while it leads, an operator
+ * FaultInjector with the data of one node that takes several steps: they rot while it leads, an operator
  * brings it back, an old copy of them is put in their place, or another version of Holdfast runs it.
  */
 import { OP } from "../../../src/protocol/index.js";

@@ -20,7 +20,7 @@ import { ClientNetwork } from "./network/client-network.js";
 import { Paths } from "./network/paths.js";
 import { PeerNetwork, type PeerNetworkHooks } from "./network/peer-network.js";
 import { type NodeWatch, SimNode } from "./node/sim-node.js";
-import { type RestoreCommand, Restoring, type RestoringEvents } from "./restoring.js";
+import { type RestoreCommand, RestoreRun, type RestoreRunEvents } from "./restore-command.js";
 import { type SaverSurroundings, SnapshotSaver } from "./snapshot-saver.js";
 
 /** A link that was silent for so many election timeouts is given up, as in production. */
@@ -147,9 +147,9 @@ export class SimWorld {
     id: number,
     mayBeCutShort: boolean,
     command: RestoreCommand,
-    events: RestoringEvents,
-  ): Restoring {
-    return new Restoring(this.node(id), command, this.#streams, mayBeCutShort, events);
+    events: RestoreRunEvents,
+  ): RestoreRun {
+    return new RestoreRun(this.node(id), command, this.#streams, mayBeCutShort, events);
   }
 
   hold(id: number): void {

@@ -15,8 +15,8 @@ import {
   type Write,
 } from "../../../../src/raft/index.js";
 import type { LogBoot } from "../../../../src/storage/index.js";
+import { canonicalTextOf } from "../canonical-text.js";
 import type { Fail } from "../violation.js";
-import { wordsOf } from "../words.js";
 import { LogMatching } from "./log-matching.js";
 import { isSameEntry, type LogOrigin } from "./logical-log.js";
 import { isMajority } from "./majority.js";
@@ -230,7 +230,7 @@ export class RaftChecks {
     const isCommitted = index <= this.committedIndex;
     const members = this.#members.committedAt(index);
     if (isCommitted && named !== undefined && isSameConfiguration(named, members)) return;
-    const [names, says] = [named, members].map(wordsOf);
+    const [names, says] = [named, members].map(canonicalTextOf);
     const text = `node ${id}, entry ${index}: ${names}, the log says ${says}`;
     this.#fail("a snapshot names its members", text);
   }
@@ -343,7 +343,7 @@ export class RaftChecks {
     seen.told = configuration;
     seen.compared = members;
     if (isSameConfiguration(members, configuration)) return;
-    const [has, counts] = [configuration, members].map(wordsOf);
+    const [has, counts] = [configuration, members].map(canonicalTextOf);
     this.#fail("members in force", `node ${id} goes by ${has}, its log says ${counts}`);
   }
 

@@ -5,8 +5,8 @@
  */
 import { isStrong, type SequencedCommand } from "../../../../src/protocol/index.js";
 import type { Said } from "../../clients/client-watch.js";
+import { canonicalTextOf } from "../canonical-text.js";
 import type { Fail } from "../violation.js";
-import { wordsOf } from "../words.js";
 
 /** Of one session: the latest of its calls that were executed. */
 interface Executed {
@@ -53,8 +53,8 @@ export class ProgramOrder {
         "refused is not executed",
         `${name} ${isRefused ? "was refused" : "was not said"}, and op ${command.op} is executed`,
       );
-    } else if (wordsOf(said.command) !== wordsOf(command)) {
-      const what = `${wordsOf(command)} is executed, ${wordsOf(said.command)} was said last`;
+    } else if (canonicalTextOf(said.command) !== canonicalTextOf(command)) {
+      const what = `${canonicalTextOf(command)} is executed, ${canonicalTextOf(said.command)} was said last`;
       this.#fail("program order", `${name}: ${what}`);
     } else if (said.order !== undefined) this.#inOrder(session, said.order, command);
   }

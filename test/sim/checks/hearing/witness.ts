@@ -26,12 +26,12 @@ import {
 } from "../../../../src/protocol/index.js";
 import type { Entry } from "../../../../src/raft/index.js";
 import { NaiveTable } from "../../../lockfsm/model/model.js";
-import type { NamedCircle } from "../../../lockfsm/model/records.js";
+import type { NamedCycle } from "../../../lockfsm/model/records.js";
+import { canonicalTextOf } from "../canonical-text.js";
 import { MARKER } from "../locks/exactly-once.js";
 import { summaryOf, UNUSED } from "../locks/key-summary.js";
 import { LockLaws } from "../locks/lock-laws.js";
-import { wordsOf } from "../words.js";
-import { SpokenWords } from "./heard-in-order.js";
+import { SpokenWords } from "./spoken-words.js";
 
 export interface WitnessEvents {
   /** An acquire whose hold is to have the value `marker` was answered for the first time, or ended. */
@@ -83,8 +83,8 @@ export class Witness implements Outbox {
   #index: number;
   /** What the table said of this entry. */
   #spoken: string[] = [];
-  /** Circles that it named: of several the model takes any that is one. */
-  #named: NamedCircle[] = [];
+  /** Cycles that it named: of several the model takes any that is one. */
+  #named: NamedCycle[] = [];
   #complaint: string | undefined;
 
   constructor(
@@ -130,7 +130,7 @@ export class Witness implements Outbox {
   }
 
   toSession(session: number, epoch: number, message: SessionMessage): void {
-    const words = wordsOf(message);
+    const words = canonicalTextOf(message);
     let said = this.#said.get(session);
     if (said === undefined) {
       said = new Set();
@@ -165,7 +165,7 @@ export class Witness implements Outbox {
   }
 
   attached(message: Attached): void {
-    this.#spoken.push(wordsOf(message));
+    this.#spoken.push(canonicalTextOf(message));
     this.#attached.add(attachWordsOf(message));
     if (message.status === STATUS.ok) this.#words.sayAttached(message);
     if (message.index !== this.#index) this.#complaint ??= `attached by ${message.index}`;
@@ -173,7 +173,7 @@ export class Witness implements Outbox {
   }
 
   hasSaid(session: number, message: SessionMessage): boolean {
-    return this.#said.get(session)?.has(wordsOf(message)) === true;
+    return this.#said.get(session)?.has(canonicalTextOf(message)) === true;
   }
 
   /** A connection is attached: from here on nothing that is said to it may be left out. */
@@ -218,10 +218,10 @@ export class Witness implements Outbox {
     const outbox = {
       said,
       toSession: (session: number, epoch: number, message: SessionMessage): void => {
-        said.push(`${session}/${epoch} ${wordsOf(message)}`);
+        said.push(`${session}/${epoch} ${canonicalTextOf(message)}`);
       },
       attached: (message: Attached): void => {
-        said.push(wordsOf(message));
+        said.push(canonicalTextOf(message));
       },
     };
     this.model.apply(entry, outbox, this.#named);
@@ -231,7 +231,9 @@ export class Witness implements Outbox {
       return `the table says ${spoken[at]}, the model ${said[at]}`;
     }
     for (const key of this.#keys) {
-      const [shown, right] = [this.table, this.model].map((one) => wordsOf(one.inspect(key)));
+      const [shown, right] = [this.table, this.model].map((one) =>
+        canonicalTextOf(one.inspect(key)),
+      );
       if (shown !== right) return `the table shows ${shown}, the model ${right}`;
     }
     return undefined;
@@ -264,7 +266,8 @@ export class Witness implements Outbox {
 /** What is told on the wire, which carries less beside a refusal. */
 function attachWordsOf(message: Attached): string {
   const { attempt, status, generation, taker } = message;
-  if (status === STATUS.ok) return wordsOf({ ...message, key: "" });
-  if (status === ERROR_NUMBERS.TAKEN_OVER) return wordsOf({ attempt, status, generation, taker });
-  return wordsOf({ attempt, status });
+  if (status === STATUS.ok) return canonicalTextOf({ ...message, key: "" });
+  if (status === ERROR_NUMBERS.TAKEN_OVER)
+    return canonicalTextOf({ attempt, status, generation, taker });
+  return canonicalTextOf({ attempt, status });
 }

@@ -98,7 +98,7 @@ export class LawWaits {
       case ERROR_NUMBERS.LOCK_TIMEOUT:
         return deadline > 0 && stamp >= deadline ? undefined : `timed out before ${deadline}`;
       case ERROR_NUMBERS.DEADLOCK:
-        return detects ? undefined : "was refused for a circle, though it was not to be";
+        return detects ? undefined : "was refused for a cycle, though it was not to be";
       case ERROR_NUMBERS.INVALID_ARGUMENT:
         return items.some((item) => isTooMuch(item, limitOf(item.key)))
           ? undefined
@@ -110,12 +110,12 @@ export class LawWaits {
     }
   }
 
-  /** A circle begins with who is refused, and each of its members waits for what it says. */
+  /** A cycle begins with who is refused, and each of its members waits for what it says. */
   problemOfCycle(refused: LawWait, result: Result): string | undefined {
     const cycle = "cycle" in result ? (result.cycle ?? []) : [];
     const [first, ...others] = cycle;
     const isFirst = first?.session === refused.session && first.owner === refused.owner;
-    if (!isFirst) return "is no member of the circle for which it is refused";
+    if (!isFirst) return "is no member of the cycle for which it is refused";
     for (const { session, owner, key } of others) {
       const waits = [...this.#waits.values()].some((wait) => {
         const isTheirs = wait.session === session && wait.owner === owner;

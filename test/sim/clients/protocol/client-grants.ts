@@ -6,7 +6,7 @@
 import { OP, type RecalledHold, type Result, type STATUS } from "../../../../src/protocol/index.js";
 import { Belief, type BeliefClaim, type Believer } from "../belief.js";
 import type { ClientWatch } from "../client-watch.js";
-import { SEEN } from "../seen.js";
+import { SIGHTINGS } from "../sightings.js";
 import type { Call } from "./call.js";
 import type { ClientCalls } from "./client-calls.js";
 import type { ClientHolds } from "./client-holds.js";
@@ -82,7 +82,7 @@ export class ClientGrants {
     const { owner, options } = wish;
     const maxHoldMs = options?.maxHoldMs ?? 0;
     const endsAt = maxHoldMs === 0 ? 0 : stamp + maxHoldMs;
-    if (result.slots !== undefined) this.#watch.onSeen(SEEN.slots);
+    if (result.slots !== undefined) this.#watch.onSeen(SIGHTINGS.slots);
     const claims = claimsGranted(wish, result);
     this.#take(
       { sequence, owner, token: result.token, claims, endsAt },
@@ -126,7 +126,7 @@ export class ClientGrants {
     }
     const before = this.#inherited.get(sequence);
     this.#inherited.delete(sequence);
-    if (before !== undefined && before.token !== token) this.#watch.onSeen(SEEN.takenOver);
+    if (before !== undefined && before.token !== token) this.#watch.onSeen(SIGHTINGS.takenOver);
     const owner = before?.owner ?? ownerOf(call);
     const givenUp = before?.givenUp ?? (call?.isLeft ? "released" : undefined);
     this.#take({ sequence, owner, token, claims, endsAt }, givenUp);

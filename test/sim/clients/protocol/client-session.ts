@@ -23,7 +23,7 @@ import {
 } from "../../../../src/protocol/index.js";
 import type { Belief, Believer } from "../belief.js";
 import type { ClientWatch } from "../client-watch.js";
-import { SEEN } from "../seen.js";
+import { SIGHTINGS } from "../sightings.js";
 import type { WorldClient } from "../world-client.js";
 import type { Call, Wish } from "./call.js";
 import { ClientCalls } from "./client-calls.js";
@@ -316,13 +316,13 @@ export class ClientSession {
         return false;
       case MESSAGE.lost:
         this.#onEnded(message.sequence);
-        this.#watch.onSeen(SEEN.lost(message.reason));
+        this.#watch.onSeen(SIGHTINGS.lost(message.reason));
         return false;
       case MESSAGE.contended:
-        this.#watch.onSeen(SEEN.contended);
+        this.#watch.onSeen(SIGHTINGS.contended);
         return false;
       case MESSAGE.ended:
-        this.#watch.onSeen(SEEN.ended(message.reason));
+        this.#watch.onSeen(SIGHTINGS.ended(message.reason));
         return true;
     }
   }
@@ -369,7 +369,7 @@ export class ClientSession {
     call.result = result;
     this.calls.onAnswered(call);
     if ("blockedBy" in result && result.blockedBy !== undefined) {
-      this.#watch.onSeen(SEEN.blockedBy(result.blockedBy));
+      this.#watch.onSeen(SIGHTINGS.blockedBy(result.blockedBy));
     }
     if (result.status === STATUS.queued) return false;
     this.calls.settle(call);
@@ -407,7 +407,7 @@ export class ClientSession {
   }
 
   #onRevoking(sequence: number, endsAt: number): void {
-    this.#watch.onSeen(sequence === 0 ? SEEN.revokingSession : SEEN.revoking);
+    this.#watch.onSeen(sequence === 0 ? SIGHTINGS.revokingSession : SIGHTINGS.revoking);
     if (sequence === 0) this.#evidence.endSessionAt(endsAt);
     else this.holds.of(sequence)?.endBy(this.#evidence.localMs(endsAt));
   }

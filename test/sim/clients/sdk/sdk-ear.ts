@@ -28,7 +28,7 @@ import type { SocketEnding } from "../../world/network/node-socket.js";
 import type { Ear } from "../../world/node/sdk-platform.js";
 import { breachOf } from "../breach.js";
 import type { ClientWatch, Said } from "../client-watch.js";
-import { SEEN } from "../seen.js";
+import { SIGHTINGS } from "../sightings.js";
 import type { WorldClient } from "../world-client.js";
 import { ReadWords } from "./read-words.js";
 
@@ -247,7 +247,7 @@ class SdkEar implements Ear {
     const session = this.#session;
     // An order without a session.
     if (session === 0) return;
-    this.#of.watch.onSeen(SEEN.refused(status));
+    this.#of.watch.onSeen(SIGHTINGS.refused(status));
     this.#of.of(session).onRefused(sequence);
     this.#of.watch.onRefused(session, this.#epoch, sequence, status);
   }
@@ -258,7 +258,7 @@ class SdkEar implements Ear {
     if (message.kind === MESSAGE.reply || message.kind === MESSAGE.outcome) {
       heardByAll.answeredCount += 1;
     }
-    if (message.kind === MESSAGE.ended) watch.onSeen(SEEN.ended(message.reason));
+    if (message.kind === MESSAGE.ended) watch.onSeen(SIGHTINGS.ended(message.reason));
     if (message.kind === MESSAGE.ended || message.kind === MESSAGE.lost)
       this.#of.process?.heedLater();
     if (message.kind === MESSAGE.recalled) this.#recalls.delete(message.number);

@@ -7,7 +7,7 @@
 import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
 import type { GuardedWrites } from "../guarded-writes.js";
-import { SEEN } from "../seen.js";
+import { SIGHTINGS } from "../sightings.js";
 import { GivenUp } from "./given-up.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
@@ -98,7 +98,7 @@ export class SdkHolds {
     if (known !== undefined) {
       known.add(handle);
       this.#judgeLater(known, handle);
-      this.#world.watch.onSeen(SEEN.countedUp);
+      this.#world.watch.onSeen(SIGHTINGS.countedUp);
       this.believe(known);
       return;
     }

@@ -13,7 +13,7 @@ import {
 import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
 import { endpointOf, SdkPlatform } from "../../world/node/sdk-platform.js";
 import { GuardedWrites } from "../guarded-writes.js";
-import { SEEN } from "../seen.js";
+import { SIGHTINGS } from "../sightings.js";
 import type { GivenUp, LeftSession } from "./given-up.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import { SdkActions } from "./sdk-actions.js";
@@ -208,7 +208,7 @@ export class SdkProcess {
         const isTaken = error instanceof HoldfastError && error.code === "TAKEN_OVER";
         // It is refused for a second after the last takeover, and does not give in.
         const isForced = isTaken && (force || this.#world.random.chance(FORCED_SHARE));
-        if (isTaken) this.#world.watch.onSeen(SEEN.takerRefused);
+        if (isTaken) this.#world.watch.onSeen(SIGHTINGS.takerRefused);
         this.#connectLater(isForced ? resume : undefined);
       },
     );

@@ -7,7 +7,7 @@
  * to whoever waited for the first, or to nobody; who waited for the second recalls it.
  */
 import type { Attached, SessionMessage } from "../../../../src/protocol/index.js";
-import { wordsOf } from "../words.js";
+import { canonicalTextOf } from "../canonical-text.js";
 
 /** What was said to a session in one epoch. */
 interface Speech {
@@ -42,7 +42,7 @@ export class SpokenWords {
   hear(session: number, epoch: number, message: SessionMessage): string | undefined {
     const speech = this.#speechOf(session, epoch);
     const expected = speech.words[speech.heard];
-    const words = wordsOf(message);
+    const words = canonicalTextOf(message);
     speech.heard += 1;
     if (expected === words) return undefined;
     return `session ${session}/${epoch} hears ${words} instead of ${expected ?? "nothing"}`;

@@ -1,11 +1,11 @@
 /** Plain data in one way of writing, whatever the order of its properties. */
-export function wordsOf(value: unknown): string {
+export function canonicalTextOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "undefined";
-  if (Array.isArray(value)) return `[${value.map(wordsOf).join(",")}]`;
+  if (Array.isArray(value)) return `[${value.map(canonicalTextOf).join(",")}]`;
   const parts: string[] = [];
   for (const name of Object.keys(value).sort()) {
     const part: unknown = Reflect.get(value, name);
-    if (part !== undefined) parts.push(`${name}:${wordsOf(part)}`);
+    if (part !== undefined) parts.push(`${name}:${canonicalTextOf(part)}`);
   }
   return `{${parts.join(",")}}`;
 }

@@ -15,7 +15,7 @@ const STRAND_STEP_EVERY_MS = 15;
 /** So long a node that was added has to catch up. */
 const LEARNING_MS = 300;
 
-export class Trouble {
+export class FaultInjector {
   readonly #world: SimWorld;
   readonly #onFault: (text: string) => void;
   readonly #onBegun: (fault: Fault) => void;
@@ -476,7 +476,7 @@ function pairsOf(
   });
 }
 
-/** Whether `id` is in the first half of the circle that begins behind `bridge`. */
+/** Whether `id` is in the first half of the circle of nodes that begins after `bridge`. */
 function isBefore(id: number, bridge: number, count: number): boolean {
   const place = (id - bridge + count) % count;
   return place <= (count - 1) / 2;

@@ -2,7 +2,7 @@
 import type { ErrorNumber } from "../../../src/errors.js";
 import type { BlockedBy, EndReason } from "../../../src/protocol/index.js";
 
-export const SEEN = {
+export const SIGHTINGS = {
   slots: "slots granted",
   countedUp: "held once more",
   contended: "contended",

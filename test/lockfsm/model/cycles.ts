@@ -11,7 +11,7 @@ import {
   type ModelItem,
   type ModelOwner,
   type ModelRequest,
-  type NamedCircle,
+  type NamedCycle,
 } from "./records.js";
 import type { Model } from "./state.js";
 
@@ -126,12 +126,12 @@ function isShort(
 }
 
 /** Whether an owner can be reached from itself. */
-export function isOnCircle(model: Model, start: ModelOwner, asked?: ModelRequest): boolean {
+export function isOnCycle(model: Model, start: ModelOwner, asked?: ModelRequest): boolean {
   return reaches(deadWaits(model, asked), start);
 }
 
 /** The same through requests alone that may be refused. */
-export function isOnWillingCircle(model: Model, start: ModelOwner, asked: ModelRequest): boolean {
+export function isOnWillingCycle(model: Model, start: ModelOwner, asked: ModelRequest): boolean {
   return reaches(
     deadWaits(model, asked).filter(({ request }) => request.detects),
     start,
@@ -155,13 +155,13 @@ function reaches(waits: readonly ModelWait[], start: ModelOwner): boolean {
 }
 
 /**
- * Of several circles any may be named. So the model takes the table's word for which, after it has
+ * Of several cycles any may be named. So the model takes the table's word for which, after it has
  * found that there is one, and sees for itself that this is one: through `start`, each waiting for the
  * next among those that wait for ever.
  */
-export function isCircle(
+export function isCycle(
   model: Model,
-  { cycle }: NamedCircle,
+  { cycle }: NamedCycle,
   start: ModelOwner,
   asked: ModelRequest,
 ): boolean {
@@ -178,8 +178,8 @@ export function isCircle(
   );
 }
 
-/** Whether, of those in the circle that may be refused, this one is the last in the total order. */
-export function isVictim(model: Model, { cycle }: NamedCircle, refused: ModelRequest): boolean {
+/** Whether, of those in the cycle that may be refused, this one is the last in the total order. */
+export function isVictim(model: Model, { cycle }: NamedCycle, refused: ModelRequest): boolean {
   const waits = deadWaits(model, refused);
   const isPossible = ({ request }: ModelWait) =>
     request === refused || !request.detects || isBefore(request, refused);

@@ -21,18 +21,18 @@ export interface RestoreCommand {
   readonly tokenFloor: number;
 }
 
-export interface RestoringEvents {
+export interface RestoreRunEvents {
   /** `undefined`: an earlier attempt had done it, and was cut short before it could say so. */
   onRestored(node: SimNode, restored: RestoredNode | undefined): void;
   onFailed(node: SimNode, error: unknown): void;
 }
 
-export class Restoring {
+export class RestoreRun {
   readonly #node: SimNode;
   readonly #command: RestoreCommand;
   readonly #random: RandomStream;
   readonly #mayBeCutShort: boolean;
-  readonly #events: RestoringEvents;
+  readonly #events: RestoreRunEvents;
   #attempts = 0;
   #isOver = false;
 
@@ -41,7 +41,7 @@ export class Restoring {
     command: RestoreCommand,
     streams: RandomStreams,
     mayBeCutShort: boolean,
-    events: RestoringEvents,
+    events: RestoreRunEvents,
   ) {
     this.#node = node;
     this.#command = command;
