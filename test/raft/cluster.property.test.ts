@@ -1,6 +1,7 @@
 /**
- * Random schedules of everything that can happen to a cluster, every invariant after every turn,
- * and progress once it is whole again. A failure prints the seed and the shrunk schedule.
+ * Random schedules of everything that can happen to a cluster. Every invariant is checked after
+ * every turn, and the cluster must make progress once it is whole again. A failure prints the
+ * seed and the shrunk schedule.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,6 @@
-/** A log that loses its beginning: in memory, for the disk, and for peers that still need it. */
+/**
+ * The beginning of the log is removed: in memory, on the disk, and for peers that still need it.
+ */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Input, SnapshotPoint } from "../../src/raft/index.js";

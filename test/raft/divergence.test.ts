@@ -1,4 +1,7 @@
-/** Logs that parted: the figures 7 and 8 of the Raft paper, and how the leader finds the place. */
+/**
+ * Logs that diverged: figures 7 and 8 of the Raft paper, and how the leader finds where they
+ * agree.
+ */
 import { describe, expect, it } from "vitest";
 import { quorumValue, type Raft } from "../../src/raft/index.js";
 import { Cluster } from "./cluster/cluster.js";

@@ -1,4 +1,7 @@
-/** What is on disk and what is not: one record a turn, completions that speak for themselves. */
+/**
+ * What is on disk and what is not: one record per turn, and completions that cover only their
+ * own records.
+ */
 import { describe, expect, it } from "vitest";
 import { Durability } from "../../src/raft/durability.js";
 import type { Effects } from "../../src/raft/index.js";

@@ -1,6 +1,6 @@
 /**
- * Transcripts of the rules that keep elections short (26 to 28): whom a vote binds and for how long,
- * when a lost pre-vote is repeated, and whose answer nobody waits for.
+ * Transcripts of the rules that keep elections short (26 to 28): which node a vote binds and for
+ * how long, when a lost pre-vote is repeated, and which answers are not waited for.
  */
 import { describe, expect, it } from "vitest";
 import {

@@ -1,4 +1,4 @@
-/** Transcripts of elections: what leaves, in which lane, and who wins. */
+/** Transcripts of elections: what is sent, whether it waits for the disk, and which node wins. */
 import { describe, expect, it } from "vitest";
 import { Cluster } from "./cluster/cluster.js";
 import { append, ballot, heartbeat, log, ofType, Solo, voteRequest } from "./cluster/solo.js";

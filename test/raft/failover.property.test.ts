@@ -1,6 +1,7 @@
 /**
- * How long a cluster is without a leader, at production tuning: in simulated time, so that the figure
- * depends on nothing but the seed. Each bound follows from the settings and the weather.
+ * How long a cluster has no leader, with production settings. Time is simulated, so the figure
+ * depends on nothing but the seed. Each bound follows from the settings and from the delays of
+ * links and disks.
  */
 import { describe, expect, it } from "vitest";
 import { NODE_TUNING_DEFAULTS } from "../../src/server/options.js";

@@ -1,7 +1,7 @@
 /**
- * A follower against every leader that keeps to the Raft paper: appends of any size, from any
- * matching or missing place, in any order, repeated, empty or not, under one leader after the
- * other. Whatever this implementation's leader would send, another version's may send more.
+ * A follower under every leader that keeps to the Raft paper: appends of any size, from any
+ * matching or missing place, in any order, repeated, empty or not, from one leader after
+ * another. Another version may send what this leader never would.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-/** Nothing a peer or a client sends makes a node throw, whatever role it is in. */
+/** No message from a peer or client makes a node throw, whatever its role. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Configuration, Entry, Input, Message } from "../../src/raft/index.js";

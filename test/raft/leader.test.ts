@@ -1,4 +1,7 @@
-/** Who may lead and who leads next: leaders that hand over, that are voted out, that decide alone. */
+/**
+ * Which node may lead and which one leads next: leaders that hand over, that are voted out, that
+ * decide alone.
+ */
 import { describe, expect, it } from "vitest";
 import {
   decodeConfiguration,

@@ -1,4 +1,7 @@
-/** Transcripts of thrifty replication: who is sent an entry at once, and when the others are. */
+/**
+ * Transcripts of thrifty replication: which peers get an entry at once, and when the others get
+ * it.
+ */
 import { describe, expect, it } from "vitest";
 import type { Effects, Input, NodeId } from "../../src/raft/index.js";
 import { RoundTrip } from "../../src/raft/progress/round-trip.js";

@@ -1,4 +1,7 @@
-/** Rules 14, 15 and 16: reads that are not in the log (thesis, 6.4), and who may answer them. */
+/**
+ * Transcripts of rules 14, 15 and 16: reads that are not in the log (thesis, 6.4), and which
+ * node may answer them.
+ */
 import { describe, expect, it } from "vitest";
 import { Cluster } from "./cluster/cluster.js";
 import { target } from "./cluster/configurations.js";

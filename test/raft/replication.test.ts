@@ -1,4 +1,7 @@
-/** Transcripts of replication: pipelining, windows, probes, the commit index on its way. */
+/**
+ * Transcripts of replication: pipelining, windows, probes, and how followers learn the commit
+ * index.
+ */
 import { describe, expect, it } from "vitest";
 import type { Effects } from "../../src/raft/index.js";
 import { Cluster } from "./cluster/cluster.js";

@@ -1,4 +1,7 @@
-/** The table of rules in `docs/internals/raft-rules.md` names tests that exist, and the sources name the rules. */
+/**
+ * The table of rules in `docs/internals/raft-rules.md` names tests that exist, and the sources
+ * cite the rules.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";

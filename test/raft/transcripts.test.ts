@@ -1,7 +1,7 @@
 /**
- * Every file in `transcripts` is replayed against the core and must be, to the letter, what comes of
- * it. `UPDATE_TRANSCRIPTS=1` writes the effects anew, except in CI and except where a replay breaks;
- * what a rule decides must then be read in the difference.
+ * Replays every file in `transcripts` against the core and compares the result to the letter.
+ * `UPDATE_TRANSCRIPTS=1` writes the effects anew, except in CI and where a replay breaks; then
+ * the difference shows what a rule decides, and must be read.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** Rule 17: leadership handed over (thesis, 3.10), and every way in which that fails. */
+/** Rule 17: a transfer of leadership (thesis, 3.10), and every way in which it fails. */
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../src/raft/index.js";
 import { Cluster } from "./cluster/cluster.js";

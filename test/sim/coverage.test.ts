@@ -1,4 +1,4 @@
-/** What runs come to is counted without a change to them, and plans lead to what is rare. */
+/** Counting coverage does not change a run, and plans lead to what is rare. */
 import { describe, expect, test } from "vitest";
 import { pairName } from "./checks/coverage.js";
 import { FOCUSES } from "./plan/focus.js";

@@ -1,4 +1,4 @@
-/** A seed is worth nothing unless it gives the same run wherever and however it is run. */
+/** A seed gives the same run wherever and however it is run. */
 import { describe, expect, test } from "vitest";
 import type { SimPlan } from "./plan/plan.js";
 import { planOf } from "./plan/plan-of.js";

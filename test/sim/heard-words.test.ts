@@ -1,4 +1,4 @@
-/** What a client hears and says of it: the laws complain where something is lost, and nowhere else. */
+/** The checks of what a client hears and reports complain when something is lost, and only then. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import {

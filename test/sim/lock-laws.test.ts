@@ -1,4 +1,4 @@
-/** The laws of locks complain about words that break them, and about no others. */
+/** The laws of locks complain about messages that break them, and about no others. */
 import { beforeEach, describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import {

@@ -1,6 +1,6 @@
 /**
- * `npm run sim`: simulations by the seed, a plan by its file, or the seeded bugs. What is found goes
- * to standard output, progress to standard error of a terminal.
+ * `npm run sim`: runs simulations by seed, a plan from a file, or the seeded bugs. Findings go
+ * to standard output, progress to standard error if that is a terminal.
  */
 import { readFileSync } from "node:fs";
 import { UsageError } from "../../lab/command-line.js";

@@ -1,4 +1,4 @@
-/** What a failure is cut down to. */
+/** To what a failing plan is reduced. */
 import { describe, expect, test } from "vitest";
 import type { SimPlan } from "./plan/plan.js";
 import { planOf } from "./plan/plan-of.js";

@@ -1,4 +1,4 @@
-/** Every seeded bug by the seed that is known to find it. */
+/** Every seeded bug is found by the seed that is known to find it. */
 import { afterAll, describe, expect, test } from "vitest";
 import { MUTANTS } from "./mutants/catalogue.js";
 import { findMutant, SoundRuns } from "./mutants/find-mutant.js";

@@ -1,4 +1,7 @@
-/** The catalogue of seeded bugs fits the sources; that each is found is shown by `npm run sim`. */
+/**
+ * Every seeded bug applies to the sources. That each is found is shown by `npm run sim --
+ * --mutants`.
+ */
 import { describe, expect, test } from "vitest";
 import { MUTANTS } from "./mutants/catalogue.js";
 import { mutated, readMutated } from "./mutants/mutated-worker.js";

@@ -1,4 +1,4 @@
-/** What `npm run sim` understands of its flags. */
+/** The flags of `npm run sim`. */
 import { availableParallelism } from "node:os";
 import { expect, test } from "vitest";
 import { readSimOptions } from "./run/sim-options.js";

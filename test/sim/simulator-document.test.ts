@@ -1,4 +1,4 @@
-/** The table of seeded bugs in `docs/internals/simulator.md` against the catalogue. */
+/** The table of seeded bugs in `docs/internals/simulator.md`, compared with the catalogue. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { MUTANTS } from "./mutants/catalogue.js";

@@ -1,4 +1,4 @@
-/** What the pool makes of processes that do not do what they should. */
+/** What the pool does about worker processes that misbehave. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

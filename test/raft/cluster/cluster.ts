@@ -1,7 +1,8 @@
 /**
- * A cluster of real cores in simulated time, with links and disks that do only what they are told.
- * Small operations (deliver, persist, break, crash) for schedules drawn by a property, and big ones
- * (settle, advance, heal) for transcripts. After every turn all invariants are checked.
+ * A cluster of real cores in simulated time, with links and disks that do only what they are
+ * told. It has small operations (deliver, persist, break, crash) for the random schedules of a
+ * property, and large ones (settle, advance, heal) for transcripts. All invariants are checked
+ * after every turn.
  */
 import { seededRandom } from "../../../lab/random-stream.js";
 import type {

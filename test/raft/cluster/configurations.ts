@@ -1,4 +1,4 @@
-/** Configurations of the tests, with an address for every member. */
+/** Configurations for tests, with an address for every member. */
 import {
   type Configuration,
   decodeConfiguration,

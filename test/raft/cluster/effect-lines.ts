@@ -1,7 +1,7 @@
 /**
- * Inputs and effects of the core in words, a line each, for transcripts. What decides a rule is
- * always there; bytes, checksums and the epochs of connections are left out. The words must depend
- * on what they describe and on nothing else.
+ * Writes inputs and effects of the core as text, one line each, for transcripts. Whatever
+ * decides a rule is always included; bytes, checksums and the epochs of connections are left
+ * out. The text must depend on nothing but what it describes.
  */
 import type {
   Configuration,

@@ -1,6 +1,6 @@
 /**
- * What was ever seen in a cluster and can never be unseen: leaders by term, votes, entries by index
- * and term, and the one history of committed entries with the table each of them leads to.
+ * What a cluster has ever shown and can never take back: leaders by term, votes, entries by
+ * index and term, and the one history of committed entries with the table after each of them.
  */
 import type { Configuration, Entry, NodeId } from "../../../src/raft/index.js";
 import { configurationOf } from "./configurations.js";

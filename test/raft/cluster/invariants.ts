@@ -1,7 +1,7 @@
 /**
- * What must hold of all nodes together, after every turn (Raft paper, figure 3; thesis, 4.3; and
- * what durability adds). Throws an error that names the invariant and the numbers. What did not
- * change since it was checked is not checked again.
+ * What must hold of all nodes together after every turn (Raft paper, figure 3; thesis, 4.3; and
+ * what durability adds). A violation throws an error that names the invariant and the numbers.
+ * What has not changed since the last check is not checked again.
  */
 import {
   type Configuration,

@@ -1,6 +1,7 @@
 /**
- * What leaves must be true of the disk already, where it speaks of the disk, and of the term, where
- * it speaks for a leader: the messages of `sendAfter` are seen only when their write is durable.
+ * What a message says about the disk must be true of the disk when the message leaves, and what
+ * it says for a leader must be true of the term. Messages of `sendAfter` are checked only when
+ * their write is durable.
  */
 import type { Message, NodeId, VoteRequest } from "../../../src/raft/index.js";
 import { type ClusterHistory, must } from "./history.js";

@@ -1,6 +1,6 @@
 /**
- * Reads by index: each is answered once, by the node it was asked at, with an index that covers
- * everything anybody held for committed when it was asked (thesis, 6.4).
+ * Reads by index: each is answered once, by the node that received it, with an index that covers
+ * everything that any node knew to be committed when the read was requested (thesis, 6.4).
  */
 import type { Effects, NodeId } from "../../../src/raft/index.js";
 import { must } from "./history.js";

@@ -1,6 +1,6 @@
 /**
- * Short reigns: who is elected by whom, and whom it reaches before it is gone. What figure 8 of the
- * Raft paper needs, for transcripts and for random schedules alike.
+ * Short terms of leaders: which voters elect a leader, and which nodes it reaches before it
+ * fails. Transcripts and random schedules use them for figure 8 of the Raft paper.
  */
 import type { NodeId } from "../../../src/raft/index.js";
 import type { Cluster } from "./cluster.js";

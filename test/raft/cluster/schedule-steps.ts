@@ -1,6 +1,6 @@
 /**
- * How each step of a random schedule is performed. A step names a node or a link by a number and
- * carries another one, whose digits decide the rest: any numbers are a possible step.
+ * Performs the steps of a random schedule. A step names a node or a link by one number; the
+ * digits of another number decide the rest. So any pair of numbers is a possible step.
  */
 import type { NodeId } from "../../../src/raft/index.js";
 import type { Cluster } from "./cluster.js";

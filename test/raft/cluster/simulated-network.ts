@@ -1,9 +1,9 @@
 /**
- * Directed links, each a connection with an epoch: messages arrive in order or, when the connection
- * breaks, not at all. The sender may learn of a break late; what it sends until then is lost. A
- * snapshot travels on the same connection, in pieces between the messages, so that it arrives
- * whenever it likes. `lose`, `repeat` and `swap` do what no connection does, for tests of what the
- * core can bear.
+ * Directed links. Each is a connection with an epoch: messages arrive in order or, when the
+ * connection breaks, not at all. The sender may learn of a break late; what it sends until then
+ * is lost. A snapshot travels on the same connection, in pieces between the messages, so it can
+ * arrive at any time. `lose`, `repeat` and `swap` do what no connection does, to test what the
+ * core can tolerate.
  */
 import type { Message, NodeId } from "../../../src/raft/index.js";
 import type { TableSnapshot } from "./simulated-table.js";

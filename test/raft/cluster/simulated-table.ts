@@ -1,7 +1,7 @@
 /**
- * The state machine of the cluster tests: a rolling hash over every entry applied. Two nodes whose
- * hashes agree at an index applied the same entries in the same order up to there, whether they
- * read them one by one or were given a snapshot.
+ * The state machine of the cluster tests: a rolling hash over every applied entry. Two nodes
+ * whose hashes are equal at an index have applied the same entries in the same order up to that
+ * index, whether they applied them one by one or received a snapshot.
  */
 import type { Entry, InstalledSnapshot } from "../../../src/raft/index.js";
 

@@ -1,6 +1,6 @@
 /**
- * One core under test, with everybody else played by hand: turns with a clock, and messages with
- * the fields that do not matter filled in.
+ * One core under test; the test itself plays all other nodes. Turns with a clock, and messages
+ * whose unimportant fields are filled in.
  */
 import {
   type AppendReply,

@@ -1,7 +1,7 @@
 /**
- * The commands of a transcript, each one input or one thing that links and disks do. A command that
- * finds nothing to do (no message on the link, no write on its way) is a mistake in the transcript
- * and throws.
+ * The commands of a transcript: each is one input, or one event of a link or disk. A command
+ * that finds nothing to do (no message on the link, no write under way) is a mistake in the
+ * transcript and throws.
  */
 import type { NodeId } from "../../../src/raft/index.js";
 import { messageText } from "./effect-lines.js";

@@ -1,7 +1,7 @@
 /**
- * The stage of a transcript: a cluster of production cores without any randomness, and a record of
- * what each command brought about. Nothing may happen on it that no command asked for. Every
- * invariant of the cluster is checked after each turn.
+ * What a transcript runs on: a cluster of production cores without any randomness, and a record
+ * of the effects of each command. Nothing may happen that no command asked for. Every invariant
+ * of the cluster is checked after each turn.
  */
 import type { Effects, Entry, NodeId } from "../../../src/raft/index.js";
 import { Cluster, TEST_CONFIG } from "./cluster.js";

@@ -1,7 +1,7 @@
 /**
- * A transcript is a text that can be read and replayed: comments (`#`), commands at the beginning of
- * a line, and under each command, indented, what it brought about. Replaying writes the effects
- * anew and must keep every other line as it is.
+ * A transcript is a text that can be read and replayed: comments (`#`), commands at the
+ * beginning of a line, and under each command, indented, its effects. A replay writes the
+ * effects anew and must keep every other line as it is.
  */
 import { runCommand, sceneOf } from "./transcript-commands.js";
 import type { Scene } from "./transcript-scene.js";

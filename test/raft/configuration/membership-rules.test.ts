@@ -1,4 +1,7 @@
-/** The rules about members that bugs elsewhere taught (8, 9, 10), each as a transcript. */
+/**
+ * The rules about members that were learned from bugs of other implementations (8, 9, 10), each
+ * as a transcript.
+ */
 import { describe, expect, it } from "vitest";
 import { isJoint } from "../../../src/raft/index.js";
 import { Cluster } from "../cluster/cluster.js";

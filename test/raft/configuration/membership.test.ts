@@ -1,4 +1,4 @@
-/** Changes of members as the thesis tells them (chapter 4): one by one, joint, leaving. */
+/** Changes of members as the thesis describes them (chapter 4): one by one, joint, leaving. */
 import { describe, expect, it } from "vitest";
 import { type Configuration, isJoint } from "../../../src/raft/index.js";
 import { Cluster } from "../cluster/cluster.js";

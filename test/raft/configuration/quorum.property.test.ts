@@ -1,6 +1,6 @@
 /**
- * Majorities and configurations against brute force: every set of nodes that could agree is
- * enumerated, and what the arithmetic says is compared with what the sets say.
+ * Majorities and configurations compared with brute force: every set of nodes that could agree
+ * is enumerated, and must agree with the arithmetic.
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";

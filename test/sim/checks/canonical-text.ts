@@ -1,4 +1,7 @@
-/** Plain data in one way of writing, whatever the order of its properties. */
+/**
+ * Writes plain data as text in one form: equal data give equal text, whatever the order of
+ * properties.
+ */
 export function canonicalTextOf(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "undefined";
   if (Array.isArray(value)) return `[${value.map(canonicalTextOf).join(",")}]`;

@@ -1,7 +1,7 @@
 /**
- * What must hold of one cluster: of its log, and of everything that its nodes and clients do and say,
- * from its first entry on. A cluster that is restored from what another one saved begins with what
- * survived of that (`founding.ts`), and is looked at in the same way from there on.
+ * What must hold of one cluster, from its first entry on: of its log, and of everything that its
+ * nodes and clients do and say. A cluster restored from a snapshot of another one begins with
+ * what survived of that (`founding.ts`), and is checked in the same way from then on.
  */
 import { isStrong, type SequencedCommand } from "../../../src/protocol/index.js";
 import type { Entry, Raft } from "../../../src/raft/index.js";

@@ -1,4 +1,4 @@
-/** Which pairs of a state and an event there are to be counted (`coverage.ts`). */
+/** Which pairs of a state and an event `coverage.ts` counts. */
 import type { Input, Message, Role } from "../../../src/raft/index.js";
 
 const ROLES: readonly Role[] = ["follower", "preCandidate", "candidate", "leader"];

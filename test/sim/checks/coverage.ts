@@ -1,9 +1,8 @@
 /**
- * How often a run came to each pair of a state and an event, where bugs hide in what is rare: a node's
- * role, its snapshots, its members and its disk when its core is stepped; how a client came to its
- * session when a node says something to it. It counts and judges nothing, and changes nothing.
- *
- * Runs do without it unless it is asked for.
+ * Counts how often a run reached each pair of a state and an event, because bugs are in what is
+ * rare: the role, snapshots, members and disk of a node when its core is stepped; how a client
+ * got its session when a node sends it a message. It judges nothing and changes nothing, and is
+ * off by default.
  */
 import { errorCodeOf } from "../../../src/errors.js";
 import {

@@ -1,7 +1,7 @@
 /**
- * Everything that watches a run, behind the ears of nodes, network and clients. What is looked at of
- * one cluster is kept by the cluster (`cluster-checks.ts`): a run may restore another one from what the
- * first saved, and clients, resources and calls outlive that.
+ * Everything that checks a run, fed by what nodes, network and clients report. The checks of one
+ * cluster are in `cluster-checks.ts`: a run may restore a second cluster from a snapshot of the
+ * first, and clients, resources and calls outlive the first.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
 import type { PeerIdentity, PeerMessage } from "../../../src/net/index.js";

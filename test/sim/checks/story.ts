@@ -1,4 +1,4 @@
-/** The last events of a run in words. Silent unless somebody wants to read it: words cost time. */
+/** The last events of a run as text. Off unless asked for, because text costs time. */
 import type { Simulation } from "../engine/simulation.js";
 
 export class Story {

@@ -1,4 +1,4 @@
-/** A promise that was broken: the rule it belongs to, and the numbers. */
+/** A broken promise: the rule it belongs to, and the numbers. */
 export class Violation extends Error {
   readonly rule: string;
 

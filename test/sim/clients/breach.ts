@@ -1,4 +1,4 @@
-/** What a node that ends a connection says of the client: whether that broke the protocol. */
+/** Whether a node ended a connection because the client broke the protocol. */
 import type { SocketEnding } from "../world/network/node-socket.js";
 
 /** The codes with which WebSocket says so. */

@@ -1,4 +1,4 @@
-/** What a client does next, by the shares of its plan. */
+/** Chooses what a client does next, by the shares of its plan. */
 import type { RandomStream } from "../../../lab/random-stream.js";
 import { type LockItem, type LockMode, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import type { ClientMix } from "../plan/client-plan.js";

@@ -1,4 +1,4 @@
-/** What a client tells whoever watches it. Types only. */
+/** What a client reports to its observers. Types only. */
 import type { ErrorCode, ErrorNumber } from "../../../src/errors.js";
 import type {
   Answer,

@@ -1,6 +1,7 @@
 /**
- * Uses of what the locks guard: by whoever counts on a hold, and by those who had it once and do not
- * know, or do not look, that it is over. What becomes of them is the resource's business.
+ * Writes to the resource that the locks protect, by clients that rely on a hold, and by clients
+ * that had one and do not know, or do not check, that it is over. The resource decides about
+ * them.
  */
 import type { RandomStream } from "../../../lab/random-stream.js";
 import type { HeldBelief } from "./belief.js";

@@ -1,6 +1,6 @@
 /**
- * Replicated settings that clients change, and to what: such that everything takes many small steps,
- * or that limits are met which no run would reach otherwise.
+ * Replicated settings that clients change, and their values: so that everything takes many small
+ * steps, or that runs reach limits that they would not reach otherwise.
  */
 export const SETTINGS_TO_CHANGE = [
   { name: "grantsPerStepMax", values: [1, 2, 8] },

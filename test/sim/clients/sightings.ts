@@ -1,4 +1,4 @@
-/** Names of what clients see beside the answers to their commands, as runs count them. */
+/** Names under which a run counts what clients see in addition to the answers to their commands. */
 import type { ErrorNumber } from "../../../src/errors.js";
 import type { BlockedBy, EndReason } from "../../../src/protocol/index.js";
 

@@ -1,4 +1,7 @@
-/** A client as the rest of a run knows it, whichever way it speaks to the cluster. Types only. */
+/**
+ * A client as the rest of a run sees it, whether it speaks the protocol itself or uses the SDK.
+ * Types only.
+ */
 import type { ClientPlan } from "../plan/client-plan.js";
 import type { HeldBelief } from "./belief.js";
 

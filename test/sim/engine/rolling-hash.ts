@@ -1,4 +1,4 @@
-/** One value for everything that happened in a run, in its order: equal runs have equal hashes. */
+/** One value for everything that happened in a run, in order: equal runs have equal hashes. */
 export class RollingHash {
   #first = 0x811c_9dc5;
   #second = 0x2545_f491;

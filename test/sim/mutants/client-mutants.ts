@@ -1,4 +1,4 @@
-/** Bugs of the arithmetic by which clients trust what they hold: only true time shows them. */
+/** Bugs in the arithmetic by which clients trust what they hold. Only true time shows them. */
 import type { Mutant } from "./mutant.js";
 
 export const CLIENT_MUTANTS: readonly Mutant[] = [

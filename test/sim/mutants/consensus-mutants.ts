@@ -1,4 +1,4 @@
-/** Bugs of the consensus core, most of which somebody has shipped. */
+/** Bugs of the consensus core. Most have been shipped by some other implementation. */
 import type { Mutant } from "./mutant.js";
 
 export const CONSENSUS_MUTANTS: readonly Mutant[] = [

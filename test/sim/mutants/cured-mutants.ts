@@ -1,4 +1,4 @@
-/** Bugs that Holdfast itself had, put back. */
+/** Bugs that Holdfast itself once had, put back. */
 import type { Mutant } from "./mutant.js";
 
 export const CURED_MUTANTS: readonly Mutant[] = [

@@ -1,4 +1,4 @@
-/** Bugs of coming to lead, staying it and handing it over. */
+/** Bugs in how a node becomes leader, stays leader and transfers leadership. */
 import type { Mutant } from "./mutant.js";
 
 export const ELECTION_MUTANTS: readonly Mutant[] = [

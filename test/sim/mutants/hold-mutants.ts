@@ -1,4 +1,4 @@
-/** Bugs of holds: how they change, pass from hand to hand, and end. */
+/** Bugs of holds: how they change, pass to another process, and end. */
 import type { Mutant } from "./mutant.js";
 
 export const HOLD_MUTANTS: readonly Mutant[] = [

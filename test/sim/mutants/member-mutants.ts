@@ -1,4 +1,4 @@
-/** Bugs of changing members: who decides, since when, and until when. */
+/** Bugs in changes of members: which members decide, from when, and until when. */
 import type { Mutant } from "./mutant.js";
 
 export const MEMBER_MUTANTS: readonly Mutant[] = [

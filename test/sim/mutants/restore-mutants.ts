@@ -1,4 +1,4 @@
-/** Bugs of a restore: the new cluster believes what it should not, or forgets what it promised. */
+/** Bugs of a restore: the new cluster believes what it must not, or forgets what was promised. */
 import type { Mutant } from "./mutant.js";
 
 export const RESTORE_MUTANTS: readonly Mutant[] = [

@@ -1,4 +1,4 @@
-/** Shows for each seeded bug the seed that finds it, or that none of so many does. */
+/** Prints for each seeded bug the seed that finds it, or how many seeds did not. */
 import { findNamed } from "../../../lab/command-line.js";
 import type { SimOptions } from "../run/sim-options.js";
 import { MUTANTS } from "./catalogue.js";

@@ -1,4 +1,7 @@
-/** Bugs of the SDK and of the gateway behind it, which only applications of the SDK can meet. */
+/**
+ * Bugs of the SDK and of the gateway that it connects to, which only applications of the SDK can
+ * meet.
+ */
 import type { Mutant } from "./mutant.js";
 
 export const SDK_MUTANTS: readonly Mutant[] = [

@@ -1,4 +1,4 @@
-/** Bugs of snapshots: something of the table is left behind. */
+/** Bugs of snapshots: part of the table is left out. */
 import type { Mutant } from "./mutant.js";
 
 export const SNAPSHOT_MUTANTS: readonly Mutant[] = [

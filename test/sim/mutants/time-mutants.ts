@@ -1,4 +1,4 @@
-/** Bugs that keep every promise but the one of when; and of clocks that stand still. */
+/** Bugs that break no promise except one about time, and bugs of clocks that stand still. */
 import type { Mutant } from "./mutant.js";
 
 export const TIME_MUTANTS: readonly Mutant[] = [

@@ -1,7 +1,7 @@
 /**
- * One maker for each kind of trouble. Damage that a node cannot repair by itself is done to
- * expendable nodes only, fewer than half of all, so that every committed entry stays on a majority
- * of sound disks whatever happens.
+ * Makes the faults of a plan: one maker for each kind. Damage that a node cannot repair by
+ * itself happens only to expendable nodes, fewer than half of all, so that every committed entry
+ * always stays on a majority of sound disks.
  */
 import type { RandomStream } from "../../../lab/random-stream.js";
 import type { ClientPlan } from "./client-plan.js";

@@ -1,4 +1,4 @@
-/** The kinds of trouble, as plain data. Times are simulated milliseconds. */
+/** The kinds of faults, as plain data. Times are simulated milliseconds. */
 import type { MemberAction } from "../../../src/protocol/index.js";
 import type { CrashKind } from "../world/disk/node-disk.js";
 

@@ -1,8 +1,8 @@
 /**
- * Where plans hardly come to by chance, as `npm run sim -- --coverage` and surviving seeded bugs show, and
- * what leads there. A quarter of the seeds have one such focus on top of what they have anyway. All of it
- * draws from a stream of its own, so that a seed without one is what it always was, and one with it is still
- * all that is needed to repeat the run.
+ * States that plans rarely reach by chance, as `npm run sim -- --coverage` and surviving seeded
+ * bugs show, and what leads to them. A quarter of the seeds have one such focus in addition to
+ * everything else. All of it draws from a stream of its own, so a seed without a focus gives the
+ * run that it always gave, and a seed with one is still all that is needed to repeat its run.
  */
 
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";

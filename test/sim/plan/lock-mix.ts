@@ -1,6 +1,6 @@
 /**
- * What clients do with locks, by the seed: each thing is in a plan with probability one half, as the
- * kinds of trouble are. Drawn from streams of their own.
+ * What clients do with locks, by the seed: each thing is in a plan with probability one half,
+ * like the kinds of faults. Drawn from streams of their own.
  */
 
 import type { RandomStream } from "../../../lab/random-stream.js";

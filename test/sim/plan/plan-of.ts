@@ -1,6 +1,7 @@
 /**
- * The swarm: a seed decides the size of the cluster, times, limits, clients and which kinds of
- * trouble there are, each kind with probability one half, so that no two runs test the same thing.
+ * Makes a plan from a seed (a swarm of configurations): the seed decides the size of the
+ * cluster, times, limits, clients and the kinds of faults, each with probability one half, so
+ * that no two runs test the same thing.
  */
 
 import { type RandomStream, RandomStreams } from "../../../lab/random-stream.js";

@@ -1,8 +1,8 @@
 /**
- * Plans in which the cluster is lost and founded again from what was saved: a share of the seeds, by
- * streams of their own. While the first storm goes on an operator saves a snapshot; when it is over
- * everything is stopped for good, another cluster is restored on the same machines, and a second
- * storm comes over that.
+ * Plans in which the cluster is lost and restored from a snapshot: a share of the seeds, drawn
+ * from streams of their own. During the first storm an operator saves a snapshot. When the storm
+ * is over, everything is stopped for good, another cluster is restored on the same machines, and
+ * a second storm hits that one.
  */
 import type { RandomStreams } from "../../../lab/random-stream.js";
 import type { CrashKind } from "../world/disk/node-disk.js";

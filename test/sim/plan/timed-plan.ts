@@ -1,8 +1,8 @@
 /**
- * Plans in which time itself is looked at: everything as it is set in production, and one trouble at
- * a time, each over and done with before the next begins. What such a cluster owes follows from its
- * settings and from what links, disks and turns take, so there are laws with figures
- * (`checks/time/time-laws.ts`). A share of the seeds, by a stream of its own.
+ * Plans in which time itself is tested: everything is set as in production, and there is one
+ * fault at a time, each completely over before the next begins. What such a cluster owes follows
+ * from its settings and from the delays of links, disks and turns, so there are laws with
+ * figures (`checks/time/time-laws.ts`). A share of the seeds, drawn from a stream of its own.
  */
 
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";

@@ -1,4 +1,4 @@
-/** What pairs of a state and an event many runs came to together, and what is rare among them. */
+/** Which pairs of a state and an event many runs reached together, and which of them are rare. */
 import { type PairCounts, pairName } from "../checks/coverage.js";
 import { DOMAINS } from "../checks/coverage-domains.js";
 

@@ -1,4 +1,7 @@
-/** What follows the storm: first a majority, then everybody, then the power fails for the last time. */
+/**
+ * What follows the storm: first a majority is healed, then every node, and then the power fails
+ * for the last time.
+ */
 import { membersOf } from "../../../src/raft/index.js";
 import type { RunChecks } from "../checks/run-checks.js";
 import type { Story } from "../checks/story.js";

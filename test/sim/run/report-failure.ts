@@ -1,4 +1,7 @@
-/** What a person is given of a failure: the rule, the command that repeats it, a small plan, a story. */
+/**
+ * The report of a failure for a person: the rule, the command that repeats it, a small plan, the
+ * last events.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import type { SimPlan } from "../plan/plan.js";
 import { minimise } from "./minimise.js";

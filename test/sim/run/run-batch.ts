@@ -1,4 +1,4 @@
-/** Many seeds, one after the other, on all cores; and what they came to together. */
+/** Runs many seeds on all cores, and sums up their results. */
 import { type CoverageSum, withCounts } from "./coverage-report.js";
 import { NO_COUNTS, type RunCounts, type SeedResult } from "./seed-result.js";
 import type { WorkerPool } from "./worker-pool.js";

@@ -1,6 +1,6 @@
 /**
- * One worker process as the pool has it. Dying or saying nothing for too long is the failure of the
- * run that it had; dying before its sources were loaded is no run's fault.
+ * One worker process as the pool sees it. If it dies or is silent for too long, the run that it
+ * had has failed; if it dies before its sources are loaded, no run has.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { NO_COUNTS, type SeedResult } from "./seed-result.js";

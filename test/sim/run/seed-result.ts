@@ -1,4 +1,4 @@
-/** What one run came to. Plain data, so that it can pass between processes. */
+/** The result of one run. Plain data, so that it can pass between processes. */
 import type { PairCounts } from "../checks/coverage.js";
 
 export interface SeedFailure {

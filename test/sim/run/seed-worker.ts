@@ -1,4 +1,4 @@
-/** A process of its own that runs plans one after the other, as it is told. */
+/** A worker process that runs the plans it receives, one after the other. */
 import { planOf } from "../plan/plan-of.js";
 import { runPlan } from "./run-plan.js";
 import type { SeedResult } from "./seed-result.js";

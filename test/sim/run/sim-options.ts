@@ -1,4 +1,4 @@
-/** The flags of `npm run sim`, and what they mean when they are left out. */
+/** The flags of `npm run sim`, and their defaults. */
 import { availableParallelism } from "node:os";
 import { type Command, Option } from "commander";
 import {

@@ -1,5 +1,5 @@
 /**
- * Runs plans in processes of their own, so that all cores are used and a run that spins or dies is
+ * Runs plans in worker processes, so that all cores are used and a run that hangs or dies is
  * noticed. A process that died is replaced, unless it could not even be loaded.
  */
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-/** What passes between the pool and its workers. Types only. */
+/** The messages between the pool and its workers. Types only. */
 import type { SimPlan } from "../plan/plan.js";
 import type { SeedResult } from "./seed-result.js";
 

@@ -1,6 +1,7 @@
 /**
- * FaultInjector with the data of one node that takes several steps: they rot while it leads, an operator
- * brings it back, an old copy of them is put in their place, or another version of Holdfast runs it.
+ * Faults in the data of one node that take several steps: its disk decays while it leads, an
+ * operator brings it back, an old copy of the data replaces them, or another version of Holdfast
+ * runs on them.
  */
 import { OP } from "../../../src/protocol/index.js";
 import type { Fault } from "../plan/fault.js";

@@ -1,4 +1,4 @@
-/** Carries out faults, and takes back what they did: each at its time, or all of them at once. */
+/** Carries out faults and undoes them: each at its time, or all of them at once. */
 import { unreachable } from "../../../src/assert.js";
 import { type MemberAction, OP } from "../../../src/protocol/index.js";
 import { votersOf } from "../../../src/raft/index.js";

@@ -1,4 +1,7 @@
-/** Clusters as nodes are told of them, and the members with which one begins. */
+/**
+ * To which cluster nodes belong, what they are told of it when they start, and the members with
+ * which it begins.
+ */
 import type { Configuration } from "../../../src/raft/index.js";
 
 /** Of the cluster that a run begins with. */

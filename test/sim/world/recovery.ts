@@ -1,7 +1,7 @@
 /**
- * An operator who brings a node back whose data are damaged or lost, in the order in which
- * `holdfast recover` does it: the cluster ceases to count on it, and when that is committed its data
- * are set aside; then it starts, catches up, and is promoted. Whatever is cut short is done again.
+ * An operator who brings a node back whose data are damaged or lost, in the order of `holdfast
+ * recover`: the cluster stops counting on the node; when that is committed, its data are set
+ * aside; then it starts, catches up, and is promoted. An interrupted step is repeated.
  */
 import { OP } from "../../../src/protocol/index.js";
 import type { SimNode } from "./node/sim-node.js";

@@ -1,7 +1,7 @@
 /**
- * `holdfast snapshot restore` on the machine of one node: production code over its disk. It may be cut
- * short at any effect, and is repeated then; what is there then is there wholly. When it has
- * ended the power may fail at once.
+ * `holdfast snapshot restore` on the machine of one node: production code over its disk. It may
+ * be interrupted at any effect and is then repeated; what exists then is complete. When it has
+ * ended, the power may fail at once.
  */
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import { HoldfastError } from "../../../src/errors.js";

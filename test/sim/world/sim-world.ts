@@ -1,7 +1,6 @@
 /**
- * Everything of one run: time, ways, nodes, clients; and whoever keeps the nodes running, as a
- * supervisor of processes does: one that ended by itself is started again, one that is held down is
- * not.
+ * Everything in one run: time, paths, nodes and clients, and the supervisor of the nodes, which
+ * restarts a node that ended by itself and leaves down one that is held down.
  */
 import { RandomStreams } from "../../../lab/random-stream.js";
 import type { Configuration, Raft } from "../../../src/raft/index.js";

@@ -1,7 +1,7 @@
 /**
- * An operator's machine on which `holdfast snapshot save` runs, as often as it takes: production code
- * over a connection of bytes, and the file in memory. What is saved must have everything that was
- * committed when it was asked for.
+ * An operator's machine on which `holdfast snapshot save` runs, repeatedly if needed: production
+ * code over a connection of bytes, and the file in memory. The file must contain everything that
+ * was committed when the command began.
  */
 
 import { ProcessLife } from "../../../lab/process-life.js";

@@ -1,9 +1,10 @@
 /**
- * What one core promises its driver, input by input: reads that a majority confirmed and that are not
- * older than what was committed when they were asked for, loyalty to a live leader and for a moment to
- * whom it voted for, no change of members too early, no proposal while leadership is handed over, no
- * leading without a majority or a disk that answer. Who hears whom is told by what was sent and heard
- * (`core-ear.ts`), who counts by the log.
+ * What one core promises its driver, checked input by input: a read is confirmed by a majority
+ * and not older than what was committed when it was requested; the core stays loyal to a live
+ * leader, and for a moment to the candidate it voted for; it accepts no change of members too
+ * early and no proposal during a transfer of leadership; it does not lead without a majority and
+ * a disk that answer. Which nodes hear each other follows from the messages (`core-ear.ts`), and
+ * which ones count from the log.
  */
 import {
   type Configuration,

@@ -1,7 +1,7 @@
 /**
- * What one core was told and what it said, and what follows from that alone: whom it hears as leader,
- * who can be reached, what it told its driver. What the core believes is never asked: its arithmetic
- * is what the checks are about.
+ * Records the inputs and effects of one core, and what follows from them alone: which leader it
+ * hears, which peers it can reach, what it told its driver. The core is never asked what it
+ * believes, because its arithmetic is what the checks are about.
  */
 import type { Effects, Input, Message, Role } from "../../../../src/raft/index.js";
 import { Reign } from "./reign.js";

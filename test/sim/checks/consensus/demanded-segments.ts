@@ -1,6 +1,7 @@
 /**
- * What is reported durable lies in segments that the mark on the disk demands: without that a segment
- * that is lost, and everything acknowledged in it, would not be missed when the log is opened.
+ * Everything that is reported durable must be in segments that the mark on the disk names.
+ * Otherwise nothing would notice at opening that a segment is lost, with everything acknowledged
+ * in it.
  */
 import type { NodeDisk } from "../../world/disk/node-disk.js";
 import type { Fail } from "../violation.js";

@@ -1,6 +1,6 @@
 /**
- * Whether a core is handing leadership over, by what it was asked for and what it answered: from a
- * request that it did not refuse to the end that it told.
+ * Whether a core is transferring leadership, judged by its inputs and effects: from a request
+ * that it did not refuse to the end that it reported.
  */
 import type { Effects, Input } from "../../../../src/raft/index.js";
 

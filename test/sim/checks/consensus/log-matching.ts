@@ -1,6 +1,6 @@
 /**
- * Index and term of an entry settle it and everything before it (Raft paper, 5.3), from the moment
- * it was sent or is durable anywhere.
+ * Index and term of an entry determine it and all entries before it (Raft paper, 5.3), from the
+ * moment at which it was sent or is durable on any node.
  */
 import type { Entry } from "../../../../src/raft/index.js";
 import type { Fail } from "../violation.js";

@@ -1,6 +1,7 @@
 /**
- * What a node's log says after a row of writes, kept apart from the node: the records as they were
- * handed over, applied one by one. It never forgets entries because a snapshot replaced them.
+ * What a node's log contains after a sequence of writes, computed apart from the node: the
+ * records that were handed over, applied one by one. Entries are never forgotten because a
+ * snapshot replaced them.
  */
 import type { Entry, HardState, Write } from "../../../../src/raft/index.js";
 import type { LogBoot } from "../../../../src/storage/index.js";

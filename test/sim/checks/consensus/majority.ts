@@ -1,6 +1,6 @@
 /**
- * Majorities, written once more: the checks must not ask the sources, which a seeded bug may have
- * changed, who decides.
+ * Majorities, written a second time: the checks must not use the sources, which a seeded bug may
+ * have changed.
  */
 import type { Configuration } from "../../../../src/raft/index.js";
 

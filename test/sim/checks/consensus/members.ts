@@ -1,6 +1,7 @@
 /**
- * Which members count on a node, told from its log alone: those of the last configuration entry in
- * it, committed or not; behind an installed snapshot, of the last one committed up to there.
+ * Which members count on a node, according to its log alone: those of the last configuration
+ * entry in it, committed or not; after an installed snapshot, those of the last one committed up
+ * to there.
  */
 import { type Configuration, decodeConfiguration, type Entry } from "../../../../src/raft/index.js";
 import type { LogicalLog } from "./logical-log.js";

@@ -1,6 +1,7 @@
 /**
- * What one node has handed to its log and what was reported durable. When the node comes back, its
- * disk must say exactly that: everything durable, and of the rest the first writes or none.
+ * What one node has handed to its log, and what was reported durable. When the node starts
+ * again, its disk must contain exactly that: everything durable, and of the rest a prefix of the
+ * writes.
  */
 import type { Write } from "../../../../src/raft/index.js";
 import type { LogBoot } from "../../../../src/storage/index.js";

@@ -1,4 +1,4 @@
-/** What leaders believe of the logs of others, held against the disks of those others. */
+/** What leaders believe about the logs of other nodes, compared with the disks of those nodes. */
 import type { Configuration, Raft } from "../../../../src/raft/index.js";
 import type { Fail } from "../violation.js";
 import type { LogicalLog } from "./logical-log.js";

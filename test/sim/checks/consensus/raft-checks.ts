@@ -1,7 +1,7 @@
 /**
- * What must hold of all nodes together, for ever (Raft paper, figure 3, and what durability adds).
- * Looked at behind every turn of a node, for that node, and for every message that leaves one; each
- * look costs by what is new, not by the length of the log.
+ * What must hold of all nodes together at all times (Raft paper, figure 3, and what durability
+ * adds). It is checked after every turn of a node, for that node, and for every message that is
+ * sent. The cost of a check depends on what is new, not on the length of the log.
  */
 import type { PeerMessage } from "../../../../src/net/index.js";
 import { decodeBatchHeader } from "../../../../src/protocol/index.js";

@@ -1,7 +1,7 @@
 /**
- * One term that a node leads, by what it sent and what came back: who answered when, which rounds,
- * and who has the entry that opened the term. A learner answers like everybody; who counts is told by
- * the members alone.
+ * One term of a leader, by its messages and the answers to them: which peer answered when and in
+ * which round, and which ones have the entry that opened the term. Learners answer like voters;
+ * only the members (`members.ts`) say who counts.
  */
 import type {
   AppendReply,

@@ -1,6 +1,6 @@
 /**
- * Who was promised what in elections, by what left the voters: one vote in a term, a majority of
- * pre-votes before anybody asks for votes, and a majority of votes before anybody leads.
+ * What voters promised in elections, by the messages they sent: one vote per term, a majority of
+ * pre-votes before a candidate asks for votes, and a majority of votes before it leads.
  */
 import type { Configuration } from "../../../../src/raft/index.js";
 import type { Fail } from "../violation.js";

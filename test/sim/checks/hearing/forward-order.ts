@@ -1,6 +1,7 @@
 /**
- * What nodes forward to a leader (docs/internals/semantics.md, 2.3): the commands of a connection in the
- * order of their numbers, however often they go again. A number is left out only when it was executed.
+ * Nodes forward the commands of a connection to the leader in the order of their numbers,
+ * however often they repeat them (docs/internals/semantics.md, 2.3). A number may be left out
+ * only if its command was executed.
  */
 import type { PeerMessage } from "../../../../src/net/index.js";
 import { decodeCommands } from "../../../../src/protocol/index.js";

@@ -1,7 +1,8 @@
 /**
- * What clients said under which number, against what was executed (docs/internals/semantics.md, 1.6 and 2).
- * A number stands for what was last said under it in its epoch; what was refused is not executed under it;
- * calls take effect in the order in which they were made, but that weak ones may pass strong ones.
+ * What clients sent under which number, compared with what was executed
+ * (docs/internals/semantics.md, 1.6 and 2). A number stands for what was last sent under it in
+ * its epoch, and a refused command is not executed. Calls take effect in the order in which they
+ * were made, except that weak ones may pass strong ones.
  */
 import { isStrong, type SequencedCommand } from "../../../../src/protocol/index.js";
 import type { Said } from "../../clients/client-watch.js";

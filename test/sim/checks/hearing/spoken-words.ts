@@ -1,10 +1,12 @@
 /**
- * On one connection a client hears everything that was said to it since it was attached, in the order
- * of the log and without a gap. What was never said cannot be heard; what is left out is found here.
+ * On one connection, a client receives every message that the log addressed to it since it was
+ * attached, in the order of the log and without a gap. A message that the log never produced,
+ * and one that is left out, are both found here.
  *
- * A connection is attached by one entry, and not by its epoch: copies of one attempt have the same one,
- * and each is answered (`docs/internals/semantics.md`, 3.2). What was said between two copies was said
- * to whoever waited for the first, or to nobody; who waited for the second recalls it.
+ * A connection is identified by the entry that attached it and not by its epoch: copies of one
+ * attempt have the same epoch, and each is answered (`docs/internals/semantics.md`, 3.2). What
+ * was said between two copies was for the client that waited for the first; a client that waited
+ * for the second recalls it.
  */
 import type { Attached, SessionMessage } from "../../../../src/protocol/index.js";
 import { canonicalTextOf } from "../canonical-text.js";

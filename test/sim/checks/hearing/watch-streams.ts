@@ -1,8 +1,9 @@
 /**
- * Watches against everything that happened to the keys in the order of the log: from the revision at
- * which one begins each change is told once, in order, none left out, over however many connections
- * and nodes. One begins not before what the node that was asked had applied, and before whatever its own
- * process asked for later. When everything has come to rest nothing is left to be told.
+ * Compares watches with everything that happened to the keys in the order of the log. From the
+ * revision at which a watch begins, each change is reported once, in order, none left out, over
+ * any number of connections and nodes. A watch begins no earlier than what the node that was
+ * asked had applied, and before anything that its own process requested later. When nothing
+ * moves any more, nothing is left to report.
  */
 import type { LockTable } from "../../../../src/lockfsm/index.js";
 import type { ChangeView, Revision } from "../../../../src/protocol/index.js";

@@ -1,4 +1,4 @@
-/** The commands of one entry, found by what is said of them. */
+/** The commands of one entry, found by the messages that they caused. */
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
 import {
   type AttachCommand,

@@ -1,11 +1,12 @@
 /**
- * Mutual exclusion as clients live it, in true time: whoever believes in a hold, by a lease, a cap or
- * a revoke that has not ended by its own clock, shares it with nobody who conflicts; no slot of a
- * semaphore is used by two. Clients that forgot to look at their deadline are counted apart: under a
- * pause they must overlap, or the harness cannot see.
+ * Mutual exclusion as clients experience it, in true time: while a client relies on a hold,
+ * whose lease, cap or revoke has not ended by its own clock, no conflicting client does; no two
+ * use one slot of a semaphore. Clients that forgot to check their deadline are counted
+ * separately: during a pause they must overlap, or the harness is blind.
  *
- * What was stolen, revoked at once or taken over ends without its holder's knowing. There exclusion is
- * not promised, and overlaps are counted apart as well: fencing covers them (`fenced-resource.ts`).
+ * A hold that was stolen, revoked at once or taken over ends without its holder's knowledge.
+ * Exclusion is not promised then, and such overlaps are counted separately too: fencing covers
+ * them (`fenced-resource.ts`).
  */
 import type { BeliefClaim, HeldBelief } from "../../clients/belief.js";
 import type { Fail } from "../violation.js";

@@ -1,7 +1,8 @@
 /**
- * What the locks guard, with a gate that follows the rule of the mode (docs/coding/fencing.md). Two things must
- * hold, whatever clients, clocks and operators do: who rightfully holds is never refused, and a token
- * never admits two processes, of which one must have lost it to the other.
+ * The resource that the locks protect, with a gate that follows the rule of the mode
+ * (docs/coding/fencing.md). Two things must hold, whatever clients, clocks and operators do: a
+ * rightful holder is never refused, and a token never admits two processes unless one of them
+ * lost it to the other.
  */
 import type { GuardedWrite } from "../../clients/client-watch.js";
 import type { Fail } from "../violation.js";

@@ -1,4 +1,4 @@
-/** What a view of a key says that does not pass with time, in one way of writing. */
+/** The part of a key's view that does not change with time alone, as canonical text. */
 import type { KeyView } from "../../../../src/protocol/index.js";
 
 export function summaryOf({ kind, limit, holds, waiters, closings }: KeyView): string {

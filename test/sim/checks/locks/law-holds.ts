@@ -1,4 +1,4 @@
-/** What is held and what is closed, by the words of the log. */
+/** What is held and what is closed, according to the messages in the log. */
 import {
   type ClaimCommand,
   type ClaimedItem,

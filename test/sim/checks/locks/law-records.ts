@@ -1,4 +1,4 @@
-/** What the laws of locks remember of the words that were said. Times are cluster milliseconds. */
+/** What the laws of locks remember of the messages. Times are cluster milliseconds. */
 import type { ClaimMode, Item } from "../../../../src/protocol/index.js";
 
 export interface LawClaim {

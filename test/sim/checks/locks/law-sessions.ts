@@ -1,4 +1,7 @@
-/** Sessions as the words of the log give them: leases, announced ends, who has them, what was executed. */
+/**
+ * Sessions according to the messages in the log: leases, announced ends, which process has them,
+ * what was executed.
+ */
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
 import { type AttachCommand, type Attached, OP, STATUS } from "../../../../src/protocol/index.js";
 

@@ -1,4 +1,7 @@
-/** Who waits, by the words of the log; in what order it may be granted, and how it may leave. */
+/**
+ * Which requests wait, according to the messages in the log, in what order they may be granted,
+ * and how their waits may end.
+ */
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
 import { type Item, type Result, STATUS } from "../../../../src/protocol/index.js";
 import {

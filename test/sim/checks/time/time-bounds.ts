@@ -1,6 +1,6 @@
 /**
- * How long things may take at the most, by the settings of the cluster and by what its links, disks
- * and turns take at the most. All figures are milliseconds of true time.
+ * The longest time that things may take, from the settings of the cluster and the longest delays
+ * of its links, disks and turns. All figures are milliseconds of true time.
  */
 import type { NodeTuning } from "../../../../src/server/index.js";
 import type { SimPlan } from "../../plan/plan.js";

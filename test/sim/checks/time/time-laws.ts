@@ -1,7 +1,8 @@
 /**
- * What a cluster owes in time, where everything is set as in production and one thing breaks at a
- * time: who leads goes on leading unless that is over; then the next one serves in time; and as long
- * as somebody leads, entries are committed in time, whoever else stands or stalls.
+ * What a cluster owes in time when everything is set as in production and one thing breaks at a
+ * time: a leader goes on leading unless something ends that; then the next one serves in time;
+ * and while there is a leader, entries are committed in time, even if another node stands still
+ * or is slow.
  */
 import type { Entry, Message, Raft, Write } from "../../../../src/raft/index.js";
 import type { NodeTuning } from "../../../../src/server/index.js";

@@ -1,4 +1,4 @@
-/** One thing that a client wants, from when it is wanted until it is known what became of it. */
+/** One thing that a client wants, from the wish until its result is known. */
 import {
   isStrong as isStrongCommand,
   OP,

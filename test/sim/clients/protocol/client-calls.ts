@@ -1,7 +1,7 @@
 /**
- * The calls of one session of a client, in program order (docs/internals/semantics.md, 2): which of them
- * goes next, under which number, and which go again under another one. Written after the rules and not
- * after the SDK, which has its own way of keeping them.
+ * The calls of one session of a client, in program order (docs/internals/semantics.md, 2): which
+ * is sent next, under which number, and which are sent again under another one. Written from the
+ * rules, not from the SDK, which has a way of its own.
  */
 import { OP } from "../../../../src/protocol/index.js";
 import { Call, type Wish } from "./call.js";

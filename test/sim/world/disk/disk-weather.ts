@@ -1,6 +1,6 @@
 /**
- * How the disk of one node behaves at a time: how long an operation takes, whether it hangs, which
- * one fails and how. Faults set it; the disk asks.
+ * How the disk of one node behaves at the moment: how long an operation takes, whether it hangs,
+ * which one fails and how. Faults set it; the disk asks.
  */
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { FileOperation, StoreAccess } from "../../../../src/storage/index.js";

@@ -1,7 +1,8 @@
 /**
- * The disk of one node, which outlives its processes. A process that is killed leaves the cached
- * bytes behind, a loss of power only what was synced and any part of the rest. Its contents can be
- * damaged: bits turned over, segments, batches and keys of the store lost, an older copy put back.
+ * The disk of one node, which outlives its processes. If a process is killed, its cached bytes
+ * stay; if the power fails, only what was synced stays, and any part of the rest. The contents
+ * can be damaged: bits flipped, segments, batches and keys of the store lost, an older copy put
+ * back.
  */
 
 import type { ProcessLife } from "../../../../lab/process-life.js";

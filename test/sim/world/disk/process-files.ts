@@ -1,4 +1,7 @@
-/** The file system as one process sees it: gone for it when the process is, late while it stands. */
+/**
+ * The file system as one process sees it: unreachable once the process has ended, slow while it
+ * stands still.
+ */
 
 import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { File, FileSystem, OpenMode } from "../../../../src/storage/file-system.js";

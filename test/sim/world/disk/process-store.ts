@@ -1,4 +1,4 @@
-/** The ordered store as one process sees it: gone for it when the process is. */
+/** The ordered store as one process sees it: unreachable once the process has ended. */
 
 import type { ProcessLife } from "../../../../lab/process-life.js";
 import type {

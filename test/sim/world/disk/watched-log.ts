@@ -1,4 +1,4 @@
-/** The log as the driver sees it, with an ear on what it hands over and what becomes durable. */
+/** The log as the driver sees it; reports what is handed over and what becomes durable. */
 
 import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { Write } from "../../../../src/raft/index.js";

@@ -1,4 +1,7 @@
-/** The store of snapshots as the driver has it, with an ear on what a new one says of itself. */
+/**
+ * The store of snapshots as the driver sees it; reports the index and the members of each new
+ * one.
+ */
 import type { SnapshotStore } from "../../../../src/storage/index.js";
 
 /** `index`: up to where it holds everything; `configuration`: the members it names, encoded. */

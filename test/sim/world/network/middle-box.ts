@@ -1,6 +1,6 @@
 /**
- * Whatever stands between two nodes and passes whole frames on: for a share of them twice, or later
- * than those after them. Of one connection; what it still has is lost with that.
+ * A box between two nodes that forwards whole frames: some of them twice, or later than those
+ * after them. It belongs to one connection; what it still has is lost when that ends.
  */
 import type { RandomStream } from "../../../../lab/random-stream.js";
 

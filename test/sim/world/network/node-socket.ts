@@ -1,7 +1,7 @@
 /**
- * What the gateway's connection has in the place of a WebSocket. It takes a frame as a kernel does, a
- * moment later: until then its bytes belong to the connection that wrote them, which must not touch
- * them.
+ * What the gateway's connection has in place of a WebSocket. It takes a frame as a kernel does,
+ * a moment later: until then its bytes belong to the connection that wrote them, which must not
+ * touch them.
  */
 
 import type { ProcessLife } from "../../../../lab/process-life.js";

@@ -1,4 +1,4 @@
-/** What a node has noted of the others, as far as it is on its disk: on which directory each came. */
+/** What a node has durably noted about the other nodes: the directory of each. */
 import type { PeerIdentity } from "../../../../src/net/index.js";
 
 export class PeerMemory {

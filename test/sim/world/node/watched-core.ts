@@ -1,4 +1,4 @@
-/** The core as its driver has it, with an ear on each input and on what comes of it. */
+/** The core as its driver sees it; reports each input and its effects. */
 import type { Effects, Input, Raft } from "../../../../src/raft/index.js";
 
 export interface CoreWatch {
