@@ -1,8 +1,9 @@
 /**
  * Changes of the members (thesis, chapter 4). Learners come and go with one plain entry. A change
- * of the voters goes through a joint configuration, which the leader, whoever it is, ends when it
- * is committed. There is one change at a time, none before an entry of the leader's own term is
- * committed (consensus rule 8), and none that would leave the cluster without a reachable majority.
+ * of the voters goes through a joint configuration; when that is committed, the leader of that
+ * time, the same or another, ends it. There is one change at a time, none before an entry of the
+ * leader's own term is committed (consensus rule 8), and none that would leave the cluster without
+ * a reachable majority.
  *
  * How members leave: the leader keeps sending a removed peer the entry that removes it, and its
  * commit, so that the peer learns of its removal instead of standing for election. A leader that is

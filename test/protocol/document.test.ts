@@ -248,7 +248,7 @@ test.each([
   ["bytes of a request", protocol.REQUEST_BYTES_MAX],
   ["permits of an acquire", 1, protocol.PERMITS_MAX],
   ["watches of a connection", protocol.WATCHES_MAX],
-  ["members of a circle that are named", protocol.CYCLE_MEMBERS_MAX],
+  ["members of a cycle that are named", protocol.CYCLE_MEMBERS_MAX],
   ["commands of a session from its mark on", protocol.IN_FLIGHT_MAX],
   ["waiters of a key", protocol.WAITERS_MAX],
   ["voters and learners", protocol.MEMBERS_MAX],
