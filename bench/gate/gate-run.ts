@@ -4,14 +4,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
 import { fetchMetrics } from "../cluster/node-pages.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { heat } from "../load/heat.js";
+import { warmUp } from "../load/warm-up.js";
 import { AllocationTrace, TRACE_FLAGS } from "../measures/allocation-trace.js";
 import { type Counters, type Counts, type CountsByPhase, countsOf, PHASES } from "./gate-counts.js";
 import { runPhase } from "./gate-load.js";
 
 const CLIENTS = 8;
 /** Most of the code is compiled after that. */
-const HEATING_SECONDS = 3;
+const WARM_UP_SECONDS = 3;
 const REST_MS = 250;
 
 const METRICS = [
@@ -39,7 +39,7 @@ export async function runGate(signal: AbortSignal): Promise<CountsByPhase> {
     const clients = await connectAll(CLIENTS, [leader.endpoint], signal);
     const prefix = runPrefix();
     try {
-      await heat(clients, HEATING_SECONDS, `${prefix}/heat`, signal);
+      await warmUp(clients, WARM_UP_SECONDS, `${prefix}/warm-up`, signal);
       const counts: Partial<Record<keyof CountsByPhase, Counts>> = {};
       for (const phase of PHASES) {
         const before = await readAtRest(cluster, trace, signal);

@@ -38,7 +38,7 @@ async function withClients<T>(
     return await work({
       clients,
       shape: loadShape(options, prefix),
-      heatShape: ownKeys(`${prefix}/heat`),
+      warmUpShape: ownKeys(`${prefix}/warm-up`),
       processes: async () => {
         const local = (await reachable(endpoints)).filter((node) => isLoopback(node.endpoint));
         return [LOAD_PROCESS, ...local.map(({ id, pid }) => ({ name: `n${id}`, pid }))];

@@ -9,9 +9,9 @@ import { drained, runPrefix } from "../cluster/bench-clients.js";
 import type { LoadOptions } from "../options/bench-options.js";
 import type { GiveBack, PeerClient, PeerLoad, PeerName, RunningPeer } from "../peers/peer.js";
 import { PEERS } from "../peers/peers.js";
-import { HEATING_WORKERS } from "./heat.js";
 import type { LoadedLock, LoadShape } from "./load-shapes.js";
 import { LOAD_PROCESS, type LoadSubject } from "./load-subject.js";
+import { WARM_UP_WORKERS } from "./warm-up.js";
 
 /** A server that runs under another user must be able to reach its own directory. */
 const PASSABLE = 0o711;
@@ -49,14 +49,14 @@ async function withClients<T>(
   const prefix = runPrefix();
   const isShared = workload === "contended";
   const own = isShared ? [`${prefix}/one`] : numbered(`${prefix}/own`, workers);
-  const heat = numbered(`${prefix}/heat`, HEATING_WORKERS);
-  const load: PeerLoad = { connections, workers, keys: [...own, ...heat], isShared, signal };
+  const warmUp = numbered(`${prefix}/warm-up`, WARM_UP_WORKERS);
+  const load: PeerLoad = { connections, workers, keys: [...own, ...warmUp], isShared, signal };
   const clients = await peer.connect(load);
   try {
     return await work({
       clients,
       shape: peerShape(own),
-      heatShape: peerShape(heat),
+      warmUpShape: peerShape(warmUp),
       processes: async () => [LOAD_PROCESS, ...peer.processes()],
       leader: async () => null,
       // A server that does not report in time is no reason to lose the results.

@@ -6,8 +6,8 @@
  */
 import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { heat } from "../load/heat.js";
 import { PACE_MS } from "../load/paced-loop.js";
+import { warmUp } from "../load/warm-up.js";
 import { describeMachine, type Machine } from "../measures/machine.js";
 import { type Summary, summaryOf } from "../measures/statistics.js";
 import type { FailoverOptions } from "../options/bench-options.js";
@@ -63,7 +63,7 @@ async function runFaults(
   signal: AbortSignal,
 ): Promise<FaultRun[]> {
   const { runs, connections, warmupSeconds } = options;
-  await warmUp(cluster, connections, warmupSeconds, signal);
+  await warmUpCluster(cluster, connections, warmupSeconds, signal);
   const progress = new Progress();
   const done: FaultRun[] = [];
   while (done.length < runs) {
@@ -76,7 +76,7 @@ async function runFaults(
   return done;
 }
 
-async function warmUp(
+async function warmUpCluster(
   cluster: OwnCluster,
   connections: number,
   seconds: number,
@@ -84,7 +84,7 @@ async function warmUp(
 ): Promise<void> {
   const clients = await connectAll(connections, cluster.endpoints, signal);
   try {
-    await heat(clients, seconds, `${runPrefix()}/heat`, signal);
+    await warmUp(clients, seconds, `${runPrefix()}/warm-up`, signal);
   } finally {
     await closeAll(clients);
   }

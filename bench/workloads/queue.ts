@@ -10,8 +10,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { heat } from "../load/heat.js";
 import { StandingQueues } from "../load/standing-queues.js";
+import { warmUp } from "../load/warm-up.js";
 import { describeMachine } from "../measures/machine.js";
 import { cpuMicros } from "../measures/process-cpu.js";
 import type { QueueOptions } from "../options/bench-options.js";
@@ -63,7 +63,7 @@ async function runOn(
     return { round, waiters: length, ...measurement };
   };
   try {
-    await heat(clients, warmupSeconds, `${prefix}/heat`, signal);
+    await warmUp(clients, warmupSeconds, `${prefix}/warm-up`, signal);
     // A batch exceeds the length with which it begins.
     const waitersMax = waiters + BATCH.enqueue;
     await clients[0]?.changeSetting("waitersMax", waitersMax, { signal });

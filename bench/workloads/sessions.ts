@@ -12,8 +12,8 @@ import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
 import { fetchFigures, fetchMetrics } from "../cluster/node-pages.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
 import { until } from "../cluster/until.js";
-import { heat } from "../load/heat.js";
 import { fillTable } from "../load/hold-filler.js";
+import { warmUp } from "../load/warm-up.js";
 import { describeMachine } from "../measures/machine.js";
 import { cpuSeconds } from "../measures/process-cpu.js";
 import { residentMiB } from "../measures/resident-memory.js";
@@ -61,7 +61,7 @@ async function runOn(
   const machine = describeMachine();
   const clients: Client[] = [];
   try {
-    await warmUp(cluster, warmupSeconds, `${prefix}/heat`, signal);
+    await warmUpCluster(cluster, warmupSeconds, `${prefix}/warm-up`, signal);
     const before = residentMiB(cluster);
     const startMs = performance.now();
     while (clients.length < count) {
@@ -98,7 +98,7 @@ async function runOn(
   }
 }
 
-async function warmUp(
+async function warmUpCluster(
   cluster: OwnCluster,
   seconds: number,
   prefix: string,
@@ -106,7 +106,7 @@ async function warmUp(
 ): Promise<void> {
   const clients = await connectAll(WARMING_CLIENTS, cluster.endpoints, signal);
   try {
-    await heat(clients, seconds, prefix, signal);
+    await warmUp(clients, seconds, prefix, signal);
   } finally {
     await closeAll(clients);
   }

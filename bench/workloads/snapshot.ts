@@ -11,9 +11,9 @@ import { isReady } from "../cluster/node-pages.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
 import { until } from "../cluster/until.js";
 import { ClosedLoop } from "../load/closed-loop.js";
-import { heat } from "../load/heat.js";
 import { fillTable } from "../load/hold-filler.js";
 import { ownKeys } from "../load/load-shapes.js";
+import { warmUp } from "../load/warm-up.js";
 import { describeMachine } from "../measures/machine.js";
 import { cpuSeconds } from "../measures/process-cpu.js";
 import { residentMiB } from "../measures/resident-memory.js";
@@ -49,7 +49,7 @@ async function runOn(
   const clients: Client[] = [];
   try {
     clients.push(...(await connectAll(connections, endpoints, signal)));
-    await heat(clients, warmupSeconds, `${prefix}/heat`, signal);
+    await warmUp(clients, warmupSeconds, `${prefix}/warm-up`, signal);
     const empty = residentMiB(cluster);
     const holderOptions = () => ({ ttlMs: HOLDER_TTL_MS });
     const holders = await connectAll(connections, endpoints, signal, holderOptions);

@@ -14,11 +14,11 @@ import { closeAll, connectAll, drained, runPrefix } from "../cluster/bench-clien
 import { fetchFigures } from "../cluster/node-pages.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
 import { ClosedLoop } from "../load/closed-loop.js";
-import { heat } from "../load/heat.js";
 import { fillTable } from "../load/hold-filler.js";
 import { ownKeys } from "../load/load-shapes.js";
 import { measureLoad } from "../load/load-window.js";
 import { PacedLoop } from "../load/paced-loop.js";
+import { warmUp } from "../load/warm-up.js";
 import { describeMachine, type Machine } from "../measures/machine.js";
 import type { MeasuredProcess } from "../measures/process-cpu.js";
 import { residentMiB } from "../measures/resident-memory.js";
@@ -88,7 +88,7 @@ async function runOn(
   try {
     const start = residentMiB(cluster);
     for (const side of [sides.full, sides.empty]) {
-      await heat(side.clients, warmupSeconds, `${prefix}/heat`, signal);
+      await warmUp(side.clients, warmupSeconds, `${prefix}/warm-up`, signal);
     }
     const empty = await settle();
     const key = `${prefix}/held`;

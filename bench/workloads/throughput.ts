@@ -7,13 +7,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { drained } from "../cluster/bench-clients.js";
 import { ClosedLoop } from "../load/closed-loop.js";
 import type { Rule } from "../load/grant-witness.js";
-import { heatBy } from "../load/heat.js";
 import type { LoadLoop } from "../load/load-loop.js";
 import type { LoadSubject } from "../load/load-subject.js";
 import { type Latencies, type LoadWindow, latenciesOf, measureLoad } from "../load/load-window.js";
 import { OpenLoop } from "../load/open-loop.js";
 import { withOwnSubject } from "../load/own-subject.js";
 import { withPeerSubject } from "../load/peer-subject.js";
+import { warmUpBy } from "../load/warm-up.js";
 import { describeMachine, type Machine } from "../measures/machine.js";
 import { hundredths } from "../measures/statistics.js";
 import type { LoadWorkload } from "../options/bench-numbers.js";
@@ -82,7 +82,7 @@ async function measureSubject<Client>(
 ): Promise<ThroughputResult> {
   const { workload, system, attach, workers, keys, limit, rate, seconds } = options;
   const { clients, shape } = subject;
-  await heatBy(clients, options.warmupSeconds, subject.heatShape, signal);
+  await warmUpBy(clients, options.warmupSeconds, subject.warmUpShape, signal);
   const open = rate > 0 ? new OpenLoop({ clients, workers, shape, rate }) : undefined;
   const loop: LoadLoop<Client> = open ?? new ClosedLoop({ clients, workers, shape });
   try {

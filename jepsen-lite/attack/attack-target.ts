@@ -11,7 +11,7 @@ import type { SystemName } from "../systems/system.js";
 
 const ADMIN_MS_MAX = 3_000;
 
-export interface TargetRooms {
+export interface TargetParts {
   readonly system: SystemName;
   readonly nodes: readonly NodeProcess[];
   readonly network: Network;
@@ -24,12 +24,12 @@ export interface TargetRooms {
 }
 
 export class AttackTarget implements Target {
-  readonly #parts: TargetRooms;
+  readonly #parts: TargetParts;
   readonly #reserved = new Set<number>();
   /** From the logs of the nodes. */
   leaderId: number | undefined;
 
-  constructor(parts: TargetRooms) {
+  constructor(parts: TargetParts) {
     this.#parts = parts;
   }
 

@@ -10,7 +10,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { NodeProcess } from "../cluster/node-process.js";
 import { mountRefusal } from "../cluster/volumes.js";
-import { builtCommand } from "../own-scripts.js";
+import { builtCommand } from "../harness-scripts.js";
 import { emptied, harm } from "./harm.js";
 import { nothing, promoted } from "./leadership.js";
 import type { Nemesis, Target } from "./nemesis.js";

@@ -1,6 +1,6 @@
 /** Holdfast itself: the built command, by its public flags. */
 import { type Network, nodePlace } from "../cluster/network.js";
-import { builtCommand } from "../own-scripts.js";
+import { builtCommand } from "../harness-scripts.js";
 import { clusterStatus } from "../sdk.js";
 import type { System, SystemKind } from "./system.js";
 

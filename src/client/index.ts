@@ -92,7 +92,7 @@ export type { Owner } from "./options/owner.js";
 export type { TlsOptions } from "./options/tls-options.js";
 export type { ExplainOptions, WatchOptions, WatchTarget } from "./options/view-options.js";
 export type { History, Tenure } from "./reads/cluster-views.js";
-export { toDot } from "./reads/wait-graph.js";
+export { toDot } from "./reads/wait-graph-dot.js";
 export type { Change, Watch } from "./reads/watch-stream.js";
 export type { Resumed, ResumedWait } from "./session/resumption.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./transport/platform.js";

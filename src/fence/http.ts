@@ -5,8 +5,8 @@
  */
 import { HoldfastError } from "../errors.js";
 import type { Claim } from "./claim.js";
+import { FENCE_HEADER, parseClaim } from "./claim-text.js";
 import type { Gate } from "./gate.js";
-import { FENCE_HEADER, parseClaim } from "./header.js";
 
 /** The part of a request that is read. */
 export interface FencedRequest {

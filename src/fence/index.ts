@@ -4,6 +4,7 @@
  */
 export { type ErrorCode, HoldfastError } from "../errors.js";
 export { type Claim, type ClaimMode, claimOf, type HeldKeys } from "./claim.js";
+export { FENCE_HEADER, formatClaim, parseClaim } from "./claim-text.js";
 export type { FenceState } from "./fence-state.js";
 export {
   type FencedObject,
@@ -15,7 +16,6 @@ export {
   writeFenced,
 } from "./fenced-object.js";
 export { Gate, type GateOptions } from "./gate.js";
-export { FENCE_HEADER, formatClaim, parseClaim } from "./header.js";
 export {
   answerTo,
   claimOfRequest,

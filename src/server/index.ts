@@ -1,3 +1,14 @@
+/**
+ * One node of a cluster, for the command line and the tests of whole nodes.
+ *
+ * - `node`: starts and stops a node (`start-node.ts`); its options, HTTP pages and metrics
+ * - `driver`: the loop that all inputs of a node go through (`driver.ts`), and its wiring
+ * - `commands`: the way of a command from its connection into an entry, or to the leader
+ * - `reads`: answers from the table of this node: queries, watches, the history and its audit
+ * - `snapshots`: takes, sends, receives and restores snapshots of the table
+ * - `members`: requests of operators about the cluster itself
+ * - `offline`: works on data directories and snapshot files while no node runs on them
+ */
 export { type AssembledDriver, assembleDriver, bootDriver } from "./driver/boot.js";
 export { computeClusterId } from "./node/cluster-id.js";
 export { resolveOptions, resolveTuning } from "./node/resolve-options.js";

@@ -16,6 +16,7 @@ import type {
   Write,
 } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
+import { AppliedTrail } from "./applied-trail.js";
 import { SnapshotExporter } from "./exporter.js";
 import type {
   NamedSnapshots,
@@ -31,7 +32,6 @@ import { isSameSnapshot, SnapshotRetention } from "./retention.js";
 import { SnapshotSender } from "./sender.js";
 import { StoreCalls } from "./store-calls.js";
 import { SnapshotTaker } from "./taker.js";
-import { AppliedTrail } from "./trail.js";
 
 /** Transfers lengthen the log to at most this many times `snapshotLogBytes`. */
 const LOG_FACTOR_MAX = 4;

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { HoldfastError } from "../../../src/errors.js";
 import type { Claim } from "../../../src/fence/claim.js";
-import { FENCE_HEADER, formatClaim, parseClaim } from "../../../src/fence/header.js";
+import { FENCE_HEADER, formatClaim, parseClaim } from "../../../src/fence/claim-text.js";
 import { answerTo, claimOfRequest } from "../../../src/fence/http.js";
 import { wordMutator } from "../engine/mutators.js";
 import { demand, demandEqual, type FuzzTarget } from "../engine/target.js";

@@ -7,7 +7,7 @@ import { Attachment } from "../../../src/server/commands/attachments.js";
 import { Numbering } from "../../../src/server/numbering.js";
 import { Reads } from "../../../src/server/reads/reads.js";
 import { RecordingConnection } from "../world/recording-connection.js";
-import { answersFrom } from "./query-answers.js";
+import { answersFrom } from "./answers-from-table.js";
 
 const WAIT_MS = 1_000;
 const AGAIN_MS = 200;

@@ -9,26 +9,26 @@ import { drained } from "../cluster/bench-clients.js";
 import { ClosedLoop } from "./closed-loop.js";
 import { type LoadShape, ownKeys } from "./load-shapes.js";
 
-export const HEATING_WORKERS = 256;
+export const WARM_UP_WORKERS = 256;
 
-export async function heat(
+export async function warmUp(
   clients: readonly Client[],
   seconds: number,
   prefix: string,
   signal: AbortSignal,
 ): Promise<void> {
-  await heatBy(clients, seconds, ownKeys(prefix), signal);
+  await warmUpBy(clients, seconds, ownKeys(prefix), signal);
 }
 
 /** The same for any service. Its workers must have locks of their own. */
-export async function heatBy<Service>(
+export async function warmUpBy<Service>(
   clients: readonly Service[],
   seconds: number,
   shape: LoadShape<Service>,
   signal: AbortSignal,
 ): Promise<void> {
   if (seconds === 0) return;
-  const loop = new ClosedLoop({ clients, workers: HEATING_WORKERS, shape });
+  const loop = new ClosedLoop({ clients, workers: WARM_UP_WORKERS, shape });
   try {
     await delay(seconds * 1_000, undefined, { signal });
   } finally {
