@@ -1,6 +1,6 @@
 /**
- * What a start costs is what it loads. `holdfast --help` must load no command, nothing of the SDK or
- * the server, and no package but commander; how long that takes is measured, not asserted.
+ * The cost of a start is what it loads. `holdfast --help` must load no command, nothing of the SDK
+ * or the server, and no package but commander. The time it takes is measured, not asserted.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** What is said of a command line that makes no sense: what was meant, and where to read on. */
+/** The answer to a wrong command line: what was probably meant, and where to read more. */
 import { expect, test } from "vitest";
 import { COMMANDS } from "../../bin/program/command-list.js";
 import { runCli } from "../e2e/world/command-line.js";

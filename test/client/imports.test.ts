@@ -1,5 +1,6 @@
 /**
- * What the package's door pulls in, followed through the sources: a browser must be able to run it.
+ * What the public entry of the package imports, followed through the sources: a browser must be
+ * able to run it.
  */
 import { readFileSync } from "node:fs";
 import { basename, dirname, join, relative } from "node:path";

@@ -1,7 +1,7 @@
 /**
- * Bad input at the peer ports of a real cluster, also from somebody who knows its id and poses as a
- * member: a closed connection with a reason; the nodes live on, and a client that works meanwhile
- * notices nothing.
+ * Bad input at the peer ports of a real cluster, also from an attacker who knows its id and
+ * pretends to be a member: a closed connection with a reason. The nodes live on, and a client that
+ * works meanwhile notices nothing.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";

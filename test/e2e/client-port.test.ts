@@ -1,6 +1,7 @@
 /**
- * The client port of a real node against strangers: host names of other people, text that a terminal
- * obeys, more sockets than the process has descriptors. The node lives on and serves who works.
+ * The client port of a real node against strangers: host names that are not its own, text that
+ * would control a terminal, more sockets than the process has descriptors. The node lives on and
+ * serves the other clients.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,7 +1,7 @@
 /**
- * A node whose disk is full at its start waits for room, is seen while it waits, and goes on by
- * itself; one whose disk fails ends, and says that it was the disk. Real processes: a file system of
- * limited size, and calls of the system that fail by way of `strace`.
+ * A node that starts on a full disk waits for space, shows that it waits, and continues by itself.
+ * A node whose disk fails ends and says that it was the disk. Real processes: a file system of
+ * limited size, and system calls that fail under `strace`.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,4 +1,4 @@
-/** A cluster is founded by a machine whose clock can be right, or not at all. */
+/** A cluster can be founded only on a machine whose clock is plausible. */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,4 @@
-/**
- * What becomes of a lock whose client died or slept, with real processes.
- */
+/** What happens to a lock whose client died or was paused. Real processes. */
 import { expect, test } from "vitest";
 import { connect, type HoldfastError } from "../../src/index.js";
 import { startCluster } from "./world/cluster-process.js";

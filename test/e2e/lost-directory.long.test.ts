@@ -1,7 +1,7 @@
 /**
- * A member whose directory is gone and that is started again as if nothing had happened: it has
- * forgotten what it vouched for, so the others never count on it, however often it is started, until
- * an operator brings it back. Real processes, real files.
+ * A member that lost its directory and is started again as if nothing had happened. It has
+ * forgotten what it confirmed, so the others never count on it, however often it is started, until
+ * an operator recovers it. Real processes, real files.
  */
 import { access, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,6 @@
-/** What fills a node's memory is refused in time: the process lives on and serves the others. */
+/**
+ * A node refuses in time what would fill its memory: the process lives on and serves the others.
+ */
 import { expect, test } from "vitest";
 import { connect, type Lock } from "../../src/index.js";
 import { startCluster } from "./world/cluster-process.js";

@@ -1,4 +1,4 @@
-/** Which web pages a cluster lets in, as it is told on the command line or by the environment. */
+/** Which web pages may connect to a cluster, as set on the command line or in the environment. */
 import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

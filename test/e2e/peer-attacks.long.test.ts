@@ -1,7 +1,7 @@
 /**
- * Attacks on the peer ports of a real cluster that ended its service for good, or kept members out,
- * when they were tried first. The attacker has raw sockets, and for the worst of them what only a
- * member or a reader of its disk can know: the id of the cluster and the births of directories.
+ * Attacks on the peer ports of a real cluster that once ended its service for good or kept members
+ * out. The attacker has raw sockets and, for the worst attacks, what only a member or a reader of
+ * its disk can know: the id of the cluster and the births of directories.
  */
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";

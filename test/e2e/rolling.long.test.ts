@@ -1,7 +1,7 @@
 /**
- * What operators do to a cluster of real processes from day to day, under load: restarting every node in
- * turn, growing from one node to five and shrinking to another one. No command may fail, no lock that
- * is held may be lost, no session may expire.
+ * Routine operations on a cluster of real processes under load: restarting every node in turn,
+ * growing from one node to five and shrinking to a different one. No command may fail, no held lock
+ * may be lost, no session may expire.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * A second process on the data directory of one that runs, after somebody removed the lock that keeps
- * it out. Real processes, real files.
+ * A second process on the data directory of a running node, after the lock file that keeps it out
+ * was removed. Real processes, real files.
  */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

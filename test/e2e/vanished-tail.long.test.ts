@@ -1,7 +1,7 @@
 /**
- * A disk that loses what it said it had: entries that were acknowledged vanish from the end of the log
- * while the node is down. With work going on without a pause the durable mark still follows, so that
- * such a loss is told from a write that never happened. Real processes, real files.
+ * A disk that loses what it reported as synced: acknowledged entries vanish from the end of the log
+ * while the node is down. Even under continuous load the durable mark follows closely enough that
+ * such a loss is distinguished from an interrupted write. Real processes, real files.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 /**
- * Web Locks on a cluster of real processes: what only shows where reads and commands take different
+ * Web Locks on a cluster of real processes: what shows only if reads and commands take different
  * ways. The API's statements one by one are in `test/client/web-locks/*.test.ts`.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
- * The commands that operate a cluster, each in a process of its own against a real socket: what they
- * print, where, and with which exit code they end.
+ * Commands that operate a cluster, each in a process of its own against a real socket: what they
+ * print, to which stream, and their exit codes.
  */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { findFreePorts } from "../../../bin/cluster/ports.js";

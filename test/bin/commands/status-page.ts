@@ -1,6 +1,6 @@
 /**
- * A node's client port that tells its status and nothing else: it takes no client, so a command that
- * looks for a cluster finds a node and no service.
+ * A client port that serves the status page and refuses all clients. A command that looks for a
+ * cluster there finds a node, but no service.
  */
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createSecureServer, type ServerOptions } from "node:https";

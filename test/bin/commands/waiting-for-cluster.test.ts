@@ -1,6 +1,6 @@
 /**
- * What a command says and does while its cluster does not serve. Each is given an hour to find it, so
- * that a test which ends shows what else ended the wait.
+ * What a command says and does while its cluster does not serve. Each may wait for an hour, so if a
+ * test ends, something else ended the wait.
  */
 import { beforeEach, describe, expect, test } from "vitest";
 import { findFreePorts } from "../../../bin/cluster/ports.js";

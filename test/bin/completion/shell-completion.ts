@@ -1,7 +1,7 @@
 /**
- * Asks real shells what they would complete, without a person: bash runs the function with the words
- * that readline would give it, fish has a command for it, zsh is driven on a terminal of its own and
- * tells what was offered.
+ * Asks real shells, without a person, what they would complete. bash runs the function with the
+ * words that readline would give it, fish has a command for it, and zsh runs on a terminal of its
+ * own and reports what it offered.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";

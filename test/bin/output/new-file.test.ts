@@ -1,4 +1,4 @@
-/** A file that appears whole or not at all, and never in the place of another one unasked. */
+/** A file that appears whole or not at all, and never replaces another one unless asked to. */
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Columns that people read: straight, whatever the names in them are written in. */
+/** Columns for people: aligned, in whatever script the names in them are. */
 import { describe, expect, test } from "vitest";
 import { cutInTheMiddle, displayWidth } from "../../../bin/output/display-width.js";
 import { tableLines } from "../../../bin/output/text-table.js";

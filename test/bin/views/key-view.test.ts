@@ -1,4 +1,4 @@
-/** What `holdfast ls` says of a key in one line. */
+/** The line that `holdfast ls` shows for a key. */
 import { expect, test } from "vitest";
 import { LIST_COLUMNS, listRow } from "../../../bin/views/key-view.js";
 import type { KeyView } from "../../../src/index.js";

@@ -1,4 +1,7 @@
-/** A snapshot of a cluster as a program gets it: whole, at its own pace, or with a reason why not. */
+/**
+ * A snapshot of a cluster as a program receives it: whole, at the program's own pace, or refused
+ * with a reason.
+ */
 import { describe, expect, it } from "vitest";
 import {
   ADMIN_DEFAULTS,

@@ -1,4 +1,7 @@
-/** Iterators take as much of the cluster as the application takes of them, and lose nothing by it. */
+/**
+ * Iterators read from the cluster only as much as the application reads from them, and lose
+ * nothing.
+ */
 import { describe, expect, it } from "vitest";
 import type { Change, Client, Leader } from "../../../src/client/index.js";
 import { OP } from "../../../src/protocol/index.js";

@@ -1,7 +1,7 @@
 /**
- * What an application notices of a cluster whose disk is full: its session lives on, and its commands
- * wait for room. One that fails at last was never executed, and one that was is never told to have
- * failed.
+ * What an application notices when the disks of its cluster are full: its session lives on, and its
+ * commands wait for space. A command that fails in the end was never executed, and one that was
+ * executed is never reported as failed.
  */
 import { describe, expect, it } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

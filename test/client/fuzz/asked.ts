@@ -1,7 +1,7 @@
 /**
- * What applications asked for and were told, as they would write it down themselves: from the arguments
- * and the results of their calls. Nothing here is taken from what a lock says of itself, but its token
- * when it was granted, by which the table knows it.
+ * What applications asked for and what they were answered, recorded from the arguments and results
+ * of their calls as they could record it themselves. Nothing is taken from a lock but its token at
+ * the time of its grant, by which the table knows it.
  */
 import type { Client, Lock, Ticket } from "../../../src/client/index.js";
 import { HoldfastError } from "../../../src/errors.js";

@@ -1,4 +1,4 @@
-/** What goes wrong in a run of the fuzz: on the network, in the nodes, in processes and machines. */
+/** The faults of a run: of the network, the nodes, processes and machines. */
 import { isStrong } from "../../../src/protocol/index.js";
 import type { TableServer } from "../world/table-server.js";
 import type { Process } from "./asked.js";

@@ -1,9 +1,9 @@
 /**
- * Everything that a program can do with sessions and locks, at random, under everything that can go
- * wrong, over the SDK and the table as they are in production: no promise is broken at any moment.
+ * Random sequences of everything that a program can do with sessions and locks, under all kinds of
+ * faults, with the SDK and the table of production: no promise is broken at any moment.
  *
- * `HOLDFAST_CLIENT_RUNS=3000 npx vitest run test/client/fuzz` does so many runs of random seeds. What
- * fails is made as small as it gets, with the story of what happened.
+ * `HOLDFAST_CLIENT_RUNS=3000 npx vitest run test/client/fuzz` runs that many random seeds. A
+ * failing plan is reduced as far as possible and reported with what happened in it.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,7 +1,7 @@
 /**
- * What is promised to whoever uses the SDK, looked at after every event: from what was asked for and
- * told on one side, and from the table and its log on the other. It must never ask the SDK what it
- * believes, other than by what callers see: the result of a call, a signal, `isHeld`, the token.
+ * The promises of the SDK, checked after every event. It compares what applications asked for and
+ * were answered with the table and its log. It must never ask the SDK what it believes, except for
+ * what callers see: the result of a call, a signal, `isHeld`, the token.
  */
 import { HoldfastError } from "../../../src/errors.js";
 import {

@@ -1,7 +1,7 @@
 /**
- * What happens in one run of the fuzz: what applications ask for, what operators do, and what goes wrong.
- * A plan names processes and locks by numbers that are taken modulo how many there are, so that any
- * part of a plan is a plan too. It never says what is to be expected.
+ * What happens in one run: what applications ask for, what operators do, and what fails. A plan
+ * refers to processes and locks by numbers, taken modulo their count, so that any part of a plan is
+ * a plan too. It never says what to expect.
  */
 import fc from "fast-check";
 

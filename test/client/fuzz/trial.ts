@@ -1,6 +1,6 @@
 /**
- * Carries a plan out: applications in several processes call the SDK, operators take locks away, and
- * the network, the nodes and the machines fail. What was asked for and told goes to the oracle.
+ * Carries out a plan: applications in several processes call the SDK, operators take locks away,
+ * and the network, the nodes and the machines fail. The calls and their answers go to the oracle.
  */
 import {
   CLIENT_DEFAULTS,

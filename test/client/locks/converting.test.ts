@@ -1,4 +1,4 @@
-/** What changes of a lock while it is held: its mode and its value. */
+/** Changes of a lock while it is held: of its mode and its value. */
 import { describe, expect, it } from "vitest";
 import { failure, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";

@@ -1,4 +1,4 @@
-/** What is told of a deadlock, and of where the others in it asked for their locks. */
+/** What an error says about a deadlock, and about where its other tasks asked for their locks. */
 import { describe, expect, it } from "vitest";
 import type { DeadlockedTask } from "../../../src/client/index.js";
 import type { HoldfastError } from "../../../src/errors.js";

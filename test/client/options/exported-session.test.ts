@@ -1,4 +1,4 @@
-/** What a process may hand to `connect` as the session of another one, and what is refused. */
+/** What `connect` accepts as the exported session of another process, and what it refuses. */
 import { describe, expect, it } from "vitest";
 import type { ExportedSession } from "../../../src/client/index.js";
 import { resolveConnectOptions } from "../../../src/client/options/connect-options.js";

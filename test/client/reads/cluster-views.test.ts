@@ -1,4 +1,6 @@
-/** What the cluster tells about itself: why somebody waits, who waits for whom, who had it. */
+/**
+ * What the cluster shows about its locks: why a request waits, who waits for whom, who held a lock.
+ */
 import { describe, expect, it } from "vitest";
 import { type SessionView, toDot } from "../../../src/client/index.js";
 import { failure, setUp } from "../world/set-up.js";

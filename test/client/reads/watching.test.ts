@@ -1,4 +1,7 @@
-/** Watches and elections: nothing left out, nothing told twice, whatever the connection does. */
+/**
+ * Watches and elections: no change is missing or reported twice, whatever happens to the
+ * connection.
+ */
 import { describe, expect, it } from "vitest";
 import type { Change, Leader, Watch } from "../../../src/client/index.js";
 import { MESSAGE, STATUS } from "../../../src/protocol/index.js";

@@ -1,4 +1,4 @@
-/** What counts as evidence of the lease, told answer by answer. */
+/** Which answers are evidence for the lease, one by one. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { Outgoing } from "../../../src/client/calls/outgoing.js";
 import { Lease } from "../../../src/client/lease/lease.js";

@@ -1,6 +1,6 @@
 /**
- * Deadlines that the cluster decides, by a clock that drifts against the cluster's: whatever the
- * latencies are, a client takes none of them to be later than it is.
+ * Deadlines that the cluster decides, by a clock that drifts against that of the cluster: whatever
+ * the latencies are, a client never takes a deadline to be later than it is.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";

@@ -1,7 +1,7 @@
 /**
- * What a failover of five seconds costs in sessions and locks, at the default lease: nothing, however
- * long ago each session was renewed when it began. The cluster's clock runs all the while here, as it
- * does when a new leader was elected at once and the time goes into finding it.
+ * A failover of five seconds costs no session and no lock at the default lease, however long before
+ * it each session was renewed. The clock of the cluster runs all the time here, as it does if a new
+ * leader was elected at once and the clients need the time to find it.
  */
 import { describe, expect, it } from "vitest";
 import { CLIENT_DEFAULTS, type Lock } from "../../../src/client/index.js";

@@ -1,6 +1,6 @@
 /**
- * Cases in which the model before this one broke what is promised, by name. Each stays here after its
- * cause was removed, as a test of the promise.
+ * Cases in which an earlier model broke a promise, by name. Each stays here after its cause was
+ * removed, as a test of the promise.
  */
 import { describe, expect, it } from "vitest";
 import type { Change, ExportedSession, Lock } from "../../../src/client/index.js";

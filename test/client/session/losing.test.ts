@@ -1,4 +1,4 @@
-/** What is told to who holds a lock, and what ends it against their wish. */
+/** What ends a lock against the will of its holder, and how the holder learns of it. */
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../../src/client/index.js";
 import { OP } from "../../../src/protocol/index.js";

@@ -1,8 +1,8 @@
 /**
  * A small application in a process of its own: `application.ts idle|hold|finish|step ENDPOINT…`. It
- * connects to each endpoint, says so, and then has nothing more to do; with `finish` it ends in its
- * own time once it was told to, with `step` its wall clock is set forward and it ends with 8 if that
- * cost its lock.
+ * connects to each endpoint, reports that, and then does nothing. With `finish` it ends by itself
+ * when it is asked to; with `step` its wall clock is set forward, and it ends with exit code 8 if
+ * that cost it its lock.
  */
 import { once } from "node:events";
 import { connect } from "../../../src/index.js";

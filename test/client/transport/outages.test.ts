@@ -1,7 +1,7 @@
 /**
- * What an application sees while its cluster cannot be reached or has no leader: everything goes on
- * by itself as soon as it can, everything ends by its own bound and not before, and whatever may
- * have happened without anybody's hearing of it says so.
+ * What an application sees while its cluster cannot be reached or has no leader: everything
+ * continues by itself as soon as possible, every wait ends at its own limit and not before, and an
+ * error says whether a command may have been executed.
  */
 import { describe, expect, it } from "vitest";
 import { CLIENT_DEFAULTS, connectOn } from "../../../src/client/index.js";

@@ -1,4 +1,7 @@
-/** Tasks that are found out by themselves: whoever asks inside the callback of a lock is its task. */
+/**
+ * Tasks that the client recognises by itself: a call inside the callback of a lock belongs to the
+ * task of that lock.
+ */
 import { describe, expect, it } from "vitest";
 import { CLIENT_DEFAULTS, type Client, connectOn, type Lock } from "../../../src/client/index.js";
 import { failure, rejection, setUp } from "../world/set-up.js";

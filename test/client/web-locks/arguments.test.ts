@@ -1,6 +1,6 @@
 /**
- * What the Web Locks API says of the arguments of `request`: W3C, "Web Locks API", section 3.2.1,
- * and Web IDL for how they become what they are to be.
+ * The rules for the arguments of `request`: W3C, "Web Locks API", section 3.2.1, and the
+ * conversions of Web IDL.
  */
 import { describe, expect, it } from "vitest";
 import type { LockRequestOptions, RequestedLock } from "../../../src/client/index.js";

@@ -1,6 +1,6 @@
 /**
  * Web Locks of several clients: what `query` shows, and what only a cluster has, such as lost
- * sessions and nodes that nobody reaches.
+ * sessions and nodes that cannot be reached.
  */
 import { describe, expect, it } from "vitest";
 import { HoldfastError } from "../../../src/errors.js";

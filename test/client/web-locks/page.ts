@@ -1,4 +1,4 @@
-/** What the tests of Web Locks do over and over: connect, hold a lock, ask without types. */
+/** Steps that the tests of Web Locks share: connect, hold a lock, call `request` without types. */
 import type { LockManager, LockRequestOptions, RequestedLock } from "../../../src/client/index.js";
 import { setUp } from "../world/set-up.js";
 import { connectTo, type SimulatedClient } from "../world/simulated-client.js";

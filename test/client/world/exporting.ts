@@ -1,4 +1,6 @@
-/** A session on its way from one process to another, for the tests of either end. */
+/**
+ * Exports a session, for tests of the process that exports it and of the one that takes it over.
+ */
 import type { ExportedSession } from "../../../src/client/index.js";
 import type { SimulatedClient } from "./simulated-client.js";
 import type { SimulatedWorld } from "./simulated-world.js";

@@ -1,4 +1,4 @@
-/** What most tests of the SDK begin with, and how they wait for a refusal. */
+/** The usual set-up of tests of the SDK, and how they wait for an error. */
 import { HoldfastError } from "../../../src/errors.js";
 import { SimulatedWorld } from "./simulated-world.js";
 import { TableServer } from "./table-server.js";

@@ -1,7 +1,7 @@
 /**
- * The membership of a `TableServer`, by the rules of the leader: wishes that are fulfilled are no
- * change, a learner is promoted when it has caught up, and no change leaves fewer reachable voters
- * than a majority needs.
+ * The members of a `TableServer`, by the rules of a leader: a request for what is already so
+ * changes nothing, a learner is promoted when it has caught up, and no change leaves fewer
+ * reachable voters than a majority needs.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
 import {

@@ -1,6 +1,6 @@
 /**
- * The reads and watches of a `TableServer`: every change that its table tells is kept, so that a
- * watch may begin anywhere, until a test lets the older ones be forgotten.
+ * The reads and watches of a `TableServer`. Every change that its table reports is kept, so that a
+ * watch can begin anywhere, until a test makes it forget the older ones.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
 import type { LockTable, TableChange } from "../../../src/lockfsm/index.js";

@@ -1,4 +1,4 @@
-/** The cluster that the tests of the SDK run against: what its nodes admit, keep and refuse. */
+/** The cluster that the tests of the SDK use: what its nodes admit, keep and refuse. */
 import { expect, it } from "vitest";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";
 import {

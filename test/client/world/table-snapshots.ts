@@ -1,6 +1,6 @@
 /**
- * Snapshots that the nodes of a `TableServer` give to operators: each of the one table as it was when
- * it was asked for, and to be read on the connection that asked for it.
+ * Snapshots that the nodes of a `TableServer` give to operators. Each has the state of the one
+ * table when it was requested, and can be read only on the connection that requested it.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
 import type { LockTable } from "../../../src/lockfsm/index.js";

@@ -1,6 +1,6 @@
 /**
- * The files of a real log, as the kernel has them open: every one that is written carries O_DSYNC.
- * It does not depend on any test of what a loss of power leaves.
+ * The files of a real log, as the kernel has them open: every one that is written has O_DSYNC. This
+ * is independent of the tests that simulate a loss of power.
  */
 import { mkdtemp, readdir, readFile, readlink, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

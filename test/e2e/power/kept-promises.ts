@@ -1,7 +1,7 @@
 /**
- * Clients' work at one node whose power fails, and what the clients were promised by it: a lock that
- * was granted is held until its release is asked for, one that was released is free, no token comes
- * twice. Every lock has a key of its own, so that a command that is told twice cannot be confused.
+ * The load on one node whose power fails, and the promises to its clients: a granted lock is held
+ * until its release is requested, a released lock is free, and no token is given out twice. Every
+ * lock has a key of its own, so that a repeated command cannot be confused with another.
  */
 import { type Client, connect, type Lock } from "../../../src/index.js";
 

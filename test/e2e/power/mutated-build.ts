@@ -1,6 +1,6 @@
 /**
- * A copy of the build with one bug in it, inside the checkout's own cache, so that packages are found
- * as they are from the build itself.
+ * A copy of the build with one bug in it. It is inside the cache of the checkout, so that it finds
+ * packages as the build does.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

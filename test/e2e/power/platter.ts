@@ -1,8 +1,8 @@
 /**
- * A directory that can lose its power: what processes made durable in it is kept apart by
- * `platter.c`, which is built here and loaded into them. `losePower` leaves what a disk could have
- * after it: of each file the durable content and any part of what was written since, of each
- * directory the names as they were made durable or as they were last. Linux only.
+ * A directory that can lose its power. `platter.c`, which is built here and loaded into processes,
+ * keeps apart what they made durable in it. `losePower` leaves what a disk could have afterwards:
+ * of each file, the durable content and any part of what was written since; of each directory, its
+ * names as last made durable or as they were in the end. Linux only.
  */
 import { execFile, execFileSync } from "node:child_process";
 import * as fs from "node:fs";

@@ -1,7 +1,8 @@
 /**
- * Power that is lost below the file system, with a real process and real files: whatever a node had
- * not made durable is gone, torn or still there, and every promise to its clients is kept. Two bugs
- * of storage that no test of the process alone can see show that this looks where it should.
+ * A loss of power below the file system, with a real process and real files: what a node had not
+ * made durable is gone, torn or still there, and every promise to its clients is kept. Two seeded
+ * bugs of storage, which no test of the process alone can see, show that the test finds such
+ * losses.
  */
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 /**
- * The built command in one file. Loading some hundred and thirty small modules is half of what a
- * `holdfast run` costs; a test that starts a thousand of them needs the other half only. It is the
- * same code: the bundler joins the files of the build and changes nothing in them.
+ * The built command in one file. Loading its many small modules is half the cost of a `holdfast
+ * run`, so a test that starts a thousand of them uses this. The bundler joins the files of the
+ * build and changes nothing in them.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

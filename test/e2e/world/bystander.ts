@@ -1,6 +1,6 @@
 /**
- * A well-behaved client that works while a test does its worst to the cluster, and says afterwards
- * whether it noticed anything.
+ * A well-behaved client that works while a test attacks its cluster, and reports afterwards whether
+ * it noticed anything.
  */
 import { expect } from "vitest";
 import { type Client, connect, type Lock } from "../../../src/index.js";

@@ -1,6 +1,6 @@
 /**
- * Runs the built `holdfast` command the way a shell would: arguments, environment, standard input,
- * and back come exit code, signal and what it wrote. `HOLDFAST_TEST_COMMAND` names another build.
+ * Runs the built `holdfast` command as a shell would, with arguments, environment and standard
+ * input, and returns its exit code, signal and output. `HOLDFAST_TEST_COMMAND` names another build.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

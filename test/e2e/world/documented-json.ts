@@ -1,6 +1,6 @@
 /**
- * The documents of `--json` as docs/reference/cli-json.md shows them, held against real ones: each
- * has the fields that are documented, of the documented types, and no others.
+ * Compares real `--json` documents with those in docs/reference/cli-json.md: each has the
+ * documented fields, of the documented types, and no others.
  */
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";

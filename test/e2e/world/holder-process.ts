@@ -1,6 +1,6 @@
 /**
- * A client in a process of its own that acquires one lock, so that a test can kill or pause it.
- * The child is this same file; parent and child talk over the channel of `fork`.
+ * A client in a process of its own that acquires one lock, so that a test can kill or pause it. The
+ * child runs this same file; parent and child use the channel of `fork`.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";

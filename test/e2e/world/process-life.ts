@@ -1,7 +1,6 @@
 /**
- * Whether a process that a test knows by its number still runs. A zombie has ended: who collects it
- * is the business of its parent, and may be nobody's in a container without an init. All waits are
- * bounded.
+ * Whether a process with a given id still runs. A zombie has ended, even if nothing collects it, as
+ * in a container without an init. All waits are limited.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
- * A WebSocket on which a test says whatever bytes it likes, to a client port or a peer port, and
- * plain sockets below that. Nothing a node answers, and no end of a connection, is an error here.
+ * A WebSocket on which a test sends any bytes to a client port or a peer port, and plain sockets
+ * below that. No answer of a node and no end of a connection is an error here.
  */
 import { EventEmitter, once } from "node:events";
 import { connect } from "node:net";

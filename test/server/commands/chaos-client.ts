@@ -1,8 +1,7 @@
 /**
- * A client for storms: it sends its calls in their order, again after a refusal, and recalls what was
- * executed after every attach; and it keeps a record of every promise it was given. It complains as
- * soon as two of them contradict each other. It decides nothing: what is asked for, and when, is the
- * test's business.
+ * A client for storms. It sends its calls in order, again after a refusal, and after every attach
+ * recalls what was executed. It records every promise it was given and fails as soon as two of them
+ * contradict each other. The test decides what is asked for, and when.
  */
 import { isDeepStrictEqual } from "node:util";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

@@ -1,7 +1,7 @@
 /**
- * Storms: clients that acquire, release, cancel and move between nodes, while nodes crash, stand
- * still and lose each other. Whatever happened, no promise is broken; and when the storm is over,
- * everybody agrees and every waiter is served in its turn. A failure names its seed.
+ * Storms: clients acquire, release, cancel and move between nodes, while nodes crash, pause and are
+ * cut off from each other. No promise is ever broken, and after the storm all nodes agree and every
+ * waiter is served in its turn. A failure names its seed.
  */
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../lab/random-stream.js";

@@ -1,6 +1,7 @@
 /**
- * Whole drivers that are told that the disk has no room for another segment: leadership goes to whoever
- * has room, commands are refused where nobody has, and everything goes on when there is room again.
+ * Whole drivers whose log reports that the disk has no room for another segment: leadership goes to
+ * a node that has room, commands are refused if no node has, and all of them continue when there is
+ * room again.
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

@@ -1,4 +1,4 @@
-/** Keepalives that wait for others: how long at most, whatever else happens to the line they wait in. */
+/** Keepalives that a node gathers: how long they wait at most, whatever else waits with them. */
 import { describe, expect, test } from "vitest";
 import { seededRandom } from "../../../lab/random-stream.js";
 import { startCluster } from "../world/cluster.js";

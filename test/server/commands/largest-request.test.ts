@@ -1,6 +1,7 @@
 /**
- * The largest acquire that is allowed goes the whole way: forwarded by a follower, proposed, applied
- * by every node, kept in a snapshot, granted later, and told of with a slot for each permit.
+ * The largest acquire that is allowed goes the whole way: forwarded by a follower, proposed,
+ * applied by every node, kept in a snapshot, granted later, and answered with a slot for each
+ * permit.
  */
 import { expect, test } from "vitest";
 import { LockTable, TableRestore } from "../../../src/lockfsm/index.js";

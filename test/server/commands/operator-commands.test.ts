@@ -1,4 +1,4 @@
-/** Orders that belong to no session, on their way through a node to the leader and back. */
+/** Orders, which belong to no session, on their way through a node to the leader and back. */
 import { describe, expect, test } from "vitest";
 import { OP, STATUS } from "../../../src/protocol/index.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";

@@ -1,6 +1,6 @@
 /**
- * What an admitted peer can say to a node and its driver must stand: nothing gets into a log that
- * cannot be applied, since it would be met again at every start.
+ * Messages of a hostile peer that was admitted as a member. The driver must withstand them: nothing
+ * enters the log that cannot be applied, since every later start would read it again.
  */
 import { describe, expect, test } from "vitest";
 import {

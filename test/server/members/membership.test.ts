@@ -1,6 +1,6 @@
 /**
- * Changes of the members as operators ask for them, through whole drivers: the wish is fulfilled whoever
- * leads by then, and who is not wanted any more ends, unless it is wanted again.
+ * Changes of the members as operators request them, through whole drivers: a request is fulfilled
+ * even if the leader changes, and a removed node ends unless it is added again.
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

@@ -1,4 +1,7 @@
-/** What becomes of operators' requests while leaders come and go, without any of them. */
+/**
+ * What happens to operators' requests on one node while leaders change. The test plays the core and
+ * the other nodes.
+ */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import type { PeerMessage } from "../../../src/net/index.js";

@@ -1,4 +1,6 @@
-/** Leadership that is given away, by an operator's wish or by a node that stops, through whole drivers. */
+/**
+ * Leadership that is handed over, for an operator or by a node that stops, through whole drivers.
+ */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { STATUS } from "../../../src/protocol/index.js";

@@ -1,4 +1,7 @@
-/** Stalls made on purpose. Told may be as much less as passes between two looks of an idle loop. */
+/**
+ * Stalls made on purpose. A stall may be reported shorter by as much as the interval between two
+ * measurements of an idle loop.
+ */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { EventLoopMeter } from "../../../src/server/node/event-loop-meter.js";
 

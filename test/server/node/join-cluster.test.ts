@@ -1,4 +1,4 @@
-/** What a node that was added is told by those it asks, and when it may not join. */
+/** What the nodes answer to a new node that asks them for its cluster, and when it may not join. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";

@@ -1,4 +1,6 @@
-/** A node whose heap is nearly full takes nothing that would enlarge the table; all else goes on. */
+/**
+ * A node whose heap is nearly full refuses what would enlarge the table, and does everything else.
+ */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";

@@ -1,6 +1,7 @@
 /**
- * A cluster that is restored from a snapshot, as whole drivers: every node begins with the same table,
- * no session is opened in the quiet time whoever leads in it, and all agree for ever after.
+ * A cluster that is restored from a snapshot, as whole drivers: every node begins with the same
+ * table, no session is opened in the quiet time, whichever node leads, and all nodes agree from
+ * then on.
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

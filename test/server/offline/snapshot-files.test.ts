@@ -1,6 +1,6 @@
 /**
- * From a table to a file, and from the file to directories of a new cluster: what is told of a file,
- * and what makes two nodes the same cluster.
+ * From a table to a file, and from the file to the directories of a new cluster: what `inspect`
+ * shows of a file, and what makes two nodes members of the same cluster.
  */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

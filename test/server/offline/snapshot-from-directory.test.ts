@@ -1,4 +1,4 @@
-/** What a stopped node knows: its snapshot and all of its log, read without a cluster. */
+/** What a stopped node has, read without a cluster: its snapshot and all of its log. */
 import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What answers reads from a table, with nothing remembered beside it. */
+/** Answers queries from a table alone, without any remembered transitions. */
 import type { LockTable } from "../../../src/lockfsm/index.js";
 import { History } from "../../../src/server/reads/history.js";
 import { QueryAnswers } from "../../../src/server/reads/query-answers.js";

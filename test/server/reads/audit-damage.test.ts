@@ -1,6 +1,6 @@
 /**
- * The audit over a store whose files were damaged while nobody looked: bits turned over in every kind
- * of file of a real `level`. What is left is told, and what is missing is told to be missing.
+ * The audit on a store whose files were damaged while it was closed: bits flipped in every kind of
+ * file of a real `level`. What is left is shown, and what is missing is reported as missing.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";

@@ -1,6 +1,5 @@
 /**
- * One life of a node as far as its audit sees it: a log of transitions, a store, and turns that the
- * test makes.
+ * One run of a node as its audit sees it: a transition log, a store, and turns that the test takes.
  */
 import { END_REASON, type LostTenures, type Tenure } from "../../../src/protocol/index.js";
 import { Audit } from "../../../src/server/reads/audit.js";

@@ -1,6 +1,6 @@
 /**
- * A process that opens the store of a damaged audit and says what it finds in it: `level` trusts its
- * files, and may end the process that opens damaged ones by an assertion of its own.
+ * A process that opens the store of a damaged audit and reports what it finds in it. `level` trusts
+ * its files, so one of its assertions may end a process that opens damaged ones.
  */
 import { damageOf } from "../../../src/storage/index.js";
 import { openLevelStore } from "../../../src/storage/level-store.js";

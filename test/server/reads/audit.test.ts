@@ -1,6 +1,6 @@
 /**
- * The audit of one node over the store in memory and over `level`: what is written, that it is written
- * once whatever happens in between, and that trouble with it is told and stops nothing.
+ * The audit of one node, on the store in memory and on `level`: what is written, that it is written
+ * once whatever happens in between, and that a failure is reported and stops nothing else.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** Every question that a node answers out of its table, asked of every node. */
+/** Every query that a node answers from its table, sent to every node. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {

@@ -1,4 +1,7 @@
-/** Many watches of one node: what a turn spends on them, and that nobody misses anything by it. */
+/**
+ * Many watches of one node: how much of a turn they may take, and that none of them misses a
+ * change.
+ */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import type { TableChange } from "../../../src/lockfsm/index.js";

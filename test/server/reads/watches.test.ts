@@ -1,4 +1,4 @@
-/** Watches through whole drivers: what is told, where it goes on, and when it ends. */
+/** Watches through whole drivers: what they report, where they continue, and when they end. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {

@@ -1,4 +1,6 @@
-/** Snapshots that operators save: what is in them, how long they are kept, and when there is none. */
+/**
+ * Snapshots that operators save: their contents, how long they are kept, and when there is none.
+ */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS, HoldfastError } from "../../../src/errors.js";
 import { TableRestore } from "../../../src/lockfsm/index.js";

@@ -1,6 +1,7 @@
 /**
- * Real nodes, on real files and sockets, whose logs are cut every few kilobytes: one that was away takes
- * over a snapshot, everybody starts again from snapshot and log, and nobody needs the founders any more.
+ * Real nodes, on real files and sockets, whose logs are cut every few kilobytes: a node that was
+ * away installs a snapshot, all nodes start again from snapshot and log, and none needs the
+ * founders any more.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,6 +1,6 @@
 /**
- * Whole drivers whose logs are cut: nodes that were away take over a snapshot while clients are attached
- * to them, while others crash, and while somebody has to lead.
+ * Whole drivers whose logs are cut: nodes that were away install a snapshot while clients are
+ * attached to them, while others crash, and during elections.
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";

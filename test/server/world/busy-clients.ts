@@ -1,4 +1,4 @@
-/** Clients that take and give back locks in each other's way, so that every kind of change happens. */
+/** Clients that compete for a few locks, so that every kind of change happens. */
 import { seededRandom } from "../../../lab/random-stream.js";
 import { type LockMode, MESSAGE, STATUS } from "../../../src/protocol/index.js";
 import type { TestClient } from "./test-client.js";

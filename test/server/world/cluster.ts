@@ -1,4 +1,4 @@
-/** Clusters that stand, and what must hold of them in the end. */
+/** Clusters that have a leader, and what must be true of them in the end. */
 import { expect } from "vitest";
 import { World, type WorldNode } from "./world.js";
 import type { WorldOptions } from "./world-time.js";

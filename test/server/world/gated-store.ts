@@ -1,5 +1,5 @@
 /**
- * A snapshot store in front of another one, whose calls a test may hold up, let fail, or change.
+ * A snapshot store whose calls a test can delay, make fail, or change; another store does the work.
  */
 import type {
   SnapshotManifest,

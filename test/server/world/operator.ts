@@ -1,4 +1,4 @@
-/** Whoever operates the cluster of a world: asks, and waits for the answer. */
+/** An operator of a world's cluster: sends requests and waits for their answers. */
 import type { ErrorNumber } from "../../../src/errors.js";
 import { type MemberAction, type MembersView, OP, STATUS } from "../../../src/protocol/index.js";
 import type { TestClient } from "./test-client.js";

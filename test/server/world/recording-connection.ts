@@ -1,4 +1,4 @@
-/** A client's connection that remembers what it was told. */
+/** A client connection that records what is sent to it. */
 import type { ClientConnection } from "../../../src/net/index.js";
 import type { ServerMessage } from "../../../src/protocol/index.js";
 

@@ -1,4 +1,4 @@
-/** A client over a real WebSocket that speaks the protocol word by word. */
+/** A client over a real WebSocket that decides nothing by itself: the test says what it sends. */
 import { randomBytes } from "node:crypto";
 import { type ClientOptions, WebSocket } from "ws";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";

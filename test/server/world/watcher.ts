@@ -1,4 +1,4 @@
-/** One watch of a client of its own, and everything it was told. */
+/** One watch on a client of its own, and everything it received. */
 import {
   type ChangesView,
   type ChangeView,
