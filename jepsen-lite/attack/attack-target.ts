@@ -75,7 +75,7 @@ export class AttackTarget implements Target {
     return () => this.#reserved.delete(id);
   }
 
-  /** Whether its disk may be harmed, so that it may end by itself. */
+  /** Whether its disk may be damaged, so that it may end by itself. */
   isReserved(id: number): boolean {
     return this.#reserved.has(id);
   }

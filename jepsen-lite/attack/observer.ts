@@ -6,7 +6,7 @@
 
 import type { NodeState } from "../cluster/node-process.js";
 import { clientOfProcess, type HistoryEvent } from "../history/history-event.js";
-import type { HarmedFile } from "../nemeses/nemesis.js";
+import type { DamagedFile } from "../nemeses/nemesis.js";
 import { HoldChart } from "../run/hold-chart.js";
 import { KeptSample } from "../run/kept-sample.js";
 import { LatencySeries } from "../run/latency-series.js";
@@ -32,7 +32,7 @@ export interface DrawnFault {
   readonly what: string;
   readonly startMs: number;
   readonly endMs: number;
-  readonly file?: HarmedFile;
+  readonly file?: DamagedFile;
 }
 
 /** The state of a node from then on. */

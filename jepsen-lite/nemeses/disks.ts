@@ -11,7 +11,7 @@ import { promisify } from "node:util";
 import type { NodeProcess } from "../cluster/node-process.js";
 import { mountRefusal } from "../cluster/volumes.js";
 import { builtCommand } from "../harness-scripts.js";
-import { emptied, harm } from "./harm.js";
+import { damageDirectory, emptied } from "./file-damage.js";
 import { nothing, promoted } from "./leadership.js";
 import type { Nemesis, Target } from "./nemesis.js";
 
@@ -53,7 +53,9 @@ export const damage: Nemesis = {
     const node = random.pick(target.nodes);
     const giveBack = target.reserve(node.id);
     if (giveBack === undefined) return nothing("no disk can be spared at the moment");
-    const { what, file } = await node.whileDown(() => harm(node.plan.dataDirectory, random));
+    const { what, file } = await node.whileDown(() =>
+      damageDirectory(node.plan.dataDirectory, random),
+    );
     // It must notice the damage by itself, and take part in nothing that it cannot confirm.
     node.start();
     return {
@@ -67,7 +69,7 @@ export const damage: Nemesis = {
   },
 };
 
-/** Not every harmed file is needed, and some can be rebuilt from the rest. */
+/** Not every damaged file is needed, and some can be rebuilt from the rest. */
 async function isWell(target: Target, node: NodeProcess): Promise<boolean> {
   const deadlineMs = performance.now() + WELL_MS_MAX;
   while (!target.signal.aborted && performance.now() < deadlineMs) {

@@ -35,14 +35,14 @@ export interface NemesisSetting {
 export interface Fault {
   /** What was done to which process, for people: `kill -9 of node 2, the leader`. */
   readonly what: string;
-  /** For harm to a file: its kind, and all kinds that there were to choose from. */
-  readonly file?: HarmedFile;
+  /** For damage to a file: its kind, and all kinds that there were to choose from. */
+  readonly file?: DamagedFile;
   /** Ends it: everything that this fault changed is as before. Called once. */
   end(): Promise<void>;
 }
 
 /** `log/N.seg` is every segment of the log; `everything` is the whole directory. */
-export interface HarmedFile {
+export interface DamagedFile {
   readonly kind: string;
   readonly kinds: readonly string[];
 }
@@ -69,8 +69,8 @@ export interface Target {
   /** File systems of limited size, if this machine allows them. */
   readonly volumes: readonly Volume[];
   /**
-   * Reserves a node whose disk will be harmed, or returns `undefined` if no more nodes may be
-   * harmed at present. Call the returned function when the node is intact again.
+   * Reserves a node whose disk will be damaged, or returns `undefined` if no more nodes may be
+   * damaged at present. Call the returned function when the node is intact again.
    */
   reserve(id: number): (() => void) | undefined;
 }

@@ -37,7 +37,7 @@ export interface Coverage {
   readonly nemesis: string;
   readonly times: number;
   readonly seconds: number;
-  /** For a nemesis that harms files: how often each kind of file was hit; otherwise empty. */
+  /** For a nemesis that damages files: how often each kind of file was hit; otherwise empty. */
   readonly files: Readonly<Record<string, number>>;
 }
 

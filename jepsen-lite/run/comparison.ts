@@ -5,7 +5,7 @@
 
 import type { CheckResult } from "../verdict/check-result.js";
 import type { ComparedSystem, LostUpdates } from "./compared-system.js";
-import type { Outcome } from "./outcome-file.js";
+import type { Outcome } from "./results.js";
 
 export function comparedSystem({ results }: Outcome): ComparedSystem {
   const { system, about, valid, checks, figures } = results;

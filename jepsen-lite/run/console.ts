@@ -2,8 +2,8 @@
 
 import type { Progress } from "../attack/attack-plan.js";
 import { named } from "../wrapped-text.js";
-import type { Outcome } from "./outcome-file.js";
 import { resultText, verdictText } from "./result-text.js";
+import type { Outcome } from "./results.js";
 
 const TICK_MS = 1_000;
 const PHASE_COLUMNS = 11;

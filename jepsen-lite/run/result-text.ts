@@ -7,7 +7,7 @@ import { WORKLOADS } from "../workloads/catalogue.js";
 import { COLUMNS, named, wrapped } from "../wrapped-text.js";
 import type { ComparedSystem } from "./compared-system.js";
 import { comparisonRows } from "./comparison.js";
-import type { Results } from "./outcome-file.js";
+import type { Results } from "./results.js";
 
 const SENTENCES: Readonly<Record<string, string>> = {
   true: "VALID: everything that the clients were told can be true",

@@ -19,7 +19,7 @@ import type { Workload } from "../workloads/workload.js";
 import { comparedSystem } from "./comparison.js";
 import { Console } from "./console.js";
 import { Interruption } from "./interruption.js";
-import { type Outcome, withComparison } from "./outcome-file.js";
+import { type Outcome, withComparison } from "./results.js";
 import { parseRunOptions, peerNemeses, peerWorkloads, type RunOptions } from "./run-options.js";
 import { runSystem, type SystemRun, writeOutcome } from "./run-system.js";
 

@@ -9,7 +9,7 @@ import type { SystemKind } from "../systems/system.js";
 import { judge } from "../verdict/verdict.js";
 import type { Workload } from "../workloads/workload.js";
 import type { Console } from "./console.js";
-import { type Outcome, outcomeOf } from "./outcome-file.js";
+import { type Outcome, outcomeOf } from "./results.js";
 import type { RunOptions } from "./run-options.js";
 
 export interface SystemRun {

@@ -8,7 +8,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Results } from "../../jepsen-lite/run/outcome-file.js";
+import type { Results } from "../../jepsen-lite/run/results.js";
 import { endWithProcess } from "../../lab/end-with-process.js";
 
 const MAIN = fileURLToPath(new URL("../../jepsen-lite/main.ts", import.meta.url));

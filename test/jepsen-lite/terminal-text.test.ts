@@ -1,7 +1,7 @@
 /** What a terminal of 80 columns shows: help, results, verdicts. */
 import { expect, test } from "vitest";
-import type { Results } from "../../jepsen-lite/run/outcome-file.js";
 import { resultText, verdictText } from "../../jepsen-lite/run/result-text.js";
+import type { Results } from "../../jepsen-lite/run/results.js";
 import { parseRunOptions } from "../../jepsen-lite/run/run-options.js";
 import { withShortNumbers } from "../../jepsen-lite/short-numbers.js";
 import type { CheckPart, CheckResult } from "../../jepsen-lite/verdict/check-result.js";

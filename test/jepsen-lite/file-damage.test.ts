@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { harm, kindOf } from "../../jepsen-lite/nemeses/harm.js";
+import { damageDirectory, kindOf } from "../../jepsen-lite/nemeses/file-damage.js";
 import { seededStream } from "../../jepsen-lite/seeded-stream.js";
 import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
@@ -30,7 +30,7 @@ test("damage meets every kind of file in every way, one at a time, and no eviden
     const content = Buffer.alloc(10_000, 7);
     content.fill(0, 9_000);
     for (const name of [...FILES, ...UNTOUCHED]) await writeFile(join(directory, name), content);
-    const { what, file } = await harm(directory, seededStream(seed, "harm"));
+    const { what, file } = await damageDirectory(directory, seededStream(seed, "harm"));
     const left = await readdir(directory);
     if (left.length > 0) {
       const changed: string[] = [];
@@ -83,7 +83,7 @@ test("what a real server keeps on its disk is within reach, the audit in its sto
       }
       await node.stop();
     }
-    const { file } = await harm(data, seededStream(1, "harm"));
+    const { file } = await damageDirectory(data, seededStream(1, "harm"));
     expect([...file.kinds].sort()).toEqual([...KINDS].sort());
   } finally {
     await node.kill();

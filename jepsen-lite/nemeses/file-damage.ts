@@ -5,7 +5,7 @@
 import { open, readdir, rm, stat, truncate } from "node:fs/promises";
 import { join, relative } from "node:path";
 import type { RandomStream } from "../../lab/random-stream.js";
-import type { HarmedFile } from "./nemesis.js";
+import type { DamagedFile } from "./nemesis.js";
 
 const PAGE_BYTES = 4_096;
 /** Set aside by an earlier recovery: evidence, which no process reads. */
@@ -13,7 +13,7 @@ const EVIDENCE = /^set-aside-/;
 /** LevelDB's own log, which no process reads. */
 const CHRONICLE = /^LOG(\.old)?$/;
 /**
- * Share of the written bytes that may be harmed. The very end of a log is left alone: a loss there
+ * Share of the written bytes that may be damaged. The very end of a log is left alone: a loss there
  * within the last second cannot be told from bytes that were never written.
  */
 const FIRST_SHARE = 0.8;
@@ -21,17 +21,20 @@ const FIRST_SHARE = 0.8;
 const WAYS = ["bit", "zeros", "cut", "remove"] as const;
 type Way = (typeof WAYS)[number];
 
-/** The kind of harm if everything was removed. */
+/** The kind of file if everything was removed. */
 const EVERYTHING = "everything";
 
-interface Harm {
+interface Damage {
   /** For people. */
   readonly what: string;
-  readonly file: HarmedFile;
+  readonly file: DamagedFile;
 }
 
-/** Does one harm to the directory. */
-export async function harm(dataDirectory: string, random: RandomStream): Promise<Harm> {
+/** Damages one file of the directory, or removes everything in it. */
+export async function damageDirectory(
+  dataDirectory: string,
+  random: RandomStream,
+): Promise<Damage> {
   const isWipe = random.chance(1 / 8);
   const files = await filesIn(dataDirectory);
   // By kind first: there are many segments and tables, and one mark.
@@ -43,7 +46,7 @@ export async function harm(dataDirectory: string, random: RandomStream): Promise
   const kind = random.pick(kinds);
   const file = random.pick(files.filter((name) => kindOf(name) === kind));
   const way = random.pick(WAYS);
-  return { what: await harmFile(dataDirectory, file, way, random), file: { kind, kinds } };
+  return { what: await damageFile(dataDirectory, file, way, random), file: { kind, kinds } };
 }
 
 export async function emptied(directory: string): Promise<void> {
@@ -67,7 +70,7 @@ export function kindOf(name: string): string {
   return name.replace(/\d+/g, "N");
 }
 
-async function harmFile(
+async function damageFile(
   dataDirectory: string,
   name: string,
   way: Way,

@@ -1,6 +1,6 @@
 /**
- * Files of `bin` that import each other in a circle cannot be read one at a time. The linter keeps the
- * folders apart, but follows neither an `import()` nor `.js` to the `.ts` that it stands for.
+ * Files of `bin` that import each other in a cycle cannot be read one at a time. The linter keeps the
+ * folders apart, but follows neither `import()` nor a `.js` to its `.ts`.
  */
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
