@@ -7,9 +7,9 @@
 import type { NodeState } from "../cluster/node-process.js";
 import { clientOfProcess, type HistoryEvent } from "../history/history-event.js";
 import type { DamagedFile } from "../nemeses/nemesis.js";
-import { HoldChart } from "../run/hold-chart.js";
-import { KeptSample } from "../run/kept-sample.js";
-import { LatencySeries } from "../run/latency-series.js";
+import { HoldChart } from "./hold-chart.js";
+import { KeptSample } from "./kept-sample.js";
+import { LatencySeries } from "./latency-series.js";
 
 const NANOSECONDS = 1_000_000;
 const OPERATIONS_MAX = 6_000;

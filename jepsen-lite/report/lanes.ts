@@ -1,8 +1,8 @@
 /** The rows of the timeline that are bars: faults, nodes, ownership, operations. */
 
+import type { DrawnHold } from "../attack/hold-chart.js";
 import type { DrawnOperation, LaneChange } from "../attack/observer.js";
 import { clientOfProcess } from "../history/history-event.js";
-import type { DrawnHold } from "../run/hold-chart.js";
 import { html, type Markup } from "./html.js";
 import type { ReportData } from "./report-data.js";
 import { count, duration, moment, type TimeScale } from "./scale.js";

@@ -1,5 +1,7 @@
 /** Everything that a report shows: plain data, already in milliseconds since the run began. */
 
+import type { DrawnHold } from "../attack/hold-chart.js";
+import type { SliceView } from "../attack/latency-series.js";
 import type {
   DrawnFault,
   DrawnOperation,
@@ -8,8 +10,6 @@ import type {
 } from "../attack/observer.js";
 import type { AnomalyCounts } from "../checker/index.js";
 import type { ComparedSystem } from "../run/compared-system.js";
-import type { DrawnHold } from "../run/hold-chart.js";
-import type { SliceView } from "../run/latency-series.js";
 import type { CheckResult, Validity } from "../verdict/check-result.js";
 
 export interface Figures {

@@ -1,11 +1,11 @@
 /** The order of histories, the plan of faults, lost updates: what the harness decides by itself. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { KeptSample } from "../../jepsen-lite/attack/kept-sample.js";
 import { LostUpdateFinder } from "../../jepsen-lite/guarded/lost-updates.js";
 import type { HistoryEvent } from "../../jepsen-lite/history/history-event.js";
 import { HistoryMerger } from "../../jepsen-lite/history/history-merger.js";
 import { planFaults } from "../../jepsen-lite/nemeses/schedule.js";
-import { KeptSample } from "../../jepsen-lite/run/kept-sample.js";
 
 function eventAt(time: number, process = 0): HistoryEvent {
   return { process, type: "invoke", f: "read", time, workload: "register" };
