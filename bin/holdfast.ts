@@ -1,8 +1,18 @@
 #!/usr/bin/env node
 /**
  * The `holdfast` command: finds the subcommand, loads only its file, and turns its result into an
- * exit code. Commands resolve to their exit code or throw; only this file ends the process, after
- * all output was written.
+ * exit code. Commands resolve to their exit code or throw; this file then ends the process, after all
+ * output was written. Only a stop that is forced ends it elsewhere, also by `exitNow`.
+ *
+ * - `program`: the list of commands, and help
+ * - `commands`: one file for each command
+ * - `run`: what `run` and `elect` do with their command, and requests to stop
+ * - `cluster`: connections of the commands, and the processes of a local cluster
+ * - `views`: keys, members, snapshots and certificates as text
+ * - `completion`: what a shell offers after Tab
+ * - `bench`: the load of `holdfast bench`
+ * - `config`: options from flags, environment and file, all from one table
+ * - `output`: forms of text and files, failures and exit codes
  */
 import { CommanderError } from "commander";
 import { EXIT } from "./output/exit-codes.js";

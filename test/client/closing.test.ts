@@ -1,3 +1,4 @@
+/** The end of a client, and what keeps its process running until then. */
 import { describe, expect, it } from "vitest";
 import { OP } from "../../src/protocol/index.js";
 import { EMPTY, failure, setUp } from "./world/set-up.js";

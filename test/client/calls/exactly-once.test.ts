@@ -1,3 +1,6 @@
+/**
+ * Commands of a session, each executed once: after refusals, broken connections and repetitions.
+ */
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../../src/client/index.js";
 import { OP } from "../../../src/protocol/index.js";

@@ -1,3 +1,4 @@
+/** The use of one lock: the callback of `using`, the release, and the lock's signal. */
 import { describe, expect, it } from "vitest";
 import type { Lock } from "../../../src/client/index.js";
 import { failure, rejection, setUp } from "../world/set-up.js";

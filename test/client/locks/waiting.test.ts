@@ -1,3 +1,6 @@
+/**
+ * Requests that wait for a lock: order, deadlines, abort signals, and lost connections meanwhile.
+ */
 import { describe, expect, it } from "vitest";
 import { failure, rejection, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";

@@ -1,3 +1,7 @@
+/**
+ * Wrong arguments of all calls: a `TypeError`, a `RangeError` or `INVALID_ARGUMENT`, before
+ * anything is sent.
+ */
 import { describe, expect, it } from "vitest";
 import {
   type AcquireOptions,

@@ -1,3 +1,6 @@
+/**
+ * How a client finds a node that serves it, attaches its session there, and goes to another node.
+ */
 import { describe, expect, it } from "vitest";
 import { CLIENT_DEFAULTS, connectOn } from "../../../src/client/index.js";
 import { OP } from "../../../src/protocol/index.js";

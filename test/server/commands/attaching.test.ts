@@ -1,3 +1,4 @@
+/** Sessions that attach to connections, through whole drivers: open, resume and takeover. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { END_REASON, MESSAGE, STATUS } from "../../../src/protocol/index.js";

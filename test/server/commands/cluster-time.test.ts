@@ -1,3 +1,7 @@
+/**
+ * The time of the cluster as stamps in the log, through whole drivers. The clock itself has a test
+ * of its own, `cluster-clock.test.ts`.
+ */
 import { describe, expect, test } from "vitest";
 import { decodeBatchHeader } from "../../../src/protocol/index.js";
 import { expectAgreement, followersOf, startCluster } from "../world/cluster.js";

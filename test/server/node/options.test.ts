@@ -1,3 +1,4 @@
+/** The options of a node as they are checked and completed, and what follows from them. */
 import { describe, expect, test } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
 import { HoldfastError } from "../../../src/errors.js";

@@ -1,3 +1,7 @@
+/**
+ * Reads of one node that wait for their index. The test plays the core, the leader and the other
+ * nodes.
+ */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { LockTable } from "../../../src/lockfsm/index.js";

@@ -1,3 +1,4 @@
+/** Fair shares of the waiting line: between clients of one node, and between nodes. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
