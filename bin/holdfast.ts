@@ -7,17 +7,20 @@
  * - `program`: the list of commands, and help
  * - `commands`: one file for each command
  * - `run`: what `run` and `elect` do with their command, and requests to stop
- * - `cluster`: connections of the commands, and the processes of a local cluster
+ * - `cluster`: what commands ask of any cluster
+ * - `local-cluster`: the processes of `holdfast cluster`
  * - `views`: keys, members, snapshots and certificates as text
  * - `completion`: what a shell offers after Tab
  * - `bench`: the load of `holdfast bench`
  * - `config`: options from flags, environment and file, all from one table
- * - `output`: forms of text and files, failures and exit codes
+ * - `output`: the terminal, tables, logs and files
+ * - `text`: addresses, times and sizes as they are read and shown
+ * - `exit`: failures and exit codes
  */
 import { CommanderError } from "commander";
-import { EXIT } from "./output/exit-codes.js";
-import { exitNow, guardProcess } from "./output/last-resort.js";
+import { EXIT } from "./exit/exit-codes.js";
 import { guardOutput, outputFailure, reportFailure } from "./output/terminal.js";
+import { exitNow, guardProcess } from "./output/unplanned-exit.js";
 import { buildProgram } from "./program/program.js";
 
 /** What the scripts of `holdfast completion` call; commander must not read the words after it. */

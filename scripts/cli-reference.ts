@@ -4,7 +4,7 @@
  */
 import type { EventEmitter } from "node:events";
 import type { Argument, Command, Option } from "commander";
-import { EXIT, EXIT_CODES } from "../bin/output/exit-codes.js";
+import { EXIT, EXIT_CODES } from "../bin/exit/exit-codes.js";
 import { COMMANDS, EVERY_EXIT } from "../bin/program/command-list.js";
 import { buildProgram } from "../bin/program/program.js";
 

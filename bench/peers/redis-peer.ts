@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { freePorts } from "../../lab/free-ports.js";
 import { fileOf, lackOf, REDIS, redisArguments } from "../../lab/peer-servers.js";
-import { askRedis } from "../../lab/redis-question.js";
+import { askRedis } from "../../lab/redis-command.js";
 import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "./peer.js";
 import { connectRedis } from "./redis-locks.js";
 import { connectRedlock } from "./redlock-locks.js";

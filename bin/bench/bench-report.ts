@@ -2,9 +2,10 @@
  * The result of `holdfast bench`: as a JSON document for programs, as tables and a chart for
  * people.
  */
-import { formatDuration } from "../output/durations.js";
+
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
+import { formatDuration } from "../text/durations.js";
 import { formatLatency, type LatencySummary } from "./latencies.js";
 import type { LoadResult } from "./lock-load.js";
 

@@ -5,8 +5,8 @@
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, MembersView } from "../../src/index.js";
 import type { ClusterAccess } from "../config/command-options.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure, failureOf } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, failureOf } from "../exit/failure.js";
 import { withOutageReport } from "./cluster-outage.js";
 
 /** Runs `work` with a connection to the cluster and always closes it. */

@@ -5,9 +5,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, MemberView } from "../../src/index.js";
-import { formatDuration } from "../output/durations.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
+import { formatDuration } from "../text/durations.js";
 
 const ASK_AGAIN_MS = 250;
 

@@ -5,8 +5,8 @@
  */
 import type { Admin, MembersView, MemberView } from "../../src/index.js";
 import type { NodeFinding, RecoveredNode, RecoverNodeOptions } from "../../src/server/index.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 
 /** What `src/server` does with the directory. */
 export interface RecoverySteps {

@@ -3,8 +3,8 @@
  * the value is possible. The cluster checks again; here the error message says what would be right.
  */
 import type { SettingView } from "../../src/index.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 
 /** All of them, or the one with that name; exit code 2 if there is none. */
 export function settingsNamed(

@@ -19,12 +19,12 @@ import {
   jsonOption,
   wholeNumberArgument,
 } from "../config/command-options.js";
-import { formatDuration } from "../output/durations.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { Progress } from "../output/progress.js";
 import { print, printJson } from "../output/terminal.js";
 import { untilStopped } from "../run/until-stopped.js";
+import { formatDuration } from "../text/durations.js";
 
 interface BenchFlags {
   readonly workers: number;

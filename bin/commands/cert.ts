@@ -21,11 +21,11 @@ import { AUTHORITY_DAYS, CERTIFICATE_OPTIONS, ISSUED_DAYS } from "../config/cert
 import { examplesText, explained, jsonOption } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
-import { parseNodeId } from "../output/addresses.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure, systemCodeOf } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
 import { fileFailure, NewFile } from "../output/new-file.js";
 import { print, printJson } from "../output/terminal.js";
+import { parseNodeId } from "../text/addresses.js";
 import {
   type CertificateView,
   certificateDocument,

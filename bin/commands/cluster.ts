@@ -4,23 +4,23 @@
  * stopped, interrupted during the start, or killed (see `node-process.ts`).
  */
 import type { Command } from "commander";
-import { drawClusterName, noteIn, prepareDirectory } from "../cluster/cluster-directory.js";
-import type { ClusterPlan } from "../cluster/cluster-plan.js";
-import { consecutivePorts, HOST, planCluster } from "../cluster/cluster-plan.js";
-import { LocalCluster } from "../cluster/local-cluster.js";
 import { leaderOf, type NodeReport, nodeReports } from "../cluster/node-report.js";
-import { findFreePorts, isPortFree } from "../cluster/ports.js";
 import { examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import type { SettledOptions } from "../config/option-definition.js";
 import { CLUSTER_OPTIONS } from "../config/option-table.js";
-import { DEFAULT_ENDPOINTS } from "../output/addresses.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure, systemCodeOf } from "../output/failure.js";
-import { onUnplannedExit } from "../output/last-resort.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
+import { drawClusterName, noteIn, prepareDirectory } from "../local-cluster/cluster-directory.js";
+import type { ClusterPlan } from "../local-cluster/cluster-plan.js";
+import { consecutivePorts, HOST, planCluster } from "../local-cluster/cluster-plan.js";
+import { LocalCluster } from "../local-cluster/local-cluster.js";
+import { findFreePorts, isPortFree } from "../local-cluster/ports.js";
 import { note, print, printJson, styled } from "../output/terminal.js";
+import { onUnplannedExit } from "../output/unplanned-exit.js";
 import { StopRequest } from "../run/stop-request.js";
+import { DEFAULT_ENDPOINTS } from "../text/addresses.js";
 
 const NODES_DEFAULT = 3;
 const PEER_PORT_DEFAULT = 7511;

@@ -5,7 +5,7 @@
 import { Argument, type Command } from "commander";
 import { SHIMS } from "../completion/shims.js";
 import { examplesText } from "../config/command-options.js";
-import { EXIT } from "../output/exit-codes.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { print } from "../output/terminal.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [

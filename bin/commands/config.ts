@@ -19,8 +19,8 @@ import {
 import { optionsPage } from "../config/options-page.js";
 import { programCommands } from "../config/program-commands.js";
 import { similarName } from "../config/similar-name.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { noteUsage, print, printJson, styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { requireRunRelations } from "../run/run-relations.js";

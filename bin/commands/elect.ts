@@ -18,14 +18,14 @@ import {
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { CONNECTION_OPTIONS, ELECT_OPTIONS } from "../config/option-table.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
-import { sessionText } from "../output/names.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
-import { formatTimeOfDay } from "../output/wall-time.js";
 import { type ElectFlags, type ElectPlan, planElect } from "../run/elect-plan.js";
 import { untilStopped } from "../run/until-stopped.js";
 import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../run/wait-for-lock.js";
+import { sessionText } from "../text/session-names.js";
+import { formatTimeOfDay } from "../text/wall-time.js";
 import { quietExitCode, run } from "./run.js";
 
 type LeadPlan = Extract<ElectPlan, { kind: "lead" }>;

@@ -14,11 +14,11 @@ import {
   examplesText,
   jsonOption,
 } from "../config/command-options.js";
-import { formatDuration } from "../output/durations.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
-import { parseNumberPair, sessionText } from "../output/names.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { print, printJson, styled } from "../output/terminal.js";
+import { formatDuration } from "../text/durations.js";
+import { parseNumberPair, sessionText } from "../text/session-names.js";
 
 interface ExplainFlags {
   readonly request?: readonly [number, number];

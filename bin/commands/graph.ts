@@ -14,11 +14,11 @@ import {
   jsonOption,
   wholeNumberArgument,
 } from "../config/command-options.js";
-import { EXIT } from "../output/exit-codes.js";
-import { sessionText } from "../output/names.js";
-import { dotText } from "../output/printable.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { note, print, printJson } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
+import { dotText } from "../text/printable.js";
+import { sessionText } from "../text/session-names.js";
 
 interface GraphFlags {
   readonly limit: number;

@@ -14,12 +14,12 @@ import {
   jsonOption,
   wholeNumberArgument,
 } from "../config/command-options.js";
-import { formatDuration } from "../output/durations.js";
-import { EXIT } from "../output/exit-codes.js";
-import { sessionText } from "../output/names.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { note, print, printJson } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
-import { formatWallTime } from "../output/wall-time.js";
+import { formatDuration } from "../text/durations.js";
+import { sessionText } from "../text/session-names.js";
+import { formatWallTime } from "../text/wall-time.js";
 
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;

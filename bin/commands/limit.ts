@@ -14,7 +14,7 @@ import {
   jsonOption,
   wholeNumberArgument,
 } from "../config/command-options.js";
-import { EXIT } from "../output/exit-codes.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { print, printJson } from "../output/terminal.js";
 
 const PERMITS_MAX = 1_000_000;

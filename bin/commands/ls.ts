@@ -14,10 +14,10 @@ import {
   examplesText,
   jsonOption,
 } from "../config/command-options.js";
-import { EXIT } from "../output/exit-codes.js";
-import { jsonLine } from "../output/printable.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { isOutputClosed, note, print } from "../output/terminal.js";
 import { tableLines } from "../output/text-table.js";
+import { jsonLine } from "../text/printable.js";
 import { LIST_COLUMNS, listRow } from "../views/key-view.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [

@@ -18,11 +18,11 @@ import {
   jsonOption,
 } from "../config/command-options.js";
 import { addEither } from "../config/flags.js";
-import { formatHostPort, parseMemberAddress, parseNodeId } from "../output/addresses.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { Progress } from "../output/progress.js";
 import { note, print, printJson } from "../output/terminal.js";
+import { formatHostPort, parseMemberAddress, parseNodeId } from "../text/addresses.js";
 import { memberLines, startCommand } from "../views/member-view.js";
 
 type Finish = (exitCode: number) => void;

@@ -14,10 +14,10 @@ import {
   explained,
   jsonOption,
 } from "../config/command-options.js";
-import { parseNodeId } from "../output/addresses.js";
-import { EXIT } from "../output/exit-codes.js";
-import { directoryFailure } from "../output/start-failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { directoryFailure } from "../exit/start-failure.js";
 import { note, print, printJson } from "../output/terminal.js";
+import { parseNodeId } from "../text/addresses.js";
 
 interface RecoverFlags {
   readonly id: number;

@@ -16,8 +16,8 @@ import {
   wholeNumberArgument,
 } from "../config/command-options.js";
 import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../config/force-options.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { print, printJson } from "../output/terminal.js";
 
 interface RevokeFlags extends ForceFlags {

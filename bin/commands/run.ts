@@ -17,11 +17,10 @@ import {
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { CONNECTION_OPTIONS, RUN_OPTIONS } from "../config/option-table.js";
-import { formatDuration } from "../output/durations.js";
-import { EXIT, exitCodeOfSignal } from "../output/exit-codes.js";
-import { Failure, failureOf } from "../output/failure.js";
-import { onUnplannedExit } from "../output/last-resort.js";
+import { EXIT, exitCodeOfSignal } from "../exit/exit-codes.js";
+import { Failure, failureOf } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
+import { onUnplannedExit } from "../output/unplanned-exit.js";
 import { CommandProcess } from "../run/command-process.js";
 import { findExecutable } from "../run/find-executable.js";
 import { endsByCap } from "../run/kill-schedule.js";
@@ -30,6 +29,7 @@ import { parentDeathPrefix } from "../run/parent-death.js";
 import { maxHoldText, planRun, type RunPlan } from "../run/run-plan.js";
 import { SignalRelay } from "../run/signal-relay.js";
 import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../run/wait-for-lock.js";
+import { formatDuration } from "../text/durations.js";
 
 /** How long ending the session may take; the lease ends it anyway. */
 const FAREWELL_MS_MAX = 3_000;

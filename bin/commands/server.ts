@@ -12,15 +12,15 @@ import { addOptions } from "../config/flags.js";
 import { durationText } from "../config/option-kinds.js";
 import { SERVER_OPTIONS } from "../config/option-table.js";
 import { SNAPSHOT_LOG_BYTES } from "../config/server-options.js";
-import { formatHostPort, type NodeAddress } from "../output/addresses.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure, systemCodeOf } from "../output/failure.js";
-import { exitNow } from "../output/last-resort.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
+import { startFailure } from "../exit/start-failure.js";
 import { createLogger, type LogFormat } from "../output/node-log.js";
-import { formatSize } from "../output/sizes.js";
-import { startFailure } from "../output/start-failure.js";
 import { note } from "../output/terminal.js";
+import { exitNow } from "../output/unplanned-exit.js";
 import { StopRequest } from "../run/stop-request.js";
+import { formatHostPort, type NodeAddress } from "../text/addresses.js";
+import { formatSize } from "../text/sizes.js";
 
 /** How long an unsupervised stop may take (see `--stop-on-stdin-end`). */
 const UNATTENDED_STOP_MS_MAX = 10_000;

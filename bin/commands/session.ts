@@ -16,11 +16,11 @@ import {
   wholeNumberArgument,
 } from "../config/command-options.js";
 import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../config/force-options.js";
-import { formatDuration } from "../output/durations.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
+import { formatDuration } from "../text/durations.js";
 
 type Finish = (exitCode: number) => void;
 

@@ -14,7 +14,7 @@ import {
   examplesText,
   jsonOption,
 } from "../config/command-options.js";
-import { EXIT } from "../output/exit-codes.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { print, printJson } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
 

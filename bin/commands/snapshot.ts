@@ -19,15 +19,15 @@ import {
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { RESTORE_OPTIONS } from "../config/option-table.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure, systemCodeOf } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
+import { directoryFailure } from "../exit/start-failure.js";
 import { fileFailure } from "../output/new-file.js";
 import { Progress } from "../output/progress.js";
-import { roughSize } from "../output/sizes.js";
 import { demandTarget, openTarget, STANDARD_STREAM } from "../output/snapshot-output.js";
-import { directoryFailure } from "../output/start-failure.js";
 import { note, print, printJson } from "../output/terminal.js";
 import { untilStopped } from "../run/until-stopped.js";
+import { roughSize } from "../text/sizes.js";
 import {
   contentsDocument,
   contentsLines,

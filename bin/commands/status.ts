@@ -18,11 +18,11 @@ import {
   jsonOption,
   type NodeAccess,
 } from "../config/command-options.js";
-import { formatDuration } from "../output/durations.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { print, printJson, type Style, styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
+import { formatDuration } from "../text/durations.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast status", "the nodes of the cluster"],

@@ -12,9 +12,9 @@ import {
   explained,
   jsonOption,
 } from "../config/command-options.js";
-import { parseNodeId } from "../output/addresses.js";
-import { EXIT } from "../output/exit-codes.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { print } from "../output/terminal.js";
+import { parseNodeId } from "../text/addresses.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast transfer", "to the voter whose log is most complete"],

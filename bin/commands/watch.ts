@@ -16,12 +16,12 @@ import {
   jsonOption,
   wholeNumberArgument,
 } from "../config/command-options.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
-import { parseNumberPair, sessionText } from "../output/names.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
-import { formatTimeOfDay } from "../output/wall-time.js";
 import { untilStopped } from "../run/until-stopped.js";
+import { parseNumberPair, sessionText } from "../text/session-names.js";
+import { formatTimeOfDay } from "../text/wall-time.js";
 
 interface WatchFlags {
   readonly prefix?: string;

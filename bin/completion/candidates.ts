@@ -15,8 +15,8 @@ import type { Argument, Command, Option } from "commander";
 import { clusterAccessFor } from "../config/command-options.js";
 import { TableOption } from "../config/flags.js";
 import { programCommands } from "../config/program-commands.js";
-import { EXIT } from "../output/exit-codes.js";
-import { isDebugging } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { isDebugging } from "../exit/failure.js";
 import { print, reportFailure } from "../output/terminal.js";
 import {
   COMMAND_ARGUMENT,

@@ -5,13 +5,13 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { TlsOptions } from "../../src/index.js";
-import { AddressError } from "../output/addresses.js";
+import { AddressError } from "../text/addresses.js";
 import {
   DURATION_MS_MAX,
   DURATION_PROBLEM,
   formatDuration,
   parseDuration,
-} from "../output/durations.js";
+} from "../text/durations.js";
 import { certificateVariables, readCertificates } from "./certificate-files.js";
 import { Configuration } from "./configuration.js";
 import { flagOption, sentence } from "./flags.js";

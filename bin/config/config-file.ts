@@ -3,8 +3,8 @@
  * knows is an error; a key of another command is not, so that one file may serve them all.
  */
 import { readFileSync } from "node:fs";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure, systemCodeOf } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
 import { JsonProblem, keysIn, type PlacedKey } from "./json-places.js";
 import type { OptionDefinition } from "./option-definition.js";
 import { OPTION_TABLE } from "./option-table.js";

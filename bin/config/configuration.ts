@@ -4,8 +4,8 @@
  * message names its origin.
  */
 import type { Command } from "commander";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { type ConfigFile, readConfigFile } from "./config-file.js";
 import { type Environment, requireKnownVariables, variableText } from "./environment.js";
 import { flagText } from "./flags.js";

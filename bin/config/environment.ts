@@ -3,8 +3,8 @@
  * set variables with our prefix too: those that Kubernetes sets for a service called holdfast are
  * ignored, and of the rest only likely misspellings are errors.
  */
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { variableOf } from "./option-definition.js";
 import { OPTION_TABLE } from "./option-table.js";
 import { similarName } from "./similar-name.js";

@@ -3,9 +3,9 @@
  * it, or at once. Shared by the commands that end other clients' holds.
  */
 import { type Command, Option } from "commander";
-import { formatDuration } from "../output/durations.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
+import { formatDuration } from "../text/durations.js";
 import { durationArgument } from "./command-options.js";
 
 const GRACE_MS_MAX = 3_600_000;

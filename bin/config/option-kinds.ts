@@ -8,9 +8,9 @@ import {
   parseHostPort,
   parseNodeAddresses,
   parseNodeId,
-} from "../output/addresses.js";
-import { DURATION_PROBLEM, parseDuration } from "../output/durations.js";
-import { formatSize, parseSize } from "../output/sizes.js";
+} from "../text/addresses.js";
+import { DURATION_PROBLEM, parseDuration } from "../text/durations.js";
+import { formatSize, parseSize } from "../text/sizes.js";
 import { type OptionKind, ValueProblem } from "./option-kind.js";
 
 const DURATION_UNITS_MS: readonly (readonly [number, string])[] = [

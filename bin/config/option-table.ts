@@ -2,7 +2,7 @@
  * The table of all configurable options. Flags, environment variables, keys of a file, `holdfast
  * config print` and the reference page are made from it and from nothing else.
  */
-import { DEFAULT_ENDPOINTS } from "../output/addresses.js";
+import { DEFAULT_ENDPOINTS } from "../text/addresses.js";
 import { CERTIFICATE_OPTIONS } from "./certificate-options.js";
 import {
   type OptionDefinitions,

@@ -2,7 +2,7 @@
  * The options of `holdfast run`. Those that describe one request (its mode, its permits, its value)
  * are flags of each call; those that say how runs behave may be configured for many.
  */
-import { EXIT } from "../output/exit-codes.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { option, optionWithDefault, switchOption } from "./option-definition.js";
 import {
   durationKind,

@@ -3,7 +3,7 @@
  * is not loaded for a reference page; a test compares them.
  */
 import type { LogFormat } from "../output/node-log.js";
-import { formatSize } from "../output/sizes.js";
+import { formatSize } from "../text/sizes.js";
 import { option, optionWithDefault, requiredOption, switchOption } from "./option-definition.js";
 import {
   choiceKind,

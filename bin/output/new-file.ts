@@ -6,9 +6,9 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, link, lstat, open, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { EXIT } from "./exit-codes.js";
-import { Failure, failureOf, systemCodeOf } from "./failure.js";
-import { directoryReason } from "./start-failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, failureOf, systemCodeOf } from "../exit/failure.js";
+import { directoryReason } from "../exit/start-failure.js";
 
 const OWNER_ONLY = 0o600;
 /** Error codes of file systems that do not support hard links. */

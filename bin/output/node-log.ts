@@ -5,7 +5,7 @@
  */
 import { printable } from "../../src/safe-text.js";
 import type { Logger } from "../../src/server/index.js";
-import { jsonLine } from "./printable.js";
+import { jsonLine } from "../text/printable.js";
 
 export type LogFormat = "text" | "json";
 

@@ -2,8 +2,8 @@
  * Where a saved snapshot goes: a file, or standard output if the name is `-`. Bytes written to
  * standard output have been read, and cannot be taken back.
  */
-import { EXIT } from "./exit-codes.js";
-import { Failure } from "./failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { NewFile, type Target } from "./new-file.js";
 
 export const STANDARD_STREAM = "-";

@@ -5,9 +5,9 @@
  */
 
 import { printable } from "../../src/safe-text.js";
-import { EXIT } from "./exit-codes.js";
-import { Failure, failureOf, isDebugging, systemCodeOf } from "./failure.js";
-import { jsonLine, withoutCredentials } from "./printable.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, failureOf, isDebugging, systemCodeOf } from "../exit/failure.js";
+import { jsonLine, withoutCredentials } from "../text/printable.js";
 
 export type Style = "bold" | "dim" | "red" | "green" | "yellow";
 

@@ -3,7 +3,7 @@
  * If the table is wider than the terminal, long texts are cut in the middle; numbers, and output to
  * a file or a pipe, are never cut. Machines use `--json`; the layout is not a contract.
  */
-import { cutInTheMiddle, displayWidth } from "./display-width.js";
+import { cutInTheMiddle, displayWidth } from "../text/display-width.js";
 import { type Style, styled } from "./terminal.js";
 
 export type Alignment = "left" | "right";

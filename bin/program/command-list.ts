@@ -4,7 +4,7 @@
  * from this list, so a command that is not here does not exist.
  */
 import type { Command } from "commander";
-import { EXIT } from "../output/exit-codes.js";
+import { EXIT } from "../exit/exit-codes.js";
 
 /** Defines options and action of a subcommand. The action calls `finish` with its exit code. */
 export type DefineCommand = (command: Command, finish: (exitCode: number) => void) => void;

@@ -11,7 +11,7 @@ import {
   examplesText,
 } from "../config/command-options.js";
 import { similarName } from "../config/similar-name.js";
-import { exitCodesText } from "../output/exit-codes.js";
+import { exitCodesText } from "../exit/exit-codes.js";
 import { noteUsage } from "../output/terminal.js";
 import { COMMANDS, type CommandEntry } from "./command-list.js";
 

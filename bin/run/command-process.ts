@@ -11,8 +11,8 @@
  * own, which gets every signal as a whole.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { EXIT, exitCodeOfSignal } from "../output/exit-codes.js";
-import { Failure, systemCodeOf } from "../output/failure.js";
+import { EXIT, exitCodeOfSignal } from "../exit/exit-codes.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
 import { descendantsOf, groupBelow, isAlive, type ProcessMark } from "./process-tree.js";
 
 export interface CommandOptions {

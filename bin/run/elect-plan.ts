@@ -5,8 +5,8 @@
  */
 
 import { keyText } from "../../src/safe-text.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import type { RunFlags, RunPlan } from "./run-plan.js";
 import { requireRunRelations } from "./run-relations.js";
 

@@ -5,8 +5,8 @@
  */
 import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure, systemCodeOf } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
 
 const PATH_DEFAULT = "/usr/local/bin:/usr/bin:/bin";
 

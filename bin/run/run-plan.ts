@@ -5,8 +5,8 @@
 import type { AcquireAllOptions, WantedItem } from "../../src/index.js";
 import { keyText, quotedKey } from "../../src/safe-text.js";
 import { durationText } from "../config/option-kinds.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { requireRunRelations } from "./run-relations.js";
 
 /** The options of the table, settled. */

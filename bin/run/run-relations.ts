@@ -4,8 +4,8 @@
  * hold.
  */
 import { durationText } from "../config/option-kinds.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { capRoom, hasRoomForGrace, leaseRoom } from "./kill-schedule.js";
 
 export interface RunTimes {

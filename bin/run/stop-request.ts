@@ -5,8 +5,8 @@
  * arrive twice, from the terminal and from `npm`, which passes it on to its children: repetitions
  * within a second are one request.
  */
-import { EXIT, exitCodeOfSignal } from "../output/exit-codes.js";
-import { exitNow } from "../output/last-resort.js";
+import { EXIT, exitCodeOfSignal } from "../exit/exit-codes.js";
+import { exitNow } from "../output/unplanned-exit.js";
 
 const STOP_SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 const SAME_REQUEST_MS = 1_000;

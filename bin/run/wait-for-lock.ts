@@ -8,10 +8,10 @@ import type { Client, KeyView, Lock } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
 import { askOutage, type OutageOptions } from "../cluster/cluster-outage.js";
 import type { ClusterAccess } from "../config/command-options.js";
-import { formatDuration } from "../output/durations.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
+import { formatDuration } from "../text/durations.js";
 import type { RunPlan } from "./run-plan.js";
 
 const NOTICE_AFTER_MS = 1_000;

@@ -2,7 +2,7 @@
 import type { X509Certificate } from "node:crypto";
 import { readCertifiedIdentity, readHosts } from "../../src/certificates/index.js";
 import { printable } from "../../src/safe-text.js";
-import { formatWallTime } from "../output/wall-time.js";
+import { formatWallTime } from "../text/wall-time.js";
 
 const DAY_MS = 86_400_000;
 

@@ -4,10 +4,10 @@
  */
 import type { KeyView } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
-import { formatDuration } from "../output/durations.js";
-import { sessionText } from "../output/names.js";
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
+import { formatDuration } from "../text/durations.js";
+import { sessionText } from "../text/session-names.js";
 
 type Hold = KeyView["holds"][number];
 type Waiter = KeyView["waiters"][number];

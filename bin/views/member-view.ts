@@ -6,9 +6,9 @@ import type { MembersView, MemberView } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
 import type { HostPort } from "../../src/server/index.js";
 import { majorityText } from "../cluster/admin-access.js";
-import { formatHostPort } from "../output/addresses.js";
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
+import { formatHostPort } from "../text/addresses.js";
 
 const COLUMNS: readonly Column[] = [
   { heading: "NODE", alignment: "right" },

@@ -6,9 +6,9 @@
 import type { ClusterSnapshot } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
 import type { RestoredNode, SnapshotContents } from "../../src/server/index.js";
-import type { NodeAddress } from "../output/addresses.js";
-import { formatDuration } from "../output/durations.js";
-import { roughSize } from "../output/sizes.js";
+import type { NodeAddress } from "../text/addresses.js";
+import { formatDuration } from "../text/durations.js";
+import { roughSize } from "../text/sizes.js";
 import { serverCommand } from "./member-view.js";
 
 export interface RestorePlan {

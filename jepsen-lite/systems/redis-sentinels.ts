@@ -8,7 +8,7 @@
  * It is kinder than the real one, which redirects clients later and waits 30 s by default.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { askRedis } from "../../lab/redis-question.js";
+import { askRedis } from "../../lab/redis-command.js";
 import { type HostPort, type Network, type NodeAddresses, nodePlace } from "../cluster/network.js";
 import type { NodeProcess, NodeStatus } from "../cluster/node-process.js";
 import type { SystemEvents } from "./system.js";

@@ -5,7 +5,7 @@
  *
  * - `commands`: what each command does; `holds`: how claims begin, wait and end
  * - `deadlock`, `expiry`: cycles of waits; claims and sessions that are due
- * - `records`, over the structures in `index`: everything that the table remembers
+ * - `records`, over the data `structures`: everything that the table remembers
  * - `views`, `snapshot`: what it shows, and how it is saved and restored
  */
 import { assert } from "../assert.js";

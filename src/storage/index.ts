@@ -2,7 +2,8 @@
  * The interface of the storage: what one node keeps on disk. `openDataDirectory` opens all of it.
  *
  * - `directory`: the data directory as a whole: opened, restored, set aside
- * - `log`: the log of consensus, in segments, and the mark, which says how far it is durable
+ * - `log`: the log of consensus, in segments
+ * - `mark`: the small file that says how far the log is durable, and what must not be forgotten
  * - `snapshots` and `audit`: snapshots of the table, and who held which lock; both are in the
  *   ordered store (`ordered-store.ts`), a port whose production side is `level-store.ts`
  * - `memory`: the file system and the ordered store in memory, for tests and the simulator
@@ -27,8 +28,8 @@ export {
 } from "./directory/restored-directory.js";
 export { readIdentity, type SetAsideOptions, setDataAside } from "./directory/set-aside.js";
 export { type FileSystem, isDiskFailure } from "./file-system.js";
-export type { KnownPeer } from "./log/known-peers.js";
 export type * from "./log/log-store.js";
+export type { KnownPeer } from "./mark/known-peers.js";
 export {
   type FileOperation,
   MemoryFileSystem,

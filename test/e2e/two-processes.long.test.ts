@@ -5,7 +5,7 @@
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { EXIT } from "../../bin/output/exit-codes.js";
+import { EXIT } from "../../bin/exit/exit-codes.js";
 import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import { startCluster } from "./world/cluster-process.js";

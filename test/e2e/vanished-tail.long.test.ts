@@ -7,7 +7,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connect } from "../../src/index.js";
-import { type Mark, readMark } from "../../src/storage/log/mark-file.js";
+import { type Mark, readMark } from "../../src/storage/mark/mark-file.js";
 import { nodeFileSystem } from "../../src/storage/node-file-system.js";
 import { startCluster } from "./world/cluster-process.js";
 import { until } from "./world/process-life.js";

@@ -24,10 +24,10 @@ import {
   notifyHolders,
 } from "../holds/grant.js";
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "../holds/keys.js";
+import { store } from "../holds/lease.js";
 import { grantLoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { hasAllHolds, isOverfull } from "../holds/quotas.js";
-import { store } from "../holds/sessions.js";
 import { holdOf } from "../holds/tokens.js";
 import type { Place } from "../records/key.js";
 import { Slot } from "../records/reply-window.js";

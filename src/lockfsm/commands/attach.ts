@@ -22,8 +22,8 @@ import {
   TTL_MS_MIN,
 } from "../../protocol/index.js";
 import { advanceKeys, leaveQueues } from "../holds/end.js";
+import { renewLease } from "../holds/lease.js";
 import { isTableFull } from "../holds/quotas.js";
-import { renewLease } from "../holds/sessions.js";
 import { renewAllTokens } from "../holds/tokens.js";
 import { Hold, type Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";

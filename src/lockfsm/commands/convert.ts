@@ -9,8 +9,8 @@ import {
 import { advanceKeys, withdraw } from "../holds/end.js";
 import { advance, placeIn } from "../holds/grant.js";
 import { findKey, obtainKey } from "../holds/keys.js";
+import { store } from "../holds/lease.js";
 import { isOverfull } from "../holds/quotas.js";
-import { store } from "../holds/sessions.js";
 import { holdOf } from "../holds/tokens.js";
 import { Place } from "../records/key.js";
 import { type Hold, NO_DEADLINE, Request, type Session, UPGRADE_RANK } from "../records/session.js";

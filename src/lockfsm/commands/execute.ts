@@ -16,7 +16,7 @@ import {
 } from "../../protocol/index.js";
 import { resolveSuspects } from "../deadlock/detect.js";
 import { endSession } from "../holds/end.js";
-import { renewLease, store } from "../holds/sessions.js";
+import { renewLease, store } from "../holds/lease.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";

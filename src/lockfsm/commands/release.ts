@@ -6,7 +6,7 @@
  */
 import { END_REASON, type EndCommand } from "../../protocol/index.js";
 import { advanceKeys, endRow, leaveQueues } from "../holds/end.js";
-import { store } from "../holds/sessions.js";
+import { store } from "../holds/lease.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { notReleased, OK, RELEASED } from "../results.js";

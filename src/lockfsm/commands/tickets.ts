@@ -15,9 +15,9 @@ import {
 import { endOf, scheduleEnd } from "../holds/due-time.js";
 import { advanceKeys, withdraw } from "../holds/end.js";
 import { notifyHolders } from "../holds/grant.js";
+import { store } from "../holds/lease.js";
 import { join, leave } from "../holds/owners.js";
 import { hasAllHolds } from "../holds/quotas.js";
-import { store } from "../holds/sessions.js";
 import { findHold, holdOf, moveHold } from "../holds/tokens.js";
 import type { Hold, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";

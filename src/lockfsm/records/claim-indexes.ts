@@ -4,8 +4,8 @@
  * are found only by their tokens. Most owners have one claim, which is then itself the entry, as a
  * row if it is a lone hold; a second claim makes a record of both.
  */
-import { ChainedIndex, hashInRows, hashInSession } from "../index/chained-index.js";
-import { RowIndex } from "../index/row-index.js";
+import { ChainedIndex, hashInRows, hashInSession } from "../structures/chained-index.js";
+import { RowIndex } from "../structures/row-index.js";
 import type { HoldRows } from "./hold-rows.js";
 import type { OwnerEntry, Session } from "./session.js";
 

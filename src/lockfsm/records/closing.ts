@@ -4,7 +4,7 @@
  * did, while that session lives, and always against the table. The counts in a session follow from
  * the closings that exist.
  */
-import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
+import { type DueItem, NOT_IN_HEAP } from "../structures/due-heap.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import type { Claimant, Place } from "./key.js";
 

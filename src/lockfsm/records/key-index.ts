@@ -4,7 +4,7 @@
  * one or two blocks; the cost of neither grows with the table. A small table is one block.
  */
 import { assert } from "../../assert.js";
-import { compareByteOrder } from "../index/byte-order.js";
+import { compareByteOrder } from "../structures/byte-order.js";
 import { Key, type KeyBlock, type KeyEntry } from "./key.js";
 
 export interface NamedKey {

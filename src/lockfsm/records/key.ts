@@ -5,7 +5,7 @@
  */
 import { assert } from "../../assert.js";
 import type { ClaimMode } from "../../protocol/index.js";
-import { unlink } from "../index/record-list.js";
+import { unlink } from "../structures/record-list.js";
 import type { Changing } from "./copy-on-write.js";
 import type { Semaphore } from "./semaphore.js";
 import { comesBefore, type Order, type Queued, type Tower, WaitingQueue } from "./waiting-queue.js";

@@ -4,8 +4,8 @@
  * command can act for it.
  */
 import { assert } from "../../assert.js";
-import { hashNumber, hashText, ShardedMap } from "../index/sharded-map.js";
-import { TtlCensus } from "../index/ttl-census.js";
+import { hashNumber, hashText, ShardedMap } from "../structures/sharded-map.js";
+import { TtlCensus } from "../structures/ttl-census.js";
 import type { Session } from "./session.js";
 import { bytesOfSession } from "./sizes.js";
 

@@ -5,8 +5,8 @@
  * above.
  */
 import { type AcquireOptions, END_REASON, type EndReason } from "../../protocol/index.js";
-import { type DueItem, NOT_IN_HEAP } from "../index/due-heap.js";
-import { unlink } from "../index/record-list.js";
+import { type DueItem, NOT_IN_HEAP } from "../structures/due-heap.js";
+import { unlink } from "../structures/record-list.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import type { Claimant, Place } from "./key.js";
 import { ReplyWindow, type Slot } from "./reply-window.js";

@@ -11,8 +11,8 @@ import {
   type Result,
   type SessionMessage,
 } from "../../protocol/index.js";
-import { DueHeap } from "../index/due-heap.js";
-import { RecordList } from "../index/record-list.js";
+import { DueHeap } from "../structures/due-heap.js";
+import { RecordList } from "../structures/record-list.js";
 import { TokenCounter } from "../token-counter.js";
 import {
   type ChangeListener,

@@ -10,7 +10,7 @@
  * examine. A queue knows of a place only its neighbours and its order, not its key.
  */
 import { assert } from "../../assert.js";
-import { type Linked, unlink } from "../index/record-list.js";
+import { type Linked, unlink } from "../structures/record-list.js";
 
 /** Every 2^3rd place is in the first express list, every 2^3rd of these in the next. */
 const STEP_BITS = 3;

@@ -5,7 +5,7 @@
  * state.
  */
 import { assert } from "../../assert.js";
-import { Fifo } from "../index/fifo.js";
+import { Fifo } from "../structures/fifo.js";
 import { Key } from "./key.js";
 import type { Request, Session } from "./session.js";
 

@@ -10,7 +10,6 @@ import { lookAtKey, obtainKey } from "../holds/keys.js";
 import { addLoneHold, isNew, type LoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { holdOf } from "../holds/tokens.js";
-import { sortByNumber } from "../index/sort.js";
 import { type Key, Place } from "../records/key.js";
 import {
   Hold,
@@ -21,6 +20,7 @@ import {
   type Session,
 } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import { sortByNumber } from "../structures/sort.js";
 import { corruptSnapshot } from "./format.js";
 import type { SessionParts, SnapshotParts, WorkPart } from "./parts.js";
 

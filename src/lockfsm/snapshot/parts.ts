@@ -3,13 +3,13 @@
  * so nothing here is in the order that the table needs.
  */
 import type { LoneHold } from "../holds/lone-holds.js";
-import { hashNumber, ShardedMap } from "../index/sharded-map.js";
 import type { Closing } from "../records/closing.js";
 import type { Place } from "../records/key.js";
 import type { Slot } from "../records/reply-window.js";
 import type { Hold, Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { Order } from "../records/waiting-queue.js";
+import { hashNumber, ShardedMap } from "../structures/sharded-map.js";
 
 /** How many records of each kind the snapshot announces. */
 export interface PartCounts {

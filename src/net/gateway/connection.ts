@@ -8,9 +8,9 @@ import { packPayload } from "../framing/index.js";
 import { TrafficMeter } from "../traffic-meter.js";
 import type { ClientConnection } from "../types.js";
 import { FRAME_HEADROOM_BYTES } from "../whole-frame.js";
-import { ChangesWriter } from "./changes-writer.js";
 import type { GatewayTuning } from "./options.js";
 import type { GatewaySocket } from "./socket.js";
+import { ChangesWriter } from "./watch-changes-writer.js";
 
 /**
  * A frame that reaches this size is sent before its turn ends; further messages start a new one.

@@ -29,10 +29,10 @@ import { answerHttp, HTTP_LIMITS, judgeHost, judgeUpgrade, type Refusal } from "
 import { KnownHosts } from "./known-hosts.js";
 import { GatewayLiveness } from "./liveness.js";
 import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./options.js";
-import { AddressTally, addressGroup, type GatewayPlaces, placesOf } from "./places.js";
 import { ReportedNames } from "./reported-names.js";
 import { GatewayRequests } from "./requests.js";
 import { GatewaySocket } from "./socket.js";
+import { AddressTally, addressGroup, type GatewayPlaces, placesOf } from "./socket-limits.js";
 import { UnfinishedFrames } from "./unfinished-frames.js";
 
 /** WebSocket close code "try again later". */

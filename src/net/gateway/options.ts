@@ -23,7 +23,7 @@ export interface GatewayTuning {
   readonly frameBytesMax: number;
   /**
    * Client connections at a time; further ones are answered with HTTP status 503. The limit that
-   * descriptors allow, and the one per address, can be lower (`places.ts`).
+   * descriptors allow, and the one per address, can be lower (`socket-limits.ts`).
    */
   readonly connectionsMax: number;
   /** Files and sockets that the process may have open. Default: what the system allows it. */

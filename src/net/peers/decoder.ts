@@ -23,8 +23,8 @@ import {
   PEER_MESSAGE_VERSION,
   REFUSAL_TEXT_BYTES_MAX,
 } from "./format.js";
+import { fail, PeerFrameError, PeerReader } from "./frame-cursor.js";
 import { decodeRaft } from "./raft-decoder.js";
-import { fail, PeerFrameError, PeerReader } from "./reader.js";
 
 export interface PeerDelivery {
   readonly group: number;

@@ -29,10 +29,10 @@ import { type HandshakeCounts, SecurePort, type ShownCertificate } from "../tls/
 import type { TransportTls } from "../tls/transport.js";
 import type { PeerIdentity } from "../types.js";
 import { decodePeerFrame, type PeerDelivery } from "./decoder.js";
+import { PeerFrameError } from "./frame-cursor.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL, type PeerCloseCode } from "./hello.js";
 import { SILENT_TICKS_MAX } from "./options.js";
 import type { LinkContext } from "./outgoing.js";
-import { PeerFrameError } from "./reader.js";
 import { networkOf, Strangers } from "./strangers.js";
 
 /**

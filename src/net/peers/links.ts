@@ -13,12 +13,12 @@ import { startTicker, type Ticker } from "../ticker.js";
 import type { HandshakeCounts } from "../tls/secure-port.js";
 import { TrafficMeter } from "../traffic-meter.js";
 import type { PeerAddress, PeerEvents, PeerLinks, PeerMessage, Traffic } from "../types.js";
-import { PeerDirectory } from "./directory.js";
 import { PeerFramePool } from "./frame.js";
 import { PEER_CLOSE } from "./hello.js";
 import { IncomingLinks } from "./incoming.js";
 import { PEER_LINKS_DEFAULTS, type PeerLinksOptions, SILENT_TICKS_MAX } from "./options.js";
 import { type LinkContext, OutgoingLink } from "./outgoing.js";
+import { PeerDirectory } from "./peer-identities.js";
 
 /** The most connections that a node can number before the numbers of its next incarnation begin. */
 const EPOCHS_PER_INCARNATION = 2 ** 20;

@@ -19,7 +19,6 @@ import { outgoingProblem } from "../tls/problems.js";
 import { CertificateError, type TransportTls } from "../tls/transport.js";
 import type { TrafficMeter } from "../traffic-meter.js";
 import type { PeerAddress, PeerEvents, PeerMessage } from "../types.js";
-import type { PeerDirectory } from "./directory.js";
 import type { PeerFramePool } from "./frame.js";
 import {
   encodeHello,
@@ -30,6 +29,7 @@ import {
 } from "./hello.js";
 import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./options.js";
 import { PeerOutbox } from "./outbox.js";
+import type { PeerDirectory } from "./peer-identities.js";
 import { networkOf } from "./strangers.js";
 
 type State = "waiting" | "connecting" | "greeting" | "up" | "closed";

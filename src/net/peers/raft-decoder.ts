@@ -4,7 +4,7 @@
  */
 import type { Entry, Message, NodeId } from "../../raft/index.js";
 import { BODY_BYTES, ENTRY_HEADER_BYTES, ENTRY_KIND_NAMES, PEER_KIND } from "./format.js";
-import { fail, type PeerReader } from "./reader.js";
+import { fail, type PeerReader } from "./frame-cursor.js";
 
 /**
  * Decodes the message of `kind` whose body begins at the reader's position. Reads at most up to

@@ -13,8 +13,8 @@ import type { NodeId, Raft } from "../../raft/index.js";
 import type { LogStore } from "../../storage/index.js";
 import type { NodeTuning } from "../options.js";
 import type { Memory } from "../ports.js";
-import type { HandOver } from "./hand-over.js";
 import type { KeptCommands } from "./kept-commands.js";
+import type { HandOver } from "./leadership-hand-over.js";
 import type { WaitingLine } from "./waiting-line.js";
 
 export type Lack = "busy" | "diskFull";

@@ -11,7 +11,7 @@
  */
 import type { PeerMessage } from "../../net/index.js";
 import { Fifo } from "../fifo.js";
-import { Numbering } from "../numbering.js";
+import { Numbering } from "../request-ids.js";
 import { KeptCommand, type KeptCommands } from "./kept-commands.js";
 import type { ForwardedChunk, WaitingLine } from "./waiting-line.js";
 

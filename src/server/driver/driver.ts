@@ -19,7 +19,7 @@ import {
   type RefusalReason,
   type Write,
 } from "../../raft/index.js";
-import { HAND_OVER_ID } from "../commands/hand-over.js";
+import { HAND_OVER_ID } from "../commands/leadership-hand-over.js";
 import type { NamedSnapshots, SnapshotTurn } from "../snapshots/ports.js";
 import {
   type DriverHost,

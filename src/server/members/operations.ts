@@ -19,7 +19,7 @@ import {
 } from "../../protocol/index.js";
 import type { Configuration, Input, NodeId, RefusalReason } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";
-import { Numbering } from "../numbering.js";
+import { Numbering } from "../request-ids.js";
 import { planMembership } from "./membership.js";
 
 /** Requests that may wait on one node; further ones are answered `BUSY`. */

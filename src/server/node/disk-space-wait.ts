@@ -6,8 +6,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
 import type { TransportTls } from "../../net/index.js";
-import { IdlePages } from "./idle-pages.js";
 import type { ResolvedOptions } from "./resolve-options.js";
+import { IdlePages } from "./standby-pages.js";
 
 /** Between two tries; each try that gets far enough counts as an opening of the directory. */
 const RETRY_MS_MIN = 1_000;

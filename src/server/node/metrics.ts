@@ -143,7 +143,7 @@ function tableMetrics(counts: TableCounts): Metric[] {
     gauge("waiters", "Requests that wait.", counts.waiters),
     gauge("closings", "Ended holds that keep keys closed.", counts.closings),
     gauge("table_bytes", "What the table takes, as tableBytesMax counts it.", counts.tableBytes),
-    counter("deadlocks_total", "Requests refused for closing a circle.", counts.deadlocks),
+    counter("deadlocks_total", "Requests refused for closing a cycle.", counts.deadlocks),
     counter(
       "deadlock_searches_deferred_total",
       "Searches for cycles that were left to later entries.",

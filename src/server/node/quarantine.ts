@@ -6,9 +6,9 @@
  */
 import type { DamageReport } from "../../storage/index.js";
 import type { RunningNode } from "../options.js";
-import { IdlePages } from "./idle-pages.js";
 import type { NodeTls } from "./node-tls.js";
 import type { ResolvedOptions } from "./resolve-options.js";
+import { IdlePages } from "./standby-pages.js";
 
 const METRICS =
   "# HELP holdfast_quarantined Whether the data of this node are damaged.\n" +

@@ -9,7 +9,7 @@ import type { PeerMessage } from "../../net/index.js";
 import type { NodeId } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import { Fifo } from "../fifo.js";
-import { Numbering } from "../numbering.js";
+import { Numbering } from "../request-ids.js";
 import { type QueryAnswers, refuse, type TableQuery } from "./query-answers.js";
 
 /** Reads that may wait on one node; further ones are answered `BUSY`. */

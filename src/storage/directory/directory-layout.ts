@@ -23,7 +23,7 @@ import {
   isNoSpace,
   readWhole,
 } from "../file-system.js";
-import { MARK_FILE_NAME, readMark } from "../log/mark-file.js";
+import { MARK_FILE_NAME, readMark } from "../mark/mark-file.js";
 import { nodeFileSystem } from "../node-file-system.js";
 
 export const VERSION_FILE_NAME = "VERSION";

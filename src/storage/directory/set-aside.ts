@@ -28,7 +28,7 @@ import {
   MarkFile,
   newMark,
   readMark,
-} from "../log/mark-file.js";
+} from "../mark/mark-file.js";
 import { nodeFileSystem } from "../node-file-system.js";
 import type { OrderedStore } from "../ordered-store.js";
 import { NODE_STORAGE_PORTS, type StoragePorts } from "../storage-ports.js";

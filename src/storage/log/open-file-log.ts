@@ -7,10 +7,10 @@
  */
 
 import type { FileSystem } from "../file-system.js";
+import type { MarkFile } from "../mark/mark-file.js";
 import type { StoragePorts } from "../storage-ports.js";
 import { FileLog } from "./file-log.js";
 import type { LastSegment, LogContents } from "./log-reader.js";
-import type { MarkFile } from "./mark-file.js";
 import { RecordEncoder } from "./record-encoder.js";
 import { removeSegments, Segment } from "./segment.js";
 import { removePrepared, SegmentPreparer } from "./segment-preparer.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type PromotionClock, promoteWhenCaughtUp } from "../../../bin/cluster/promotion.js";
-import { EXIT } from "../../../bin/output/exit-codes.js";
-import { Failure } from "../../../bin/output/failure.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
+import { Failure } from "../../../bin/exit/failure.js";
 import { ADMIN_DEFAULTS, type Admin, connectAdminOn } from "../../../src/client/index.js";
 import { failure, rejection, setUp } from "../../client/world/set-up.js";
 import { SimulatedPlatform } from "../../client/world/simulated-platform.js";

@@ -5,8 +5,8 @@ import {
   type RecoverySteps,
   recoverFromCluster,
 } from "../../../bin/cluster/recovery.js";
-import { EXIT } from "../../../bin/output/exit-codes.js";
-import { Failure } from "../../../bin/output/failure.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
+import { Failure } from "../../../bin/exit/failure.js";
 import { ADMIN_DEFAULTS, type Admin, connectAdminOn } from "../../../src/client/index.js";
 import { HoldfastError } from "../../../src/errors.js";
 import { failure, rejection, setUp } from "../../client/world/set-up.js";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { settingNamed, settingsNamed, settingValue } from "../../../bin/cluster/setting-change.js";
-import { EXIT } from "../../../bin/output/exit-codes.js";
-import { Failure } from "../../../bin/output/failure.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
+import { Failure } from "../../../bin/exit/failure.js";
 
 const WAITERS = { name: "waitersMax", value: 5, defaultValue: 100, least: 1, most: 1_000 };
 const STEP = { name: "priorityStepMs", value: 1_000, defaultValue: 1_000, least: 0, most: 60_000 };

@@ -3,7 +3,7 @@
  * print, to which stream, and their exit codes.
  */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { findFreePorts } from "../../../bin/cluster/ports.js";
+import { findFreePorts } from "../../../bin/local-cluster/ports.js";
 import { SocketTable } from "../../client/world/socket-table.js";
 import { type CliResult, runCli } from "../../e2e/world/command-line.js";
 

@@ -2,8 +2,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { displayWidth } from "../../../bin/output/display-width.js";
 import { findTool } from "../../../bin/run/find-executable.js";
+import { displayWidth } from "../../../bin/text/display-width.js";
 import { bareEnvironment, COMMAND, runCli } from "../../e2e/world/command-line.js";
 import { statusPage } from "./status-page.js";
 

@@ -3,7 +3,7 @@
  * test ends, something else ended the wait.
  */
 import { beforeEach, describe, expect, test } from "vitest";
-import { findFreePorts } from "../../../bin/cluster/ports.js";
+import { findFreePorts } from "../../../bin/local-cluster/ports.js";
 import { type RunningCli, runCli, startCli } from "../../e2e/world/command-line.js";
 import { statusPage } from "./status-page.js";
 

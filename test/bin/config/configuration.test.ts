@@ -19,8 +19,8 @@ import {
   RUN_OPTIONS,
   SERVER_OPTIONS,
 } from "../../../bin/config/option-table.js";
-import { EXIT } from "../../../bin/output/exit-codes.js";
-import { Failure } from "../../../bin/output/failure.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
+import { Failure } from "../../../bin/exit/failure.js";
 
 let directory = "";
 beforeAll(() => {

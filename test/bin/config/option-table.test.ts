@@ -10,8 +10,8 @@ import {
 } from "../../../bin/config/option-table.js";
 import { SNAPSHOT_LOG_BYTES } from "../../../bin/config/server-options.js";
 import { editDistance, similarName } from "../../../bin/config/similar-name.js";
-import { parseDuration } from "../../../bin/output/durations.js";
-import { formatSize, parseSize } from "../../../bin/output/sizes.js";
+import { parseDuration } from "../../../bin/text/durations.js";
+import { formatSize, parseSize } from "../../../bin/text/sizes.js";
 import { TOKEN_FLOOR_MAX } from "../../../src/lockfsm/index.js";
 import {
   ITEMS_MAX,

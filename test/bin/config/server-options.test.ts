@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { nodeOptions, type ServerFlags } from "../../../bin/commands/server.js";
-import { EXIT } from "../../../bin/output/exit-codes.js";
-import { Failure } from "../../../bin/output/failure.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
+import { Failure } from "../../../bin/exit/failure.js";
 
 const FLAGS: ServerFlags = {
   id: 4,

@@ -1,7 +1,7 @@
 /** Columns for people: aligned, in whatever script the names in them are. */
 import { describe, expect, test } from "vitest";
-import { cutInTheMiddle, displayWidth } from "../../../bin/output/display-width.js";
 import { tableLines } from "../../../bin/output/text-table.js";
+import { cutInTheMiddle, displayWidth } from "../../../bin/text/display-width.js";
 
 test("a column is as wide as its widest cell, and its heading; the last one has no blanks behind it", () => {
   const columns = [

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { beforeAll, describe, expect, test } from "vitest";
-import { EXIT, exitCodesText } from "../../../bin/output/exit-codes.js";
+import { EXIT, exitCodesText } from "../../../bin/exit/exit-codes.js";
 import { COMMANDS, EVERY_EXIT } from "../../../bin/program/command-list.js";
 import { buildProgram } from "../../../bin/program/program.js";
 import { cliReference } from "../../../scripts/cli-reference.js";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Failure } from "../../../bin/output/failure.js";
+import { Failure } from "../../../bin/exit/failure.js";
 import { CommandProcess } from "../../../bin/run/command-process.js";
 import { parentDeathPrefix } from "../../../bin/run/parent-death.js";
 

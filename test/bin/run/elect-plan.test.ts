@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Failure } from "../../../bin/output/failure.js";
+import { Failure } from "../../../bin/exit/failure.js";
 import { type ElectFlags, planElect } from "../../../bin/run/elect-plan.js";
 
 const FLAGS: ElectFlags = { ttl: 15_000, killGrace: 5_000, conflictExitCode: 3 };

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { Failure } from "../../../bin/output/failure.js";
+import { Failure } from "../../../bin/exit/failure.js";
 import { findExecutable, findTool } from "../../../bin/run/find-executable.js";
 
 let directory = "";

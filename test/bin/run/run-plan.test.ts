@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { quietExitCode } from "../../../bin/commands/run.js";
-import { EXIT } from "../../../bin/output/exit-codes.js";
-import { Failure } from "../../../bin/output/failure.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
+import { Failure } from "../../../bin/exit/failure.js";
 import { planRun, type RunFlags } from "../../../bin/run/run-plan.js";
 import { HoldfastError } from "../../../src/errors.js";
 

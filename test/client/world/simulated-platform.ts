@@ -4,7 +4,7 @@
  * implementation of the SDK's platform port.
  */
 import { AsyncResource } from "node:async_hooks";
-import { ProcessClock } from "../../../lab/process-clock.js";
+import { ProcessClock } from "../../../lab/simulated/process-clock.js";
 import type { Platform, Timer, Transport, TransportEvents } from "../../../src/client/index.js";
 import { createTaskContext } from "../../../src/client/transport/node-task-context.js";
 import type { TaskContext } from "../../../src/client/transport/platform.js";

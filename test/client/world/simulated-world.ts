@@ -3,7 +3,7 @@
  * between two events. Nothing here sleeps; an hour passes as fast as its events are done.
  */
 import { seededRandom } from "../../../lab/random-stream.js";
-import { promisesSettled, Timeline } from "../../../lab/timeline.js";
+import { promisesSettled, Timeline } from "../../../lab/simulated/timeline.js";
 
 export class SimulatedWorld extends Timeline {
   readonly random: () => number;

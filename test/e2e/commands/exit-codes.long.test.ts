@@ -1,6 +1,6 @@
 /** Every exit code of the table, one by one, each by what it is for. */
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { EXIT } from "../../../bin/output/exit-codes.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { ClusterScene } from "../world/cluster-scene.js";
 import { type CliResult, runCli } from "../world/command-line.js";

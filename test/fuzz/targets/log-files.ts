@@ -5,7 +5,6 @@
 import { crc32 } from "node:zlib";
 import { HoldfastError } from "../../../src/errors.js";
 import { MemoryFileSystem } from "../../../src/storage/index.js";
-import { SLOT_BYTES } from "../../../src/storage/log/mark-file.js";
 import {
   HEADER_BYTES,
   recordBytesOf,
@@ -15,6 +14,7 @@ import {
 } from "../../../src/storage/log/record-format.js";
 import { segmentNameOf } from "../../../src/storage/log/segment.js";
 import { SEGMENT_BASE_BYTES } from "../../../src/storage/log/segment-base.js";
+import { SLOT_BYTES } from "../../../src/storage/mark/mark-file.js";
 import { type Files, type Specimen, specimenOf } from "../../storage/log/damage-specimen.js";
 import {
   entryOf,

@@ -4,7 +4,7 @@
  * behind that ends it when it is started again.
  */
 import { decodePeerFrame } from "../../../src/net/peers/decoder.js";
-import { PeerFrameError } from "../../../src/net/peers/reader.js";
+import { PeerFrameError } from "../../../src/net/peers/frame-cursor.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import { frameOf, SAMPLES, sealed } from "../../net/peers/messages.js";
 import { startCluster } from "../../server/world/cluster.js";

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { decodePeerFrame } from "../../../src/net/peers/decoder.js";
 import { PEER_HEADER_BYTES } from "../../../src/net/peers/format.js";
-import { PeerFrameError } from "../../../src/net/peers/reader.js";
+import { PeerFrameError } from "../../../src/net/peers/frame-cursor.js";
 import { addressed, FROM, frameOf, SAMPLES, sealed, TO } from "../../net/peers/messages.js";
 import { type Mutator, replaced } from "../engine/mutators.js";
 import { demand, demandSameBytes, type FuzzTarget } from "../engine/target.js";

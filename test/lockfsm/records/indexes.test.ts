@@ -1,8 +1,6 @@
 /** The hash indexes of records and rows, compared with a Map and a Set. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ChainedIndex, mixNumber } from "../../../src/lockfsm/index/chained-index.js";
-import { RowIndex } from "../../../src/lockfsm/index/row-index.js";
 import {
   OwnerIndex,
   SequenceIndex,
@@ -11,6 +9,8 @@ import {
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import { Hold, OwnerRecord, Session } from "../../../src/lockfsm/records/session.js";
+import { ChainedIndex, mixNumber } from "../../../src/lockfsm/structures/chained-index.js";
+import { RowIndex } from "../../../src/lockfsm/structures/row-index.js";
 
 interface Card {
   readonly number: number;

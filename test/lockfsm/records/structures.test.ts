@@ -1,16 +1,16 @@
 /** The smaller data structures of the table, each compared with a plain one. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { compareByteOrder } from "../../../src/lockfsm/index/byte-order.js";
-import { DueHeap, NOT_IN_HEAP } from "../../../src/lockfsm/index/due-heap.js";
-import { hashNumber, ShardedMap } from "../../../src/lockfsm/index/sharded-map.js";
-import { sortByNumber } from "../../../src/lockfsm/index/sort.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import type { KeyEntry } from "../../../src/lockfsm/records/key.js";
 import { KeyIndex } from "../../../src/lockfsm/records/key-index.js";
 import { ReplyWindow, Slot } from "../../../src/lockfsm/records/reply-window.js";
 import { Session } from "../../../src/lockfsm/records/session.js";
 import { CANCELLED } from "../../../src/lockfsm/results.js";
+import { compareByteOrder } from "../../../src/lockfsm/structures/byte-order.js";
+import { DueHeap, NOT_IN_HEAP } from "../../../src/lockfsm/structures/due-heap.js";
+import { hashNumber, ShardedMap } from "../../../src/lockfsm/structures/sharded-map.js";
+import { sortByNumber } from "../../../src/lockfsm/structures/sort.js";
 import { WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { ClusterLog, exclusive } from "../plans/cluster-log.js";
 

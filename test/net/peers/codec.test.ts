@@ -7,8 +7,8 @@ import { MODEL_VERSION } from "../../../src/model-version.js";
 import { decodePeerFrame } from "../../../src/net/peers/decoder.js";
 import { encodePeerMessage } from "../../../src/net/peers/encoder.js";
 import { PeerFrame } from "../../../src/net/peers/frame.js";
+import { PeerFrameError } from "../../../src/net/peers/frame-cursor.js";
 import { decodeHello, encodeHello, PEER_CLOSE } from "../../../src/net/peers/hello.js";
-import { PeerFrameError } from "../../../src/net/peers/reader.js";
 import type { PeerMessage } from "../../../src/net/types.js";
 import { addressed, CHECKSUM, FROM, frameOf, SAMPLES, sealed, TO } from "./messages.js";
 

@@ -12,7 +12,7 @@ import {
   encodeKnownPeers,
   type KnownPeers as StoredPeers,
   withPeer,
-} from "../../../src/storage/log/known-peers.js";
+} from "../../../src/storage/mark/known-peers.js";
 import { birthOf, CLUSTER } from "./node.js";
 
 interface Directory {

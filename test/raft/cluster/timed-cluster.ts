@@ -4,7 +4,7 @@
  * so that how long an election takes is a figure in simulated time, and the same on every machine.
  */
 import { seededRandom } from "../../../lab/random-stream.js";
-import { Timeline } from "../../../lab/timeline.js";
+import { Timeline } from "../../../lab/simulated/timeline.js";
 import type { NodeId, RaftConfig } from "../../../src/raft/index.js";
 import { NODE_TUNING_DEFAULTS } from "../../../src/server/options.js";
 import { Cluster } from "./cluster.js";

@@ -8,8 +8,8 @@ import { LockTable } from "../../../src/lockfsm/index.js";
 import type { PeerMessage } from "../../../src/net/index.js";
 import { MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
 import { Attachment } from "../../../src/server/commands/attachments.js";
-import { Numbering } from "../../../src/server/numbering.js";
 import { Reads } from "../../../src/server/reads/reads.js";
+import { Numbering } from "../../../src/server/request-ids.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 import { answersFrom } from "./answers-from-table.js";
 

@@ -3,7 +3,7 @@
  * core and log only what they owe each other by contract. Turns come when they were asked for, the
  * clock moves by one millisecond per step, and the store's promises settle between two steps.
  */
-import { promisesSettled } from "../../../lab/timeline.js";
+import { promisesSettled } from "../../../lab/simulated/timeline.js";
 import { LockTable, type TableEntry } from "../../../src/lockfsm/index.js";
 import { OP } from "../../../src/protocol/index.js";
 import type {

@@ -3,7 +3,7 @@
  * process on it. One write in flight; a crash keeps it or loses it whole, as the checksummed records
  * of the log on disk do.
  */
-import type { ProcessLife } from "../../../lab/process-life.js";
+import type { ProcessLife } from "../../../lab/simulated/process-life.js";
 import type { Write } from "../../../src/raft/index.js";
 import type { LogBoot, LogEvents, LogStore } from "../../../src/storage/index.js";
 import { LogImage } from "../../raft/cluster/log-image.js";

@@ -1,5 +1,5 @@
 /** The gateway of a node in a world: connections are objects, frames are arrays of messages. */
-import type { ProcessLife } from "../../../lab/process-life.js";
+import type { ProcessLife } from "../../../lab/simulated/process-life.js";
 import type { ClientConnection, ClientGateway, GatewayEvents } from "../../../src/net/index.js";
 import type { ServerMessage } from "../../../src/protocol/index.js";
 import type { WorldTime } from "./world-time.js";

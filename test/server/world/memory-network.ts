@@ -2,7 +2,7 @@
  * Links between the nodes of a world: directed, in order, with an epoch per connection. A connection
  * that ends loses what is under way; a cut swallows everything and is noticed only by silence.
  */
-import type { ProcessLife } from "../../../lab/process-life.js";
+import type { ProcessLife } from "../../../lab/simulated/process-life.js";
 import type { PeerEvents, PeerLinks, PeerMessage } from "../../../src/net/index.js";
 import type { WorldTime } from "./world-time.js";
 

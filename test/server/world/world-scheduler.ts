@@ -1,5 +1,5 @@
 /** The scheduler of one process of a world. */
-import type { ProcessLife } from "../../../lab/process-life.js";
+import type { ProcessLife } from "../../../lab/simulated/process-life.js";
 import type { Scheduler } from "../../../src/server/ports.js";
 
 /** A timer that rounding makes come too early would do so again and again. */

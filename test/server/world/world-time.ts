@@ -1,5 +1,5 @@
 /** The view that the parts of a world have of it: options, time, random numbers. Types only. */
-import type { Timeline } from "../../../lab/timeline.js";
+import type { Timeline } from "../../../lab/simulated/timeline.js";
 import type { NodeTuning } from "../../../src/server/index.js";
 
 export interface WorldOptions {

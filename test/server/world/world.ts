@@ -3,9 +3,10 @@
  * tables behind second implementations of their ports. One seed gives one run. Nothing here waits
  * in real time; a test says how far the time is to go or what it waits for.
  */
-import { ProcessLife } from "../../../lab/process-life.js";
+
 import { seededRandom } from "../../../lab/random-stream.js";
-import { promisesSettled, Timeline } from "../../../lab/timeline.js";
+import { ProcessLife } from "../../../lab/simulated/process-life.js";
+import { promisesSettled, Timeline } from "../../../lab/simulated/timeline.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { type Configuration, decodeConfiguration } from "../../../src/raft/index.js";
 import {

@@ -5,9 +5,9 @@
  * from its own stream of random numbers; what it hears goes to the checkers word by word.
  */
 
-import type { ProcessClock } from "../../../lab/process-clock.js";
-import { ProcessLife } from "../../../lab/process-life.js";
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
+import type { ProcessClock } from "../../../lab/simulated/process-clock.js";
+import { ProcessLife } from "../../../lab/simulated/process-life.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
   type AttachCommand,

@@ -5,7 +5,7 @@
  * is emptied to the end, however long the chains of promises are. Times are whole microseconds,
  * written in milliseconds.
  */
-import { Timeline } from "../../../lab/timeline.js";
+import { Timeline } from "../../../lab/simulated/timeline.js";
 import { RollingHash } from "./rolling-hash.js";
 
 /** Immediates planned together save the rest of the event loop, which costs more than most events. */

@@ -4,8 +4,8 @@
  * was committed when the command began.
  */
 
-import { ProcessLife } from "../../../lab/process-life.js";
 import type { RandomStreams } from "../../../lab/random-stream.js";
+import { ProcessLife } from "../../../lab/simulated/process-life.js";
 import { ADMIN_DEFAULTS, type Admin, connectAdminOn } from "../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../src/errors.js";
 import { writeSnapshotFile } from "../../../src/server/index.js";

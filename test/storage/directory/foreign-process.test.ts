@@ -4,7 +4,7 @@
  */
 import { rename } from "node:fs/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { type Mark, MarkFile } from "../../../src/storage/log/mark-file.js";
+import { type Mark, MarkFile } from "../../../src/storage/mark/mark-file.js";
 import {
   entryOf,
   HandTimer,

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { InvariantError } from "../../../src/assert.js";
 import type { Entry } from "../../../src/raft/index.js";
-import { readMark } from "../../../src/storage/log/mark-file.js";
+import { readMark } from "../../../src/storage/mark/mark-file.js";
 import {
   entryOf,
   HandTimer,

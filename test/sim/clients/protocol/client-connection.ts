@@ -3,8 +3,8 @@
  * answers, and made again after a moment. What is heard on a connection that was left is not heard.
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { ServerMessage } from "../../../../src/protocol/index.js";
 import type { ClientNetwork } from "../../world/network/client-network.js";
 import type { MessageLine, Saying } from "../../world/network/message-line.js";

@@ -4,7 +4,7 @@
  * session is over the next one begins with nothing.
  */
 
-import type { ProcessClock } from "../../../../lab/process-clock.js";
+import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
 import {
   type AttachCommand,

@@ -1,7 +1,7 @@
 /** What one process of an application finds around it. Types only. */
 
-import type { ProcessClock } from "../../../../lab/process-clock.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
+import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import type { ClientPlan } from "../../plan/client-plan.js";
 import type { ClientSurroundings } from "../sim-client.js";
 import type { WorldClient } from "../world-client.js";

@@ -3,7 +3,7 @@
  * is compared with the log, and what it failed with, with what is documented.
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
 import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
 import type { CallEnding, ClientWatch } from "../client-watch.js";

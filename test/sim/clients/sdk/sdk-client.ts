@@ -4,8 +4,8 @@
  * and then with what it was started with before. What a process does is `sdk-process.ts`'s.
  */
 
-import type { ProcessClock } from "../../../../lab/process-clock.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
+import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import type { ClientPlan } from "../../plan/client-plan.js";
 import type { ClientEnding } from "../../plan/fault.js";
 import { driftingClock } from "../../world/node/drifting-clock.js";

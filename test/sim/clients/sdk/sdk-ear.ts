@@ -4,7 +4,7 @@
  * and knows nothing of what the SDK makes of it.
  */
 
-import type { ProcessClock } from "../../../../lab/process-clock.js";
+import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import { decodeServerFrame } from "../../../../src/net/framing/index.js";
 import {
   type AttachCommand,

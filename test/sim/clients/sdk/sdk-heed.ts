@@ -4,7 +4,7 @@
  * ask for what none of its tasks waits for.
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import { OP, type SequencedCommand } from "../../../../src/protocol/index.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";

@@ -7,8 +7,8 @@
  * What the SDK says of the mode of a lock is compared with that, and never taken for it.
  */
 
-import type { ProcessClock } from "../../../../lab/process-clock.js";
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
 import { HoldfastError } from "../../../../src/errors.js";
 import type { ClaimMode } from "../../../../src/protocol/index.js";

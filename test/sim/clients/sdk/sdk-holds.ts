@@ -4,7 +4,7 @@
  * nothing is left of it. What the log says of a hold must be what was asked for.
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
 import type { GuardedWrites } from "../guarded-writes.js";
 import { SIGHTINGS } from "../sightings.js";

@@ -3,7 +3,7 @@
  * asks for is `sdk-actions.ts`'s, what it has `sdk-holds.ts`'s, what it waits for `sdk-calls.ts`'s.
  */
 
-import { ProcessLife } from "../../../../lab/process-life.js";
+import { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import {
   CLIENT_DEFAULTS,
   type Client,

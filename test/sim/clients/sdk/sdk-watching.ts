@@ -3,7 +3,7 @@
  * the end of its client. What it is told goes to the checks (`checks/hearing/watch-streams.ts`).
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Client, Watch } from "../../../../src/client/index.js";
 import type { ErrorCode } from "../../../../src/errors.js";
 import type { WatchAsked, WatchedKeys } from "../../checks/hearing/watch-streams.js";

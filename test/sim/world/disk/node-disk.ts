@@ -5,8 +5,8 @@
  * back.
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import {
   type FileOperation,
   type FileSystem,
@@ -16,7 +16,7 @@ import {
   type RestoringMeans,
   type StoreAccess,
 } from "../../../../src/storage/index.js";
-import { MARK_FILE_NAME, type Mark, readMark } from "../../../../src/storage/log/mark-file.js";
+import { MARK_FILE_NAME, type Mark, readMark } from "../../../../src/storage/mark/mark-file.js";
 import type { Simulation } from "../../engine/simulation.js";
 import { type DiskTimes, DiskWeather } from "./disk-weather.js";
 import { ProcessFiles } from "./process-files.js";

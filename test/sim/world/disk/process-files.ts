@@ -3,7 +3,7 @@
  * stands still.
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { File, FileSystem, OpenMode } from "../../../../src/storage/file-system.js";
 
 export class ProcessFiles implements FileSystem {

@@ -1,6 +1,6 @@
 /** The ordered store as one process sees it: unreachable once the process has ended. */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type {
   OrderedStore,
   StoreEntry,

@@ -1,6 +1,6 @@
 /** The log as the driver sees it; reports what is handed over and what becomes durable. */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Write } from "../../../../src/raft/index.js";
 import type { LogBoot, LogEvents, LogStore } from "../../../../src/storage/index.js";
 

@@ -6,8 +6,8 @@
 import { crc32 } from "node:zlib";
 import { MODEL_VERSION } from "../../../../src/model-version.js";
 import type { PeerIdentity } from "../../../../src/net/index.js";
-import { PeerDirectory } from "../../../../src/net/peers/directory.js";
 import { encodeHello, type HelloRefusal } from "../../../../src/net/peers/hello.js";
+import { PeerDirectory } from "../../../../src/net/peers/peer-identities.js";
 
 /** Where it stands, whatever the version. */
 const VERSION_AT = 4;

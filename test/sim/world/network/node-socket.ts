@@ -4,7 +4,7 @@
  * touch them.
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { CrashKind } from "../disk/node-disk.js";
 import type { Wire } from "./wire.js";
 

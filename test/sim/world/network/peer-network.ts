@@ -6,8 +6,8 @@
  * `disorder` is above 0, a box in between passes some frames on twice or late.
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream, RandomStreams } from "../../../../lab/random-stream.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { PeerEvents, PeerLinks, PeerMessage } from "../../../../src/net/index.js";
 import type { KnownPeers } from "../../../../src/net/peers/known-peers.js";
 import type { Simulation } from "../../engine/simulation.js";

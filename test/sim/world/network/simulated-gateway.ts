@@ -4,7 +4,7 @@
  * writes behind a socket of the simulator (`node-socket.ts`).
  */
 
-import type { ProcessLife } from "../../../../lab/process-life.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import { GatewayConnection, Outbound } from "../../../../src/net/gateway/connection.js";
 import { GATEWAY_DEFAULTS } from "../../../../src/net/gateway/options.js";
 import { GatewayRequests } from "../../../../src/net/gateway/requests.js";

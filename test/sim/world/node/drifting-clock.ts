@@ -1,8 +1,9 @@
 /**
  * The clock of a process in a run; its zero, and its rate within the promised bound, are random.
  */
-import { ProcessClock } from "../../../../lab/process-clock.js";
+
 import type { RandomStream } from "../../../../lab/random-stream.js";
+import { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import type { Simulation } from "../../engine/simulation.js";
 
 /** Clocks of good machines differ by less. */

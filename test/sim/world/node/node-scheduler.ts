@@ -3,9 +3,9 @@
  * A deadline usually moves on before it is reached, so one event serves many of them.
  */
 
-import type { ProcessClock } from "../../../../lab/process-clock.js";
-import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
+import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Scheduler } from "../../../../src/server/ports.js";
 import type { Pace } from "../../plan/plan.js";
 

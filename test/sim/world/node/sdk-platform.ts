@@ -4,9 +4,9 @@
  * the same seed gives the same calls in the same order.
  */
 
-import type { ProcessClock } from "../../../../lab/process-clock.js";
-import type { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
+import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
+import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Platform, Timer, Transport, TransportEvents } from "../../../../src/client/index.js";
 import type { ClientNetwork } from "../network/client-network.js";
 import type { SocketEnding } from "../network/node-socket.js";

@@ -3,9 +3,9 @@
  * is: open the directory, boot, drive; all of it the code of production, all of it in simulated time.
  */
 
-import type { ProcessClock } from "../../../../lab/process-clock.js";
-import { ProcessLife } from "../../../../lab/process-life.js";
 import type { RandomStreams } from "../../../../lab/random-stream.js";
+import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
+import { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import { HoldfastError } from "../../../../src/errors.js";
 import type { PeerEvents, PeerIdentity, PeerMessage } from "../../../../src/net/index.js";
 import { KnownPeers } from "../../../../src/net/peers/known-peers.js";

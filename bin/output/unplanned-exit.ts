@@ -4,8 +4,8 @@
  * registers how to end it; these handlers are synchronous. All exits of `bin` go through `exitNow`.
  */
 import { isatty } from "node:tty";
-import { EXIT } from "./exit-codes.js";
-import { Failure, failureOf } from "./failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, failureOf } from "../exit/failure.js";
 import { reportFailure } from "./terminal.js";
 
 const STREAMS = [0, 1, 2] as const;

@@ -1,9 +1,9 @@
 /** Clocks of a process in simulated time, and the timers that run by them. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { ProcessClock } from "../../lab/process-clock.js";
-import { ProcessLife } from "../../lab/process-life.js";
-import { Timeline } from "../../lab/timeline.js";
+import { ProcessClock } from "../../../lab/simulated/process-clock.js";
+import { ProcessLife } from "../../../lab/simulated/process-life.js";
+import { Timeline } from "../../../lab/simulated/timeline.js";
 
 const OPTIONS = { zeroMs: 500, rate: 1.001, wallMs: 1_000_000 };
 

@@ -3,7 +3,7 @@ import {
   consecutivePorts,
   planCluster,
   restartDelayMs,
-} from "../../../bin/cluster/cluster-plan.js";
+} from "../../../bin/local-cluster/cluster-plan.js";
 
 test("nodes are numbered from one and have ports, data and log of their own", () => {
   const plan = planCluster("data", "any", [7411, 7412], [7511, 7512]);

@@ -1,7 +1,7 @@
 /** Simulated time: everything in its order, and never backwards. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Timeline } from "../../lab/timeline.js";
+import { Timeline } from "../../../lab/simulated/timeline.js";
 
 test("events come by their time, and those of one time in the order in which they were planned", () => {
   fc.assert(

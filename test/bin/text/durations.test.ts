@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { DURATION_MS_MAX, formatDuration, parseDuration } from "../../../bin/output/durations.js";
+import { DURATION_MS_MAX, formatDuration, parseDuration } from "../../../bin/text/durations.js";
 
 test("a duration is a number with a unit", () => {
   expect(parseDuration("250ms")).toBe(250);

@@ -1,6 +1,6 @@
 /** How many sockets the client port takes, and what counts as one address. */
 import { describe, expect, test } from "vitest";
-import { addressGroup, placesOf } from "../../../src/net/gateway/places.js";
+import { addressGroup, placesOf } from "../../../src/net/gateway/socket-limits.js";
 
 describe("the places of the client port", () => {
   test.each([

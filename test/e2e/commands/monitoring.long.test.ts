@@ -4,7 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { EXIT } from "../../../bin/output/exit-codes.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { freePorts } from "../../../lab/free-ports.js";
 import { type Client, connect, type Lock } from "../../../src/index.js";
 import { ClusterScene } from "../world/cluster-scene.js";

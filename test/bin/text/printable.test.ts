@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { dotText, jsonLine, withoutCredentials } from "../../../bin/output/printable.js";
+import { dotText, jsonLine, withoutCredentials } from "../../../bin/text/printable.js";
 
 /** What a terminal may obey: C0, DEL, C1, marks of direction and other invisible characters. */
 const OBEYED = /[\p{Cc}\p{Cf}\u2028\u2029]/u;

@@ -4,7 +4,7 @@
  */
 import { HoldfastError } from "../../src/errors.js";
 import type { NodeOptions } from "../../src/server/index.js";
-import { formatHostPort } from "./addresses.js";
+import { formatHostPort } from "../text/addresses.js";
 import { EXIT } from "./exit-codes.js";
 import { Failure, failureOf, systemCodeOf } from "./failure.js";
 

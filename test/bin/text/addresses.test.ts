@@ -7,7 +7,7 @@ import {
   parseHostPort,
   parseNodeAddresses,
   parseNodeId,
-} from "../../../bin/output/addresses.js";
+} from "../../../bin/text/addresses.js";
 
 test("endpoints are WebSocket URLs separated by commas, each once, in order", () => {
   expect(parseEndpoints("ws://a:1, wss://b:2,,ws://a:1")).toEqual(["ws://a:1", "wss://b:2"]);

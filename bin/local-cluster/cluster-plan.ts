@@ -4,9 +4,9 @@
  */
 import { join } from "node:path";
 import type { HostPort } from "../../src/server/index.js";
-import { formatHostPort } from "../output/addresses.js";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
+import { formatHostPort } from "../text/addresses.js";
 
 export const HOST = "127.0.0.1";
 export const NODES_MAX = 7;

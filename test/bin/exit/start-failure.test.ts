@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { startFailure } from "../../../bin/output/start-failure.js";
+import { startFailure } from "../../../bin/exit/start-failure.js";
 import { HoldfastError } from "../../../src/errors.js";
 
 const OPTIONS = {

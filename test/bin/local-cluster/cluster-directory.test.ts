@@ -6,8 +6,8 @@ import {
   drawClusterName,
   noteIn,
   prepareDirectory,
-} from "../../../bin/cluster/cluster-directory.js";
-import { planCluster } from "../../../bin/cluster/cluster-plan.js";
+} from "../../../bin/local-cluster/cluster-directory.js";
+import { planCluster } from "../../../bin/local-cluster/cluster-plan.js";
 
 let parent = "";
 

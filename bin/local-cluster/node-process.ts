@@ -7,8 +7,8 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readSync, statfsSync } from "node:fs";
-import { formatHostPort } from "../output/addresses.js";
-import { adviceOn, MAKE_ROOM } from "../output/start-failure.js";
+import { adviceOn, MAKE_ROOM } from "../exit/start-failure.js";
+import { formatHostPort } from "../text/addresses.js";
 import type { ClusterPlan, NodePlan } from "./cluster-plan.js";
 
 /** How much of the log is searched for the reason of an end. */

@@ -1,8 +1,8 @@
 /** A mark that no version of this wrote is damage, whatever its checksum says. */
 import { describe, expect, test } from "vitest";
 import { MemoryFileSystem } from "../../../src/storage/index.js";
-import { decodeKnownPeers, encodeKnownPeers } from "../../../src/storage/log/known-peers.js";
-import { type Mark, MarkFile, newMark } from "../../../src/storage/log/mark-file.js";
+import { decodeKnownPeers, encodeKnownPeers } from "../../../src/storage/mark/known-peers.js";
+import { type Mark, MarkFile, newMark } from "../../../src/storage/mark/mark-file.js";
 
 const DIRECTORY = "/data";
 const FRESH = newMark({

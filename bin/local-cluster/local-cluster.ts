@@ -4,14 +4,14 @@
  * the other nodes, and a process that ignores SIGTERM is killed.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure } from "../output/failure.js";
-import { MAKE_ROOM } from "../output/start-failure.js";
+import type { NodeReport } from "../cluster/node-report.js";
+import { leaderOf, nodeReports } from "../cluster/node-report.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
+import { MAKE_ROOM } from "../exit/start-failure.js";
 import { note } from "../output/terminal.js";
 import { type ClusterPlan, type NodePlan, restartDelayMs } from "./cluster-plan.js";
 import { describeEnd, type NodeEnd, NodeProcess } from "./node-process.js";
-import type { NodeReport } from "./node-report.js";
-import { leaderOf, nodeReports } from "./node-report.js";
 
 const READY_MS_MAX = 60_000;
 const POLL_INTERVAL_MS = 100;

@@ -4,7 +4,7 @@
  * mistake, a second start, a clear message before anything runs.
  */
 import { createServer, type Server } from "node:net";
-import { systemCodeOf } from "../output/failure.js";
+import { systemCodeOf } from "../exit/failure.js";
 
 /**
  * Resolves to whether `port` can be listened on; rejects for any reason other than a taken port.

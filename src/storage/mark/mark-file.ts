@@ -13,6 +13,8 @@ import { crc32 } from "node:zlib";
 import { HoldfastError } from "../../errors.js";
 import { corruption } from "../corruption.js";
 import { createAtomically, errnoOf, type File, type FileSystem } from "../file-system.js";
+import type { NodeIdentity, NodeOrigin } from "../log/log-store.js";
+import { readUint53, writeUint53 } from "../log/record-format.js";
 import type { RandomBytes } from "../storage-ports.js";
 import {
   decodeKnownPeers,
@@ -20,8 +22,6 @@ import {
   KNOWN_PEERS_BYTES_MAX,
   type KnownPeers,
 } from "./known-peers.js";
-import type { NodeIdentity, NodeOrigin } from "./log-store.js";
-import { readUint53, writeUint53 } from "./record-format.js";
 
 /** The incarnation is that of the last opening; 0 before the first. */
 export interface Mark extends NodeIdentity {

@@ -4,8 +4,8 @@ import {
   exitCodeOfError,
   exitCodeOfSignal,
   exitCodesText,
-} from "../../../bin/output/exit-codes.js";
-import { Failure, failureOf } from "../../../bin/output/failure.js";
+} from "../../../bin/exit/exit-codes.js";
+import { Failure, failureOf } from "../../../bin/exit/failure.js";
 import { ERROR_NUMBERS, type ErrorCode, HoldfastError } from "../../../src/errors.js";
 
 test("the exit codes are the documented ones and all different", () => {

@@ -7,9 +7,9 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { EXIT } from "../output/exit-codes.js";
-import { Failure, systemCodeOf } from "../output/failure.js";
-import { adviceOn, directoryReason } from "../output/start-failure.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
+import { adviceOn, directoryReason } from "../exit/start-failure.js";
 import { type ClusterPlan, NODES_MAX, PORT_MAX } from "./cluster-plan.js";
 
 const NOTE_FILE = "cluster.json";
