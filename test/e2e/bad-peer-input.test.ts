@@ -61,7 +61,7 @@ function flipped(bytes: Uint8Array): Uint8Array {
 
 test("a first message that is no hello is turned away with a code and a reason, at every node", async () => {
   const firstOf = (to: number): readonly (readonly [Uint8Array | string, number, RegExp])[] => [
-    ["hello", PEER_CLOSE.badFrame, /text in place of/],
+    ["hello", PEER_CLOSE.badFrame, /text instead of/],
     [Buffer.alloc(0), PEER_CLOSE.badFrame, /no peer hello/],
     [Buffer.from("4846504c0009", "hex"), PEER_CLOSE.version, /version 9/],
     [helloOf(1, to).subarray(0, 20), PEER_CLOSE.badFrame, /malformed/],
@@ -107,7 +107,7 @@ test("garbage of many sizes is turned away", async () => {
     connection.send(randomBytes(size));
     const { code, reason } = await connection.closed;
     expect([size, code]).toEqual([size, PEER_CLOSE.badFrame]);
-    expect(reason).toContain("no peer hello");
+    expect(reason).toContain("not a peer hello");
   }
   // What is larger than any hello is not read to its end, nor answered.
   for (const size of [65_536, 5 << 20, PEER_FRAME_BYTES_MAX + 1]) {
