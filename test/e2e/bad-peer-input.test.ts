@@ -62,13 +62,13 @@ function flipped(bytes: Uint8Array): Uint8Array {
 test("a first message that is no hello is turned away with a code and a reason, at every node", async () => {
   const firstOf = (to: number): readonly (readonly [Uint8Array | string, number, RegExp])[] => [
     ["hello", PEER_CLOSE.badFrame, /text instead of/],
-    [Buffer.alloc(0), PEER_CLOSE.badFrame, /no peer hello/],
+    [Buffer.alloc(0), PEER_CLOSE.badFrame, /not a peer hello/],
     [Buffer.from("4846504c0009", "hex"), PEER_CLOSE.version, /version 9/],
     [helloOf(1, to).subarray(0, 20), PEER_CLOSE.badFrame, /malformed/],
     [flipped(helloOf((to % 3) + 1, to)), PEER_CLOSE.damaged, /checksum/],
-    [randomBytes(4_000), PEER_CLOSE.badFrame, /no peer hello/],
+    [randomBytes(4_000), PEER_CLOSE.badFrame, /not a peer hello/],
     [strangeHello("ab".repeat(16), 9, to), PEER_CLOSE.wrongCluster, /^another cluster$/],
-    [strangeHello(clusterId, 9, to), PEER_CLOSE.notAMember, /^no member$/],
+    [strangeHello(clusterId, 9, to), PEER_CLOSE.notAMember, /^not a member$/],
     [strangeHello(clusterId, to, to), PEER_CLOSE.ownId, /one id/],
     [strangeHello(clusterId, (to % 3) + 1, 7), PEER_CLOSE.wrongNode, /sought/],
     [

@@ -91,7 +91,7 @@ test("a web page gets no peer link and hears nothing of the cluster", async () =
     for (const Origin of ["http://evil.example", "null", `http://127.0.0.1:${port}`]) {
       const url = `ws://127.0.0.1:${port}/peer`;
       const answer = await refusedUpgrade(url, [PEER_SUBPROTOCOL], { Origin });
-      expect(answer).toBe("403 no web page connects to this port");
+      expect(answer).toBe("403 web pages may not connect to this port");
     }
     const { birth, nodeId } = await identityOf(cluster.node(1));
     const stranger = await RawConnection.toPeerPort(port);

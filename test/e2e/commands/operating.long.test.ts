@@ -77,7 +77,7 @@ describe("growing and shrinking", () => {
     // The leader itself, who is also the only endpoint that the client was given.
     await handOver(three, 1);
     const removed = await three.operate("member", "remove", "1");
-    expect(removed.stdout).toContain("node 1 is no member");
+    expect(removed.stdout).toContain("node 1 is not a member");
     await work.goesOn();
     await three.node(1).stop();
     await work.goesOn();
