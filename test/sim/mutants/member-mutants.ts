@@ -41,7 +41,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     find: "    majorityValue(configuration.voters, reachedBy),\n    majorityValue(configuration.outgoing, reachedBy),",
     replace:
       "    configuration.outgoing.length > 0\n      ? majorityValue(configuration.outgoing, reachedBy)\n      : majorityValue(configuration.voters, reachedBy),",
-    seeds: [6_000_013],
+    seeds: [61],
   },
   {
     name: "elected-by-the-new-half",

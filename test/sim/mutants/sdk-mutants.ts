@@ -28,7 +28,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/command-window.ts",
     find: "    while (this.#mark < this.#nextSequence && this.#slots[this.#mark & SLOT_MASK] === undefined) {\n",
     replace: "    if (call.sequence >= this.#mark) {\n" + "      this.#mark = call.sequence;\n",
-    seeds: [722],
+    seeds: [660],
   },
   {
     name: "number-not-taken-back",
