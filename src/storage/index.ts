@@ -28,7 +28,7 @@ export {
 } from "./directory/restored-directory.js";
 export { readIdentity, type SetAsideOptions, setDataAside } from "./directory/set-aside.js";
 export { type FileSystem, isDiskFailure } from "./file-system.js";
-export type * from "./log/log-store.js";
+export type * from "./log-store.js";
 export type { KnownPeer } from "./mark/known-peers.js";
 export {
   type FileOperation,

@@ -18,9 +18,9 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import { Fifo } from "../fifo.js";
-import type { Watch, Watcher } from "../reads/watch.js";
 import type { CommandSource, CommandSources, KeptCommand } from "./kept-commands.js";
 import { Lane } from "./lane.js";
+import type { Watch, Watcher } from "./watch.js";
 
 /** WebSocket close code "policy violation". */
 const CLOSE_POLICY = 1008;

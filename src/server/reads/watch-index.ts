@@ -2,7 +2,7 @@
  * Finds the watches that match a change without looking at the others: one lookup for its key, and
  * one for each length of a watched prefix.
  */
-import type { Watch } from "./watch.js";
+import type { Watch } from "../commands/watch.js";
 
 export class WatchIndex {
   readonly #byKey = new Map<string, Set<Watch>>();

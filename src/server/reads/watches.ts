@@ -23,9 +23,9 @@ import {
   type WatchView,
 } from "../../protocol/index.js";
 import type { Attachment } from "../commands/attachments.js";
+import { Watch } from "../commands/watch.js";
 import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
 import type { TransitionLog } from "./transition-log.js";
-import { Watch } from "./watch.js";
 import { WatchIndex } from "./watch-index.js";
 
 /** Of one message; with the longest texts it has some 300 KiB. */

@@ -5,7 +5,7 @@
  * Little-endian: index (8), number (4), wall time of the end (8), bytes of the lock's key (2), the
  * lock's key, the body.
  */
-import { readUint53, writeUint53 } from "../log/record-format.js";
+import { readUint53, writeUint53 } from "../disk-bytes.js";
 import type { StoredRevision } from "../store-keys.js";
 
 export interface AuditRecord extends StoredRevision {

@@ -6,7 +6,7 @@
  * Only durable records are counted here; `AuditStore` ensures that.
  */
 import { crc32 } from "node:zlib";
-import { readUint53, writeUint53 } from "../log/record-format.js";
+import { readUint53, writeUint53 } from "../disk-bytes.js";
 
 /** A read goes through one row: the more rows there are, the shorter they are. */
 export const AUDIT_ROWS = 4_096;

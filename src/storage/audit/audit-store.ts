@@ -11,7 +11,7 @@
  */
 
 import { damageOf } from "../corruption.js";
-import { readUint53, writeUint53 } from "../log/record-format.js";
+import { readUint53, writeUint53 } from "../disk-bytes.js";
 import type { OrderedStore, StoreOperation } from "../ordered-store.js";
 import {
   auditMarkKey,

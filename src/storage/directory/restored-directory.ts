@@ -6,7 +6,7 @@
 import { basename, dirname, join, resolve } from "node:path";
 import { HoldfastError } from "../../errors.js";
 import { errnoOf, type FileSystem, makeDirectories, removeTree } from "../file-system.js";
-import type { LogStore } from "../log/log-store.js";
+import type { LogStore } from "../log-store.js";
 import { nodeFileSystem } from "../node-file-system.js";
 import type { SnapshotManifest } from "../snapshots/snapshot-store.js";
 import { NODE_STORAGE_PORTS, type StoragePorts } from "../storage-ports.js";

@@ -19,7 +19,7 @@ import {
   removeIfPresent,
 } from "../file-system.js";
 import { openLevelStore } from "../level-store.js";
-import type { NodeIdentity } from "../log/log-store.js";
+import type { NodeIdentity } from "../log-store.js";
 import {
   drawBirth,
   identityIn,

@@ -6,10 +6,10 @@
  */
 import { corruption } from "../corruption.js";
 import { diskFailure, errnoOf, type FileSystem, readWhole } from "../file-system.js";
+import type { LogBoot } from "../log-store.js";
 import type { Mark } from "../mark/mark-file.js";
 import type { LogOutline } from "./log-outline.js";
 import { LogReplay } from "./log-replay.js";
-import type { LogBoot } from "./log-store.js";
 import { SALT_BYTES, SECTION } from "./record-format.js";
 import { segmentNameOf, segmentNumberOf } from "./segment.js";
 import { readSegmentBase, SEGMENT_BASE_BYTES, type SegmentBase } from "./segment-base.js";

@@ -4,8 +4,9 @@
  * agree with the log. Data of entries are views of the buffer that is passed in.
  */
 import type { Entry, EntryKind, HardState, SnapshotPoint } from "../../raft/index.js";
+import { readUint53 } from "../disk-bytes.js";
 import { LogOutline } from "./log-outline.js";
-import { readUint53, SECTION } from "./record-format.js";
+import { SECTION } from "./record-format.js";
 import { readSnapshotPoint, type SegmentBase, SNAPSHOT_POINT_BYTES } from "./segment-base.js";
 import { SegmentList } from "./segment-list.js";
 

@@ -14,6 +14,7 @@
 import { crc32 } from "node:zlib";
 import { assert, unreachable } from "../../assert.js";
 import type { Entry, EntryKind, Write, WrittenSnapshot } from "../../raft/index.js";
+import { writeUint53 } from "../disk-bytes.js";
 import {
   countZeroSectors,
   HEADER_BYTES,
@@ -21,7 +22,6 @@ import {
   TRAILER,
   TRAILER_BYTES,
   writeHeader,
-  writeUint53,
 } from "./record-format.js";
 import {
   SEGMENT_BASE_BYTES,

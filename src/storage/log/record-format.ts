@@ -12,13 +12,12 @@
  * that of the body, so the chain of headers covers everything before it.
  */
 import { crc32 } from "node:zlib";
+import { readUint53, SECTOR_BYTES, writeUint53 } from "../disk-bytes.js";
 
 export const SALT_BYTES = 8;
 export const HEADER_BYTES = 36;
 export const TRAILER_BYTES = 1;
 export const TRAILER = 0xa5;
-/** The unit that a disk writes completely or not at all. */
-export const SECTOR_BYTES = 512;
 
 /** Numbers of the sections of a body. Never reused. */
 export const SECTION = { base: 1, hardState: 2, truncate: 3, batch: 4, snapshot: 5 } as const;
@@ -36,18 +35,6 @@ export interface RecordHeader {
 /** The bytes of a whole record around a body of `bodyBytes`. */
 export function recordBytesOf(bodyBytes: number): number {
   return HEADER_BYTES + bodyBytes + TRAILER_BYTES;
-}
-
-/** A number up to 2^53 − 1 in eight bytes. Returns the position after it. */
-export function writeUint53(target: Buffer, value: number, at: number): number {
-  const high = Math.floor(value / 0x1_0000_0000);
-  target.writeUInt32LE(value - high * 0x1_0000_0000, at);
-  return target.writeUInt32LE(high, at + 4);
-}
-
-/** The reverse. A value above 2^53 − 1 becomes a number that is not a safe integer. */
-export function readUint53(source: Buffer, at: number): number {
-  return source.readUInt32LE(at + 4) * 0x1_0000_0000 + source.readUInt32LE(at);
 }
 
 /** Writes a header at the start of `target`; returns its CRC. */

@@ -4,7 +4,7 @@
  * swapped or copied from another node is recognised.
  */
 import type { HardState, SnapshotPoint } from "../../raft/index.js";
-import { readUint53, writeUint53 } from "./record-format.js";
+import { readUint53, writeUint53 } from "../disk-bytes.js";
 
 export interface SegmentBase {
   readonly nodeId: number;

@@ -4,6 +4,7 @@
  * only if nothing valid follows it and some of it was visibly never written. The caller checks that
  * it is above the durable mark. (Alagappan et al., Protocol-Aware Recovery, FAST '18.)
  */
+import { SECTOR_BYTES } from "../disk-bytes.js";
 import {
   countZeroSectors,
   HEADER_BYTES,
@@ -13,7 +14,6 @@ import {
   readHeader,
   recordBytesOf,
   SALT_BYTES,
-  SECTOR_BYTES,
 } from "./record-format.js";
 import type { ChainLink } from "./segment-scan.js";
 

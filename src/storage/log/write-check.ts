@@ -5,8 +5,8 @@
  */
 import { assert } from "../../assert.js";
 import type { Write, WrittenSnapshot } from "../../raft/index.js";
+import type { LogBoot } from "../log-store.js";
 import type { LogOutline } from "./log-outline.js";
-import type { LogBoot } from "./log-store.js";
 
 export class WriteCheck {
   readonly #outline: LogOutline;

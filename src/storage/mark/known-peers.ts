@@ -7,8 +7,9 @@
  * Bytes, little-endian: for each peer, the one noted last at the end, node (4), incarnation (8),
  * number of births (4), births (8 each).
  */
-import type { NodeIdentity } from "../log/log-store.js";
-import { readUint53, writeUint53 } from "../log/record-format.js";
+
+import { readUint53, writeUint53 } from "../disk-bytes.js";
+import type { NodeIdentity } from "../log-store.js";
 
 export interface KnownPeer {
   /** The highest incarnation that was met. */

@@ -12,9 +12,9 @@
 import { crc32 } from "node:zlib";
 import { HoldfastError } from "../../errors.js";
 import { corruption } from "../corruption.js";
+import { readUint53, writeUint53 } from "../disk-bytes.js";
 import { createAtomically, errnoOf, type File, type FileSystem } from "../file-system.js";
-import type { NodeIdentity, NodeOrigin } from "../log/log-store.js";
-import { readUint53, writeUint53 } from "../log/record-format.js";
+import type { NodeIdentity, NodeOrigin } from "../log-store.js";
 import type { RandomBytes } from "../storage-ports.js";
 import {
   decodeKnownPeers,

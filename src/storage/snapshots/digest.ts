@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { SnapshotPoint } from "../../raft/index.js";
-import { writeUint53 } from "../log/record-format.js";
+import { writeUint53 } from "../disk-bytes.js";
 import type { SnapshotManifest } from "./snapshot-store.js";
 
 export class SnapshotDigest {

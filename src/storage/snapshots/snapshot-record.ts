@@ -7,7 +7,7 @@
  * Checksum, counts and configuration of this node's own snapshot are known only at its end.
  */
 import { assert } from "../../assert.js";
-import { readUint53, writeUint53 } from "../log/record-format.js";
+import { readUint53, writeUint53 } from "../disk-bytes.js";
 import type { SnapshotManifest } from "./snapshot-store.js";
 
 /**

@@ -6,7 +6,7 @@
  * while a write is in flight become one next write. A failed write or sync is final: it is reported
  * once and never retried, and the store accepts nothing more.
  */
-import type { Entry, HardState, SnapshotPoint, Write } from "../../raft/index.js";
+import type { Entry, HardState, SnapshotPoint, Write } from "../raft/index.js";
 
 /** What the log contained when it was opened. */
 export interface LogBoot {
