@@ -81,15 +81,16 @@ async function begin(): Promise<Scene> {
   return { gateway, bystander: await BareClient.attached(gateway), said: 0 };
 }
 
-/** A page that names a host which is not the port's own gets nothing but whether it is alive. */
+/** A request that names a host which is not the port's own gets nothing but whether it is alive. */
 function demandKeepsPages(input: Uint8Array, answer: Buffer): void {
-  const text = Buffer.from(input).toString("latin1");
-  const names = [...text.matchAll(/host\s*:([^\r\n]*)/gi)].map((match) => match[1] ?? "");
+  // What comes after the first header is a body, or a request that the refusal of this one ends.
+  const [header = ""] = Buffer.from(input).toString("latin1").trimStart().split("\r\n\r\n");
+  const names = [...header.matchAll(/\r\nhost:([^\r\n]*)/gi)].map((match) => match[1] ?? "");
   const isForeign =
     names.length > 0 && names.every((name) => !OWN_NAMES.test(name) && name.trim() !== "");
-  if (!isForeign || HEALTH.test(text) || !answer.toString("latin1").includes("page /")) return;
-  // Without a line of its own it is no header: the request had none.
-  demand(!/\r\nhost:[^\r\n]+\r\n/i.test(text), () => `a page for ${names.join(", ")}`);
+  if (!isForeign || HEALTH.test(header)) return;
+  const isPage = answer.toString("latin1").includes("page /");
+  demand(!isPage, () => `a page for ${names.join(", ")}`);
 }
 
 function pages(): Uint8Array[] {
