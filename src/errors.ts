@@ -32,6 +32,8 @@ export const ERROR_NUMBERS = {
   CANCELLED: 37,
   TOKENS_EXHAUSTED: 38,
   TAKEN_OVER: 39,
+  UNKNOWN_IDENTITY: 40,
+  LAST_ADMIN: 41,
 } as const;
 
 /**

@@ -79,6 +79,8 @@ const BY_ERROR_CODE: Readonly<Record<ErrorCode, number>> = Object.freeze({
   CANCELLED: EXIT.failed,
   TOKENS_EXHAUSTED: EXIT.refused,
   TAKEN_OVER: EXIT.lost,
+  UNKNOWN_IDENTITY: EXIT.refused,
+  LAST_ADMIN: EXIT.refused,
 });
 
 /** The exit code for an error of the SDK. */

@@ -1,5 +1,7 @@
+export type { Credential } from "./records/identity.js";
 export type { RefoundOptions } from "./snapshot/refound.js";
-export { LockTable } from "./table.js";
+export { LockTable, type Viewer } from "./table.js";
 export { TableRestore } from "./table-restore.js";
 export { TOKEN_FLOOR_MAX } from "./token-counter.js";
 export * from "./types.js";
+export { whoAmI } from "./views/access-views.js";

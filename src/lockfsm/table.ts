@@ -10,6 +10,9 @@
  */
 import { assert } from "../assert.js";
 import type {
+  AccessLevel,
+  AccessView,
+  CheckAccessView,
   ExplainView,
   KeysView,
   KeyView,
@@ -20,14 +23,26 @@ import type {
 } from "../protocol/index.js";
 import { execute } from "./commands/execute.js";
 import { expire } from "./expiry/expire.js";
+import type { Credential, Identity } from "./records/identity.js";
 import { TableState } from "./records/state.js";
 import { resolveTableSettings, viewSettings } from "./settings.js";
 import { type RefoundOptions, refound } from "./snapshot/refound.js";
 import { takeSnapshot } from "./snapshot/take.js";
-import type { ChangeListener, Outbox, TableCounts, TableEntry, TableSettings } from "./types.js";
+import type {
+  AccessCounts,
+  ChangeListener,
+  Outbox,
+  TableCounts,
+  TableEntry,
+  TableSettings,
+} from "./types.js";
+import { checkAccess, listIdentities } from "./views/access-views.js";
 import { explain, type HoldTimes, waitGraph } from "./views/explain.js";
 import { hashState } from "./views/state-hash.js";
 import { inspect, listSessions, query, verify } from "./views/views.js";
+
+/** As whom a reader is shown things; without one it is shown everything. */
+export type Viewer = Identity;
 
 export class LockTable {
   #state: TableState;
@@ -59,6 +74,7 @@ export class LockTable {
     assert(stamp >= state.stamp, () => `entry ${index}: stamp ${stamp} after ${state.stamp}`);
     state.index = index;
     state.stamp = stamp;
+    state.wallMs = entry.wallMs;
     state.outbox = outbox;
     state.searchSteps.left = state.searchStepsMax;
     state.tokens.begin(entry.wallMs);
@@ -129,6 +145,11 @@ export class LockTable {
     };
   }
 
+  accessCounts(): AccessCounts {
+    const { size, refused } = this.#state.access;
+    return { identities: size, refused: { ...refused } };
+  }
+
   /**
    * The holds and waiters of a key, each in order, at most 1,000 of either (and then `truncated`).
    */
@@ -141,8 +162,8 @@ export class LockTable {
    * Returns at most `limit` (1 … 200) of them; a page of crowded keys ends early. `next` is null at
    * the end.
    */
-  query(prefix: string, after: string | undefined, limit: number): KeysView {
-    return query(this.#state, prefix, after, limit);
+  query(prefix: string, after: string | undefined, limit: number, viewer?: Viewer): KeysView {
+    return query(this.#state, prefix, after, limit, viewer);
   }
 
   /**
@@ -153,13 +174,14 @@ export class LockTable {
     key: string,
     request: { readonly session: number; readonly sequence: number } | undefined,
     holdTimes: HoldTimes,
+    viewer?: Viewer,
   ): ExplainView {
-    return explain(this.#state, key, request, holdTimes);
+    return explain(this.#state, key, request, holdTimes, viewer);
   }
 
   /** Which owner waits for which. Looks at no more than `edgesMax` (1 … 2,000) edges. */
-  waitGraph(edgesMax: number): WaitGraphView {
-    return waitGraph(this.#state, edgesMax);
+  waitGraph(edgesMax: number, viewer?: Viewer): WaitGraphView {
+    return waitGraph(this.#state, edgesMax, viewer);
   }
 
   /** Whether `token` is current in the key. Asking fences nothing. */
@@ -167,14 +189,49 @@ export class LockTable {
     return verify(this.#state, key, token);
   }
 
+  /** The credential of the token with this SHA-256 (64 hex digits), if there is one. */
+  findToken(digest: string): Credential | undefined {
+    return this.#state.access.findToken(digest);
+  }
+
+  /**
+   * The credential by which a certificate speaks for the identity of that name, if there is one; of
+   * several the one that expires last.
+   */
+  findCertificate(name: string): Credential | undefined {
+    return this.#state.access.findCertificate(name);
+  }
+
+  /** The credential of that number, until it is removed. */
+  findCredential(number: number): Credential | undefined {
+    return this.#state.access.findCredential(number);
+  }
+
+  /** Index of the entry that last changed who may do what; 0: none has. */
+  get accessRevision(): number {
+    return this.#state.access.revision;
+  }
+
+  /** Identities in the order of their names, after `after`, at most `limit` (1 … 200). */
+  listIdentities(after: string | undefined, limit: number): AccessView {
+    return listIdentities(this.#state, after, limit);
+  }
+
+  checkAccess(name: string, level: AccessLevel, key: string, isPrefix: boolean): CheckAccessView {
+    return checkAccess(this.#state, name, level, key, isPrefix);
+  }
+
   /** The replicated settings, with their defaults. */
   settings(): readonly SettingView[] {
     return viewSettings(this.#state.settings);
   }
 
-  /** Live sessions with numbers above `after`, at most `limit` (1 … 200). */
-  listSessions(after: number, limit: number): SessionsView {
-    return listSessions(this.#state, after, limit);
+  /**
+   * Live sessions with numbers above `after`, at most `limit` (1 … 200): of all identities only for a
+   * viewer that may observe every key.
+   */
+  listSessions(after: number, limit: number, viewer?: Viewer): SessionsView {
+    return listSessions(this.#state, after, limit, viewer);
   }
 
   /** Reports every change to `listener` from now on, also after `become`; `undefined` ends that. */

@@ -1,5 +1,6 @@
 /** The contract of the lock table: its entries, and where its messages go. */
 import type {
+  AccessLevel,
   Attached,
   ChangeType,
   ClaimMode,
@@ -53,6 +54,8 @@ export interface TableChange {
   /** 0 for a ticket once it is `detached`, and for a closing. */
   readonly session: number;
   readonly sessionName: string;
+  /** The name of its identity; empty without a session. */
+  readonly identity: string;
   readonly owner: number;
   /** 0 for a request. */
   readonly token: number;
@@ -99,6 +102,14 @@ export interface TableSettings {
   readonly minHoldMsMax: number;
   /** The longest `lockDelayMs` of an acquire. */
   readonly lockDelayMsMax: number;
+}
+
+/** What became of rights, for metrics. */
+export interface AccessCounts {
+  /** Without `anonymous` and `local`. */
+  readonly identities: number;
+  /** Refusals because of missing rights since this table was made, by the level needed. Not replicated. */
+  readonly refused: Readonly<Record<AccessLevel, number>>;
 }
 
 /** Sizes, for status and metrics. */

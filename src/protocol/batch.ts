@@ -4,12 +4,16 @@
  * entry   = version of the model u8, stamp u64, wallMs u64, count u32, record × count   (big endian)
  * record  = session u64, epoch u32, length u32, command bytes
  *
+ * A record of no session (session 0: commands that attach, and orders) has the number of its
+ * connection's credential in place of the epoch. The node sets both; no client can.
+ *
  * A follower forwards records. The leader puts the records of many nodes after one header without
  * reading them. `stamp` is the cluster clock; `wallMs` is the leader's wall clock, for display and
  * for the first token of a new cluster. An entry without records only carries time.
  */
 import { assert } from "../assert.js";
 import { MODEL_VERSION } from "../model-version.js";
+import { WALL_MS_MAX } from "./limits.js";
 
 export const BATCH_HEADER_BYTES = 21;
 export const RECORD_HEADER_BYTES = 16;
@@ -23,8 +27,6 @@ export interface BatchHeader {
 const TWO_32 = 2 ** 32;
 /** High halves from here on mean a number beyond 2^53 − 1. */
 const SAFE_HIGH_END = 2 ** 21;
-/** The last millisecond that a `Date` can represent. */
-const WALL_MS_MAX = 8.64e15;
 
 /**
  * Writes one record at `offset`, where the caller must have made room. Returns the end of the
@@ -138,7 +140,7 @@ export function selectRecords(bytes: Uint8Array, keeps: (number: number) => bool
 
 /**
  * Visits the records from `offset` to the end of `bytes`; for an entry pass `BATCH_HEADER_BYTES`.
- * `session` and `epoch` are 0 for open and resume. The command is in `[start, end)`.
+ * The command is in `[start, end)`.
  */
 export function forEachRecord(
   bytes: Uint8Array,

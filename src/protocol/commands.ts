@@ -36,6 +36,11 @@ export const OP = {
   detach: 15,
   claim: 16,
   changeSetting: 17,
+  putIdentity: 18,
+  removeIdentity: 19,
+  putCredential: 20,
+  removeCredential: 21,
+  setGrant: 22,
   /** Reads. */
   inspect: 64,
   query: 65,
@@ -55,6 +60,11 @@ export const OP = {
   sessions: 81,
   watch: 82,
   unwatch: 83,
+  access: 84,
+  checkAccess: 85,
+  whoAmI: 86,
+  /** Answered by the node that it reaches, before anything else of the connection. */
+  signIn: 87,
 } as const;
 
 /** Whether the operation enters the log. */
@@ -83,9 +93,20 @@ export function isAttachCommand(request: { readonly op: number }): request is At
  * 11.1).
  */
 export function isOrder(request: { readonly op: number }): request is OrderCommand {
-  const { op } = request;
-  return op === OP.revoke || op === OP.endSession || op === OP.setLimit || op === OP.changeSetting;
+  return ORDER_OPS.has(request.op);
 }
+
+const ORDER_OPS: ReadonlySet<number> = new Set([
+  OP.revoke,
+  OP.endSession,
+  OP.setLimit,
+  OP.changeSetting,
+  OP.putIdentity,
+  OP.removeIdentity,
+  OP.putCredential,
+  OP.removeCredential,
+  OP.setGrant,
+]);
 
 const STRONG_OPS: ReadonlySet<number> = new Set([
   OP.acquire,
@@ -94,6 +115,8 @@ const STRONG_OPS: ReadonlySet<number> = new Set([
   OP.update,
   OP.setLimit,
   OP.changeSetting,
+  OP.putIdentity,
+  OP.putCredential,
 ]);
 
 /**
@@ -346,6 +369,63 @@ export interface ChangeSettingCommand extends SequencedHead {
   readonly value: number | undefined;
 }
 
+/** An identity of that name exists from now on. */
+export interface PutIdentityCommand extends SequencedHead {
+  readonly op: typeof OP.putIdentity;
+  readonly name: string;
+}
+
+/** It exists no more, nor what belongs to it: credentials, grants, sessions with their holds. */
+export interface RemoveIdentityCommand extends SequencedHead {
+  readonly op: typeof OP.removeIdentity;
+  readonly name: string;
+}
+
+/** What proves an identity. On the wire the number. */
+export const CREDENTIAL_KIND = { token: 0, certificate: 1 } as const;
+export type CredentialKind = keyof typeof CREDENTIAL_KIND;
+
+/** Replaces the identity's credential of that label, unless it is the same. */
+export interface PutCredentialCommand extends SequencedHead {
+  readonly op: typeof OP.putCredential;
+  readonly name: string;
+  /** What the credential is called; of one identity no two have the same label. */
+  readonly label: string;
+  readonly kind: CredentialKind;
+  /** The SHA-256 of a token: 64 lower-case hex digits; 32 bytes on the wire. Of tokens only. */
+  readonly digest: string | undefined;
+  /** From when on no connection is let in by it, in milliseconds of wall time; 0: never. */
+  readonly expiresWallMs: number;
+}
+
+export interface RemoveCredentialCommand extends SequencedHead {
+  readonly op: typeof OP.removeCredential;
+  readonly name: string;
+  readonly label: string;
+}
+
+/** What a grant allows; each level includes those before it. On the wire the number. */
+export const ACCESS_LEVEL = { none: 0, observe: 1, acquire: 2, operate: 3, admin: 4 } as const;
+export type AccessLevel = keyof typeof ACCESS_LEVEL;
+
+/** What an identity may do with a key, or with all keys that begin so. `none` takes it away. */
+export interface SetGrantCommand extends SequencedHead {
+  readonly op: typeof OP.setGrant;
+  readonly name: string;
+  /** A key; or how keys begin, if `isPrefix`: be it with nothing, which is every key. */
+  readonly key: string;
+  readonly isPrefix: boolean;
+  readonly level: AccessLevel;
+}
+
+/** Who may do what: only an `admin` may change it. */
+export type AccessCommand =
+  | PutIdentityCommand
+  | RemoveIdentityCommand
+  | PutCredentialCommand
+  | RemoveCredentialCommand
+  | SetGrantCommand;
+
 /** Commands that attach a connection to a session; they belong to no session themselves. */
 export type AttachCommand = OpenCommand | ResumeCommand | TakeOverCommand;
 
@@ -357,7 +437,8 @@ export type OrderCommand =
   | RevokeCommand
   | EndSessionCommand
   | SetLimitCommand
-  | ChangeSettingCommand;
+  | ChangeSettingCommand
+  | AccessCommand;
 
 /** Commands with a sequence: executed exactly once, in the order of their sequences. */
 export type SequencedCommand =
@@ -372,7 +453,8 @@ export type SequencedCommand =
   | SetLimitCommand
   | DetachCommand
   | ClaimCommand
-  | ChangeSettingCommand;
+  | ChangeSettingCommand
+  | AccessCommand;
 
 export type SessionCommand = SequencedCommand | KeepaliveCommand | RecallCommand;
 export type Command = AttachCommand | SessionCommand;

@@ -25,8 +25,11 @@ export { ProtocolError } from "./protocol-error.js";
 export * from "./questions.js";
 export * from "./replies.js";
 export {
+  isValidAccessToken,
   isValidAddress,
+  isValidIdentityName,
   isValidKey,
+  isValidLabel,
   isValidMetadata,
   isValidPrefix,
   isValidReason,

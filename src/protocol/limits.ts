@@ -104,6 +104,25 @@ export const WATCHES_MAX = 256;
 /** Keys or sessions of one page: as many as take a node a few milliseconds. */
 export const QUERY_PAGE_MAX = 200;
 
+/** The name of an identity, and the label of one of its credentials; ASCII. */
+export const IDENTITY_NAME_BYTES_MAX = 128;
+export const LABEL_BYTES_MAX = 64;
+/** Of a token: a SHA-256. */
+export const TOKEN_DIGEST_BYTES = 32;
+/** An access token as its client sends it, in printable ASCII. */
+export const ACCESS_TOKEN_BYTES_MAX = 512;
+/** The highest number of a credential: 32 bits wide in a batch. The last one is `LOCAL_CREDENTIAL`. */
+export const CREDENTIAL_MAX = 2 ** 32 - 2;
+/** The credential of a connection that has shown none: that of the identity `anonymous`. */
+export const NO_CREDENTIAL = 0;
+/** The credential of whoever opens the socket in a node's directory: of the identity `local`. */
+export const LOCAL_CREDENTIAL = 2 ** 32 - 1;
+/** Identities that always exist, and have no credentials in the table. */
+export const ANONYMOUS = "anonymous";
+export const LOCAL = "local";
+/** The last millisecond that a `Date` can show. */
+export const WALL_MS_MAX = 8.64e15;
+
 /** `host:port` of a member, in printable ASCII. */
 export const ADDRESS_BYTES_MAX = 255;
 /** Voters and learners of one cluster. */

@@ -2,7 +2,14 @@
  * Questions of clients, which do not change the table, and operations of operators. The numbers of
  * these requests are in `OP`. The client chooses an `id`, and the answer repeats it.
  */
-import { type Command, isCommandOp, isOperationOp, isQueryOp, OP } from "./commands.js";
+import {
+  type AccessLevel,
+  type Command,
+  isCommandOp,
+  isOperationOp,
+  isQueryOp,
+  OP,
+} from "./commands.js";
 
 export interface InspectQuery {
   readonly op: typeof OP.inspect;
@@ -98,6 +105,38 @@ export interface UnwatchQuery {
   readonly watch: number;
 }
 
+/** Who may do what: identities in the order of their names, after `after`. */
+export interface AccessQuery {
+  readonly op: typeof OP.access;
+  readonly id: number;
+  readonly after: string | undefined;
+  /** 1 … `QUERY_PAGE_MAX`. */
+  readonly limit: number;
+}
+
+/** Whether an identity may do that with a key, or with all keys that begin so. */
+export interface CheckAccessQuery {
+  readonly op: typeof OP.checkAccess;
+  readonly id: number;
+  readonly name: string;
+  readonly level: AccessLevel;
+  readonly key: string;
+  readonly isPrefix: boolean;
+}
+
+/** As whom this connection speaks, and what it may do. */
+export interface WhoAmIQuery {
+  readonly op: typeof OP.whoAmI;
+  readonly id: number;
+}
+
+/** The first request of a connection, if any: it speaks for the identity of that token from now on. */
+export interface SignInQuery {
+  readonly op: typeof OP.signIn;
+  readonly id: number;
+  readonly token: string;
+}
+
 export type Query =
   | InspectQuery
   | KeysQuery
@@ -108,7 +147,11 @@ export type Query =
   | HistoryQuery
   | SessionsQuery
   | WatchQuery
-  | UnwatchQuery;
+  | UnwatchQuery
+  | AccessQuery
+  | CheckAccessQuery
+  | WhoAmIQuery
+  | SignInQuery;
 
 /** The members of the cluster, as the leader knows them. */
 export interface MembersOperation {

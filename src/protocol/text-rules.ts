@@ -6,8 +6,11 @@
  * Each returns the reason for a refusal, without the name itself, or `undefined` if it is allowed.
  */
 import {
+  ACCESS_TOKEN_BYTES_MAX,
   ADDRESS_BYTES_MAX,
+  IDENTITY_NAME_BYTES_MAX,
   KEY_BYTES_MAX,
+  LABEL_BYTES_MAX,
   METADATA_BYTES_MAX,
   REASON_BYTES_MAX,
   RESERVED_KEY_PREFIX,
@@ -22,6 +25,8 @@ import { utf8Length } from "./utf8.js";
 const HOST = /^[A-Za-z0-9._-]+$/;
 const BRACKETED_IPV6 = /^\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]$/;
 const LETTERS = /^[A-Za-z]+$/;
+const IDENTITY_NAME = /^[A-Za-z0-9][A-Za-z0-9._\-@/+:]*$/;
+const VISIBLE = /^[!-~]+$/;
 const PORT = /^[1-9][0-9]{0,4}$/;
 const PORT_MAX = 65_535;
 
@@ -72,6 +77,26 @@ export function isValidReason(reason: string): string | undefined {
 export function isValidSettingName(name: string): string | undefined {
   if (name.length > SETTING_NAME_BYTES_MAX) return `name exceeds ${SETTING_NAME_BYTES_MAX} bytes`;
   return LETTERS.test(name) ? undefined : "a setting's name is made of letters";
+}
+
+/** The name of an identity: 1 – 128 of letters, digits and `._-@/+:`, the first a letter or digit. */
+export function isValidIdentityName(name: string): string | undefined {
+  if (name.length > IDENTITY_NAME_BYTES_MAX) return `name exceeds ${IDENTITY_NAME_BYTES_MAX} bytes`;
+  return IDENTITY_NAME.test(name)
+    ? undefined
+    : "an identity's name is made of letters, digits and ._-@/+: and begins with one of the former";
+}
+
+/** What a credential is called: 1 – 64 bytes of UTF-8, no control characters. */
+export function isValidLabel(label: string): string | undefined {
+  if (label.length === 0) return "label is empty";
+  return lengthProblem(label, LABEL_BYTES_MAX, "label") ?? controlProblem(label, "label");
+}
+
+/** An access token as it is sent: 1 – 512 visible ASCII characters. */
+export function isValidAccessToken(token: string): string | undefined {
+  if (token.length > ACCESS_TOKEN_BYTES_MAX) return `token exceeds ${ACCESS_TOKEN_BYTES_MAX} bytes`;
+  return VISIBLE.test(token) ? undefined : "a token is made of visible ASCII characters";
 }
 
 /**

@@ -3,7 +3,7 @@
  * cluster time as of the last applied entry. That entry is at most a second old while anything
  * waits for time to pass; reads write nothing, and only entries carry time.
  */
-import type { ClaimMode } from "./commands.js";
+import type { AccessLevel, ClaimMode, CredentialKind } from "./commands.js";
 import type { Revision } from "./questions.js";
 import type { Blocker, EndReason } from "./replies.js";
 
@@ -256,4 +256,46 @@ export interface ChangeView {
   /** Cluster time, in milliseconds. */
   readonly stamp: number;
   readonly wallMs: number;
+}
+
+/** What an identity may do with a key, or with all keys that begin so. */
+export interface GrantView {
+  readonly key: string;
+  readonly isPrefix: boolean;
+  readonly level: AccessLevel;
+}
+
+export interface CredentialView {
+  readonly label: string;
+  readonly kind: CredentialKind;
+  /** 0: never. */
+  readonly expiresWallMs: number;
+  readonly createdWallMs: number;
+}
+
+export interface IdentityView {
+  readonly name: string;
+  readonly grants: readonly GrantView[];
+  readonly credentials: readonly CredentialView[];
+}
+
+/** Answer to `access`. */
+export interface AccessView {
+  readonly identities: readonly IdentityView[];
+  /** `after` for the next page; `null` at the end. */
+  readonly next: string | null;
+}
+
+/** Answer to `checkAccess`. */
+export interface CheckAccessView {
+  readonly isKnown: boolean;
+  readonly isAllowed: boolean;
+  /** The highest of the grants that cover what was asked for; `null`: none does. */
+  readonly grant: GrantView | null;
+}
+
+/** Answer to `whoAmI`, and to `signIn`. */
+export interface WhoAmIView {
+  readonly name: string;
+  readonly grants: readonly GrantView[];
 }

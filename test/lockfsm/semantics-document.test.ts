@@ -21,6 +21,7 @@ const PARTS = [
   "Tokens for ever",
   "What `apply` must be",
   "Seeing",
+  "Identities and grants",
 ];
 
 const REPORTS = [

@@ -221,6 +221,52 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     { op: OP.readSnapshot, id: 8, checksum: "0123456789abcdef".repeat(4), chunk: 256 },
     `94 4a 08 c420${"0123456789abcdef".repeat(4)} cd0100`,
   ],
+  ["an identity", { op: OP.putIdentity, ...head, name: "ci@x" }, "95 12 05 03 920204 a463694078"],
+  [
+    "the end of an identity",
+    { op: OP.removeIdentity, ...head, name: "ci" },
+    "95 13 05 03 920204 a26369",
+  ],
+  [
+    "a token that expires",
+    {
+      ...{ op: OP.putCredential, ...head, name: "ci", label: "é", kind: "token" },
+      ...{ digest: "0123456789abcdef".repeat(4), expiresWallMs: 8.64e15 },
+    },
+    `99 14 05 03 920204 a26369 a2c3a9 00 c420${"0123456789abcdef".repeat(4)} cf001eb208c2dc0000`,
+  ],
+  [
+    "a certificate",
+    {
+      ...{ op: OP.putCredential, ...head, name: "ci", label: "a", kind: "certificate" },
+      ...{ digest: undefined, expiresWallMs: 0 },
+    },
+    "99 14 05 03 920204 a26369 a161 01 c0 00",
+  ],
+  [
+    "the end of a credential",
+    { op: OP.removeCredential, ...head, name: "ci", label: "a" },
+    "96 15 05 03 920204 a26369 a161",
+  ],
+  [
+    "a grant of all keys",
+    { op: OP.setGrant, ...head, name: "ci", key: "", isPrefix: true, level: "admin" },
+    "98 16 05 03 920204 a26369 a0 c3 04",
+  ],
+  [
+    "a grant taken away",
+    { op: OP.setGrant, ...head, name: "ci", key: "a", isPrefix: false, level: "none" },
+    "98 16 05 03 920204 a26369 a161 c2 00",
+  ],
+  ["identities", { op: OP.access, id: 1, after: undefined, limit: 200 }, "94 54 01 c0 ccc8"],
+  ["identities after one", { op: OP.access, id: 1, after: "ci", limit: 1 }, "94 54 01 a26369 01"],
+  [
+    "a question for a right",
+    { op: OP.checkAccess, id: 1, name: "ci", level: "acquire", key: "a", isPrefix: true },
+    "96 55 01 a26369 02 a161 c3",
+  ],
+  ["a question for oneself", { op: OP.whoAmI, id: 1 }, "92 56 01"],
+  ["a token of access", { op: OP.signIn, id: 1, token: "t~!" }, "93 57 01 a3747e21"],
 ];
 
 /** Operators' requests; everything below them enters the log, or is read. */

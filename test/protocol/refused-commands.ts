@@ -9,7 +9,9 @@ import {
   ATTEMPT_MAX,
   GENERATION_MAX,
   GRACE_MS_MAX,
+  IDENTITY_NAME_BYTES_MAX,
   ITEMS_MAX,
+  LABEL_BYTES_MAX,
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
   MAX_HOLD_MS_MIN,
@@ -24,6 +26,7 @@ import {
   TTL_MS_MIN,
   VALUE_BYTES_MAX,
   WAIT_MS_MAX,
+  WALL_MS_MAX,
 } from "../../src/protocol/index.js";
 
 const nonce = "f0".repeat(16);
@@ -35,6 +38,15 @@ const acquire = {
   items: [{ key: "k", mode: "exclusive" as const }],
 };
 const withKey = (key: string) => ({ ...acquire, items: [{ key, mode: "shared" as const }] });
+const identity = { op: OP.putIdentity, ...head, name: "ci" };
+const certificate = {
+  ...{ op: OP.putCredential, ...head, name: "ci", label: "a", kind: "certificate" as const },
+  ...{ digest: undefined as string | undefined, expiresWallMs: 0 },
+};
+const grant = {
+  ...{ op: OP.setGrant, ...head, name: "ci", key: "k", isPrefix: false },
+  level: "observe" as const,
+};
 const keys = (count: number) =>
   Array.from({ length: count }, (_, i) => ({ key: `k${i}`, mode: "shared" as const }));
 
@@ -266,5 +278,38 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
     { ...takeOver, generation: GENERATION_MAX },
     "generation 4294967295 not in 0..4294967294",
     { ...takeOver, generation: GENERATION_MAX - 1 },
+  ],
+  ...[" a", "", "-a", "\u00e4", "a\n"].map((name): readonly [Request, string, Request] => [
+    { ...identity, name },
+    "an identity's name is made of letters, digits and ._-@/+: and begins with one of the former",
+    { ...identity, name: "0._-@/+:Zz" },
+  ]),
+  [
+    { ...identity, name: "n".repeat(IDENTITY_NAME_BYTES_MAX + 1) },
+    "name exceeds 128 bytes",
+    { ...identity, name: "n".repeat(IDENTITY_NAME_BYTES_MAX) },
+  ],
+  [{ ...certificate, label: "" }, "label is empty", certificate],
+  [
+    { ...certificate, label: "l".repeat(LABEL_BYTES_MAX + 1) },
+    "label exceeds 64 bytes",
+    { ...certificate, label: "l".repeat(LABEL_BYTES_MAX) },
+  ],
+  [
+    { ...certificate, kind: "token" },
+    "a digest is of a token",
+    { ...certificate, kind: "token", digest: "0f".repeat(32) },
+  ],
+  [{ ...certificate, digest: "0f".repeat(32) }, "a digest is of a token", certificate],
+  [
+    { ...certificate, expiresWallMs: WALL_MS_MAX + 1 },
+    "expiresWallMs 8640000000000001 not in 0..8640000000000000",
+    { ...certificate, expiresWallMs: WALL_MS_MAX },
+  ],
+  [{ ...grant, key: "" }, "key is empty", { ...grant, key: "", isPrefix: true }],
+  [
+    { ...grant, key: "~x", isPrefix: false },
+    "keys under ~ are reserved",
+    { ...grant, key: "~locks/x" },
   ],
 ];

@@ -3,6 +3,7 @@
  * just inside the limit.
  */
 import {
+  ACCESS_TOKEN_BYTES_MAX,
   CHUNK_MAX,
   HISTORY_PAGE_MAX,
   NODE_ID_MAX,
@@ -124,5 +125,15 @@ export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[]
     { op: OP.transfer, id: 5, node: NODE_ID_MAX + 1 },
     "node 4294967296 not in 0..4294967295",
     { op: OP.transfer, id: 5, node: 0 },
+  ],
+  [
+    { op: OP.signIn, id: 5, token: "a b" },
+    "a token is made of visible ASCII characters",
+    { op: OP.signIn, id: 5, token: "a!~" },
+  ],
+  [
+    { op: OP.signIn, id: 5, token: "t".repeat(ACCESS_TOKEN_BYTES_MAX + 1) },
+    "token exceeds 512 bytes",
+    { op: OP.signIn, id: 5, token: "t".repeat(ACCESS_TOKEN_BYTES_MAX) },
   ],
 ];

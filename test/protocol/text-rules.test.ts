@@ -2,8 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
+  isValidAccessToken,
   isValidAddress,
+  isValidIdentityName,
   isValidKey,
+  isValidLabel,
   isValidMetadata,
   isValidPrefix,
   isValidReason,
@@ -134,5 +137,35 @@ describe("the address of a member", () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe("access", () => {
+  test.each(["a", "0", "ci/main@example.org:1+2_3-4.5", "A".repeat(128)])(
+    "an identity may be called %j",
+    (name) => expect(isValidIdentityName(name)).toBeUndefined(),
+  );
+
+  test.each(["", "-a", ".a", "/a", "a b", "a*", "é", "a\n", "A".repeat(129)])(
+    "an identity may not be called %j",
+    (name) => expect(isValidIdentityName(name)).toBeDefined(),
+  );
+
+  test("a credential is called as people like, in 64 bytes", () => {
+    for (const label of ["laptop", "büro 2", "é".repeat(32)]) {
+      expect(isValidLabel(label)).toBeUndefined();
+    }
+    for (const label of ["", "a\nb", "é".repeat(33), "\ud800"]) {
+      expect(isValidLabel(label)).toBeDefined();
+    }
+  });
+
+  test("a token is visible ASCII, at most 512 characters", () => {
+    for (const token of ["!", "~", "A".repeat(512)]) {
+      expect(isValidAccessToken(token)).toBeUndefined();
+    }
+    for (const token of ["", " ", "a b", "a\n", "é", "A".repeat(513)]) {
+      expect(isValidAccessToken(token)).toBeDefined();
+    }
   });
 });

@@ -15,25 +15,20 @@ import {
 import { refusalOf, searchLater, UNDECIDED } from "../deadlock/detect.js";
 import { blockersOf } from "../holds/blockers.js";
 import { advanceKeys } from "../holds/end.js";
-import {
-  advance,
-  forgetRequest,
-  grant,
-  grantAtOnce,
-  grantedResult,
-  notifyHolders,
-} from "../holds/grant.js";
+import { advance, grant, grantAtOnce, grantedResult, notifyHolders } from "../holds/grant.js";
 import { kindProblem, lookAtKey, placeOf, waitersOf } from "../holds/keys.js";
 import { store } from "../holds/lease.js";
+import { forgetRequest } from "../holds/leave-queues.js";
 import { grantLoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { hasAllHolds, isOverfull } from "../holds/quotas.js";
+import { levelFor, noteRefusal } from "../holds/rights.js";
 import { holdOf } from "../holds/tokens.js";
 import type { Place } from "../records/key.js";
 import { Slot } from "../records/reply-window.js";
 import { NO_DEADLINE, Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "../results.js";
+import { FORBIDDEN, INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "../results.js";
 import { steal } from "./steal.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
@@ -98,8 +93,9 @@ export function isValidWait(waitMs: number): boolean {
 /** Replies to the thief before the keys' other waiters are examined. */
 function answerSteal(state: TableState, session: Session, command: AcquireCommand): void {
   const stolen = steal(state, session, command);
-  if (stolen === undefined) {
-    store(state, session, command.sequence, QUOTA);
+  if ("status" in stolen) {
+    if (stolen === FORBIDDEN) noteRefusal(state, levelFor(command));
+    store(state, session, command.sequence, stolen);
     return;
   }
   state.reply(session, command.sequence, stolen.result);

@@ -7,6 +7,7 @@
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import {
+  ACCESS_LEVEL,
   ATTEMPT_MAX,
   type AttachCommand,
   attachKeyOf,
@@ -21,10 +22,13 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
-import { advanceKeys, leaveQueues } from "../holds/end.js";
+import { advanceKeys } from "../holds/end.js";
 import { renewLease } from "../holds/lease.js";
+import { leaveQueues } from "../holds/leave-queues.js";
 import { isTableFull } from "../holds/quotas.js";
+import { noteRefusal } from "../holds/rights.js";
 import { renewAllTokens } from "../holds/tokens.js";
+import type { Credential } from "../records/identity.js";
 import { Hold, type Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { notifyForcedEnd } from "./operator-commands.js";
@@ -36,7 +40,8 @@ import { digestOf } from "./secret-digest.js";
  */
 const TAKEOVER_MS_MIN = 1_000;
 
-export function open(state: TableState, command: OpenCommand): void {
+/** @param by number of the credential of the connection that it came on */
+export function open(state: TableState, command: OpenCommand, by: number): void {
   const { nonce, attempt, ttlMs } = command;
   const isValidTtl = Number.isSafeInteger(ttlMs) && ttlMs >= TTL_MS_MIN && ttlMs <= TTL_MS_MAX;
   if (!isValidTtl || !isWithin(attempt, 1, ATTEMPT_MAX)) {
@@ -47,10 +52,19 @@ export function open(state: TableState, command: OpenCommand): void {
     refuse(state, command, ERROR_NUMBERS.UNAVAILABLE);
     return;
   }
+  const credential = credentialOf(state, command, by);
+  if (credential === undefined) return;
+  const { identity } = credential;
+  if (identity.highest < ACCESS_LEVEL.acquire) {
+    const isAnonymous = identity === state.access.anonymous;
+    forbid(state, command, isAnonymous ? ERROR_NUMBERS.UNAUTHENTICATED : ERROR_NUMBERS.FORBIDDEN);
+    return;
+  }
   const digest = digestOf(nonce);
   const known = state.sessions.findByNonce(digest);
   if (known?.isAliveAt(state.stamp)) {
-    if (known.generation === 0) attach(state, known, command);
+    if (!mayAttach(state, known, credential)) forbid(state, command, ERROR_NUMBERS.FORBIDDEN);
+    else if (known.generation === 0) attach(state, known, command, credential);
     else refuseTaken(state, command, known);
     return;
   }
@@ -69,17 +83,19 @@ export function open(state: TableState, command: OpenCommand): void {
     ttlMs,
     state.stamp,
     attempt,
+    credential,
   );
   state.sessions.add(session);
   state.due.add(session);
   answer(state, session, command);
 }
 
-export function resume(state: TableState, command: ResumeCommand): void {
-  const session = findMeant(state, command);
-  if (session === undefined) return;
+export function resume(state: TableState, command: ResumeCommand, by: number): void {
+  const meant = findMeant(state, command, by);
+  if (meant === undefined) return;
+  const { session, credential } = meant;
   const { generation } = command;
-  if (generation === session.generation) attach(state, session, command);
+  if (generation === session.generation) attach(state, session, command, credential);
   else if (generation < session.generation) refuseTaken(state, command, session);
   else refuse(state, command, ERROR_NUMBERS.FORBIDDEN);
 }
@@ -88,12 +104,13 @@ export function resume(state: TableState, command: ResumeCommand): void {
  * Another process continues the session: all its holds get new tokens, and no upgrade keeps
  * waiting.
  */
-export function takeOver(state: TableState, command: TakeOverCommand): void {
-  const session = findMeant(state, command);
-  if (session === undefined) return;
+export function takeOver(state: TableState, command: TakeOverCommand, by: number): void {
+  const meant = findMeant(state, command, by);
+  if (meant === undefined) return;
+  const { session, credential } = meant;
   const { generation, taker } = command;
   if (generation + 1 === session.generation && taker === session.taker) {
-    attach(state, session, command);
+    attach(state, session, command, credential);
     return;
   }
   if (generation !== session.generation) {
@@ -101,7 +118,7 @@ export function takeOver(state: TableState, command: TakeOverCommand): void {
     return;
   }
   const refusal = takeoverProblem(state, session);
-  if (refusal === undefined) change(state, session, command);
+  if (refusal === undefined) change(state, session, command, credential);
   else refuse(state, command, refusal);
 }
 
@@ -114,7 +131,12 @@ function takeoverProblem(state: TableState, session: Session): ErrorNumber | und
 }
 
 /** Tells the previous process, whose tokens the guarded resources will then no longer accept. */
-function change(state: TableState, session: Session, command: TakeOverCommand): void {
+function change(
+  state: TableState,
+  session: Session,
+  command: TakeOverCommand,
+  credential: Credential,
+): void {
   const { taker } = command;
   state.pushEnded(session.id, session.attachEpoch, END_REASON.takenOver, taker);
   const taken = session.change();
@@ -129,7 +151,7 @@ function change(state: TableState, session: Session, command: TakeOverCommand): 
     leaveQueues(state, upgrade);
   }
   renewAllTokens(state, session);
-  attach(state, session, command);
+  attach(state, session, command, credential);
   for (const upgrade of upgrades) advanceKeys(state, upgrade);
 }
 
@@ -147,13 +169,16 @@ function upgradesOf({ rows }: TableState, session: Session): Request[] {
 function findMeant(
   state: TableState,
   command: ResumeCommand | TakeOverCommand,
-): Session | undefined {
+  by: number,
+): { readonly session: Session; readonly credential: Credential } | undefined {
   const { attempt, generation } = command;
   const generationMax = command.op === OP.takeOver ? GENERATION_MAX - 1 : GENERATION_MAX;
   if (!isWithin(attempt, 1, ATTEMPT_MAX) || !isWithin(generation, 0, generationMax)) {
     refuse(state, command, ERROR_NUMBERS.INVALID_ARGUMENT);
     return undefined;
   }
+  const credential = credentialOf(state, command, by);
+  if (credential === undefined) return undefined;
   const session = state.sessions.find(command.session);
   if (session === undefined || !session.isAliveAt(state.stamp)) {
     refuse(state, command, ERROR_NUMBERS.SESSION_EXPIRED);
@@ -163,14 +188,40 @@ function findMeant(
     refuse(state, command, ERROR_NUMBERS.FORBIDDEN);
     return undefined;
   }
-  return session;
+  if (!mayAttach(state, session, credential)) {
+    forbid(state, command, ERROR_NUMBERS.FORBIDDEN);
+    return undefined;
+  }
+  return { session, credential };
+}
+
+/** The credential that attaches; refuses the command if it is gone. */
+function credentialOf(
+  state: TableState,
+  command: AttachCommand,
+  by: number,
+): Credential | undefined {
+  const credential = state.access.findCredential(by);
+  if (credential === undefined) forbid(state, command, ERROR_NUMBERS.UNAUTHENTICATED);
+  return credential;
+}
+
+/** A session belongs to one identity; one that was opened anonymously can be adopted, once. */
+function mayAttach({ access }: TableState, session: Session, { identity }: Credential): boolean {
+  const owner = session.credential.identity;
+  return owner === identity || owner === access.anonymous;
 }
 
 /**
  * Attaches the connection of a command that has proved by its secret that the session is its
  * client's, and that knows the generation.
  */
-function attach(state: TableState, session: Session, command: AttachCommand): void {
+function attach(
+  state: TableState,
+  session: Session,
+  command: AttachCommand,
+  credential: Credential,
+): void {
   const { attempt } = command;
   if (attempt < session.attempt) return;
   // The earlier answer is out of date, and a correct client does not repeat an attempt after it.
@@ -178,6 +229,7 @@ function attach(state: TableState, session: Session, command: AttachCommand): vo
   if (attempt > session.attempt) {
     const attached = session.change();
     attached.attempt = attempt;
+    attached.credential = credential;
     // The field in a record has 32 bits.
     attached.attachEpoch = (session.attachEpoch % ATTEMPT_MAX) + 1;
     attached.attachedAt = state.stamp;
@@ -235,6 +287,12 @@ function refuse(
     index: state.index,
     taker,
   });
+}
+
+/** Refuses a command because of who gives it. */
+function forbid(state: TableState, command: AttachCommand, status: ErrorNumber): void {
+  noteRefusal(state, ACCESS_LEVEL.acquire);
+  refuse(state, command, status);
 }
 
 function isWithin(value: number, least: number, most: number): boolean {

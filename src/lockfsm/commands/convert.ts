@@ -6,10 +6,11 @@ import {
   type UpgradeCommand,
   WAIT_FOREVER,
 } from "../../protocol/index.js";
-import { advanceKeys, withdraw } from "../holds/end.js";
+import { advanceKeys } from "../holds/end.js";
 import { advance, placeIn } from "../holds/grant.js";
 import { findKey, obtainKey } from "../holds/keys.js";
 import { store } from "../holds/lease.js";
+import { withdraw } from "../holds/leave-queues.js";
 import { isOverfull } from "../holds/quotas.js";
 import { holdOf } from "../holds/tokens.js";
 import { Place } from "../records/key.js";

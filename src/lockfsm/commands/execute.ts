@@ -17,9 +17,10 @@ import {
 import { resolveSuspects } from "../deadlock/detect.js";
 import { endSession } from "../holds/end.js";
 import { renewLease, store } from "../holds/lease.js";
+import { levelFor, mayDo, noteRefusal } from "../holds/rights.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
+import { FORBIDDEN, OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
 import type { TableCommand } from "../types.js";
 import { acquire } from "./acquire.js";
 import { open, resume, takeOver } from "./attach.js";
@@ -32,9 +33,9 @@ import { claim, detach } from "./tickets.js";
 export function execute(state: TableState, { session: id, epoch, command }: TableCommand): void {
   if (command === undefined) return;
   state.stepUnits = state.settings.grantsPerStepMax;
-  if (command.op === OP.open) open(state, command);
-  else if (command.op === OP.resume) resume(state, command);
-  else if (command.op === OP.takeOver) takeOver(state, command);
+  if (command.op === OP.open) open(state, command, epoch);
+  else if (command.op === OP.resume) resume(state, command, epoch);
+  else if (command.op === OP.takeOver) takeOver(state, command, epoch);
   else executeOf(state, id, epoch, command);
   resolveSuspects(state);
 }
@@ -42,11 +43,11 @@ export function execute(state: TableState, { session: id, epoch, command }: Tabl
 function executeOf(state: TableState, id: number, epoch: number, command: SessionCommand): void {
   const session = state.sessions.find(id);
   if (session === undefined) {
-    if (id === 0 && isOrder(command)) orderWithoutSession(state, command);
+    if (id === 0 && isOrder(command)) orderWithoutSession(state, command, epoch);
     else state.pushEnded(id, epoch, END_REASON.unknown);
     return;
   }
-  if (epoch !== session.attachEpoch) return;
+  if (epoch !== session.attachEpoch || session.credential.isRemoved) return;
   if (!session.isAliveAt(state.stamp)) {
     state.pushEnded(id, epoch, session.endReason);
     return;
@@ -67,6 +68,11 @@ function executeOf(state: TableState, id: number, epoch: number, command: Sessio
 }
 
 function perform(state: TableState, session: Session, command: SequencedCommand): void {
+  if (!mayDo(state, session, command)) {
+    noteRefusal(state, levelFor(command));
+    store(state, session, command.sequence, FORBIDDEN);
+    return;
+  }
   if (mayBringToken(command)) {
     const { sequence } = command;
     if (session.unreadEnds >= state.settings.unacknowledgedMax) {
@@ -101,7 +107,14 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     case OP.endSession:
     case OP.setLimit:
     case OP.changeSetting:
-      order(state, command, (result) => store(state, session, command.sequence, result));
+    case OP.putIdentity:
+    case OP.removeIdentity:
+    case OP.putCredential:
+    case OP.removeCredential:
+    case OP.setGrant:
+      order(state, session.credential.identity, command, (result) =>
+        store(state, session, command.sequence, result),
+      );
       return;
     case OP.detach:
       detach(state, session, command);

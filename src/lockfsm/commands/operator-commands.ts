@@ -32,25 +32,41 @@ import { endSession, loseHold } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
 import { dropKey, findKey, makeSemaphore, obtainKey } from "../holds/keys.js";
 import { isTableFull } from "../holds/quotas.js";
+import { levelFor, mayOrder, mayTake, noteRefusal } from "../holds/rights.js";
 import { findHold } from "../holds/tokens.js";
 import { Closing } from "../records/closing.js";
+import type { Identity } from "../records/identity.js";
 import type { Key } from "../records/key.js";
 import type { Semaphore } from "../records/semaphore.js";
 import { Hold, orderOf, type Session, SessionEnd } from "../records/session.js";
 import { bytesOfName } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
-import { INVALID_ARGUMENT, NOT_HELD, OK, QUOTA, WRONG_KIND } from "../results.js";
+import {
+  FORBIDDEN,
+  INVALID_ARGUMENT,
+  NOT_HELD,
+  OK,
+  QUOTA,
+  UNAUTHENTICATED,
+  WRONG_KIND,
+} from "../results.js";
 import { isSettingName, isSettingValue, withSetting } from "../settings.js";
+import { changeAccess } from "./access.js";
 
 /**
  * Called once, before the effects, so that the operator who gave the order gets the answer first.
  */
 type Answer = (result: Result) => void;
 
-export function order(state: TableState, command: OrderCommand, answer: Answer): void {
+export function order(
+  state: TableState,
+  identity: Identity,
+  command: OrderCommand,
+  answer: Answer,
+): void {
   switch (command.op) {
     case OP.revoke:
-      revoke(state, command, answer);
+      revoke(state, identity, command, answer);
       return;
     case OP.endSession:
       endByOperator(state, command, answer);
@@ -61,26 +77,48 @@ export function order(state: TableState, command: OrderCommand, answer: Answer):
     case OP.changeSetting:
       changeSetting(state, command, answer);
       return;
+    case OP.putIdentity:
+    case OP.removeIdentity:
+    case OP.putCredential:
+    case OP.removeCredential:
+    case OP.setGrant:
+      answer(changeAccess(state, command));
+      return;
     default:
       unreachable(command);
   }
 }
 
 /**
- * Executes an order from a record with session 0. Each node knows by the number whether one of its
- * clients asked.
+ * Executes an order from a record with session 0, which has the credential of its connection. Each
+ * node knows by the number whether one of its clients asked. Who has not said who it is, is told to.
  */
-export function orderWithoutSession(state: TableState, command: OrderCommand): void {
-  const { outbox, stamp } = state;
+export function orderWithoutSession(state: TableState, command: OrderCommand, by: number): void {
+  const { outbox, stamp, access } = state;
   const { sequence } = command;
-  order(state, command, (result) => {
+  const identity = access.findCredential(by)?.identity;
+  const forbidden =
+    identity === undefined || identity === access.anonymous ? UNAUTHENTICATED : FORBIDDEN;
+  const answer: Answer = (given) => {
+    const result = given === FORBIDDEN ? forbidden : given;
     outbox.toSession(0, 0, { kind: MESSAGE.reply, sequence, stamp, result });
-  });
+  };
+  if (identity !== undefined && mayOrder(state, identity, command)) {
+    order(state, identity, command, answer);
+    return;
+  }
+  noteRefusal(state, levelFor(command));
+  answer(FORBIDDEN);
 }
 
 type Force = Pick<RevokeCommand, "graceMs" | "now" | "reason">;
 
-function revoke(state: TableState, command: RevokeCommand, answer: Answer): void {
+function revoke(
+  state: TableState,
+  identity: Identity,
+  command: RevokeCommand,
+  answer: Answer,
+): void {
   const { key: name, token } = command;
   if (name === undefined) {
     const hold = findHold(state, token);
@@ -88,11 +126,21 @@ function revoke(state: TableState, command: RevokeCommand, answer: Answer): void
       answer(NOT_HELD);
       return;
     }
+    if (!mayTake(identity, hold, "operate")) {
+      noteRefusal(state, levelFor(command));
+      answer(FORBIDDEN);
+      return;
+    }
     answer({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 });
     revokeHold(state, hold, command);
     return;
   }
   const { holds, closings, remaining } = affected(state, name, command);
+  if (holds.some((hold) => !mayTake(identity, hold, "operate"))) {
+    noteRefusal(state, levelFor(command));
+    answer(FORBIDDEN);
+    return;
+  }
   const opened = closings.length;
   answer({ status: STATUS.revoked, count: holds.length, remaining, opened });
   if (opened > 0) openKeyOf(state, name, closings);

@@ -5,8 +5,9 @@
  * from that.
  */
 import { END_REASON, type EndCommand } from "../../protocol/index.js";
-import { advanceKeys, endRow, leaveQueues } from "../holds/end.js";
+import { advanceKeys, endRow } from "../holds/end.js";
 import { store } from "../holds/lease.js";
+import { leaveQueues } from "../holds/leave-queues.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { notReleased, OK, RELEASED } from "../results.js";

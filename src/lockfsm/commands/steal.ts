@@ -7,10 +7,12 @@ import { openKey } from "../holds/closings.js";
 import { takeAway } from "../holds/end.js";
 import { grantAtOnce } from "../holds/grant.js";
 import { findKey, lookAtKey } from "../holds/keys.js";
+import { mayTake } from "../holds/rights.js";
 import { Closing } from "../records/closing.js";
 import type { Claimant, Key } from "../records/key.js";
 import { Hold, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import { FORBIDDEN, QUOTA } from "../results.js";
 
 export interface Stolen {
   readonly result: Result;
@@ -18,12 +20,15 @@ export interface Stolen {
   readonly keys: ReadonlySet<Key>;
 }
 
-/** Returns `undefined` if it would end more holds and closings than one step may end. */
+/**
+ * Returns its refusal, and changes nothing, if it would end more holds and closings than one step
+ * may end, or a hold that its identity may not end.
+ */
 export function steal(
   state: TableState,
   session: Session,
   command: AcquireCommand,
-): Stolen | undefined {
+): Stolen | Result {
   const keys = new Set<Key>();
   const claims = new Set<Claimant>();
   for (const { key: name } of command.items) {
@@ -32,8 +37,12 @@ export function steal(
     keys.add(key);
     for (let place = key.firstHold; place !== undefined; place = place.next) {
       claims.add(place.claimant);
-      if (claims.size > state.settings.holdsPerStepMax) return undefined;
+      if (claims.size > state.settings.holdsPerStepMax) return QUOTA;
     }
+  }
+  const { identity } = session.credential;
+  for (const claim of claims) {
+    if (claim instanceof Hold && !mayTake(identity, claim, "operate")) return FORBIDDEN;
   }
   for (const hold of claims) {
     if (!(hold instanceof Hold)) continue;

@@ -13,11 +13,13 @@ import {
   TTL_MS_MIN,
 } from "../../protocol/index.js";
 import { endOf, scheduleEnd } from "../holds/due-time.js";
-import { advanceKeys, withdraw } from "../holds/end.js";
+import { advanceKeys } from "../holds/end.js";
 import { notifyHolders } from "../holds/grant.js";
 import { store } from "../holds/lease.js";
+import { withdraw } from "../holds/leave-queues.js";
 import { join, leave } from "../holds/owners.js";
 import { hasAllHolds } from "../holds/quotas.js";
+import { levelFor, mayTake, noteRefusal } from "../holds/rights.js";
 import { findHold, holdOf, moveHold } from "../holds/tokens.js";
 import type { Hold, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
@@ -64,6 +66,9 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
   if (hold === undefined || ticket === undefined || isDue(state, hold)) {
     store(state, session, sequence, NOT_HELD);
   } else if (ticket.secretDigest !== digestOf(secret)) {
+    store(state, session, sequence, FORBIDDEN);
+  } else if (!mayTake(session.credential.identity, hold, "acquire")) {
+    noteRefusal(state, levelFor(command));
     store(state, session, sequence, FORBIDDEN);
   } else if (hasNoRoom(state, session)) {
     store(state, session, sequence, QUOTA);

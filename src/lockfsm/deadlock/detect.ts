@@ -6,7 +6,12 @@
  * an outcome instead of a reply.
  */
 import { ERROR_NUMBERS } from "../../errors.js";
-import { CYCLE_MEMBERS_MAX, type CycleMember, type Result } from "../../protocol/index.js";
+import {
+  ACCESS_LEVEL,
+  CYCLE_MEMBERS_MAX,
+  type CycleMember,
+  type Result,
+} from "../../protocol/index.js";
 import { endWait } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
 import { list, type OwnedBy, requestsOf, unlist } from "../holds/owners.js";
@@ -201,16 +206,21 @@ function deadlock(cycle: Cycle, refused: Request): Result {
     cycle.findIndex((place) => orderOf(place) === refused),
   );
   const named = [...cycle.slice(at), ...cycle.slice(0, at)].slice(0, CYCLE_MEMBERS_MAX);
-  return { status: ERROR_NUMBERS.DEADLOCK, cycle: named.map(memberOf) };
+  return { status: ERROR_NUMBERS.DEADLOCK, cycle: named.map((place) => memberOf(place, refused)) };
 }
 
-function memberOf(place: Place): CycleMember {
+/** Nothing but its mode where the identity that is told may not observe the key. */
+function memberOf(place: Place, { session: told }: Request): CycleMember {
+  const { mode } = place;
+  if (told.credential.identity.levelOf(place.key.name) < ACCESS_LEVEL.observe) {
+    return { session: 0, sessionName: "", owner: 0, key: "", mode };
+  }
   const { session, owner } = orderOf(place);
   return {
     session: session.id,
     sessionName: session.name,
     owner,
     key: place.key.name,
-    mode: place.mode,
+    mode,
   };
 }

@@ -14,7 +14,7 @@ import { advance } from "../holds/grant.js";
 import { Closing } from "../records/closing.js";
 import { HoldEnd, Request, Session, SessionEnd } from "../records/session.js";
 import type { Due, TableState } from "../records/state.js";
-import type { Work } from "../records/work-queue.js";
+import { RemovedIdentity, type Work } from "../records/work-queue.js";
 import { LOCK_TIMEOUT } from "../results.js";
 import { evictOversized } from "./evict.js";
 
@@ -63,7 +63,24 @@ function unitsOf({ settings, stepUnits }: TableState): number {
 
 function workOn(state: TableState, work: Work): void {
   if (work instanceof Session) endClaims(state, work);
+  else if (work instanceof RemovedIdentity) endSessionsOf(state, work);
   else if (evictOversized(state, work)) advance(state, work);
+}
+
+/**
+ * Each session counts as one unit, whatever it has, which goes on in the work queue. None of them has
+ * ended otherwise: no command reaches them, and what is due waits until the work queue is empty.
+ */
+function endSessionsOf(state: TableState, removed: RemovedIdentity): void {
+  for (; removed.done < removed.sessions.length; removed.done += 1) {
+    if (state.stepUnits === 0) {
+      state.work.addIdentity(removed);
+      return;
+    }
+    state.stepUnits -= 1;
+    endSession(state, removed.sessions[removed.done] as Session, END_REASON.revoked);
+  }
+  state.access.forget(removed.identity);
 }
 
 function end(state: TableState, due: Due): void {

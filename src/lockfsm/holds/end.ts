@@ -10,7 +10,8 @@ import type { TableState } from "../records/state.js";
 import { NOT_HELD } from "../results.js";
 import { close } from "./closings.js";
 import { cancelEnd } from "./due-time.js";
-import { advance, forgetRequest } from "./grant.js";
+import { advance } from "./grant.js";
+import { leaveQueues, withdraw } from "./leave-queues.js";
 import { endLoneHold } from "./lone-holds.js";
 import { leave } from "./owners.js";
 
@@ -70,27 +71,10 @@ export function endClaims(state: TableState, session: Session): void {
   }
 }
 
-/** Ends a wait without granting other requests. */
-export function withdraw(state: TableState, request: Request, result: Result): void {
-  const { session, sequence, slot } = request;
-  leaveQueues(state, request);
-  if (slot !== undefined) session.replies.settle(slot, state.stamp, result);
-  state.pushOutcome(session, sequence, result);
-}
-
 /** Ends a wait whose session is gone, so that no outcome is sent. */
 function endRequest(state: TableState, request: Request): void {
   leaveQueues(state, request);
   advanceKeys(state, request);
-}
-
-/** Removes a request from everything except the stored replies. */
-export function leaveQueues(state: TableState, request: Request): void {
-  forgetRequest(state, request);
-  state.note("left", request);
-  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
-    place.key.dequeue(place);
-  }
 }
 
 export function endRow(state: TableState, row: number, reason: EndReason): void {

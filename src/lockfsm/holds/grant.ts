@@ -5,6 +5,7 @@
  */
 import { assert } from "../../assert.js";
 import {
+  ACCESS_LEVEL,
   type AcquireCommand,
   type AcquireOptions,
   MESSAGE,
@@ -12,11 +13,14 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import type { Key, Place } from "../records/key.js";
-import { Hold, NO_DEADLINE, orderOf, type Request, type Session } from "../records/session.js";
+import { Hold, orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import { FORBIDDEN } from "../results.js";
 import { scheduleEnd } from "./due-time.js";
 import { dropKey, placeOf } from "./keys.js";
-import { join, leave } from "./owners.js";
+import { forgetRequest, withdraw } from "./leave-queues.js";
+import { join } from "./owners.js";
+import { mayStillWait, noteRefusal } from "./rights.js";
 import { renewToken } from "./tokens.js";
 
 /**
@@ -42,14 +46,33 @@ function advanceOne(state: TableState, key: Key, others: Key[] | undefined): Key
     }
     state.stepUnits -= 1;
     const request = orderOf(key.reachNext());
-    if (request.isEligible && !request.isOverAt(state.stamp)) {
+    if (!request.isEligible || request.isOverAt(state.stamp)) continue;
+    if (mayStillWait(request)) {
       const result = grant(state, request);
       state.pushOutcome(request.session, request.sequence, result);
       found = leaveOthers(state, request, key, found);
-    }
+    } else found = forbid(state, request, key, found);
   }
   notifyHolders(state, key);
   if (key.isIdle) dropKey(state, key);
+  return found;
+}
+
+/** Its identity has lost rights since it began to wait: whoever waits after it may go on. */
+function forbid(
+  state: TableState,
+  request: Request,
+  key: Key,
+  others: Key[] | undefined,
+): Key[] | undefined {
+  noteRefusal(state, ACCESS_LEVEL.acquire);
+  withdraw(state, request, FORBIDDEN);
+  let found = others;
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.key === key) continue;
+    found ??= [];
+    found.push(place.key);
+  }
   return found;
 }
 
@@ -112,19 +135,6 @@ function strengthen(state: TableState, request: Request, hold: Hold): Result {
   state.note("converted", hold, held);
   state.suspects.push({ session: hold.session, owner: hold.owner });
   return { status: STATUS.upgraded, token: hold.token };
-}
-
-/** Removes a request from everything except its queues, in which it must still be. */
-export function forgetRequest(state: TableState, request: Request): void {
-  const { session, upgrades } = request;
-  session.removeRequest(request);
-  leave(state, request);
-  if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
-  // The other waits of its owner must be examined instead.
-  if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
-  state.requestCount -= 1;
-  state.otherBytes -= request.bytes;
-  if (upgrades?.extras !== undefined) upgrades.extras.upgrade = undefined;
 }
 
 /** The place of a hold in one of its keys. */

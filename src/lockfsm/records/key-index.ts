@@ -5,6 +5,7 @@
  */
 import { assert } from "../../assert.js";
 import { compareByteOrder } from "../structures/byte-order.js";
+import type { KeyRange } from "./identity.js";
 import { Key, type KeyBlock, type KeyEntry } from "./key.js";
 
 export interface NamedKey {
@@ -85,6 +86,27 @@ export class KeyIndex {
       );
       for (const name of names.sort(compareByteOrder).slice(0, limit - found.length)) {
         found.push({ name, entry: block.keys.get(name) as KeyEntry });
+      }
+    }
+    return found;
+  }
+
+  /** The same of the keys in these ranges, which are in byte order and apart from each other. */
+  pageOfRanges(
+    ranges: readonly KeyRange[],
+    prefix: string,
+    after: string | undefined,
+    limit: number,
+  ): NamedKey[] {
+    const found: NamedKey[] = [];
+    for (const { key, isPrefix } of ranges) {
+      if (found.length >= limit) break;
+      if (!key.startsWith(prefix) || (after !== undefined && isOver(key, isPrefix, after)))
+        continue;
+      if (isPrefix) found.push(...this.page(key, after, limit - found.length));
+      else {
+        const entry = this.get(key);
+        if (entry !== undefined) found.push({ name: key, entry });
       }
     }
     return found;
@@ -175,6 +197,11 @@ function roughMedian(names: readonly string[]): string {
   const step = Math.max(1, Math.floor(names.length / SPLIT_SAMPLE_NAMES));
   const sample = names.filter((_, at) => at % step === 0).sort(compareByteOrder);
   return sample[sample.length >> 1] as string;
+}
+
+/** Whether a range has nothing after `after`. */
+function isOver(key: string, isPrefix: boolean, after: string): boolean {
+  return compareByteOrder(after, key) >= 0 && !(isPrefix && after.startsWith(key));
 }
 
 /** Whether all names from `lowest` on come after those that begin with `prefix`. */

@@ -8,6 +8,7 @@ import { type AcquireOptions, END_REASON, type EndReason } from "../../protocol/
 import { type DueItem, NOT_IN_HEAP } from "../structures/due-heap.js";
 import { unlink } from "../structures/record-list.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
+import type { Credential } from "./identity.js";
 import type { Claimant, Place } from "./key.js";
 import { ReplyWindow, type Slot } from "./reply-window.js";
 import { bytesOfPlaces, bytesOfSession } from "./sizes.js";
@@ -48,6 +49,8 @@ export class Session implements DueItem, Copied {
   readonly name: string;
   readonly metadata: string;
   readonly ttlMs: number;
+  /** What its newest attachment came with; the session is of that credential's identity. */
+  readonly credential: Credential;
   /** When the lease ends, in cluster time. It only ever moves to later. */
   readonly dueAt: number;
   heapIndex = NOT_IN_HEAP;
@@ -101,6 +104,7 @@ export class Session implements DueItem, Copied {
     ttlMs: number,
     stamp: number,
     attempt: number,
+    credential: Credential,
   ) {
     this.copies = copies;
     this.id = id;
@@ -108,6 +112,7 @@ export class Session implements DueItem, Copied {
     this.name = name;
     this.metadata = metadata;
     this.ttlMs = ttlMs;
+    this.credential = credential;
     this.dueAt = stamp + ttlMs;
     this.attempt = attempt;
     this.attachedAt = stamp;
@@ -118,8 +123,8 @@ export class Session implements DueItem, Copied {
   }
 
   /** The session to which tickets belong. It never ends, and nothing is sent to it. */
-  static ofTickets(copies: CopyOnWrite): Session {
-    const session = new Session(copies, 0, "", "", "", 0, 0, 0);
+  static ofTickets(copies: CopyOnWrite, credential: Credential): Session {
+    const session = new Session(copies, 0, "", "", "", 0, 0, 0, credential);
     session.change().dueAt = Number.POSITIVE_INFINITY;
     return session;
   }
@@ -145,6 +150,7 @@ export class Session implements DueItem, Copied {
 
   isAliveAt(stamp: number): boolean {
     if (this.endedBy !== undefined || this.dueAt <= stamp) return false;
+    if (this.credential.identity.isRemoved) return false;
     return this.forcedEnd === undefined || this.forcedEnd.dueAt > stamp;
   }
 

@@ -32,3 +32,17 @@ export function bytesOfPlaces(first: Place | undefined): number {
   }
   return bytes;
 }
+
+interface Granted {
+  readonly name: string;
+  readonly credentials: readonly { readonly label: string }[];
+  readonly grants: readonly { readonly key: string }[];
+}
+
+/** Of an identity with its credentials and grants. */
+export function bytesOfIdentity({ name, credentials, grants }: Granted): number {
+  let bytes = bytesOfName(name);
+  for (const { label } of credentials) bytes += bytesOfName(label);
+  for (const { key } of grants) bytes += bytesOfName(key);
+  return bytes;
+}

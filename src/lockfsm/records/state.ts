@@ -21,6 +21,7 @@ import {
   type TableChange,
   type TableSettings,
 } from "../types.js";
+import { AccessState } from "./access-state.js";
 import { LoneOwnerIndex, OwnerIndex, SequenceIndex, TokenIndex } from "./claim-indexes.js";
 import { Closing } from "./closing.js";
 import { CopyOnWrite } from "./copy-on-write.js";
@@ -48,6 +49,9 @@ export class TableState {
   stamp = 0;
   /** The index of the last applied entry. Rises. */
   index = 0;
+  /** Wall clock of the entry under way, in milliseconds; for display. */
+  wallMs = 0;
+  readonly access = new AccessState();
   readonly sessions = new SessionIndex();
   readonly keys = new KeyIndex();
   readonly copies = new CopyOnWrite();
@@ -95,6 +99,7 @@ export class TableState {
     mode: "exclusive",
     session: 0,
     sessionName: "",
+    identity: "",
     owner: 0,
     token: 0,
     sequence: 0,
@@ -114,7 +119,7 @@ export class TableState {
   constructor(settings: TableSettings, nextToken = 0) {
     this.settings = settings;
     this.tokens = new TokenCounter(nextToken);
-    this.detached = Session.ofTickets(this.copies);
+    this.detached = Session.ofTickets(this.copies, this.access.noCredential);
   }
 
   /** The size of everything in the table. */
@@ -176,6 +181,7 @@ export class TableState {
     change.mode = "exclusive";
     change.session = session.id;
     change.sessionName = session.name;
+    change.identity = session === this.detached ? "" : session.credential.identity.name;
     change.owner = rows.ownerOf(row);
     change.token = rows.tokenOf(row);
     change.sequence = rows.sequenceOf(row);
@@ -199,6 +205,7 @@ export class TableState {
     change.mode = mode;
     change.session = session.id;
     change.sessionName = session.name;
+    change.identity = session === this.detached ? "" : session.credential.identity.name;
     change.owner = claim instanceof Closing ? 0 : claim.owner;
     change.token = claim instanceof Request ? 0 : claim.token;
     change.sequence = claim instanceof Closing ? 0 : claim.sequence;

@@ -6,10 +6,34 @@
  */
 import { assert } from "../../assert.js";
 import { Fifo } from "../structures/fifo.js";
+import type { Identity } from "./identity.js";
 import { Key } from "./key.js";
 import type { Request, Session } from "./session.js";
+import type { SessionIndex } from "./session-index.js";
 
-export type Work = Key | Session;
+/** The sessions that an identity has, in the order of their numbers. */
+export function sessionsOf(sessions: SessionIndex, identity: Identity): Session[] {
+  const found: Session[] = [];
+  sessions.forEach((session) => {
+    if (session.credential.identity === identity) found.push(session);
+  });
+  return found.sort((left, right) => left.id - right.id);
+}
+
+/** An identity that was removed, with the sessions that it had, in the order of their numbers. */
+export class RemovedIdentity {
+  readonly identity: Identity;
+  readonly sessions: readonly Session[];
+  /** How many of them were dealt with. */
+  done = 0;
+
+  constructor(identity: Identity, sessions: readonly Session[]) {
+    this.identity = identity;
+    this.sessions = sessions;
+  }
+}
+
+export type Work = Key | Session | RemovedIdentity;
 
 export class WorkQueue {
   readonly #items = new Fifo<Work>();
@@ -34,6 +58,11 @@ export class WorkQueue {
     assert(this.#items.size === 0 || this.#last !== session, () => `session ${session.id} twice`);
     this.#items.add(session);
     this.#last = session;
+  }
+
+  addIdentity(removed: RemovedIdentity): void {
+    this.#items.add(removed);
+    this.#last = removed;
   }
 
   take(): Work | undefined {

@@ -11,7 +11,9 @@
  *
  *     "holdfast table", version, index, stamp, next token, next number, left at, quiet rest,
  *     [settings, in their order],
- *     [sessions, holds, requests, items of the work queue, closings, semaphores]
+ *     next identity, next credential, revision of access,
+ *     [sessions, holds, requests, items of the work queue, closings, semaphores,
+ *     identities, grants, credentials]
  *
  * *Left at* is the wall clock from which on the cluster that this one was restored from may have
  * given tokens from the next token on; 0 once that is settled. *Quiet rest* is how long no session
@@ -21,8 +23,9 @@
  * the stamp of the snapshot less that of the field, *back* means its next token less the token, and
  * *or 0* means 0 if there is none.
  *
- *     1 session     id, digest of its nonce, name, metadata, ttlMs, dueAt, attempt, attachEpoch,
- *                   attachedAt ago, generation, (taker, takenOverAt ago) if that is above 0,
+ *     1 session     id, digest of its nonce, name, metadata, identity, credential, ttlMs, dueAt,
+ *                   attempt, attachEpoch, attachedAt ago, generation, (taker, takenOverAt ago) if
+ *                   that is above 0,
  *                   attachedSequence, highestSequence, mark, reason of its end + 1 or 0, forced end
  *                   (dueAt, number, reason) or 0, count of losses, (sequence, back, reason) of each
  *     2 of          id: the session of the slots, holds and requests that follow, until the next
@@ -42,6 +45,12 @@
  *    10 semaphore   name, limit, 1 if it was set
  *    11 work request: id of its session, sequence. Records 6, 7 and 11 are in the order of the work
  *                   queue
+ *
+ *    12 identity   number, name, 1 if it was removed and its sessions are being swept
+ *    13 grant      key, 1 if it is a prefix, level; of the last identity
+ *    14 credential number, label, kind, digest or "", expiresWallMs, createdWallMs; of the last
+ *                  identity
+ *    15 work identity: number of one that was removed
  *
  *     items         count, then for each its mode and its key, and of a semaphore the permits
  *                   wanted, or the slots held
@@ -75,6 +84,10 @@ export const KIND = {
   closing: 9,
   semaphore: 10,
   workRequest: 11,
+  identity: 12,
+  grant: 13,
+  credential: 14,
+  workIdentity: 15,
 } as const;
 
 /** The states of stored slots, by their numbers. */

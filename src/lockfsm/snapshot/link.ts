@@ -10,6 +10,8 @@ import { lookAtKey, obtainKey } from "../holds/keys.js";
 import { addLoneHold, isNew, type LoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { holdOf } from "../holds/tokens.js";
+import { LOCAL_NUMBER } from "../records/access-state.js";
+import { Credential, Identity } from "../records/identity.js";
 import { type Key, Place } from "../records/key.js";
 import {
   Hold,
@@ -20,6 +22,7 @@ import {
   type Session,
 } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import { RemovedIdentity, sessionsOf } from "../records/work-queue.js";
 import { sortByNumber } from "../structures/sort.js";
 import { corruptSnapshot } from "./format.js";
 import type { SessionParts, SnapshotParts, WorkPart } from "./parts.js";
@@ -62,6 +65,7 @@ function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, 
   if (tickets !== undefined) yield* linkHolds(parts, tickets, turn);
   const sorted = yield* sortByNumber(parts.sessions, ({ session }) => session.id);
   for (const one of sorted) {
+    linkCredential(parts, one);
     yield* linkSlots(one, turn);
     yield* linkHolds(parts, one, turn);
     const { session } = one;
@@ -72,6 +76,23 @@ function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, 
     }
     if (turn.isOver()) yield;
   }
+}
+
+/** Of a credential that was removed only the number is left, and its session is attached to nobody. */
+function linkCredential({ state, identities }: SnapshotParts, one: SessionParts): void {
+  const { session } = one;
+  const { access } = state;
+  let identity = one.identity === LOCAL_NUMBER ? access.local : identities.get(one.identity);
+  if (identity === undefined) {
+    if (!session.isEnded) refuse(session, `of identity ${one.identity}, which is unknown`);
+    // It was removed, and nothing is left but what the session still has to give back.
+    identity = new Identity(one.identity, "");
+  }
+  const known = access.findCredential(one.credential);
+  if (known !== undefined && known.identity !== identity) {
+    refuse(session, `credential ${one.credential} is not of ${identity.name}`);
+  }
+  session.change().credential = known ?? Credential.removed(identity, one.credential);
 }
 
 function* linkSlots({ session, slots }: SessionParts, turn: Turn): Generator<void, void, void> {
@@ -231,24 +252,41 @@ function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void
   state.otherBytes += request.bytes;
 }
 
-/** Sessions that were ended must be in the work queue, each once, until they have no claims. */
+/**
+ * Sessions that were ended must be in the work queue, each once, until they have no claims, and
+ * identities that were removed, until they have no sessions.
+ */
 function* linkWork(parts: SnapshotParts, turn: Turn) {
-  const { sessions, work } = parts;
+  const { state, sessions, work } = parts;
   const ended = new Set<Session>();
+  const removed = new Set(state.access.removed());
   for (const { session } of sessions) {
     if (session.isEnded) ended.add(session);
     if (turn.isOver()) yield;
   }
   for (const part of work) {
-    linkWorkPart(parts, part, ended);
+    linkWorkPart(parts, part, ended, removed);
     if (turn.isOver()) yield;
   }
   for (const session of ended) refuse(session, "ended, but not queued for work");
+  for (const { number } of removed)
+    throw corruptSnapshot(`identity ${number} is not queued for work`);
 }
 
-function linkWorkPart(parts: SnapshotParts, part: WorkPart, ended: Set<Session>): void {
+function linkWorkPart(
+  parts: SnapshotParts,
+  part: WorkPart,
+  ended: Set<Session>,
+  removed: Set<Identity>,
+): void {
   const { state, sessionsById } = parts;
-  if (part.kind === "session") {
+  if (part.kind === "identity") {
+    const identity = parts.identities.get(part.number);
+    if (identity === undefined || !removed.delete(identity)) {
+      throw corruptSnapshot(`identity ${part.number} queued for work, but not removed or twice`);
+    }
+    state.work.addIdentity(new RemovedIdentity(identity, sessionsOf(state.sessions, identity)));
+  } else if (part.kind === "session") {
     if (!ended.delete(part.session))
       refuse(part.session, "queued for work, but not ended or twice");
     state.work.addSession(part.session);

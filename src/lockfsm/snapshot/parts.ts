@@ -4,6 +4,7 @@
  */
 import type { LoneHold } from "../holds/lone-holds.js";
 import type { Closing } from "../records/closing.js";
+import type { Identity } from "../records/identity.js";
 import type { Place } from "../records/key.js";
 import type { Slot } from "../records/reply-window.js";
 import type { Hold, Request, Session } from "../records/session.js";
@@ -19,10 +20,16 @@ export interface PartCounts {
   readonly work: number;
   readonly closings: number;
   readonly semaphores: number;
+  readonly identities: number;
+  readonly grants: number;
+  readonly credentials: number;
 }
 
 export interface SessionParts {
   readonly session: Session;
+  /** The numbers of its identity and of its credential. */
+  readonly identity: number;
+  readonly credential: number;
   /** Includes the slots of waiting requests. */
   readonly slots: Slot<Request>[];
   readonly holds: (Hold | LoneHold)[];
@@ -39,12 +46,16 @@ export type WorkPart =
       readonly evictFrom: Order | undefined;
     }
   | { readonly kind: "session"; readonly session: Session }
+  | { readonly kind: "identity"; readonly number: number }
   | { readonly kind: "request"; readonly session: number; readonly sequence: number };
 
 export class SnapshotParts {
   /** Has the numbers, and the keys of all claims; its lists are still empty. */
   readonly state: TableState;
   readonly counts: PartCounts;
+  /** By their numbers; without `local`. */
+  readonly identities = new Map<number, Identity>();
+  readonly credentials = new Set<number>();
   readonly sessions: SessionParts[] = [];
   readonly sessionsById = new ShardedMap<number, SessionParts>(hashNumber);
   /** Held places that can share a key; several in one key are in the order of their tokens. */

@@ -6,19 +6,31 @@
 import { HoldfastError } from "../../errors.js";
 import { MODEL_VERSION } from "../../model-version.js";
 import {
+  ACCESS_LEVEL,
+  ANONYMOUS,
   ATTEMPT_MAX,
+  CREDENTIAL_MAX,
   GENERATION_MAX,
   ITEMS_MAX,
+  isValidIdentityName,
+  isValidLabel,
+  isValidPrefix,
+  isValidTableKey,
   LIMIT_MAX,
+  LOCAL,
   LOCK_DELAY_MS_MAX,
+  NO_CREDENTIAL,
   PERMITS_MAX,
   TTL_MS_MAX,
   TTL_MS_MIN,
   WAIT_MS_MAX,
+  WALL_MS_MAX,
 } from "../../protocol/index.js";
 import { endOf } from "../holds/due-time.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
+import { ANONYMOUS_NUMBER, IDENTITY_NUMBER_MIN } from "../records/access-state.js";
 import { Closing } from "../records/closing.js";
+import { Credential, Identity } from "../records/identity.js";
 import { type Claimant, Permits, Place } from "../records/key.js";
 import { Slot } from "../records/reply-window.js";
 import {
@@ -30,6 +42,7 @@ import {
   SessionEnd,
   UPGRADE_RANK,
 } from "../records/session.js";
+import { bytesOfIdentity, bytesOfName } from "../records/sizes.js";
 import { TableState } from "../records/state.js";
 import { isSettingValue, resolveTableSettings, SETTING_NAMES } from "../settings.js";
 import { TokenCounter } from "../token-counter.js";
@@ -47,12 +60,16 @@ import {
 } from "./format.js";
 import { type SessionParts, SnapshotParts } from "./parts.js";
 
+/** A SHA-256 in hex. */
+const DIGEST = /^[0-9a-f]{64}$/;
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 
 export class SnapshotReader {
   #parts: SnapshotParts | undefined = undefined;
   /** The session of the slots and claims that follow. */
   #current: SessionParts | undefined = undefined;
+  /** The identity of the grants and credentials that follow. */
+  #identity: Identity | undefined = undefined;
   #hasEnded = false;
 
   /** `undefined` before the first body. */
@@ -84,9 +101,14 @@ export class SnapshotReader {
     else if (kind === KIND.of) this.#current = findSession(parts, fields);
     else if (kind === KIND.closing) readClosing(parts, fields);
     else if (kind === KIND.semaphore) readSemaphore(parts, fields);
+    else if (kind === KIND.identity) this.#identity = readIdentity(parts, fields);
+    else if (kind === KIND.grant) readGrant(parts, this.#identityOf(fields), fields);
+    else if (kind === KIND.credential) readCredential(parts, this.#identityOf(fields), fields);
     else if (kind === KIND.workKey) readWorkKey(parts, fields);
     else if (kind === KIND.workSession) {
       parts.work.push({ kind: "session", session: findSession(parts, fields).session });
+    } else if (kind === KIND.workIdentity) {
+      parts.work.push({ kind: "identity", number: fields.uint() });
     } else if (kind === KIND.workRequest) {
       parts.work.push({ kind: "request", session: fields.uint(), sequence: fields.uint() });
     } else if (kind === KIND.end) this.#end(parts, fields);
@@ -97,10 +119,19 @@ export class SnapshotReader {
     return this.#current ?? fields.fail("a record of no session");
   }
 
+  #identityOf(fields: FieldReader): Identity {
+    return this.#identity ?? fields.fail("a grant or a credential of no identity");
+  }
+
   #end(parts: SnapshotParts, fields: FieldReader): void {
     const { slotCount, counts, sessions, holdCount, requests, work, closings } = parts;
     fields.within(slotCount, slotCount, "count of slots");
-    const rest = [closings.length, parts.semaphoreCount];
+    const identities = [...parts.identities.values()];
+    // Without it the table would let everybody do everything.
+    if (!parts.identities.has(ANONYMOUS_NUMBER)) fields.fail("nothing is said of anonymous");
+    const grantCount = identities.reduce((sum, { grants }) => sum + grants.length, 0);
+    const access = [identities.length, grantCount, parts.credentials.size];
+    const rest = [closings.length, parts.semaphoreCount, ...access];
     const found = [sessions.length, holdCount, requests.length, work.length, ...rest];
     const announced = Object.values(counts);
     if (found.some((count, at) => count !== announced[at])) {
@@ -133,7 +164,10 @@ function readBeginning(fields: FieldReader): SnapshotParts {
     if (!isSettingValue(name, value)) fields.fail(`${name} ${value}`);
     settings[name] = value;
   }
-  fields.array(6);
+  const nextIdentity = fields.within(IDENTITY_NUMBER_MIN, SAFE_MAX, "next identity");
+  const nextCredential = fields.within(1, CREDENTIAL_MAX + 1, "next credential");
+  const revision = fields.within(0, index, "revision of access");
+  fields.array(9);
   const count = () => fields.uint();
   const counts = {
     sessions: count(),
@@ -142,16 +176,83 @@ function readBeginning(fields: FieldReader): SnapshotParts {
     work: count(),
     closings: count(),
     semaphores: count(),
+    identities: count(),
+    grants: count(),
+    credentials: count(),
   };
   const state = new TableState(resolveTableSettings(settings), nextToken);
   state.index = index;
   state.stamp = stamp;
   state.nextNumber = nextNumber;
+  Object.assign(state.access, { nextIdentity, nextCredential, revision });
   if (leftAtMs > 0) state.tokens = new TokenCounter(nextToken, leftAtMs);
   if (quietMs > 0) state.quietUntil = stamp + quietMs;
   const parts = new SnapshotParts(state, counts);
-  parts.sessionsById.set(0, { session: state.detached, slots: [], holds: [] });
+  const nobody = { identity: 0, credential: NO_CREDENTIAL };
+  parts.sessionsById.set(0, { session: state.detached, ...nobody, slots: [], holds: [] });
   return parts;
+}
+
+function readIdentity(parts: SnapshotParts, fields: FieldReader): Identity {
+  const { state, identities } = parts;
+  const { access } = state;
+  const number = fields.within(0, access.nextIdentity - 1, "identity");
+  const name = fields.text();
+  const isRemoved = fields.flag("removed");
+  if (number === ANONYMOUS_NUMBER) access.setGrants(access.anonymous, []);
+  const identity = number === ANONYMOUS_NUMBER ? access.anonymous : new Identity(number, name);
+  const isNamed = name === ANONYMOUS || name === LOCAL;
+  if (number < IDENTITY_NUMBER_MIN !== isNamed || identity.name !== name) {
+    fields.fail(`identity ${number} is called ${name}`);
+  }
+  if (isRemoved && isNamed) fields.fail(`${name} was removed`);
+  const problem = isValidIdentityName(name);
+  if (problem !== undefined) fields.fail(problem);
+  if (identities.has(number)) fields.fail(`identity ${number} twice`);
+  if (isRemoved) access.addRemoved(identity);
+  else if (identity !== access.anonymous) {
+    if (access.find(name) !== undefined) fields.fail(`identity ${name} twice`);
+    access.add(identity);
+    state.otherBytes += bytesOfIdentity(identity);
+  }
+  identities.set(number, identity);
+  return identity;
+}
+
+function readGrant({ state }: SnapshotParts, identity: Identity, fields: FieldReader): void {
+  const { access } = state;
+  const key = fields.text();
+  const isPrefix = fields.flag("prefix");
+  const level = fields.within(ACCESS_LEVEL.observe, ACCESS_LEVEL.admin, "level");
+  const problem = isPrefix ? isValidPrefix(key) : isValidTableKey(key);
+  if (problem !== undefined) fields.fail(problem);
+  if (level === ACCESS_LEVEL.admin && key !== "") fields.fail("admin of some keys");
+  const isTwice = identity.findGrant(key, isPrefix) !== undefined;
+  if (isTwice || identity.isRemoved) fields.fail(`${identity.name} has a grant twice, or left`);
+  access.setGrants(identity, [...identity.grants, { key, isPrefix, level }]);
+  if (identity !== access.anonymous) state.otherBytes += bytesOfName(key);
+}
+
+function readCredential(parts: SnapshotParts, identity: Identity, fields: FieldReader): void {
+  const { state, credentials } = parts;
+  const { access } = state;
+  const number = fields.within(1, access.nextCredential - 1, "credential");
+  const label = fields.text();
+  const labelProblem = isValidLabel(label);
+  if (labelProblem !== undefined) fields.fail(labelProblem);
+  const kind = fields.flag("kind") ? "certificate" : "token";
+  const digest = fields.text();
+  const expiresWallMs = fields.within(0, WALL_MS_MAX, "expiry");
+  const createdWallMs = fields.within(0, WALL_MS_MAX, "time of creation");
+  if (credentials.has(number)) fields.fail(`credential ${number} twice`);
+  if ((kind === "token") !== DIGEST.test(digest)) fields.fail(`digest ${digest}`);
+  const isKnown = digest !== "" && access.findToken(digest) !== undefined;
+  if (isKnown || identity.findCredential(label) !== undefined) fields.fail(`${label} twice`);
+  if (identity.isRemoved || identity === access.anonymous) fields.fail(`${label} of nobody`);
+  const of = { label, kind, digest, expiresWallMs, createdWallMs } as const;
+  access.addCredential(new Credential(identity, number, of));
+  credentials.add(number);
+  state.otherBytes += bytesOfName(label);
 }
 
 function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
@@ -159,13 +260,22 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   const id = fields.within(1, state.nextNumber - 1, "session");
   if (sessionsById.get(id) !== undefined) fields.fail(`session ${id} twice`);
   const [nonceDigest, name, metadata] = [fields.text(), fields.text(), fields.text()];
+  const [identity, credential] = [fields.uint(), fields.uint()];
   const ttlMs = fields.within(TTL_MS_MIN, TTL_MS_MAX, "lease");
   const dueAt = fields.uint();
   const attempt = fields.within(1, ATTEMPT_MAX, "attempt");
   const epoch = fields.within(1, ATTEMPT_MAX, "epoch");
   const attachedAt = readStamp(state, fields);
   const session = new Session(
-    ...[state.copies, id, nonceDigest, name, metadata, ttlMs, attachedAt, attempt],
+    state.copies,
+    id,
+    nonceDigest,
+    name,
+    metadata,
+    ttlMs,
+    attachedAt,
+    attempt,
+    state.access.noCredential,
   );
   const restored = session.change();
   restored.attachEpoch = epoch;
@@ -189,7 +299,7 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
     const token = fields.token(state.tokens.next);
     session.recordLoss(sequence, token, fields.endReason());
   }
-  const read = { session, slots: [], holds: [] };
+  const read = { session, identity, credential, slots: [], holds: [] };
   sessions.push(read);
   sessionsById.set(id, read);
   return read;

@@ -8,9 +8,12 @@
  */
 import { assert } from "../../assert.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
+import { ANONYMOUS_NUMBER, LOCAL_NUMBER } from "../records/access-state.js";
 import { Closing } from "../records/closing.js";
+import { Identity } from "../records/identity.js";
 import { Permits, Place } from "../records/key.js";
 import { Hold, Session } from "../records/session.js";
+import { bytesOfIdentity } from "../records/sizes.js";
 import { TableState } from "../records/state.js";
 import { TOKEN_FLOOR_MAX, TOKEN_JUMP, TokenCounter } from "../token-counter.js";
 import { link } from "./link.js";
@@ -45,6 +48,7 @@ export function refound(old: TableState, options: RefoundOptions): TableState {
   state.nextNumber = old.nextNumber;
   state.tokens = countingOn(old.tokens, options);
   state.quietUntil = quietMs === 0 ? 0 : old.stamp + quietMs;
+  keepIdentities(old, state);
   const parts = new SnapshotParts(state, NOTHING);
   old.semaphores.forEach(({ name, limit, isSet }) => {
     if (isSet) makeSemaphore(state, obtainKey(state, name), limit, true);
@@ -60,6 +64,24 @@ export function refound(old: TableState, options: RefoundOptions): TableState {
   for (;;) {
     const step = linking.next();
     if (step.done === true) return step.value;
+  }
+}
+
+/**
+ * Without their credentials, which those who know the old cluster know. A cluster that was closed
+ * stays closed.
+ */
+function keepIdentities({ access: old }: TableState, state: TableState): void {
+  const { access } = state;
+  access.nextIdentity = old.nextIdentity;
+  access.nextCredential = old.nextCredential;
+  access.revision = state.index;
+  for (const { number, name, grants } of old.identities()) {
+    if (number === LOCAL_NUMBER) continue;
+    const identity = number === ANONYMOUS_NUMBER ? access.anonymous : new Identity(number, name);
+    if (identity !== access.anonymous) access.add(identity);
+    access.setGrants(identity, grants);
+    if (identity !== access.anonymous) state.otherBytes += bytesOfIdentity(identity);
   }
 }
 
@@ -85,6 +107,9 @@ const NOTHING = Object.freeze({
   work: 0,
   closings: 0,
   semaphores: 0,
+  identities: 0,
+  grants: 0,
+  credentials: 0,
 });
 
 /** Visits holds in the order of their tokens. Lone holds keep nothing closed and are skipped. */

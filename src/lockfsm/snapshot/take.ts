@@ -12,7 +12,13 @@ import { Slot } from "../records/reply-window.js";
 import { Semaphore } from "../records/semaphore.js";
 import { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { recordWork, SnapshotWriter, type WorkRecord } from "./writer.js";
+import {
+  type IdentityRecord,
+  recordIdentities,
+  recordWork,
+  SnapshotWriter,
+  type WorkRecord,
+} from "./writer.js";
 
 /**
  * Some 5,000 locks of 50 bytes. Each takes 0.3 microseconds, or up to two if all are cache misses,
@@ -32,10 +38,11 @@ export function takeSnapshot(
 ): Generator<Uint8Array, void, void> {
   const work = recordWork(state);
   const ended = state.work.list().filter((item) => item instanceof Session);
-  const writer = new SnapshotWriter(state, work, chunkBytes);
+  const identities = recordIdentities(state);
+  const writer = new SnapshotWriter(state, work, identities, chunkBytes);
   const copier = new RecordCopier(state, writer);
   state.copies.begin(copier);
-  const walk = new Walk(state, work, ended, writer, copier);
+  const walk = new Walk(state, identities, work, ended, writer, copier);
   const chunks = chunksOf(writer, walk.turns(), () => state.copies.end(copier));
   // Starts the generator: one that never ran would not notice that it is abandoned.
   chunks.next();
@@ -142,6 +149,7 @@ class RecordCopier implements Copier {
 
 class Walk {
   readonly #state: TableState;
+  readonly #identities: readonly IdentityRecord[];
   readonly #work: readonly WorkRecord[];
   /** Sessions that were ended and still have claims. */
   readonly #ended: readonly Session[];
@@ -154,12 +162,14 @@ class Walk {
 
   constructor(
     state: TableState,
+    identities: readonly IdentityRecord[],
     work: readonly WorkRecord[],
     ended: readonly Session[],
     writer: SnapshotWriter,
     copier: RecordCopier,
   ) {
     this.#state = state;
+    this.#identities = identities;
     this.#work = work;
     this.#ended = ended;
     this.#writer = writer;
@@ -171,6 +181,7 @@ class Walk {
   *turns(): Generator<void, void, void> {
     const { sessions, detached } = this.#state;
     const copier = this.#copier;
+    yield* this.#access();
     for (const semaphore of this.#state.semaphores.walk()) {
       copier.copy(semaphore);
       if (this.#isTurnOver()) yield;
@@ -198,6 +209,17 @@ class Walk {
     }
     for (let ended = copier.takeEnding(); ended !== undefined; ended = copier.takeEnding()) {
       yield* this.#session(ended);
+      if (this.#isTurnOver()) yield;
+    }
+  }
+
+  /** Entries that are applied meanwhile change nothing of these records. */
+  *#access(): Generator<void, void, void> {
+    const writer = this.#writer;
+    for (const identity of this.#identities) {
+      writer.identity(identity);
+      for (const grant of identity.grants) writer.grant(grant);
+      for (const credential of identity.credentials) writer.credential(credential);
       if (this.#isTurnOver()) yield;
     }
   }

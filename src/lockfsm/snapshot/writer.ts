@@ -4,9 +4,10 @@
  */
 import { assert } from "../../assert.js";
 import { MODEL_VERSION } from "../../model-version.js";
-import { CLAIM_MODES, Writer } from "../../protocol/index.js";
+import { CLAIM_MODES, CREDENTIAL_KIND, Writer } from "../../protocol/index.js";
 import type { Closing } from "../records/closing.js";
 import type { HoldRows } from "../records/hold-rows.js";
+import type { Credential, Grant, Identity } from "../records/identity.js";
 import { Key, type Place } from "../records/key.js";
 import type { Slot } from "../records/reply-window.js";
 import type { Semaphore } from "../records/semaphore.js";
@@ -20,6 +21,7 @@ import {
 } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { Order } from "../records/waiting-queue.js";
+import { RemovedIdentity } from "../records/work-queue.js";
 import { SETTING_NAMES } from "../settings.js";
 import {
   BLOCK_HEAD_BYTES,
@@ -47,11 +49,27 @@ export type WorkRecord =
       readonly evictFrom: Order | undefined;
     }
   | { readonly kind: typeof KIND.workSession; readonly session: number }
+  | { readonly kind: typeof KIND.workIdentity; readonly identity: number }
   | {
       readonly kind: typeof KIND.workRequest;
       readonly session: number;
       readonly sequence: number;
     };
+
+/** An identity as it was at the moment of the snapshot: its lists are replaced, not changed. */
+export type IdentityRecord = Readonly<
+  Pick<Identity, "number" | "name" | "isRemoved" | "grants" | "credentials">
+>;
+
+/** All but `local`, of which there is nothing to say. */
+export function recordIdentities({ access }: TableState): IdentityRecord[] {
+  const identities = [...access.identities(), ...access.removed()];
+  return identities
+    .filter((identity) => identity !== access.local)
+    .map(({ number, name, isRemoved, grants, credentials }) => {
+      return { number, name, isRemoved, grants, credentials };
+    });
+}
 
 /** In order. */
 export function recordWork(state: TableState): WorkRecord[] {
@@ -62,6 +80,8 @@ export function recordWork(state: TableState): WorkRecord[] {
       const frontier = place === undefined ? 0 : orderOf(place).number;
       const evictFrom = semaphore?.evictFrom;
       records.push({ kind: KIND.workKey, name, frontier, evictFrom });
+    } else if (item instanceof RemovedIdentity) {
+      records.push({ kind: KIND.workIdentity, identity: item.identity.number });
     } else records.push({ kind: KIND.workSession, session: item.id });
   });
   state.searches.forEach(({ session, sequence }) => {
@@ -93,7 +113,12 @@ export class SnapshotWriter {
   #sessionId: number | undefined = undefined;
 
   /** Writes the beginning of a snapshot of `state` as it is now. */
-  constructor(state: TableState, work: readonly WorkRecord[], chunkBytes: number) {
+  constructor(
+    state: TableState,
+    work: readonly WorkRecord[],
+    identities: readonly IdentityRecord[],
+    chunkBytes: number,
+  ) {
     assert(
       Number.isSafeInteger(chunkBytes) && chunkBytes > 0 && chunkBytes < BODY_BYTES_MAX / 2,
       () => `chunks of ${chunkBytes} bytes`,
@@ -103,7 +128,7 @@ export class SnapshotWriter {
     this.#index = state.index;
     this.#stamp = state.stamp;
     this.#nextToken = state.tokens.next;
-    this.#beginning(state, work);
+    this.#beginning(state, work, identities);
   }
 
   get hasBlock(): boolean {
@@ -122,6 +147,38 @@ export class SnapshotWriter {
     return block;
   }
 
+  identity({ number, name, isRemoved }: IdentityRecord): void {
+    const body = this.#body;
+    body.uint(KIND.identity);
+    body.uint(number);
+    body.string(name);
+    body.uint(isRemoved ? 1 : 0);
+    this.#endRecord();
+  }
+
+  /** Of the identity that was written last. */
+  grant({ key, isPrefix, level }: Grant): void {
+    const body = this.#body;
+    body.uint(KIND.grant);
+    body.string(key);
+    body.uint(isPrefix ? 1 : 0);
+    body.uint(level);
+    this.#endRecord();
+  }
+
+  /** Of the identity that was written last. */
+  credential(credential: Credential): void {
+    const body = this.#body;
+    body.uint(KIND.credential);
+    body.uint(credential.number);
+    body.string(credential.label);
+    body.uint(CREDENTIAL_KIND[credential.kind]);
+    body.string(credential.digest);
+    body.uint(credential.expiresWallMs);
+    body.uint(credential.createdWallMs);
+    this.#endRecord();
+  }
+
   session(session: Session): void {
     const body = this.#body;
     const { forcedEnd, losses } = session;
@@ -130,6 +187,8 @@ export class SnapshotWriter {
     body.string(session.nonceDigest);
     body.string(session.name);
     body.string(session.metadata);
+    body.uint(session.credential.identity.number);
+    body.uint(session.credential.number);
     body.uint(session.ttlMs);
     body.uint(session.dueAt);
     body.uint(session.attempt);
@@ -254,7 +313,8 @@ export class SnapshotWriter {
       body.uint(item.frontier);
       body.uint(item.evictFrom === undefined ? 0 : item.evictFrom.rank - RANK_LOWEST + 1);
       if (item.evictFrom !== undefined) body.uint(item.evictFrom.number);
-    } else {
+    } else if (item.kind === KIND.workIdentity) body.uint(item.identity);
+    else {
       body.uint(item.session);
       if (item.kind === KIND.workRequest) body.uint(item.sequence);
     }
@@ -267,8 +327,12 @@ export class SnapshotWriter {
     this.#seal();
   }
 
-  #beginning(state: TableState, work: readonly WorkRecord[]): void {
-    const { settings, sessions, holds, closings, semaphores } = state;
+  #beginning(
+    state: TableState,
+    work: readonly WorkRecord[],
+    identities: readonly IdentityRecord[],
+  ): void {
+    const { settings, sessions, holds, closings, semaphores, access } = state;
     const endedCount = work.reduce((sum, { kind }) => sum + (kind === KIND.workSession ? 1 : 0), 0);
     const body = this.#body;
     body.string(MAGIC);
@@ -281,13 +345,19 @@ export class SnapshotWriter {
     body.uint(Math.max(0, state.quietUntil - this.#stamp));
     body.arrayHeader(SETTING_NAMES.length);
     for (const name of SETTING_NAMES) body.uint(settings[name]);
-    body.arrayHeader(6);
+    body.uint(access.nextIdentity);
+    body.uint(access.nextCredential);
+    body.uint(access.revision);
+    body.arrayHeader(9);
     body.uint(sessions.size + endedCount);
     body.uint(holds.size);
     body.uint(state.requestCount);
     body.uint(work.length);
     body.uint(closings.size);
     body.uint(semaphores.size);
+    body.uint(identities.length);
+    body.uint(identities.reduce((sum, { grants }) => sum + grants.length, 0));
+    body.uint(identities.reduce((sum, { credentials }) => sum + credentials.length, 0));
     this.#endRecord();
   }
 

@@ -2,19 +2,21 @@
  * Answers "why am I waiting": what stands between a request and its grant, and which owner waits
  * for which. Only reads, in a bounded number of looks.
  */
-import type {
-  ClosingView,
-  ExplainedKey,
-  ExplainView,
-  GraphEdge,
-  GraphOwner,
-  WaitGraphView,
+import {
+  ACCESS_LEVEL,
+  type ClosingView,
+  type ExplainedKey,
+  type ExplainView,
+  type GraphEdge,
+  type GraphOwner,
+  type WaitGraphView,
 } from "../../protocol/index.js";
 import { WaitEdges } from "../deadlock/wait-edges.js";
 import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
 import { blockersOf } from "../holds/blockers.js";
 import { lookAtKey } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
+import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
 import { Hold, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
@@ -37,6 +39,7 @@ export function explain(
   name: string,
   of: { readonly session: number; readonly sequence: number } | undefined,
   holdTimes: HoldTimes,
+  viewer: Identity | undefined,
 ): ExplainView {
   const key = lookAtKey(state, name);
   const session = of === undefined ? undefined : state.sessions.find(of.session);
@@ -47,14 +50,18 @@ export function explain(
   }
   const places = [place];
   for (let at = request.firstPlace; at !== undefined; at = at.sibling) {
-    if (at !== place) places.push(at);
+    if (at !== place && mayObserve(viewer, at.key.name)) places.push(at);
   }
   const keys = places.map((at) => explained(state, at, holdTimes));
   return { key: name, request: waiterViewOf(state, place), keys };
 }
 
 /** Which owner waits for which, in the order of sessions and requests, up to `edgesMax` edges. */
-export function waitGraph(state: TableState, edgesMax: number): WaitGraphView {
+export function waitGraph(
+  state: TableState,
+  edgesMax: number,
+  viewer: Identity | undefined,
+): WaitGraphView {
   const owners: GraphOwner[] = [];
   const edges: GraphEdge[] = [];
   const ids = new Map<OwnerNode, number>();
@@ -79,6 +86,7 @@ export function waitGraph(state: TableState, edgesMax: number): WaitGraphView {
     for (const { place, holders, ahead } of node.waits) {
       const { mode } = place;
       const key = place.key.name;
+      if (!mayObserve(viewer, key)) continue;
       // The waiters of one semaphore share its holders, so there can be more edges than visits.
       if (edges.length + holders.length + ahead.length > edgesMax) {
         return { owners, edges, isTruncated: true };
@@ -176,4 +184,9 @@ function expectedWaitMs(
   const hold = key.firstHold?.claimant;
   const heldMs = hold instanceof Hold ? state.stamp - hold.grantedAt : usualMs;
   return Math.round(aheadCount * usualMs + Math.max(0, usualMs - heldMs));
+}
+
+/** Whether the viewer may see what stands in the key; `undefined` may see all. */
+function mayObserve(viewer: Identity | undefined, key: string): boolean {
+  return viewer === undefined || viewer.levelOf(key) >= ACCESS_LEVEL.observe;
 }

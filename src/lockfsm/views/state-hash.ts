@@ -6,11 +6,12 @@
  */
 import { lookAtEntry } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
+import type { Identity } from "../records/identity.js";
 import { Key, type Place } from "../records/key.js";
 import { Hold, HoldExtras, orderOf, Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { Order } from "../records/waiting-queue.js";
-import type { Work } from "../records/work-queue.js";
+import { RemovedIdentity, type Work } from "../records/work-queue.js";
 import { SETTING_NAMES } from "../settings.js";
 
 const NO_EXTRAS: HoldExtras = Object.freeze(new HoldExtras());
@@ -70,6 +71,9 @@ export function hashState(state: TableState): string {
   state.keys.forEach((entry) => {
     sums.sum(digestKey(lookAtEntry(state, entry)));
   });
+  for (const identity of [...state.access.identities(), ...state.access.removed()]) {
+    sums.sum(digestIdentity(identity));
+  }
   const whole = new Digest();
   whole.number(state.index);
   whole.number(state.stamp);
@@ -77,6 +81,9 @@ export function hashState(state: TableState): string {
   whole.number(state.nextNumber);
   whole.number(state.tokens.leftAtMs);
   whole.number(state.quietUntil);
+  whole.number(state.access.nextIdentity);
+  whole.number(state.access.nextCredential);
+  whole.number(state.access.revision);
   for (const name of SETTING_NAMES) whole.number(state.settings[name]);
   state.work.forEach((item) => {
     digestWork(whole, item);
@@ -94,10 +101,32 @@ function digestWork(digest: Digest, item: Work): void {
     digest.text(item.name);
     digest.number(item.frontier === undefined ? 0 : orderOf(item.frontier).number);
     digestOrder(digest, item.semaphore?.evictFrom);
-  } else {
+  } else if (item instanceof RemovedIdentity) digest.number(item.identity.number);
+  else {
     digest.number(item.id);
     digest.text(item.name);
   }
+}
+
+function digestIdentity(identity: Identity): Digest {
+  const digest = new Digest();
+  digest.number(identity.number);
+  digest.text(identity.name);
+  digest.flag(identity.isRemoved);
+  for (const { key, isPrefix, level } of identity.grants) {
+    digest.text(key);
+    digest.flag(isPrefix);
+    digest.number(level);
+  }
+  for (const credential of identity.credentials) {
+    digest.number(credential.number);
+    digest.text(credential.label);
+    digest.text(credential.kind);
+    digest.text(credential.digest);
+    digest.number(credential.expiresWallMs);
+    digest.number(credential.createdWallMs);
+  }
+  return digest;
 }
 
 function digestSession(session: Session): Digest {
@@ -106,6 +135,8 @@ function digestSession(session: Session): Digest {
   digest.text(session.nonceDigest);
   digest.text(session.name);
   digest.text(session.metadata);
+  digest.number(session.credential.identity.number);
+  digest.number(session.credential.number);
   digest.number(session.ttlMs);
   digest.number(session.dueAt);
   digest.number(session.generation);

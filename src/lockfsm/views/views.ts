@@ -3,6 +3,7 @@
  * of a queue of a hundred thousand it shows the beginning and the length.
  */
 import {
+  ACCESS_LEVEL,
   type ClosingView,
   END_REASON,
   type HoldView,
@@ -17,7 +18,9 @@ import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtEntry, lookAtKey } from "../holds/keys.js";
 import { lookAtHold } from "../holds/tokens.js";
 import { Closing } from "../records/closing.js";
+import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
+import type { NamedKey } from "../records/key-index.js";
 import { Hold, NO_DEADLINE, orderOf, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
@@ -41,10 +44,11 @@ export function query(
   prefix: string,
   after: string | undefined,
   limit: number,
+  viewer: Identity | undefined,
 ): KeysView {
   const wanted = Number.isSafeInteger(limit) ? limit : QUERY_PAGE_MAX;
   const pageKeys = Math.min(Math.max(1, wanted), QUERY_PAGE_MAX);
-  const found = state.keys.page(prefix, after, pageKeys + 1);
+  const found = pageOf(state, prefix, after, pageKeys + 1, viewer);
   const keys: KeyView[] = [];
   let lines = 0;
   for (const { entry } of found) {
@@ -57,10 +61,33 @@ export function query(
   return { keys, next };
 }
 
+/** The keys that the viewer may observe; `undefined`: all. At most `limit` are looked at. */
+function pageOf(
+  { keys }: TableState,
+  prefix: string,
+  after: string | undefined,
+  limit: number,
+  viewer: Identity | undefined,
+): NamedKey[] {
+  if (viewer === undefined || viewer.levelOfAll(prefix) >= ACCESS_LEVEL.observe) {
+    return keys.page(prefix, after, limit);
+  }
+  return keys.pageOfRanges(viewer.observable, prefix, after, limit);
+}
+
 /**
  * Live sessions in the order of their numbers, after `after`. All are examined, but few are sorted.
+ * A viewer that may not observe every key is shown its own; of `anonymous`, which are many people's,
+ * none.
  */
-export function listSessions(state: TableState, after: number, limit: number): SessionsView {
+export function listSessions(
+  state: TableState,
+  after: number,
+  limit: number,
+  viewer: Identity | undefined,
+): SessionsView {
+  const isShownAll = viewer === undefined || viewer.everywhere >= ACCESS_LEVEL.observe;
+  const own = viewer === state.access.anonymous ? undefined : viewer;
   const pageSessions = Math.min(Math.max(1, limit), QUERY_PAGE_MAX);
   // The page with the smallest numbers, and one more session, which shows that the page is not the
   // last.
@@ -75,6 +102,7 @@ export function listSessions(state: TableState, after: number, limit: number): S
   state.sessions.forEach((session) => {
     const { id } = session;
     if (id <= after || id >= largest || !session.isAliveAt(state.stamp)) return;
+    if (!isShownAll && session.credential.identity !== own) return;
     found.push(session);
     if (found.length > SORTED_PAGES * QUERY_PAGE_MAX) cut();
   });

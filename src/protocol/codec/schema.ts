@@ -8,8 +8,9 @@
  *
  * All of this is replicated behaviour: see `text-rules.ts`.
  */
-import { type AcquireOptions, type Item, OP } from "../commands.js";
+import { ACCESS_LEVEL, type AcquireOptions, CREDENTIAL_KIND, type Item, OP } from "../commands.js";
 import {
+  ACCESS_TOKEN_BYTES_MAX,
   ACKNOWLEDGED_MAX,
   ADDRESS_BYTES_MAX,
   ATTEMPT_MAX,
@@ -18,7 +19,9 @@ import {
   GENERATION_MAX,
   GRACE_MS_MAX,
   HISTORY_PAGE_MAX,
+  IDENTITY_NAME_BYTES_MAX,
   KEY_BYTES_MAX,
+  LABEL_BYTES_MAX,
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
   MAX_HOLD_MS_MIN,
@@ -35,15 +38,20 @@ import {
   SESSION_NAME_BYTES_MAX,
   SETTING_NAME_BYTES_MAX,
   TAKER_BYTES,
+  TOKEN_DIGEST_BYTES,
   TTL_MS_MAX,
   TTL_MS_MIN,
   VALUE_BYTES_MAX,
   WAIT_GRAPH_EDGES_MAX,
   WAIT_MS_MAX,
+  WALL_MS_MAX,
 } from "../limits.js";
 import { MEMBER_ACTION, type Request } from "../questions.js";
 import {
+  isValidAccessToken,
   isValidAddress,
+  isValidIdentityName,
+  isValidLabel,
   isValidMetadata,
   isValidPrefix,
   isValidReason,
@@ -111,6 +119,12 @@ const target = where(uint(), (value: number, { sequence }: { readonly sequence: 
 const liveSession = where(uint(), (session: number) => (session === 0 ? "session 0" : undefined));
 const value = text(VALUE_BYTES_MAX, isValidValue);
 const prefix = text(KEY_BYTES_MAX, isValidPrefix);
+/** Whether `key` before it is how keys begin; else it is a key that the table may have. */
+const prefixFlag = where(boolean, (isPrefix: boolean, before: { readonly key: string }) =>
+  isPrefix ? undefined : isValidTableKey(before.key),
+);
+const identity = text(IDENTITY_NAME_BYTES_MAX, isValidIdentityName);
+const label = text(LABEL_BYTES_MAX, isValidLabel);
 const nonce = digits(NONCE_BYTES);
 const secret = digits(SECRET_BYTES);
 const attempt = uint(1, ATTEMPT_MAX);
@@ -216,6 +230,41 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
       value: optional(uint()),
     },
   },
+  putIdentity: {
+    words: "makes an identity",
+    fields: { ...sequenced, name: identity },
+  },
+  removeIdentity: {
+    words: "removes an identity, its grants, credentials and sessions",
+    fields: { ...sequenced, name: identity },
+  },
+  putCredential: {
+    words: "gives an identity a credential",
+    fields: {
+      ...sequenced,
+      name: identity,
+      label,
+      kind: choice(CREDENTIAL_KIND),
+      digest: where(optional(digits(TOKEN_DIGEST_BYTES)), (digest, { kind }) =>
+        (kind === "token") === (digest !== undefined) ? undefined : "a digest is of a token",
+      ),
+      expiresWallMs: uint(0, WALL_MS_MAX),
+    },
+  },
+  removeCredential: {
+    words: "takes a credential away",
+    fields: { ...sequenced, name: identity, label },
+  },
+  setGrant: {
+    words: "sets what an identity may do with a key, or with keys that begin so",
+    fields: {
+      ...sequenced,
+      name: identity,
+      key: prefix,
+      isPrefix: prefixFlag,
+      level: choice(ACCESS_LEVEL),
+    },
+  },
   inspect: { words: "shows one key", fields: { id, key } },
   query: {
     words: "lists keys",
@@ -270,13 +319,30 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     fields: {
       id,
       key: prefix,
-      isPrefix: where(boolean, (isPrefix, before) =>
-        isPrefix ? undefined : isValidTableKey(before.key),
-      ),
+      isPrefix: prefixFlag,
       after: revision,
     },
   },
   unwatch: { words: "ends a watch", fields: { id, watch: uint() } },
+  access: {
+    words: "lists identities with their grants and credentials",
+    fields: { id, after: optional(identity), limit: page },
+  },
+  checkAccess: {
+    words: "says whether an identity may do something",
+    fields: {
+      id,
+      name: identity,
+      level: choice(ACCESS_LEVEL),
+      key: prefix,
+      isPrefix: prefixFlag,
+    },
+  },
+  whoAmI: { words: "says as whom the connection speaks", fields: { id } },
+  signIn: {
+    words: "proves an identity, before any other request",
+    fields: { id, token: text(ACCESS_TOKEN_BYTES_MAX, isValidAccessToken) },
+  },
 };
 
 /** The kinds of an item's values other than its mode; the last two are for semaphores. */

@@ -13,6 +13,7 @@ import {
   type Attached,
   attachKeyOf,
   MESSAGE,
+  NO_CREDENTIAL,
   type ServerMessage,
   type SessionMessage,
   STATUS,
@@ -60,6 +61,12 @@ export class Attachment implements CommandSource, Watcher {
   wasAttached = false;
   /** Key of the attach that this connection waits for; `undefined` when it waits for none. */
   awaitedAttach: string | undefined;
+  /** The number of the credential it speaks by. */
+  credential: number = NO_CREDENTIAL;
+  /** It has asked for something: it may not sign in any more. */
+  hasAsked = false;
+  /** It asked to sign in, and may ask for nothing else before the answer. */
+  isSigningIn = false;
   /** Reads without an answer yet. */
   readCount = 0;
   /** By the number that the client gave each. */

@@ -22,6 +22,8 @@ const SHARED_FRAME_BYTES_MAX = 16 << 10;
 /** A connection from which commands come. */
 export interface CommandSource {
   readonly connection: ClientConnection;
+  /** The number of the credential it speaks by. */
+  readonly credential: number;
   /** In order of arrival. Settled commands leave when they come to the front. */
   readonly kept: Fifo<KeptCommand>;
   /** Those that wait to leave this node. */
@@ -60,7 +62,8 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
     this.attachment = attachment;
     this.attaches = isAttachCommand(command);
     this.session = this.attaches ? 0 : attachment.connection.session;
-    this.epoch = this.attaches ? 0 : attachment.connection.attachEpoch;
+    // Commands of no session say in its place by which credential they came (`batch.ts`).
+    this.epoch = this.session === 0 ? attachment.credential : attachment.connection.attachEpoch;
     this.command = command;
     this.bytes = bytes;
     this.order = order;

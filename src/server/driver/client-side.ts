@@ -3,6 +3,7 @@
  * noted, commands are admitted or refused, reads and watches are noted. Nothing is proposed, sent
  * to peers or answered from the table here.
  */
+import type { LockTable } from "../../lockfsm/index.js";
 import type { ClientConnection, GatewayEvents } from "../../net/index.js";
 import {
   type AttachCommand,
@@ -15,12 +16,15 @@ import {
   PROTOCOL_VERSION,
   type Query,
   type SessionCommand,
+  type WatchQuery,
 } from "../../protocol/index.js";
 import type { Configuration, NodeId } from "../../raft/index.js";
 import type { Admission } from "../commands/admission.js";
-import type { Attachments } from "../commands/attachments.js";
+import type { Attachment, Attachments } from "../commands/attachments.js";
+import type { SignIn } from "../commands/sign-in.js";
 import type { Operations } from "../members/operations.js";
 import type { Clock } from "../ports.js";
+import { type AccessRefusal, accessProblem } from "../reads/read-rights.js";
 import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
 import type { SnapshotExporter } from "../snapshots/exporter.js";
@@ -40,6 +44,8 @@ export interface ClientSideParts {
   readonly clock: Clock;
   readonly attachments: Attachments;
   readonly admission: Admission;
+  readonly table: LockTable;
+  readonly signIn: SignIn;
   readonly reads: Reads;
   readonly operations: Operations;
   readonly watches: Watches;
@@ -72,39 +78,75 @@ export class ClientSide implements GatewayEvents {
   }
 
   onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void {
-    const attachment = this.#parts.attachments.of(connection);
+    const attachment = this.#asking(connection);
     if (attachment !== undefined) this.#parts.admission.attach(attachment, command, bytes);
   }
 
   onCommand(connection: ClientConnection, command: SessionCommand, bytes: Uint8Array): void {
-    const attachment = this.#parts.attachments.of(connection);
+    const attachment = this.#asking(connection);
     if (attachment !== undefined) this.#parts.admission.command(attachment, command, bytes);
   }
 
   onInvalidCommand(connection: ClientConnection, op: number, id: number): void {
-    const attachment = this.#parts.attachments.of(connection);
+    const attachment = this.#asking(connection);
     if (attachment !== undefined) this.#parts.admission.invalid(attachment, op, id);
   }
 
   onQuery(connection: ClientConnection, query: Query): void {
-    const { attachments, reads, watches, clock } = this.#parts;
-    const attachment = attachments.of(connection);
+    const { reads, watches, clock, signIn } = this.#parts;
+    if (query.op === OP.signIn) {
+      const attachment = this.#parts.attachments.of(connection);
+      if (attachment !== undefined) signIn.begin(attachment, query);
+      this.#host.wake();
+      return;
+    }
+    const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (query.op === OP.watch) watches.begin(attachment, query);
+    if (query.op === OP.watch) this.#watch(attachment, query);
     else if (query.op === OP.unwatch) watches.unwatch(attachment, query);
     else reads.add(attachment, query, clock.nowMs());
     this.#host.wake();
   }
 
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void {
-    const { attachments, operations, reads, exporter, clock } = this.#parts;
-    const attachment = attachments.of(connection);
+    const { operations, reads, exporter, clock } = this.#parts;
+    const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (!isNodeOperation(operation)) operations.add(attachment, operation, bytes, clock.nowMs());
+    const problem = this.#problemOf(attachment, operation);
+    if (problem !== undefined) {
+      const { id } = operation;
+      connection.send({ kind: MESSAGE.answer, id, status: problem, payload: null });
+    } else if (!isNodeOperation(operation))
+      operations.add(attachment, operation, bytes, clock.nowMs());
     else if (operation.op === OP.readSnapshot) exporter.read(attachment, operation);
     else if (operation.isStale) exporter.save(attachment, operation);
     else reads.add(attachment, operation, clock.nowMs());
     this.#host.wake();
+  }
+
+  /** Whose request comes on that connection; `undefined`: nobody's that may ask now. */
+  #asking(connection: ClientConnection): Attachment | undefined {
+    const { attachments } = this.#parts;
+    const attachment = attachments.of(connection);
+    if (attachment === undefined) return undefined;
+    attachment.hasAsked = true;
+    if (!attachment.isSigningIn) return attachment;
+    attachments.close(attachment, "a request before the sign-in was answered");
+    return undefined;
+  }
+
+  #problemOf(attachment: Attachment, request: Query | Operation): AccessRefusal | undefined {
+    const viewer = this.#parts.table.findCredential(attachment.credential)?.identity;
+    return accessProblem(viewer, request);
+  }
+
+  #watch(attachment: Attachment, query: WatchQuery): void {
+    const problem = this.#problemOf(attachment, query);
+    if (problem === undefined) this.#parts.watches.begin(attachment, query);
+    else {
+      const { id } = query;
+      attachment.connection.send({ kind: MESSAGE.answer, id, status: problem, payload: null });
+    }
   }
 
   onClosed(connection: ClientConnection): void {

@@ -12,6 +12,7 @@ import { Forwarding } from "../commands/forwarding.js";
 import { KeptCommands } from "../commands/kept-commands.js";
 import { HandOver } from "../commands/leadership-hand-over.js";
 import { Proposer } from "../commands/proposer.js";
+import { SignIn } from "../commands/sign-in.js";
 import { WaitingLine } from "../commands/waiting-line.js";
 import { Operations, type OperationsHost } from "../members/operations.js";
 import { Reads } from "../reads/reads.js";
@@ -91,10 +92,18 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     askAgainAfterMs: electionTimeoutMs,
   };
   const reads = new Reads(readTiming, send, numbers);
+  const signIn = new SignIn({
+    ...{ table, attachments, clock, logger },
+    ask: (attachment, query) => reads.add(attachment, query, clock.nowMs()),
+    judge: (attachment) => watches.judge(attachment, table),
+  });
   const save: ObservationParts["save"] = (attachment, operation) =>
     snapshots.exporter.save(attachment, operation);
   const observation = new Observation(
-    { table, reads, audit: ports.audit, clock, logger, wake, save },
+    {
+      ...{ table, reads, audit: ports.audit, clock, logger, wake, save },
+      signIn: (attachment, query) => signIn.answer(attachment, query),
+    },
     tuning,
     raft.appliedIndex,
   );
@@ -118,7 +127,8 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
   const clientSide = new ClientSide(
     {
-      ...{ nodeId, clusterId, clock, attachments, admission, reads, operations, watches },
+      ...{ nodeId, clusterId, clock, table, attachments, signIn, admission },
+      ...{ reads, operations, watches },
       exporter: snapshots.exporter,
     },
     host,
@@ -147,6 +157,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     kept,
     forwarding,
     reads,
+    signIn,
     observation,
     operations,
     redirect,
@@ -166,7 +177,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
 
 /** When the first of the parts has to act without an input. Does not include leading. */
 export function earliestDeadlineMs(parts: DriverParts): number {
-  const { observation, redirect, forwarding, operations, snapshots, members } = parts;
+  const { observation, redirect, forwarding, operations, snapshots, members, signIn } = parts;
   return Math.min(
     observation.nextDeadlineMs,
     redirect.nextDeadlineMs,
@@ -174,5 +185,6 @@ export function earliestDeadlineMs(parts: DriverParts): number {
     operations.nextDeadlineMs,
     snapshots.nextDeadlineMs,
     members.nextDeadlineMs,
+    signIn.nextDeadlineMs,
   );
 }

@@ -181,7 +181,7 @@ export class Driver implements DriverHost {
   #runTurn(): void {
     const { raft, clock, gateway } = this.#ports;
     const { leaderView, peerRequests, peerSide, forwarding, operations } = this.#parts;
-    const { applier, snapshots, observation } = this.#parts;
+    const { applier, snapshots, observation, signIn } = this.#parts;
     const nowMs = clock.nowMs();
     this.#turn += 1;
     const snapshotTurn = this.#stepInputs(nowMs);
@@ -198,6 +198,8 @@ export class Driver implements DriverHost {
     applier.apply(raft.commitIndex, snapshotTurn);
     snapshotTurn.end(this.#durableSeq);
     observation.work(applier.index, snapshots.isTaking, nowMs);
+    signIn.onApplied();
+    signIn.expire(nowMs);
     operations.expire(nowMs);
     this.#parts.members.dropRemovedPeers(nowMs);
     this.#tellToMove(nowMs);

@@ -25,6 +25,7 @@ export interface ObservationParts {
   /** Asks for a turn. */
   readonly wake: () => void;
   readonly save: QueryAnswersParts["save"];
+  readonly signIn: QueryAnswersParts["signIn"];
 }
 
 export class Observation {
@@ -36,7 +37,7 @@ export class Observation {
 
   /** `index`: the last entry whose effects the table holds. */
   constructor(parts: ObservationParts, tuning: NodeTuning, index: number) {
-    const { table, audit, wake, logger, save } = parts;
+    const { table, audit, wake, logger, save, signIn } = parts;
     this.#parts = parts;
     const transitions = new TransitionLog(tuning, index);
     table.listen((change) => transitions.add(change));
@@ -47,7 +48,7 @@ export class Observation {
         ? undefined
         : new Audit({ store: audit.store, transitions, wake, logger }, audit);
     const history = new History({ table, transitions, audit: this.#audit });
-    this.#answers = new QueryAnswers({ table, transitions, history, save });
+    this.#answers = new QueryAnswers({ table, transitions, history, save, signIn });
   }
 
   get status(): ObservationStatus {

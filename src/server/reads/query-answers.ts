@@ -8,19 +8,21 @@
  */
 import { unreachable } from "../../assert.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
-import type { LockTable } from "../../lockfsm/index.js";
+import { type LockTable, type Viewer, whoAmI } from "../../lockfsm/index.js";
 import {
   type ExplainQuery,
   MESSAGE,
   OP,
   type Query,
   type SaveSnapshotOperation,
+  type SignInQuery,
   STATUS,
   type UnwatchQuery,
   type WatchQuery,
 } from "../../protocol/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import type { History } from "./history.js";
+import { accessProblem } from "./read-rights.js";
 import { usualHoldMs } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";
 
@@ -36,6 +38,8 @@ export interface QueryAnswersParts {
   readonly history: History;
   /** Called when the snapshot that is asked for may be saved. */
   readonly save: (attachment: Attachment, operation: SaveSnapshotOperation) => void;
+  /** The table has everything that was committed when the client showed its token. */
+  readonly signIn: (attachment: Attachment, query: SignInQuery) => void;
 }
 
 export class QueryAnswers {
@@ -50,6 +54,12 @@ export class QueryAnswers {
    */
   answer(attachment: Attachment, query: TableQuery, costMax: number): number {
     const { table } = this.#parts;
+    const viewer = table.findCredential(attachment.credential)?.identity;
+    const problem = accessProblem(viewer, query);
+    if (viewer === undefined || problem !== undefined) {
+      send(attachment, query, problem ?? ERROR_NUMBERS.UNAUTHENTICATED, null);
+      return ANSWER_COST;
+    }
     const reply = (payload: unknown): void => send(attachment, query, STATUS.ok, payload);
     switch (query.op) {
       case OP.inspect: {
@@ -58,13 +68,13 @@ export class QueryAnswers {
         return ANSWER_COST + view.holds.length + view.waiters.length + view.closings.length;
       }
       case OP.query:
-        reply(table.query(query.prefix, query.after, query.limit));
+        reply(table.query(query.prefix, query.after, query.limit, viewer));
         return costMax;
       case OP.explain:
-        reply(this.#explain(query));
+        reply(this.#explain(query, viewer));
         return costMax;
       case OP.waitGraph:
-        reply(table.waitGraph(query.limit));
+        reply(table.waitGraph(query.limit, viewer));
         return costMax;
       case OP.verify:
         reply(table.verify(query.key, query.token));
@@ -81,6 +91,18 @@ export class QueryAnswers {
           else send(attachment, query, ERROR_NUMBERS.INTERNAL, null);
         });
         return costMax;
+      case OP.access:
+        reply(table.listIdentities(query.after, query.limit));
+        return costMax;
+      case OP.checkAccess:
+        reply(table.checkAccess(query.name, query.level, query.key, query.isPrefix));
+        return ANSWER_COST;
+      case OP.whoAmI:
+        reply(whoAmI(viewer));
+        return ANSWER_COST;
+      case OP.signIn:
+        this.#parts.signIn(attachment, query);
+        return ANSWER_COST;
       case OP.saveSnapshot:
         this.#parts.save(attachment, query);
         return ANSWER_COST;
@@ -89,10 +111,10 @@ export class QueryAnswers {
     }
   }
 
-  #explain({ key, session, sequence }: ExplainQuery): unknown {
+  #explain({ key, session, sequence }: ExplainQuery, viewer: Viewer): unknown {
     const { table, transitions } = this.#parts;
     const request = session === 0 ? undefined : { session, sequence };
-    return table.explain(key, request, (of) => usualHoldMs(transitions, of));
+    return table.explain(key, request, (of) => usualHoldMs(transitions, of), viewer);
   }
 }
 

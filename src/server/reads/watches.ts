@@ -10,6 +10,7 @@
  */
 import { assert } from "../../assert.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import type { LockTable } from "../../lockfsm/index.js";
 import {
   type ChangesView,
   type ChangeView,
@@ -24,6 +25,7 @@ import {
 } from "../../protocol/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import { Watch } from "../commands/watch.js";
+import { accessProblem } from "./read-rights.js";
 import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
 import type { TransitionLog } from "./transition-log.js";
 import { WatchIndex } from "./watch-index.js";
@@ -140,6 +142,15 @@ export class Watches {
     const watch = attachment.watches.get(wanted);
     if (watch !== undefined) this.#end(watch);
     answer(attachment, id, STATUS.ok, null);
+  }
+
+  /** Who may do what has changed: ends watches that the connection may not have any more. */
+  judge(attachment: Attachment, table: LockTable): void {
+    const viewer = table.findCredential(attachment.credential)?.identity;
+    for (const watch of [...attachment.watches.values()]) {
+      const status = accessProblem(viewer, watch.query);
+      if (status !== undefined) this.#endWith(watch, status);
+    }
   }
 
   /** The connection is gone. */
@@ -310,10 +321,14 @@ export class Watches {
   }
 
   #compact(watch: Watch): void {
-    const { attachment, id } = watch;
     this.#compactedTotal += 1;
+    this.#endWith(watch, ERROR_NUMBERS.COMPACTED);
+  }
+
+  /** The last message of a watch. */
+  #endWith(watch: Watch, status: ErrorNumber): void {
+    const { attachment, id } = watch;
     this.#end(watch);
-    const status = ERROR_NUMBERS.COMPACTED;
     attachment.connection.send({ kind: MESSAGE.changes, id, status, payload: null });
   }
 

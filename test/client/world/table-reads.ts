@@ -113,6 +113,8 @@ export class TableReads {
         return table.listSessions(query.after, query.limit);
       case OP.history:
         return this.#history(query.key, query.limit);
+      default:
+        throw new Error(`${query.op} is not asked of this table`);
     }
   }
 

@@ -2,7 +2,15 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { END_REASON, MESSAGE, OP, RECALL_STATE, STATUS } from "../../../src/protocol/index.js";
-import { ClusterLog, exclusive, permits, resultOf, shared, TAKER } from "../plans/cluster-log.js";
+import {
+  ClusterLog,
+  exclusive,
+  permits,
+  resultOf,
+  shared,
+  TAKER,
+  unattached,
+} from "../plans/cluster-log.js";
 
 const { ok, granted, queued, released } = STATUS;
 const OTHER = "0e".repeat(16);
@@ -127,8 +135,8 @@ describe("a takeover of a session by another process", () => {
     const { session, nonce } = a;
     const before = log.attached.length;
     log.apply(
-      a.make({ op: OP.resume, session, nonce, generation: 0, attempt: 99 }),
-      a.make({ op: OP.open, nonce, attempt: 99, ttlMs: 15_000, name: "a", metadata: "" }),
+      unattached({ op: OP.resume, session, nonce, generation: 0, attempt: 99 }),
+      unattached({ op: OP.open, nonce, attempt: 99, ttlMs: 15_000, name: "a", metadata: "" }),
     );
     expect(log.attached.slice(before)).toMatchObject([takenBy(TAKER), takenBy(TAKER)]);
   });

@@ -5,15 +5,18 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { AccessState } from "../../../src/lockfsm/records/access-state.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import { Hold, Session } from "../../../src/lockfsm/records/session.js";
+
+const { noCredential } = new AccessState();
 
 const copies = new CopyOnWrite();
 
 function sessionsOf(count: number): Session[] {
   return Array.from({ length: count }, (_, at) => {
-    return new Session(copies, at + 1, `${at}`, "", "", 1_000, 0, 1);
+    return new Session(copies, at + 1, `${at}`, "", "", 1_000, 0, 1, noCredential);
   });
 }
 

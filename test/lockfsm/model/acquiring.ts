@@ -44,6 +44,7 @@ import {
   type ModelSession,
 } from "./records.js";
 import { answer } from "./replies.js";
+import { mayEnd, noteRefusal } from "./rights.js";
 import { hasAllHolds, isSessionFull, isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
 
@@ -165,6 +166,11 @@ function steal(
     return;
   }
   const holds = new Set(keys.flatMap((key) => holdsIn(model, key)));
+  if (!mayEnd(session.identity, holds)) {
+    noteRefusal(model, "operate");
+    answer(model, session, sequence, error("FORBIDDEN"));
+    return;
+  }
   for (const hold of holds) takeAway(model, hold, END_REASON.stolen);
   for (const closing of [...model.closings]) openIn(model, closing, keys);
   beginUse(model, wanted);

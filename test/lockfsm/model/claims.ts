@@ -12,6 +12,7 @@ import {
   STATUS,
 } from "../../../src/protocol/index.js";
 import {
+  error,
   isBefore,
   itemIn,
   keysOf,
@@ -22,6 +23,7 @@ import {
   type ModelSession,
 } from "./records.js";
 import { push } from "./replies.js";
+import { mayOnAll, noteRefusal } from "./rights.js";
 import type { Model } from "./state.js";
 
 /** Who waits for a key, in order. */
@@ -142,6 +144,13 @@ function lookAt(model: Model, key: string): string[] {
     model.budget -= 1;
     request.reached.push(key);
     if (!hasReachedAll(request) || model.isOver(request)) continue;
+    if (!mayOnAll(request.session.identity, "acquire", request)) {
+      noteRefusal(model, "acquire");
+      push(model, request.session, request.sequence, error("FORBIDDEN"));
+      dequeue(model, request);
+      others.push(...keysOf(request).filter((other) => other !== key));
+      continue;
+    }
     push(model, request.session, request.sequence, grant(model, request));
     for (const item of request.items) {
       if (item.key === key) continue;

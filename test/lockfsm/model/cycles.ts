@@ -13,6 +13,7 @@ import {
   type ModelRequest,
   type NamedCycle,
 } from "./records.js";
+import { may } from "./rights.js";
 import type { Model } from "./state.js";
 
 /** One key in which a request waits. */
@@ -161,29 +162,55 @@ function reaches(waits: readonly ModelWait[], start: ModelOwner): boolean {
  */
 export function isCycle(
   model: Model,
-  { cycle }: NamedCycle,
+  named: NamedCycle,
   start: ModelOwner,
   asked: ModelRequest,
 ): boolean {
   const waits = deadWaits(model, asked);
-  const isThrough = cycle.some((member) => isMember(member, start));
-  return (
-    isThrough &&
-    cycle.every((member, at) => {
-      const next = cycle[(at + 1) % cycle.length] as CycleMember;
-      return waitsAs(waits, member).some(({ holders, ahead }) =>
-        [...holders, ...ahead].some((owner) => isMember(next, owner)),
-      );
-    })
+  return meantBy(model, named, waits).some(
+    (cycle) =>
+      cycle.some((member) => isMember(member, start)) &&
+      cycle.every((member, at) => {
+        const next = cycle[(at + 1) % cycle.length] as CycleMember;
+        return waitsAs(waits, member).some(({ holders, ahead }) =>
+          [...holders, ...ahead].some((owner) => isMember(next, owner)),
+        );
+      }),
   );
 }
 
+/**
+ * The cycles that may be meant: of a member in a key that whoever is told may not observe, only the
+ * mode is named. Of all others everything is.
+ */
+function meantBy(
+  model: Model,
+  { session: told, cycle }: NamedCycle,
+  waits: readonly ModelWait[],
+): CycleMember[][] {
+  const identity = model.sessions.find(({ id }) => id === told)?.identity;
+  const maySee = (key: string) => identity !== undefined && may(identity, "observe", key);
+  let meant: CycleMember[][] = [[]];
+  for (const member of cycle) {
+    const hidden = waits
+      .filter(({ item }) => item.mode === member.mode && !maySee(item.key))
+      .map(({ request: { session, owner }, item: { key, mode } }) => {
+        return { session: session.id, sessionName: session.name, owner, key, mode };
+      });
+    const isBlank = member.session === 0 && member.sessionName === "" && member.owner === 0;
+    const possible = isBlank && member.key === "" ? hidden : maySee(member.key) ? [member] : [];
+    meant = meant.flatMap((before) => possible.map((one) => [...before, one]));
+  }
+  return meant;
+}
+
 /** Whether, of those in the cycle that may be refused, this one is the last in the total order. */
-export function isVictim(model: Model, { cycle }: NamedCycle, refused: ModelRequest): boolean {
+export function isVictim(model: Model, named: NamedCycle, refused: ModelRequest): boolean {
   const waits = deadWaits(model, refused);
   const isPossible = ({ request }: ModelWait) =>
     request === refused || !request.detects || isBefore(request, refused);
-  return refused.detects && cycle.every((member) => waitsAs(waits, member).some(isPossible));
+  const isLast = (member: CycleMember) => waitsAs(waits, member).some(isPossible);
+  return refused.detects && meantBy(model, named, waits).some((cycle) => cycle.every(isLast));
 }
 
 function isMember(member: CycleMember, { session, owner }: ModelOwner): boolean {

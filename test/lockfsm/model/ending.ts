@@ -10,6 +10,7 @@ import {
   keysOf,
   type ModelClosing,
   type ModelHold,
+  type ModelIdentity,
   type ModelItem,
   type ModelOwner,
   type ModelRequest,
@@ -97,6 +98,22 @@ export function endSession(model: Model, session: ModelSession, reason: EndReaso
   session.endedBy = reason;
   model.sessions = model.sessions.filter((other) => other !== session);
   endClaims(model, session);
+}
+
+/** Of an identity that was removed, one after the other. */
+function endSessionsOf(model: Model, identity: ModelIdentity): void {
+  for (;;) {
+    const [session] = model.sessions
+      .filter((other) => other.identity === identity)
+      .sort((left, right) => left.id - right.id);
+    if (session === undefined) return;
+    if (model.budget === 0) {
+      model.addWork(identity);
+      return;
+    }
+    model.budget -= 1;
+    endSession(model, session, END_REASON.revoked);
+  }
 }
 
 /** Its requests in the order of arrival, then its holds in the order of tokens. */
@@ -216,8 +233,10 @@ export function sweep(model: Model): void {
     const work = model.work.shift();
     if (work === undefined) break;
     model.budget = grantsPerStepMax;
-    if (typeof work !== "string") endClaims(model, work);
-    else {
+    if (typeof work !== "string") {
+      if ("grants" in work) endSessionsOf(model, work);
+      else endClaims(model, work);
+    } else {
       const semaphore = model.semaphoreOf(work);
       if (semaphore?.evictFrom === undefined) look(model, work);
       else goOnLowering(model, semaphore);
@@ -242,7 +261,10 @@ export function dueTimes(model: Model) {
   const leases = model.sessions.map((session) => ({
     at: session.expiresAt,
     number: session.id,
-    end: () => endSession(model, session, END_REASON.expired),
+    end: () => {
+      const { isRemoved } = session.identity;
+      endSession(model, session, isRemoved ? END_REASON.revoked : END_REASON.expired);
+    },
   }));
   const forced = model.sessions.flatMap((session) =>
     session.forced === undefined

@@ -40,7 +40,8 @@ import {
   withdrawUpgrade,
 } from "./ending.js";
 import { error, isHold, itemIn, keysOf, type ModelHold, type ModelSession } from "./records.js";
-import { answer, forget } from "./replies.js";
+import { answer, forbid, forget } from "./replies.js";
+import { mayEnd, mayOnAll } from "./rights.js";
 import { isSetting, withSetting } from "./settings.js";
 import { hasAllHolds, isSessionFull, isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
@@ -176,6 +177,7 @@ export function claim(model: Model, session: ModelSession, command: ClaimCommand
   const isDue = hold?.end !== undefined && hold.end.at <= model.stamp;
   if (hold === undefined || isDue) answer(model, session, sequence, error("NOT_HELD"));
   else if (hold.ticket?.secret !== secret) answer(model, session, sequence, error("FORBIDDEN"));
+  else if (!mayOnAll(session.identity, "acquire", hold)) forbid(model, session, command);
   else if (hasAllHolds(model, session) || isSessionFull(model, session)) {
     answer(model, session, sequence, error("QUOTA"));
   } else {
@@ -210,6 +212,10 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
       answer(model, session, sequence, error("NOT_HELD"));
       return;
     }
+    if (!mayEnd(session.identity, [hold])) {
+      forbid(model, session, command);
+      return;
+    }
     answer(model, session, sequence, {
       ...{ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 },
     });
@@ -222,6 +228,10 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
   const meant = all.slice(0, model.settings.holdsPerStepMax);
   const holds = model.holds.filter((hold) => meant.includes(hold));
   const closings = model.closings.filter((closing) => meant.includes(closing));
+  if (!mayEnd(session.identity, holds)) {
+    forbid(model, session, command);
+    return;
+  }
   const [count, opened] = [holds.length, closings.length];
   const remaining = all.length - meant.length;
   answer(model, session, sequence, { status: STATUS.revoked, count, remaining, opened });

@@ -10,6 +10,7 @@ import { LockTable, type TableSettings } from "../../../src/lockfsm/index.js";
 import { TableState } from "../../../src/lockfsm/records/state.js";
 import { TOKENS_END } from "../../../src/lockfsm/token-counter.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/plans.js";
+import { accessPlan, losingPlan } from "../plans/plans-access.js";
 import { Clients } from "../plans/plans-clients.js";
 import { convertingPlan, patientSettings } from "../plans/plans-converting.js";
 import { cyclesIn, Recording } from "../plans/recording.js";
@@ -30,6 +31,18 @@ test("does so in short histories where commands find what is due and was not swe
 
 test("does so where holds are converted, lost and taken over while little was read", () => {
   check(patientSettings, convertingPlan, 2 * RUNS);
+}, 600_000);
+
+test("does so where rights come and go", () => {
+  check(settings, accessPlan, 3 * RUNS);
+}, 600_000);
+
+test("does so where they go while work of removed identities is left over", () => {
+  check(fewUnits, accessPlan, 2 * RUNS);
+}, 600_000);
+
+test("does so where they go while much is waited for", () => {
+  check(settings, losingPlan, 2 * RUNS);
 }, 600_000);
 
 test("does so when tokens run out", () => {
@@ -107,8 +120,12 @@ function expectSame(
 ): void {
   expectEqual(actual.said, expected.said);
   expectEqual(model.complaints, []);
-  for (const key of KEYS) expectEqual(table.inspect(key), model.inspect(key));
+  const keys = new Set([...KEYS, ...model.keysInUse()]);
+  for (const key of keys) expectEqual(table.inspect(key), model.inspect(key));
   expectEqual(table.counts(), model.counts());
+  expectEqual(table.accessCounts(), model.accessCounts());
+  expectEqual(table.listIdentities(undefined, 100), model.access());
+  expectEqual(table.accessRevision, model.accessRevision);
   const { nextDueAt, hasQueuedWork } = model;
   expectEqual([table.nextDueAt, table.hasQueuedWork], [nextDueAt, hasQueuedWork]);
   const shown = table.query("", undefined, 100).keys;

@@ -21,11 +21,13 @@ import {
   isOrder,
   MESSAGE,
   OP,
+  type OrderCommand,
   RECALL_MAX,
   type SequencedCommand,
   type SessionCommand,
   STATUS,
 } from "../../../src/protocol/index.js";
+import { accessOf, changeAccess, mayDo } from "./access.js";
 import { acquire } from "./acquiring.js";
 import { hasReached, isEligible, queueOf } from "./claims.js";
 import { dueTimes, endSession, resolveSuspects, sweep } from "./ending.js";
@@ -44,7 +46,8 @@ import {
 import { recall } from "./recalling.js";
 import { error, keysOf, type ModelSession, type NamedCycle, nobody } from "./records.js";
 import { refound } from "./refounding.js";
-import { answer, countUnreadEnds, noteRead } from "./replies.js";
+import { answer, countUnreadEnds, forbid, noteRead } from "./replies.js";
+import { credentialOf, isCutOff } from "./rights.js";
 import { open, renew, resume, takeOver } from "./sessions.js";
 import { Model, type ModelOutbox } from "./state.js";
 import { closureOf, countsOf, edgesOf, inspect, keysInUse, sessionsOf } from "./views.js";
@@ -104,6 +107,14 @@ export class NaiveTable {
   }
 
   counts = () => countsOf(this.#model);
+  accessCounts = () => {
+    const { identities, refused } = this.#model;
+    return { identities: identities.length - 2, refused };
+  };
+  access = () => accessOf(this.#model);
+  get accessRevision(): number {
+    return this.#model.accessRevision;
+  }
   keysInUse = () => keysInUse(this.#model);
   inspect = (key: string) => inspect(this.#model, key);
   sessions = () => sessionsOf(this.#model);
@@ -127,11 +138,28 @@ function checkReached(model: Model): void {
 
 function execute(model: Model, { session: id, epoch, command }: TableCommand): void {
   if (command === undefined) return;
-  if (command.op === OP.open) open(model, command);
-  else if (command.op === OP.resume) resume(model, command);
-  else if (command.op === OP.takeOver) takeOver(model, command);
-  else if (id === 0 && isOrder(command)) perform(model, nobody(), command);
+  if (command.op === OP.open) open(model, command, epoch);
+  else if (command.op === OP.resume) resume(model, command, epoch);
+  else if (command.op === OP.takeOver) takeOver(model, command, epoch);
+  else if (id === 0 && isOrder(command)) orderBy(model, epoch, command);
   else executeOf(model, id, epoch, command);
+}
+
+/** An order without a session, on a connection with that credential. */
+function orderBy(model: Model, credential: number, command: OrderCommand): void {
+  const identity = credentialOf(model, credential)?.identity;
+  const asker = nobody(identity ?? { name: "", grants: [], isRemoved: true });
+  judge(model, asker, command);
+}
+
+/** Nothing is done and nothing told for somebody who may not. */
+function judge(
+  model: Model,
+  session: ModelSession,
+  command: Exclude<SequencedCommand, CloseCommand>,
+): void {
+  if (mayDo(model, session.identity, session, command)) perform(model, session, command);
+  else forbid(model, session, command);
 }
 
 /** Of the end that is due. */
@@ -143,7 +171,7 @@ function executeOf(model: Model, id: number, epoch: number, command: SessionComm
   const { stamp } = model;
   const session = model.sessions.find((other) => other.id === id);
   const isAlive = session !== undefined && model.isAlive(session);
-  if (session !== undefined && session.epoch !== epoch) return;
+  if (session !== undefined && (session.epoch !== epoch || isCutOff(model, session))) return;
   if (!isAlive) {
     const reason = session === undefined ? END_REASON.unknown : reasonOf(session);
     model.outbox?.toSession(id, epoch, { kind: MESSAGE.ended, session: id, reason, taker: "" });
@@ -170,6 +198,10 @@ function executeNext(model: Model, session: ModelSession, command: SequencedComm
   if (command.op === OP.close) {
     answer(model, session, sequence, { status: STATUS.ok });
     endSession(model, session, END_REASON.closed);
+    return;
+  }
+  if (!mayDo(model, session.identity, session, command)) {
+    forbid(model, session, command);
     return;
   }
   const mayBringToken = [OP.acquire, OP.upgrade, OP.claim].some((op) => op === command.op);
@@ -219,5 +251,7 @@ function perform(
     case OP.changeSetting:
       changeSetting(model, session, command);
       break;
+    default:
+      answer(model, session, command.sequence, changeAccess(model, command));
   }
 }

@@ -3,14 +3,57 @@
  * but what is told to clients. See `model.ts`.
  */
 import { ERROR_NUMBERS } from "../../../src/errors.js";
-import type {
-  AcquireOptions,
-  ClaimMode,
-  CycleMember,
-  EndReason,
-  Item,
-  Result,
+import {
+  type AccessLevel,
+  type AcquireOptions,
+  ANONYMOUS,
+  type ClaimMode,
+  type CredentialKind,
+  type CycleMember,
+  type EndReason,
+  type Item,
+  LOCAL,
+  LOCAL_CREDENTIAL,
+  type Result,
 } from "../../../src/protocol/index.js";
+
+export interface ModelGrant {
+  readonly key: string;
+  readonly isPrefix: boolean;
+  readonly level: AccessLevel;
+}
+
+export interface ModelIdentity {
+  readonly name: string;
+  grants: ModelGrant[];
+  isRemoved: boolean;
+}
+
+export interface ModelCredential {
+  readonly number: number;
+  readonly identity: ModelIdentity;
+  readonly label: string;
+  readonly kind: CredentialKind;
+  readonly digest: string | undefined;
+  readonly expiresWallMs: number;
+  readonly createdWallMs: number;
+}
+
+const everything = (): ModelGrant[] => [{ key: "", isPrefix: true, level: "admin" }];
+
+export function foundersOf(): { identities: ModelIdentity[]; credentials: ModelCredential[] } {
+  const anonymous = { name: ANONYMOUS, grants: everything(), isRemoved: false };
+  const local = { name: LOCAL, grants: everything(), isRemoved: false };
+  const nothing = { label: "", kind: "token", digest: undefined } as const;
+  const times = { expiresWallMs: 0, createdWallMs: 0 };
+  return {
+    identities: [anonymous, local],
+    credentials: [
+      { number: 0, identity: anonymous, ...nothing, ...times },
+      { number: LOCAL_CREDENTIAL, identity: local, ...nothing, ...times },
+    ],
+  };
+}
 
 export interface ModelReply {
   readonly sequence: number;
@@ -31,6 +74,9 @@ export interface ModelSession {
   readonly name: string;
   readonly metadata: string;
   readonly ttlMs: number;
+  /** Who has it, and the number of the credential of its newest attachment. */
+  identity: ModelIdentity;
+  credential: number;
   expiresAt: number;
   /** How often it was taken over, by whom last, and when. */
   generation: number;
@@ -63,8 +109,9 @@ export interface NamedCycle {
 }
 
 /** Who gives an order without a session: what is stored for it is never looked at. */
-export function nobody(): ModelSession {
+export function nobody(identity: ModelIdentity): ModelSession {
   return {
+    ...{ identity, credential: 0 },
     ...{ id: 0, nonce: "", name: "", metadata: "", ttlMs: 0, expiresAt: 0 },
     ...{ generation: 0, taker: "", takenOverAt: 0, attempt: 0, epoch: 0 },
     ...{ attachedAt: 0, attachedSequence: 0, highest: 0, mark: 1 },

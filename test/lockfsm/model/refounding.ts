@@ -1,6 +1,7 @@
 /** Restoring a cluster in the naive model: what survives of the one before, and from where it counts. */
 import type { RefoundOptions } from "../../../src/lockfsm/index.js";
 import type { ModelItem } from "./records.js";
+import { foundersOf } from "./records.js";
 import type { Model } from "./state.js";
 
 const A_DAY_OF_TOKENS = 24 * 60 * 60 * 2 ** 21;
@@ -12,6 +13,15 @@ export function refound(founded: Model, old: Model, options: RefoundOptions): vo
   founded.nextToken = Math.max(old.nextToken + A_DAY_OF_TOKENS, options.tokenFloor);
   founded.leftAtMs = options.savedWallMs;
   founded.quietUntil = old.stamp + options.quietMs;
+  founded.identities = old.identities.map(({ name, grants }) => {
+    return { name, grants: [...grants], isRemoved: false };
+  });
+  founded.credentials = foundersOf().credentials.map((credential) => {
+    const { name } = credential.identity;
+    const identity = founded.identities.find((other) => other.name === name);
+    return { ...credential, identity: identity ?? credential.identity };
+  });
+  founded.nextCredential = old.nextCredential;
   founded.semaphores = old.semaphores
     .filter(({ isSet }) => isSet)
     .map(({ key, limit }) => ({ key, limit, isSet: true, evictFrom: undefined }));

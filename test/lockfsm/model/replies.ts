@@ -4,13 +4,16 @@
  * acknowledged. Of a number that is in none there is nothing to be told.
  */
 import {
+  ANONYMOUS,
   type EndReason,
   MESSAGE,
   type Result,
+  type SequencedCommand,
   type SessionCommand,
   STATUS,
 } from "../../../src/protocol/index.js";
-import type { ModelHold, ModelSession } from "./records.js";
+import { error, type ModelHold, type ModelSession } from "./records.js";
+import { levelOf, noteRefusal } from "./rights.js";
 import type { Model } from "./state.js";
 
 /** Losses that one session is told once more when it asks. */
@@ -31,6 +34,14 @@ export function answer(
   const isWaiting = result.status === STATUS.queued;
   if (!isWaiting && !isToldByItsHold(result)) session.replies.push({ sequence, stamp, result });
   model.say(session, { kind: MESSAGE.reply, sequence, stamp, result });
+}
+
+/** A refusal because of missing rights; who has not said who it is, is told to. */
+export function forbid(model: Model, session: ModelSession, command: SequencedCommand): void {
+  noteRefusal(model, levelOf(command));
+  const isUnknown = session.identity.isRemoved || session.identity.name === ANONYMOUS;
+  const code = session.id === 0 && isUnknown ? "UNAUTHENTICATED" : "FORBIDDEN";
+  answer(model, session, command.sequence, error(code));
 }
 
 /** How a wait ended, pushed when it did. */

@@ -1,6 +1,7 @@
 /** Sessions in the naive model: which process may speak for one, and through which connection. */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
 import {
+  ANONYMOUS,
   type AttachCommand,
   attachKeyOf,
   END_REASON,
@@ -14,7 +15,8 @@ import {
 import { dequeue, lookAll, takeNewToken } from "./claims.js";
 import { upgradeOf } from "./ending.js";
 import { tellForced } from "./holding.js";
-import { keysOf, type ModelSession } from "./records.js";
+import { keysOf, type ModelCredential, type ModelSession } from "./records.js";
+import { credentialOf, maySomewhere, noteRefusal } from "./rights.js";
 import { isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
 
@@ -25,15 +27,21 @@ export function renew(model: Model, session: ModelSession): void {
   session.expiresAt = Math.max(session.expiresAt, model.stamp + session.ttlMs);
 }
 
-export function open(model: Model, command: OpenCommand): void {
+export function open(model: Model, command: OpenCommand, by: number): void {
   const { nonce, attempt, ttlMs, name, metadata } = command;
   const isValidTtl = Number.isSafeInteger(ttlMs) && ttlMs >= 1_000 && ttlMs <= 600_000;
   const known = model.sessions.findLast((session) => session.nonce === nonce);
+  const credential = credentialOf(model, by);
   if (!isValidTtl || !isValidAttempt(attempt)) refuse(model, command, "INVALID_ARGUMENT");
   else if (model.stamp < model.quietUntil) refuse(model, command, "UNAVAILABLE");
-  else if (known !== undefined && model.isAlive(known)) {
+  else if (credential === undefined) forbid(model, command, "UNAUTHENTICATED");
+  else if (!maySomewhere(credential.identity, "acquire")) {
+    const isAnonymous = credential.identity.name === ANONYMOUS;
+    forbid(model, command, isAnonymous ? "UNAUTHENTICATED" : "FORBIDDEN");
+  } else if (known !== undefined && model.isAlive(known)) {
+    if (!mayHave(credential, known)) forbid(model, command, "FORBIDDEN");
     // Who opens it is its first process.
-    if (known.generation === 0) attach(model, known, command);
+    else if (known.generation === 0) attach(model, known, command, credential);
     else refuseTaken(model, command, known);
   } else if (model.sessions.length >= model.settings.sessionsMax || isTableFull(model)) {
     refuse(model, command, "QUOTA");
@@ -44,6 +52,8 @@ export function open(model: Model, command: OpenCommand): void {
       name,
       metadata,
       ttlMs,
+      identity: credential.identity,
+      credential: by,
       expiresAt: model.stamp + ttlMs,
       generation: 0,
       taker: "",
@@ -61,30 +71,37 @@ export function open(model: Model, command: OpenCommand): void {
       endedBy: undefined,
     };
     model.sessions.push(session);
-    attach(model, session, command);
+    attach(model, session, command, credential);
   }
 }
 
-export function resume(model: Model, command: ResumeCommand): void {
-  const session = sessionOf(model, command);
-  if (session === undefined) return;
+export function resume(model: Model, command: ResumeCommand, by: number): void {
+  const meant = sessionOf(model, command, by);
+  if (meant === undefined) return;
+  const { session, credential } = meant;
   if (command.generation > session.generation) refuse(model, command, "FORBIDDEN");
   else if (command.generation < session.generation) refuseTaken(model, command, session);
-  else attach(model, session, command);
+  else attach(model, session, command, credential);
 }
 
-export function takeOver(model: Model, command: TakeOverCommand): void {
-  const session = sessionOf(model, command);
-  if (session === undefined) return;
+export function takeOver(model: Model, command: TakeOverCommand, by: number): void {
+  const meant = sessionOf(model, command, by);
+  if (meant === undefined) return;
+  const { session, credential } = meant;
   const { generation, taker } = command;
-  if (generation === session.generation) change(model, session, command);
+  if (generation === session.generation) change(model, session, command, credential);
   else if (generation + 1 === session.generation && taker === session.taker) {
-    attach(model, session, command);
+    attach(model, session, command, credential);
   } else refuseTaken(model, command, session);
 }
 
 /** Another process has the session from here on. */
-function change(model: Model, session: ModelSession, command: TakeOverCommand): void {
+function change(
+  model: Model,
+  session: ModelSession,
+  command: TakeOverCommand,
+  credential: ModelCredential,
+): void {
   const holds = model.holds.filter((hold) => hold.session === session);
   if (holds.length > model.settings.holdsPerStepMax) refuse(model, command, "QUOTA");
   else if (holds.length > 0 && model.hasNoTokens) refuse(model, command, "TOKENS_EXHAUSTED");
@@ -106,7 +123,7 @@ function change(model: Model, session: ModelSession, command: TakeOverCommand): 
     const upgrades = holds.flatMap((hold) => upgradeOf(model, hold) ?? []);
     for (const upgrade of upgrades) dequeue(model, upgrade);
     for (const hold of holds) takeNewToken(model, hold);
-    attach(model, session, command);
+    attach(model, session, command, credential);
     for (const upgrade of upgrades) lookAll(model, keysOf(upgrade));
   }
 }
@@ -115,12 +132,18 @@ function change(model: Model, session: ModelSession, command: TakeOverCommand): 
  * A larger attempt is adopted, the same answered again while nothing was executed since, a smaller one
  * ignored.
  */
-function attach(model: Model, session: ModelSession, command: AttachCommand): void {
+function attach(
+  model: Model,
+  session: ModelSession,
+  command: AttachCommand,
+  { identity, number }: ModelCredential,
+): void {
   const { attempt } = command;
   if (attempt < session.attempt) return;
   if (attempt === session.attempt && session.highest > session.attachedSequence) return;
   if (attempt > session.attempt) {
     renew(model, session);
+    Object.assign(session, { identity, credential: number });
     session.attempt = attempt;
     session.epoch += 1;
     session.attachedAt = model.stamp;
@@ -147,15 +170,29 @@ function attach(model: Model, session: ModelSession, command: AttachCommand): vo
 function sessionOf(
   model: Model,
   command: ResumeCommand | TakeOverCommand,
-): ModelSession | undefined {
+  by: number,
+): { session: ModelSession; credential: ModelCredential } | undefined {
+  const credential = credentialOf(model, by);
   const { session: id, nonce, attempt } = command;
   const session = model.sessions.find((other) => other.id === id);
   if (!isValidAttempt(attempt)) refuse(model, command, "INVALID_ARGUMENT");
+  else if (credential === undefined) forbid(model, command, "UNAUTHENTICATED");
   else if (session === undefined || !model.isAlive(session)) {
     refuse(model, command, "SESSION_EXPIRED");
   } else if (session.nonce !== nonce) refuse(model, command, "FORBIDDEN");
-  else return session;
+  else if (!mayHave(credential, session)) forbid(model, command, "FORBIDDEN");
+  else return { session, credential };
   return undefined;
+}
+
+/** Its own, or one that is nobody's yet. */
+function mayHave({ identity }: ModelCredential, session: ModelSession): boolean {
+  return session.identity === identity || session.identity.name === ANONYMOUS;
+}
+
+function forbid(model: Model, command: AttachCommand, code: "UNAUTHENTICATED" | "FORBIDDEN"): void {
+  noteRefusal(model, "acquire");
+  refuse(model, command, code);
 }
 
 function refuseTaken(

@@ -1,4 +1,5 @@
 /** What things take of the table in the naive model: counted anew, out of everything, each time. */
+import { ANONYMOUS, LOCAL } from "../../../src/protocol/index.js";
 import type { ModelHold, ModelItem, ModelRequest, ModelSession } from "./records.js";
 import type { Model } from "./state.js";
 
@@ -18,12 +19,18 @@ export function hasAllHolds(model: Model, session: ModelSession): boolean {
 }
 
 export function bytesOfAll(model: Model): number {
-  const { sessions, holds, requests, closings, semaphores } = model;
+  const { sessions, holds, requests, closings, semaphores, identities, credentials } = model;
+  const named = identities.filter(({ name }) => name !== ANONYMOUS && name !== LOCAL);
+  const granted = named.flatMap(({ grants }) => grants.map(({ key }) => key));
+  const proofs = credentials.map(({ label }) => label).filter((label) => label !== "");
   return (
     sum(sessions.map(ownBytes)) +
     sum([...holds, ...requests].map(bytesOfClaim)) +
     sum(closings.map(({ items }) => bytesOfItems(items))) +
-    sum(semaphores.filter(({ isSet }) => isSet).map(({ key }) => RECORD + key.length))
+    sum(semaphores.filter(({ isSet }) => isSet).map(({ key }) => RECORD + key.length)) +
+    sum(
+      [...named.map(({ name }) => name), ...granted, ...proofs].map((text) => RECORD + text.length),
+    )
   );
 }
 

@@ -3,7 +3,7 @@
  * after them; see `model.ts`.
  */
 import type { Outbox, TableSettings } from "../../../src/lockfsm/index.js";
-import type { SessionMessage } from "../../../src/protocol/index.js";
+import type { AccessLevel, SessionMessage } from "../../../src/protocol/index.js";
 import { TOKEN_MIN } from "../../../src/protocol/index.js";
 import type {
   ModelClosing,
@@ -14,9 +14,9 @@ import type {
   ModelSession,
   NamedCycle,
 } from "./records.js";
-import { itemIn } from "./records.js";
+import { foundersOf, itemIn, type ModelCredential, type ModelIdentity } from "./records.js";
 
-type ModelWork = string | ModelSession;
+type ModelWork = string | ModelSession | ModelIdentity;
 
 /** Keeps what was said: cycles are known by their place in it. */
 export interface ModelOutbox extends Outbox {
@@ -27,6 +27,7 @@ export class Model {
   /** Of the entry that is applied. */
   index = 0;
   stamp = 0;
+  wallMs = 0;
   settings: TableSettings;
   /** In the order of their numbers. */
   sessions: ModelSession[] = [];
@@ -52,15 +53,25 @@ export class Model {
   quietUntil = 0;
   /** When the cluster before this one was last seen; 0: there was none, or that is settled. */
   leftAtMs = 0;
+  /** Without those that were removed. */
+  identities: ModelIdentity[];
+  credentials: ModelCredential[];
+  nextCredential = 1;
+  accessRevision = 0;
+  readonly refused: Record<AccessLevel, number> = {
+    ...{ none: 0, observe: 0, acquire: 0, operate: 0, admin: 0 },
+  };
   nextNumber = 1;
   nextToken = 0;
 
   constructor(settings: TableSettings) {
     this.settings = settings;
+    ({ identities: this.identities, credentials: this.credentials } = foundersOf());
   }
 
   /** The first token of all is fixed by the wall clock of the first entry. */
   begin(wallMs: number): void {
+    this.wallMs = wallMs;
     const clocked = Math.max(TOKEN_MIN, Math.floor(wallMs / 1_000) * 2 ** 21);
     if (this.nextToken === 0) this.nextToken = clocked;
     else if (this.leftAtMs > 0) {
@@ -83,8 +94,8 @@ export class Model {
     return this.nextToken++;
   }
 
-  isAlive({ endedBy, expiresAt, forced }: ModelSession): boolean {
-    if (endedBy !== undefined || expiresAt <= this.stamp) return false;
+  isAlive({ endedBy, expiresAt, forced, identity }: ModelSession): boolean {
+    if (endedBy !== undefined || expiresAt <= this.stamp || identity.isRemoved) return false;
     return forced === undefined || forced.at > this.stamp;
   }
 

@@ -6,7 +6,9 @@
 import fc from "fast-check";
 import type { TableCommand, TableEntry } from "../../../src/lockfsm/index.js";
 import {
+  ACCESS_LEVEL,
   ACQUIRE_DEFAULTS,
+  type AccessLevel,
   type AcquireOptions,
   type Command,
   decodeCommand,
@@ -62,6 +64,10 @@ const key = fc.oneof(
 );
 const waitMs = fc.constantFrom(0, WAIT_FOREVER, WAIT_FOREVER, 1, 7_000, 2 ** 32 - 1);
 const secret = fc.constantFrom(SECRET, SECRET, "00".repeat(16));
+const name = fc.constantFrom("ci", "ci", "leaver", "anonymous", "local", "new", "-");
+/** Of no client here: what one sends is answered. */
+const unused = fc.constantFrom("leaver", "anonymous", "local", "new", "new", "-");
+const label = fc.constantFrom("token", "file", "new", "");
 const op = <Op extends Command["op"]>(number: Op) => fc.constant(number);
 
 const item: fc.Arbitrary<Item> = fc.oneof(
@@ -197,6 +203,35 @@ const command: fc.Arbitrary<Command> = fc.oneof(
         ...["inFlightMax", "waitersMax", "priorityStepMs", "holdsPerSessionMax", "noSuchSetting"],
       ),
       value: fc.option(fc.oneof(count, fc.constant(100)), { nil: undefined }),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ ...head, op: op(OP.putIdentity), name }) },
+  { weight: 1, arbitrary: fc.record({ ...head, op: op(OP.removeIdentity), name: unused }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      ...head,
+      op: op(OP.putCredential),
+      name: unused,
+      label,
+      kind: fc.constantFrom("token" as const, "certificate" as const),
+      digest: fc.constantFrom("ab".repeat(32), "cd".repeat(32), undefined),
+      expiresWallMs: count,
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ ...head, op: op(OP.removeCredential), name: unused, label }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      ...head,
+      op: op(OP.setGrant),
+      name,
+      key,
+      isPrefix: fc.boolean(),
+      level: fc.constantFrom(...(Object.keys(ACCESS_LEVEL) as AccessLevel[])),
     }),
   },
   { weight: 1, arbitrary: fc.record({ ...head, op: op(OP.close) }) },

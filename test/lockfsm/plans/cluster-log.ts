@@ -56,6 +56,11 @@ export interface Taking {
 /** How an operator takes something away: by default without a grace, yet not before the lease ends. */
 export type Force = Partial<Pick<RevokeCommand, "graceMs" | "now" | "reason">>;
 
+/** A command of no session, on a connection with that credential; 0: with none. */
+export const unattached = (command: Command, credential = 0) => {
+  return { session: 0, epoch: credential, command };
+};
+
 /** A process that takes a session over, as a rule. */
 export const TAKER = "7a".repeat(16);
 

@@ -6,7 +6,15 @@
 
 import { SEARCH_STEPS_MAX } from "../../../src/lockfsm/records/state.js";
 import { OP, RECALL_STATE, WAIT_FOREVER } from "../../../src/protocol/index.js";
-import { Client, ClusterLog, exclusive, permits, shared, type Taken } from "./cluster-log.js";
+import {
+  Client,
+  ClusterLog,
+  exclusive,
+  permits,
+  shared,
+  type Taken,
+  unattached,
+} from "./cluster-log.js";
 
 export const SECRET = "5e".repeat(16);
 
@@ -32,6 +40,7 @@ export function everything(): Everything {
     log.open("operator", 500_000),
   ];
   const holds = new Map<string, Taken>();
+  giveRights(log, c);
   const all: Building = { log, a, b, c, d, ended, operator, holds };
   holdAndWait(all);
   convert(all);
@@ -45,6 +54,31 @@ export function everything(): Everything {
     return found;
   };
   return { log, a, b, c, d, ended, operator, hold };
+}
+
+/** `c` is of one identity; another one has a session, and is removed while work is left over. */
+function giveRights(log: ClusterLog, c: Client): void {
+  const head = { sequence: 1, mark: 1, acknowledged: [] };
+  const all = { key: "", isPrefix: true, level: "acquire" as const };
+  const expiring = { kind: "token", digest: "ab".repeat(32), expiresWallMs: 8_000 } as const;
+  const other = { kind: "certificate", digest: undefined, expiresWallMs: 0 } as const;
+  const { session, nonce } = c;
+  log.apply(
+    unattached({ op: OP.putIdentity, ...head, name: "ci" }),
+    unattached({ op: OP.putCredential, ...head, name: "ci", label: "token", ...expiring }),
+    unattached({ op: OP.putCredential, ...head, name: "ci", label: "file", ...other }),
+    unattached({ op: OP.setGrant, ...head, name: "ci", ...all }),
+    unattached({ op: OP.setGrant, ...head, name: "ci", ...all, key: "run", isPrefix: false }),
+    unattached({ op: OP.putIdentity, ...head, name: "leaver" }),
+    unattached({ op: OP.putCredential, ...head, name: "leaver", label: "file", ...other }),
+    unattached({ op: OP.setGrant, ...head, name: "leaver", ...all }),
+    unattached({ op: OP.resume, session, nonce, generation: 0, attempt: 2 }, 1),
+    unattached(
+      { op: OP.open, nonce: "leaver", attempt: 1, ttlMs: 60_000, name: "leaver", metadata: "" },
+      3,
+    ),
+  );
+  c.epoch = 2;
 }
 
 type Building = Omit<Everything, "hold"> & { readonly holds: Map<string, Taken> };
@@ -169,6 +203,7 @@ function leaveWork({ log, a, b, c, ended, operator, holds }: Building): void {
     operator.make({ op: OP.setLimit, ...next(operator), key: "many", limit: 2 }),
     a.make({ op: OP.end, ...next(a), target: run.sequence }),
     ended.make({ op: OP.close, ...next(ended) }),
+    operator.make({ op: OP.removeIdentity, ...next(operator), name: "leaver" }),
   );
   log.state.searchStepsMax = SEARCH_STEPS_MAX;
 }

@@ -211,10 +211,13 @@ export class Clients implements Outbox {
     const command = this.#commandOf(wanted, client);
     if (isAttachCommand(command)) {
       this.#attaching.set(attachKeyOf(command), wanted.client);
-      return [{ session: 0, epoch: 0, command }];
+      return [{ session: 0, epoch: wanted.credential ?? 0, command }];
     }
     // Every third one is given by nobody's session.
-    if (isOrder(command) && command.sequence % 3 === 0) return [{ session: 0, epoch: 0, command }];
+    const isUnattached = wanted.kind === "access" ? wanted.isUnattached : undefined;
+    if (isOrder(command) && (isUnattached ?? command.sequence % 3 === 0)) {
+      return [{ session: 0, epoch: wanted.credential ?? 0, command }];
+    }
     const { epochShift, sequenceShift, isHeldBack } = wanted.manners;
     const epoch = Math.max(0, client.epoch + epochShift);
     const sent = { session: client.session, epoch, command };
@@ -228,7 +231,10 @@ export class Clients implements Outbox {
     if (wanted.kind === "open" || wanted.kind === "resume" || wanted.kind === "takeOver") {
       return this.#attachingBy(wanted, client);
     }
-    if (this.#mustOpen(client)) return this.#attachingBy(opening(wanted.client), client);
+    const isUnattached = wanted.kind === "access" && wanted.isUnattached;
+    if (!isUnattached && this.#mustOpen(client)) {
+      return this.#attachingBy(opening(wanted.client), client);
+    }
     const { manners } = wanted;
     const { mark, acknowledged } = readBy(client, manners);
     const number = client.next;
@@ -264,6 +270,8 @@ export class Clients implements Outbox {
         return { op: OP.setLimit, ...head, key: wanted.key, limit: wanted.limit };
       case "changeSetting":
         return { op: OP.changeSetting, ...head, name: wanted.name, value: wanted.value };
+      case "access":
+        return { ...head, ...wanted.wish };
       case "revoke":
       case "endSession":
         return this.#forcing(wanted, head);

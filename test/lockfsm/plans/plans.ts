@@ -8,6 +8,7 @@ import fc from "fast-check";
 import type { TableSettings } from "../../../src/lockfsm/index.js";
 import {
   ACQUIRE_DEFAULTS,
+  type AccessCommand,
   type AcquireOptions,
   type Item,
   WAIT_FOREVER,
@@ -40,7 +41,21 @@ export const GOOD_MANNERS: Manners = Object.freeze({
 interface From {
   readonly client: number;
   readonly manners: Manners;
+  /** Of the connection, where the record says it; by default none. */
+  readonly credential?: number;
 }
+/** Changes who may do what: in its session, or without one. */
+interface Accessing extends From {
+  readonly kind: "access";
+  readonly isUnattached: boolean;
+  readonly wish: AccessWish;
+}
+/** A command without its numbers. */
+export type AccessWish = AccessCommand extends infer Each
+  ? Each extends AccessCommand
+    ? Omit<Each, "sequence" | "mark" | "acknowledged">
+    : never
+  : never;
 export interface Attaching extends From {
   readonly kind: "open" | "resume" | "takeOver";
   readonly attemptShift: number;
@@ -123,6 +138,7 @@ export type Sending =
   | Limiting
   | Setting
   | Withdrawing
+  | Accessing
   | Simple;
 export type Action = Sending | Copying;
 
@@ -281,7 +297,7 @@ export const copying: fc.Arbitrary<Copying> = fc.record({
   isRenewed: fc.boolean(),
 });
 
-const action: fc.Arbitrary<Action> = fc.oneof(
+export const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 24, arbitrary: acquiring },
   { weight: 8, arbitrary: holding("end") },
   { weight: 2, arbitrary: holding("downgrade") },

@@ -1,6 +1,7 @@
 /** The hash indexes of records and rows, compared with a Map and a Set. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { AccessState } from "../../../src/lockfsm/records/access-state.js";
 import {
   OwnerIndex,
   SequenceIndex,
@@ -11,6 +12,8 @@ import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import { Hold, OwnerRecord, Session } from "../../../src/lockfsm/records/session.js";
 import { ChainedIndex, mixNumber } from "../../../src/lockfsm/structures/chained-index.js";
 import { RowIndex } from "../../../src/lockfsm/structures/row-index.js";
+
+const { noCredential } = new AccessState();
 
 interface Card {
   readonly number: number;
@@ -80,7 +83,7 @@ class PlainRowIndex extends RowIndex {
 }
 
 function sessionOf(id: number): Session {
-  return new Session(new CopyOnWrite(), id, `${id}`, "", "", 1_000, 0, 1);
+  return new Session(new CopyOnWrite(), id, `${id}`, "", "", 1_000, 0, 1, noCredential);
 }
 
 describe("a chained index", () => {

@@ -1,6 +1,7 @@
 /** The smaller data structures of the table, each compared with a plain one. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { AccessState } from "../../../src/lockfsm/records/access-state.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import type { KeyEntry } from "../../../src/lockfsm/records/key.js";
 import { KeyIndex } from "../../../src/lockfsm/records/key-index.js";
@@ -13,6 +14,8 @@ import { hashNumber, ShardedMap } from "../../../src/lockfsm/structures/sharded-
 import { sortByNumber } from "../../../src/lockfsm/structures/sort.js";
 import { WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { ClusterLog, exclusive } from "../plans/cluster-log.js";
+
+const { noCredential } = new AccessState();
 
 const wellFormed = fc.string({ unit: "binary" });
 const encoder = new TextEncoder();
@@ -131,7 +134,7 @@ test("a slot that is not after all others stops the process", () => {
 });
 
 function sessionOf(): Session {
-  return new Session(new CopyOnWrite(), 1, "nonce", "name", "", 1_000, 0, 1);
+  return new Session(new CopyOnWrite(), 1, "nonce", "name", "", 1_000, 0, 1, noCredential);
 }
 
 test("a sort that pauses puts equal numbers and rows of any length in order", () => {

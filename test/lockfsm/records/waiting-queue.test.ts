@@ -1,13 +1,16 @@
 /** The queue of a key, compared with a sorted array, and its cost in steps. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { AccessState } from "../../../src/lockfsm/records/access-state.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import { type Key, Place } from "../../../src/lockfsm/records/key.js";
 import { NO_DEADLINE, orderOf, Request, Session } from "../../../src/lockfsm/records/session.js";
 import { comesBefore, WaitingQueue } from "../../../src/lockfsm/records/waiting-queue.js";
 
+const { noCredential } = new AccessState();
+
 const KEY = { name: "k" } as Key;
-const session = new Session(new CopyOnWrite(), 1, "nonce", "a", "", 1_000, 0, 1);
+const session = new Session(new CopyOnWrite(), 1, "nonce", "a", "", 1_000, 0, 1, noCredential);
 
 function placeOf(rank: number, number: number): Place {
   const order = { rank, number };

@@ -7,7 +7,8 @@ import {
   type TableEntry,
   type TableSettings,
 } from "../../../src/lockfsm/index.js";
-import { plan, settings, type Turn } from "../plans/plans.js";
+import { fewUnits, plan, settings, type Turn } from "../plans/plans.js";
+import { accessPlan, losingPlan } from "../plans/plans-access.js";
 import { Clients } from "../plans/plans-clients.js";
 import { convertingPlan, patientSettings } from "../plans/plans-converting.js";
 import { letEverythingEnd, Recording, type Said } from "../plans/recording.js";
@@ -109,6 +110,9 @@ describe("a snapshot drawn while entries are applied", () => {
       patientSettings,
       convertingPlan,
     ],
+    ["does so where rights come and go", settings, accessPlan],
+    ["does so where they go while much is waited for", settings, losingPlan],
+    ["does so while removed identities are swept", fewUnits, accessPlan],
   ])("%s", (_, limited, plans) => {
     check(
       ({ limits, earlier, later, index, bytes, draws }) => {

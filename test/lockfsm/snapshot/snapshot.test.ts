@@ -3,7 +3,14 @@ import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { OP, WAIT_FOREVER } from "../../../src/protocol/index.js";
-import { type Client, ClusterLog, exclusive, shared, type Taken } from "../plans/cluster-log.js";
+import {
+  type Client,
+  ClusterLog,
+  exclusive,
+  shared,
+  type Taken,
+  unattached,
+} from "../plans/cluster-log.js";
 import { added, copyOf, draw, finished, rest, restored } from "../plans/snapshots.js";
 
 describe("a snapshot", () => {
@@ -56,7 +63,7 @@ describe("a snapshot", () => {
     const copy = copyOf(log.table);
     expect(copy.hash()).toBe(log.table.hash());
     expect(copy.query("", undefined, 9)).toEqual(log.table.query("", undefined, 9));
-    const again = c.make({
+    const again = unattached({
       ...{ op: OP.resume, session: c.session, nonce: c.nonce },
       ...{ generation: 0, attempt: 2 },
     });

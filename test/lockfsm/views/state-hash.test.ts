@@ -24,6 +24,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
     "requestCount",
     "otherBytes",
     "stepUnits",
+    "wallMs",
     "searchStepsMax",
     "searchesDeferred",
     "searchesGivenUp",
@@ -66,6 +67,12 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   semaphore: ["name", "held", "savedIn"],
   evictFrom: [],
   settings: [],
+  // What it refused is counted for people.
+  access: ["grantCount"],
+  identity: ["everywhere", "highest"],
+  grant: [],
+  // Whether it is removed follows from where it stands.
+  credential: ["isRemoved"],
 };
 
 const bytes = rest(everything().log.table.snapshot(1 << 20));
@@ -90,6 +97,14 @@ function recordsOf(state: TableState): Seen[] {
   // Frozen, as it is exchanged whole when one of them changes.
   state.settings = { ...state.settings };
   add("settings", state.settings);
+  const { access } = state;
+  add("access", access);
+  for (const identity of [...access.identities(), ...access.removed()]) {
+    add("identity", identity);
+    identity.setGrants(identity.grants.map((grant) => ({ ...grant })));
+    for (const grant of identity.grants) add("grant", grant);
+    for (const credential of identity.credentials) add("credential", credential);
+  }
   for (const session of sessionsOf(state)) {
     add(session.isEnded ? "endedSession" : "session", session);
     if (!session.isEnded) add("forcedEnd", session.forcedEnd);
@@ -263,6 +278,14 @@ describe("the hash of a table", () => {
         for (const session of sessionsOf(one)) session.acknowledgeLoss(lossOf(session));
       },
       work: ({ work }) => work.take(),
+      removed: ({ access }) => {
+        for (const identity of access.removed()) access.forget(identity);
+      },
+      credential: (one) => {
+        const { noCredential } = one.access;
+        const session = sessionsOf(one).find(({ credential }) => credential !== noCredential);
+        if (session !== undefined) session.change().credential = noCredential;
+      },
       search: ({ searches }) => searches.take(),
       session: (one) => {
         const [hold, to] = [holdsOf(one)[0], sessionsOf(one)[2]];

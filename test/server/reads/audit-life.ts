@@ -64,7 +64,13 @@ export class Life {
     for (let index = from; index <= to; index += 1) {
       this.log.begin(index, 10 * index, WALL_MS + index);
       for (const key of ["a", `key-${index}`]) {
-        const claim = { mode: "exclusive", session: 1, sessionName: "s", owner: 1 } as const;
+        const claim = {
+          mode: "exclusive",
+          session: 1,
+          sessionName: "s",
+          identity: "anonymous",
+          owner: 1,
+        } as const;
         const hold = {
           key,
           token: 1_000 + index,

@@ -15,6 +15,7 @@ const GRANT: TableChange = {
   mode: "exclusive",
   session: 4_000_000_001,
   sessionName: "näme",
+  identity: "anonymous",
   owner: 2 ** 53 - 1,
   token: 2 ** 52 + 1,
   sequence: 4,
@@ -54,12 +55,14 @@ describe("the log of transitions", () => {
     log.add(ended);
     log.add(opened);
     const views = [0, 1, 2, 3].map((position) => log.viewAt(position));
-    const expected = [queued, GRANT, ended, opened].map(({ grantedAt: _, ...change }, i) => ({
-      ...change,
-      revision: { index: i < 2 ? 7 : 9, number: i % 2 },
-      stamp: i < 2 ? 600 : 800,
-      wallMs: i < 2 ? 1_000 : 1_200,
-    }));
+    const expected = [queued, GRANT, ended, opened].map(
+      ({ grantedAt: _, identity: __, ...change }, i) => ({
+        ...change,
+        revision: { index: i < 2 ? 7 : 9, number: i % 2 },
+        stamp: i < 2 ? 600 : 800,
+        wallMs: i < 2 ? 1_000 : 1_200,
+      }),
+    );
     expect(views).toEqual(expected);
     expect(log.grantedAtAt(2)).toBe(500);
   });

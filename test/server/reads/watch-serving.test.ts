@@ -24,7 +24,15 @@ import { RecordingConnection } from "../world/recording-connection.js";
 const TOLD_PER_TURN_MAX = 20_000;
 
 const GRANT: TableChange = {
-  ...{ type: "granted", key: "", mode: "exclusive", session: 1, sessionName: "", owner: 1 },
+  ...{
+    type: "granted",
+    key: "",
+    mode: "exclusive",
+    session: 1,
+    sessionName: "",
+    identity: "anonymous",
+    owner: 1,
+  },
   ...{ token: 1, sequence: 0, grantedAt: 1, value: "", reason: END_REASON.unknown },
 };
 

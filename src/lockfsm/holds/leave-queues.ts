@@ -1,0 +1,35 @@
+/** How a request leaves its queues; what that lets in is up to the caller. */
+import type { Result } from "../../protocol/index.js";
+import { NO_DEADLINE, type Request } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { leave } from "./owners.js";
+
+/** Ends a wait without granting other requests. */
+export function withdraw(state: TableState, request: Request, result: Result): void {
+  const { session, sequence, slot } = request;
+  leaveQueues(state, request);
+  if (slot !== undefined) session.replies.settle(slot, state.stamp, result);
+  state.pushOutcome(session, sequence, result);
+}
+
+/** Removes a request from everything except the stored replies. */
+export function leaveQueues(state: TableState, request: Request): void {
+  forgetRequest(state, request);
+  state.note("left", request);
+  for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
+    place.key.dequeue(place);
+  }
+}
+
+/** Removes a request from everything except its queues, in which it must still be. */
+export function forgetRequest(state: TableState, request: Request): void {
+  const { session, upgrades } = request;
+  session.removeRequest(request);
+  leave(state, request);
+  if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
+  // The other waits of its owner must be examined instead.
+  if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
+  state.requestCount -= 1;
+  state.otherBytes -= request.bytes;
+  if (upgrades?.extras !== undefined) upgrades.extras.upgrade = undefined;
+}

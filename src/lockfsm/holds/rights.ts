@@ -1,0 +1,126 @@
+/**
+ * Whether an identity may do what a command asks, at the position of the command in the log
+ * (semantics.md, 12). Giving back is always allowed: release, downgrade, close, keepalive, recall.
+ * A refusal says nothing of what stands in the table.
+ */
+import {
+  ACCESS_LEVEL,
+  type AccessLevel,
+  type AcquireCommand,
+  OP,
+  type SequencedCommand,
+} from "../../protocol/index.js";
+import type { Identity } from "../records/identity.js";
+import type { Place } from "../records/key.js";
+import type { Hold, Request, Session } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { lookAtHoldOf } from "./tokens.js";
+
+const { acquire, operate, admin } = ACCESS_LEVEL;
+
+/** What each command needs at most, but for a steal; see `levelFor`. */
+const LEVEL_BY_OP = new Uint8Array(OP.inspect);
+for (const op of [OP.acquire, OP.upgrade, OP.update, OP.detach, OP.claim])
+  LEVEL_BY_OP[op] = acquire;
+for (const op of [OP.revoke, OP.endSession, OP.setLimit]) LEVEL_BY_OP[op] = operate;
+LEVEL_BY_OP[OP.changeSetting] = admin;
+for (let op: number = OP.putIdentity; op <= OP.setGrant; op += 1) LEVEL_BY_OP[op] = admin;
+
+/** With this on every key nothing else has to be looked at. */
+export function levelFor(command: SequencedCommand): number {
+  if (command.op === OP.acquire && command.options?.steal === true) return operate;
+  return LEVEL_BY_OP[command.op] as number;
+}
+
+/**
+ * Whether the command may be executed, as far as that can be told before: what a revoke, a steal or a
+ * claim would take is judged when it has been found (`mayTake`).
+ */
+export function mayDo(state: TableState, session: Session, command: SequencedCommand): boolean {
+  const { identity } = session.credential;
+  return identity.everywhere >= levelFor(command) || mayDoThere(state, session, identity, command);
+}
+
+function mayDoThere(
+  state: TableState,
+  session: Session,
+  identity: Identity,
+  command: SequencedCommand,
+): boolean {
+  switch (command.op) {
+    case OP.acquire:
+      return mayAcquire(identity, command, levelFor(command));
+    case OP.upgrade:
+      return identity.levelOf(command.key) >= acquire;
+    case OP.update:
+    case OP.detach: {
+      const hold = lookAtHoldOf(state, session, command.target);
+      return hold === undefined || covers(identity, hold, acquire);
+    }
+    case OP.claim:
+      return identity.highest >= acquire;
+    default:
+      return mayOrder(state, identity, command);
+  }
+}
+
+/** The same of an order, whether a session gives it or not. */
+export function mayOrder(
+  state: TableState,
+  identity: Identity,
+  command: SequencedCommand,
+): boolean {
+  if (identity.everywhere >= levelFor(command)) return true;
+  switch (command.op) {
+    case OP.revoke:
+      return command.key === undefined
+        ? identity.highest >= operate
+        : identity.levelOf(command.key) >= operate;
+    case OP.setLimit:
+      return identity.levelOf(command.key) >= operate;
+    case OP.endSession: {
+      // One's own; whether another one exists is not told.
+      if (identity === state.access.anonymous) return false;
+      return state.sessions.find(command.session)?.credential.identity === identity;
+    }
+    default:
+      return false;
+  }
+}
+
+function mayAcquire(identity: Identity, { items }: AcquireCommand, level: number): boolean {
+  for (const { key } of items) if (identity.levelOf(key) < level) return false;
+  return true;
+}
+
+/** Whether the identity may end a hold, claim it or be granted it: on every key of it. */
+export function mayTake(
+  identity: Identity,
+  claim: Hold | Request,
+  level: "acquire" | "operate",
+): boolean {
+  return identity.everywhere >= ACCESS_LEVEL[level] || covers(identity, claim, ACCESS_LEVEL[level]);
+}
+
+/** Whether a wait may still be granted: its identity may have lost rights, or be another one. */
+export function mayStillWait(request: Request): boolean {
+  return mayTake(request.session.credential.identity, request, "acquire");
+}
+
+function covers(
+  identity: Identity,
+  { firstPlace }: { readonly firstPlace: Place | undefined },
+  level: number,
+): boolean {
+  for (let place = firstPlace; place !== undefined; place = place.sibling) {
+    if (identity.levelOf(place.key.name) < level) return false;
+  }
+  return true;
+}
+
+/** Counts a command that was refused, by the level that it needed. */
+export function noteRefusal(state: TableState, level: number): void {
+  state.access.refused[LEVEL_NAMES[level] as AccessLevel] += 1;
+}
+
+const LEVEL_NAMES = Object.keys(ACCESS_LEVEL) as readonly AccessLevel[];

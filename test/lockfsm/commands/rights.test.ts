@@ -1,0 +1,254 @@
+/**
+ * Every command under every right: what is allowed is told here once more, as a level and the keys on
+ * which it is needed, and compared with what the table does.
+ */
+import { describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import {
+  ACCESS_LEVEL,
+  ACQUIRE_DEFAULTS,
+  type AccessLevel,
+  LOCAL_CREDENTIAL,
+  OP,
+  type OrderCommand,
+  type SequencedCommand,
+  WAIT_FOREVER,
+} from "../../../src/protocol/index.js";
+import { AccessLog, type GivenGrant } from "../plans/access-log.js";
+import { type Client, resultOf, shared, type Taken } from "../plans/cluster-log.js";
+
+const SECRET = "5e".repeat(16);
+const KEY = "orders/1";
+/** Begins like others, and is none of them. */
+const OTHER = "orders-secret";
+const ALL = Symbol("every key");
+
+/** A table in which there is something for every command to do. */
+interface Scene {
+  readonly log: AccessLog;
+  readonly asker: Client;
+  readonly other: Client;
+  /** Of the asker: `KEY` shared, and both keys. */
+  readonly own: Taken;
+  readonly both: Taken;
+  /** Of another one: a hold of `KEY` and `OTHER`, and a ticket of them. */
+  readonly foreign: Taken;
+  readonly ticket: Taken;
+  readonly sibling: Client;
+}
+
+/** A command without its numbers. */
+type Wish = object;
+type Need = readonly [AccessLevel, readonly (string | typeof ALL)[]];
+
+const force = { graceMs: 0, now: true, reason: "" };
+const acquireOf = (...keys: string[]) => {
+  const items = keys.map((key) => ({ key, mode: "shared" as const }));
+  return { op: OP.acquire, owner: 7, items, waitMs: WAIT_FOREVER, options: undefined };
+};
+const stealing = { ...ACQUIRE_DEFAULTS, steal: true };
+
+const COMMANDS: Readonly<Record<string, readonly [Need, (scene: Scene) => Wish]>> = {
+  acquire: [["acquire", [KEY]], () => acquireOf(KEY)],
+  "acquire of two keys": [["acquire", [KEY, OTHER]], () => acquireOf(KEY, OTHER)],
+  "acquire of a free key": [["acquire", ["orders/free"]], () => acquireOf("orders/free")],
+  steal: [["operate", [KEY, OTHER]], () => ({ ...acquireOf(KEY), waitMs: 0, options: stealing })],
+  "steal of a free key": [
+    ["operate", ["orders/free"]],
+    () => ({ ...acquireOf("orders/free"), waitMs: 0, options: stealing }),
+  ],
+  end: [["none", []], ({ own }) => ({ op: OP.end, target: own.sequence })],
+  "end of a hold of both": [["none", []], ({ both }) => ({ op: OP.end, target: both.sequence })],
+  downgrade: [
+    ["none", []],
+    ({ both }) => ({ op: OP.downgrade, target: both.sequence, key: undefined }),
+  ],
+  close: [["none", []], () => ({ op: OP.close })],
+  upgrade: [
+    ["acquire", [KEY]],
+    ({ own }) => ({
+      ...{ op: OP.upgrade, target: own.sequence, key: KEY, waitMs: WAIT_FOREVER, detect: true },
+    }),
+  ],
+  update: [
+    ["acquire", [KEY, OTHER]],
+    ({ both }) => ({ op: OP.update, target: both.sequence, value: "v" }),
+  ],
+  "update of what is not held": [["none", []], () => ({ op: OP.update, target: 99, value: "v" })],
+  detach: [
+    ["acquire", [KEY, OTHER]],
+    ({ both }) => ({ op: OP.detach, target: both.sequence, secret: SECRET, ticketTtlMs: 9_000 }),
+  ],
+  claim: [
+    ["acquire", [KEY, OTHER]],
+    ({ ticket }) => ({ op: OP.claim, token: ticket.token, secret: SECRET, owner: 1 }),
+  ],
+  "revoke of a key": [
+    ["operate", [KEY, OTHER]],
+    () => ({ op: OP.revoke, key: KEY, token: 0, ...force }),
+  ],
+  "revoke of a token": [
+    ["operate", [KEY, OTHER]],
+    ({ foreign }) => ({ op: OP.revoke, key: undefined, token: foreign.token, ...force }),
+  ],
+  "end of a session": [
+    ["operate", [ALL]],
+    ({ other }) => ({ op: OP.endSession, session: other.session, ...force }),
+  ],
+  "end of a session that is none": [
+    ["operate", [ALL]],
+    () => ({ op: OP.endSession, session: 999, ...force }),
+  ],
+  "end of a session of one's own": [
+    ["none", []],
+    ({ sibling }) => ({ op: OP.endSession, session: sibling.session, ...force }),
+  ],
+  setLimit: [["operate", ["orders/s"]], () => ({ op: OP.setLimit, key: "orders/s", limit: 2 })],
+  changeSetting: [["admin", [ALL]], () => ({ op: OP.changeSetting, name: "waitersMax", value: 9 })],
+  putIdentity: [["admin", [ALL]], () => ({ op: OP.putIdentity, name: "new" })],
+  removeIdentity: [["admin", [ALL]], () => ({ op: OP.removeIdentity, name: "second" })],
+  putCredential: [
+    ["admin", [ALL]],
+    () => ({
+      ...{ op: OP.putCredential, name: "second", label: "l", kind: "certificate" },
+      ...{ digest: undefined, expiresWallMs: 0 },
+    }),
+  ],
+  removeCredential: [
+    ["admin", [ALL]],
+    () => ({ op: OP.removeCredential, name: "second", label: "main" }),
+  ],
+  setGrant: [
+    ["admin", [ALL]],
+    () => ({ op: OP.setGrant, name: "asker", key: "", isPrefix: true, level: "admin" }),
+  ],
+};
+
+const RANGES: readonly (readonly [string, boolean])[] = [
+  ["", true],
+  [KEY, false],
+  [KEY, true],
+  ["orders/", true],
+  ["orders", true],
+  ["orders", false],
+  ["orders-", true],
+  [OTHER, false],
+];
+
+/** Each range under each level, and two that cover both keys together. */
+const GRANTS: readonly (readonly GivenGrant[])[] = [
+  [],
+  ...RANGES.flatMap(([key, isPrefix]) =>
+    (["observe", "acquire", "operate"] as const).map((level) => [[key, isPrefix, level] as const]),
+  ),
+  [["", true, "admin"]],
+  [
+    ["orders/", true, "operate"],
+    [OTHER, false, "operate"],
+  ],
+  [
+    [KEY, false, "acquire"],
+    ["orders/free", false, "operate"],
+    ["orders-", true, "acquire"],
+  ],
+  [
+    ["", true, "observe"],
+    [KEY, true, "operate"],
+  ],
+  [
+    ["", true, "acquire"],
+    [KEY, false, "operate"],
+  ],
+];
+
+function sceneUnder(grants: readonly GivenGrant[]): Scene {
+  const log = new AccessLog();
+  const credential = log.identity("asker", ["", true, "acquire"]);
+  log.identity("second", ["", true, "admin"]);
+  const asker = log.openAs(credential, "asker");
+  const sibling = log.openAs(credential, "sibling");
+  const other = log.openAs(LOCAL_CREDENTIAL, "other");
+  const ticket = other.take(shared(KEY, OTHER), { owner: 2 });
+  other.detach(ticket, SECRET);
+  const foreign = other.take(shared(KEY, OTHER));
+  const own = asker.take(shared(KEY));
+  const both = asker.take(shared(KEY, OTHER), { owner: 2 });
+  log.grant("asker", ["", true, "none"], ...grants);
+  return { log, asker, other, own, both, foreign, ticket, sibling };
+}
+
+function isCovered(
+  grants: readonly GivenGrant[],
+  level: AccessLevel,
+  asked: string | typeof ALL,
+): boolean {
+  return grants.some(([key, isPrefix, granted]) => {
+    if (ACCESS_LEVEL[granted] < ACCESS_LEVEL[level]) return false;
+    if (asked === ALL) return isPrefix && key === "";
+    return isPrefix ? asked.startsWith(key) : asked === key;
+  });
+}
+
+const shown = ({ log }: Scene) =>
+  [KEY, OTHER, "orders/free", "orders/s"].map((key) => log.table.inspect(key));
+
+describe.each(Object.entries(COMMANDS))("%s", (_name, [[level, keys], wishOf]) => {
+  test("is executed if the rights at its position allow it, and else refused without an effect", () => {
+    for (const grants of GRANTS) {
+      const scene = sceneUnder(grants);
+      const { log, asker } = scene;
+      const before = shown(scene);
+      const access = log.table.listIdentities(undefined, 9);
+      asker.sequence += 1;
+      const numbers = { sequence: asker.sequence, mark: 1, acknowledged: [] };
+      const told = asker.send({ ...numbers, ...wishOf(scene) } as unknown as SequencedCommand);
+      const isAllowed = level === "none" || keys.every((key) => isCovered(grants, level, key));
+      const { status } = resultOf(told) ?? {};
+      expect(status === ERROR_NUMBERS.FORBIDDEN, JSON.stringify(grants)).toBe(!isAllowed);
+      if (isAllowed) continue;
+      expect(resultOf(told)).toEqual({ status: ERROR_NUMBERS.FORBIDDEN });
+      expect(told).toHaveLength(1);
+      expect(shown(scene)).toEqual(before);
+      expect(log.table.listIdentities(undefined, 9)).toEqual(access);
+      expect(asker.recallOne(asker.sequence)).toMatchObject({
+        result: { status: ERROR_NUMBERS.FORBIDDEN },
+      });
+      expect(log.table.accessCounts().refused[level]).toBe(1);
+    }
+  });
+});
+
+describe("without a session", () => {
+  const orders = Object.entries(COMMANDS).filter(
+    ([name]) =>
+      /^(revoke|end of|setLimit|change|put|remove|setGrant)/.test(name) && !/hold/.test(name),
+  );
+
+  test.each(orders)("%s is judged by the credential of its connection", (_name, [need, wishOf]) => {
+    const [level, keys] = need;
+    for (const grants of GRANTS) {
+      const scene = sceneUnder(grants);
+      const numbers = { sequence: 1, mark: 1, acknowledged: [] };
+      const order = { ...numbers, ...wishOf(scene) } as unknown as OrderCommand;
+      const isAllowed = level === "none" || keys.every((key) => isCovered(grants, level, key));
+      const before = shown(scene);
+      const result = scene.log.order(order, 1);
+      expect(result?.status === ERROR_NUMBERS.FORBIDDEN, JSON.stringify(grants)).toBe(!isAllowed);
+      if (!isAllowed) expect(shown(scene)).toEqual(before);
+    }
+  });
+
+  test.each(orders)("%s is refused to a credential that is gone, or to nobody", (_, [, wishOf]) => {
+    const scene = sceneUnder([]);
+    scene.log.grant("anonymous", ["", true, "none"]);
+    const before = shown(scene);
+    const numbers = { sequence: 1, mark: 1, acknowledged: [] };
+    const order = { ...numbers, ...wishOf(scene) } as unknown as OrderCommand;
+    const refused = { status: ERROR_NUMBERS.UNAUTHENTICATED };
+    expect(scene.log.order(order, 0)).toEqual(refused);
+    expect(scene.log.order(order, 77)).toEqual(refused);
+    scene.log.change({ op: OP.removeCredential, name: "asker", label: "main" });
+    expect(scene.log.order(order, 1)).toEqual(refused);
+    expect(shown(scene)).toEqual(before);
+  });
+});

@@ -1,0 +1,231 @@
+/** Nothing is told of what may not be observed: by views, and by refusals that name others. */
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import type { LockTable } from "../../../src/lockfsm/index.js";
+import { Identity } from "../../../src/lockfsm/records/identity.js";
+import { whoAmI } from "../../../src/lockfsm/views/access-views.js";
+import {
+  ACCESS_LEVEL,
+  type AccessLevel,
+  ANONYMOUS,
+  LOCAL_CREDENTIAL,
+  OP,
+  WAIT_FOREVER,
+} from "../../../src/protocol/index.js";
+import { AccessLog, type GivenGrant } from "../plans/access-log.js";
+import { exclusive, shared } from "../plans/cluster-log.js";
+
+const NAMES = [
+  "",
+  "a",
+  "b",
+  "a/",
+  "a/b",
+  "a/b/c",
+  "ab",
+  "a\uffff",
+  "\u{10000}",
+  "\ue000",
+  "é",
+  "~locks/a",
+];
+const anyKey = fc.oneof(
+  fc.constantFrom(...NAMES.slice(1)),
+  fc.string({
+    unit: fc.constantFrom("a", "b", "/", "\uffff", "\u{1f512}", "é"),
+    minLength: 1,
+    maxLength: 5,
+  }),
+);
+const anyPrefix = fc.oneof(anyKey, fc.constant(""));
+const level = fc.constantFrom<AccessLevel[]>("observe", "acquire", "operate");
+const anyGrants: fc.Arbitrary<readonly GivenGrant[]> = fc.uniqueArray(
+  fc.oneof(
+    fc.tuple(anyKey, fc.constant(false), level),
+    fc.tuple(anyPrefix, fc.constant(true), level),
+  ),
+  { maxLength: 8, selector: ([key, isPrefix]) => `${key} ${isPrefix}` },
+);
+
+/** As the grants are written down: the highest of those that cover the key. */
+function highest(grants: readonly GivenGrant[], key: string): number {
+  const covering = grants.filter(([of, isPrefix]) => (isPrefix ? key.startsWith(of) : key === of));
+  return Math.max(0, ...covering.map(([, , granted]) => ACCESS_LEVEL[granted]));
+}
+
+test("the level of a key is the highest of its own grant and of all prefixes of it", () => {
+  fc.assert(
+    fc.property(anyGrants, fc.array(anyKey, { maxLength: 30 }), (grants, keys) => {
+      const identity = new Identity(2, "ci");
+      identity.setGrants(
+        grants.map(([key, isPrefix, granted]) => ({ key, isPrefix, level: ACCESS_LEVEL[granted] })),
+      );
+      const around = grants.flatMap(([key]) => [key, `${key}x`, `${key}\0`, key.slice(0, -1)]);
+      for (const key of [...keys, ...around].filter((one) => one !== "")) {
+        expect(identity.levelOf(key), key).toBe(highest(grants, key));
+      }
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+function pagesOf(table: LockTable, prefix: string, limit: number, viewer?: Identity): string[] {
+  const found: string[] = [];
+  for (let after: string | undefined; ; ) {
+    const { keys, next } = table.query(prefix, after, limit, viewer);
+    expect(keys.length).toBeLessThanOrEqual(limit);
+    found.push(...keys.map(({ key }) => key));
+    if (next === null) return found;
+    expect(next).toBe(keys.at(-1)?.key);
+    after = next;
+  }
+}
+
+test("pages of keys are those of the whole list that the viewer may observe, in its order", () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(anyKey, { minLength: 1, maxLength: 16 }),
+      anyGrants,
+      anyPrefix,
+      fc.integer({ min: 1, max: 4 }),
+      (keys, grants, prefix, limit) => {
+        const log = new AccessLog();
+        const viewer = log.table.findCredential(log.identity("ci", ...grants))?.identity;
+        const holder = log.openAs(LOCAL_CREDENTIAL, "holder");
+        for (const key of keys) holder.take(exclusive(key));
+        const all = pagesOf(log.table, prefix, limit);
+        const seen = pagesOf(log.table, prefix, limit, viewer);
+        expect(seen).toEqual(all.filter((key) => highest(grants, key) > 0));
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("sessions are shown to their identity, those of anonymous to none, and all to who may observe all", () => {
+  const log = new AccessLog();
+  const [one, two] = [
+    log.identity("one", ["k", true, "operate"]),
+    log.identity("two", ["", true, "observe"]),
+  ];
+  for (const [credential, name] of [
+    [0, "a"],
+    [one, "b"],
+    [LOCAL_CREDENTIAL, "c"],
+  ] as const) {
+    log.openAs(credential, name);
+  }
+  const namesFor = (credential: number) => {
+    const viewer = log.table.findCredential(credential)?.identity;
+    return log.table.listSessions(0, 9, viewer).sessions.map(({ name }) => name);
+  };
+  expect(namesFor(one)).toEqual(["b"]);
+  expect(namesFor(two)).toEqual(["a", "b", "c"]);
+  expect(namesFor(0)).toEqual(["a", "b", "c"]);
+  log.identity("root", ["", true, "admin"]);
+  log.grant(ANONYMOUS, ["", true, "none"], ["k", false, "observe"]);
+  expect(namesFor(0)).toEqual([]);
+});
+
+/** `a` waits in `open` and `shut` for `b`, who waits for `a` or holds. */
+function tangled() {
+  const log = new AccessLog();
+  const credential = log.identity("ci", ["", true, "acquire"]);
+  const [a, b] = [log.openAs(credential, "a"), log.openAs(LOCAL_CREDENTIAL, "b")];
+  const viewer = log.table.findCredential(credential)?.identity;
+  b.take(exclusive("open", "shut"));
+  a.acquire(exclusive("open", "shut"));
+  log.grant("ci", ["", true, "none"], ["open", false, "acquire"]);
+  return { log, a, b, viewer };
+}
+
+describe("what concerns a key that may not be observed", () => {
+  test("is left out of explanations and graphs of waits", () => {
+    const { log, a, viewer } = tangled();
+    const of = { session: a.session, sequence: 1 };
+    const { keys } = log.table.explain("open", of, () => undefined, viewer);
+    expect(keys).toMatchObject([{ key: "open", blockers: [{ sessionName: "b", key: "open" }] }]);
+    expect(log.table.explain("open", of, () => undefined).keys).toHaveLength(2);
+    const { edges, owners } = log.table.waitGraph(99, viewer);
+    expect(edges.map(({ key }) => key)).toEqual(["open"]);
+    expect(owners).toHaveLength(2);
+    log.grant("ci", ["open", false, "none"]);
+    expect(log.table.waitGraph(99, viewer)).toMatchObject({ edges: [], owners: [] });
+  });
+
+  test("is blank in the cycle of a deadlock, but for its mode", () => {
+    const log = new AccessLog();
+    const credential = log.identity("ci", ["", true, "acquire"]);
+    const [a, b] = [log.openAs(credential, "a"), log.openAs(LOCAL_CREDENTIAL, "b")];
+    a.take(shared("shut"));
+    b.take(exclusive("open"));
+    b.acquire(exclusive("shut"));
+    log.grant("ci", ["", true, "none"], ["open", false, "acquire"]);
+    expect(a.acquire(exclusive("open"))).toEqual({
+      status: ERROR_NUMBERS.DEADLOCK,
+      cycle: [
+        { session: a.session, sessionName: "a", owner: 1, key: "open", mode: "exclusive" },
+        { session: 0, sessionName: "", owner: 0, key: "", mode: "exclusive" },
+      ],
+    });
+  });
+
+  test("is not looked at: a refused try names no blockers, whether it is held or not", () => {
+    const { a } = tangled();
+    for (const key of ["shut", "free"]) {
+      expect(a.acquire(exclusive(key), 0)).toEqual({ status: ERROR_NUMBERS.FORBIDDEN });
+      expect(a.acquire(exclusive(key, "open"), WAIT_FOREVER)).toEqual({
+        status: ERROR_NUMBERS.FORBIDDEN,
+      });
+    }
+  });
+});
+
+test("changes name the identity of the session, and none for tickets", () => {
+  const log = new AccessLog();
+  const told: string[] = [];
+  log.table.listen(({ type, key, sessionName, identity }) => {
+    told.push(`${type} ${key} ${sessionName} ${identity}`);
+  });
+  const a = log.openAs(log.identity("ci", ["", true, "acquire"]), "a");
+  const held = a.take(shared("k", "l"));
+  a.end(a.take(exclusive("m"), { owner: 2 }));
+  a.detach(held, "5e".repeat(16), 1_000);
+  log.pass(1_000);
+  expect(told).toEqual([
+    ...["granted k a ci", "granted l a ci", "granted m a ci", "ended m a ci"],
+    ...["detached k a ci", "detached l a ci", "ended k  ", "ended l  "],
+  ]);
+});
+
+test("questions about rights answer from the highest grant that covers what is asked", () => {
+  const log = new AccessLog();
+  log.identity("ci", ["orders/", true, "acquire"], ["orders/1", false, "operate"]);
+  const { table } = log;
+  const orders = { key: "orders/", isPrefix: true, level: "acquire" };
+  expect(table.checkAccess("ci", "acquire", "orders/2", false)).toEqual({
+    ...{ isKnown: true, isAllowed: true, grant: orders },
+  });
+  expect(table.checkAccess("ci", "operate", "orders/1", false)).toMatchObject({ isAllowed: true });
+  expect(table.checkAccess("ci", "operate", "orders/1", true)).toEqual({
+    ...{ isKnown: true, isAllowed: false, grant: orders },
+  });
+  expect(table.checkAccess("ci", "observe", "orders", false)).toMatchObject({ grant: null });
+  expect(table.checkAccess("local", "admin", "", true)).toMatchObject({ isAllowed: true });
+  const viewer = table.findCredential(1)?.identity;
+  expect(viewer && whoAmI(viewer)).toEqual({
+    name: "ci",
+    grants: [orders, { key: "orders/1", isPrefix: false, level: "operate" }],
+  });
+  expect(table.checkAccess("who", "none", "k", false)).toMatchObject({
+    isKnown: false,
+    isAllowed: false,
+  });
+  log.change({ op: OP.removeIdentity, name: "ci" });
+  const { identities, next } = table.listIdentities(undefined, 1);
+  expect([identities.map(({ name }) => name), next]).toEqual([["anonymous"], "anonymous"]);
+  expect(table.listIdentities("anonymous", 1)).toMatchObject({
+    ...{ identities: [{ name: "local", credentials: [] }], next: null },
+  });
+});
