@@ -65,6 +65,7 @@ export class AdminConnection {
       this.#endpoints,
       () => platform.monotonicMs(),
       Math.min(settings.timeoutMs, HANDSHAKE_TIMEOUT_MS_MAX),
+      settings.token,
       {
         objection: (hello) => this.#objection(hello),
         onReady: (hello) => this.#onReady(hello),

@@ -1,5 +1,6 @@
 /** The options of `connect`, and the complete, checked settings that are made of them. */
 import {
+  isValidAccessToken,
   isValidMetadata,
   isValidSessionName,
   TTL_MS_DEFAULT,
@@ -8,6 +9,7 @@ import {
 } from "../../protocol/index.js";
 import { normalizeEndpoint } from "../transport/endpoints.js";
 import type { TlsSettings } from "../transport/platform.js";
+import type { TokenSource } from "../transport/sign-in.js";
 import {
   requireBoolean,
   requireInteger,
@@ -28,6 +30,12 @@ export interface ConnectOptions extends TlsOptions {
    * others. Default: the local cluster's, `ws://127.0.0.1:7411` to `:7413`.
    */
   endpoints?: readonly string[] | undefined;
+  /**
+   * The access token that proves who this client is, or a function that gives it at each connection.
+   * It is sent through `wss:` only, except to this machine. Without one the client is `anonymous`.
+   * Rejected with `UNAUTHENTICATED` if the cluster does not know it.
+   */
+  token?: TokenSource | undefined;
   /**
    * Lease of the session: how long locks outlive a silent client. 1,000 – 600,000. Default 15,000.
    */
@@ -97,6 +105,7 @@ const LOCAL_CLUSTER: readonly string[] = [
 
 export interface ClientSettings extends TlsSettings {
   readonly endpoints: readonly string[];
+  readonly token: TokenSource | undefined;
   readonly ttlMs: number;
   readonly name: string;
   readonly metadata: string;
@@ -114,6 +123,7 @@ export interface ClientSettings extends TlsSettings {
 
 export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   endpoints: LOCAL_CLUSTER,
+  token: undefined,
   ttlMs: TTL_MS_DEFAULT,
   name: "",
   metadata: "",
@@ -149,6 +159,7 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
     captureStacks = CLIENT_DEFAULTS.captureStacks,
     force = CLIENT_DEFAULTS.force,
     signal,
+    token,
   } = options;
   requireInteger(ttlMs, "ttlMs", TTL_MS_MIN, TTL_MS_MAX);
   requireInteger(connectTimeoutMs, "connectTimeoutMs", 1, TIMEOUT_MS_MAX);
@@ -158,10 +169,18 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireText(name, "name", isValidSessionName);
   requireText(metadata, "metadata", isValidMetadata);
   requireSignal(signal);
+  requireToken(token);
   const urls = requireEndpoints(endpoints);
   const tls = requireTls(options, urls);
   const session = { ttlMs, name, metadata, ...switches, connectTimeoutMs, resume };
-  return { endpoints: urls, ...session, signal, ...tls };
+  return { endpoints: urls, token, ...session, signal, ...tls };
+}
+
+/** A text that can be a token, or a function; an error never shows it. */
+export function requireToken(token: unknown): void {
+  if (token === undefined || typeof token === "function") return;
+  const problem = typeof token === "string" ? isValidAccessToken(token) : "it is neither";
+  if (problem !== undefined) throw new TypeError(`token must be a token or a function: ${problem}`);
 }
 
 export function requireEndpoints(endpoints: unknown): string[] {

@@ -1,6 +1,7 @@
 /** The options of operators' calls, and the complete, checked values that are made of them. */
 import { GRACE_MS_MAX, isValidReason } from "../../protocol/index.js";
 import type { TlsSettings } from "../transport/platform.js";
+import type { TokenSource } from "../transport/sign-in.js";
 import {
   type CallOptions,
   requireBoolean,
@@ -13,13 +14,20 @@ import {
   requireText,
   signalOf,
 } from "./checks.js";
-import { CLIENT_DEFAULTS, requireEndpoints, TIMEOUT_MS_MAX } from "./connect-options.js";
+import {
+  CLIENT_DEFAULTS,
+  requireEndpoints,
+  requireToken,
+  TIMEOUT_MS_MAX,
+} from "./connect-options.js";
 import { NO_TLS, requireTls, type TlsOptions } from "./tls-options.js";
 
 /** The options of `connectAdmin`. */
 export interface ConnectAdminOptions extends TlsOptions {
   /** As for `connect`. Default: the local cluster's. */
   endpoints?: readonly string[] | undefined;
+  /** As for `connect`. */
+  token?: TokenSource | undefined;
   /** How long connecting, and each call, may take. 1 – 2^31 − 1. Default 10,000. */
   timeoutMs?: number | undefined;
   /** Gives up connecting when aborted. */
@@ -28,12 +36,14 @@ export interface ConnectAdminOptions extends TlsOptions {
 
 export interface AdminSettings extends TlsSettings {
   readonly endpoints: readonly string[];
+  readonly token: TokenSource | undefined;
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
 }
 
 export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
   endpoints: CLIENT_DEFAULTS.endpoints,
+  token: undefined,
   timeoutMs: 10_000,
   signal: undefined,
   ...NO_TLS,
@@ -111,12 +121,13 @@ const STATUS_TIMEOUT_MS_MAX = 600_000;
 export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings {
   requireObject(options, "options");
   requireKnown(options, ADMIN_OPTIONS);
-  const { endpoints = ADMIN_DEFAULTS.endpoints, signal } = options;
+  const { endpoints = ADMIN_DEFAULTS.endpoints, signal, token } = options;
   const { timeoutMs = ADMIN_DEFAULTS.timeoutMs } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireSignal(signal);
+  requireToken(token);
   const urls = requireEndpoints(endpoints);
-  return { endpoints: urls, timeoutMs, signal, ...requireTls(options, urls) };
+  return { endpoints: urls, token, timeoutMs, signal, ...requireTls(options, urls) };
 }
 
 /** The timeout of each node, the signal that gives all of them up, and the certificates. */

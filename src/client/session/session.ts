@@ -86,6 +86,7 @@ export class Session {
       this.#endpoints,
       () => this.#clock.read(),
       Math.min(settings.ttlMs * MOVE_PER_TTL, HANDSHAKE_TIMEOUT_MS_MAX),
+      settings.token,
       {
         objection: (hello) => this.#attacher.objection(hello),
         onReady: (hello) => this.#attacher.onReady(hello),

@@ -11,6 +11,7 @@ import { decodeServerFrame } from "../../net/framing/index.js";
 import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
 import { type Endpoints, socketUrl } from "./endpoints.js";
 import type { Platform, Transport } from "./platform.js";
+import { findOutcome, isProtected, readToken, sendToken, type TokenSource } from "./sign-in.js";
 
 const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 1_000;
@@ -49,6 +50,8 @@ export interface ConnectionEvents {
 interface Link {
   readonly url: string;
   transport: Transport | undefined;
+  /** Of a node that will be used once it has accepted the token. */
+  hello: Hello | undefined;
   isReady: boolean;
 }
 
@@ -58,6 +61,7 @@ export class Connection {
   readonly #events: ConnectionEvents;
   readonly #nowMs: () => number;
   readonly #handshakeTimeoutMs: number;
+  readonly #token: TokenSource | undefined;
   /** The one connection that counts; events of any other are ignored. */
   #link: Link | undefined;
   #isStopped = true;
@@ -88,12 +92,14 @@ export class Connection {
     endpoints: Endpoints,
     nowMs: () => number,
     handshakeTimeoutMs: number,
+    token: TokenSource | undefined,
     events: ConnectionEvents,
   ) {
     this.#platform = platform;
     this.#endpoints = endpoints;
     this.#nowMs = nowMs;
     this.#handshakeTimeoutMs = handshakeTimeoutMs;
+    this.#token = token;
     this.#events = events;
   }
 
@@ -197,7 +203,7 @@ export class Connection {
 
   #dial(url: string): void {
     this.#tried.add(url);
-    const link: Link = { url, transport: undefined, isReady: false };
+    const link: Link = { url, transport: undefined, hello: undefined, isReady: false };
     this.#link = link;
     if (this.#lastFailure === "") this.#note(link, "does not answer");
     this.dueMs = this.#nowMs() + this.#handshakeTimeoutMs;
@@ -232,7 +238,9 @@ export class Connection {
       return;
     }
     let from = 0;
-    if (!link.isReady) {
+    if (link.hello !== undefined && !link.isReady)
+      from = this.#onSignIn(link, link.hello, messages);
+    else if (!link.isReady) {
       const hello = messages[0];
       if (hello === undefined) return;
       if (hello.kind !== MESSAGE.hello) {
@@ -263,17 +271,65 @@ export class Connection {
     this.#endpoints.learn(hello.endpoints, hello.leaderId);
     const better = this.#acceptsAny ? undefined : this.#betterThan(link, hello);
     if (better === undefined) {
-      link.isReady = true;
-      this.dueMs = Number.POSITIVE_INFINITY;
-      this.frameBytesMax = hello.frameBytesMax;
-      this.#note(link, hello.leaderId === 0 ? "knows of no leader" : "does not answer");
-      this.#events.onReady(hello);
+      if (this.#token === undefined) this.#ready(link, hello);
+      else this.#signIn(link, hello, this.#token);
       return;
     }
     this.#drop(CLOSE.normal, "");
     this.#fallbacks.push(link.url);
     if (better !== "") this.#candidates.unshift(better);
     this.#dialNext();
+  }
+
+  #ready(link: Link, hello: Hello): void {
+    link.isReady = true;
+    this.dueMs = Number.POSITIVE_INFINITY;
+    this.frameBytesMax = hello.frameBytesMax;
+    this.#note(link, hello.leaderId === 0 ? "knows of no leader" : "does not answer");
+    this.#events.onReady(hello);
+  }
+
+  #signIn(link: Link, hello: Hello, source: TokenSource): void {
+    if (!isProtected(link.url)) {
+      this.#drop(CLOSE.normal, "");
+      this.#failed(link, "an access token is sent through wss: only, except on this machine");
+      return;
+    }
+    link.hello = hello;
+    readToken(source).then(
+      (token) => {
+        if (this.#link === link && link.transport !== undefined) sendToken(link.transport, token);
+      },
+      (error: unknown) => {
+        this.#turn(link, () => {
+          this.#drop(CLOSE.normal, "");
+          this.#failed(link, `no access token: ${String(error)}`);
+        });
+      },
+    );
+  }
+
+  /** Returns the place of the first message after the answer. */
+  #onSignIn(link: Link, hello: Hello, messages: readonly ServerMessage[]): number {
+    const outcome = findOutcome(messages, 0);
+    if (outcome === undefined) return messages.length;
+    if (outcome.isSignedIn) {
+      this.#ready(link, hello);
+      return outcome.next;
+    }
+    const { isUnknown, why } = outcome;
+    this.#drop(CLOSE.normal, "");
+    if (isUnknown && this.#isRefusedForGood()) {
+      this.#isStopped = true;
+      this.dueMs = Number.POSITIVE_INFINITY;
+      const details = { endpoint: link.url, reason: why };
+      this.#events.onRefused(
+        new HoldfastError("UNAUTHENTICATED", `${link.url} refused the access token: ${why}`, {
+          details,
+        }),
+      );
+    } else this.#failed(link, why);
+    return messages.length;
   }
 
   /** The leader's URL if it was not tried yet; "" for any other that is left; `undefined`: stay. */
