@@ -1,7 +1,12 @@
 /**
  * The pages on which a node reports about itself over HTTP. The bench reads more of `/status` than
- * the SDK promises, so it checks what it reads.
+ * the SDK promises, so it checks what it reads. `tls`: what a client shows.
  */
+import { request as requestPlain } from "node:http";
+import { request as requestEncrypted } from "node:https";
+import { text } from "node:stream/consumers";
+import type { ClientFiles } from "./bench-certificates.js";
+
 const ANSWER_MS_MAX = 5_000;
 
 const NUMBERS = [
@@ -22,13 +27,14 @@ export type NodeFigures = Readonly<Record<(typeof NUMBERS)[number], number>> & {
 };
 
 /** `undefined` if the node does not answer or is still reading its log. */
-export async function fetchFigures(endpoint: string): Promise<NodeFigures | undefined> {
-  const response = await get(endpoint, "/status");
-  if (response?.ok !== true) return undefined;
-  const body = (await response.json().catch(() => undefined)) as
-    | Record<string, unknown>
-    | undefined;
-  if (body === undefined || body["role"] === "starting") return undefined;
+export async function fetchFigures(
+  endpoint: string,
+  tls: ClientFiles = {},
+): Promise<NodeFigures | undefined> {
+  const page = await get(endpoint, "/status", tls);
+  if (page?.status !== 200) return undefined;
+  const body = JSON.parse(page.body) as Record<string, unknown>;
+  if (body["role"] === "starting") return undefined;
   for (const name of NUMBERS) {
     if (typeof body[name] !== "number") throw new Error(`${endpoint}/status has no ${name}`);
   }
@@ -43,10 +49,11 @@ export async function fetchFigures(endpoint: string): Promise<NodeFigures | unde
 export async function fetchMetrics<Name extends string>(
   endpoint: string,
   names: readonly Name[],
+  tls: ClientFiles = {},
 ): Promise<Record<Name, number> | undefined> {
-  const response = await get(endpoint, "/metrics");
-  if (response?.ok !== true) return undefined;
-  const lines = (await response.text().catch(() => "")).split("\n");
+  const page = await get(endpoint, "/metrics", tls);
+  if (page?.status !== 200) return undefined;
+  const lines = page.body.split("\n");
   const values = {} as Record<Name, number>;
   for (const name of names) {
     const line = lines.find((each) => each.startsWith(`${name} `));
@@ -57,19 +64,28 @@ export async function fetchMetrics<Name extends string>(
 }
 
 /** Whether the node reports that it is ready for clients. */
-export async function isReady(endpoint: string): Promise<boolean> {
-  const response = await get(endpoint, "/readyz");
-  await response?.arrayBuffer().catch(() => undefined);
-  return response?.status === 200;
+export async function isReady(endpoint: string, tls: ClientFiles = {}): Promise<boolean> {
+  return (await get(endpoint, "/readyz", tls))?.status === 200;
 }
 
-async function get(endpoint: string, path: string): Promise<Response | undefined> {
-  try {
-    return await fetch(`${endpoint.replace(/^ws/, "http")}${path}`, {
-      signal: AbortSignal.timeout(ANSWER_MS_MAX),
-    });
-  } catch {
-    // Not running, or just starting: that is the answer.
-    return undefined;
-  }
+interface Page {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** `undefined`: not running, or just starting. */
+function get(endpoint: string, path: string, tls: ClientFiles): Promise<Page | undefined> {
+  const url = `${endpoint.replace(/^ws/, "http")}${path}`;
+  const request = url.startsWith("https:") ? requestEncrypted : requestPlain;
+  return new Promise((resolve) => {
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+    request(url, { ...tls, signal, agent: false }, (response) => {
+      text(response).then(
+        (body) => resolve({ status: response.statusCode ?? 0, body }),
+        () => resolve(undefined),
+      );
+    })
+      .on("error", () => resolve(undefined))
+      .end();
+  });
 }

@@ -2,9 +2,8 @@
  * One node of the bench's own cluster: a real `holdfast server` process that can be killed, stopped
  * and started again on its data. Its log is kept as events with their times.
  */
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { ServerProcess } from "../../lab/server-process.js";
+import { findCommand } from "./find-command.js";
 import { fetchFigures } from "./node-pages.js";
 
 const PATIENCE = { msMax: 60_000, intervalMs: 10 };
@@ -105,13 +104,4 @@ function parseEvent(line: string): NodeEvent | undefined {
   const { time, event, ...fields } = parsed as Record<string, unknown>;
   if (typeof time !== "string" || typeof event !== "string") return undefined;
   return { wallMs: Date.parse(time), event, fields };
-}
-
-/** The built command, seen from `dist/bench/cluster` and from `bench/cluster`. */
-function findCommand(): string {
-  for (const path of ["../../bin/holdfast.js", "../../dist/bin/holdfast.js"]) {
-    const file = fileURLToPath(new URL(path, import.meta.url));
-    if (existsSync(file)) return file;
-  }
-  throw new Error("dist/bin/holdfast.js is missing: run npm run build");
 }

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { freePorts } from "../../lab/free-ports.js";
+import { BenchCertificates, type ClientFiles } from "./bench-certificates.js";
 import { fetchFigures, isReady } from "./node-pages.js";
 import { NodeProcess, type NodeRuntime } from "./node-process.js";
 import { PeerLinks } from "./peer-links.js";
@@ -22,21 +23,27 @@ const LAG_ENTRIES_MAX = 1_024;
 export interface OwnClusterOptions {
   /** Nodes reach each other through proxies that can be cut. */
   readonly isProxied?: boolean;
+  /** TLS on both ports, with client certificates. */
+  readonly isEncrypted?: boolean;
   readonly runtime?: NodeRuntime;
   readonly signal: AbortSignal;
 }
 
 export class OwnCluster {
   readonly nodes: readonly NodeProcess[];
+  /** With which its clients connect. */
+  readonly tls: ClientFiles;
   readonly #links: PeerLinks | undefined;
   readonly #signal: AbortSignal;
 
   constructor(
     nodes: readonly NodeProcess[],
     links: PeerLinks | undefined,
+    certificates: BenchCertificates | undefined,
     options: OwnClusterOptions,
   ) {
     this.nodes = nodes;
+    this.tls = certificates?.client ?? {};
     this.#links = links;
     this.#signal = options.signal;
   }
@@ -63,7 +70,9 @@ export class OwnCluster {
   }
 
   async #findLeader(): Promise<NodeProcess | undefined> {
-    const figures = await Promise.all(this.nodes.map(({ endpoint }) => fetchFigures(endpoint)));
+    const figures = await Promise.all(
+      this.nodes.map(({ endpoint }) => fetchFigures(endpoint, this.tls)),
+    );
     const leader = figures.find((each) => each?.role === "leader");
     if (leader === undefined) return undefined;
     const isFollowing = figures.every(
@@ -73,7 +82,7 @@ export class OwnCluster {
         each.appliedIndex >= leader.commitIndex - LAG_ENTRIES_MAX,
     );
     if (!isFollowing) return undefined;
-    const ready = await Promise.all(this.nodes.map(({ endpoint }) => isReady(endpoint)));
+    const ready = await Promise.all(this.nodes.map(({ endpoint }) => isReady(endpoint, this.tls)));
     return ready.every(Boolean) ? this.nodes.find(({ id }) => id === leader.id) : undefined;
   }
 }
@@ -94,12 +103,14 @@ export async function withOwnCluster<T>(
     const ports = await freePorts(2 * NODES);
     const peerPorts = ports.slice(NODES);
     if (options.isProxied === true) links = await PeerLinks.between(peerPorts);
+    const certificates =
+      options.isEncrypted === true ? await BenchCertificates.create(directory, NODES) : undefined;
     let onDeath: (error: Error) => void = () => undefined;
     const death = new Promise<never>((_resolve, reject) => {
       onDeath = reject;
     });
-    nodes = nodesOf(directory, ports, links, onDeath, options.runtime);
-    const cluster = new OwnCluster(nodes, links, options);
+    nodes = nodesOf({ directory, ports, links, certificates, onDeath, runtime: options.runtime });
+    const cluster = new OwnCluster(nodes, links, certificates, options);
     for (const node of nodes) node.spawn();
     const run = cluster.healthy().then(() => work(cluster));
     return await Promise.race([run, death]);
@@ -111,14 +122,18 @@ export async function withOwnCluster<T>(
   }
 }
 
-/** `ports`: those for clients, then those for peers. */
-function nodesOf(
-  directory: string,
-  ports: readonly number[],
-  links: PeerLinks | undefined,
-  onDeath: (error: Error) => void,
-  runtime: NodeRuntime | undefined,
-): NodeProcess[] {
+interface NodesOptions {
+  readonly directory: string;
+  /** Those for clients, then those for peers. */
+  readonly ports: readonly number[];
+  readonly links: PeerLinks | undefined;
+  readonly certificates: BenchCertificates | undefined;
+  readonly onDeath: (error: Error) => void;
+  readonly runtime: NodeRuntime | undefined;
+}
+
+function nodesOf(options: NodesOptions): NodeProcess[] {
+  const { directory, ports, links, certificates, onDeath, runtime } = options;
   const members = ports
     .slice(NODES)
     .map((port, index) => `${index + 1}=127.0.0.1:${port}`)
@@ -131,7 +146,9 @@ function nodesOf(
       `--listen=127.0.0.1:${port}`,
       `--initial-cluster=${members}`,
       ...(links?.argumentsOf(id) ?? []),
+      ...(certificates?.argumentsOf(id) ?? []),
     ];
-    return new NodeProcess(id, `ws://127.0.0.1:${port}`, flags, onDeath, runtime);
+    const scheme = certificates === undefined ? "ws" : "wss";
+    return new NodeProcess(id, `${scheme}://127.0.0.1:${port}`, flags, onDeath, runtime);
   });
 }

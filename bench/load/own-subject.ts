@@ -2,6 +2,7 @@
 
 import type { Client } from "../../src/index.js";
 import { clusterStatus, type NodeReport } from "../../src/index.js";
+import type { ClientFiles } from "../cluster/bench-certificates.js";
 import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
 import { fetchMetrics } from "../cluster/node-pages.js";
 import { withOwnCluster } from "../cluster/own-cluster.js";
@@ -18,21 +19,26 @@ export async function withOwnSubject<T>(
   signal: AbortSignal,
   work: (subject: LoadSubject<Client>) => Promise<T>,
 ): Promise<T> {
-  const { endpoints } = options;
-  if (endpoints !== undefined) return withClients(endpoints, options, signal, work);
-  return withOwnCluster({ signal }, (own) => withClients(own.endpoints, options, signal, work));
+  const { endpoints, tls: isEncrypted } = options;
+  if (endpoints !== undefined) return withClients({ endpoints, tls: {} }, options, signal, work);
+  return withOwnCluster({ isEncrypted, signal }, (own) => withClients(own, options, signal, work));
+}
+
+interface Reached {
+  readonly endpoints: readonly string[];
+  readonly tls: ClientFiles;
 }
 
 async function withClients<T>(
-  endpoints: readonly string[],
+  reached: Reached,
   options: LoadOptions,
   signal: AbortSignal,
   work: (subject: LoadSubject<Client>) => Promise<T>,
 ): Promise<T> {
   const { connections, attach } = options;
-  const attached = attach === "follower" ? [await findFollower(endpoints)] : endpoints;
-  const followLeader = attach !== "follower";
-  const clients = await connectAll(connections, attached, signal, () => ({ followLeader }));
+  const attached = attach === "follower" ? [await findFollower(reached)] : reached.endpoints;
+  const special = { followLeader: attach !== "follower", ...reached.tls };
+  const clients = await connectAll(connections, attached, signal, () => special);
   const prefix = runPrefix();
   try {
     return await work({
@@ -40,33 +46,35 @@ async function withClients<T>(
       shape: loadShape(options, prefix),
       warmUpShape: ownKeys(`${prefix}/warm-up`),
       processes: async () => {
-        const local = (await reachable(endpoints)).filter((node) => isLoopback(node.endpoint));
+        const local = (await reachable(reached)).filter((node) => isLoopback(node.endpoint));
         return [LOAD_PROCESS, ...local.map(({ id, pid }) => ({ name: `n${id}`, pid }))];
       },
       leader: async () => {
-        const leader = (await reachable(endpoints)).find(({ role }) => role === "leader");
+        const leader = (await reachable(reached)).find(({ role }) => role === "leader");
         return leader === undefined ? null : `n${leader.id}`;
       },
-      syncs: () => syncsOf(endpoints),
+      syncs: () => syncsOf(reached),
     });
   } finally {
     await closeAll(clients);
   }
 }
 
-async function reachable(endpoints: readonly string[]): Promise<Reachable[]> {
-  const reports = await clusterStatus(endpoints);
+async function reachable({ endpoints, tls }: Reached): Promise<Reachable[]> {
+  const reports = await clusterStatus(endpoints, tls);
   return reports.filter((report): report is Reachable => report.isReachable);
 }
 
-async function findFollower(endpoints: readonly string[]): Promise<string> {
-  const follower = (await reachable(endpoints)).find(({ role }) => role === "follower");
+async function findFollower(reached: Reached): Promise<string> {
+  const follower = (await reachable(reached)).find(({ role }) => role === "follower");
   if (follower === undefined) throw new Error("there is no follower to attach to");
   return follower.endpoint;
 }
 
-async function syncsOf(endpoints: readonly string[]): Promise<number | undefined> {
-  const figures = await Promise.all(endpoints.map((endpoint) => fetchMetrics(endpoint, [SYNCS])));
+async function syncsOf({ endpoints, tls }: Reached): Promise<number | undefined> {
+  const figures = await Promise.all(
+    endpoints.map((endpoint) => fetchMetrics(endpoint, [SYNCS], tls)),
+  );
   let total = 0;
   for (const each of figures) {
     if (each === undefined) return undefined;

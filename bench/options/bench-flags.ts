@@ -25,6 +25,7 @@ import { ATTACHMENTS, type Attachment, SYSTEM_NAMES, type SystemName } from "./s
 export interface MeasureFlags extends Readonly<Partial<Record<NumberName, number>>> {
   readonly endpoints?: readonly string[];
   readonly attach?: Attachment;
+  readonly tls?: boolean;
   readonly system?: SystemName;
 }
 
@@ -62,6 +63,7 @@ const EXAMPLES = `Examples:
   npm run bench -- uncontended --peers all     compared with Redis, etcd, others
   npm run bench -- --all --peers all           tables and a chart of everything
   npm run bench -- failover --runs 20          time without service
+  npm run bench -- storm --count 2000 --tls    all clients come back at once
   npm run bench -- snapshot --holds 1000000    stalls while a table is saved
   npm run bench -- queue --waiters 100000      cost of a long queue
   npm run bench -- table --json                one JSON object
@@ -78,6 +80,7 @@ const ABOUT: Readonly<Record<Workload, string>> = {
   table: "the same load on an empty and a full table; memory per held lock",
   sessions: "connected sessions that only renew, then one that expires with many locks",
   failover: "the leader is killed, stopped, cut off: longest time without a grant",
+  storm: "many clients come back at once after the leader is killed: until all are served",
   snapshot: "snapshots of a full table under load: longest stall of the event loop",
 };
 const LOADS = LOAD_WORKLOADS.join(", ");
@@ -99,6 +102,7 @@ export function benchCommand(): Command {
       "loads: the node that clients connect to (default: leader)",
       oneOf(ATTACHMENTS),
     )
+    .option("--tls", "loads, storm: TLS between all, with client certificates")
     .option("--system <name>", `measure this system instead, with ${COMPARED}`, oneOf(SYSTEM_NAMES))
     .option("--json", "print one JSON object")
     .optionsGroup("Several measurements, each in a process of its own:")

@@ -18,6 +18,7 @@ export const WORKLOADS = [
   "table",
   "sessions",
   "failover",
+  "storm",
   "snapshot",
 ] as const;
 /** Those that every system with locks supports: an exclusive lock, and a queue for it. */
@@ -55,7 +56,7 @@ export const NUMBERS = {
   },
   connections: {
     about: "number of clients that share the load",
-    defaults: everywhereBut(["sessions"], 8),
+    defaults: everywhereBut(["sessions", "storm"], 8),
     min: 1,
     max: 10_000,
   },
@@ -98,7 +99,7 @@ export const NUMBERS = {
   },
   runs: {
     about: "how often each fault happens",
-    defaults: { failover: 20 },
+    defaults: { failover: 20, storm: 3 },
     min: 1,
     max: 10_000,
   },
@@ -110,7 +111,7 @@ export const NUMBERS = {
   },
   count: {
     about: "connected sessions",
-    defaults: { sessions: 10_000 },
+    defaults: { sessions: 10_000, storm: 2_000 },
     min: 1,
     max: 15_000,
   },

@@ -31,6 +31,8 @@ export interface LoadOptions
     Numbers<"workers" | "connections" | "seconds" | "keys" | "limit" | "rate"> {
   readonly system: SystemName;
   readonly attach: Attachment;
+  /** TLS on both ports of an own cluster, with client certificates. */
+  readonly tls: boolean;
   /** A running cluster, or `undefined` to start one. */
   readonly endpoints: readonly string[] | undefined;
 }
@@ -40,6 +42,8 @@ export type TableOptions = EveryOptions<"table"> &
   Numbers<"workers" | "connections" | "seconds" | "rounds" | "holds">;
 export type SessionsOptions = EveryOptions<"sessions"> & Numbers<"seconds" | "holds" | "count">;
 export type FailoverOptions = EveryOptions<"failover"> & Numbers<"connections" | "runs">;
+export type StormOptions = EveryOptions<"storm"> &
+  Numbers<"count" | "runs"> & { readonly tls: boolean };
 export type SnapshotOptions = EveryOptions<"snapshot"> &
   Numbers<"workers" | "connections" | "holds">;
 
@@ -49,6 +53,7 @@ export type BenchOptions =
   | TableOptions
   | SessionsOptions
   | FailoverOptions
+  | StormOptions
   | SnapshotOptions;
 
 /** `multi` needs up to four different locks at once. */
@@ -58,7 +63,7 @@ const TABLE_SECONDS_MAX = 400;
 
 /** Throws `UsageError` for what the workload cannot do. */
 export function benchOptions(workload: Workload, flags: MeasureFlags): BenchOptions {
-  const { endpoints, system = OWN_SYSTEM, attach = "leader" } = flags;
+  const { endpoints, system = OWN_SYSTEM, attach = "leader", tls = false } = flags;
   if (system !== OWN_SYSTEM) demandComparable(workload, system, flags);
   const { warmup: warmupSeconds = 0, ...numbers } = numbersOf(workload, flags);
   const { connections = 0, workers = 0, seconds = 0, rounds = 0, keys = 0, limit = 0 } = numbers;
@@ -70,7 +75,10 @@ export function benchOptions(workload: Workload, flags: MeasureFlags): BenchOpti
     // A connection without a worker would have nothing to do.
     const used = Math.min(connections, workers);
     const load = { workers, connections: used, seconds, keys, limit, rate };
-    return { workload, warmupSeconds, system, attach, ...load, endpoints };
+    if (tls && endpoints !== undefined) {
+      throw new UsageError("--tls: is for a cluster that the bench starts");
+    }
+    return { workload, warmupSeconds, system, attach, tls, ...load, endpoints };
   }
   if (endpoints !== undefined) {
     throw new UsageError(`--endpoints: ${workload} starts a cluster of its own`);
@@ -78,6 +86,8 @@ export function benchOptions(workload: Workload, flags: MeasureFlags): BenchOpti
   if (attach !== "leader") {
     throw new UsageError(`--attach: clients of ${workload} go to the leader`);
   }
+  if (workload === "storm") return { workload, warmupSeconds, tls, ...numbers } as StormOptions;
+  if (tls) throw new UsageError(`--tls is not an option of ${workload}`);
   if (workload === "table" && 2 * (rounds + 1) * seconds > TABLE_SECONDS_MAX) {
     throw new UsageError(
       `--rounds ${rounds}, --seconds ${seconds}: table measures at most ${TABLE_SECONDS_MAX} s`,
@@ -100,8 +110,9 @@ function isLoadWorkload(workload: Workload): workload is LoadWorkload {
 function demandComparable(
   workload: Workload,
   system: SystemName,
-  { endpoints, attach = "leader" }: MeasureFlags,
+  { endpoints, attach = "leader", tls = false }: MeasureFlags,
 ): void {
+  if (tls) throw new UsageError(`--tls: ${system} is measured without it`);
   if (!(COMPARED_WORKLOADS as readonly Workload[]).includes(workload)) {
     const names = COMPARED_WORKLOADS.join(" and ");
     throw new UsageError(`--system ${system}: peers are measured only with ${names}`);

@@ -78,10 +78,14 @@ function named<Name extends string>(names: readonly Name[]): { readonly name: Na
 function stepOf(workload: Workload, flags: MeasureFlags, peers: readonly PeerName[]): Step {
   for (const system of peers) benchOptions(workload, { ...flags, system });
   return {
-    argv: [workload, ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)],
+    argv: [workload, ...Object.entries(flags).map(([name, value]) => flagText(name, value))],
     options: benchOptions(workload, flags),
     systems: [OWN_SYSTEM, ...peers],
   };
+}
+
+function flagText(name: string, value: unknown): string {
+  return value === true ? `--${name}` : `--${name}=${String(value)}`;
 }
 
 /** Numbers of the user apply to every workload that uses them, unless the plan has its own. */

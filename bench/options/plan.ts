@@ -25,6 +25,7 @@ export const PLAN: readonly PlannedStep[] = [
   { workload: "uncontended", flags: { workers: 64 }, peers: PEER_NAMES },
   { workload: "uncontended", flags: { workers: 1 }, peers: PEER_NAMES },
   { workload: "uncontended", flags: { workers: 1, attach: "follower" } },
+  { workload: "uncontended", flags: { workers: 1_024, tls: true } },
   { workload: "contended", flags: { workers: 64 }, peers: PEER_NAMES },
   { workload: "contended", flags: { workers: 2 }, peers: PEER_NAMES },
   { workload: "hot-set" },
@@ -35,5 +36,7 @@ export const PLAN: readonly PlannedStep[] = [
   { workload: "table" },
   { workload: "sessions" },
   { workload: "failover" },
+  { workload: "storm" },
+  { workload: "storm", flags: { tls: true } },
   { workload: "snapshot" },
 ];

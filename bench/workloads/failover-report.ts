@@ -1,10 +1,16 @@
 /** The result of `failover`, for people. */
 
 import { machineText } from "../measures/machine.js";
-import type { Summary } from "../measures/statistics.js";
 import type { FailoverResult } from "./failover.js";
 import { FAULTS, type Fault } from "./failover-run.js";
-import { errorsText, grouped, type Row, tableLines, violationsText } from "./report-table.js";
+import {
+  errorsText,
+  grouped,
+  type Row,
+  summaryText,
+  tableLines,
+  violationsText,
+} from "./report-table.js";
 
 const NAMES: Readonly<Record<Fault, string>> = {
   kill: "kill -9 of the leader",
@@ -34,10 +40,6 @@ export function failoverLines(result: FailoverResult): string[] {
   }
   rows.push(["fencing", violationsText(fencingViolations)]);
   return tableLines(rows);
-}
-
-function summaryText({ median, max }: Summary): string {
-  return `median ${median} ms, max ${max} ms`;
 }
 
 function failuresText(result: FailoverResult, fault: Fault): string {

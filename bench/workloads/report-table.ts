@@ -1,5 +1,6 @@
 /** Results as tables for people. The layout is not a contract; `--json` is. */
 import type { Latencies } from "../load/load-window.js";
+import type { Summary } from "../measures/statistics.js";
 
 export type Row = readonly [name: string, value: string];
 
@@ -30,4 +31,9 @@ export function latenciesText({ p50, p99, p999, max }: Latencies): string {
 export function memoryText(mibPerNode: Readonly<Record<string, number>>): string {
   const parts = Object.entries(mibPerNode).map(([node, mib]) => `${node} ${grouped(mib)} MiB`);
   return parts.length === 0 ? "not known on this system" : parts.join(", ");
+}
+
+/** Times of several runs. */
+export function summaryText({ median, max }: Summary): string {
+  return `median ${median} ms, max ${max} ms`;
 }

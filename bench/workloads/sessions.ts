@@ -5,10 +5,10 @@
  * The client gives up the session that expires (`export`), which does not end it: its lease runs
  * from the last renewal on, as when a process dies.
  */
-import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/index.js";
 import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
+import { requireDescriptors } from "../cluster/descriptors.js";
 import { fetchFigures, fetchMetrics } from "../cluster/node-pages.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
 import { until } from "../cluster/until.js";
@@ -33,8 +33,6 @@ const TTL_MS = 15_000;
 /** Connections that are opened at the same time. */
 const CONNECTING = 200;
 const WARMING_CLIENTS = 8;
-/** Descriptors of this process in addition to one per connection. */
-const SPARE_DESCRIPTORS = 200;
 /** After the last session was opened: then all renew at their own pace. */
 const SETTLING_MS = TTL_MS / 2;
 /** A lease ends at most this much late on a busy machine. */
@@ -170,28 +168,5 @@ async function measureExpiry(
     return { fillSeconds, silentMs, fromMs, toMs: Date.now() };
   } finally {
     await holder.close();
-  }
-}
-
-/** Node.js raises the soft limit to the hard one by itself; only the user can raise it further. */
-function requireDescriptors(count: number): void {
-  const limit = descriptorsMax();
-  const needed = count + SPARE_DESCRIPTORS;
-  if (limit === undefined || needed <= limit) return;
-  throw new Error(
-    `${count} connections need ${needed} descriptors, and a process has ${limit}: ` +
-      `ulimit -n ${needed}, or --count ${Math.max(1, limit - SPARE_DESCRIPTORS)}`,
-  );
-}
-
-/** `undefined` if /proc does not have it, or if there is no limit. */
-function descriptorsMax(): number | undefined {
-  try {
-    const text = readFileSync("/proc/self/limits", "utf8");
-    const match = /^Max open files\s+(\d+)/m.exec(text);
-    return match === null ? undefined : Number(match[1]);
-  } catch {
-    // Another system: connecting will show it.
-    return undefined;
   }
 }

@@ -48,9 +48,9 @@ function scopeText({ workload, system, keys, limit }: ThroughputResult): string 
   return keys > 0 ? `${of}, ${keys} locks` : of;
 }
 
-function workersText({ workers, connections, attach }: ThroughputResult): string {
+function workersText({ workers, connections, attach, tls }: ThroughputResult): string {
   const where = attach === "follower" ? ", at a follower" : "";
-  return `${workers} over ${connections} connections${where}`;
+  return `${workers} over ${connections} connections${where}${tls ? ", TLS" : ""}`;
 }
 
 function openRows({ open }: ThroughputResult): Row[] {

@@ -43,6 +43,8 @@ export interface ThroughputResult extends LoadWindow {
   readonly connections: number;
   /** The node to which clients were attached. */
   readonly attach: Attachment;
+  /** Everything through TLS, with client certificates. */
+  readonly tls: boolean;
   /** For `hot-set`, `rw` and `multi`: how many locks; otherwise 0. */
   readonly keys: number;
   /** For `semaphore`: its permits; otherwise 0. */
@@ -80,7 +82,7 @@ async function measureSubject<Client>(
   machine: Machine,
   signal: AbortSignal,
 ): Promise<ThroughputResult> {
-  const { workload, system, attach, workers, keys, limit, rate, seconds } = options;
+  const { workload, system, attach, tls, workers, keys, limit, rate, seconds } = options;
   const { clients, shape } = subject;
   await warmUpBy(clients, options.warmupSeconds, subject.warmUpShape, signal);
   const open = rate > 0 ? new OpenLoop({ clients, workers, shape, rate }) : undefined;
@@ -104,6 +106,7 @@ async function measureSubject<Client>(
       workers,
       connections: clients.length,
       attach,
+      tls,
       keys,
       limit,
       open: openLoad,

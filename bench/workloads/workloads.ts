@@ -11,6 +11,8 @@ import type { SessionsResult } from "./sessions-result.js";
 import { runSnapshot } from "./snapshot.js";
 import { snapshotLines } from "./snapshot-report.js";
 import type { SnapshotResult } from "./snapshot-result.js";
+import { runStorm, type StormResult } from "./storm.js";
+import { stormLines } from "./storm-report.js";
 import { runTable } from "./table.js";
 import { tableWorkloadLines } from "./table-report.js";
 import type { TableResult } from "./table-result.js";
@@ -24,6 +26,7 @@ export type Result =
   | QueueResult
   | TableResult
   | SessionsResult
+  | StormResult
   | ThroughputResult;
 
 /** `signal` ends it early, by rejecting. */
@@ -39,6 +42,8 @@ export async function measure(options: BenchOptions, signal: AbortSignal): Promi
       return runTable(options, signal);
     case "sessions":
       return runSessions(options, signal);
+    case "storm":
+      return runStorm(options, signal);
     default:
       return runThroughput(options, signal);
   }
@@ -57,6 +62,8 @@ export function linesOf(result: Result): string[] {
       return tableWorkloadLines(result);
     case "sessions":
       return sessionsLines(result);
+    case "storm":
+      return stormLines(result);
     default:
       return throughputLines(result);
   }

@@ -21,6 +21,7 @@ function result(cyclesPerSecond: number, fencingViolations = 0): ThroughputResul
     workers: 64,
     connections: 8,
     attach: "leader",
+    tls: false,
     keys: 0,
     limit: 0,
     open: null,

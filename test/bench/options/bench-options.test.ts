@@ -13,7 +13,7 @@ test("every workload has defaults for all that it takes", () => {
   const every = { warmupSeconds: 3 };
   const spread = { ...every, connections: 8 };
   const numbers = { workers: 64, seconds: 10, keys: 0, limit: 0, rate: 0 };
-  const own = { system: "holdfast", attach: "leader", endpoints: undefined };
+  const own = { system: "holdfast", attach: "leader", tls: false, endpoints: undefined };
   const load = { ...spread, ...numbers, ...own };
   expect(WORKLOADS.map((workload) => optionsOf([workload]))).toEqual([
     { workload: "uncontended", ...load, workers: 1_024 },
@@ -26,6 +26,7 @@ test("every workload has defaults for all that it takes", () => {
     { workload: "table", ...spread, workers: 1_024, seconds: 5, rounds: 5, holds: 1_000_000 },
     { workload: "sessions", ...every, count: 10_000, holds: 100_000, seconds: 30 },
     { workload: "failover", ...spread, runs: 20 },
+    { workload: "storm", ...every, tls: false, count: 2_000, runs: 3 },
     { workload: "snapshot", ...spread, workers: 64, holds: 1_000_000 },
   ]);
 });
@@ -38,6 +39,8 @@ test("what is given counts, and connections without a worker are not opened", ()
     endpoints: ["ws://a:1", "ws://b:2"],
   });
   expect(optionsOf(["failover", "--runs", "3"])).toMatchObject({ runs: 3 });
+  expect(optionsOf(["storm", "--count", "20", "--tls"])).toMatchObject({ count: 20, tls: true });
+  expect(optionsOf(["rw", "--tls"])).toMatchObject({ tls: true });
   expect(optionsOf(["snapshot", "--holds", "5", "--warmup", "0"])).toMatchObject({
     holds: 5,
     warmupSeconds: 0,
@@ -94,6 +97,11 @@ test("an option that the workload has no use for is refused, and so is nonsense"
     ["rw", "--system", "redis"],
     ["uncontended", "--system", "redis", "--endpoints", "ws://a:1"],
     ["uncontended", "--system", "redis", "--attach", "follower"],
+    ["storm", "--connections", "3"],
+    ["storm", "--attach", "follower"],
+    ["queue", "--tls"],
+    ["contended", "--tls", "--system", "redis"],
+    ["contended", "--tls", "--endpoints", "ws://a:1"],
     ["throughput"],
     [],
   ];
