@@ -9,10 +9,14 @@ import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import {
   createAuthority,
+  endMsOf,
+  hasIssued,
   type IssuedCertificate,
+  isInTime,
   issueClientCertificate,
   issueNodeCertificate,
   percentEncoded,
+  readCertificates,
   readHosts,
 } from "../../src/certificates/index.js";
 import { HoldfastError } from "../../src/errors.js";
@@ -32,7 +36,6 @@ import {
   certificateLines,
   forText,
   identityDocument,
-  isValidAt,
   isWrong,
   untilText,
 } from "../views/certificate-view.js";
@@ -44,7 +47,6 @@ const CLUSTER_NAME_DEFAULT = "holdfast";
 const HOSTS_DEFAULT: readonly string[] = ["localhost", "127.0.0.1", "::1"];
 /** Everyone may read a certificate; only the owner may read its key. */
 const MODE = { certificate: 0o644, key: 0o600 };
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 const EXAMPLES: Examples = [
   ["holdfast cert ca", "once: certs/ca.crt and certs/ca.key"],
@@ -288,7 +290,7 @@ async function save(
   }
   const certificate = new X509Certificate(certificatePem);
   if (json) {
-    const notAfter = new Date(certificate.validTo).toISOString();
+    const notAfter = new Date(endMsOf(certificate)).toISOString();
     const hosts = readHosts(certificate);
     printJson({ ...identityDocument(certificate), hosts, ...files, notAfter });
   } else {
@@ -318,7 +320,7 @@ async function show(file: string, flags: ShowFlags): Promise<number> {
           : { file: key.file, fits: certificate.checkPrivateKey(key.key) },
       authority: authorities && {
         file: authorities.file,
-        verifies: authorities.all.some((ca) => isIssuer(ca, certificate, nowMs)),
+        verifies: authorities.all.some((ca) => hasIssued(ca, certificate) && isInTime(ca, nowMs)),
       },
     }),
   );
@@ -331,11 +333,6 @@ async function show(file: string, flags: ShowFlags): Promise<number> {
     for (const line of certificateLines(view, nowMs)) print(line);
   }
   return views.some((view) => isWrong(view, nowMs)) ? EXIT.failed : EXIT.done;
-}
-
-function isIssuer(ca: X509Certificate, certificate: X509Certificate, nowMs: number): boolean {
-  const isNamed = ca.ca && certificate.checkIssued(ca);
-  return isNamed && certificate.verify(ca.publicKey) && isValidAt(ca, nowMs);
 }
 
 interface KeyFile {
@@ -367,16 +364,17 @@ async function authoritiesBeside(
 }
 
 function certificatesIn(file: string, pem: string): X509Certificate[] {
-  const found = pem.match(PEM_CERTIFICATE) ?? [];
-  if (found.length === 0) throw new Failure(EXIT.failed, `${file} has no certificate in it (PEM)`);
+  let found: X509Certificate[];
   try {
-    return found.map((text) => new X509Certificate(text));
+    found = readCertificates(pem);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new Failure(EXIT.failed, `${file}: a certificate in it is damaged: ${why}`, {
       cause: error,
     });
   }
+  if (found.length > 0) return found;
+  throw new Failure(EXIT.failed, `${file} has no certificate in it (PEM)`);
 }
 
 async function read(path: string): Promise<string> {

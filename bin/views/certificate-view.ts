@@ -1,6 +1,12 @@
 /** A certificate as people and programs read it: whose it is, its hosts, and until when it is valid. */
 import type { X509Certificate } from "node:crypto";
-import { readCertifiedIdentity, readHosts } from "../../src/certificates/index.js";
+import {
+  beginMsOf,
+  endMsOf,
+  isInTime,
+  readCertifiedIdentity,
+  readHosts,
+} from "../../src/certificates/index.js";
 import { printable } from "../../src/safe-text.js";
 import { formatWallTime } from "../text/wall-time.js";
 
@@ -16,11 +22,7 @@ export interface CertificateView {
 
 /** Whether its key does not fit, its CA did not issue it, or it is not valid now. */
 export function isWrong({ certificate, key, authority }: CertificateView, nowMs: number): boolean {
-  return key?.fits === false || authority?.verifies === false || !isValidAt(certificate, nowMs);
-}
-
-export function isValidAt(certificate: X509Certificate, nowMs: number): boolean {
-  return fromMs(certificate) <= nowMs && nowMs <= untilMs(certificate);
+  return key?.fits === false || authority?.verifies === false || !isInTime(certificate, nowMs);
 }
 
 export function certificateLines(view: CertificateView, nowMs: number): string[] {
@@ -45,9 +47,9 @@ export function certificateDocument(view: CertificateView, nowMs: number): Recor
     subject: oneLine(certificate.subject),
     issuer: oneLine(certificate.issuer),
     serial: certificate.serialNumber.toLowerCase(),
-    notBefore: new Date(fromMs(certificate)).toISOString(),
-    notAfter: new Date(untilMs(certificate)).toISOString(),
-    isValidNow: isValidAt(certificate, nowMs),
+    notBefore: new Date(beginMsOf(certificate)).toISOString(),
+    notAfter: new Date(endMsOf(certificate)).toISOString(),
+    isValidNow: isInTime(certificate, nowMs),
     keyFits: key?.fits ?? null,
     isVerified: authority?.verifies ?? null,
   };
@@ -70,14 +72,14 @@ export function forText(certificate: X509Certificate): string {
 
 /** `until 2027-12-25 08:00:00.000`. */
 export function untilText(certificate: X509Certificate): string {
-  return `until ${formatWallTime(untilMs(certificate))}`;
+  return `until ${formatWallTime(endMsOf(certificate))}`;
 }
 
 function validText(certificate: X509Certificate, nowMs: number): string {
-  const [from, until] = [fromMs(certificate), untilMs(certificate)];
+  const [from, until] = [beginMsOf(certificate), endMsOf(certificate)];
   const range = `${formatWallTime(from)} to ${formatWallTime(until)}`;
   if (nowMs < from) return `NOT YET: ${range}`;
-  if (nowMs > until) return `EXPIRED: ${range}`;
+  if (nowMs >= until) return `EXPIRED: ${range}`;
   const days = Math.floor((until - nowMs) / DAY_MS);
   return `${range}, ${days === 1 ? "1 day" : `${days} days`} left`;
 }
@@ -95,14 +97,6 @@ function authorityText({ file, verifies }: { file: string; verifies: boolean }):
   return verifies
     ? `${file} verifies it`
     : `${file} DOES NOT VERIFY it: another CA issued it, or the CA is not valid now`;
-}
-
-function fromMs({ validFrom }: X509Certificate): number {
-  return Date.parse(validFrom);
-}
-
-function untilMs({ validTo }: X509Certificate): number {
-  return Date.parse(validTo);
 }
 
 /** Node.js puts each part of a distinguished name on a line of its own. */

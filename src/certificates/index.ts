@@ -1,5 +1,6 @@
 /**
- * The door of certificates: makes them, and reads which node or client one names.
+ * The door of certificates: makes them, reads which node or client one names, and checks their time
+ * and issuer.
  */
 export { readHosts } from "./hosts.js";
 export { percentEncoded, readCertifiedIdentity } from "./identity.js";
@@ -9,3 +10,4 @@ export {
   issueClientCertificate,
   issueNodeCertificate,
 } from "./issue.js";
+export { beginMsOf, endMsOf, hasIssued, isInTime, readCertificates } from "./validity.js";

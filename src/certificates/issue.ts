@@ -29,6 +29,7 @@ import {
 } from "./der.js";
 import { hostName } from "./hosts.js";
 import { identityUri, invalid, requireName } from "./identity.js";
+import { beginMsOf, endMsOf } from "./validity.js";
 
 /** A certificate with its private key (PKCS #8), both as PEM. */
 export interface IssuedCertificate {
@@ -178,8 +179,8 @@ function openAuthority({ certificatePem, keyPem }: IssuedCertificate): Authority
   return {
     ...{ subject: parts.subject, key },
     keyId: keyId?.content ?? keyIdOf(publicKeyBytes(certificate.publicKey)),
-    notBefore: new Date(certificate.validFrom),
-    notAfter: new Date(certificate.validTo),
+    notBefore: new Date(beginMsOf(certificate)),
+    notAfter: new Date(endMsOf(certificate)),
   };
 }
 

@@ -1,27 +1,14 @@
 /**
- * Certificates and the authorities that issued them.
+ * The chain of issuers from a certificate to an authority.
  *
  * `leadsTo` checks again what OpenSSL checked in a handshake, for connections that were established
  * before the authorities changed. Node.js has no call for that. It must never replace the check in a
  * handshake.
  */
-import { X509Certificate } from "node:crypto";
+import type { X509Certificate } from "node:crypto";
+import { hasIssued, isInTime } from "../../certificates/index.js";
 
 const CHAIN_LENGTH_MAX = 8;
-const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
-
-/** All certificates of a PEM file, in their order. Throws what OpenSSL says of one it cannot read. */
-export function readCertificates(pem: string): X509Certificate[] {
-  return (pem.match(PEM_CERTIFICATE) ?? []).map((block) => new X509Certificate(block));
-}
-
-export function endMsOf(certificate: X509Certificate): number {
-  return Date.parse(certificate.validTo);
-}
-
-export function beginMsOf(certificate: X509Certificate): number {
-  return Date.parse(certificate.validFrom);
-}
 
 /** The certificates that the other side of a connection sent after its own. */
 export function intermediatesOf(leaf: X509Certificate): X509Certificate[] {
@@ -52,18 +39,4 @@ export function leadsTo(
     issued = issuer;
   }
   return false;
-}
-
-function hasIssued(issuer: X509Certificate, issued: X509Certificate): boolean {
-  if (!issuer.ca || !issued.checkIssued(issuer)) return false;
-  try {
-    return issued.verify(issuer.publicKey);
-  } catch {
-    // A key of a kind that Node.js does not know.
-    return false;
-  }
-}
-
-function isInTime(certificate: X509Certificate, nowMs: number): boolean {
-  return beginMsOf(certificate) <= nowMs && nowMs < endMsOf(certificate);
 }

@@ -4,11 +4,18 @@
  * is a sentence that names the file and says what to do. It must never contain any part of a key.
  */
 import { createPrivateKey, type KeyObject, type X509Certificate } from "node:crypto";
-import { percentEncoded, readCertifiedIdentity } from "../../certificates/index.js";
+import {
+  beginMsOf,
+  endMsOf,
+  isInTime,
+  percentEncoded,
+  readCertificates,
+  readCertifiedIdentity,
+} from "../../certificates/index.js";
 import { HoldfastError } from "../../errors.js";
 import type { NodeId } from "../../raft/index.js";
 import { quoted } from "../../safe-text.js";
-import { beginMsOf, endMsOf, leadsTo, readCertificates } from "./chain.js";
+import { leadsTo } from "./chain.js";
 
 /** A PEM file as it was read. */
 export interface TlsFile {
@@ -103,10 +110,6 @@ function authoritiesIn(file: TlsFile, option: string, nowMs: number): X509Certif
   }
   checkTime(file, first, nowMs);
   throw wrong(file, option, "has no authority that is valid now");
-}
-
-function isInTime(certificate: X509Certificate, nowMs: number): boolean {
-  return beginMsOf(certificate) <= nowMs && nowMs < endMsOf(certificate);
 }
 
 function checkTime(file: TlsFile, certificate: X509Certificate, nowMs: number): void {

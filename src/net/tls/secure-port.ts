@@ -11,7 +11,7 @@ import { createServer, type Server, type ServerOptions } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { endMsOf } from "./chain.js";
+import { endMsOf } from "../../certificates/index.js";
 import { certificateProblem, incomingProblem } from "./problems.js";
 import type { TlsPort, TransportTls } from "./transport.js";
 

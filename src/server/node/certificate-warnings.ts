@@ -3,6 +3,7 @@
  * left out if it would come in the first two thirds of the certificate's lifetime.
  */
 import type { X509Certificate } from "node:crypto";
+import { beginMsOf, endMsOf } from "../../certificates/index.js";
 import type { Logger } from "../ports.js";
 
 const DAY_MS = 86_400_000;
@@ -20,8 +21,8 @@ export class CertificateWarnings {
   }
 
   look(what: string, certificate: X509Certificate, nowMs: number): void {
-    const endMs = Date.parse(certificate.validTo);
-    const lifeMs = endMs - Date.parse(certificate.validFrom);
+    const endMs = endMsOf(certificate);
+    const lifeMs = endMs - beginMsOf(certificate);
     const leftMs = endMs - nowMs;
     const days = DAYS_BEFORE.find((before) => {
       return leftMs <= before * DAY_MS && before * DAY_MS <= lifeMs * LIFE_SHARE_MAX;

@@ -8,6 +8,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname } from "node:path";
+import { endMsOf } from "../../certificates/index.js";
 import { HoldfastError } from "../../errors.js";
 import { type TlsCredentials, TransportTls } from "../../net/index.js";
 import type { Logger } from "../ports.js";
@@ -95,7 +96,7 @@ export class NodeTls {
     return {
       reloadsDone: this.#reloadsDone,
       reloadsRefused: this.#reloadsRefused,
-      certificateEndsAt: Date.parse(this.transport.current.certificate.validTo) / 1_000,
+      certificateEndsAt: endMsOf(this.transport.current.certificate) / 1_000,
     };
   }
 
