@@ -10,7 +10,7 @@ const INCARNATIONS = 256;
 /** More than one process can use; the sum is still a safe integer. */
 const NUMBERS_PER_INCARNATION = 2 ** 44;
 
-export class Numbering {
+export class RequestIds {
   #last: number;
 
   /** `incarnation`: how often this node has been started on its data. */

@@ -10,7 +10,7 @@ import type { ClientConnection } from "../types.js";
 import { FRAME_HEADROOM_BYTES } from "../whole-frame.js";
 import type { GatewayTuning } from "./options.js";
 import type { GatewaySocket } from "./socket.js";
-import { ChangesWriter } from "./watch-changes-writer.js";
+import { WatchChangesWriter } from "./watch-changes-writer.js";
 
 /**
  * A frame that reaches this size is sent before its turn ends; further messages start a new one.
@@ -45,7 +45,7 @@ class FrameSlot {
 export class Outbound {
   readonly tuning: GatewayTuning;
   readonly meter = new TrafficMeter();
-  readonly changes = new ChangesWriter();
+  readonly changes = new WatchChangesWriter();
   /** A stack: the slot that was released last is taken first. */
   readonly #free: FrameSlot[] = [];
   #freeBytes = 0;

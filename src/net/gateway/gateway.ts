@@ -32,7 +32,7 @@ import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./opt
 import { ReportedNames } from "./reported-names.js";
 import { GatewayRequests } from "./requests.js";
 import { GatewaySocket } from "./socket.js";
-import { AddressTally, addressGroup, type GatewayPlaces, placesOf } from "./socket-limits.js";
+import { AddressTally, addressGroup, type SocketLimits, socketLimitsOf } from "./socket-limits.js";
 import { UnfinishedFrames } from "./unfinished-frames.js";
 
 /** WebSocket close code "try again later". */
@@ -72,7 +72,7 @@ class Gateway implements StartableGateway {
   readonly #tuning: GatewayTuning;
   readonly #tls: TransportTls | undefined;
   readonly #onRefused: (reason: string) => void;
-  readonly #places: GatewayPlaces;
+  readonly #limits: SocketLimits;
   readonly #outbound: Outbound;
   readonly #connections = new Set<GatewayConnection>();
   readonly #clientAddresses = new AddressTally();
@@ -104,7 +104,7 @@ class Gateway implements StartableGateway {
     this.#tls = tls;
     this.#onRefused = onRefused;
     const { connectionsMax, descriptorsMax = descriptorLimit() } = tuning;
-    this.#places = placesOf(connectionsMax, descriptorsMax);
+    this.#limits = socketLimitsOf(connectionsMax, descriptorsMax);
     this.#outbound = new Outbound(tuning);
     this.#knownHosts = new KnownHosts(tuning.allowedHosts);
   }
@@ -118,7 +118,7 @@ class Gateway implements StartableGateway {
   }
 
   get load(): PortLoad {
-    const { socketsMax, connectionsMax, addressConnectionsMax } = this.#places;
+    const { socketsMax, connectionsMax, addressConnectionsMax } = this.#limits;
     return {
       sockets: this.#sockets,
       socketsMax,
@@ -152,7 +152,7 @@ class Gateway implements StartableGateway {
       if (refusal !== undefined) this.#tell(refusal);
       answerHttp(request, response, http, refusal);
     });
-    server.maxConnections = this.#places.socketsMax;
+    server.maxConnections = this.#limits.socketsMax;
     server.on("drop", () => this.#noteDropped("all addresses together"));
     server.on("connection", (socket) => this.#countSocket(socket));
     // For clients that stop reading a page; `ws` removes the timeout from the sockets it takes
@@ -240,7 +240,7 @@ class Gateway implements StartableGateway {
   /** Closes a socket beyond the limit before it sends anything: it could only be sent a refusal. */
   #countSocket(socket: Socket): void {
     const address = addressGroup(socket.remoteAddress);
-    if (this.#socketAddresses.count(address) >= this.#places.addressSocketsMax) {
+    if (this.#socketAddresses.count(address) >= this.#limits.addressSocketsMax) {
       socket.destroy();
       this.#noteDropped(`the address ${address}`);
       return;
@@ -303,7 +303,7 @@ class Gateway implements StartableGateway {
 
   /** Why there is no place for another client from that address; `undefined` if there is one. */
   #fullFor(address: string): string | undefined {
-    const { connectionsMax, addressConnectionsMax } = this.#places;
+    const { connectionsMax, addressConnectionsMax } = this.#limits;
     if (this.#connections.size >= connectionsMax) {
       return `connectionsMax (${connectionsMax}) is reached`;
     }

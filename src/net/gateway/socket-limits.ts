@@ -21,7 +21,7 @@ const SPARE_SHARE = 1 / 8;
 /** Many honest clients can share one address; the rest of the places is for other addresses. */
 const ADDRESS_SHARE = 3 / 4;
 
-export interface GatewayPlaces {
+export interface SocketLimits {
   /** Sockets of any kind; the next one is closed as soon as it is accepted. */
   readonly socketsMax: number;
   readonly addressSocketsMax: number;
@@ -33,7 +33,7 @@ export interface GatewayPlaces {
 /**
  * @param wantedMax the limit on clients if descriptors were unlimited
  */
-export function placesOf(wantedMax: number, descriptorsMax: number): GatewayPlaces {
+export function socketLimitsOf(wantedMax: number, descriptorsMax: number): SocketLimits {
   const store = Math.min(STORE_FILES_MAX, Math.floor(descriptorsMax * STORE_SHARE));
   const affordable = Math.max(SOCKETS_MIN, descriptorsMax - RESERVED - store);
   const socketsMax = Math.min(wantedMax + SPARE_SOCKETS_MAX, affordable);

@@ -6,7 +6,7 @@
 import { type Changes, type ChangesView, STATUS, type Writer } from "../../protocol/index.js";
 import { packPayload } from "../framing/index.js";
 
-export class ChangesWriter {
+export class WatchChangesWriter {
   /**
    * Packed changes and revisions of this turn, by identity: the driver passes the same object for
    * each connection.

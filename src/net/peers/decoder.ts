@@ -23,7 +23,7 @@ import {
   PEER_MESSAGE_VERSION,
   REFUSAL_TEXT_BYTES_MAX,
 } from "./format.js";
-import { fail, PeerFrameError, PeerReader } from "./frame-cursor.js";
+import { FrameCursor, fail, PeerFrameError } from "./frame-cursor.js";
 import { decodeRaft } from "./raft-decoder.js";
 
 export interface PeerDelivery {
@@ -47,7 +47,7 @@ const FIRST_ERROR = 16;
  * @throws {PeerFrameError} for any other input
  */
 export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): PeerDelivery[] {
-  const reader = new PeerReader(frame);
+  const reader = new FrameCursor(frame);
   checkSum(reader, frame);
   const deliveries: PeerDelivery[] = [];
   while (reader.at < frame.length) {
@@ -62,7 +62,7 @@ export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): Pe
     if (frame.length < LARGE_FRAME_BYTES || length * 2 >= frame.length) {
       deliveries.push({ group, message: decodeMessage(reader, kind, end, from, to) });
     } else {
-      const copy = new PeerReader(frame.slice(reader.at, end));
+      const copy = new FrameCursor(frame.slice(reader.at, end));
       deliveries.push({ group, message: decodeMessage(copy, kind, length, from, to) });
       reader.at = end;
     }
@@ -71,7 +71,7 @@ export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): Pe
   return deliveries;
 }
 
-function checkSum(reader: PeerReader, frame: Uint8Array): void {
+function checkSum(reader: FrameCursor, frame: Uint8Array): void {
   reader.open(frame.length, FRAME_CHECKSUM_BYTES);
   if (reader.uint32() === crc32(frame.subarray(FRAME_CHECKSUM_BYTES))) return;
   throw new PeerFrameError("the checksum of a frame is wrong", true);
@@ -79,7 +79,7 @@ function checkSum(reader: PeerReader, frame: Uint8Array): void {
 
 /** Decodes the message whose body begins at the reader's position and ends at `end`. */
 function decodeMessage(
-  reader: PeerReader,
+  reader: FrameCursor,
   kind: number,
   end: number,
   from: NodeId,
@@ -93,7 +93,7 @@ function decodeMessage(
   return message;
 }
 
-function decodeBody(reader: PeerReader, kind: number, end: number): PeerMessage {
+function decodeBody(reader: FrameCursor, kind: number, end: number): PeerMessage {
   switch (kind) {
     case PEER_KIND.forward: {
       reader.open(end, BODY_BYTES.forward);
@@ -151,7 +151,7 @@ function decodeBody(reader: PeerReader, kind: number, end: number): PeerMessage 
   }
 }
 
-function decodeSnapshot(reader: PeerReader, kind: number, end: number): PeerMessage {
+function decodeSnapshot(reader: FrameCursor, kind: number, end: number): PeerMessage {
   switch (kind) {
     case PEER_KIND.snapshotOffer:
       return decodeOffer(reader, end);
@@ -178,7 +178,7 @@ function decodeSnapshot(reader: PeerReader, kind: number, end: number): PeerMess
   }
 }
 
-function decodeOffer(reader: PeerReader, end: number): PeerMessage {
+function decodeOffer(reader: FrameCursor, end: number): PeerMessage {
   reader.open(end, BODY_BYTES.snapshotOffer);
   const term = reader.uint64();
   const epoch = reader.uint64();
@@ -198,7 +198,7 @@ function decodeOffer(reader: PeerReader, end: number): PeerMessage {
 }
 
 /** Bytes between the reader and `end`, at most `bytesMax`. */
-function lengthOfRest(reader: PeerReader, end: number, bytesMax: number, what: string): number {
+function lengthOfRest(reader: FrameCursor, end: number, bytesMax: number, what: string): number {
   const length = end - reader.at;
   if (length > bytesMax) fail(`${what} of ${length} bytes, at most ${bytesMax}`);
   return length;

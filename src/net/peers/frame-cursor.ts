@@ -22,7 +22,7 @@ const TWO_32 = 2 ** 32;
 const SAFE_HIGH_END = 2 ** 21;
 
 /** A cursor. One `open` checks the bounds for the fixed-size reads that follow it. */
-export class PeerReader {
+export class FrameCursor {
   at = 0;
   readonly #frame: Uint8Array;
   readonly #view: DataView;

@@ -168,9 +168,9 @@ export class IncomingLinks {
 
   /** Ends the links of nodes that are no longer members. */
   endRemoved(): void {
-    const { directory } = this.#context;
+    const { identities } = this.#context;
     for (const [peer, link] of this.#byPeer) {
-      if (!directory.isMember(peer)) this.#end(link, PEER_CLOSE.removed, "no longer a member");
+      if (!identities.isMember(peer)) this.#end(link, PEER_CLOSE.removed, "no longer a member");
     }
   }
 
@@ -298,8 +298,8 @@ export class IncomingLinks {
   }
 
   #greet(link: Incoming, socket: WebSocket, data: Buffer): void {
-    const { directory } = this.#context;
-    const admitted = directory.admit(data, 0, link.certified);
+    const { identities } = this.#context;
+    const admitted = identities.admit(data, 0, link.certified);
     if ("code" in admitted) {
       const { code, reason, detail, unproven } = admitted;
       this.#refuse(link, code, reason, detail);
@@ -315,15 +315,15 @@ export class IncomingLinks {
     link.silentTicks = 0;
     this.#strangers.delete(link);
     this.#byPeer.set(peer, link);
-    socket.send(encodeHello(directory.own, peer));
+    socket.send(encodeHello(identities.own, peer));
     this.#onPeer(peer);
   }
 
   #read(link: Incoming, data: Buffer): void {
-    const { directory, events } = this.#context;
+    const { identities, events } = this.#context;
     let deliveries: PeerDelivery[];
     try {
-      deliveries = decodePeerFrame(ownBytes(data), link.peer, directory.own.nodeId);
+      deliveries = decodePeerFrame(ownBytes(data), link.peer, identities.own.nodeId);
     } catch (error) {
       if (!(error instanceof PeerFrameError)) throw error;
       const code = error.isDamaged ? PEER_CLOSE.damaged : PEER_CLOSE.badFrame;

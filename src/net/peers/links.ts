@@ -18,7 +18,7 @@ import { PEER_CLOSE } from "./hello.js";
 import { IncomingLinks } from "./incoming.js";
 import { PEER_LINKS_DEFAULTS, type PeerLinksOptions, SILENT_TICKS_MAX } from "./options.js";
 import { type LinkContext, OutgoingLink } from "./outgoing.js";
-import { PeerDirectory } from "./peer-identities.js";
+import { PeerIdentities } from "./peer-identities.js";
 
 /** The most connections that a node can number before the numbers of its next incarnation begin. */
 const EPOCHS_PER_INCARNATION = 2 ** 20;
@@ -63,12 +63,12 @@ class PeerNetwork implements StartablePeerLinks {
   async start(events: PeerEvents): Promise<void> {
     assert(this.#context === undefined, () => "peer links started twice");
     const { identity, listen, knownPeers, tls } = this.#options;
-    const directory = new PeerDirectory(identity, this.#peers.keys(), knownPeers, (peer) => {
+    const identities = new PeerIdentities(identity, this.#peers.keys(), knownPeers, (peer) => {
       this.#incoming?.endOther(peer);
       events.onPeerIdentity(peer);
     });
     const context: LinkContext = {
-      directory,
+      identities,
       events,
       tls,
       tuning: { ...PEER_LINKS_DEFAULTS, ...this.#options },
@@ -110,7 +110,7 @@ class PeerNetwork implements StartablePeerLinks {
     this.#peers = new Map(peers);
     const context = this.#context;
     if (context === undefined || this.#isClosed) return;
-    context.directory.setMembers(peers.keys());
+    context.identities.setMembers(peers.keys());
     this.#incoming?.endRemoved();
     this.#endOld();
     if (this.#isListening) this.#dialNew(context);

@@ -29,14 +29,14 @@ import {
 } from "./hello.js";
 import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./options.js";
 import { PeerOutbox } from "./outbox.js";
-import type { PeerDirectory } from "./peer-identities.js";
+import type { PeerIdentities } from "./peer-identities.js";
 import { networkOf } from "./strangers.js";
 
 type State = "waiting" | "connecting" | "greeting" | "up" | "closed";
 
 /** What all links of a node share. */
 export interface LinkContext {
-  readonly directory: PeerDirectory;
+  readonly identities: PeerIdentities;
   readonly events: PeerEvents;
   readonly tuning: PeerLinksTuning;
   readonly pool: PeerFramePool;
@@ -225,7 +225,7 @@ export class OutgoingLink {
     socket.on("open", () => {
       if (this.#socket !== socket) return;
       this.#state = "greeting";
-      socket.send(encodeHello(this.#context.directory.own, this.#peer), HELLO_OPTIONS);
+      socket.send(encodeHello(this.#context.identities.own, this.#peer), HELLO_OPTIONS);
     });
     socket.on("pong", () => {
       if (this.#socket === socket) this.#silentTicks = 0;
@@ -250,7 +250,7 @@ export class OutgoingLink {
 
   /** Handles the hello, which is the only message that the peer may send on this link. */
   #greeted(socket: WebSocket, data: Buffer): void {
-    const { directory, events, tuning, tls } = this.#context;
+    const { identities, events, tuning, tls } = this.#context;
     const peer = this.#peer;
     if (this.#state !== "greeting") {
       this.#lose(false, tuning.refusedRedialMs);
@@ -260,7 +260,7 @@ export class OutgoingLink {
       return;
     }
     // The certificate of another node was refused in the handshake.
-    const admitted = directory.admit(data, peer, tls === undefined ? 0 : peer);
+    const admitted = identities.admit(data, peer, tls === undefined ? 0 : peer);
     if ("code" in admitted) {
       this.#lose(false, tuning.refusedRedialMs);
       closeSocket(socket, admitted.code, admitted.reason, tuning.closeGraceMs);

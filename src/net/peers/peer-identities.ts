@@ -16,7 +16,7 @@ import type { KnownPeer, PeerIdentity } from "../types.js";
 import { decodeHello, type HelloRefusal, PEER_CLOSE, type PeerHello, refusal } from "./hello.js";
 import { KnownPeers } from "./known-peers.js";
 
-export class PeerDirectory {
+export class PeerIdentities {
   readonly own: PeerIdentity;
   #members: ReadonlySet<NodeId>;
   /** The last hello of each peer since this node started. */

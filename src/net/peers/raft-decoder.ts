@@ -4,14 +4,14 @@
  */
 import type { Entry, Message, NodeId } from "../../raft/index.js";
 import { BODY_BYTES, ENTRY_HEADER_BYTES, ENTRY_KIND_NAMES, PEER_KIND } from "./format.js";
-import { fail, type PeerReader } from "./frame-cursor.js";
+import { type FrameCursor, fail } from "./frame-cursor.js";
 
 /**
  * Decodes the message of `kind` whose body begins at the reader's position. Reads at most up to
  * `end`.
  */
 export function decodeRaft(
-  reader: PeerReader,
+  reader: FrameCursor,
   kind: number,
   end: number,
   from: NodeId,
@@ -90,7 +90,7 @@ function raftFixedBytes(kind: number): number {
   }
 }
 
-function decodeEntries(reader: PeerReader, end: number, prevLogIndex: number): Entry[] {
+function decodeEntries(reader: FrameCursor, end: number, prevLogIndex: number): Entry[] {
   const count = reader.uint32();
   if (count * ENTRY_HEADER_BYTES > end - reader.at) fail(`${count} entries announced, cut short`);
   if (prevLogIndex + count > Number.MAX_SAFE_INTEGER) fail(`entries after ${prevLogIndex}`);

@@ -14,7 +14,7 @@ import type { LogStore } from "../../storage/index.js";
 import type { NodeTuning } from "../options.js";
 import type { Memory } from "../ports.js";
 import type { KeptCommands } from "./kept-commands.js";
-import type { HandOver } from "./leadership-hand-over.js";
+import type { LeadershipHandOver } from "./leadership-hand-over.js";
 import type { WaitingLine } from "./waiting-line.js";
 
 export type Lack = "busy" | "diskFull";
@@ -38,7 +38,7 @@ export interface CapacityParts {
   readonly raft: Pick<Raft, "role" | "uncommittedBytes">;
   readonly line: Pick<WaitingLine, "bytes">;
   readonly kept: Pick<KeptCommands, "bytes">;
-  readonly handOver: Pick<HandOver, "isDiskFull">;
+  readonly handOver: Pick<LeadershipHandOver, "isDiskFull">;
   readonly log: Pick<LogStore, "freeBytes">;
   readonly memory: Memory;
   readonly clock: { nowMs(): number };

@@ -11,7 +11,7 @@
  */
 import type { PeerMessage } from "../../net/index.js";
 import { Fifo } from "../fifo.js";
-import { Numbering } from "../request-ids.js";
+import { RequestIds } from "../request-ids.js";
 import { KeptCommand, type KeptCommands } from "./kept-commands.js";
 import type { ForwardedChunk, WaitingLine } from "./waiting-line.js";
 
@@ -46,15 +46,15 @@ export class Forwarding {
    * The leader was short of room: nothing is sent until then, and then everything is sent again.
    */
   #pausedUntilMs = Number.POSITIVE_INFINITY;
-  readonly #numbers: Numbering;
+  readonly #requestIds: RequestIds;
 
   constructor(
     kept: KeptCommands,
     line: WaitingLine,
     options: ForwardingOptions,
-    numbers = new Numbering(0),
+    requestIds = new RequestIds(0),
   ) {
-    this.#numbers = numbers;
+    this.#requestIds = requestIds;
     this.#kept = kept;
     this.#line = line;
     this.#options = options;
@@ -81,7 +81,7 @@ export class Forwarding {
       const taken = this.#line.take(this.#options.batchBytesMax - this.#underWayBytes, 0);
       const commands = taken.items.filter((item) => item instanceof KeptCommand);
       if (commands.length === 0) continue;
-      const id = this.#numbers.next();
+      const id = this.#requestIds.next();
       const bytes = taken.bytes.length;
       this.#underWay.push({ id, commands, bytes, sentAtMs: nowMs, settledCount: 0 });
       this.#underWayBytes += bytes;

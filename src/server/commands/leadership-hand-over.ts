@@ -18,7 +18,7 @@ const PAUSE_GROWTH_MAX = 64;
  */
 export const HAND_OVER_ID = 0;
 
-export class HandOver {
+export class LeadershipHandOver {
   readonly #retryAfterMs: number;
   #isStopping = false;
   #isDiskFull = false;

@@ -10,13 +10,13 @@ import { Capacity } from "../commands/capacity.js";
 import { EntryCache } from "../commands/entry-cache.js";
 import { Forwarding } from "../commands/forwarding.js";
 import { KeptCommands } from "../commands/kept-commands.js";
-import { HandOver } from "../commands/leadership-hand-over.js";
+import { LeadershipHandOver } from "../commands/leadership-hand-over.js";
 import { Proposer } from "../commands/proposer.js";
 import { SignIn } from "../commands/sign-in.js";
 import { WaitingLine } from "../commands/waiting-line.js";
 import { Operations, type OperationsHost } from "../members/operations.js";
 import { Reads } from "../reads/reads.js";
-import { Numbering } from "../request-ids.js";
+import { RequestIds } from "../request-ids.js";
 import { DriverSnapshots, type Snapshots } from "../snapshots/snapshots.js";
 import { Applier } from "./applier.js";
 import { ClientRedirect } from "./client-redirect.js";
@@ -74,24 +74,24 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     },
   });
   const kept: KeptCommands = new KeptCommands(attachments);
-  const handOver = new HandOver(electionTimeoutMs);
+  const handOver = new LeadershipHandOver(electionTimeoutMs);
   const capacity = new Capacity(
     { raft, line, kept, handOver, log: ports.log, memory, clock, send },
     tuning,
   );
   const admission = new Admission({ attachments, kept, line, capacity, clock, wake });
-  const numbers = new Numbering(options.incarnation);
+  const requestIds = new RequestIds(options.incarnation);
   const retry = {
     batchBytesMax,
     retryAfterMs: tuning.heartbeatIntervalMs,
     resendAfterMs: RESEND_TIMEOUTS * electionTimeoutMs,
   };
-  const forwarding = new Forwarding(kept, line, retry, numbers);
+  const forwarding = new Forwarding(kept, line, retry, requestIds);
   const readTiming = {
     waitMsMax: READ_WAIT_TIMEOUTS * electionTimeoutMs,
     askAgainAfterMs: electionTimeoutMs,
   };
-  const reads = new Reads(readTiming, send, numbers);
+  const reads = new Reads(readTiming, send, requestIds);
   const signIn = new SignIn({
     ...{ table, attachments, clock, logger },
     ask: (attachment, query) => reads.add(attachment, query, clock.nowMs()),
@@ -109,7 +109,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   );
   const { transitions, watches } = observation;
   const operationWaitMs = OPERATION_WAIT_TIMEOUTS * electionTimeoutMs;
-  const operations = new Operations(operationWaitMs, send, numbers);
+  const operations = new Operations(operationWaitMs, send, requestIds);
   const redirect = new ClientRedirect(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
   const snapshots: Snapshots = new DriverSnapshots(

@@ -19,7 +19,7 @@ import {
 } from "../../protocol/index.js";
 import type { Configuration, Input, NodeId, RefusalReason } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";
-import { Numbering } from "../request-ids.js";
+import { RequestIds } from "../request-ids.js";
 import { planMembership } from "./membership.js";
 
 /** Requests that may wait on one node; further ones are answered `BUSY`. */
@@ -74,7 +74,7 @@ export class Operations {
   #postponed: Request[] = [];
   #retryAtMs = Number.POSITIVE_INFINITY;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
-  readonly #numbers: Numbering;
+  readonly #requestIds: RequestIds;
 
   /**
    * `waitMsMax`: how long a request may take before it is answered `UNAVAILABLE`: outcome unknown.
@@ -82,11 +82,11 @@ export class Operations {
   constructor(
     waitMsMax: number,
     send: (peer: NodeId, message: PeerMessage) => void,
-    numbers = new Numbering(0),
+    requestIds = new RequestIds(0),
   ) {
     this.#waitMsMax = waitMsMax;
     this.#send = send;
-    this.#numbers = numbers;
+    this.#requestIds = requestIds;
   }
 
   get hasWaiting(): boolean {
@@ -125,7 +125,7 @@ export class Operations {
   /** On a follower: sends the waiting requests to the leader of `term`. */
   passOn(leader: NodeId, term: number): void {
     for (const request of this.#waiting) {
-      const id = this.#numbers.next();
+      const id = this.#requestIds.next();
       request.begunBy = leader;
       this.#passedOn.set(id, request);
       this.#send(leader, {
@@ -315,7 +315,7 @@ export class Operations {
 
   /** Negative, so that it differs from the numbers of proposals. */
   #noteStepped(request: Request, nodeId: NodeId): number {
-    const id = -this.#numbers.next();
+    const id = -this.#requestIds.next();
     request.begunBy = nodeId;
     this.#stepped.set(id, request);
     return id;

@@ -7,7 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
 import type { TransportTls } from "../../net/index.js";
 import type { ResolvedOptions } from "./resolve-options.js";
-import { IdlePages } from "./standby-pages.js";
+import { StandbyPages } from "./standby-pages.js";
 
 /** Between two tries; each try that gets far enough counts as an opening of the directory. */
 const RETRY_MS_MIN = 1_000;
@@ -51,7 +51,7 @@ class DiskSpaceWait {
   readonly #options: ResolvedOptions;
   readonly #clusterId: string;
   readonly #tls: TransportTls | undefined;
-  #pages: IdlePages | undefined;
+  #pages: StandbyPages | undefined;
   #retryMs = RETRY_MS_MIN;
   #toldMs = Number.NEGATIVE_INFINITY;
 
@@ -80,7 +80,7 @@ class DiskSpaceWait {
 
   async #show(): Promise<void> {
     if (this.#pages !== undefined) return;
-    const pages = new IdlePages(this.#options, this.#clusterId, this.#tls, {
+    const pages = new StandbyPages(this.#options, this.#clusterId, this.#tls, {
       role: "starting",
       why: "waiting for room on the disk",
       closeReason: "this node waits for room on its disk",

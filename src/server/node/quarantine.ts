@@ -8,7 +8,7 @@ import type { DamageReport } from "../../storage/index.js";
 import type { RunningNode } from "../options.js";
 import type { NodeTls } from "./node-tls.js";
 import type { ResolvedOptions } from "./resolve-options.js";
-import { IdlePages } from "./standby-pages.js";
+import { StandbyPages } from "./standby-pages.js";
 
 const METRICS =
   "# HELP holdfast_quarantined Whether the data of this node are damaged.\n" +
@@ -24,7 +24,7 @@ export async function startQuarantined(
   damage: DamageReport,
 ): Promise<RunningNode> {
   const { id, dataDirectory, log } = options;
-  const pages = new IdlePages(options, clusterId, tls?.transport, {
+  const pages = new StandbyPages(options, clusterId, tls?.transport, {
     role: "quarantined",
     why: `quarantined: ${damage.file}: ${damage.reason}`,
     closeReason: "this node is quarantined",
@@ -45,12 +45,12 @@ class QuarantinedNode implements RunningNode {
   readonly endpoint: string;
   readonly peerPort = 0;
   readonly ended: Promise<undefined>;
-  readonly #pages: IdlePages;
+  readonly #pages: StandbyPages;
   readonly #tls: NodeTls | undefined;
   #end: (nothing: undefined) => void = () => {};
   #stopping: Promise<void> | undefined;
 
-  constructor(id: number, pages: IdlePages, tls: NodeTls | undefined) {
+  constructor(id: number, pages: StandbyPages, tls: NodeTls | undefined) {
     this.id = id;
     this.endpoint = pages.endpoint;
     this.#pages = pages;

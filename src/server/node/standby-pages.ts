@@ -9,7 +9,7 @@ import type { ResolvedOptions } from "./resolve-options.js";
 
 const TEXT = "text/plain; charset=utf-8";
 
-export interface IdleState {
+export interface StandbyState {
   readonly role: "quarantined" | "starting";
   /** One line for people, on `/` and `/readyz`. */
   readonly why: string;
@@ -21,18 +21,18 @@ export interface IdleState {
   readonly metrics: string;
 }
 
-export class IdlePages {
+export class StandbyPages {
   readonly #gateway: ReturnType<typeof createGateway>;
   readonly #health: HealthPort;
   readonly #options: ResolvedOptions;
   readonly #clusterId: string;
-  readonly #state: IdleState;
+  readonly #state: StandbyState;
 
   constructor(
     options: ResolvedOptions,
     clusterId: string,
     tls: TransportTls | undefined,
-    state: IdleState,
+    state: StandbyState,
   ) {
     const { listen, allowedHosts, log } = options;
     const onRefused = (reason: string): void => log("warn", "client refused", { reason });

@@ -9,7 +9,7 @@ import type { PeerMessage } from "../../net/index.js";
 import type { NodeId } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import { Fifo } from "../fifo.js";
-import { Numbering } from "../request-ids.js";
+import { RequestIds } from "../request-ids.js";
 import { type QueryAnswers, refuse, type TableQuery } from "./query-answers.js";
 
 /** Reads that may wait on one node; further ones are answered `BUSY`. */
@@ -64,16 +64,16 @@ export class Reads {
   readonly #ready = new Fifo<Read>();
   #unansweredCount = 0;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
-  readonly #numbers: Numbering;
+  readonly #requestIds: RequestIds;
 
   constructor(
     timing: ReadsTiming,
     send: (peer: NodeId, message: PeerMessage) => void,
-    numbers = new Numbering(0),
+    requestIds = new RequestIds(0),
   ) {
     this.#timing = timing;
     this.#send = send;
-    this.#numbers = numbers;
+    this.#requestIds = requestIds;
   }
 
   /** Whether anything waits whose question was not asked yet. */
@@ -128,7 +128,7 @@ export class Reads {
   }
 
   #ask(reads: readonly Read[], remote: readonly RemoteBarrier[], nowMs: number): number {
-    const id = this.#numbers.next();
+    const id = this.#requestIds.next();
     this.#asked.set(id, { reads, remote, askedAtMs: nowMs });
     const againAtMs = nowMs + this.#timing.askAgainAfterMs;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, againAtMs);

@@ -14,7 +14,7 @@ import type { Write } from "../../raft/index.js";
 import { type FileSystem, isDiskFailure, isNoSpace } from "../file-system.js";
 import type { LogBoot, LogEvents, LogStore, LogWrites } from "../log-store.js";
 import type { MarkFile } from "../mark/mark-file.js";
-import { type DurablePoint, LogMark } from "../mark/mark-schedule.js";
+import { type DurablePoint, MarkSchedule } from "../mark/mark-schedule.js";
 import type { StoragePorts } from "../storage-ports.js";
 import type { LogOutline } from "./log-outline.js";
 import { bodyBytesOf, type EncodedRecord, type RecordEncoder } from "./record-encoder.js";
@@ -68,7 +68,7 @@ export class FileLog implements LogStore {
   readonly #writeCheck: WriteCheck;
   readonly #segments: SegmentList;
   /** Also keeps the peers, which must not be lost either. */
-  readonly mark: LogMark;
+  readonly mark: MarkSchedule;
   #events: LogEvents | undefined;
   #segment: Segment | undefined;
   #durable: DurablePoint;
@@ -100,7 +100,7 @@ export class FileLog implements LogStore {
     };
     const durable = (): DurablePoint => this.#durable;
     const failure = (): Error | undefined => this.#failure;
-    this.mark = new LogMark(mark, ports.timer, {
+    this.mark = new MarkSchedule(mark, ports.timer, {
       get durable(): DurablePoint {
         return durable();
       },

@@ -44,7 +44,7 @@ export interface MarkDemand {
   readonly lastSegment?: number;
 }
 
-export class LogMark {
+export class MarkSchedule {
   readonly #file: MarkFile;
   readonly #timer: Timer;
   readonly #log: MarkedLog;

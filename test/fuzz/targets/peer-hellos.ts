@@ -2,7 +2,7 @@
 import { crc32 } from "node:zlib";
 import { MODEL_VERSION } from "../../../src/model-version.js";
 import { decodeHello, encodeHello } from "../../../src/net/peers/hello.js";
-import { PeerDirectory } from "../../../src/net/peers/peer-identities.js";
+import { PeerIdentities } from "../../../src/net/peers/peer-identities.js";
 import type { PeerIdentity } from "../../../src/net/types.js";
 import { birthOf, CLUSTER } from "../../net/peers/node.js";
 import { wordMutator } from "../engine/mutators.js";
@@ -37,11 +37,11 @@ export const peerHellos: FuzzTarget = {
       demandSameBytes(encodeHello(hello.identity, hello.expectedId), input, "written again");
     }
     const noted: PeerIdentity[] = [];
-    const directory = directoryOf((identity) => noted.push(identity));
-    const admitted = directory.admit(input, 0, 0);
+    const identities = identitiesOf((identity) => noted.push(identity));
+    const admitted = identities.admit(input, 0, 0);
     if ("code" in admitted) {
       demandEqual(noted.length, 0, "what was noted of a hello that is refused");
-      for (const id of MEMBERS) demandIsLetIn(directory, id);
+      for (const id of MEMBERS) demandIsLetIn(identities, id);
       demandTellsNothing(admitted.reason);
       return "refused";
     }
@@ -50,7 +50,7 @@ export const peerHellos: FuzzTarget = {
     demand(MEMBERS.includes(nodeId), () => `node ${nodeId} was let in`);
     demandEqual(birth, birthOf(nodeId), "the directory of the one that was let in");
     demand(incarnation <= 5 + INCARNATION_JUMP_MAX, () => `incarnation ${incarnation} was let in`);
-    demandIsLetIn(directory, nodeId === 2 ? 3 : 2);
+    demandIsLetIn(identities, nodeId === 2 ? 3 : 2);
     return "taken";
   },
 };
@@ -63,15 +63,15 @@ function identityOf(nodeId: number, rest: Partial<PeerIdentity> = {}): PeerIdent
   };
 }
 
-function directoryOf(onIdentity: (identity: PeerIdentity) => void): PeerDirectory {
+function identitiesOf(onIdentity: (identity: PeerIdentity) => void): PeerIdentities {
   const known = MEMBERS.map((id) => [id, { incarnation: 5, births: [birthOf(id)] }] as const);
-  return new PeerDirectory(identityOf(OWN), MEMBERS, new Map(known), onIdentity);
+  return new PeerIdentities(identityOf(OWN), MEMBERS, new Map(known), onIdentity);
 }
 
 /** The real node, which was started once more, is not kept out. */
-function demandIsLetIn(directory: PeerDirectory, nodeId: number): void {
+function demandIsLetIn(identities: PeerIdentities, nodeId: number): void {
   const hello = encodeHello(identityOf(nodeId, { incarnation: 6 }), OWN);
-  const admitted = directory.admit(hello, 0, 0);
+  const admitted = identities.admit(hello, 0, 0);
   demand(!("code" in admitted), () => `node ${nodeId} is kept out: ${JSON.stringify(admitted)}`);
 }
 

@@ -1,8 +1,8 @@
 /** How many sockets the client port takes, and what counts as one address. */
 import { describe, expect, test } from "vitest";
-import { addressGroup, placesOf } from "../../../src/net/gateway/socket-limits.js";
+import { addressGroup, socketLimitsOf } from "../../../src/net/gateway/socket-limits.js";
 
-describe("the places of the client port", () => {
+describe("the sockets of the client port", () => {
   test.each([
     [Number.POSITIVE_INFINITY, 20_256, 20_000, 15_000],
     [65_536, 20_256, 20_000, 15_000],
@@ -13,9 +13,9 @@ describe("the places of the client port", () => {
   ])(
     "leave descriptors for everything else: of %d",
     (descriptors, socketsMax, connectionsMax, addressConnectionsMax) => {
-      const places = placesOf(20_000, descriptors);
-      expect(places).toMatchObject({ socketsMax, connectionsMax, addressConnectionsMax });
-      expect(places.addressSocketsMax).toBeLessThan(socketsMax);
+      const limits = socketLimitsOf(20_000, descriptors);
+      expect(limits).toMatchObject({ socketsMax, connectionsMax, addressConnectionsMax });
+      expect(limits.addressSocketsMax).toBeLessThan(socketsMax);
     },
   );
 });

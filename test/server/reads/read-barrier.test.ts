@@ -9,7 +9,7 @@ import type { PeerMessage } from "../../../src/net/index.js";
 import { MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
 import { Attachment } from "../../../src/server/commands/attachments.js";
 import { Reads } from "../../../src/server/reads/reads.js";
-import { Numbering } from "../../../src/server/request-ids.js";
+import { RequestIds } from "../../../src/server/request-ids.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 import { answersFrom } from "./answers-from-table.js";
 
@@ -114,7 +114,7 @@ describe("a read", () => {
   test("is not answered by what was asked in an earlier life of the node", () => {
     const ask = (incarnation: number) => {
       const sent: PeerMessage[] = [];
-      const numbers = new Numbering(incarnation);
+      const numbers = new RequestIds(incarnation);
       const reads = new Reads(TIMING, (_peer, message) => sent.push(message), numbers);
       const attachment = new Attachment(new RecordingConnection(1));
       reads.add(attachment, { op: OP.inspect, id: 1, key: "a" }, 0);

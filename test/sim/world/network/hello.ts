@@ -7,7 +7,7 @@ import { crc32 } from "node:zlib";
 import { MODEL_VERSION } from "../../../../src/model-version.js";
 import type { PeerIdentity } from "../../../../src/net/index.js";
 import { encodeHello, type HelloRefusal } from "../../../../src/net/peers/hello.js";
-import { PeerDirectory } from "../../../../src/net/peers/peer-identities.js";
+import { PeerIdentities } from "../../../../src/net/peers/peer-identities.js";
 
 /** Where it stands, whatever the version. */
 const VERSION_AT = 4;
@@ -27,7 +27,7 @@ export function refusalOfHello(speaker: Speaker, reader: Speaker): HelloRefusal 
   const end = bytes.length - CHECKSUM_BYTES;
   bytes.writeUInt32BE(crc32(bytes.subarray(0, end)), end);
   const members = [speaker.identity.nodeId];
-  const admitted = new PeerDirectory(reader.identity, members, new Map(), () => {}).admit(
+  const admitted = new PeerIdentities(reader.identity, members, new Map(), () => {}).admit(
     bytes,
     0,
     0,
