@@ -4,7 +4,6 @@
  * end of the session, the end of the client.
  */
 import {
-  ACQUIRE_DEFAULTS,
   RECALL_STATE,
   type RecalledSequence,
   type Result,
@@ -17,7 +16,7 @@ import { type Caller, Waiters } from "../calls/waiters.js";
 import { type LossReason, lossReasonOf } from "../failures.js";
 import type { Lease } from "../lease/lease.js";
 import { type CallOptions, signalOf } from "../options/checks.js";
-import type { ExportedSession, ExportedWait, Loose } from "../options/exported-session.js";
+import type { ExportedSession } from "../options/exported-session.js";
 import {
   type ClaimWish,
   type DetachOptions,
@@ -42,15 +41,10 @@ import {
   type LockWish,
 } from "./acquire-call.js";
 import { CallSites } from "./call-sites.js";
+import { exportedLocks } from "./exported-locks.js";
 import { HeldLock, type LockHost, type MakeLock } from "./held-lock.js";
 import { type Granted, type GrantTaker, Hold, type HoldHost, UpgradeCall } from "./hold.js";
-import {
-  DetachCall,
-  DowngradeCall,
-  EndCall,
-  type ReleaseWaiter,
-  UpdateCall,
-} from "./hold-calls.js";
+import { DetachCall, EndCall, type ReleaseWaiter, UpdateCall } from "./hold-calls.js";
 import { Holds } from "./holds.js";
 import { LOCK_HELD, routeOf, sharedItems, Task } from "./reentrance.js";
 import { UpgradeJoin } from "./upgrade-join.js";
@@ -487,24 +481,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
    */
   export(error: unknown): Pick<ExportedSession, "holds" | "waits" | "loose"> {
     const held = this.#held();
-    const holds = held.map(({ sequence, owner, items, value }) => {
-      return { sequence, owner: owner.id, items, value };
-    });
-    const waits: ExportedWait[] = [];
-    const loose: Loose = { ends: [], downgrades: [] };
-    for (const call of [...this.#waits.values(), ...this.#window.sent()]) {
-      if (call instanceof UpgradeCall) {
-        // Nobody here will learn whether it was granted.
-        loose.ends.push(call.sequence);
-        if (!call.isUnwanted)
-          loose.downgrades.push({ sequence: call.hold.sequence, key: call.key });
-      } else if (call instanceof AcquireCall && this.#waits.has(call.sequence)) {
-        const { owner, items, options } = call.wish;
-        const { value, maxHoldMs } = options ?? ACQUIRE_DEFAULTS;
-        const { sequence } = call;
-        waits.push({ sequence, owner: owner.id, items, value, maxHoldMs });
-      }
-    }
+    const exported = exportedLocks(held, this.#waits, this.#window);
     for (const [sequence, call] of this.#waits) {
       // A ticket that is being made names the newest token.
       const isOfTicket = call instanceof UpgradeCall && call.hold.ending instanceof DetachCall;
@@ -516,23 +493,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
       if (isGrantCall(call) && !call.isSettled) this.submit(new EndCall(call));
     }
     this.#leaveStrong(error);
-    return { holds, waits, loose };
-  }
-
-  /** Adds what was given back and the table may not know of. */
-  addLoose({ ends, downgrades }: Loose): void {
-    ends.push(...this.#window.unacknowledged());
-    for (const call of [...this.#window.sent(), ...this.#window.queued()]) {
-      if (call instanceof EndCall || call instanceof DetachCall) {
-        if (call.target.sequence !== 0) ends.push(call.target.sequence);
-      } else if (call instanceof DowngradeCall) {
-        const { sequence, items } = call.target;
-        const keys = items.filter(({ mode }) => mode !== "permits").map(({ key }) => key);
-        for (const key of call.key === undefined ? keys : [call.key]) {
-          downgrades.push({ sequence, key });
-        }
-      }
-    }
+    return exported;
   }
 
   /** A hold or a wait of another process: its fate is asked for next. */

@@ -18,6 +18,7 @@ import {
 } from "../failures.js";
 import { Lease } from "../lease/lease.js";
 import { LeaseClock } from "../lease/lease-clock.js";
+import { addLoose } from "../locks/exported-locks.js";
 import { Locks, type LocksHost } from "../locks/locks.js";
 import type { ClientSettings } from "../options/connect-options.js";
 import { type ExportedSession, exportedSession } from "../options/exported-session.js";
@@ -209,7 +210,7 @@ export class Session {
       const rest = this.locks.export(clientExported());
       finish = () => {
         this.#outgoing.keepalives.abandon(this.#outgoing.window);
-        this.locks.addLoose(rest.loose);
+        addLoose(rest.loose, this.#outgoing.window);
         const answered = this.#outgoing.window.mark - 1;
         const identity = { clusterId, endpoints, ...credentials, answered, ttlMs, name, metadata };
         this.#end(clientExported(), "exported");
