@@ -25,15 +25,22 @@ export interface PageTls {
 
 /**
  * Reads the page at `url`. Rejects when the answer is incomplete or longer than 16 Mi characters, and
- * when the signal is aborted; where TLS is the reason, with a sentence that says so.
+ * when the signal is aborted; where TLS is the reason, with a sentence that says so. `token`: an access
+ * token, for a page that needs one.
  */
-export function readPage(url: string, signal: AbortSignal, tls?: PageTls): Promise<Page> {
+export function readPage(
+  url: string,
+  signal: AbortSignal,
+  tls?: PageTls,
+  token?: string,
+): Promise<Page> {
   return new Promise((resolve, reject) => {
     const isSecure = url.startsWith("https:");
     const get = isSecure ? getHttps : getHttp;
     const { secureContext, hasCertificate = false } = tls ?? {};
     // No agent, because it would keep open a connection that the node counts.
-    const options = { signal, agent: false, ...(secureContext && { secureContext }) };
+    const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+    const options = { signal, agent: false, headers, ...(secureContext && { secureContext }) };
     const request = get(url, options, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => {

@@ -7,8 +7,10 @@ import type { AddressInfo } from "node:net";
 import { answerHttp, HTTP_LIMITS, judgeHost, type Refusal } from "./gateway/http.js";
 import { KnownHosts } from "./gateway/known-hosts.js";
 import { closeServer, type ListenAddress, listenOn, pathOf, refuseUpgrade } from "./listen.js";
-import type { HttpAnswer } from "./types.js";
+import type { PageCaller, Pages } from "./types.js";
 
+/** The port listens where the operator wants it to. */
+const CALLER: PageCaller = Object.freeze({ isTrusted: true });
 const SOCKETS_MAX = 64;
 /** How long a connection may be idle. */
 const IDLE_MS = 10_000;
@@ -20,16 +22,12 @@ export class HealthPort {
   readonly #onRefused: (reason: string) => void;
 
   /** `pages`: those of the client port. */
-  constructor(
-    allowedHosts: readonly string[],
-    pages: (path: string) => HttpAnswer,
-    onRefused: (reason: string) => void,
-  ) {
+  constructor(allowedHosts: readonly string[], pages: Pages, onRefused: (reason: string) => void) {
     this.#onRefused = onRefused;
     const hosts = new KnownHosts(allowedHosts);
     this.#server = createServer(HTTP_LIMITS, (request, response) => {
       const unknown = PATHS.has(pathOf(request.url)) ? undefined : NOT_HERE;
-      answerHttp(request, response, pages, judgeHost(request, hosts) ?? unknown);
+      answerHttp(request, response, pages, CALLER, judgeHost(request, hosts) ?? unknown);
     });
     this.#server.maxConnections = SOCKETS_MAX;
     this.#server.setTimeout(IDLE_MS);

@@ -255,6 +255,19 @@ export interface PortLoad {
   readonly refusedTotal: number;
 }
 
+/** Who asks for a page, as far as the connection and the header prove it. */
+export interface PageCaller {
+  /** It needs no rights: another node of the cluster, or it came by a port of the operator's own. */
+  readonly isTrusted: boolean;
+  /** The name in its client certificate. */
+  readonly certifiedName?: string | undefined;
+  /** What it showed in `Authorization: Bearer`; not checked. */
+  readonly token?: string | undefined;
+}
+
+/** Answers a request for a page by its path. */
+export type Pages = (path: string, caller: PageCaller) => HttpAnswer;
+
 /** One answer of the HTTP pages that share the client port. */
 export interface HttpAnswer {
   readonly status: number;
@@ -264,11 +277,11 @@ export interface HttpAnswer {
 
 export interface ClientGateway {
   /**
-   * Listens; `http` answers plain requests by path. Until `serve`, every client is closed at once,
+   * Listens; `http` answers plain requests. Until `serve`, every client is closed at once,
    * with close code 1013 and `awayReason`.
    * @throws {HoldfastError} `UNAVAILABLE` when the address cannot be bound
    */
-  start(http: (path: string) => HttpAnswer, awayReason: string): Promise<void>;
+  start(http: Pages, awayReason: string): Promise<void>;
   /** Must follow `start`. From now on `events` receives the requests of clients. */
   serve(events: GatewayEvents): void;
   /** Sends one frame to each connection that has messages. */

@@ -7,7 +7,8 @@ import { printable } from "../../safe-text.js";
 import { CLIENT_DEFAULTS, requireEndpoints } from "../options/connect-options.js";
 import { type ClusterStatusOptions, resolveStatusOptions } from "../options/operator-options.js";
 import { loadReadPage } from "../transport/load-platform.js";
-import type { Page, ReadPage } from "../transport/platform.js";
+import type { Page } from "../transport/platform.js";
+import { isProtected, readToken } from "../transport/sign-in.js";
 
 const REFUSAL_LENGTH_MAX = 200;
 
@@ -74,16 +75,23 @@ export async function clusterStatus(
   options: ClusterStatusOptions = {},
 ): Promise<NodeReport[]> {
   const urls = requireEndpoints(endpoints);
-  const { timeoutMs, signal, tls } = resolveStatusOptions(options, urls);
+  const { timeoutMs, signal, tls, token } = resolveStatusOptions(options, urls);
   signal?.throwIfAborted();
   const readPage = await loadReadPage(tls);
-  const reports = await Promise.all(urls.map((url) => report(readPage, url, timeoutMs, signal)));
+  const shown = token === undefined ? undefined : await readToken(token);
+  const read: ReadStatus = (url, either) => {
+    // Never in plain text to another machine: the answer then says that a token is needed.
+    return readPage(url, either, isProtected(url) ? shown : undefined);
+  };
+  const reports = await Promise.all(urls.map((url) => report(read, url, timeoutMs, signal)));
   signal?.throwIfAborted();
   return reports;
 }
 
+type ReadStatus = (url: string, signal: AbortSignal) => Promise<Page>;
+
 async function report(
-  readPage: ReadPage,
+  readPage: ReadStatus,
   endpoint: string,
   timeoutMs: number,
   signal: AbortSignal | undefined,

@@ -66,6 +66,8 @@ export interface SnapshotOptions extends AdminCallOptions {
 
 /** The options of `clusterStatus`. */
 export interface ClusterStatusOptions extends TlsOptions {
+  /** As for `connect`: a closed cluster shows its status to those with a right to some key. */
+  token?: TokenSource | undefined;
   /** How long each node has to answer. 1 – 600,000. Default 2,000. */
   timeoutMs?: number | undefined;
   /** Gives up all requests when aborted. */
@@ -111,6 +113,7 @@ const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 const ADMIN_OPTIONS: ReadonlySet<string> = new Set(Object.keys(ADMIN_DEFAULTS));
 const SNAPSHOT_OPTIONS: ReadonlySet<string> = new Set(["signal", "stale"]);
 const STATUS_OPTIONS: ReadonlySet<string> = new Set([
+  "token",
   "timeoutMs",
   "signal",
   ...Object.keys(NO_TLS),
@@ -137,14 +140,16 @@ export function resolveStatusOptions(
 ): {
   readonly timeoutMs: number;
   readonly signal: AbortSignal | undefined;
+  readonly token: TokenSource | undefined;
   readonly tls: TlsSettings;
 } {
   requireObject(options, "options");
   requireKnown(options, STATUS_OPTIONS);
-  const { timeoutMs = STATUS_TIMEOUT_MS_DEFAULT, signal } = options;
+  const { timeoutMs = STATUS_TIMEOUT_MS_DEFAULT, signal, token } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, STATUS_TIMEOUT_MS_MAX);
   requireSignal(signal);
-  return { timeoutMs, signal, tls: requireTls(options, endpoints) };
+  requireToken(token);
+  return { timeoutMs, signal, token, tls: requireTls(options, endpoints) };
 }
 
 export function resolveSnapshotOptions(options: SnapshotOptions | undefined): {

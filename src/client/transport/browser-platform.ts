@@ -85,8 +85,13 @@ function startTimer(delayMs: number, task: () => void): Timer {
   return { cancel: () => clearTimeout(id), setKeepsProcess: () => undefined };
 }
 
-export async function readPage(url: string, signal: AbortSignal): Promise<Page> {
-  const response = await fetch(url, { signal, redirect: "error" });
+export async function readPage(
+  url: string,
+  signal: AbortSignal,
+  token: string | undefined,
+): Promise<Page> {
+  const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const response = await fetch(url, { signal, headers, redirect: "error" });
   return { status: response.status, text: await response.text() };
 }
 

@@ -11,7 +11,14 @@ import { decodeServerFrame } from "../../net/framing/index.js";
 import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
 import { type Endpoints, socketUrl } from "./endpoints.js";
 import type { Platform, Transport } from "./platform.js";
-import { findOutcome, isProtected, readToken, sendToken, type TokenSource } from "./sign-in.js";
+import {
+  isProtected,
+  readToken,
+  refusalIn,
+  type SignInRefusal,
+  sendToken,
+  type TokenSource,
+} from "./sign-in.js";
 
 const PAUSE_MS_MIN = 20;
 const PAUSE_MS_MAX = 1_000;
@@ -50,8 +57,8 @@ export interface ConnectionEvents {
 interface Link {
   readonly url: string;
   transport: Transport | undefined;
-  /** Of a node that will be used once it has accepted the token. */
-  hello: Hello | undefined;
+  /** The token was asked for or sent, and the next `hello` is for its identity. */
+  isSigningIn: boolean;
   isReady: boolean;
 }
 
@@ -203,7 +210,7 @@ export class Connection {
 
   #dial(url: string): void {
     this.#tried.add(url);
-    const link: Link = { url, transport: undefined, hello: undefined, isReady: false };
+    const link: Link = { url, transport: undefined, isSigningIn: false, isReady: false };
     this.#link = link;
     if (this.#lastFailure === "") this.#note(link, "does not answer");
     this.dueMs = this.#nowMs() + this.#handshakeTimeoutMs;
@@ -238,21 +245,24 @@ export class Connection {
       return;
     }
     let from = 0;
-    if (link.hello !== undefined && !link.isReady)
-      from = this.#onSignIn(link, link.hello, messages);
-    else if (!link.isReady) {
-      const hello = messages[0];
-      if (hello === undefined) return;
-      if (hello.kind !== MESSAGE.hello) {
-        this.#drop(CLOSE.protocolError, "hello expected");
-        this.#failed(link, "its first message is not a hello");
-        return;
-      }
-      this.#onHello(link, hello);
-      from = 1;
+    while (!link.isReady && this.#link === link && from < messages.length) {
+      this.#onFirst(link, messages[from] as ServerMessage);
+      from += 1;
     }
     if (this.#link === link && link.isReady && from < messages.length) {
       this.#events.onMessages(messages, from);
+    }
+  }
+
+  /** A message before the connection is ready. */
+  #onFirst(link: Link, message: ServerMessage): void {
+    if (message.kind === MESSAGE.hello) this.#onHello(link, message);
+    else if (link.isSigningIn) {
+      const refusal = refusalIn(message);
+      if (refusal !== undefined) this.#onTokenRefused(link, refusal);
+    } else {
+      this.#drop(CLOSE.protocolError, "hello expected");
+      this.#failed(link, "its first message is not a hello");
     }
   }
 
@@ -266,13 +276,16 @@ export class Connection {
       this.#failed(link, objection);
       return;
     }
+    if (this.#token !== undefined && !link.isSigningIn) {
+      this.#signIn(link, this.#token);
+      return;
+    }
     // Not before: nodes of another cluster have the same ids.
     this.#endpoints.identify(link.url, hello);
     this.#endpoints.learn(hello.endpoints, hello.leaderId);
     const better = this.#acceptsAny ? undefined : this.#betterThan(link, hello);
     if (better === undefined) {
-      if (this.#token === undefined) this.#ready(link, hello);
-      else this.#signIn(link, hello, this.#token);
+      this.#ready(link, hello);
       return;
     }
     this.#drop(CLOSE.normal, "");
@@ -289,13 +302,13 @@ export class Connection {
     this.#events.onReady(hello);
   }
 
-  #signIn(link: Link, hello: Hello, source: TokenSource): void {
+  #signIn(link: Link, source: TokenSource): void {
     if (!isProtected(link.url)) {
       this.#drop(CLOSE.normal, "");
       this.#failed(link, "an access token is sent through wss: only, except on this machine");
       return;
     }
-    link.hello = hello;
+    link.isSigningIn = true;
     readToken(source).then(
       (token) => {
         if (this.#link === link && link.transport !== undefined) sendToken(link.transport, token);
@@ -309,15 +322,7 @@ export class Connection {
     );
   }
 
-  /** Returns the place of the first message after the answer. */
-  #onSignIn(link: Link, hello: Hello, messages: readonly ServerMessage[]): number {
-    const outcome = findOutcome(messages, 0);
-    if (outcome === undefined) return messages.length;
-    if (outcome.isSignedIn) {
-      this.#ready(link, hello);
-      return outcome.next;
-    }
-    const { isUnknown, why } = outcome;
+  #onTokenRefused(link: Link, { isUnknown, why }: SignInRefusal): void {
     this.#drop(CLOSE.normal, "");
     if (isUnknown && this.#isRefusedForGood()) {
       this.#isStopped = true;
@@ -329,7 +334,6 @@ export class Connection {
         }),
       );
     } else this.#failed(link, why);
-    return messages.length;
   }
 
   /** The leader's URL if it was not tried yet; "" for any other that is left; `undefined`: stay. */

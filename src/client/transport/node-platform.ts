@@ -206,5 +206,5 @@ export function platformWith(settings: TlsSettings): Platform {
 /** Throws like `platformWith`. */
 export function readPageWith(settings: TlsSettings): ReadPage {
   const tls = clientTls(settings);
-  return (url, signal) => readPage(url, signal, tls);
+  return (url, signal, token) => readPage(url, signal, tls, token);
 }

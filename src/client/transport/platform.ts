@@ -44,7 +44,11 @@ export interface Page {
 }
 
 /** Reads a page without following redirects. Rejects if there is no complete answer. */
-export type ReadPage = (url: string, signal: AbortSignal) => Promise<Page>;
+export type ReadPage = (
+  url: string,
+  signal: AbortSignal,
+  token: string | undefined,
+) => Promise<Page>;
 
 export interface Platform {
   /**

@@ -1,6 +1,6 @@
 /**
- * How a connection proves who speaks on it, before anything else is said: it shows its access token
- * once and waits for the answer. A token leaves only through TLS or to this machine, and is never part of an
+ * How a connection proves who speaks on it: after the first `hello` it shows its access token, and the
+ * node says `hello` again, with what that identity may know. A token leaves only through TLS or to this machine, and is never part of an
  * address, an error or a log.
  */
 import { ERROR_NUMBERS } from "../../errors.js";
@@ -10,7 +10,6 @@ import {
   MESSAGE,
   OP,
   type ServerMessage,
-  STATUS,
 } from "../../protocol/index.js";
 import { FrameWriter } from "./frame-writer.js";
 import type { Transport } from "./platform.js";
@@ -21,10 +20,11 @@ export type TokenSource = string | (() => string | Promise<string>);
 /** No other request of the connection has this number. */
 const SIGN_IN_ID = Number.MAX_SAFE_INTEGER;
 
-export type SignInOutcome =
-  /** `next`: the place of the first message after the answer. */
-  | { readonly isSignedIn: true; readonly next: number }
-  | { readonly isSignedIn: false; readonly isUnknown: boolean; readonly why: string };
+export interface SignInRefusal {
+  /** The cluster does not know the token; else it could not be checked. */
+  readonly isUnknown: boolean;
+  readonly why: string;
+}
 
 /** @throws TypeError for what is no token; its text never contains it */
 export async function readToken(source: TokenSource): Promise<string> {
@@ -37,7 +37,7 @@ export async function readToken(source: TokenSource): Promise<string> {
 /** Whether a token may be sent to that URL: through TLS, or to this machine. */
 export function isProtected(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  if (protocol === "wss:") return true;
+  if (protocol === "wss:" || protocol === "https:") return true;
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
 
@@ -48,21 +48,12 @@ export function sendToken(transport: Transport, token: string): void {
   frame.end();
 }
 
-/** The answer among these messages, if it is there. */
-export function findOutcome(
-  messages: readonly ServerMessage[],
-  from: number,
-): SignInOutcome | undefined {
-  for (let at = from; at < messages.length; at += 1) {
-    const message = messages[at] as ServerMessage;
-    if (message.kind !== MESSAGE.answer || message.id !== SIGN_IN_ID) continue;
-    if (message.status === STATUS.ok) return { isSignedIn: true, next: at + 1 };
-    if (message.status !== ERROR_NUMBERS.UNAUTHENTICATED) {
-      return { isSignedIn: false, isUnknown: false, why: "cannot check the access token for now" };
-    }
-    const { message: text } = (message.payload ?? {}) as { readonly message?: unknown };
-    const why = typeof text === "string" ? text : "unknown access token";
-    return { isSignedIn: false, isUnknown: true, why };
+/** Why the node did not take the token; `undefined` if the message is no refusal. */
+export function refusalIn(message: ServerMessage): SignInRefusal | undefined {
+  if (message.kind !== MESSAGE.answer || message.id !== SIGN_IN_ID) return undefined;
+  if (message.status !== ERROR_NUMBERS.UNAUTHENTICATED) {
+    return { isUnknown: false, why: "cannot check the access token for now" };
   }
-  return undefined;
+  const { message: text } = (message.payload ?? {}) as { readonly message?: unknown };
+  return { isUnknown: true, why: typeof text === "string" ? text : "unknown access token" };
 }

@@ -46,14 +46,17 @@ export class ClientCertificates {
     return this.#standings.get(socket)?.name;
   }
 
+  isNode(socket: Duplex): boolean {
+    return this.#standings.get(socket)?.isNode === true;
+  }
+
   judgePage(socket: Duplex): Refusal | undefined {
     const { refusal } = this.#standings.get(socket) ?? { refusal: "has not been met" };
     return refusal === undefined ? undefined : { status: 403, text: `this client ${refusal}` };
   }
 
   judgeClient(socket: Duplex): Refusal | undefined {
-    const isNode = this.#standings.get(socket)?.isNode === true;
-    return isNode
+    return this.isNode(socket)
       ? { status: 403, text: "the certificate of a node is no client's" }
       : this.judgePage(socket);
   }

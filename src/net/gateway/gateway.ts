@@ -21,11 +21,25 @@ import { startTicker, type Ticker } from "../ticker.js";
 import { BoundedLog } from "../tls/bounded-log.js";
 import { type HandshakeCounts, SecurePort } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
-import type { ClientGateway, GatewayEvents, HttpAnswer, PortLoad, Traffic } from "../types.js";
+import type {
+  ClientGateway,
+  GatewayEvents,
+  PageCaller,
+  Pages,
+  PortLoad,
+  Traffic,
+} from "../types.js";
 import { ClientCertificates } from "./client-certificates.js";
 import { GatewayConnection, Outbound } from "./connection.js";
 import { descriptorLimit } from "./descriptor-limit.js";
-import { answerHttp, HTTP_LIMITS, judgeHost, judgeUpgrade, type Refusal } from "./http.js";
+import {
+  answerHttp,
+  bearerOf,
+  HTTP_LIMITS,
+  judgeHost,
+  judgeUpgrade,
+  type Refusal,
+} from "./http.js";
 import { KnownHosts } from "./known-hosts.js";
 import { GatewayLiveness } from "./liveness.js";
 import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./options.js";
@@ -129,7 +143,7 @@ class Gateway implements StartableGateway {
     };
   }
 
-  async start(http: (path: string) => HttpAnswer, awayReason: string): Promise<void> {
+  async start(http: Pages, awayReason: string): Promise<void> {
     assert(this.#http === undefined, () => "gateway started twice");
     const parts = this.#createParts(sendingAway(awayReason));
     const { liveness, unfinished } = parts;
@@ -150,7 +164,7 @@ class Gateway implements StartableGateway {
         this.#security?.certificates.judgePage(request.socket) ??
         judgeHost(request, this.#knownHosts);
       if (refusal !== undefined) this.#tell(refusal);
-      answerHttp(request, response, http, refusal);
+      answerHttp(request, response, http, this.#callerOf(request), refusal);
     });
     server.maxConnections = this.#limits.socketsMax;
     server.on("drop", () => this.#noteDropped("all addresses together"));
@@ -207,6 +221,16 @@ class Gateway implements StartableGateway {
     });
     this.#security = { port, certificates };
     return port.server;
+  }
+
+  #callerOf(request: IncomingMessage): PageCaller {
+    const { socket } = request;
+    const certificates = this.#security?.certificates;
+    return {
+      isTrusted: certificates?.isNode(socket) === true,
+      certifiedName: certificates?.nameOf(socket),
+      token: bearerOf(request),
+    };
   }
 
   #createParts(events: GatewayEvents): ConnectionParts {

@@ -7,7 +7,7 @@ import { SUBPROTOCOL } from "../../protocol/index.js";
 import { quoted } from "../../safe-text.js";
 import { cutText } from "../cut-text.js";
 import { pathOf } from "../listen.js";
-import type { HttpAnswer } from "../types.js";
+import type { HttpAnswer, PageCaller, Pages } from "../types.js";
 import { hostOf, type KnownHosts } from "./known-hosts.js";
 
 const CLIENT_PATH = "/v1";
@@ -38,7 +38,8 @@ export interface Refusal {
 export function answerHttp(
   request: IncomingMessage,
   response: ServerResponse,
-  pages: (path: string) => HttpAnswer,
+  pages: Pages,
+  caller: PageCaller,
   refusal: Refusal | undefined,
 ): void {
   const path = pathOf(request.url);
@@ -51,8 +52,15 @@ export function answerHttp(
     response.setHeader("Upgrade", "websocket");
     write(request, response, text(426, `${CLIENT_PATH} speaks WebSocket, ${SUBPROTOCOL}`));
   } else {
-    write(request, response, pages(path));
+    const answer = pages(path, caller);
+    if (answer.status === 401) response.setHeader("WWW-Authenticate", "Bearer");
+    write(request, response, answer);
   }
+}
+
+/** The token that the request shows, unchecked. */
+export function bearerOf({ headers }: IncomingMessage): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 }
 
 /** These reveal nothing that a page could use, and health checks use any host name. */

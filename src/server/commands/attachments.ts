@@ -14,7 +14,6 @@ import {
   attachKeyOf,
   MESSAGE,
   NO_CREDENTIAL,
-  type ServerMessage,
   type SessionMessage,
   STATUS,
 } from "../../protocol/index.js";
@@ -183,11 +182,6 @@ export class Attachments implements Outbox, CommandSources {
     this.#events.onTold(asking, message);
     if (message.status === STATUS.ok) this.#bind(asking, message);
     asking.connection.send(message);
-  }
-
-  /** Sends to every connection. */
-  broadcast(message: ServerMessage): void {
-    for (const attachment of this.#byConnection.values()) attachment.connection.send(message);
   }
 
   /**

@@ -7,7 +7,8 @@
 import { createHash } from "node:crypto";
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { Credential, LockTable } from "../../lockfsm/index.js";
-import { MESSAGE, type SignInQuery, STATUS } from "../../protocol/index.js";
+import type { PageCaller } from "../../net/index.js";
+import { ACCESS_LEVEL, MESSAGE, NO_CREDENTIAL, type SignInQuery } from "../../protocol/index.js";
 import type { Clock, Logger } from "../ports.js";
 import type { Attachment, Attachments } from "./attachments.js";
 
@@ -26,6 +27,8 @@ export interface SignInParts {
   readonly ask: (attachment: Attachment, query: SignInQuery) => void;
   /** Who may do what has changed: ends what the connection may not have any more. */
   readonly judge: (attachment: Attachment) => void;
+  /** Says hello, with what the identity of the connection may know. */
+  readonly greet: (attachment: Attachment) => void;
 }
 
 export class SignIn {
@@ -67,6 +70,27 @@ export class SignIn {
     }
   }
 
+  /** Whether the connection speaks for an identity that may do nothing. */
+  isStranger({ credential }: Attachment): boolean {
+    const identity = this.#parts.table.findCredential(credential)?.identity;
+    return identity === undefined || identity.highest === ACCESS_LEVEL.none;
+  }
+
+  /** Whether a page may be read by that caller, who is not connected. */
+  mayRead({ isTrusted, certifiedName, token }: PageCaller): boolean {
+    const { table } = this.#parts;
+    const shown = [
+      token === undefined ? undefined : table.findToken(digestOf(token)),
+      certifiedName === undefined ? undefined : table.findCertificate(certifiedName),
+      table.findCredential(NO_CREDENTIAL),
+    ];
+    const isKnown = (credential: Credential | undefined): boolean =>
+      credential !== undefined &&
+      !this.#isExpired(credential) &&
+      credential.identity.highest >= ACCESS_LEVEL.observe;
+    return isTrusted || shown.some(isKnown);
+  }
+
   /** A connection with a certificate that names `name`; it speaks for that identity from the start. */
   admit(attachment: Attachment, name: string): void {
     const credential = this.#parts.table.findCertificate(name);
@@ -91,8 +115,7 @@ export class SignIn {
     }
     attachment.credential = credential.number;
     this.#watchExpiry(attachment, credential);
-    const payload = { name: credential.identity.name };
-    attachment.connection.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload });
+    this.#parts.greet(attachment);
   }
 
   #refuse(attachment: Attachment, id: number, message: string): void {

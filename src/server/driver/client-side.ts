@@ -62,19 +62,24 @@ export class ClientSide implements GatewayEvents {
   }
 
   onConnection(connection: ClientConnection): void {
-    const { nodeId, clusterId, attachments } = this.#parts;
-    attachments.add(connection);
-    connection.send({
+    this.greet(this.#parts.attachments.add(connection));
+    this.#host.wake();
+  }
+
+  /** Who has no right to anything hears nothing of the other nodes. */
+  greet(attachment: Attachment): void {
+    const { nodeId, clusterId, signIn } = this.#parts;
+    const isStranger = signIn.isStranger(attachment);
+    attachment.connection.send({
       kind: MESSAGE.hello,
       version: PROTOCOL_VERSION,
       clusterId,
       nodeId,
-      leaderId: this.#host.servingLeader,
-      endpoints: this.#host.endpoints,
+      leaderId: isStranger ? 0 : this.#host.servingLeader,
+      endpoints: isStranger ? [] : this.#host.endpoints,
       frameBytesMax: CLIENT_FRAME_BYTES_MAX,
-      voters: this.#host.configuration.voters,
+      voters: isStranger ? [] : this.#host.configuration.voters,
     });
-    this.#host.wake();
   }
 
   onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void {

@@ -96,6 +96,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     ...{ table, attachments, clock, logger },
     ask: (attachment, query) => reads.add(attachment, query, clock.nowMs()),
     judge: (attachment) => watches.judge(attachment, table),
+    greet: (attachment) => clientSide.greet(attachment),
   });
   const save: ObservationParts["save"] = (attachment, operation) =>
     snapshots.exporter.save(attachment, operation);
@@ -125,7 +126,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     ports.named,
   );
   const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
-  const clientSide = new ClientSide(
+  const clientSide: ClientSide = new ClientSide(
     {
       ...{ nodeId, clusterId, clock, table, attachments, signIn, admission },
       ...{ reads, operations, watches },

@@ -7,8 +7,8 @@
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
-import type { GatewayEvents, PeerEvents, PeerMessage } from "../../net/index.js";
-import { MESSAGE, type NodeEndpoint } from "../../protocol/index.js";
+import type { GatewayEvents, PageCaller, PeerEvents, PeerMessage } from "../../net/index.js";
+import { type LeaderNotice, MESSAGE, type NodeEndpoint } from "../../protocol/index.js";
 import {
   type Configuration,
   type Effects,
@@ -75,6 +75,11 @@ export class Driver implements DriverHost {
   }
 
   /** What clients may connect to, as far as the peers have reported it. */
+  /** Whether pages that tell of the cluster are for that caller. */
+  mayRead(caller: PageCaller): boolean {
+    return this.#parts.signIn.mayRead(caller);
+  }
+
   get endpoints(): readonly NodeEndpoint[] {
     const { nodeId, advertise } = this.#options;
     const ids = membersOf(this.configuration);
@@ -263,7 +268,11 @@ export class Driver implements DriverHost {
   #tellEndpoints(): void {
     const { endpoints } = this;
     const leaderId = this.#parts.leaderView.leader;
-    this.#parts.attachments.broadcast({ kind: MESSAGE.leader, leaderId, endpoints });
+    const { attachments, signIn } = this.#parts;
+    const message: LeaderNotice = { kind: MESSAGE.leader, leaderId, endpoints };
+    for (const attachment of attachments.all()) {
+      if (!signIn.isStranger(attachment)) attachment.connection.send(message);
+    }
   }
 
   #lead(nowMs: number): void {

@@ -3,7 +3,7 @@
  * on a quorum; `/readyz` says whether clients should come here. No page shows names of locks.
  */
 import type { TableCounts } from "../../lockfsm/index.js";
-import type { HttpAnswer, PortLoad } from "../../net/index.js";
+import type { HttpAnswer, PageCaller, Pages, PortLoad } from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
 import { isVoter } from "../../raft/index.js";
 import type { DriverStatus } from "../driver/driver-ports.js";
@@ -12,6 +12,8 @@ import { metricsText, type NodeTraffic, type TlsTold } from "./metrics.js";
 
 /** Committed entries that a ready node may not have applied yet. */
 const READY_LAG_ENTRIES_MAX = 1_024;
+const NEEDS_TOKEN =
+  "this page needs an access token (Authorization: Bearer …) or a client certificate\n";
 const TEXT = "text/plain; charset=utf-8";
 const NO_COUNTS: TableCounts = Object.freeze({
   sessions: 0,
@@ -63,32 +65,40 @@ export interface PageSource {
   /** `undefined`: everything is in plain text. */
   readonly tls: () => TlsTold | undefined;
   readonly isDraining: () => boolean;
+  /** Whether the caller has a right to anything; without one it may only know how the node is. */
+  readonly mayRead: (caller: PageCaller) => boolean;
 }
 
-/** Answers a request by its path. */
-export function createPages(source: PageSource): (path: string) => HttpAnswer {
-  return (path) => {
+export function createPages(source: PageSource): Pages {
+  return (path, caller) => {
     switch (path) {
-      case "/":
-        return text(200, `holdfast ${VERSION}, node ${source.id}\n`);
       case "/livez":
         return text(200, "ok\n");
       case "/readyz": {
         const reasons = unreadyReasons(source);
         return reasons.length === 0 ? text(200, "ok\n") : text(503, `${reasons.join("\n")}\n`);
       }
-      case "/status":
-        return {
-          status: 200,
-          contentType: "application/json",
-          body: `${JSON.stringify(statusOf(source))}\n`,
-        };
-      case "/metrics":
-        return { status: 200, contentType: METRICS_TEXT, body: metricsOf(source) };
       default:
-        return text(404, "not found\n");
+        return source.mayRead(caller) ? pageOf(path, source) : text(401, NEEDS_TOKEN);
     }
   };
+}
+
+function pageOf(path: string, source: PageSource): HttpAnswer {
+  switch (path) {
+    case "/":
+      return text(200, `holdfast ${VERSION}, node ${source.id}\n`);
+    case "/status":
+      return {
+        status: 200,
+        contentType: "application/json",
+        body: `${JSON.stringify(statusOf(source))}\n`,
+      };
+    case "/metrics":
+      return { status: 200, contentType: METRICS_TEXT, body: metricsOf(source) };
+    default:
+      return text(404, "not found\n");
+  }
 }
 
 function unreadyReasons(source: PageSource): string[] {

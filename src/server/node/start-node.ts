@@ -9,7 +9,7 @@ import {
   createGateway,
   createPeerLinks,
   HealthPort,
-  type HttpAnswer,
+  type Pages,
   type PeerAddress,
   type Traffic,
 } from "../../net/index.js";
@@ -170,7 +170,7 @@ class Node implements RunningNode {
   /** The members as far as they were known before the log was read. */
   #found: FoundCluster;
   readonly #loop = new EventLoopMeter();
-  readonly #pages: (path: string) => HttpAnswer;
+  readonly #pages: Pages;
   #trace: Trace | undefined;
   #isDraining = false;
   #stopping: Promise<void> | undefined;
@@ -361,7 +361,7 @@ class Node implements RunningNode {
     this.close().then(end, end);
   }
 
-  #createPages(): (path: string) => HttpAnswer {
+  #createPages(): Pages {
     const { clusterId, incarnation } = this.#directory.identity;
     return createPages({
       id: this.id,
@@ -382,6 +382,8 @@ class Node implements RunningNode {
       clientPort: () => this.#gateway.load,
       tls: () => this.#tlsTold(),
       isDraining: () => this.#isDraining || this.#closing !== undefined,
+      // While it starts it knows nothing that it could tell.
+      mayRead: (caller) => this.#assembled?.driver.mayRead(caller) ?? true,
     });
   }
 

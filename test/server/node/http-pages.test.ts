@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { NodeStatus } from "../../../src/client/admin/cluster-status.js";
+import type { PageCaller } from "../../../src/net/index.js";
 import { OP } from "../../../src/protocol/index.js";
 import { createPages, type PageSource } from "../../../src/server/node/http-pages.js";
 import { startCluster } from "../world/cluster.js";
@@ -20,8 +21,10 @@ const CLIENT_PORT = {
   refusedTotal: 46,
 };
 
+const STRANGER: PageCaller = { isTrusted: false };
+
 function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
-  return createPages({
+  const pages = createPages({
     id: node.id,
     clusterId: "c".repeat(32),
     incarnation: 1,
@@ -36,8 +39,10 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     clientPort: () => CLIENT_PORT,
     tls: () => undefined,
     isDraining: () => false,
+    mayRead: (caller) => node.driver.mayRead(caller),
     ...changed,
   });
+  return (path: string, caller: PageCaller = STRANGER) => pages(path, caller);
 }
 
 describe("the HTTP pages", () => {

@@ -1,0 +1,169 @@
+/** What a node of a closed cluster tells and does for whom: strangers, tokens, credentials that end. */
+import { createHash } from "node:crypto";
+import { beforeEach, describe, expect, test } from "vitest";
+import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { type Answer, type Command, MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
+import { startCluster } from "../world/cluster.js";
+import type { TestClient } from "../world/test-client.js";
+import type { World, WorldNode } from "../world/world.js";
+
+const TOKENS = { admin: "admin token", worker: "worker token", expired: "expired token" } as const;
+const SIGN_IN_ID = 2 ** 40;
+const EXPIRES_AFTER_MS = 60_000;
+
+let world: World;
+let leader: WorldNode;
+let followers: readonly [WorldNode, WorldNode];
+let admin: TestClient;
+let orders = 0;
+
+type Order = Exclude<Command, { readonly nonce: string }>;
+
+/** Gives an order as the admin; it must succeed. */
+async function order(fields: object): Promise<void> {
+  orders += 1;
+  const head = { sequence: 2 ** 32 + orders, mark: 0, acknowledged: [] };
+  admin.send({ ...head, ...fields } as unknown as Order);
+  const { result } = await admin.untilReply(head.sequence);
+  expect(result.status).toBe(STATUS.ok);
+}
+
+const digestOf = (token: string): string => createHash("sha256").update(token).digest("hex");
+
+async function giveToken(name: string, token: string, expiresWallMs = 0): Promise<void> {
+  const credential = { label: token, kind: "token", digest: digestOf(token), expiresWallMs };
+  await order({ op: OP.putCredential, name, ...credential });
+}
+
+beforeEach(async () => {
+  ({ world, leader, followers } = await startCluster());
+  admin = world.client();
+  admin.connect(leader);
+  await order({ op: OP.putIdentity, name: "alice" });
+  await order({ op: OP.setGrant, name: "alice", key: "", isPrefix: true, level: "admin" });
+  await giveToken("alice", TOKENS.admin);
+  await order({ op: OP.putIdentity, name: "worker" });
+  await order({ op: OP.setGrant, name: "worker", key: "jobs/", isPrefix: true, level: "acquire" });
+  await giveToken("worker", TOKENS.worker, Math.floor(1_800_000_000_000 + world.nowMs + EXPIRES_AFTER_MS));
+  await giveToken("worker", TOKENS.expired, 1);
+  admin.disconnect();
+  admin = await signedIn(leader, TOKENS.admin);
+  await order({ op: OP.setGrant, name: "anonymous", key: "", isPrefix: true, level: "none" });
+  await world.run(100);
+});
+
+/** A client that has shown a token and got an answer, whatever it is. */
+async function signedIn(node: WorldNode, token: string): Promise<TestClient> {
+  const client = world.client();
+  client.connect(node);
+  client.query({ op: OP.signIn, id: SIGN_IN_ID, token });
+  const isAnswered = () => hellosOf(client).length === 2 || client.closed !== undefined;
+  await world.until("an answer to the token", isAnswered);
+  return client;
+}
+
+const hellosOf = (client: TestClient) =>
+  client.received.filter((message) => message.kind === MESSAGE.hello);
+
+async function answerOf(client: TestClient, id: number): Promise<Answer> {
+  await world.until("an answer", () => client.answer(id) !== undefined);
+  return client.answer(id) as Answer;
+}
+
+describe("a stranger", () => {
+  test("hears nothing of the other nodes, in hello and afterwards", async () => {
+    const stranger = world.client();
+    stranger.connect(followers[0]);
+    await world.run(10);
+    expect(stranger.hello).toMatchObject({ leaderId: 0, endpoints: [], voters: [] });
+    leader.crash();
+    await world.until("another leader", () => world.leader !== undefined);
+    await world.run(1_000);
+    const kinds = stranger.received.map(({ kind }) => kind);
+    expect(kinds).not.toContain(MESSAGE.leader);
+  });
+
+  test("can neither read nor open a session nor give an order", async () => {
+    const stranger = world.client();
+    stranger.connect(followers[0]);
+    stranger.query({ op: OP.query, id: 1, prefix: "", after: undefined, limit: 10 });
+    stranger.query({ op: OP.watch, id: 2, key: "jobs/1", isPrefix: false, after: undefined });
+    stranger.operate({ op: OP.members, id: 3 });
+    for (const id of [1, 2, 3]) {
+      const { status, payload } = await answerOf(stranger, id);
+      expect([status, payload]).toEqual([ERROR_NUMBERS.UNAUTHENTICATED, null]);
+    }
+    stranger.attach();
+    await world.until("an answer to open", () => stranger.attached(1) !== undefined);
+    expect(stranger.attached(1)?.status).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
+  });
+
+  test("reads no page that tells of the cluster", () => {
+    const mayRead = (caller: object) => leader.driver.mayRead({ isTrusted: false, ...caller });
+    expect(mayRead({})).toBe(false);
+    expect(mayRead({ token: "another" })).toBe(false);
+    expect(mayRead({ token: TOKENS.expired })).toBe(false);
+    expect(mayRead({ certifiedName: "worker" })).toBe(false);
+    expect(mayRead({ token: TOKENS.worker })).toBe(true);
+    expect(mayRead({ isTrusted: true })).toBe(true);
+  });
+});
+
+describe("a token", () => {
+  test("is followed by a hello that tells of the other nodes", async () => {
+    for (const node of [leader, ...followers]) {
+      const client = await signedIn(node, TOKENS.worker);
+      const [, hello] = hellosOf(client);
+      expect(hello).toMatchObject({ leaderId: leader.id, voters: [1, 2, 3] });
+      client.attach();
+      await world.until("attached", () => client.attached(1) !== undefined);
+      expect(client.attached(1)?.status).toBe(STATUS.ok);
+    }
+  });
+
+  test.each([
+    ["that nobody gave", "another token", "unknown or removed credential"],
+    ["that has expired", TOKENS.expired, "the credential has expired"],
+  ])("%s ends the connection and says why", async (_, token, message) => {
+    const client = await signedIn(followers[1], token);
+    expect(client.answer(SIGN_IN_ID)).toMatchObject({
+      status: ERROR_NUMBERS.UNAUTHENTICATED,
+      payload: { message },
+    });
+    expect(client.closed).toEqual({ code: 1008, reason: message });
+  });
+
+  test("comes before any other request", async () => {
+    const client = world.client();
+    client.connect(leader);
+    client.query({ op: OP.whoAmI, id: 1 });
+    client.query({ op: OP.signIn, id: SIGN_IN_ID, token: TOKENS.admin });
+    await world.until("closed", () => client.closed !== undefined);
+    expect(client.closed).toEqual({
+      code: 1008,
+      reason: "a sign-in comes before any other request",
+    });
+  });
+
+  test("that expires ends the connection", async () => {
+    const client = await signedIn(followers[0], TOKENS.worker);
+    await world.run(EXPIRES_AFTER_MS - 5_000);
+    expect(client.closed).toBeUndefined();
+    await world.run(10_000);
+    expect(client.closed).toEqual({ code: 1008, reason: "the credential has expired" });
+  });
+
+  test("that is removed ends the connection at every node", async () => {
+    const clients = [
+      await signedIn(leader, TOKENS.worker),
+      await signedIn(followers[0], TOKENS.worker),
+    ];
+    const label = TOKENS.worker;
+    await order({ op: OP.removeCredential, name: "worker", label });
+    await world.run(1_000);
+    for (const { closed } of clients) {
+      expect(closed).toEqual({ code: 1008, reason: "unknown or removed credential" });
+    }
+    expect(admin.closed).toBeUndefined();
+  });
+});
