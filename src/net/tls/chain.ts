@@ -10,7 +10,10 @@ import { hasIssued, isInTime } from "../../certificates/index.js";
 
 const CHAIN_LENGTH_MAX = 8;
 
-/** The certificates that the other side of a connection sent after its own. */
+/**
+ * The certificates that the other side of a connection sent after its own. `leaf` is what the first
+ * call of `getPeerX509Certificate` on that connection returned: later calls return no intermediates.
+ */
 export function intermediatesOf(leaf: X509Certificate): X509Certificate[] {
   const chain: X509Certificate[] = [];
   let next = leaf.issuerCertificate;

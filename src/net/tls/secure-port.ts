@@ -26,6 +26,8 @@ export interface ShownCertificate {
 
 /** A connection whose other side has shown a certificate that is accepted. */
 interface CertifiedSocket {
+  /** With its intermediates, which Node.js hands out only once for each connection. */
+  readonly certificate: X509Certificate;
   readonly endMs: number;
   end(reason: string): void;
 }
@@ -125,7 +127,7 @@ export class SecurePort {
   #keep(socket: TLSSocket, certificate: X509Certificate): void {
     const endMs = endMsOf(certificate);
     this.#nextEndMs = Math.min(this.#nextEndMs, endMs);
-    this.#certified.set(socket, { endMs, end: () => socket.destroy() });
+    this.#certified.set(socket, { certificate, endMs, end: () => socket.destroy() });
     socket.once("close", () => this.#certified.delete(socket));
   }
 
@@ -148,9 +150,8 @@ export class SecurePort {
   #recheck(sockets: readonly TLSSocket[]): void {
     for (const socket of sockets.slice(0, RECHECKED_PER_TURN_MAX)) {
       const certified = this.#certified.get(socket);
-      const certificate = socket.getPeerX509Certificate();
-      if (certified === undefined || certificate === undefined) continue;
-      if (this.#tls.isTrusted(this.#port, certificate)) continue;
+      if (certified === undefined) continue;
+      if (this.#tls.isTrusted(this.#port, certified.certificate)) continue;
       this.#end(socket, certified.end, "the certificate is not trusted any more");
     }
     const rest = sockets.slice(RECHECKED_PER_TURN_MAX);

@@ -9,6 +9,7 @@ import type { IssuedCertificate } from "../../../src/certificates/index.js";
 import type { GatewayTuning } from "../../../src/net/index.js";
 import type { TransportTls, TransportTlsOptions } from "../../../src/net/tls/transport.js";
 import { SUBPROTOCOL } from "../../../src/protocol/index.js";
+import { chainOfAuthorities, withIntermediate } from "../../certificates/intermediate.js";
 import { BareClient, command, TestGateway } from "../gateway/client.js";
 import {
   AUTHORITY,
@@ -212,6 +213,31 @@ describe("the client port with TLS", () => {
     });
     await anonymous.answerTo(command(1));
     expect(await upgradeRefusal(gateway, clientOf("batch"))).toMatch(/^403 /);
+  });
+
+  test("new authorities end no connection by way of an intermediate whose authority stays", async () => {
+    const { gateway, tls } = await start();
+    const chain = chainOfAuthorities("clients");
+    const trust = (...all: readonly IssuedCertificate[]): void => {
+      const clientCa = all.map(({ certificatePem }) => certificatePem).join("");
+      tls.replace(credentialsOf(nodeCertificate(1), CA, clientCa));
+    };
+    trust(OTHER_AUTHORITY, chain.root);
+    const issued = clientCertificate("batch", { authority: chain.intermediate });
+    const own = withIntermediate(issued, chain);
+    const [straight, chained] = [
+      await attached(gateway, clientOf("old")),
+      await attached(gateway, own),
+    ];
+    // Each of these reloads trusts less than the one before, and each connection is verified again.
+    trust(chain.root, THIRD_AUTHORITY);
+    expect((await straight.closed).code).toBe(1008);
+    await chained.answerTo(command(1));
+    trust(chain.root);
+    await chained.answerTo(command(2));
+    await attached(gateway, own);
+    trust(THIRD_AUTHORITY);
+    expect(await chained.closed).toMatchObject({ code: 1008 });
   });
 
   test.each(["TLSv1.2", "TLSv1.3"] as const)(

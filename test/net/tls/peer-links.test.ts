@@ -9,6 +9,7 @@ import { freePorts } from "../../../lab/free-ports.js";
 import type { IssuedCertificate } from "../../../src/certificates/index.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
 import type { TransportTls } from "../../../src/net/tls/transport.js";
+import { chainOfAuthorities, withIntermediate } from "../../certificates/intermediate.js";
 import { loopback, PeerNode, type PeerNodeOptions } from "../peers/node.js";
 import {
   AUTHORITY,
@@ -248,6 +249,33 @@ describe("links under TLS", () => {
     second.replace(credentialsOf(next(2), both));
     await one.up(2, from);
     await two.record.until((all) => all.filter(({ on }) => on === "up").length === 2);
+  });
+
+  test("new credentials end no link by way of an intermediate whose authority stays", async () => {
+    const chain = chainOfAuthorities("nodes");
+    const trusting = (id: number, ...all: readonly IssuedCertificate[]) => {
+      const issued = nodeCertificate(id, { authority: chain.intermediate });
+      const ca = all.map(({ certificatePem }) => certificatePem).join("");
+      return credentialsOf(withIntermediate(issued, chain), ca);
+    };
+    const ofNode = (id: number): TransportTls =>
+      tlsOf(id, { credentials: trusting(id, chain.root, AUTHORITY, OTHER_AUTHORITY) });
+    const [first, second] = [ofNode(1), ofNode(2)];
+    const [one, two] = await pair(first, second);
+    await Promise.all([one.up(2), two.up(1)]);
+    // Both check the links that they have dialed and those that they have accepted, twice.
+    for (const rest of [[OTHER_AUTHORITY], []]) {
+      first.replace(trusting(1, chain.root, ...rest));
+      second.replace(trusting(2, chain.root, ...rest));
+    }
+    for (const [from, to] of [[one, two] as const, [two, one] as const]) {
+      from.links.send(to.identity.nodeId, 0, { type: "readBarrier", id: 1, term: 1 });
+      from.links.flush();
+      await to.messages(from.identity.nodeId, 1);
+    }
+    for (const { record } of [one, two]) {
+      expect(record.all.some(({ on }) => on === "down" || on === "refused")).toBe(false);
+    }
   });
 
   test("a removed node's links are closed, and its good certificate opens none", async () => {
