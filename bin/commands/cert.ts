@@ -4,7 +4,7 @@
  * shown.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import {
@@ -21,13 +21,19 @@ import {
 } from "../../src/certificates/index.js";
 import { HoldfastError } from "../../src/errors.js";
 import { printable } from "../../src/safe-text.js";
-import { AUTHORITY_DAYS, CERTIFICATE_OPTIONS, ISSUED_DAYS } from "../config/certificate-options.js";
+import {
+  AUTHORITY_DAYS,
+  CERTIFICATE_OPTIONS,
+  ISSUED_DAYS,
+  LOCAL_HOSTS,
+} from "../config/certificate-options.js";
 import { examplesText, explained, jsonOption } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
-import { fileFailure, NewFile } from "../output/new-file.js";
+import { fileFailure } from "../output/new-file.js";
+import { pemPathsOf, readIfThere, savePemPair } from "../output/pem-pair.js";
 import { print, printJson } from "../output/terminal.js";
 import { parseNodeId } from "../text/addresses.js";
 import {
@@ -44,9 +50,6 @@ type Finish = (exitCode: number) => void;
 type Examples = readonly (readonly [string, string])[];
 
 const CLUSTER_NAME_DEFAULT = "holdfast";
-const HOSTS_DEFAULT: readonly string[] = ["localhost", "127.0.0.1", "::1"];
-/** Everyone may read a certificate; only the owner may read its key. */
-const MODE = { certificate: 0o644, key: 0o600 };
 
 const EXAMPLES: Examples = [
   ["holdfast cert ca", "once: certs/ca.crt and certs/ca.key"],
@@ -150,7 +153,7 @@ function defineNode(parent: Command, finish: Finish): void {
     .action(async (nodeId: number) => {
       const options = settledFor(command);
       const authority = await readAuthority(options.caDirectory);
-      const hosts = Configuration.of(command).settle({ host }).host ?? HOSTS_DEFAULT;
+      const hosts = Configuration.of(command).settle({ host }).host ?? LOCAL_HOSTS;
       const { cluster, validDays } = options;
       const issued = explaining(() =>
         issueNodeCertificate(authority, { cluster, nodeId, hosts, days: validDays }),
@@ -256,39 +259,16 @@ async function readAuthority(directory: string): Promise<IssuedCertificate> {
   return { certificatePem: await read("ca.crt"), keyPem: await read("ca.key") };
 }
 
-/** Writes both files, or neither if one of them exists. */
 async function save(
   command: Command,
   directory: string,
   name: string,
-  { certificatePem, keyPem }: IssuedCertificate,
+  issued: IssuedCertificate,
 ): Promise<void> {
   const { force = false, json = false } = command.opts<{ force?: boolean; json?: boolean }>();
-  const files = {
-    certificate: join(directory, `${name}.crt`),
-    key: join(directory, `${name}.key`),
-  };
-  try {
-    await mkdir(directory, { recursive: true });
-  } catch (error) {
-    if (systemCodeOf(error) !== "EEXIST") throw fileFailure("write", files.certificate, error);
-    throw new Failure(EXIT.failed, `${directory} is not a directory`, { cause: error });
-  }
-  const targets: NewFile[] = [];
-  try {
-    for (const [path, text, mode] of [
-      [files.key, keyPem, MODE.key],
-      [files.certificate, certificatePem, MODE.certificate],
-    ] as const) {
-      const target = await NewFile.create(path, force, mode);
-      targets.push(target);
-      await target.write(Buffer.from(text));
-    }
-    for (const target of targets) await target.commit();
-  } finally {
-    for (const target of targets) await target.discard();
-  }
-  const certificate = new X509Certificate(certificatePem);
+  const files = pemPathsOf(join(directory, name));
+  await savePemPair(files, issued, force);
+  const certificate = new X509Certificate(issued.certificatePem);
   if (json) {
     const notAfter = new Date(endMsOf(certificate)).toISOString();
     const hosts = readHosts(certificate);
@@ -381,15 +361,6 @@ async function read(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw fileFailure("read", path, error);
-  }
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if (systemCodeOf(error) === "ENOENT") return undefined;
     throw fileFailure("read", path, error);
   }
 }

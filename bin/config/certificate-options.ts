@@ -11,6 +11,8 @@ export const AUTHORITY_DAYS = 3_650;
 /** A year, and a month in which to renew. */
 export const ISSUED_DAYS = 397;
 const DAYS_MAX = 36_500;
+/** The hosts of a node on this machine. */
+export const LOCAL_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "::1"];
 
 export const CERTIFICATE_OPTIONS = {
   clusterName: {
@@ -19,7 +21,7 @@ export const CERTIFICATE_OPTIONS = {
   },
   host: option(textsKind("host"), "DNS name or IP address of the node; may be repeated", {
     reach: "flag",
-    defaultText: "localhost, 127.0.0.1, ::1",
+    defaultText: LOCAL_HOSTS.join(", "),
   }),
   days: option(wholeNumberKind(1, DAYS_MAX), "how long it is valid", {
     reach: "flag",
