@@ -51,9 +51,18 @@ export class ClusterProcess implements AsyncDisposable {
   readonly directory: string;
   readonly #removesDirectory: boolean;
 
-  constructor(nodes: readonly NodeHandle[], directory: string, removesDirectory: boolean) {
+  /** As that of `ClusterOptions`. */
+  readonly #tls: PageTls | undefined;
+
+  constructor(
+    nodes: readonly NodeHandle[],
+    directory: string,
+    removesDirectory: boolean,
+    tls?: PageTls,
+  ) {
     this.nodes = nodes;
     this.directory = directory;
+    this.#tls = tls;
     this.#removesDirectory = removesDirectory;
   }
 
@@ -102,20 +111,29 @@ export class ClusterProcess implements AsyncDisposable {
     throw new Error(`no leader within ${LEADER_MS_MAX} ms\n${logs.join("\n")}`);
   }
 
-  /** A node that has not been started: it will ask this cluster to let it join. */
-  async newcomer(id: number): Promise<{ readonly node: NodeHandle; readonly address: string }> {
+  /**
+   * A node that has not been started: it will ask this cluster to let it join. `further`: its arguments
+   * for TLS.
+   */
+  async newcomer(
+    id: number,
+    further: readonly string[] = [],
+  ): Promise<{ readonly node: NodeHandle; readonly address: string }> {
     const [clientPort, peerPort] = await freePorts(2);
     const listen = `127.0.0.1:${clientPort}`;
     const address = `127.0.0.1:${peerPort}`;
-    const node = new NodeHandle(id, `ws://${listen}`, [
+    const tls = this.#tls;
+    const endpoint = `${tls === undefined ? "ws" : "wss"}://${listen}`;
+    const given = [
       `--id=${id}`,
       `--data=${join(this.directory, `n${id}`)}`,
       `--listen=${listen}`,
       `--peer-listen=${address}`,
       `--join=${this.endpoints.join(",")}`,
       "--stop-on-stdin-end",
-    ]);
-    return { node, address };
+      ...further,
+    ];
+    return { node: new NodeHandle(id, endpoint, given, { tls }), address };
   }
 
   /** Stops every node and removes the directory if it was made here. */
@@ -159,7 +177,12 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
     const endpoint = `${tls === undefined ? "ws" : "wss"}://${listen}`;
     return new NodeHandle(index + 1, endpoint, serverArguments, { tls });
   });
-  const cluster = new ClusterProcess(nodes, directory, options.directory === undefined);
+  const cluster = new ClusterProcess(
+    nodes,
+    directory,
+    options.directory === undefined,
+    options.tls,
+  );
   try {
     await Promise.all(nodes.map((node) => node.start()));
     await cluster.leader();
