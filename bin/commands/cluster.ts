@@ -4,14 +4,17 @@
  * stopped, interrupted during the start, or killed (see `node-process.ts`).
  */
 import type { Command } from "commander";
+import type { TlsOptions } from "../../src/index.js";
 import { leaderOf, type NodeReport, nodeReports } from "../cluster/node-report.js";
+import { certificateVariables } from "../config/certificate-files.js";
 import { examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
-import type { SettledOptions } from "../config/option-definition.js";
+import { type SettledOptions, variableOf } from "../config/option-definition.js";
 import { CLUSTER_OPTIONS } from "../config/option-table.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
+import { type ClientFiles, ClusterCertificates } from "../local-cluster/cluster-certificates.js";
 import { drawClusterName, noteIn, prepareDirectory } from "../local-cluster/cluster-directory.js";
 import type { ClusterPlan } from "../local-cluster/cluster-plan.js";
 import { consecutivePorts, HOST, planCluster } from "../local-cluster/cluster-plan.js";
@@ -21,15 +24,18 @@ import { note, print, printJson, styled } from "../output/terminal.js";
 import { onUnplannedExit } from "../output/unplanned-exit.js";
 import { StopRequest } from "../run/stop-request.js";
 import { DEFAULT_ENDPOINTS } from "../text/addresses.js";
+import { shellWord } from "../text/shell-word.js";
 
 const NODES_DEFAULT = 3;
 const PEER_PORT_DEFAULT = 7511;
+const RENEWED = "renewed certificates that had expired or were about to";
 
 type ClusterFlags = SettledOptions<typeof CLUSTER_OPTIONS>;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast cluster", "three nodes, data in .holdfast, ports from 7411"],
   ["holdfast cluster --restart", "restart nodes that die"],
+  ["holdfast cluster --tls", "with TLS and certificates of its own"],
   [
     "holdfast cluster --data /tmp/locks --port 0 --peer-port 0 --json",
     "on free ports, for scripts",
@@ -42,9 +48,15 @@ continues where it stopped; its size, its peer ports and its random cluster id
 are those of the first start, stored in DIRECTORY/cluster.json. The nodes end
 with this process even if it is killed. Their logs are DIRECTORY/n1.log and so
 on; those of the previous run are n1.log.previous and so on.
+With --tls the first start makes DIRECTORY/certs: a private CA (ca.crt, ca.key),
+certificates for the nodes, and one for clients (client-local.crt and .key).
+Later starts use them again and renew them 30 days before they expire. The same
+data can be started with and without --tls in turn.
 With --json one line is printed when the cluster is ready:
   {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,
-   "endpoint":"ws://…","log":"…"}]}`;
+   "endpoint":"ws://…","log":"…"}]}
+With --tls it ends with the files of a client:
+   …,"ca":"…/ca.crt","cert":"…/client-local.crt","certKey":"…"}`;
 
 export function defineCluster(command: Command, finish: (exitCode: number) => void): void {
   command.addHelpText("before", examplesText(EXAMPLES));
@@ -59,18 +71,27 @@ export function defineCluster(command: Command, finish: (exitCode: number) => vo
 async function runCluster(flags: ClusterFlags): Promise<number> {
   const stop = new StopRequest({ watchesStdin: flags.stopOnStdinEnd === true });
   const plan = await makePlan(flags);
-  await requireFreePorts(plan);
+  const certificates = flags.tls ? await ClusterCertificates.open(plan) : undefined;
+  await requireFreePorts(plan, certificates?.access ?? {});
   if (stop.signal.aborted) return stop.exitCode;
   prepareDirectory(plan);
+  const renewed = (await certificates?.complete()) ?? [];
+  if (renewed.length > 0) note(`${RENEWED}: ${renewed.join(", ")}`);
   const cluster = new LocalCluster(plan, {
     restart: flags.restart === true,
-    serverArguments: (flags.allowOrigin ?? []).map((origin) => `--allow-origin=${origin}`),
+    argumentsOf: (nodeId) => [
+      ...(flags.allowOrigin ?? []).map((origin) => `--allow-origin=${origin}`),
+      ...(certificates?.serverArguments(nodeId) ?? []),
+      ...(flags.requireClientCert ? ["--require-client-cert"] : []),
+    ],
+    access: certificates?.access ?? {},
   });
   // Also when a second signal asks for an immediate end.
   onUnplannedExit(() => cluster.kill());
   try {
     const reports = await cluster.start(stop.signal);
-    announce(plan, reports, flags.json === true);
+    if (flags.json === true) printDocument(plan, reports, certificates?.clientFiles);
+    else announce(plan, reports, clientVariables(plan, flags, certificates?.clientFiles));
   } catch (error) {
     await cluster.stop();
     if (stop.signal.aborted) return stop.exitCode;
@@ -85,6 +106,9 @@ async function runCluster(flags: ClusterFlags): Promise<number> {
 }
 
 async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
+  if (flags.requireClientCert && !flags.tls) {
+    throw new Failure(EXIT.usage, "--require-client-cert needs --tls");
+  }
   const made = noteIn(flags.data);
   const known = made?.peerPorts;
   const nodes = flags.nodes ?? known?.length ?? NODES_DEFAULT;
@@ -110,14 +134,16 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
       ? free.slice(nodes)
       : consecutivePorts("--peer-port", flags.peerPort ?? PEER_PORT_DEFAULT, nodes));
   const clusterName = made?.clusterName ?? drawClusterName();
-  return planCluster(flags.data, clusterName, clientPorts, peerPorts);
+  const scheme = flags.tls ? "wss" : "ws";
+  return planCluster(flags.data, clusterName, clientPorts, peerPorts, scheme);
 }
 
-async function requireFreePorts(plan: ClusterPlan): Promise<void> {
+async function requireFreePorts(plan: ClusterPlan, access: TlsOptions): Promise<void> {
   for (const { id, listen, peerListen, endpoint } of plan.nodes) {
     for (const { host, port } of [listen, peerListen]) {
       if (await isFree(host, port, id)) continue;
-      const [report] = port === listen.port ? await nodeReports({ endpoints: [endpoint] }) : [];
+      const asked = port === listen.port ? [endpoint] : [];
+      const [report] = await nodeReports({ endpoints: asked, ...access });
       const owner = report?.isReachable
         ? `a Holdfast node runs there (pid ${report.pid}): is this cluster already started?`
         : "another process listens there, perhaps this cluster itself";
@@ -137,43 +163,58 @@ async function isFree(host: string, port: number, id: number): Promise<boolean> 
   }
 }
 
-function announce(plan: ClusterPlan, reports: readonly NodeReport[], isJson: boolean): void {
+/** The line of `--json`. `files` is set with TLS. */
+function printDocument(
+  plan: ClusterPlan,
+  reports: readonly NodeReport[],
+  files: ClientFiles | undefined,
+): void {
+  const nodes = plan.nodes.map(({ id, endpoint, logFile }) => {
+    return { id, pid: pidAt(endpoint, reports), endpoint, log: logFile };
+  });
   const leader = leaderOf(reports)?.id ?? 0;
-  const pids = new Map(reports.map((report) => [report.endpoint, pidOf(report)]));
-  if (isJson) {
-    const nodes = plan.nodes.map(({ id, endpoint, logFile }) => ({
-      id,
-      pid: pids.get(endpoint) ?? 0,
-      endpoint,
-      log: logFile,
-    }));
-    printJson({ endpoints: plan.endpoints, leader, nodes });
-    return;
-  }
+  printJson({ endpoints: plan.endpoints, leader, nodes, ...files });
+}
+
+function announce(
+  plan: ClusterPlan,
+  reports: readonly NodeReport[],
+  variables: Readonly<Record<string, string>>,
+): void {
+  const leader = leaderOf(reports)?.id;
   const size = plan.nodes.length;
   print(`Holdfast runs: ${size === 1 ? "one node" : `${size} nodes`}, data in ${plan.directory}`);
   for (const { id, endpoint } of plan.nodes) {
     const role = id === leader ? styled("green", "leader", process.stdout) : "";
-    print(`  node ${id}  ${endpoint}  pid ${pids.get(endpoint)}  ${role}`.trimEnd());
+    print(`  node ${id}  ${endpoint}  pid ${pidAt(endpoint, reports)}  ${role}`.trimEnd());
   }
-  print("");
-  for (const line of firstLockLines(plan)) print(line);
-}
-
-function pidOf(report: NodeReport): number {
-  return report.isReachable ? report.pid : 0;
-}
-
-function firstLockLines(plan: ClusterPlan): string[] {
   // Under `npm start` and `npx` the shell probably does not know the command.
   const prefix = process.env["npm_command"] === undefined ? "" : "npx ";
-  const isDefault = plan.endpoints.join() === DEFAULT_ENDPOINTS.slice(0, plan.nodes.length).join();
-  return [
-    "Take a lock from another shell:",
-    ...(isDefault ? [] : [`  export HOLDFAST_ENDPOINTS=${plan.endpoints.join(",")}`]),
-    `  ${prefix}holdfast run demo -- sh -c 'echo "token $HOLDFAST_TOKEN"; sleep 10'`,
-    `  ${prefix}holdfast inspect demo`,
-    "",
-    "Ctrl-C stops it.",
-  ];
+  print("");
+  print("Take a lock from another shell:");
+  for (const [name, value] of Object.entries(variables)) {
+    print(`  export ${name}=${shellWord(value)}`);
+  }
+  print(`  ${prefix}holdfast run demo -- sh -c 'echo "token $HOLDFAST_TOKEN"; sleep 10'`);
+  print(`  ${prefix}holdfast inspect demo`);
+  print("");
+  print("Ctrl-C stops it.");
+}
+
+/** What other commands need in their environment to find the cluster. */
+function clientVariables(
+  { endpoints }: ClusterPlan,
+  { requireClientCert }: ClusterFlags,
+  files: ClientFiles | undefined,
+): Record<string, string> {
+  const isDefault = endpoints.join() === DEFAULT_ENDPOINTS.slice(0, endpoints.length).join();
+  const found = isDefault ? {} : { [variableOf("endpoints")]: endpoints.join(",") };
+  if (files === undefined) return found;
+  const needed = requireClientCert ? files : { ...files, cert: undefined, certKey: undefined };
+  return { ...found, ...certificateVariables(needed) };
+}
+
+function pidAt(endpoint: string, reports: readonly NodeReport[]): number {
+  const report = reports.find((one) => one.endpoint === endpoint);
+  return report?.isReachable ? report.pid : 0;
 }

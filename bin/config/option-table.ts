@@ -59,6 +59,11 @@ export const CLUSTER_OPTIONS = {
     defaultText: "those of the data, or 7511",
   }),
   allowOrigin: ALLOW_ORIGIN,
+  tls: switchOption("TLS on all ports, with a private CA in certs in the data directory"),
+  requireClientCert: {
+    ...SERVER_OPTIONS.requireClientCert,
+    description: "with --tls: refuse clients without a certificate",
+  },
   restart: switchOption("restart nodes that die"),
   json: switchOption("print one line of JSON when the cluster is ready", { reach: "flag" }),
   stopOnStdinEnd: switchOption("stop when standard input ends", { reach: "flag" }),

@@ -38,6 +38,7 @@ export function planCluster(
   clusterName: string,
   clientPorts: readonly number[],
   peerPorts: readonly number[],
+  scheme: "ws" | "wss" = "ws",
 ): ClusterPlan {
   requireDistinct(clientPorts, peerPorts);
   const nodes = peerPorts.map((peer, index): NodePlan => {
@@ -48,7 +49,7 @@ export function planCluster(
       name,
       listen: { host: HOST, port: client },
       peerListen: { host: HOST, port: peer },
-      endpoint: `ws://${HOST}:${client}`,
+      endpoint: `${scheme}://${HOST}:${client}`,
       dataDirectory: join(directory, name),
       logFile: join(directory, `${name}.log`),
     };

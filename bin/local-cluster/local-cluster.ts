@@ -4,6 +4,7 @@
  * the other nodes, and a process that ignores SIGTERM is killed.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import type { TlsOptions } from "../../src/index.js";
 import type { NodeReport } from "../cluster/node-report.js";
 import { leaderOf, nodeReports } from "../cluster/node-report.js";
 import { EXIT } from "../exit/exit-codes.js";
@@ -22,14 +23,15 @@ const STEADY_MS = 30_000;
 export interface LocalClusterOptions {
   /** Whether a node that dies is started again. */
   readonly restart: boolean;
-  /** Further arguments of every `holdfast server`. */
-  readonly serverArguments?: readonly string[];
+  /** Further arguments of the `holdfast server` of a node. */
+  readonly argumentsOf: (nodeId: number) => readonly string[];
+  /** For endpoints with TLS. */
+  readonly access: TlsOptions;
 }
 
 export class LocalCluster {
   readonly #plan: ClusterPlan;
-  readonly #restart: boolean;
-  readonly #serverArguments: readonly string[];
+  readonly #options: LocalClusterOptions;
   readonly #processes = new Map<number, NodeProcess>();
   readonly #deathsInARow = new Map<number, number>();
   readonly #stopping = new AbortController();
@@ -39,8 +41,7 @@ export class LocalCluster {
 
   constructor(plan: ClusterPlan, options: LocalClusterOptions) {
     this.#plan = plan;
-    this.#restart = options.restart;
-    this.#serverArguments = options.serverArguments ?? [];
+    this.#options = options;
     this.empty = new Promise((resolve) => {
       this.#onEmpty = resolve;
     });
@@ -91,7 +92,7 @@ export class LocalCluster {
   }
 
   #spawn(plan: NodePlan): NodeProcess {
-    const process = new NodeProcess(plan, this.#plan, this.#serverArguments);
+    const process = new NodeProcess(plan, this.#plan, this.#options.argumentsOf(plan.id));
     this.#processes.set(plan.id, process);
     return process;
   }
@@ -104,10 +105,11 @@ export class LocalCluster {
   }
 
   async #agreement(signal: AbortSignal): Promise<NodeReport[]> {
+    const { endpoints } = this.#plan;
     const deadlineMs = performance.now() + READY_MS_MAX;
     while (performance.now() < deadlineMs) {
       signal.throwIfAborted();
-      const reports = await nodeReports(this.#plan, { signal });
+      const reports = await nodeReports({ endpoints, ...this.#options.access }, { signal });
       if (agreeOnLeader(reports)) return reports;
       demandRoom(reports);
       await delay(POLL_INTERVAL_MS, undefined, { signal });
@@ -128,7 +130,7 @@ export class LocalCluster {
     const deaths = lived ? 1 : (this.#deathsInARow.get(id) ?? 0) + 1;
     this.#deathsInARow.set(id, deaths);
     this.#report(process, end);
-    if (this.#restart) await this.#startAgain(process.plan, restartDelayMs(deaths));
+    if (this.#options.restart) await this.#startAgain(process.plan, restartDelayMs(deaths));
     else if (this.#running() === 0) this.#onEmpty();
   }
 

@@ -8,6 +8,9 @@ import {
 test("nodes are numbered from one and have ports, data and log of their own", () => {
   const plan = planCluster("data", "any", [7411, 7412], [7511, 7512]);
   expect(plan.endpoints).toEqual(["ws://127.0.0.1:7411", "ws://127.0.0.1:7412"]);
+  expect(planCluster("data", "any", [7411], [7511], "wss").endpoints).toEqual([
+    "wss://127.0.0.1:7411",
+  ]);
   expect(plan.initialCluster).toBe("1=127.0.0.1:7511,2=127.0.0.1:7512");
   expect(plan.nodes[1]).toEqual({
     id: 2,

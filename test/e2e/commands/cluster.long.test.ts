@@ -10,23 +10,18 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
-import { type RunningCli, runCli, startCli } from "../world/cluster-process.js";
+import { runCli } from "../world/cluster-process.js";
 import { COMMAND } from "../world/command-line.js";
 import { expectFailure } from "../world/command-result.js";
 import { startHolder } from "../world/holder-process.js";
+import {
+  interrupt,
+  killLeftNodes,
+  type StartedCluster,
+  startLocal,
+  startReady,
+} from "../world/local-cluster.js";
 import { gone, isRunning, until } from "../world/process-life.js";
-
-interface Ready {
-  readonly endpoints: readonly string[];
-  readonly leader: number;
-  readonly nodes: readonly { id: number; pid: number; endpoint: string; log: string }[];
-}
-
-interface Started {
-  readonly cluster: RunningCli;
-  readonly ready: Ready;
-  readonly pids: readonly number[];
-}
 
 /** Of util-linux. */
 const TOOL = "unshare";
@@ -35,42 +30,17 @@ let directory = "";
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "holdfast-cluster-"));
 });
-/** Nodes, which only a failure of what is tested here would leave running. */
-const nodes: number[] = [];
 afterAll(async () => {
   endAllStarted();
-  for (const pid of nodes.filter(isRunning)) process.kill(pid, "SIGKILL");
+  killLeftNodes();
   await rm(directory, { recursive: true, force: true });
 });
 
-function startLocal(data: string, ...flags: readonly string[]): RunningCli {
-  const ports = ["--port=0", "--peer-port=0"];
-  return startCli(["cluster", `--data=${data}`, ...ports, ...flags], { ownGroup: true });
-}
-
-/** Starts a cluster and waits for the line that says it is ready. */
-async function startReady(data: string, ...flags: readonly string[]): Promise<Started> {
-  const cluster = startLocal(data, "--json", ...flags);
-  await cluster.printed("\n");
-  const ready = JSON.parse(cluster.stdout) as Ready;
-  const pids = ready.nodes.map(({ pid }) => pid);
-  nodes.push(...pids);
-  return { cluster, ready, pids };
-}
-
-async function clusterIdOf({ ready }: Started): Promise<string> {
+async function clusterIdOf({ ready }: StartedCluster): Promise<string> {
   const url = ready.endpoints[0]?.replace(/^ws/, "http");
   const status = (await (await fetch(`${url}/status`)).json()) as { readonly clusterId: string };
   expect(status.clusterId).toMatch(/^[0-9a-f]{32}$/);
   return status.clusterId;
-}
-
-/** What Ctrl-C does: the signal goes to the whole foreground group. */
-async function interrupt({ cluster, pids }: Pick<Started, "cluster" | "pids">): Promise<void> {
-  process.kill(-cluster.pid, "SIGINT");
-  expect(await cluster.result).toMatchObject({ code: 0, signal: null });
-  // At once: it waits for its nodes.
-  expect(pids.filter(isRunning)).toEqual([]);
 }
 
 /** A start that must fail. */

@@ -1,0 +1,19 @@
+import { execFileSync } from "node:child_process";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { shellWord } from "../../../bin/text/shell-word.js";
+
+test("a shell reads back the text itself", () => {
+  for (const plain of ["wss://127.0.0.1:7411,wss://[::1]:1", "/a_b/c.d-e", "~/a b", "it's $HOME"]) {
+    expect(execFileSync("sh", ["-c", `printf %s ${shellWord(plain)}`]).toString()).toBe(plain);
+  }
+  const text = fc.string({ unit: fc.constantFrom(..."a'\"\\$` *~!#&;\n"), maxLength: 12 });
+  const read = (words: string): string =>
+    execFileSync("sh", ["-c", `printf '%s\\0' ${words}`]).toString();
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 50 }), (texts) => {
+      expect(read(texts.map(shellWord).join(" "))).toBe(texts.map((one) => `${one}\0`).join(""));
+    }),
+    { numRuns: 10 },
+  );
+});
