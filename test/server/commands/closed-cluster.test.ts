@@ -44,7 +44,11 @@ beforeEach(async () => {
   await giveToken("alice", TOKENS.admin);
   await order({ op: OP.putIdentity, name: "worker" });
   await order({ op: OP.setGrant, name: "worker", key: "jobs/", isPrefix: true, level: "acquire" });
-  await giveToken("worker", TOKENS.worker, Math.floor(1_800_000_000_000 + world.nowMs + EXPIRES_AFTER_MS));
+  await giveToken(
+    "worker",
+    TOKENS.worker,
+    Math.floor(1_800_000_000_000 + world.nowMs + EXPIRES_AFTER_MS),
+  );
   await giveToken("worker", TOKENS.expired, 1);
   admin.disconnect();
   admin = await signedIn(leader, TOKENS.admin);
