@@ -74,12 +74,13 @@ export type PeerMessage =
   | { readonly type: "members"; readonly index: number; readonly configuration: Uint8Array }
   /**
    * An operator's request (`protocol`, ops 70 …) for the leader of `term`, with its bytes
-   * unchanged.
+   * unchanged, and the number of the credential by which it came.
    */
   | {
       readonly type: "operation";
       readonly id: number;
       readonly term: number;
+      readonly credential: number;
       readonly request: Uint8Array;
     }
   /** `status` is as in an answer to a client. `text` is its payload as JSON, at most 64 KiB. */

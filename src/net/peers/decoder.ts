@@ -13,6 +13,7 @@ import type { NodeId } from "../../raft/index.js";
 import type { PeerMessage } from "../types.js";
 import {
   BODY_BYTES,
+  bodyVersionOf,
   CHECKSUM_BYTES,
   FORWARD_REFUSAL_NAMES,
   FRAME_CHECKSUM_BYTES,
@@ -20,7 +21,6 @@ import {
   OPERATION_TEXT_BYTES_MAX,
   PEER_HEADER_BYTES,
   PEER_KIND,
-  PEER_MESSAGE_VERSION,
   REFUSAL_TEXT_BYTES_MAX,
 } from "./format.js";
 import { FrameCursor, fail, PeerFrameError } from "./frame-cursor.js";
@@ -54,7 +54,7 @@ export function decodePeerFrame(frame: Uint8Array, from: NodeId, to: NodeId): Pe
     reader.open(frame.length, PEER_HEADER_BYTES);
     const kind = reader.uint8();
     const version = reader.uint8();
-    if (version !== PEER_MESSAGE_VERSION) fail(`message kind ${kind} of version ${version}`);
+    if (version !== bodyVersionOf(kind)) fail(`message kind ${kind} of version ${version}`);
     const group = reader.uint32();
     const length = reader.uint32();
     reader.open(frame.length, length);
@@ -135,8 +135,9 @@ function decodeBody(reader: FrameCursor, kind: number, end: number): PeerMessage
       reader.open(end, BODY_BYTES.operation);
       const id = reader.uint64();
       const term = reader.uint64();
+      const credential = reader.uint32();
       const length = lengthOfRest(reader, end, OPERATION_BYTES_MAX, "an operation");
-      return { type: "operation", id, term, request: reader.raw(length) };
+      return { type: "operation", id, term, credential, request: reader.raw(length) };
     }
     case PEER_KIND.operationReply: {
       reader.open(end, BODY_BYTES.operationReply);

@@ -12,12 +12,12 @@ import { cutText } from "../cut-text.js";
 import type { OfferedSnapshot, PeerMessage } from "../types.js";
 import {
   BODY_BYTES,
+  bodyVersionOf,
   FORWARD_REFUSAL,
   LACK,
   OPERATION_TEXT_BYTES_MAX,
   PEER_HEADER_BYTES,
   PEER_KIND,
-  PEER_MESSAGE_VERSION,
   REFUSAL_TEXT_BYTES_MAX,
 } from "./format.js";
 import type { PeerFrame } from "./frame.js";
@@ -40,8 +40,9 @@ export function encodePeerMessage(
 ): void {
   frame.reserve(bytes);
   const end = frame.length + bytes;
-  frame.uint8(message.type === "raft" ? PEER_KIND[message.message.type] : PEER_KIND[message.type]);
-  frame.uint8(PEER_MESSAGE_VERSION);
+  const kind = PEER_KIND[message.type === "raft" ? message.message.type : message.type];
+  frame.uint8(kind);
+  frame.uint8(bodyVersionOf(kind));
   frame.uint32(group);
   frame.uint32(bytes - PEER_HEADER_BYTES);
   encodeBody(frame, message);
@@ -141,6 +142,7 @@ function encodeBody(frame: PeerFrame, message: PeerMessage): void {
     case "operation":
       frame.uint64(message.id);
       frame.uint64(message.term);
+      frame.uint32(message.credential);
       frame.raw(message.request);
       return;
     case "operationReply":

@@ -45,6 +45,11 @@ export const PEER_KIND = {
   pressure: 28,
 } as const;
 
+/** The version of the layout of a body; of an operation, since it has a credential, the second. */
+export function bodyVersionOf(kind: number): number {
+  return kind === PEER_KIND.operation ? 2 : PEER_MESSAGE_VERSION;
+}
+
 /** SHA-256, raw. */
 export const CHECKSUM_BYTES = 32;
 
@@ -89,8 +94,8 @@ export const BODY_BYTES = {
   snapshotRefused: CHECKSUM_BYTES,
   /** index u64, … configuration */
   members: 8,
-  /** id u64, term u64, … request */
-  operation: 16,
+  /** id u64, term u64, credential u32, … request */
+  operation: 20,
   /** id u64, status u16, … text */
   operationReply: 10,
 } as const;

@@ -117,15 +117,17 @@ export class ClientSide implements GatewayEvents {
     const { operations, reads, exporter, clock } = this.#parts;
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    const problem = this.#problemOf(attachment, operation);
-    if (problem !== undefined) {
-      const { id } = operation;
-      connection.send({ kind: MESSAGE.answer, id, status: problem, payload: null });
-    } else if (!isNodeOperation(operation))
-      operations.add(attachment, operation, bytes, clock.nowMs());
-    else if (operation.op === OP.readSnapshot) exporter.read(attachment, operation);
-    else if (operation.isStale) exporter.save(attachment, operation);
-    else reads.add(attachment, operation, clock.nowMs());
+    if (!isNodeOperation(operation)) operations.add(attachment, operation, bytes, clock.nowMs());
+    else if (operation.op === OP.saveSnapshot && !operation.isStale)
+      reads.add(attachment, operation, clock.nowMs());
+    else {
+      const problem = this.#problemOf(attachment, operation);
+      if (problem !== undefined) {
+        const { id } = operation;
+        connection.send({ kind: MESSAGE.answer, id, status: problem, payload: null });
+      } else if (operation.op === OP.readSnapshot) exporter.read(attachment, operation);
+      else exporter.save(attachment, operation);
+    }
     this.#host.wake();
   }
 

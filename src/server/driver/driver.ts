@@ -8,7 +8,12 @@
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
 import type { GatewayEvents, PageCaller, PeerEvents, PeerMessage } from "../../net/index.js";
-import { type LeaderNotice, MESSAGE, type NodeEndpoint } from "../../protocol/index.js";
+import {
+  type LeaderNotice,
+  type LeaderOperation,
+  MESSAGE,
+  type NodeEndpoint,
+} from "../../protocol/index.js";
 import {
   type Configuration,
   type Effects,
@@ -20,6 +25,7 @@ import {
   type Write,
 } from "../../raft/index.js";
 import { HAND_OVER_ID } from "../commands/leadership-hand-over.js";
+import { type AccessRefusal, accessProblem } from "../reads/read-rights.js";
 import type { NamedSnapshots, SnapshotTurn } from "../snapshots/ports.js";
 import {
   type DriverHost,
@@ -95,6 +101,22 @@ export class Driver implements DriverHost {
 
   get appliedConfiguration(): Configuration {
     return this.#parts.applier.configuration;
+  }
+
+  /** A new leader does not know what is committed before it has committed an entry of its term. */
+  get sureCommitIndex(): number | undefined {
+    const { raft } = this.#ports;
+    const { role, commitIndex, term } = raft;
+    const isSure = role === "leader" && raft.hasQuorumContact && raft.matches(commitIndex, term);
+    return isSure ? commitIndex : undefined;
+  }
+
+  get appliedIndex(): number {
+    return this.#parts.applier.index;
+  }
+
+  judge(credential: number, operation: LeaderOperation): AccessRefusal | undefined {
+    return accessProblem(this.#ports.table.findCredential(credential)?.identity, operation);
   }
 
   get status(): DriverStatus {
@@ -279,7 +301,7 @@ export class Driver implements DriverHost {
     const { reads, operations, proposer, handOver, capacity, members } = this.#parts;
     capacity.tell(members.others, nowMs);
     const isGivenAway = handOver.isDue(this.#ports.raft, nowMs);
-    if (isGivenAway || operations.wantsTransfer) proposer.stampNow();
+    if (isGivenAway || operations.wantsTransfer(this)) proposer.stampNow();
     const question = reads.askCore(nowMs);
     if (question !== 0) this.step({ type: "readIndex", id: question });
     proposer.propose(nowMs);
@@ -398,8 +420,11 @@ export class Driver implements DriverHost {
     const { applier, reads, observation, snapshots, leaderView, operations } = this.#parts;
     if (applier.isBehind(raft.commitIndex) || snapshots.hasWork || observation.hasWork) return true;
     if (!leaderView.isCurrent(raft)) return true;
+    if (leaderView.isLeading) {
+      const isAsked = reads.needIndex || operations.canBegin(this);
+      return isAsked || this.#parts.proposer.isDue(nowMs);
+    }
     const hasQuestions = reads.needIndex || operations.hasWaiting;
-    if (leaderView.isLeading) return hasQuestions || this.#parts.proposer.isDue(nowMs);
     return leaderView.canReachLeader && (hasQuestions || this.#parts.forwarding.isDue);
   }
 

@@ -1,7 +1,7 @@
 /**
  * The requests of operators about the cluster itself: show the members, change them, choose another
- * leader. Any node takes a request; only the leader carries it out, and it is answered when its
- * effect is committed. Every request asks for a state, so that asking a second leader after the
+ * leader. Any node takes a request; only the leader judges it, by its own table, and carries it out,
+ * and it is answered when its effect is committed. Every request asks for a state, so that asking a second leader after the
  * first was lost does no harm. Only a transfer to no particular node is fulfilled by any change of
  * leader.
  */
@@ -38,9 +38,13 @@ type Asker =
 
 interface Request {
   readonly asker: Asker;
+  /** The number of the credential by which it came. */
+  readonly credential: number;
   readonly operation: LeaderOperation;
   readonly bytes: Uint8Array;
   readonly deadlineMs: number;
+  /** What the leader must have applied to judge it; 0 until that is known. */
+  judgedAtIndex: number;
   /** The leader that has begun it; 0 before. */
   begunBy: NodeId;
   /** When "not ready" of the core becomes the answer; 0 before the first one. */
@@ -54,6 +58,12 @@ export interface OperationsHost {
   /** In force at the last applied entry. */
   readonly appliedConfiguration: Configuration;
   readonly nodeId: NodeId;
+  /** The last committed entry, if this node leads for certain and knows it; else `undefined`. */
+  readonly sureCommitIndex: number | undefined;
+  /** The last applied entry. */
+  readonly appliedIndex: number;
+  /** Why that credential may not do this; `undefined` if it may. */
+  judge(credential: number, operation: LeaderOperation): ErrorNumber | undefined;
   /** The payload of `members`. */
   membersView(): unknown;
   step(input: Input): void;
@@ -100,7 +110,8 @@ export class Operations {
 
   /** A request of a client of this node. */
   add(attachment: Attachment, operation: LeaderOperation, bytes: Uint8Array, nowMs: number): void {
-    this.#admit({ kind: "client", attachment, id: operation.id }, operation, bytes, nowMs);
+    const asker: Asker = { kind: "client", attachment, id: operation.id };
+    this.#admit(asker, attachment.credential, operation, bytes, nowMs);
   }
 
   /**
@@ -117,7 +128,7 @@ export class Operations {
     if (operation === undefined || isNodeOperation(operation)) {
       this.#answer(asker, ERROR_NUMBERS.PROTOCOL, { message: "not an operation" });
     } else if (isLeading) {
-      this.#admit(asker, operation, message.request, nowMs);
+      this.#admit(asker, message.credential, operation, message.request, nowMs);
     }
     // Otherwise the asking node learns of another term or leader, and asks again there.
   }
@@ -132,6 +143,7 @@ export class Operations {
         type: "operation",
         id,
         term,
+        credential: request.credential,
         request: request.bytes,
       });
     }
@@ -146,21 +158,39 @@ export class Operations {
     this.#answer(request.asker, status as ErrorNumber | typeof STATUS.ok, payloadOf(text));
   }
 
-  /** On a leader: begins the waiting requests. The core refuses a second change of members. */
+  /** On a leader: whether `begin` has something to do. */
+  canBegin({ sureCommitIndex, appliedIndex }: OperationsHost): boolean {
+    if (sureCommitIndex === undefined) return false;
+    return this.#waiting.some(({ judgedAtIndex }) => judgedAtIndex <= appliedIndex);
+  }
+
+  /**
+   * On a leader: judges and begins the waiting requests, once its table has everything that was
+   * committed when they came. The core refuses a second change of members.
+   */
   begin(host: OperationsHost): void {
+    const { sureCommitIndex, appliedIndex } = host;
     const requests = this.#waiting;
-    if (requests.length === 0) return;
+    if (requests.length === 0 || sureCommitIndex === undefined) return;
     this.#waiting = [];
     for (const request of requests) {
-      const { operation, asker } = request;
-      if (operation.op === OP.members) this.#answer(asker, STATUS.ok, host.membersView());
+      if (request.judgedAtIndex === 0) request.judgedAtIndex = sureCommitIndex;
+      if (request.judgedAtIndex > appliedIndex) {
+        this.#waiting.push(request);
+        continue;
+      }
+      const { operation, asker, credential } = request;
+      const refusal = host.judge(credential, operation);
+      if (refusal !== undefined) this.#answer(asker, refusal, null);
+      else if (operation.op === OP.members) this.#answer(asker, STATUS.ok, host.membersView());
       else if (operation.op === OP.changeMember) this.#beginChange(request, operation, host);
       else this.#beginTransfer(request, operation, host);
     }
   }
 
-  /** On a leader: whether `begin` will ask the core to give leadership away. */
-  get wantsTransfer(): boolean {
+  /** On a leader: whether `begin` may ask the core to give leadership away. */
+  wantsTransfer(host: OperationsHost): boolean {
+    if (!this.canBegin(host)) return false;
     return this.#waiting.some(({ operation }) => operation.op === OP.transfer);
   }
 
@@ -236,6 +266,7 @@ export class Operations {
       if (isFulfilledBy(request, leader)) {
         this.#answer(request.asker, STATUS.ok, null);
       } else {
+        request.judgedAtIndex = 0;
         again.push(request);
       }
     }
@@ -270,7 +301,13 @@ export class Operations {
     }
   }
 
-  #admit(asker: Asker, operation: LeaderOperation, bytes: Uint8Array, nowMs: number): void {
+  #admit(
+    asker: Asker,
+    credential: number,
+    operation: LeaderOperation,
+    bytes: Uint8Array,
+    nowMs: number,
+  ): void {
     const all = this.#all();
     const ofAsker = all.filter((request) => isSameAsker(request.asker, asker));
     if (all.length >= OPERATIONS_MAX || ofAsker.length >= OPERATIONS_OF_ONE_MAX) {
@@ -279,8 +316,8 @@ export class Operations {
     }
     const deadlineMs = nowMs + this.#waitMsMax;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
-    const begunBy = 0;
-    this.#waiting.push({ asker, operation, bytes, deadlineMs, begunBy, patientUntilMs: 0 });
+    const fresh = { judgedAtIndex: 0, begunBy: 0, patientUntilMs: 0 };
+    this.#waiting.push({ asker, credential, operation, bytes, deadlineMs, ...fresh });
   }
 
   #all(): Request[] {

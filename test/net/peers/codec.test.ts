@@ -17,7 +17,7 @@ const u64 = (value: number): string => value.toString(16).padStart(16, "0");
 const utf8 = (text: string): string => hex(Buffer.from(text));
 const RAFT_PREFIX = u64(5) + u64(6);
 const HEADER = (kind: string, length: number): string =>
-  `${kind}0100000009${length.toString(16).padStart(8, "0")}`;
+  `${kind}${kind === "19" ? "02" : "01"}00000009${length.toString(16).padStart(8, "0")}`;
 
 const GOLDEN: readonly string[] = [
   `${HEADER("01", 33) + RAFT_PREFIX + u64(7) + u64(4)}00`,
@@ -41,7 +41,7 @@ const GOLDEN: readonly string[] = [
   `${HEADER("16", 39) + CHECKSUM}00000002010203`,
   `${HEADER("17", 36) + CHECKSUM}00000003`,
   `${HEADER("18", 42) + CHECKSUM + utf8("plötzlich")}`,
-  `${HEADER("19", 19) + u64(1) + u64(5)}924601`,
+  `${HEADER("19", 23) + u64(1) + u64(5)}00000007924601`,
   `${HEADER("1a", 31) + u64(1)}001c${utf8('{"message":"später"}')}`,
   `${HEADER("1b", 10) + u64(9)}ddee`,
   `${HEADER("1c", 1)}02`,
@@ -167,7 +167,7 @@ describe("peer frames", () => {
     ["a reason that is not UTF-8", head("18", `${CHECKSUM}61c3`), /not UTF-8/],
     [
       "an operation longer than any",
-      head("19", u64(1) + u64(5) + "00".repeat(513)),
+      head("19", `${u64(1) + u64(5)}00000007${"00".repeat(513)}`),
       /an operation of 513 bytes, at most 512/,
     ],
     ["a status of commands alone", head("1a", `${u64(1)}0001`), /status 1 of an operation/],
@@ -222,7 +222,7 @@ describe("what is at its limit", () => {
       },
     },
     { type: "snapshotRefused", checksum: CHECKSUM, reason: "é".repeat(512) },
-    { type: "operation", id: 1, term: 1, request: zeros(512) },
+    { type: "operation", id: 1, term: 1, credential: 1, request: zeros(512) },
     { type: "operationReply", id: 1, status: 0, text: "é".repeat(32 << 10) },
   ];
   test.each(largest.map((message) => [message.type, message] as const))(
@@ -259,7 +259,10 @@ describe("what is at its limit", () => {
       { type: "snapshotChunk", checksum: CHECKSUM, number: 0, bytes: zeros((1 << 20) + 1) },
       /chunk of 1048577 bytes, at most 1048576/,
     ],
-    [{ type: "operation", id: 1, term: 1, request: zeros(513) }, /operation of 513 bytes/],
+    [
+      { type: "operation", id: 1, term: 1, credential: 1, request: zeros(513) },
+      /operation of 513 bytes/,
+    ],
     [
       { type: "operationReply", id: 1, status: 0, text: "é".repeat((32 << 10) + 1) },
       /answer of 65538 bytes/,

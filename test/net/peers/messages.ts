@@ -132,7 +132,13 @@ const peerMessage: fc.Arbitrary<PeerMessage> = fc.oneof(
   fc.record({ type: type("snapshotProgress"), checksum, next: uint32() }),
   fc.record({ type: type("snapshotRefused"), checksum, reason: text }),
   fc.record({ type: type("members"), index: number(), configuration: bytes() }),
-  fc.record({ type: type("operation"), id: number(), term: number(), request: bytes() }),
+  fc.record({
+    type: type("operation"),
+    id: number(),
+    term: number(),
+    credential: fc.integer({ min: 0, max: 2 ** 32 - 1 }),
+    request: bytes(),
+  }),
   fc.record({
     type: type("operationReply"),
     id: number(),
@@ -230,7 +236,7 @@ export const SAMPLES: readonly PeerMessage[] = [
   { type: "snapshotChunk", checksum: CHECKSUM, number: 2, bytes: Uint8Array.of(1, 2, 3) },
   { type: "snapshotProgress", checksum: CHECKSUM, next: 3 },
   { type: "snapshotRefused", checksum: CHECKSUM, reason: "plötzlich" },
-  { type: "operation", id: 1, term: 5, request: Uint8Array.of(0x92, 0x46, 0x01) },
+  { type: "operation", id: 1, term: 5, credential: 7, request: Uint8Array.of(0x92, 0x46, 0x01) },
   { type: "operationReply", id: 1, status: 28, text: '{"message":"später"}' },
   { type: "members", index: 9, configuration: Uint8Array.of(0xdd, 0xee) },
   { type: "pressure", lack: "diskFull" },

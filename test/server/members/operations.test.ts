@@ -38,12 +38,20 @@ class Desk implements OperationsHost {
   readonly nodeId = SELF;
   configuration = configurationOf(1, 2, 3);
   appliedConfiguration = this.configuration;
+  sureCommitIndex: number | undefined = 1;
+  appliedIndex = 1;
+  /** Credentials that may do nothing any more. */
+  readonly removed = new Set<number>();
   readonly sent: PeerMessage[] = [];
   readonly stepped: Input[] = [];
   readonly operations = new Operations(WAIT_MS, (_peer, message) => this.sent.push(message));
 
   membersView(): unknown {
     return {};
+  }
+
+  judge(credential: number): typeof ERROR_NUMBERS.UNAUTHENTICATED | undefined {
+    return this.removed.has(credential) ? ERROR_NUMBERS.UNAUTHENTICATED : undefined;
   }
 
   step(input: Input): void {
@@ -190,5 +198,65 @@ describe("requests that flood a node", () => {
     desk.operations.expire(WAIT_MS);
     for (const { answers } of askers) expect(answers).toHaveLength(1);
     expect(desk.operations.nextDeadlineMs).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe("a request is judged by the leader", () => {
+  const ADMIN = 7;
+  const askedByAdmin = (desk: Desk): Asker => {
+    const asker = new Asker();
+    asker.attachment.credential = ADMIN;
+    desk.ask(asker, removal(4, 3));
+    return asker;
+  };
+
+  test("and passed on to it with the credential by which it came", () => {
+    const desk = new Desk();
+    desk.removed.add(ADMIN);
+    const asker = askedByAdmin(desk);
+    desk.operations.passOn(2, TERM);
+    expect(desk.sent).toMatchObject([{ type: "operation", credential: ADMIN }]);
+    expect(asker.answers).toEqual([]);
+  });
+
+  test("that refuses it for another node too", () => {
+    const desk = new Desk();
+    desk.removed.add(ADMIN);
+    const request = bytesOf(removal(4, 3));
+    const message = { type: "operation", id: 9, term: TERM, credential: ADMIN, request } as const;
+    desk.operations.addRemote(2, message, true, 0);
+    desk.operations.begin(desk);
+    const status = ERROR_NUMBERS.UNAUTHENTICATED;
+    expect(desk.sent).toMatchObject([{ type: "operationReply", id: 9, status }]);
+    expect(desk.stepped).toEqual([]);
+  });
+
+  test("only when it leads for certain and has applied what was committed", () => {
+    const desk = new Desk();
+    desk.sureCommitIndex = undefined;
+    const asker = askedByAdmin(desk);
+    desk.operations.begin(desk);
+    expect([desk.operations.canBegin(desk), desk.stepped]).toEqual([false, []]);
+    desk.sureCommitIndex = 5;
+    desk.operations.begin(desk);
+    expect([desk.operations.canBegin(desk), desk.stepped]).toEqual([false, []]);
+    // Entry 5 removes the credential; what is committed later does not delay the answer.
+    desk.removed.add(ADMIN);
+    desk.sureCommitIndex = 9;
+    desk.appliedIndex = 5;
+    expect(desk.operations.canBegin(desk)).toBe(true);
+    desk.operations.begin(desk);
+    expect([asker.answers, desk.stepped]).toEqual([[[4, ERROR_NUMBERS.UNAUTHENTICATED]], []]);
+  });
+
+  test("again when another one leads, and when it is begun once more", () => {
+    const desk = new Desk();
+    const asker = askedByAdmin(desk);
+    desk.operations.begin(desk);
+    desk.operations.onRefused(desk.lastId, "notReady", 0);
+    desk.removed.add(ADMIN);
+    desk.operations.expire(desk.operations.nextDeadlineMs);
+    desk.operations.begin(desk);
+    expect(asker.answers).toEqual([[4, ERROR_NUMBERS.UNAUTHENTICATED]]);
   });
 });
