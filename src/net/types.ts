@@ -205,6 +205,8 @@ export interface ClientConnection {
   readonly certifiedName: string | undefined;
   /** Whether the connection is one of TLS. */
   readonly isEncrypted: boolean;
+  /** Whether it came through the socket in the node's directory. */
+  readonly isLocal: boolean;
   /**
    * Encodes a message at once into the frame of this turn, which is sent at `flush` of the gateway.
    */

@@ -151,6 +151,10 @@ export class GatewayConnection implements ClientConnection {
     return this.#socket.isEncrypted;
   }
 
+  get isLocal(): boolean {
+    return this.#socket.isLocal;
+  }
+
   get bufferedBytes(): number {
     return this.#socket.bufferedAmount + (this.#slot?.writer.length ?? 0);
   }

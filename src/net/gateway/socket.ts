@@ -35,6 +35,7 @@ export class GatewaySocket extends WebSocket {
   /** As `ClientConnection` has them; set before anything is sent. */
   certifiedName: string | undefined;
   isEncrypted = false;
+  isLocal = false;
 
   /** Like `sendWhole` in `whole-frame.ts`. */
   sendWhole(payload: Uint8Array, done: () => void): void {

@@ -64,6 +64,8 @@ export class Attachment implements CommandSource, Watcher {
   credential: number = NO_CREDENTIAL;
   /** It has asked for something: it may not sign in any more. */
   hasAsked = false;
+  /** It has not been sent its hello, because it is not known yet who it is. */
+  isHeldBack = false;
   /** It asked to sign in, and may ask for nothing else before the answer. */
   isSigningIn = false;
   /** Reads without an answer yet. */
@@ -190,7 +192,7 @@ export class Attachments implements Outbox, CommandSources {
   tellToMove(troubleNumber: number): number {
     let told = 0;
     for (const attachment of this.#byConnection.values()) {
-      if (attachment.toldInTrouble === troubleNumber) continue;
+      if (attachment.isHeldBack || attachment.toldInTrouble === troubleNumber) continue;
       attachment.toldInTrouble = troubleNumber;
       attachment.connection.send({ kind: MESSAGE.move });
       told += 1;

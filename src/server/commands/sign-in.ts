@@ -1,38 +1,65 @@
 /**
- * As whom a connection speaks: as `anonymous` until it signs in, which it may do once, before anything
- * else. A node knows credentials by its own table; one that it does not know, or any until it has
- * heard once what is committed, is looked up again after a read barrier. Who may do what is not
- * decided here. Never keeps, logs or answers a token.
+ * As whom a connection speaks. One through the socket in the node's directory is `local`. One with a
+ * client certificate is the identity that the certificate names; it gets no hello before the node
+ * knows it. Any other is `anonymous` until it signs in with a token, which it may do once, before
+ * anything else. A node knows credentials by its own table; one that it does not know, or any until it
+ * has heard once what is committed, is looked up again after a read barrier. All that wait share the
+ * barriers, of which there are few a second, so that strangers cannot keep the leader busy. Who may do
+ * what is not decided here. Never keeps, logs or answers a token.
  */
 import { createHash } from "node:crypto";
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { Credential, LockTable } from "../../lockfsm/index.js";
 import type { PageCaller } from "../../net/index.js";
-import { ACCESS_LEVEL, MESSAGE, NO_CREDENTIAL, type SignInQuery } from "../../protocol/index.js";
+import {
+  ACCESS_LEVEL,
+  LOCAL_CREDENTIAL,
+  MESSAGE,
+  NO_CREDENTIAL,
+  type SignInQuery,
+} from "../../protocol/index.js";
 import type { Clock, Logger } from "../ports.js";
 import type { Attachment, Attachments } from "./attachments.js";
 
 /** How often credentials that expire are looked at, in milliseconds. */
 const EXPIRY_CHECK_MS = 1_000;
+/** Between two barriers. */
+const BARRIER_PAUSE_MS = 100;
+/** WebSocket close code "try again later": the client goes to another node. */
+const CLOSE_TRY_AGAIN = 1013;
 
 const REASON_UNKNOWN = "unknown or removed credential";
 const REASON_EXPIRED = "the credential has expired";
+const REASON_OTHER = "the token is not of the identity that this connection has already";
+const REASON_UNSURE = "no contact with a majority: cannot check who this is";
+const REASON_LATE = "a sign-in comes before any other request";
+const REASON_EARLY = "a request before hello";
 
 export interface SignInParts {
   readonly table: LockTable;
   readonly attachments: Attachments;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Asks for a read barrier, after which `answer` is called. */
-  readonly ask: (attachment: Attachment, query: SignInQuery) => void;
+  /** Calls back after a read barrier, or with `false` when it took too long. */
+  readonly barrier: (onEnd: (isPassed: boolean) => void) => void;
   /** Who may do what has changed: ends what the connection may not have any more. */
   readonly judge: (attachment: Attachment) => void;
   /** Says hello, with what the identity of the connection may know. */
   readonly greet: (attachment: Attachment) => void;
 }
 
+/** A connection that has shown what the node does not know. */
+interface Newcomer {
+  readonly attachment: Attachment;
+  /** Its token; `undefined`: it gets its hello when it is known. */
+  readonly query: SignInQuery | undefined;
+}
+
 export class SignIn {
   readonly #parts: SignInParts;
+  /** They wait for a barrier that has not begun. */
+  #waiting: Newcomer[] = [];
+  #nextBarrierAtMs = Number.NEGATIVE_INFINITY;
   /** Connections whose credential expires. */
   readonly #expiring = new Set<Attachment>();
   /** A barrier was passed since the start: what the table has was committed not long ago. */
@@ -50,15 +77,30 @@ export class SignIn {
     return this.#refusedTotal;
   }
 
-  /** When `expire` has something to do. */
+  /** When `ask` or `expire` has something to do. */
   get nextDeadlineMs(): number {
-    return this.#checkAtMs;
+    const askAtMs = this.#waiting.length > 0 ? this.#nextBarrierAtMs : Number.POSITIVE_INFINITY;
+    return Math.min(askAtMs, this.#checkAtMs);
+  }
+
+  /** A new connection. It is greeted now, or when it is known who it is. */
+  meet(attachment: Attachment): void {
+    const { certifiedName, isLocal } = attachment.connection;
+    if (isLocal) attachment.credential = LOCAL_CREDENTIAL;
+    if (isLocal || certifiedName === undefined) this.#parts.greet(attachment);
+    else if (this.#isCurrent && this.#parts.table.findCertificate(certifiedName) !== undefined) {
+      this.#admit(attachment);
+    } else {
+      attachment.isHeldBack = true;
+      this.#waiting.push({ attachment, query: undefined });
+    }
   }
 
   /** A connection shows its token. */
   begin(attachment: Attachment, query: SignInQuery): void {
-    if (attachment.hasAsked) {
-      this.#parts.attachments.close(attachment, "a sign-in comes before any other request");
+    if (attachment.hasAsked || attachment.isHeldBack) {
+      const reason = attachment.isHeldBack ? REASON_EARLY : REASON_LATE;
+      this.#parts.attachments.close(attachment, reason);
       return;
     }
     attachment.hasAsked = true;
@@ -66,12 +108,13 @@ export class SignIn {
     if (this.#isCurrent && credential !== undefined) this.#decide(attachment, query, credential);
     else {
       attachment.isSigningIn = true;
-      this.#parts.ask(attachment, query);
+      this.#waiting.push({ attachment, query });
     }
   }
 
   /** Whether the connection speaks for an identity that may do nothing. */
-  isStranger({ credential }: Attachment): boolean {
+  isStranger({ credential, isHeldBack }: Attachment): boolean {
+    if (isHeldBack) return true;
     const identity = this.#parts.table.findCredential(credential)?.identity;
     return identity === undefined || identity.highest === ACCESS_LEVEL.none;
   }
@@ -91,31 +134,69 @@ export class SignIn {
     return isTrusted || shown.some(isKnown);
   }
 
-  /** A connection with a certificate that names `name`; it speaks for that identity from the start. */
-  admit(attachment: Attachment, name: string): void {
-    const credential = this.#parts.table.findCertificate(name);
-    if (credential === undefined) return;
-    attachment.credential = credential.number;
-    this.#watchExpiry(attachment, credential);
+  /** Once a turn, before the leader is asked: one barrier for all that wait. */
+  ask(nowMs: number): void {
+    if (this.#waiting.length === 0 || nowMs < this.#nextBarrierAtMs) return;
+    const newcomers = this.#waiting;
+    this.#waiting = [];
+    this.#nextBarrierAtMs = nowMs + BARRIER_PAUSE_MS;
+    this.#parts.barrier((isPassed) => this.#onBarrier(newcomers, isPassed));
   }
 
-  /** After a barrier: what the table has now was committed when the token was shown. */
-  answer(attachment: Attachment, query: SignInQuery): void {
-    this.#isCurrent = true;
-    this.#decide(attachment, query, this.#parts.table.findToken(digestOf(query.token)));
+  /** After a barrier the table has what was committed when they came. */
+  #onBarrier(newcomers: readonly Newcomer[], isPassed: boolean): void {
+    const { table } = this.#parts;
+    this.#isCurrent ||= isPassed;
+    for (const { attachment, query } of newcomers) {
+      if (attachment.isClosed) continue;
+      if (!isPassed) this.#sendAway(attachment, query);
+      else if (query === undefined) this.#admit(attachment);
+      else this.#decide(attachment, query, table.findToken(digestOf(query.token)));
+    }
+  }
+
+  /** Whom a certificate names is known now; a name without a credential is that of nobody. */
+  #admit(attachment: Attachment): void {
+    const { table, attachments, greet } = this.#parts;
+    const credential = table.findCertificate(attachment.connection.certifiedName ?? "");
+    attachment.isHeldBack = false;
+    if (credential !== undefined && this.#isExpired(credential)) {
+      this.#refusedTotal += 1;
+      attachments.close(attachment, REASON_EXPIRED);
+      return;
+    }
+    if (credential !== undefined) this.#speakAs(attachment, credential);
+    greet(attachment);
   }
 
   #decide(attachment: Attachment, { id }: SignInQuery, credential: Credential | undefined): void {
     attachment.isSigningIn = false;
     if (attachment.isClosed) return;
-    const isExpired = credential !== undefined && this.#isExpired(credential);
-    if (credential === undefined || isExpired) {
-      this.#refuse(attachment, id, isExpired ? REASON_EXPIRED : REASON_UNKNOWN);
+    const problem = this.#problemOf(attachment, credential);
+    if (credential === undefined || problem !== undefined) {
+      this.#refuse(attachment, id, problem ?? REASON_UNKNOWN);
       return;
     }
-    attachment.credential = credential.number;
-    this.#watchExpiry(attachment, credential);
+    this.#speakAs(attachment, credential);
     this.#parts.greet(attachment);
+  }
+
+  #problemOf(
+    { credential: shown }: Attachment,
+    credential: Credential | undefined,
+  ): string | undefined {
+    if (credential === undefined) return REASON_UNKNOWN;
+    if (this.#isExpired(credential)) return REASON_EXPIRED;
+    if (shown === NO_CREDENTIAL) return undefined;
+    const { identity } = this.#parts.table.findCredential(shown) ?? {};
+    return identity === credential.identity ? undefined : REASON_OTHER;
+  }
+
+  #speakAs(attachment: Attachment, credential: Credential): void {
+    attachment.credential = credential.number;
+    if (credential.expiresWallMs === 0) return;
+    this.#expiring.add(attachment);
+    this.#checkAtMs = Math.min(this.#checkAtMs, this.#parts.clock.nowMs() + EXPIRY_CHECK_MS);
   }
 
   #refuse(attachment: Attachment, id: number, message: string): void {
@@ -123,6 +204,16 @@ export class SignIn {
     const status = ERROR_NUMBERS.UNAUTHENTICATED;
     attachment.connection.send({ kind: MESSAGE.answer, id, status, payload: { message } });
     this.#parts.attachments.close(attachment, message);
+  }
+
+  /** Not the client's fault, so that the code must not say so: it would give up after a few. */
+  #sendAway(attachment: Attachment, query: SignInQuery | undefined): void {
+    if (query !== undefined) {
+      const status = ERROR_NUMBERS.UNAVAILABLE;
+      const payload = { indeterminate: false };
+      attachment.connection.send({ kind: MESSAGE.answer, id: query.id, status, payload });
+    }
+    this.#parts.attachments.close(attachment, REASON_UNSURE, CLOSE_TRY_AGAIN);
   }
 
   /** Once a turn in which entries were applied: closes connections whose credential is gone. */
@@ -154,12 +245,6 @@ export class SignIn {
       }
     }
     this.#checkAtMs = this.#expiring.size > 0 ? nowMs + EXPIRY_CHECK_MS : Number.POSITIVE_INFINITY;
-  }
-
-  #watchExpiry(attachment: Attachment, { expiresWallMs }: Credential): void {
-    if (expiresWallMs === 0) return;
-    this.#expiring.add(attachment);
-    this.#checkAtMs = Math.min(this.#checkAtMs, this.#parts.clock.nowMs() + EXPIRY_CHECK_MS);
   }
 
   #isExpired({ expiresWallMs }: Credential): boolean {

@@ -3,13 +3,16 @@
  * noted, commands are admitted or refused, reads and watches are noted. Nothing is proposed, sent
  * to peers or answered from the table here.
  */
+import { ERROR_NUMBERS } from "../../errors.js";
 import type { LockTable } from "../../lockfsm/index.js";
 import type { ClientConnection, GatewayEvents } from "../../net/index.js";
 import {
   type AttachCommand,
   CLIENT_FRAME_BYTES_MAX,
   isNodeOperation,
+  LOCAL_CREDENTIAL,
   MESSAGE,
+  NO_CREDENTIAL,
   type NodeEndpoint,
   OP,
   type Operation,
@@ -28,6 +31,10 @@ import { type AccessRefusal, accessProblem } from "../reads/read-rights.js";
 import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
 import type { SnapshotExporter } from "../snapshots/exporter.js";
+
+const NOT_SURE =
+  "without contact with a leader this node cannot tell who may save a snapshot: " +
+  "use the socket in its data directory";
 
 /** What the loop reports about itself, and the way to wake it. */
 export interface ClientSideHost {
@@ -62,7 +69,8 @@ export class ClientSide implements GatewayEvents {
   }
 
   onConnection(connection: ClientConnection): void {
-    this.greet(this.#parts.attachments.add(connection));
+    const { attachments, signIn } = this.#parts;
+    signIn.meet(attachments.add(connection));
     this.#host.wake();
   }
 
@@ -121,10 +129,13 @@ export class ClientSide implements GatewayEvents {
     else if (operation.op === OP.saveSnapshot && !operation.isStale)
       reads.add(attachment, operation, clock.nowMs());
     else {
+      const { id } = operation;
       const problem = this.#problemOf(attachment, operation);
       if (problem !== undefined) {
-        const { id } = operation;
         connection.send({ kind: MESSAGE.answer, id, status: problem, payload: null });
+      } else if (operation.op === OP.saveSnapshot && !this.#isSureOf(attachment)) {
+        const status = ERROR_NUMBERS.UNAVAILABLE;
+        connection.send({ kind: MESSAGE.answer, id, status, payload: { message: NOT_SURE } });
       } else if (operation.op === OP.readSnapshot) exporter.read(attachment, operation);
       else exporter.save(attachment, operation);
     }
@@ -137,9 +148,19 @@ export class ClientSide implements GatewayEvents {
     const attachment = attachments.of(connection);
     if (attachment === undefined) return undefined;
     attachment.hasAsked = true;
-    if (!attachment.isSigningIn) return attachment;
-    attachments.close(attachment, "a request before the sign-in was answered");
+    if (!attachment.isSigningIn && !attachment.isHeldBack) return attachment;
+    const before = attachment.isHeldBack ? "hello" : "the sign-in was answered";
+    attachments.close(attachment, `a request before ${before}`);
     return undefined;
+  }
+
+  /**
+   * Whether what the table says of the connection is not out of date. There is nothing to lose in an
+   * open cluster, and who can use the socket in the directory could read the directory.
+   */
+  #isSureOf({ credential }: Attachment): boolean {
+    const isNamed = credential !== NO_CREDENTIAL && credential !== LOCAL_CREDENTIAL;
+    return !isNamed || this.#host.servingLeader !== 0;
   }
 
   #problemOf(attachment: Attachment, request: Query | Operation): AccessRefusal | undefined {

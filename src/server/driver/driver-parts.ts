@@ -94,17 +94,14 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const reads = new Reads(readTiming, send, requestIds);
   const signIn = new SignIn({
     ...{ table, attachments, clock, logger },
-    ask: (attachment, query) => reads.add(attachment, query, clock.nowMs()),
+    barrier: (onEnd) => reads.barrier(onEnd, clock.nowMs()),
     judge: (attachment) => watches.judge(attachment, table),
     greet: (attachment) => clientSide.greet(attachment),
   });
   const save: ObservationParts["save"] = (attachment, operation) =>
     snapshots.exporter.save(attachment, operation);
   const observation = new Observation(
-    {
-      ...{ table, reads, audit: ports.audit, clock, logger, wake, save },
-      signIn: (attachment, query) => signIn.answer(attachment, query),
-    },
+    { table, reads, audit: ports.audit, clock, logger, wake, save },
     tuning,
     raft.appliedIndex,
   );

@@ -216,6 +216,7 @@ export class Driver implements DriverHost {
     if (peerSide.takeNewEndpoints()) this.#tellEndpoints();
     peerRequests.read(peerSide.takeDriverInputs(), nowMs, snapshotTurn);
     forwarding.retry(nowMs);
+    signIn.ask(nowMs);
     if (leaderView.isLeading) this.#lead(nowMs);
     else if (leaderView.canReachLeader) this.#askLeader(nowMs);
     // A write that the log made durable at once counts in this turn.

@@ -25,7 +25,6 @@ export interface ObservationParts {
   /** Asks for a turn. */
   readonly wake: () => void;
   readonly save: QueryAnswersParts["save"];
-  readonly signIn: QueryAnswersParts["signIn"];
 }
 
 export class Observation {
@@ -37,7 +36,7 @@ export class Observation {
 
   /** `index`: the last entry whose effects the table holds. */
   constructor(parts: ObservationParts, tuning: NodeTuning, index: number) {
-    const { table, audit, wake, logger, save, signIn } = parts;
+    const { table, audit, wake, logger, save } = parts;
     this.#parts = parts;
     const transitions = new TransitionLog(tuning, index);
     table.listen((change) => transitions.add(change));
@@ -48,7 +47,7 @@ export class Observation {
         ? undefined
         : new Audit({ store: audit.store, transitions, wake, logger }, audit);
     const history = new History({ table, transitions, audit: this.#audit });
-    this.#answers = new QueryAnswers({ table, transitions, history, save, signIn });
+    this.#answers = new QueryAnswers({ table, transitions, history, save });
   }
 
   get status(): ObservationStatus {

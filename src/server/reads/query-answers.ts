@@ -30,7 +30,9 @@ import type { TransitionLog } from "./transition-log.js";
 const ANSWER_COST = 16;
 
 /** Queries that are answered from the table. */
-export type TableQuery = Exclude<Query, WatchQuery | UnwatchQuery> | SaveSnapshotOperation;
+export type TableQuery =
+  | Exclude<Query, WatchQuery | UnwatchQuery | SignInQuery>
+  | SaveSnapshotOperation;
 
 export interface QueryAnswersParts {
   readonly table: LockTable;
@@ -38,8 +40,6 @@ export interface QueryAnswersParts {
   readonly history: History;
   /** Called when the snapshot that is asked for may be saved. */
   readonly save: (attachment: Attachment, operation: SaveSnapshotOperation) => void;
-  /** The table has everything that was committed when the client showed its token. */
-  readonly signIn: (attachment: Attachment, query: SignInQuery) => void;
 }
 
 export class QueryAnswers {
@@ -99,9 +99,6 @@ export class QueryAnswers {
         return ANSWER_COST;
       case OP.whoAmI:
         reply(whoAmI(viewer));
-        return ANSWER_COST;
-      case OP.signIn:
-        this.#parts.signIn(attachment, query);
         return ANSWER_COST;
       case OP.saveSnapshot:
         this.#parts.save(attachment, query);

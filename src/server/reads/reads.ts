@@ -17,11 +17,20 @@ const READS_WAITING_MAX = 16_384;
 /** Of one connection; further ones are answered `BUSY` too, so that each leaves room for others. */
 const READS_PER_CONNECTION_MAX = 256;
 
-interface Read {
+interface TableRead {
   readonly attachment: Attachment;
   readonly query: TableQuery;
   readonly deadlineMs: number;
 }
+
+/** Waits like a read, and asks the table for nothing. */
+interface Barrier {
+  readonly attachment: undefined;
+  readonly onEnd: (isPassed: boolean) => void;
+  readonly deadlineMs: number;
+}
+
+type Read = TableRead | Barrier;
 
 interface RemoteBarrier {
   readonly from: NodeId;
@@ -101,6 +110,16 @@ export class Reads {
     attachment.readCount += 1;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
     this.#waiting.push({ attachment, query, deadlineMs });
+  }
+
+  /**
+   * Calls `onEnd` when this node has applied everything that was committed before this call, or with
+   * `false` after the time that a read may wait.
+   */
+  barrier(onEnd: (isPassed: boolean) => void, nowMs: number): void {
+    const deadlineMs = nowMs + this.#timing.waitMsMax;
+    this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
+    this.#waiting.push({ attachment: undefined, onEnd, deadlineMs });
   }
 
   /** On a leader: another node asks for an index. */
@@ -192,6 +211,10 @@ export class Reads {
     while (cost < costMax) {
       const read = this.#ready.shift();
       if (read === undefined) return;
+      if (read.attachment === undefined) {
+        read.onEnd(true);
+        continue;
+      }
       const { attachment, query } = read;
       this.#unansweredCount -= 1;
       attachment.readCount -= 1;
@@ -224,9 +247,11 @@ export class Reads {
   #unexpired(reads: readonly Read[], nowMs: number): Read[] {
     const rest: Read[] = [];
     for (const read of reads) {
-      if (read.deadlineMs > nowMs && !read.attachment.isClosed) {
+      if (read.deadlineMs > nowMs && read.attachment?.isClosed !== true) {
         rest.push(read);
         this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, read.deadlineMs);
+      } else if (read.attachment === undefined) {
+        read.onEnd(false);
       } else {
         this.#unansweredCount -= 1;
         read.attachment.readCount -= 1;

@@ -8,5 +8,5 @@ export function answersFrom(table: LockTable): QueryAnswers {
   const limits = { changesMax: 1_024, changeBytesMax: 1 << 20 };
   const transitions = new TransitionLog(limits, 0);
   const history = new History({ table, transitions, audit: undefined });
-  return new QueryAnswers({ table, transitions, history, save: () => {}, signIn: () => {} });
+  return new QueryAnswers({ table, transitions, history, save: () => {} });
 }

@@ -4,6 +4,12 @@ import type { ClientConnection, ClientGateway, GatewayEvents } from "../../../sr
 import type { ServerMessage } from "../../../src/protocol/index.js";
 import type { WorldTime } from "./world-time.js";
 
+/** What a connection shows when it begins. */
+export interface Shown {
+  readonly certifiedName?: string;
+  readonly isLocal?: boolean;
+}
+
 /** The other end of a connection. */
 export interface ConnectionPeer {
   onMessage(message: ServerMessage): void;
@@ -22,9 +28,9 @@ export class MemoryGateway implements Pick<ClientGateway, "flush"> {
     this.#life = life;
   }
 
-  connect(peer: ConnectionPeer): MemoryConnection {
+  connect(peer: ConnectionPeer, shown: Shown = {}): MemoryConnection {
     this.#lastId += 1;
-    const connection = new MemoryConnection(this.#lastId, this.#world, peer, () => {
+    const connection = new MemoryConnection(this.#lastId, this.#world, peer, shown, () => {
       this.#connections.delete(connection);
       this.say((events) => events.onClosed(connection));
     });
@@ -57,8 +63,9 @@ export class MemoryConnection implements ClientConnection {
   session = 0;
   attachEpoch = 0;
   watchCount = 0;
-  readonly certifiedName = undefined;
+  readonly certifiedName: string | undefined;
   readonly isEncrypted = false;
+  readonly isLocal: boolean;
   /** As if the client did not read: set by tests. */
   bufferedBytes = 0;
   isOpen = true;
@@ -67,8 +74,16 @@ export class MemoryConnection implements ClientConnection {
   readonly #onClosed: () => void;
   #frame: ServerMessage[] = [];
 
-  constructor(id: number, world: WorldTime, peer: ConnectionPeer, onClosed: () => void) {
+  constructor(
+    id: number,
+    world: WorldTime,
+    peer: ConnectionPeer,
+    { certifiedName, isLocal = false }: Shown,
+    onClosed: () => void,
+  ) {
     this.id = id;
+    this.certifiedName = certifiedName;
+    this.isLocal = isLocal;
     this.#world = world;
     this.#peer = peer;
     this.#onClosed = onClosed;

@@ -9,6 +9,7 @@ export class RecordingConnection implements ClientConnection {
   watchCount = 0;
   readonly certifiedName = undefined;
   readonly isEncrypted = false;
+  readonly isLocal = false;
   bufferedBytes = 0;
   readonly sent: ServerMessage[] = [];
   closedWith: { readonly code: number; readonly reason: string } | undefined;

@@ -23,7 +23,7 @@ import {
   Writer,
   writeRequest,
 } from "../../../src/protocol/index.js";
-import type { MemoryConnection, MemoryGateway } from "./memory-gateway.js";
+import type { ConnectionPeer, MemoryConnection, MemoryGateway, Shown } from "./memory-gateway.js";
 import type { WorldTime } from "./world-time.js";
 
 /** Where it can connect to. */
@@ -56,17 +56,18 @@ export class TestClient {
     this.nonce = lastNonce.toString(16).padStart(32, "0");
   }
 
-  connect(node: Node): void {
+  connect(node: Node, shown: Shown = {}): void {
     this.closed = undefined;
     this.#gateway = node.gateway;
-    const connection: MemoryConnection = node.gateway.connect({
+    const peer: ConnectionPeer = {
       onMessage: (message) => {
         if (this.#connection === connection) this.#take(message);
       },
       onClosed: (code, reason) => {
         if (this.#connection === connection) this.closed = { code, reason };
       },
-    });
+    };
+    const connection: MemoryConnection = node.gateway.connect(peer, shown);
     this.#connection = connection;
   }
 

@@ -105,6 +105,7 @@ export class ServedConnection implements ClientConnection {
   watchCount = 0;
   readonly certifiedName = undefined;
   readonly isEncrypted = false;
+  readonly isLocal = false;
   /** What leaves is taken at once. */
   readonly bufferedBytes = 0;
   isOpen = true;
