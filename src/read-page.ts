@@ -5,6 +5,7 @@
  */
 import { get as getHttp } from "node:http";
 import { get as getHttps } from "node:https";
+import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { handshakeProblem } from "./handshake-problem.js";
 
@@ -26,13 +27,14 @@ export interface PageTls {
 /**
  * Reads the page at `url`. Rejects when the answer is incomplete or longer than 16 Mi characters, and
  * when the signal is aborted; where TLS is the reason, with a sentence that says so. `token`: an access
- * token, for a page that needs one.
+ * token, for a page that needs one. `connect` makes the connection, instead of the address in `url`.
  */
 export function readPage(
   url: string,
   signal: AbortSignal,
   tls?: PageTls,
   token?: string,
+  connect?: () => Socket,
 ): Promise<Page> {
   return new Promise((resolve, reject) => {
     const isSecure = url.startsWith("https:");
@@ -40,7 +42,11 @@ export function readPage(
     const { secureContext, hasCertificate = false } = tls ?? {};
     // No agent, because it would keep open a connection that the node counts.
     const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-    const options = { signal, agent: false, headers, ...(secureContext && { secureContext }) };
+    const options = {
+      ...{ signal, agent: false, headers },
+      ...(secureContext && { secureContext }),
+      ...(connect && { agent: undefined, createConnection: connect }),
+    };
     const request = get(url, options, (response) => {
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => {

@@ -285,6 +285,12 @@ export interface ClientGateway {
    * @throws {HoldfastError} `UNAVAILABLE` when the address cannot be bound
    */
   start(http: Pages, awayReason: string): Promise<void>;
+  /**
+   * Serves the same on the socket in that directory, whose clients are `isLocal`. Must follow `start`.
+   * @throws {HoldfastError} `UNAVAILABLE` if another process serves it or its path is too long; and
+   *   errors of the file system
+   */
+  listenLocal(directory: string): Promise<void>;
   /** Must follow `start`. From now on `events` receives the requests of clients. */
   serve(events: GatewayEvents): void;
   /** Sends one frame to each connection that has messages. */

@@ -77,7 +77,7 @@ export async function clusterStatus(
   const urls = requireEndpoints(endpoints);
   const { timeoutMs, signal, tls, token } = resolveStatusOptions(options, urls);
   signal?.throwIfAborted();
-  const readPage = await loadReadPage(tls);
+  const readPage = await loadReadPage({ ...tls, endpoints: urls });
   const shown = token === undefined ? undefined : await readToken(token);
   const read: ReadStatus = (url, either) => {
     // Never in plain text to another machine: the answer then says that a token is needed.

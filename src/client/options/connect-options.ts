@@ -7,7 +7,7 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
-import { normalizeEndpoint } from "../transport/endpoints.js";
+import { isLocal, normalizeEndpoint } from "../transport/endpoints.js";
 import type { TlsSettings } from "../transport/platform.js";
 import type { TokenSource } from "../transport/sign-in.js";
 import {
@@ -27,7 +27,9 @@ export const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 export interface ConnectOptions extends TlsOptions {
   /**
    * WebSocket URLs (`ws://host:port`, `wss://…`) of any nodes of one cluster; the client learns the
-   * others. Default: the local cluster's, `ws://127.0.0.1:7411` to `:7413`.
+   * others. Or, on the machine of a node, `unix:/path/to/local.sock`, or `unix:` and the directory that
+   * has it, alone and in Node only: the socket in the node's data directory, through which the client
+   * is `local` and may do everything. It learns no other nodes. Default: the local cluster's, `ws://127.0.0.1:7411` to `:7413`.
    */
   endpoints?: readonly string[] | undefined;
   /**
@@ -187,8 +189,14 @@ export function requireEndpoints(endpoints: unknown): string[] {
   if (!Array.isArray(endpoints) || endpoints.length === 0) {
     throw new TypeError("endpoints must be an array of at least one URL");
   }
-  return endpoints.map((endpoint: unknown) => {
+  const urls = endpoints.map((endpoint: unknown) => {
     if (typeof endpoint !== "string") throw new TypeError("an endpoint must be a string");
     return normalizeEndpoint(endpoint);
   });
+  if (urls.length > 1 && urls.some(isLocal)) {
+    throw new TypeError(
+      "a unix: endpoint must be the only one: others know this client by another name",
+    );
+  }
+  return urls;
 }

@@ -9,7 +9,7 @@
 import { HoldfastError } from "../../errors.js";
 import { decodeServerFrame } from "../../net/framing/index.js";
 import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
-import { type Endpoints, socketUrl } from "./endpoints.js";
+import { type Endpoints, isLocal, socketUrl } from "./endpoints.js";
 import type { Platform, Transport } from "./platform.js";
 import {
   isProtected,
@@ -276,7 +276,8 @@ export class Connection {
       this.#failed(link, objection);
       return;
     }
-    if (this.#token !== undefined && !link.isSigningIn) {
+    // Through the socket in a node's directory the client is `local`, and no one else.
+    if (this.#token !== undefined && !link.isSigningIn && !isLocal(link.url)) {
       this.#signIn(link, this.#token);
       return;
     }

@@ -32,8 +32,12 @@ interface KnownEndpoint {
   answers: boolean;
 }
 
+/** Begins the endpoint of a node's local socket; the path of it, or of its directory, follows. */
+const LOCAL = "unix:";
+
 /** Checks a URL as a user writes it, and returns it without a trailing slash or path `/v1`. */
 export function normalizeEndpoint(endpoint: string): string {
+  if (isLocal(endpoint)) return normalizeLocal(endpoint);
   let url: URL;
   try {
     url = new URL(endpoint);
@@ -55,6 +59,26 @@ export function normalizeEndpoint(endpoint: string): string {
 function quoted(endpoint: string): string {
   const isShown = endpoint.length <= SHOWN_LENGTH_MAX && !/[@?#]/.test(endpoint);
   return isShown ? `endpoint ${JSON.stringify(endpoint)}` : "an endpoint";
+}
+
+/** A path is taken as it is written: nothing in it is escaped. */
+function normalizeLocal(endpoint: string): string {
+  const path = endpoint.slice(LOCAL.length).replace(/^\/\/(?=\/)/, "");
+  if (path === "" || path.includes("\0")) {
+    throw new TypeError(`${quoted(endpoint)} must name a socket, like unix:/path/to/local.sock`);
+  }
+  return LOCAL + path.replace(/(?<=.)\/+$/, "");
+}
+
+/** Whether the endpoint is the socket in a node's directory. */
+export function isLocal(endpoint: string): boolean {
+  return endpoint.startsWith(LOCAL);
+}
+
+/** The path of a local socket, or of its directory, and the page of an address on it. */
+export function localAddress(url: string): { readonly path: string; readonly page: string } {
+  const end = url.lastIndexOf("/");
+  return { path: url.slice(LOCAL.length, end), page: url.slice(end) };
 }
 
 /** Whether a connection to the endpoint is encrypted, and its node verified. */
@@ -80,7 +104,8 @@ export class Endpoints {
   #voters: readonly number[] = [];
 
   constructor(given: readonly string[], followsLeader: boolean, random: () => number) {
-    this.followsLeader = followsLeader;
+    // Another node would not know a client of this one's socket as `local`.
+    this.followsLeader = followsLeader && !given.some(isLocal);
     this.#random = random;
     for (const endpoint of given) this.#add(normalizeEndpoint(endpoint));
   }

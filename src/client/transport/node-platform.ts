@@ -7,6 +7,8 @@ import { WebSocket } from "ws";
 import { handshakeProblem } from "../../handshake-problem.js";
 import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../../protocol/index.js";
 import { readPage } from "../../read-page.js";
+import { isLocal, localAddress } from "./endpoints.js";
+import { connectLocal, LOCAL_URL, localProblem, readLocalPage } from "./node-socket.js";
 import { type ClientTls, clientTls } from "./node-tls.js";
 import type {
   Platform,
@@ -43,7 +45,9 @@ class NodeTransport implements Transport {
   constructor(url: string, events: TransportEvents, tls: ClientTls | undefined) {
     let failure = "";
     const isSecure = url.startsWith("wss:");
-    this.#socket = new WebSocket(url, SUBPROTOCOL, {
+    const isSocket = isLocal(url);
+    this.#socket = new WebSocket(isSocket ? LOCAL_URL : url, SUBPROTOCOL, {
+      ...(isSocket ? { createConnection: () => connectLocal(localAddress(url).path) } : {}),
       ...(isSecure && tls !== undefined ? { secureContext: tls.secureContext } : {}),
       perMessageDeflate: false,
       maxPayload: SERVER_FRAME_BYTES_MAX,
@@ -76,8 +80,9 @@ class NodeTransport implements Transport {
       // What the node said first is the cause of it.
       if (failure !== "") return;
       const hasCertificate = tls?.hasCertificate === true;
-      const { hostname: host } = new URL(url);
+      const { hostname: host } = new URL(isSocket ? LOCAL_URL : url);
       failure =
+        (isSocket ? localProblem(error) : undefined) ??
         handshakeProblem(error, { isSecure, host, hasCertificate }) ??
         (error.message === "" ? (error.code ?? error.name) : error.message);
     });
@@ -206,5 +211,6 @@ export function platformWith(settings: TlsSettings): Platform {
 /** Throws like `platformWith`. */
 export function readPageWith(settings: TlsSettings): ReadPage {
   const tls = clientTls(settings);
-  return (url, signal, token) => readPage(url, signal, tls, token);
+  return (url, signal, token) =>
+    isLocal(url) ? readLocalPage(url, signal) : readPage(url, signal, tls, token);
 }

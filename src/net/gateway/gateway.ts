@@ -42,6 +42,7 @@ import {
 } from "./http.js";
 import { KnownHosts } from "./known-hosts.js";
 import { GatewayLiveness } from "./liveness.js";
+import { LocalPort } from "./local-port.js";
 import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./options.js";
 import { ReportedNames } from "./reported-names.js";
 import { GatewayRequests } from "./requests.js";
@@ -69,6 +70,8 @@ interface Security {
 
 /** What handles a connection from its beginning to its end. Made by `start`. */
 interface ConnectionParts {
+  readonly pages: Pages;
+  readonly webSockets: ReturnType<typeof createWebSockets>;
   readonly requests: GatewayRequests;
   readonly liveness: GatewayLiveness;
   readonly unfinished: UnfinishedFrames;
@@ -96,6 +99,10 @@ class Gateway implements StartableGateway {
   readonly #reported = new ReportedNames();
   #http: HttpServer | undefined;
   #security: Security | undefined;
+  #parts: ConnectionParts | undefined;
+  #local: LocalPort | undefined;
+  /** Of `#connections`, those that came through the local socket. */
+  #localCount = 0;
   #requests: GatewayRequests | undefined;
   #unfinished: UnfinishedFrames | undefined;
   #sockets = 0;
@@ -145,26 +152,12 @@ class Gateway implements StartableGateway {
 
   async start(http: Pages, awayReason: string): Promise<void> {
     assert(this.#http === undefined, () => "gateway started twice");
-    const parts = this.#createParts(sendingAway(awayReason));
-    const { liveness, unfinished } = parts;
-    const webSockets = new WebSocketServer<typeof GatewaySocket>({
-      noServer: true,
-      clientTracking: false,
-      perMessageDeflate: false,
-      maxPayload: this.#tuning.frameBytesMax,
-      // This gateway answers pings itself: `ws` would cut off a flood of them without a reason.
-      autoPong: false,
-      maxFragments: 1_024,
-      maxBufferedChunks: 16 << 10,
-      handleProtocols: () => SUBPROTOCOL,
-      WebSocket: GatewaySocket,
-    });
+    const parts = this.#createParts(http, sendingAway(awayReason));
+    const { liveness, unfinished, webSockets } = parts;
+    this.#parts = parts;
     const server = this.#createServer((request, response) => {
-      const refusal =
-        this.#security?.certificates.judgePage(request.socket) ??
-        judgeHost(request, this.#knownHosts);
-      if (refusal !== undefined) this.#tell(refusal);
-      answerHttp(request, response, http, this.#callerOf(request), refusal);
+      const refusal = this.#security?.certificates.judgePage(request.socket);
+      this.#answerPage(request, response, http, this.#callerOf(request), refusal);
     });
     server.maxConnections = this.#limits.socketsMax;
     server.on("drop", () => this.#noteDropped("all addresses together"));
@@ -173,7 +166,8 @@ class Gateway implements StartableGateway {
     // over.
     server.setTimeout(this.#tuning.handshakeTimeoutMs);
     server.on("upgrade", (request, socket, head) => {
-      if (!this.#mayUpgrade(request, socket)) return;
+      const refusal = this.#security?.certificates.judgeClient(socket);
+      if (!this.#mayUpgrade(request, socket, refusal, addressOf(request))) return;
       webSockets.handleUpgrade(request, socket, head, (webSocket) => {
         webSocket.stream = socket;
         if (this.#security !== undefined) {
@@ -197,6 +191,39 @@ class Gateway implements StartableGateway {
       unfinished.tick();
       this.#security?.port.tick();
     });
+  }
+
+  async listenLocal(directory: string): Promise<void> {
+    const parts = this.#parts;
+    assert(parts !== undefined, () => "the local socket before the port");
+    const port = await LocalPort.open(directory, this.#tuning.handshakeTimeoutMs, {
+      onRequest: (request, response) => {
+        this.#answerPage(request, response, parts.pages, { isTrusted: true }, undefined);
+      },
+      onUpgrade: (request, socket, head) => {
+        if (!this.#mayUpgrade(request, socket, undefined, undefined)) return;
+        parts.webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+          webSocket.stream = socket;
+          webSocket.isLocal = true;
+          this.#accept(webSocket, "", parts);
+        });
+      },
+    });
+    port.onError((error) => this.#onRefused(`the local socket: ${error.message}`));
+    if (this.#isClosed) await port.close();
+    else this.#local = port;
+  }
+
+  #answerPage(
+    request: IncomingMessage,
+    response: ServerResponse,
+    pages: Pages,
+    caller: PageCaller,
+    problem: Refusal | undefined,
+  ): void {
+    const refusal = problem ?? judgeHost(request, this.#knownHosts);
+    if (refusal !== undefined) this.#tell(refusal);
+    answerHttp(request, response, pages, caller, refusal);
   }
 
   #createServer(
@@ -233,7 +260,8 @@ class Gateway implements StartableGateway {
     };
   }
 
-  #createParts(events: GatewayEvents): ConnectionParts {
+  #createParts(pages: Pages, events: GatewayEvents): ConnectionParts {
+    const webSockets = createWebSockets(this.#tuning.frameBytesMax);
     const { unfinishedBytesMax, frameTimeoutMs } = this.#tuning;
     const requests = new GatewayRequests(events, this.#onRefused);
     const liveness = new GatewayLiveness(this.#tuning, {
@@ -255,10 +283,11 @@ class Gateway implements StartableGateway {
       connection.leave();
       liveness.remove(connection);
       unfinished.finished(connection);
-      this.#clientAddresses.remove(connection.address);
+      if (connection.isLocal) this.#localCount -= 1;
+      else this.#clientAddresses.remove(connection.address);
       requests.events.onClosed(connection);
     };
-    return { requests, liveness, unfinished };
+    return { pages, webSockets, requests, liveness, unfinished };
   }
 
   /** Closes a socket beyond the limit before it sends anything: it could only be sent a refusal. */
@@ -300,24 +329,29 @@ class Gateway implements StartableGateway {
     this.#ticker?.stop();
     for (const connection of this.#connections) connection.close(1001, "this node is stopping");
     this.#security?.port.close();
-    if (this.#http !== undefined) await closeServer(this.#http);
+    const served = this.#http === undefined ? undefined : closeServer(this.#http);
+    await Promise.all([this.#local?.close(), served]);
     // Every socket is gone; report the end of each connection before `close` resolves.
     for (const connection of this.#connections) this.#onGone(connection);
   }
 
-  #mayUpgrade(request: IncomingMessage, socket: Duplex): boolean {
+  /** @param address `undefined`: of the local socket, for which there is always a place */
+  #mayUpgrade(
+    request: IncomingMessage,
+    socket: Duplex,
+    problem: Refusal | undefined,
+    address: string | undefined,
+  ): boolean {
     // Any host name will do here: a browser always sends the page's origin with an upgrade, and
     // that is checked.
-    const refusal =
-      this.#security?.certificates.judgeClient(socket) ??
-      judgeUpgrade(request, this.#tuning.allowedOrigins);
+    const refusal = problem ?? judgeUpgrade(request, this.#tuning.allowedOrigins);
     if (refusal !== undefined) {
       refuseUpgrade(socket, refusal.status, refusal.text);
       this.#tell(refusal);
     } else if (this.#isClosed || this.#isDraining) {
       refuseUpgrade(socket, 503, "this node is stopping");
     } else {
-      const full = this.#fullFor(addressOf(request));
+      const full = address === undefined ? undefined : this.#fullFor(address);
       if (full === undefined) return true;
       this.#refusedTotal += 1;
       refuseUpgrade(socket, 503, full);
@@ -328,7 +362,7 @@ class Gateway implements StartableGateway {
   /** Why there is no place for another client from that address; `undefined` if there is one. */
   #fullFor(address: string): string | undefined {
     const { connectionsMax, addressConnectionsMax } = this.#limits;
-    if (this.#connections.size >= connectionsMax) {
+    if (this.#connections.size - this.#localCount >= connectionsMax) {
       return `connectionsMax (${connectionsMax}) is reached`;
     }
     if (this.#clientAddresses.count(address) < addressConnectionsMax) return undefined;
@@ -350,7 +384,8 @@ class Gateway implements StartableGateway {
       requests.breach(connection, 1008, "too many pings or pongs");
     };
     this.#connections.add(connection);
-    this.#clientAddresses.add(address);
+    if (connection.isLocal) this.#localCount += 1;
+    else this.#clientAddresses.add(address);
     liveness.add(connection);
     // This runs after the listener of `ws`, which by then has delivered every whole message.
     socket.stream?.on("data", (chunk: Buffer) => {
@@ -378,6 +413,21 @@ class Gateway implements StartableGateway {
     requests.events.onConnection(connection);
     return connection;
   }
+}
+
+function createWebSockets(frameBytesMax: number) {
+  return new WebSocketServer<typeof GatewaySocket>({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: frameBytesMax,
+    // This gateway answers pings itself: `ws` would cut off a flood of them without a reason.
+    autoPong: false,
+    maxFragments: 1_024,
+    maxBufferedChunks: 16 << 10,
+    handleProtocols: () => SUBPROTOCOL,
+    WebSocket: GatewaySocket,
+  });
 }
 
 /** Until `serve` is called, tells clients to try again later. */

@@ -223,6 +223,7 @@ class Node implements RunningNode {
     const { peerListen, healthListen, tuning, log, traceFile } = this.#options;
     const { identity, notices, log: store } = this.#directory;
     await this.#gateway.start(this.#pages, "starting");
+    await this.#listenLocal();
     if (healthListen !== undefined) await this.#health.start(healthListen);
     this.#endpoint = endpointOf(this.#options, this.#gateway.port);
     const links = createPeerLinks({
@@ -253,6 +254,17 @@ class Node implements RunningNode {
     });
     const { quietMs } = assembled.table;
     if (quietMs > 0) log("warn", "restored: no session is opened for a while", { quietMs });
+  }
+
+  /** A node serves without it, too. */
+  async #listenLocal(): Promise<void> {
+    const { dataDirectory, log } = this.#options;
+    try {
+      await this.#gateway.listenLocal(dataDirectory);
+    } catch (error) {
+      const { message } = error as Error;
+      log("warn", "the socket in the data directory is not served", { dataDirectory, message });
+    }
   }
 
   #boot(links: Links): Promise<AssembledDriver> {

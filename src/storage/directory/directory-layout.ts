@@ -6,6 +6,7 @@
  *   VERSION      the version of the model; made after the mark, never changes
  *   log/         the segments
  *   store/       the ordered store, whose lock guards everything
+ *   local.sock   where the user of the directory speaks to the node, while that runs
  *   recovering   exists while the directory is being set aside, and names the set-aside directory
  *   set-aside-N/ data that were set aside: evidence, never read again
  *
@@ -40,6 +41,9 @@ const FIRST_START_NAMES: ReadonlySet<string> = new Set([
   `${MARK_FILE_NAME}.tmp`,
   `${RECOVERING_FILE_NAME}.tmp`,
   STORE_NAME,
+  // Of a process that was killed.
+  "local.sock",
+  "local.sock.tmp",
   // Made by the file system itself at the root of a volume.
   "lost+found",
 ]);

@@ -1,0 +1,56 @@
+/**
+ * Connects to the socket in the data directory of a node. Whoever can open it is `local`: nothing is
+ * proved beyond that, so nothing is sent that could be stolen.
+ */
+import { statSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { basename, dirname, join } from "node:path";
+import { readPage } from "../../read-page.js";
+import { LOCAL_SOCKET_NAME, openSocketDirectory } from "../../socket-path.js";
+import { localAddress } from "./endpoints.js";
+import type { Page } from "./platform.js";
+
+/** The host that requests name; the address is not looked up. */
+export const LOCAL_URL = "ws://localhost/v1";
+const PAGE_URL = "http://localhost";
+
+const PROBLEMS: Readonly<Record<string, string>> = Object.freeze({
+  ENOENT: "there is no such socket: is the node running, and is this its data directory?",
+  ECONNREFUSED: "no process serves this socket: the node was killed",
+  EACCES: "only the user who runs the node may use its socket",
+  EPERM: "only the user who runs the node may use its socket",
+  ENOTSOCK: "this file is no socket",
+  ENOTDIR: "a part of the path is no directory",
+});
+
+/** `path` is that of the socket or of its directory. Throws errors of the file system. */
+export function connectLocal(path: string): Socket {
+  const socketPath = statSync(path).isDirectory() ? join(path, LOCAL_SOCKET_NAME) : path;
+  const name = basename(socketPath);
+  const directory = openSocketDirectory(dirname(socketPath), name);
+  const socket = connect(`${directory.path}/${name}`);
+  let isOpen = true;
+  const close = (): void => {
+    if (isOpen) directory.close();
+    isOpen = false;
+  };
+  socket.once("connect", close);
+  socket.once("close", close);
+  return socket;
+}
+
+/** Why there is no connection, in a sentence; `undefined` for reasons that speak for themselves. */
+export function localProblem(error: Error & { readonly code?: string }): string | undefined {
+  return PROBLEMS[error.code ?? ""];
+}
+
+/** The page of an address on a local socket. Rejects like `readPage`. */
+export async function readLocalPage(url: string, signal: AbortSignal): Promise<Page> {
+  const { path, page } = localAddress(url);
+  try {
+    return await readPage(PAGE_URL + page, signal, undefined, undefined, () => connectLocal(path));
+  } catch (error) {
+    const problem = localProblem(error as Error);
+    throw problem === undefined ? error : new Error(problem, { cause: error });
+  }
+}

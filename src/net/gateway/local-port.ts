@@ -1,0 +1,55 @@
+/**
+ * The client port's other door: the same pages and the same protocol on the socket in the node's data
+ * directory. Those who connect here have no address and no certificate, and the limits on strangers
+ * do not count them. A browser cannot open it, but a proxy in front of it could let one in, so `Host`
+ * and `Origin` are checked as anywhere.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Duplex } from "node:stream";
+import { closeServer } from "../listen.js";
+import { HTTP_LIMITS } from "./http.js";
+import { LocalSocket } from "./local-socket.js";
+
+/** Enough for operators; the descriptors are of those that clients leave. */
+const SOCKETS_MAX = 64;
+
+export interface LocalPortEvents {
+  onRequest(request: IncomingMessage, response: ServerResponse): void;
+  onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+}
+
+export class LocalPort {
+  readonly #server: Server;
+  readonly #socket: LocalSocket;
+
+  private constructor(server: Server, socket: LocalSocket) {
+    this.#server = server;
+    this.#socket = socket;
+  }
+
+  /** Rejects like `LocalSocket.listen`. */
+  static async open(
+    directory: string,
+    idleMs: number,
+    { onRequest, onUpgrade }: LocalPortEvents,
+  ): Promise<LocalPort> {
+    const server = createServer(HTTP_LIMITS, onRequest);
+    server.maxConnections = SOCKETS_MAX;
+    server.setTimeout(idleMs);
+    server.on("upgrade", onUpgrade);
+    return new LocalPort(server, await LocalSocket.listen(server, directory));
+  }
+
+  /** A later error of the server itself. */
+  onError(listener: (error: Error) => void): void {
+    this.#server.on("error", listener);
+  }
+
+  async close(): Promise<void> {
+    try {
+      await this.#socket.remove();
+    } finally {
+      await closeServer(this.#server);
+    }
+  }
+}
