@@ -8,6 +8,7 @@ import { note } from "../output/terminal.js";
 import {
   type ClusterMember,
   clusterMembers,
+  isLocal,
   isReachable,
   leaderOf,
   type NodeReport,
@@ -25,10 +26,12 @@ export async function outageOf(
 ): Promise<string | undefined> {
   const reports = members.map(({ report }) => report);
   const told = reports.filter(isReachable);
-  if (told.length === 0)
+  const [first] = told;
+  if (first === undefined)
     return `no node answers at ${endpoints.join(", ")}${sharedReason(reports)}`;
   if (leaderOf(reports) !== undefined) return undefined;
   const leader = knownLeader(told);
+  if (isLocal(endpoints)) return leader === 0 ? `node ${first.id} knows of no leader` : undefined;
   if (leader !== 0) return `node ${leader} is the leader and does not answer`;
   const voters = votersTold(told);
   const answering = told.filter(({ id, role }) => voters.has(id) && role !== "quarantined");
@@ -36,8 +39,8 @@ export async function outageOf(
   return noLeaderText(answering.length, voters.size);
 }
 
-/** How the SDK begins a reason that is about the node and not about the network. */
-const REASON = /^its? /;
+/** How the SDK begins a reason that is about the node, or its socket, and not about the network. */
+const REASON = /^(its? |there is no such socket|no process serves|only the user|this file is)/;
 
 /** `: …` with the reason, if all nodes have the same; "" if their ports are closed or silent. */
 function sharedReason(reports: readonly NodeReport[]): string {

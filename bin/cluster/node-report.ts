@@ -34,7 +34,8 @@ export async function clusterMembers(
   const { endpoints } = access;
   const asked = await nodeReports(access, options);
   const found = new Set(asked.filter(isReachable).map(({ id }) => id));
-  const told = new Map(asked.filter(isReachable).flatMap(peersTold));
+  // Through a local socket one node is asked, and others would not know who asks.
+  const told = new Map(isLocal(endpoints) ? [] : asked.filter(isReachable).flatMap(peersTold));
   const further = [...told].filter(([url, id]) => !found.has(id) && !endpoints.includes(url));
   const urls = further.map(([url]) => url);
   // A node that was verified must not lead to one that cannot be.
@@ -78,6 +79,11 @@ function peersTold(report: ReachableNode): [string, number][] {
     const isUsable = typeof id === "number" && typeof endpoint === "string" && isUrl(endpoint);
     return isUsable ? [[endpoint, id]] : [];
   });
+}
+
+/** Whether this is the socket in the data directory of a node. */
+export function isLocal(endpoints: readonly string[]): boolean {
+  return endpoints.some((endpoint) => endpoint.startsWith("unix:"));
 }
 
 function isSecure(endpoint: string): boolean {

@@ -3,8 +3,11 @@
  * Parsers throw commander's `InvalidArgumentError`, which becomes one line and exit code 2. Options
  * that are not typed may come from the environment or a file: see `config/configuration.ts`.
  */
+import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { TlsOptions } from "../../src/index.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { AddressError } from "../text/addresses.js";
 import {
   DURATION_MS_MAX,
@@ -63,9 +66,25 @@ export interface ClusterAccess extends NodeAccess {
 
 /** From the flags after the command, those before it, the environment, a file, or the defaults. */
 export function clusterAccessFor(command: Command): ClusterAccess {
+  const local = localAccessFor(Configuration.of(command));
+  if (local !== undefined) return local;
   const { endpoints, connectTimeout, ...files } =
     Configuration.of(command).settle(CONNECTION_OPTIONS);
   return { endpoints, connectTimeoutMs: connectTimeout, ...readCertificates(files, endpoints) };
+}
+
+/** With `--local`; whatever else is configured to find nodes and to prove an identity does not count. */
+function localAccessFor(configuration: Configuration): ClusterAccess | undefined {
+  const { local, connectTimeout } = configuration.settle(CONNECTION_OPTIONS);
+  if (local === undefined) return undefined;
+  const [endpoints] = configuration.settings({ endpoints: CONNECTION_OPTIONS.endpoints });
+  if (endpoints?.source === "flag") {
+    throw new Failure(
+      EXIT.usage,
+      "--local and --endpoints exclude each other: a command connects to that one node, or to any",
+    );
+  }
+  return { endpoints: [`unix:${resolve(local)}`], connectTimeoutMs: connectTimeout };
 }
 
 /** The variables with which a command that this one starts finds the same certificates. */

@@ -37,6 +37,11 @@ export const CONNECTION_OPTIONS = {
     "how long to look for a node that serves",
     10_000,
   ),
+  local: option(
+    textKind("directory"),
+    "data directory of a node on this machine: connect through its socket, with every right",
+    { reach: "flag" },
+  ),
   ca: option(textKind("file"), "the CA of the cluster, for wss:// endpoints", {
     defaultText: "those that Node.js trusts",
   }),

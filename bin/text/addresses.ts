@@ -19,8 +19,12 @@ export class AddressError extends Error {
   override readonly name = "AddressError";
 }
 
-/** Comma-separated WebSocket URLs; a bare `host:port` means `ws://host:port`. */
+/**
+ * Comma-separated WebSocket URLs; a bare `host:port` means `ws://host:port`. Or one local socket, as a
+ * command under `holdfast run --local` finds it in its environment.
+ */
 export function parseEndpoints(text: string): string[] {
+  if (text.startsWith("unix:/")) return [text];
   const endpoints = splitList(text).map(parseEndpoint);
   if (endpoints.length === 0) throw new AddressError("no endpoint was given");
   return [...new Set(endpoints)];

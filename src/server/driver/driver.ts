@@ -80,12 +80,12 @@ export class Driver implements DriverHost {
     return raft.hasQuorumContact ? raft.leader : 0;
   }
 
-  /** What clients may connect to, as far as the peers have reported it. */
   /** Whether pages that tell of the cluster are for that caller. */
   mayRead(caller: PageCaller): boolean {
     return this.#parts.signIn.mayRead(caller);
   }
 
+  /** What clients may connect to, as far as the peers have reported it. */
   get endpoints(): readonly NodeEndpoint[] {
     const { nodeId, advertise } = this.#options;
     const ids = membersOf(this.configuration);
