@@ -3,7 +3,7 @@
  * hold by the number of the command that brought it, and a command here knows the hold only as such
  * a target. The upgrade is in `hold.ts`, because its answer decides what the hold asks for next.
  */
-import { type ErrorNumber, HoldfastError } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber, HoldfastError } from "../../errors.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
 import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
@@ -98,6 +98,8 @@ export interface HoldTarget {
 /** A hold that becomes a ticket. */
 export interface DetachTarget extends HoldTarget {
   onGivenBack(): void;
+  /** It is a hold as before, and has no handle any more. */
+  onNotDetached(): void;
 }
 
 /** Makes a ticket of a hold that has no handle here any more. */
@@ -132,6 +134,11 @@ export class DetachCall extends Call implements Ending, Awaited {
   }
 
   onResult(result: Result): void {
+    if (result.status === ERROR_NUMBERS.FORBIDDEN) {
+      this.target.onNotDetached();
+      this.#waiter.reject(commandFailure("detach", result));
+      return;
+    }
     if (result.status !== STATUS.ok) {
       this.onLost("unknown");
       return;

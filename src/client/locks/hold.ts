@@ -25,6 +25,7 @@ import type { Owner } from "../options/owner.js";
 import {
   type DetachTarget,
   DowngradeCall,
+  EndCall,
   type Ending,
   type UpdateCall,
   type UpdateTarget,
@@ -191,6 +192,13 @@ export class Hold implements DetachTarget, UpdateTarget {
     this.#host.forget(this);
     // Otherwise a hold that lived long would keep newer objects alive until it is collected itself.
     this.ending = undefined;
+  }
+
+  /** The application gave it up to make a ticket of it, which it may not: it is released. */
+  onNotDetached(): void {
+    const ending = new EndCall(this);
+    this.ending = ending;
+    this.#host.submit(ending);
   }
 
   // Modes.

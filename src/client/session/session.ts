@@ -6,6 +6,7 @@
  * In each turn the lease is checked before anything else: a process that was paused must abort its
  * locks before it acts on any other input. (semantics.md, 3.)
  */
+import type { HoldfastError } from "../../errors.js";
 import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../../protocol/index.js";
 import { type Call, CloseCall } from "../calls/call.js";
 import { Outgoing } from "../calls/outgoing.js";
@@ -93,7 +94,7 @@ export class Session {
         onReady: (hello) => this.#attacher.onReady(hello),
         onMessages: (messages, from) => this.#onMessages(messages, from),
         onLost: () => this.#onLost(),
-        onRefused: (error) => this.#end(error),
+        onRefused: (error) => this.#onRefused(error),
         onTurnBegin: () => this.#readClock(),
         onTurnEnd: () => this.#settleTurn(),
       },
@@ -369,6 +370,12 @@ export class Session {
     this.#watches.endAll(error);
     if (this.id === 0) this.#end(error);
     else this.#submit(new CloseCall(() => this.#end(error)));
+  }
+
+  /** No node serves this client. Whoever gets its session may be let in. */
+  #onRefused(error: HoldfastError): void {
+    if (this.#pendingExport === undefined) this.#end(error);
+    else this.#pendingExport.finish();
   }
 
   /** The session is over. Returns whether another one may take its place. */

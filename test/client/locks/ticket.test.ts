@@ -1,12 +1,29 @@
 /** A lock on its way from one process to another. */
 import { describe, expect, it } from "vitest";
 import type { HoldfastError } from "../../../src/errors.js";
+import { OP, type OrderCommand } from "../../../src/protocol/index.js";
 import { failure, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";
 import type { TableServer } from "../world/table-server.js";
 
 function holdsOf(server: TableServer, key: string) {
   return server.table.inspect(key).holds;
+}
+
+/** Orders of somebody without a session, while the cluster is open. */
+function letAnonymousOnlyObserve(server: TableServer): void {
+  const nobody = { onOpen: () => {}, onFrame: () => {}, onClose: () => {} };
+  const connection = server.connect(`${server.endpoints[0]}/v1`, nobody);
+  const head = { mark: 0, acknowledged: [] };
+  const everything = { key: "", isPrefix: true } as const;
+  const proof = { label: "first", kind: "token", digest: "d".repeat(64) } as const;
+  const orders: readonly OrderCommand[] = [
+    { op: OP.putIdentity, sequence: 1, ...head, name: "root" },
+    { op: OP.setGrant, sequence: 2, ...head, name: "root", ...everything, level: "admin" },
+    { op: OP.putCredential, sequence: 3, ...head, name: "root", ...proof, expiresWallMs: 0 },
+    { op: OP.setGrant, sequence: 4, ...head, name: "anonymous", ...everything, level: "observe" },
+  ];
+  for (const order of orders) server.propose(connection, order);
 }
 
 describe("a ticket", () => {
@@ -50,6 +67,18 @@ describe("a ticket", () => {
     expect(holdsOf(server, "k")).toMatchObject([{ isTicket: true }]);
     await world.run(3_100);
     expect(holdsOf(server, "k")).toEqual([]);
+  });
+
+  it("is not made by who may not: its lock is released", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    const lock = await world.until(client.acquire("k"));
+    letAnonymousOnlyObserve(server);
+    await world.run(50);
+    expect((await failure(world, lock.detach())).code).toBe("FORBIDDEN");
+    await world.run(50);
+    expect(holdsOf(server, "k")).toEqual([]);
+    expect(server.owedTo(client.session)).toEqual([]);
   });
 
   it("names the newest token when an upgrade was granted on the way", async () => {

@@ -67,6 +67,30 @@ describe("an exported session", () => {
     expect(server.owedTo(session)).toEqual([]);
   });
 
+  it("is exported also if no node lets its process in any more", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 10_000 });
+    const lock = await world.until(one.client.acquire("a"));
+    const kept = await world.until(one.client.acquire("b"));
+    // So that the export has an answer to wait for.
+    const { commitMs } = server.faults;
+    server.faults.commitMs = [1_500, 1_500];
+    void lock.release();
+    const exporting = one.client.export();
+    for (let times = 0; times < 3; times += 1) {
+      await world.run(100);
+      for (const connection of server.connections) connection.close(1008, "unknown credential");
+    }
+    await world.run(100);
+    expect(one.client.closed.aborted).toBe(true);
+    server.faults.commitMs = commitMs;
+    const exported = JSON.parse(JSON.stringify(await world.until(exporting)));
+    const two = await takeOver(server, exported);
+    expect(two.client.resumed?.locks.map(({ key }) => key)).toEqual([kept.key]);
+    await world.run(1_000);
+    expect(server.table.inspect("a").holds).toEqual([]);
+  });
+
   it("is taken over once, however often that has to be said", async () => {
     for (let cutMs = 0; cutMs < 14; cutMs += 0.5) {
       const { world, server } = setUp(1 + cutMs * 2);
