@@ -225,8 +225,9 @@ export class Driver implements DriverHost {
     this.#flushPeers();
     applier.apply(raft.commitIndex, snapshotTurn);
     snapshotTurn.end(this.#durableSeq);
-    observation.work(applier.index, snapshots.isTaking, nowMs);
+    // First: what was applied may have taken from watches the right to be told of it.
     signIn.onApplied();
+    observation.work(applier.index, snapshots.isTaking, nowMs);
     signIn.expire(nowMs);
     operations.expire(nowMs);
     this.#parts.members.dropRemovedPeers(nowMs);
