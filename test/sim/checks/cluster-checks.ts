@@ -125,6 +125,8 @@ export class ClusterChecks {
     this.#events.onCommitted(entry, raft);
     this.streams.beginEntry(entry.index);
     const complaint = this.witness.apply(entry);
+    const forbidden = this.witness.access.complaint;
+    if (forbidden !== undefined) this.#fail("what grants forbid has no effect", forbidden);
     if (complaint !== undefined) this.#fail("one order of everything", complaint);
     if (entry.index % HASH_EVERY !== 0) return;
     this.#hashes.set(entry.index, this.witness.table.hash());

@@ -8,6 +8,7 @@ import { type RefoundOptions, TableRestore } from "../../../src/lockfsm/index.js
 import type { RestoredNode } from "../../../src/server/index.js";
 import { SnapshotFileReader } from "../../../src/storage/index.js";
 import { foundersOf } from "../world/founders.js";
+import type { Speakers } from "./access/speakers.js";
 import { canonicalTextOf } from "./canonical-text.js";
 import type { RaftChecks, RaftFounding } from "./consensus/raft-checks.js";
 import { type Beginning, emptyBeginning, Witness, type WitnessEvents } from "./hearing/witness.js";
@@ -45,9 +46,14 @@ const NOTHING: WitnessEvents = {
 };
 
 /** That of a cluster which nobody had before. */
-export function newFounding(clusterId: string, nodeCount: number): Founding {
+export function newFounding(
+  clusterId: string,
+  nodeCount: number,
+  speakers: Speakers | undefined,
+): Founding {
   const start = { index: 0, term: 0, stamp: 0 };
-  return { clusterId, founders: foundersOf(nodeCount), ...start, beginning: emptyBeginning() };
+  const beginning = emptyBeginning(speakers);
+  return { clusterId, founders: foundersOf(nodeCount), ...start, beginning };
 }
 
 /** `keys`: those that clients use. */
@@ -81,6 +87,8 @@ export async function restoredFounding(
     canonicalTextOf(table.settings()),
   );
   if (before !== after) complain(`the settings are ${after}, and were ${before}`);
+  const rights = beginning.access.reckoning.differenceFrom(beginning.table);
+  if (rights !== undefined) complain(rights);
   const { stamp } = saved.laws;
   const start = { index, term: contents.term, stamp };
   return { clusterId, founders: foundersOf(nodeCount), ...start, beginning };
@@ -103,6 +111,7 @@ function survivors(saved: Beginning, options: RefoundOptions, newestToken: numbe
     table: saved.table.refounded(options),
     model: saved.model.refounded(options),
     laws: saved.laws.outlived(options.quietMs, newestToken),
+    access: saved.access.outlived(options.index),
   };
 }
 

@@ -34,6 +34,9 @@ import { FIRST_CLUSTER_ID } from "../world/founders.js";
 import type { SimNode } from "../world/node/sim-node.js";
 import type { CoreWatch } from "../world/node/watched-core.js";
 import type { SimWorld, WorldWatch } from "../world/sim-world.js";
+import { ANONYMOUS_PERSON, mayEverywhere } from "./access/reckoning.js";
+import { Speakers } from "./access/speakers.js";
+import { ViewedConnection } from "./access/viewed-connection.js";
 import { canonicalTextOf } from "./canonical-text.js";
 import { ClusterChecks } from "./cluster-checks.js";
 import { Clusters } from "./clusters.js";
@@ -66,6 +69,10 @@ export class RunChecks implements WorldWatch {
   readonly clusters: Clusters;
   readonly #coverage: Coverage | undefined;
   readonly #plan: SimPlan;
+  /** Only where not everybody may do everything. */
+  readonly #speakers: Speakers | undefined;
+  /** What was committed when the process of a node began, by node. */
+  readonly #startedAt = new Map<number, number>();
   #world: SimWorld | undefined;
   #time: TimeLaws | undefined;
 
@@ -80,7 +87,9 @@ export class RunChecks implements WorldWatch {
     this.resource = new FencedResource(this.#fail);
     this.once = new ExactlyOnce(this.#fail);
     this.#isNarrow = plan.tuning.uncommittedBytesMax !== undefined;
-    this.clusters = new Clusters(this.#begin(newFounding(FIRST_CLUSTER_ID, plan.nodeCount)));
+    this.#speakers = plan.access === undefined ? undefined : new Speakers();
+    const founding = newFounding(FIRST_CLUSTER_ID, plan.nodeCount, this.#speakers);
+    this.clusters = new Clusters(this.#begin(founding));
   }
 
   #begin(founding: Founding): ClusterChecks {
@@ -167,6 +176,7 @@ export class RunChecks implements WorldWatch {
 
   onStarted(node: SimNode): void {
     this.#story.tell(() => `node ${node.id} runs`);
+    this.#startedAt.set(node.id, this.clusters.of(node).raft.committedIndex);
   }
 
   onStartFailed(node: SimNode, error: unknown, isRefused: boolean): void {
@@ -288,6 +298,21 @@ export class RunChecks implements WorldWatch {
 
   onOperatorNote(text: string): void {
     this.#story.tell(() => `operator ${text}`);
+  }
+
+  viewOf(node: number): ViewedConnection | undefined {
+    const speakers = this.#speakers;
+    if (speakers === undefined || this.#world === undefined) return undefined;
+    const { raft, witness } = this.clusters.of(this.#world.node(node));
+    return new ViewedConnection({
+      ...{ laws: witness.access, speakers, fail: this.#fail },
+      committedIndex: () => raft.committedIndex,
+      startedIndex: this.#startedAt.get(node) ?? 0,
+    });
+  }
+
+  get isClosed(): boolean {
+    return !mayEverywhere(this.witness.access.reckoning.now, ANONYMOUS_PERSON, "admin");
   }
 
   onSaid(said: Said): void {

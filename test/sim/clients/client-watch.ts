@@ -11,6 +11,7 @@ import type {
   ServerMessage,
   SessionMessage,
 } from "../../../src/protocol/index.js";
+import type { ViewedConnection } from "../checks/access/viewed-connection.js";
 import type { ToldChange, WatchAsked, WatchedKeys } from "../checks/hearing/watch-streams.js";
 import type { HeldBelief } from "./belief.js";
 import type { WorldClient } from "./world-client.js";
@@ -44,6 +45,10 @@ export interface Said {
 }
 
 export interface ClientWatch {
+  /** Looks at a connection to that node; `undefined` where everybody may do everything. */
+  viewOf(node: number): ViewedConnection | undefined;
+  /** Whether not everybody may do everything, by the log. */
+  readonly isClosed: boolean;
   /**
    * Sent under its number to `session` by its attachment `epoch`. `order`: which of its calls the
    * client meant by it; `undefined` where only the client knows.

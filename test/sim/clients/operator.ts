@@ -4,17 +4,10 @@
  */
 import type { RandomStream } from "../../../lab/random-stream.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
-import {
-  type Answer,
-  MESSAGE,
-  type Operation,
-  STATUS,
-  Writer,
-  writeRequest,
-} from "../../../src/protocol/index.js";
+import { type Answer, MESSAGE, type Operation, STATUS } from "../../../src/protocol/index.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientNetwork } from "../world/network/client-network.js";
-import type { MessageLine } from "../world/network/message-line.js";
+import { SignedLine } from "./access/signed-line.js";
 
 const PATIENCE_MS = 800;
 const RETRY_MS = 60;
@@ -36,6 +29,8 @@ export interface OperatorSurroundings {
   readonly nodes: readonly number[];
   /** As a host on the network. */
   readonly host: number;
+  /** What it shows to be let in; `undefined`: nothing. */
+  readonly token: () => string | undefined;
   readonly onAnswered: (op: Operation["op"], status: number) => void;
   readonly onNote: (text: string) => void;
 }
@@ -68,7 +63,7 @@ export class Operator {
 
   #try(operation: Operation, duty: Duty, triesLeft: number, first?: number): void {
     if (triesLeft === 0 || duty.isOver) return;
-    const { network, host, nodes, random, simulation } = this.#world;
+    const { network, host, nodes, random, simulation, token } = this.#world;
     let isSettled = false;
     const settle = (isDone: boolean): void => {
       if (isSettled) return;
@@ -77,21 +72,18 @@ export class Operator {
       if (isDone) return;
       simulation.after(RETRY_MS, () => this.#try(operation, duty, triesLeft - 1));
     };
-    const line: MessageLine = network.connect(first ?? random.pick(nodes), {
-      host,
-      onOpen: () => {
-        const writer = new Writer();
-        writeRequest(writer, operation);
-        const bytes = writer.view().slice();
-        line.say((events, connection) => events.onOperation(connection, operation, bytes));
-      },
-      onFrame: (messages) => {
-        for (const message of messages) {
+    const line = new SignedLine(
+      { network, host, view: () => undefined },
+      first ?? random.pick(nodes),
+      token(),
+      {
+        onReady: (ready) => ready.operate(operation),
+        onMessage: (message) => {
           if (message.kind === MESSAGE.answer) settle(this.#isFinal(operation, message));
-        }
+        },
+        onClosed: () => settle(false),
       },
-      onClosed: () => settle(false),
-    });
+    );
     simulation.after(PATIENCE_MS, () => settle(false));
   }
 

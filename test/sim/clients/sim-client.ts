@@ -22,12 +22,15 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../../src/protocol/index.js";
+import type { ViewedConnection } from "../checks/access/viewed-connection.js";
 import { canonicalTextOf } from "../checks/canonical-text.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientPlan } from "../plan/client-plan.js";
 import type { SemaphorePlan } from "../plan/plan.js";
 import type { ClientNetwork } from "../world/network/client-network.js";
 import { driftingClock } from "../world/node/drifting-clock.js";
+import type { Keyring } from "./access/keyring.js";
+import { SIGN_IN_ID, SignedLine } from "./access/signed-line.js";
 import type { HeldBelief } from "./belief.js";
 import { breachOf } from "./breach.js";
 import { type Action, chooseAction } from "./choose-action.js";
@@ -48,6 +51,10 @@ const PATIENCE_MS = 600;
 const LOOK_AT_TIME_EVERY_MS = 50;
 /** Between a refusal and the next try. */
 const PAUSE_MS = { least: 20, most: 200 } as const;
+/** Until it asks again that may not have a session. */
+const UNWANTED_PAUSE_MS = 250;
+/** Of attachments: somebody else who knows the secret tries to have the session. */
+const INTRUSION_SHARE = 0.15;
 /** The node has no room for an attempt, or the leader behind it: another one may have. */
 const FOR_NOW: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
 
@@ -60,6 +67,8 @@ export interface ClientSurroundings {
   readonly keys: readonly string[];
   readonly semaphores: readonly SemaphorePlan[];
   readonly board: TicketBoard;
+  /** `undefined`: everybody may do everything. */
+  readonly keyring: Keyring | undefined;
 }
 
 export class SimClient implements WorldClient {
@@ -67,6 +76,7 @@ export class SimClient implements WorldClient {
   readonly plan: ClientPlan;
   readonly #world: ClientSurroundings;
   readonly #random: RandomStream;
+  readonly #forAccess: RandomStream;
   readonly #clock: ProcessClock;
   readonly #life: ProcessLife;
   readonly #connection: ClientConnection;
@@ -75,6 +85,12 @@ export class SimClient implements WorldClient {
   readonly #writes: GuardedWrites;
   readonly #reads: ClientReads;
   #isAttached = false;
+  /** Where not everybody may do everything. */
+  #viewed: ViewedConnection | undefined;
+  /** It has shown a token on this connection, which was accepted. */
+  #isSignedIn = false;
+  /** It was last told that it may not have its session, or none. */
+  #isUnwanted = false;
   /** In which it has its session, or had. */
   #clusterId = "";
   /** The node is of another cluster than the session. */
@@ -93,6 +109,7 @@ export class SimClient implements WorldClient {
     this.host = plan.host;
     this.#world = world;
     this.#random = world.streams.of(`client ${plan.host}`);
+    this.#forAccess = world.streams.of(`access ${plan.host}`);
     this.#clock = driftingClock(world.simulation, world.streams.of(`clock ${plan.host}`));
     this.#life = new ProcessLife(world.simulation);
     this.#session = new ClientSession(this, this.#clock, world.watch);
@@ -106,14 +123,17 @@ export class SimClient implements WorldClient {
     this.#writes = new GuardedWrites(forWrites, plan.locks.write, world.watch);
     const ways = { network, nodes, random: this.#random };
     this.#connection = new ClientConnection(this.host, this.#life, ways, {
-      onOpen: () => this.#attach(),
+      onOpen: (node) => this.#begin(node),
       onMessage: (message) => this.#take(message),
       onSentAway: (ending) => {
         const breach = breachOf(ending);
-        if (breach !== undefined) world.watch.onBroken(this, "the protocol is kept", breach);
+        const isExcused = this.#viewed?.excuses(ending) === true;
+        if (isExcused) this.#isUnwanted = true;
+        else if (breach !== undefined) world.watch.onBroken(this, "the protocol is kept", breach);
       },
       onLeft: () => {
         this.#isAttached = false;
+        this.#isSignedIn = false;
       },
       onNote: (text) => world.watch.onNote(this, text),
     });
@@ -210,12 +230,38 @@ export class SimClient implements WorldClient {
 
   // Attaching.
 
+  /** Shows its token first, where it has one. */
+  #begin(node: number): void {
+    const { keyring, watch } = this.#world;
+    this.#viewed = watch.viewOf(node);
+    const token = keyring?.tokenOf(this.host);
+    if (token === undefined) {
+      this.#attach();
+      return;
+    }
+    const query = { op: OP.signIn, id: SIGN_IN_ID, token } as const;
+    this.#viewed?.said(query);
+    this.#connection.say((events, connection) => events.onQuery(connection, query));
+  }
+
+  #onSignedIn(status: number): void {
+    this.#isSignedIn = status === STATUS.ok;
+    if (this.#isSignedIn) this.#attach();
+    else this.#beUnwanted("is not let in");
+  }
+
+  #beUnwanted(why: string): void {
+    this.#isUnwanted = true;
+    this.#connection.leave(why, UNWANTED_PAUSE_MS);
+  }
+
   #attach(): void {
     const session = this.#session;
     if (session.isTakingOver && this.#lockActions.restarts()) session.restart();
     const command = session.nextAttach();
     this.#way = command.op;
     const bytes = encodeCommand(command);
+    this.#viewed?.said(command);
     this.#connection.say((events, connection) => events.onAttach(connection, command, bytes));
   }
 
@@ -237,6 +283,11 @@ export class SimClient implements WorldClient {
       this.#connection.leave("the node is of another cluster");
       return;
     }
+    const isStranger = message.status === ERROR_NUMBERS.UNAUTHENTICATED;
+    if (isStranger || (message.status === ERROR_NUMBERS.FORBIDDEN && this.session === 0)) {
+      this.#beUnwanted("may have no session");
+      return;
+    }
     if (message.status !== STATUS.ok) {
       this.#startAnew();
       return;
@@ -244,7 +295,9 @@ export class SimClient implements WorldClient {
     const wasTakingOver = session.isTakingOver;
     session.onAttached(message);
     this.#isAttached = true;
+    this.#isUnwanted = false;
     if (wasTakingOver) this.#inviteLatecomers();
+    if (this.#isSignedIn) this.#inviteIntruder();
     const questions = session.questions();
     if (questions !== undefined) this.#say({ op: OP.recall, ...session.calls.read, ...questions });
     this.#pump();
@@ -265,8 +318,33 @@ export class SimClient implements WorldClient {
     for (const isTaker of [false, true]) {
       const command = this.#session.latecomer(isTaker);
       if (command === undefined || !this.#lockActions.comesLate()) continue;
-      comeLate(network, this.host, this.#random.pick(nodes), command);
+      const node = this.#random.pick(nodes);
+      const token = this.#world.keyring?.tokenOf(this.host);
+      if (token === undefined) comeLate(network, this.host, node, command);
+      else this.#askFor(command, node, token);
     }
+  }
+
+  /** Somebody with another identity has got hold of the secret of the session. */
+  #inviteIntruder(): void {
+    const { keyring, nodes } = this.#world;
+    const random = this.#forAccess;
+    if (keyring === undefined || !random.chance(INTRUSION_SHARE)) return;
+    const token = random.pickOrNone(keyring.foreignTo(this.host));
+    if (token !== undefined) this.#askFor(this.#session.intruder(), random.pick(nodes), token);
+  }
+
+  /** Once, on a connection of its own; whether it had to be refused the laws know. */
+  #askFor(command: AttachCommand, node: number, token: string): void {
+    const { network, watch } = this.#world;
+    const ways = { network, host: this.host, view: (to: number) => watch.viewOf(to) };
+    new SignedLine(ways, node, token, {
+      onReady: (line) => line.attach(command),
+      onMessage: (message, line) => {
+        if (message.kind === MESSAGE.attached) line.leave();
+      },
+      onClosed: () => {},
+    });
   }
 
   /** The session is no more. */
@@ -340,7 +418,7 @@ export class SimClient implements WorldClient {
         this.#call(session.close());
         break;
       case "inspect":
-        this.#reads.inspect(action.key, this.#connection);
+        this.#viewed?.said(this.#reads.inspect(action.key, this.#connection));
         break;
       case "reconnect":
         this.#connection.leave("on a whim");
@@ -389,6 +467,9 @@ export class SimClient implements WorldClient {
   #lookAtTime(): void {
     const nowMs = this.#clock.nowMs();
     this.#session.lookAtTime();
+    // Its session may go on without it, and ends with its lease at the latest.
+    if (this.#isUnwanted && this.session !== 0 && !this.#session.trustsLease)
+      this.#session.startAnew();
     if (!this.#connection.isThere) return;
     const isWaiting = !this.#isAttached || this.#session.waitsForAnswer;
     if (!isWaiting) this.#heardMs = nowMs;
@@ -403,6 +484,7 @@ export class SimClient implements WorldClient {
     this.#heardMs = this.#clock.nowMs();
     this.#session.lookAtTime();
     this.#world.watch.onHeard(this.#way, message);
+    this.#viewed?.heard(message);
     switch (message.kind) {
       case MESSAGE.attached:
         this.#onAttached(message);
@@ -411,7 +493,8 @@ export class SimClient implements WorldClient {
         this.#connection.leave("told to move");
         return;
       case MESSAGE.answer:
-        this.#reads.onAnswer(message, this.session);
+        if (message.id === SIGN_IN_ID) this.#onSignedIn(message.status);
+        else this.#reads.onAnswer(message, this.session);
         return;
       case MESSAGE.refused:
         this.#onRefused(message);

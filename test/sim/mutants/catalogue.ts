@@ -1,4 +1,5 @@
 /** Every seeded bug, by name. */
+import { ACCESS_MUTANTS } from "./access-mutants.js";
 import { CLIENT_MUTANTS } from "./client-mutants.js";
 import { CONSENSUS_MUTANTS } from "./consensus-mutants.js";
 import { CURED_MUTANTS } from "./cured-mutants.js";
@@ -28,6 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RESTORE_MUTANTS,
   ...CLIENT_MUTANTS,
   ...SDK_MUTANTS,
+  ...ACCESS_MUTANTS,
   ...CURED_MUTANTS,
   ...TIME_MUTANTS,
 ];

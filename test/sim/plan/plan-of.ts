@@ -6,6 +6,7 @@
 
 import { type RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { NodeTuning } from "../../../src/server/index.js";
+import { accessPlanOf } from "./access-plan.js";
 import type { ClientPlan } from "./client-plan.js";
 import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
@@ -74,7 +75,7 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
   const restore = restorePlanOf(streams, size, stormMs, (second) => {
     return inOrder(faultsOf(streams, second, "second "));
   });
-  return {
+  const plan: SimPlan = {
     seed,
     isTimed: false,
     focus: focus?.name ?? "",
@@ -107,6 +108,11 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
     ...focus?.times,
     ...(restore === undefined ? {} : { restore }),
   };
+  const access = accessPlanOf(streams, {
+    ...{ stormMs, clients: plan.clients, isRestored: restore !== undefined },
+    keys: [...plan.keys, ...plan.semaphores.map(({ key }) => key)],
+  });
+  return access === undefined ? plan : { ...plan, access };
 }
 
 function tuningOf(random: RandomStream): Partial<NodeTuning> {

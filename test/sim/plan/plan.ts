@@ -5,6 +5,7 @@
 import type { NodeTuning } from "../../../src/server/index.js";
 import type { DiskTimes } from "../world/disk/disk-weather.js";
 import type { PathTimes } from "../world/network/paths.js";
+import type { AccessPlan } from "./access-plan.js";
 import type { ClientPlan } from "./client-plan.js";
 import type { Fault } from "./fault.js";
 import type { RestorePlan } from "./restore-plan.js";
@@ -51,4 +52,6 @@ export interface SimPlan {
   readonly others: "down" | "cut" | "deaf" | "paused" | "healthy";
   /** The cluster is lost when the storm is over, and restored; `undefined`: it is not. */
   readonly restore?: RestorePlan | undefined;
+  /** Not everybody may do everything; `undefined`: the cluster stays open. */
+  readonly access?: AccessPlan | undefined;
 }

@@ -39,6 +39,7 @@ export class Healing {
     mend();
     for (const { id } of this.#world.nodes) this.#world.ensure(id);
     await this.#until("agreement", () => this.#isAgreed, REST_MS_MAX);
+    await this.#demandAccess();
     await this.#drain();
     await this.#lastCrash();
   }
@@ -98,6 +99,30 @@ export class Healing {
     if (clients.length === 0) return;
     const quietMs = this.#plan.restore?.quietMs ?? 0;
     await this.#until("progress", () => answered() > before, PROGRESS_MS_MAX + quietMs);
+  }
+
+  /** Who has a valid token, and may acquire anything, is served in the end. */
+  async #demandAccess(): Promise<void> {
+    const { administrator, stranger, keyring, clients } = this.#world;
+    if (administrator === undefined || keyring === undefined) return;
+    administrator.hurry(this.#sound.map(({ id }) => id));
+    await this.#until("end of changes of access", () => administrator.isDone, REST_MS_MAX);
+    stranger?.end();
+    const { access } = this.#checks.witness;
+    const left = new Set(
+      clients.filter(({ host, plan }) => {
+        const token = keyring.tokenOf(host);
+        // The SDK connects with a token or without, from its beginning on.
+        const isWaiting = plan.speaks === "sdk" && keyring.isNamed(host) && token === undefined;
+        return !isWaiting && access.mayServe(token);
+      }),
+    );
+    for (const client of left) client.reconnect();
+    const isServed = (): boolean => {
+      for (const client of left) if (client.session !== 0) left.delete(client);
+      return left.size === 0 && access.dismissedCount === 0;
+    };
+    await this.#until("session for each valid token", isServed, REST_MS_MAX);
   }
 
   get #isAgreed(): boolean {

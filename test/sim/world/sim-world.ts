@@ -5,6 +5,10 @@
 import { RandomStreams } from "../../../lab/random-stream.js";
 import type { Configuration, Raft } from "../../../src/raft/index.js";
 import { NODE_TUNING_DEFAULTS, type NodeTuning, resolveTuning } from "../../../src/server/index.js";
+import type { ViewedConnection } from "../checks/access/viewed-connection.js";
+import { Administrator } from "../clients/access/administrator.js";
+import { Keyring } from "../clients/access/keyring.js";
+import { Stranger } from "../clients/access/stranger.js";
 import type { ClientWatch } from "../clients/client-watch.js";
 import { Operator } from "../clients/operator.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
@@ -28,6 +32,10 @@ const RESTART_MS = 150;
 /** Behind all clients. */
 const OPERATOR_HOST = 1_000;
 const SAVER_HOST = 1_001;
+const ADMINISTRATOR_HOST = 1_002;
+const STRANGER_HOST = 1_003;
+/** Until a client comes again that was handed another token. */
+const HANDED_MS = { least: 1, most: 80 } as const;
 
 export type WorldWatch = NodeWatch & ClientWatch & PeerNetworkHooks;
 
@@ -38,6 +46,10 @@ export class SimWorld {
   readonly nodes: readonly SimNode[];
   readonly clients: readonly WorldClient[];
   readonly operator: Operator;
+  readonly keyring: Keyring | undefined;
+  /** Where not everybody may do everything. */
+  readonly administrator: Administrator | undefined;
+  readonly stranger: Stranger | undefined;
   readonly tuning: NodeTuning;
   readonly #streams: RandomStreams;
   readonly #network: ClientNetwork;
@@ -60,7 +72,8 @@ export class SimWorld {
     const { tuning, peers } = this;
     const cluster = newCluster(plan.nodeCount);
     const currentMembers = (): Configuration => this.members;
-    const shared = { simulation, streams, currentMembers, tuning, peers, watch };
+    const isSecure = plan.access !== undefined;
+    const shared = { simulation, streams, currentMembers, tuning, peers, watch, isSecure };
     const { diskTimes, pace } = plan;
     this.nodes = ids.map((id) => {
       return new SimNode(id, cluster, { ...shared, diskTimes, pace, clients: network });
@@ -73,16 +86,37 @@ export class SimWorld {
       network,
       nodes: ids,
       host: OPERATOR_HOST,
+      token: () => this.keyring?.root,
       onAnswered: (op, status) => watch.onExecuted(op, status),
       onNote: (text) => watch.onOperatorNote(text),
     });
     const { keys, semaphores } = plan;
     const board = new TicketBoard();
-    const around = { simulation, streams, network, watch, nodes: ids, keys, semaphores, board };
+    const keyring = plan.access && new Keyring(plan.access);
+    this.keyring = keyring;
+    const hosts = { simulation, streams, network, watch, nodes: ids };
+    const around = { ...hosts, keys, semaphores, board, keyring };
     this.clients = plan.clients.map((client) => {
       return client.speaks === "sdk"
         ? new SdkClient(client, around)
         : new SimClient(client, around);
+    });
+    if (plan.access === undefined || keyring === undefined) return;
+    const lines = { simulation, network, nodes: ids, keyring };
+    const view = (node: number): ViewedConnection | undefined => watch.viewOf(node);
+    const forHands = streams.of("hands");
+    this.administrator = new Administrator(plan.access, {
+      ...{ ...lines, view, host: ADMINISTRATOR_HOST, random: streams.of("administrator") },
+      onHanded: (host) => {
+        const delayMs = forHands.integer(HANDED_MS.least, HANDED_MS.most);
+        simulation.after(delayMs, () => this.#clientOn(host)?.reconnect());
+      },
+      onNote: (text) => watch.onOperatorNote(text),
+    });
+    this.stranger = new Stranger({
+      ...{ ...lines, view, host: STRANGER_HOST, random: streams.of("stranger") },
+      keys: [...keys, ...semaphores.map(({ key }) => key)],
+      isClosed: () => watch.isClosed,
     });
   }
 
@@ -110,6 +144,12 @@ export class SimWorld {
   startAll(): void {
     for (const { id } of this.nodes) this.ensure(id);
     for (const client of this.clients) client.start();
+    this.administrator?.begin();
+    this.stranger?.begin();
+  }
+
+  #clientOn(wanted: number): WorldClient | undefined {
+    return this.clients.find(({ host }) => host === wanted);
   }
 
   /** Everything is stopped, and nothing starts by itself: all of it is to be another cluster. */
@@ -124,6 +164,7 @@ export class SimWorld {
   found(cluster: NodeCluster): void {
     this.#cluster = cluster;
     this.#network.mute();
+    this.administrator?.end();
     this.operator.goOn();
   }
 
@@ -139,7 +180,9 @@ export class SimWorld {
   saver(events: Pick<SaverSurroundings, "committedIndex" | "onSaved" | "onBroken">): SnapshotSaver {
     const nodes = this.nodes.map(({ id }) => id);
     const [simulation, streams, network] = [this.simulation, this.#streams, this.#network];
-    return new SnapshotSaver({ simulation, streams, network, nodes, host: SAVER_HOST, ...events });
+    const token = (): string | undefined => this.keyring?.root;
+    const around = { simulation, streams, network, nodes, host: SAVER_HOST, token };
+    return new SnapshotSaver({ ...around, ...events });
   }
 
   restoring(

@@ -26,6 +26,8 @@ export interface SaverSurroundings {
   readonly nodes: readonly number[];
   /** As a host on the network. */
   readonly host: number;
+  /** What it shows to be let in; `undefined`: nothing. */
+  readonly token: () => string | undefined;
   /** Everything up to there is committed. */
   readonly committedIndex: () => number;
   /** It is asked for when `committedIndex` was that. */
@@ -74,8 +76,9 @@ export class SnapshotSaver {
   }
 
   async #save(isStale: boolean): Promise<void> {
-    const endpoints = this.#world.nodes.map(endpointOf);
-    const settings = { ...ADMIN_DEFAULTS, endpoints, timeoutMs: TIMEOUT_MS };
+    const token = this.#world.token();
+    const endpoints = this.#world.nodes.map((node) => endpointOf(node, token !== undefined));
+    const settings = { ...ADMIN_DEFAULTS, endpoints, token, timeoutMs: TIMEOUT_MS };
     const admin = await connectAdminOn(this.#platform, settings);
     try {
       await this.#saveBy(admin, isStale);

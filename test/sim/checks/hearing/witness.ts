@@ -27,6 +27,8 @@ import {
 import type { Entry } from "../../../../src/raft/index.js";
 import { NaiveTable } from "../../../lockfsm/model/model.js";
 import type { NamedCycle } from "../../../lockfsm/model/records.js";
+import { AccessLaws } from "../access/access-laws.js";
+import type { Speakers } from "../access/speakers.js";
 import { canonicalTextOf } from "../canonical-text.js";
 import { MARKER } from "../locks/exactly-once.js";
 import { summaryOf, UNUSED } from "../locks/key-summary.js";
@@ -56,18 +58,21 @@ export interface Beginning {
   readonly table: LockTable;
   readonly model: NaiveTable;
   readonly laws: LockLaws;
+  readonly access: AccessLaws;
 }
 
 /** Of a cluster that nobody had before. */
-export function emptyBeginning(): Beginning {
+export function emptyBeginning(speakers?: Speakers): Beginning {
   const model = new NaiveTable(resolveTableSettings());
-  return { table: new LockTable(), model, laws: new LockLaws() };
+  const access = new AccessLaws(speakers);
+  return { table: new LockTable(), model, laws: new LockLaws(), access };
 }
 
 export class Witness implements Outbox {
   readonly table: LockTable;
   readonly model: NaiveTable;
   readonly laws: LockLaws;
+  readonly access: AccessLaws;
   readonly #keys: readonly string[];
   readonly #hasReaders: boolean;
   readonly #events: WitnessEvents;
@@ -91,7 +96,7 @@ export class Witness implements Outbox {
     keys: readonly string[],
     hasReaders: boolean,
     events: WitnessEvents,
-    { table, model, laws }: Beginning,
+    { table, model, laws, access }: Beginning,
   ) {
     this.#keys = keys;
     this.#hasReaders = hasReaders;
@@ -99,6 +104,7 @@ export class Witness implements Outbox {
     this.table = table;
     this.model = model;
     this.laws = laws;
+    this.access = access;
     this.#index = table.index;
     // What a cluster before this one left behind is seen by whoever comes first.
     if (hasReaders && table.index > 0) for (const key of keys) this.#note(key);
@@ -120,6 +126,7 @@ export class Witness implements Outbox {
     const commands = decodeCommands(data, BATCH_HEADER_BYTES);
     const entry = { index, stamp, wallMs, commands };
     this.laws.begin(stamp, commands);
+    this.access.begin(index, commands);
     this.#spoken = [];
     this.#named = [];
     this.table.apply(entry, this);
@@ -140,6 +147,8 @@ export class Witness implements Outbox {
     const at = this.#spoken.push(`${session}/${epoch} ${words}`) - 1;
     this.#words.say(session, epoch, words);
     if (message.kind === MESSAGE.reply) this.#executed(session, epoch, message);
+    this.access.hear(session, epoch, message, this.laws);
+    for (const dismissed of this.access.takeDismissed()) this.laws.dismiss(dismissed);
     this.#tell(session, message);
     this.laws.hear(session, epoch, message);
     if (message.kind !== MESSAGE.reply && message.kind !== MESSAGE.outcome) return;
@@ -169,6 +178,7 @@ export class Witness implements Outbox {
     this.#attached.add(attachWordsOf(message));
     if (message.status === STATUS.ok) this.#words.sayAttached(message);
     if (message.index !== this.#index) this.#complaint ??= `attached by ${message.index}`;
+    this.access.attached(message);
     this.laws.attached(message);
   }
 
@@ -230,6 +240,10 @@ export class Witness implements Outbox {
       if (said[at] === spoken[at]) continue;
       return `the table says ${spoken[at]}, the model ${said[at]}`;
     }
+    const { reckoning } = this.access;
+    const hasChanged = reckoning.now.index === entry.index;
+    const rights = hasChanged ? reckoning.differenceFrom(this.table) : undefined;
+    if (rights !== undefined) return rights;
     for (const key of this.#keys) {
       const [shown, right] = [this.table, this.model].map((one) =>
         canonicalTextOf(one.inspect(key)),

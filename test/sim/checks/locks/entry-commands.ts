@@ -19,7 +19,8 @@ export class EntryCommands {
       if ("now" in command && command.now) isForcing = true;
       if ("nonce" in command) this.#attaches.set(attachKeyOf(command), command);
       else if ("sequence" in command) {
-        const name = `${session}/${epoch}/${command.sequence}`;
+        // A record of no session has a credential in place of the epoch; answers have neither.
+        const name = `${session}/${session === 0 ? 0 : epoch}/${command.sequence}`;
         // Of several copies the first may be executed, and no other.
         if (!this.#numbered.has(name)) this.#numbered.set(name, command);
       }

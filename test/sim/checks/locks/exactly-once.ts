@@ -27,6 +27,7 @@ const DECIDED: readonly ErrorCode[] = [
   "LIMIT_MISMATCH",
   "QUOTA",
   "INVALID_ARGUMENT",
+  "FORBIDDEN",
 ];
 /** These are decided by the client, or leave open what happened. */
 const OPEN_ENDED: readonly ErrorCode[] = [
@@ -38,6 +39,8 @@ const OPEN_ENDED: readonly ErrorCode[] = [
   "CANCELLED",
   "LOCK_LOST",
   "TAKEN_OVER",
+  "UNAUTHENTICATED",
+  "PROTOCOL",
 ];
 
 interface CallRecord {

@@ -96,6 +96,9 @@ export class LawWaits {
         return isUpgrade ? "an upgrade is granted something else" : undefined;
       case STATUS.upgraded:
         return isUpgrade ? undefined : "nothing was to be upgraded";
+      // Whether its client had lost the right to it, the laws of access know.
+      case ERROR_NUMBERS.FORBIDDEN:
+        return undefined;
       case ERROR_NUMBERS.CANCELLED:
         return isUpgrade ? undefined : "is told that it was withdrawn, and was no upgrade";
       case ERROR_NUMBERS.LOCK_TIMEOUT:
@@ -120,6 +123,8 @@ export class LawWaits {
     const isFirst = first?.session === refused.session && first.owner === refused.owner;
     if (!isFirst) return "is no member of the cycle for which it is refused";
     for (const { session, owner, key } of others) {
+      // Who may not observe its key is not told who it is.
+      if (key === "") continue;
       const waits = [...this.#waits.values()].some((wait) => {
         const isTheirs = wait.session === session && wait.owner === owner;
         return isTheirs && wait.items.some((item) => item.key === key);

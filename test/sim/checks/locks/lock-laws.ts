@@ -46,6 +46,7 @@ export class LockLaws {
   readonly #waits = new LawWaits();
   /** What was executed and waits, by session and sequence. */
   readonly #waiting = new Map<string, SequencedCommand>();
+  readonly #dismissed = new Set<number>();
   #stamp = 0;
   /** Of a restored cluster: before that nobody has a session. */
   #quietUntil = 0;
@@ -183,6 +184,17 @@ export class LockLaws {
     return hold?.session === session ? hold.sequence : 0;
   }
 
+  /** The keys of what a session holds by that number. */
+  keysOf(session: number, sequence: number): readonly string[] | undefined {
+    return this.#holds.of(session, sequence)?.claims.map(({ key }) => key);
+  }
+
+  /** Its identity was removed: it ends without a word before. */
+  dismiss(session: number): void {
+    this.#dismissed.add(session);
+    this.#sessions.tear(session);
+  }
+
   /** How a key is held by that token now; `undefined`: not by that. */
   modeOf(token: number, key: string): string | undefined {
     const hold = this.#holds.withToken(token);
@@ -210,10 +222,9 @@ export class LockLaws {
       this.#complain(`${key} is answered, and is not of this entry`);
       return;
     }
-    // An order without a session.
-    if (session === 0) return;
-    this.#note(key, this.#sessions.execute(session, epoch, sequence));
-    if (command.op !== OP.close) this.#sessions.renew(session, this.#stamp);
+    // An order without a session is carried out, and nothing is remembered of it.
+    if (session > 0) this.#note(key, this.#sessions.execute(session, epoch, sequence));
+    if (session > 0 && command.op !== OP.close) this.#sessions.renew(session, this.#stamp);
     switch (command.op) {
       case OP.acquire:
         this.#acquired(key, this.#waitOf(session, command), command, result);
@@ -264,7 +275,8 @@ export class LockLaws {
   #upgrading(key: string, session: number, command: UpgradeCommand, result: Result): void {
     const hold = this.#holds.of(session, command.target);
     if (hold === undefined) {
-      const isKnown = result.status === ERROR_NUMBERS.NOT_HELD;
+      const { status } = result;
+      const isKnown = status === ERROR_NUMBERS.NOT_HELD || status === ERROR_NUMBERS.FORBIDDEN;
       if (!isKnown) this.#complain(`${key} is told ${result.status}, and its hold is no more`);
       return;
     }
@@ -464,7 +476,8 @@ export class LockLaws {
       this.#complain(`session ${session} expired before ${leaseEndsAt}`);
     }
     if (reason === END_REASON.revoked && !this.isWarned(session, 0)) {
-      if (!this.commands.isForcing) this.#complain(`session ${session} was ended before its time`);
+      const isForced = this.commands.isForcing || this.#dismissed.has(session);
+      if (!isForced) this.#complain(`session ${session} was ended before its time`);
       this.#sessions.tear(session);
     }
     this.#sessions.end(session);

@@ -14,7 +14,7 @@ import type { SocketEnding } from "../../world/network/node-socket.js";
 const RECONNECT_MS = 40;
 
 export interface ClientConnectionEvents {
-  onOpen(): void;
+  onOpen(node: number): void;
   onMessage(message: ServerMessage): void;
   /** By the node, or its system. */
   onSentAway(ending: SocketEnding): void;
@@ -63,7 +63,7 @@ export class ClientConnection {
     const node = this.#random.pick(this.#nodes);
     const line: MessageLine = this.#network.connect(node, {
       host: this.#host,
-      onOpen: () => this.#whileOn(line, () => this.#events.onOpen()),
+      onOpen: () => this.#whileOn(line, () => this.#events.onOpen(node)),
       onFrame: (messages) => {
         this.#life.deliver(() => {
           for (const message of messages) if (this.#line === line) this.#events.onMessage(message);
@@ -84,13 +84,14 @@ export class ClientConnection {
     this.#line?.say(what);
   }
 
-  leave(why: string): void {
+  /** It is made again after about so long. */
+  leave(why: string, pauseMs = RECONNECT_MS): void {
     if (this.#line === undefined) return;
     this.#events.onNote(`leaves its connection: ${why}`);
     this.#line.leave();
     this.#line = undefined;
     this.#events.onLeft();
-    this.#life.timeline.after(RECONNECT_MS * (0.5 + this.#random.next()), () => {
+    this.#life.timeline.after(pauseMs * (0.5 + this.#random.next()), () => {
       this.#life.deliver(() => this.open());
     });
   }

@@ -1,5 +1,11 @@
 /** The reads of one client, and what the last of them showed in the hands of others. */
-import { type Answer, type KeyView, OP, STATUS } from "../../../../src/protocol/index.js";
+import {
+  type Answer,
+  type KeyView,
+  OP,
+  type Query,
+  STATUS,
+} from "../../../../src/protocol/index.js";
 import type { ClientWatch } from "../client-watch.js";
 import type { ClientConnection } from "./client-connection.js";
 
@@ -16,12 +22,13 @@ export class ClientReads {
     this.#watch = watch;
   }
 
-  inspect(key: string, connection: ClientConnection): void {
+  inspect(key: string, connection: ClientConnection): Query {
     this.#lastId += 1;
     const id = this.#lastId;
     this.#watch.onRead(this.#reader, id);
     const query = { op: OP.inspect, id, key } as const;
     connection.say((events, served) => events.onQuery(served, query));
+    return query;
   }
 
   /** `own`: the session of the reader. */

@@ -189,6 +189,15 @@ export class ClientSession {
     return { op: OP.takeOver, ...of, taker, attempt };
   }
 
+  /** What somebody else says who has got hold of its secret. */
+  intruder(): AttachCommand {
+    // No attempt of its own has that number.
+    this.#attempt += 1;
+    const nonce = numberedName(this.#client.host, this.#nonceNumber);
+    const of = { session: this.id, nonce, generation: this.#generation };
+    return { op: OP.resume, ...of, attempt: this.#attempt };
+  }
+
   /** It was refused: whoever has the session now is to lose it. */
   force({ generation }: Attached): void {
     this.#generation = generation;
@@ -382,10 +391,13 @@ export class ClientSession {
   }
 
   /** What a weak call leaves behind, however it was answered. */
-  #afterWeak({ wish, target, leaves }: Call): boolean {
+  #afterWeak({ wish, target, leaves, result }: Call): boolean {
     if (wish.op === OP.end && leaves?.wish.op !== OP.upgrade) this.#grants.forget(target);
     if (wish.op === OP.end && leaves?.isOver === false) this.calls.settle(leaves);
-    if (wish.op === OP.detach) this.#grants.forget(target);
+    // It may not leave it to others, so it still has it.
+    const isForbidden = result?.status === ERROR_NUMBERS.FORBIDDEN;
+    if (wish.op === OP.detach && isForbidden) this.calls.add({ op: OP.end, target });
+    else if (wish.op === OP.detach) this.#grants.forget(target);
     return wish.op === OP.close;
   }
 

@@ -27,6 +27,9 @@ const KNOWN_CODES: readonly ErrorCode[] = [
   "TAKEN_OVER",
 ];
 
+/** What a client hears in addition that is not known, or not any more. */
+const STRANGER_CODES: readonly ErrorCode[] = ["UNAUTHENTICATED", "PROTOCOL"];
+
 /** What the SDK tells only after it has tried again for a TTL. */
 const TRIED_CODES: readonly ErrorCode[] = ["BUSY", "DISK_FULL"];
 /** Less than any clock drifts. */
@@ -48,13 +51,21 @@ export class SdkCalls {
   readonly #watch: ClientWatch;
   readonly #life: ProcessLife;
   readonly #ttlMs: number;
+  readonly #mayBeRefused: () => boolean;
   readonly #open = new Set<OpenCall>();
 
-  constructor(client: WorldClient, watch: ClientWatch, life: ProcessLife, ttlMs: number) {
+  constructor(
+    client: WorldClient,
+    watch: ClientWatch,
+    life: ProcessLife,
+    ttlMs: number,
+    mayBeRefused: () => boolean,
+  ) {
     this.#client = client;
     this.#watch = watch;
     this.#life = life;
     this.#ttlMs = ttlMs;
+    this.#mayBeRefused = mayBeRefused;
   }
 
   get isEmpty(): boolean {
@@ -107,6 +118,7 @@ export class SdkCalls {
         if (call.hasNothing === true && isOwnDeadlock(error)) {
           this.broken("program order", `${call.what} waits for what was given back before it`);
         }
+        if (STRANGER_CODES.includes(error.code)) this.judge(call.what, error);
         const wasQuick = timeline.nowMs - askedMs < this.#ttlMs * PATIENCE_RATIO;
         if (TRIED_CODES.includes(error.code) && wasQuick) {
           this.broken("every call is answered as documented", `${error.code} within a TTL`);
@@ -139,7 +151,10 @@ export class SdkCalls {
 
   /** Whether something may fail so. */
   judge(what: string, error: unknown, known: readonly ErrorCode[] = KNOWN_CODES): void {
-    if (error instanceof HoldfastError && known.includes(error.code)) return;
+    if (error instanceof HoldfastError) {
+      if (known.includes(error.code)) return;
+      if (this.#mayBeRefused() && STRANGER_CODES.includes(error.code)) return;
+    }
     this.broken("every call is answered as documented", `${what}: ${String(error)}`);
   }
 

@@ -23,6 +23,7 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../../../src/protocol/index.js";
+import type { ViewedConnection } from "../../checks/access/viewed-connection.js";
 import type { WatchAsked } from "../../checks/hearing/watch-streams.js";
 import type { SocketEnding } from "../../world/network/node-socket.js";
 import type { Ear } from "../../world/node/sdk-platform.js";
@@ -77,8 +78,8 @@ export class SdkEars {
     this.heardByAll = heardByAll;
   }
 
-  listen(): Ear {
-    return new SdkEar(this);
+  listen(node: number): Ear {
+    return new SdkEar(this, this.watch.viewOf(node));
   }
 
   of(session: number): ReadWords {
@@ -130,6 +131,7 @@ export class SdkEars {
 
 class SdkEar implements Ear {
   readonly #of: SdkEars;
+  readonly #viewed: ViewedConnection | undefined;
   #session = 0;
   #epoch = 0;
   #way: AttachCommand["op"] = OP.open;
@@ -140,8 +142,9 @@ class SdkEar implements Ear {
   /** What the process counted on, and the log had ended, when it asked something: by what it asked. */
   readonly #endedThen = new Map<string, readonly number[]>();
 
-  constructor(ears: SdkEars) {
+  constructor(ears: SdkEars, viewed: ViewedConnection | undefined) {
     this.#of = ears;
+    this.#viewed = viewed;
   }
 
   onSent(frame: Uint8Array): void {
@@ -159,10 +162,12 @@ class SdkEar implements Ear {
 
   onClosed(ending: SocketEnding): void {
     const breach = breachOf(ending);
-    if (breach !== undefined) this.#of.complain("the protocol is kept", breach);
+    if (breach === undefined || this.#viewed?.excuses(ending) === true) return;
+    this.#of.complain("the protocol is kept", breach);
   }
 
   #onRequest(request: Request): void {
+    this.#viewed?.said(request);
     if (isAttachCommand(request)) this.#way = request.op;
     if (isAttachCommand(request) || isQuery(request) || isOperation(request)) return;
     const session = this.#session;
@@ -213,6 +218,7 @@ class SdkEar implements Ear {
 
   #onMessage(message: ServerMessage): void {
     this.#of.watch.onHeard(this.#way, message);
+    this.#viewed?.heard(message);
     switch (message.kind) {
       case MESSAGE.attached:
         this.#onAttached(message);

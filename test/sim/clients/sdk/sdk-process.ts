@@ -88,11 +88,12 @@ export class SdkProcess {
       countsSleep: plan.countsSleep,
       network,
       random: world.platformRandom,
-      listen: () => ears.listen(),
+      listen: (node) => ears.listen(node),
     });
     const forWrites = streams.of(`writes ${world.name}`);
     this.#writes = new GuardedWrites(forWrites, plan.locks.write, watch);
-    this.calls = new SdkCalls(world.client, watch, this.#life, plan.ttlMs);
+    const mayBeRefused = (): boolean => world.keyring?.mayBeRefused(plan.host) === true;
+    this.calls = new SdkCalls(world.client, watch, this.#life, plan.ttlMs, mayBeRefused);
     this.holds = new SdkHolds(world, this.#life, this.calls, this.#writes);
     this.#watching = new SdkWatching(world, this.#life, this.calls);
     this.#actions = new SdkActions(world, this);
@@ -191,10 +192,17 @@ export class SdkProcess {
   // Connecting.
 
   #connect(resume: LeftSession["exported"] | undefined, force = false): void {
-    const { plan, nodes } = this.#world;
+    const { plan, nodes, keyring } = this.#world;
+    const isNamed = keyring?.isNamed(plan.host) === true;
+    const tokenNow = (): string => {
+      const token = keyring?.lastTokenOf(plan.host);
+      if (token === undefined) throw new Error("none was handed out");
+      return token;
+    };
     const settings = {
       ...CLIENT_DEFAULTS,
-      endpoints: nodes.map(endpointOf),
+      endpoints: nodes.map((node) => endpointOf(node, keyring !== undefined)),
+      token: isNamed ? tokenNow : undefined,
       ttlMs: plan.ttlMs,
       name: `client ${plan.host}`,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,

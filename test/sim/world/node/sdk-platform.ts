@@ -12,7 +12,7 @@ import type { ClientNetwork } from "../network/client-network.js";
 import type { SocketEnding } from "../network/node-socket.js";
 import type { SocketLine } from "../network/socket-line.js";
 
-const URL_PATTERN = /^ws:\/\/node-(\d+)\/v1$/;
+const URL_PATTERN = /^wss?:\/\/node-(\d+)\/v1$/;
 
 /** What travels on one connection, before the SDK sees it and after it said it. */
 export interface Ear {
@@ -30,14 +30,15 @@ export interface SdkSurroundings {
   readonly network: ClientNetwork;
   readonly random: RandomStream;
   /** Of a connection that begins. */
-  readonly listen: () => Ear;
+  readonly listen: (node: number) => Ear;
 }
 
 /** The resolution of the clock that counts sleep. */
 export const SLEEP_CLOCK_MS = 10;
 
-export function endpointOf(node: number): string {
-  return `ws://node-${node}`;
+/** `isSecure`: tokens may be sent there. */
+export function endpointOf(node: number, isSecure: boolean): string {
+  return `${isSecure ? "wss" : "ws"}://node-${node}`;
 }
 
 export class SdkPlatform implements Platform {
@@ -79,7 +80,7 @@ export class SdkPlatform implements Platform {
     const { host, life, network, listen } = this.#world;
     const node = Number(URL_PATTERN.exec(url)?.[1]);
     if (!(node >= 1)) throw new Error(`no node is at ${url}`);
-    const ear = listen();
+    const ear = listen(node);
     let isClosed = false;
     const deliver = (task: () => void): void => {
       life.deliver(() => {

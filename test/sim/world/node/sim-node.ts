@@ -37,6 +37,7 @@ import { SimulatedGateway } from "../network/simulated-gateway.js";
 import { driftingClock } from "./drifting-clock.js";
 import { NodeScheduler } from "./node-scheduler.js";
 import { PeerMemory } from "./peer-memory.js";
+import { endpointOf } from "./sdk-platform.js";
 import { type CoreWatch, watchCore } from "./watched-core.js";
 
 /** `quarantined`: its files are damaged. `removed`: it belongs to the cluster no more. */
@@ -53,6 +54,8 @@ export interface NodeSurroundings {
   readonly peers: PeerNetwork;
   readonly clients: ClientNetwork;
   readonly watch: NodeWatch;
+  /** Clients may send tokens to it. */
+  readonly isSecure: boolean;
 }
 
 /** What a node tells whoever watches it. */
@@ -387,13 +390,13 @@ export class SimNode {
     gateway: SimulatedGateway,
     random: () => number,
   ): Promise<AssembledDriver> {
-    const { watch, tuning, peers, pace, streams } = this.#world;
+    const { watch, tuning, peers, pace, streams, isSecure } = this.#world;
     const forPace = streams.of(`pace ${this.id} life ${this.#startCount}`);
     const log = new WatchedLog(directory.log, life, watch.logOf(this));
     watchSnapshots(directory.snapshots, (...snapshot) => watch.onSnapshot(this, ...snapshot));
     const options = { group: 0, founders: this.#founds ? this.#cluster.told : undefined, tuning };
     return bootDriver(
-      { ...options, advertise: `ws://node-${this.id}` },
+      { ...options, advertise: endpointOf(this.id, isSecure) },
       {
         peers: peers.linksOf(this.id, life),
         gateway,
@@ -441,7 +444,7 @@ export class SimNode {
       life,
       events,
       versionOffset: this.versionOffset,
-      identity: { ...directory.identity, advertise: `ws://node-${this.id}` },
+      identity: { ...directory.identity, advertise: endpointOf(this.id, this.#world.isSecure) },
       known,
       peers: this.#peersAmong(raft.configuration.addresses),
     });

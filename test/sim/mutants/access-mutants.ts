@@ -1,0 +1,112 @@
+/** Bugs in who may do what: of the table, and of the nodes that say as whom a connection speaks. */
+import type { Mutant } from "./mutant.js";
+
+export const ACCESS_MUTANTS: readonly Mutant[] = [
+  {
+    name: "anonymous-keeps-its-reads",
+    rule: "a read is judged by the grants of the moment in which it is answered",
+    file: "src/server/reads/read-rights.ts",
+    find: "    case OP.history:\n      return viewer.levelOf",
+    replace: "    case OP.history:\n      return viewer.name === ANONYMOUS || viewer.levelOf",
+    seeds: [7],
+  },
+  {
+    name: "sessions-shown-to-all",
+    rule: "12.11: all sessions are shown to who may observe every key",
+    file: "src/server/reads/read-rights.ts",
+    find: "    case OP.sessions:\n      return viewer.everywhere >= observe;",
+    replace: "    case OP.sessions:\n      return viewer.highest >= observe;",
+    seeds: [7],
+  },
+  {
+    name: "highest-for-everywhere",
+    rule: "12.4: a grant for some keys is none for others",
+    file: "src/lockfsm/holds/rights.ts",
+    find: "  return identity.everywhere >= levelFor(command) || mayDoThere",
+    replace: "  return identity.highest >= levelFor(command) || mayDoThere",
+    seeds: [7],
+  },
+  {
+    name: "wait-not-judged-again",
+    rule: "12.7: a wait is judged again when it would be granted",
+    file: "src/lockfsm/holds/rights.ts",
+    find: '  return mayTake(request.session.credential.identity, request, "acquire");',
+    replace: "  return request.isEligible;",
+    seeds: [7],
+  },
+  {
+    name: "removed-credential-still-acts",
+    rule: "12.6: what was attached by a credential that is gone has no effect",
+    file: "src/lockfsm/commands/execute.ts",
+    find: " || session.credential.isRemoved) return;",
+    replace: ") return;",
+    seeds: [363],
+  },
+  {
+    name: "removed-identity-lives-on",
+    rule: "12.8: the sessions of a removed identity are dead at once",
+    file: "src/lockfsm/commands/access.ts",
+    find: "  const sessions = sessionsOf(state.sessions, identity);\n",
+    replace:
+      "  const sessions = sessionsOf(state.sessions, identity).slice(0, 0);\n" +
+      "  identity.isRemoved = false;\n",
+    seeds: [26],
+  },
+  {
+    name: "session-attached-by-others",
+    rule: "12.5: a session is resumed by its own identity",
+    file: "src/lockfsm/commands/attach.ts",
+    find: "  return owner === identity || owner === access.anonymous;\n",
+    replace: "  return owner === identity || owner !== access.local;\n",
+    seeds: [49],
+  },
+  {
+    name: "restored-open",
+    rule: "12.12: a closed cluster that is restored stays closed",
+    file: "src/lockfsm/snapshot/refound.ts",
+    find: "    access.setGrants(identity, grants);\n",
+    replace: "    if (identity !== access.anonymous) access.setGrants(identity, grants);\n",
+    seeds: [195],
+  },
+  {
+    name: "sign-in-before-a-barrier",
+    rule: "a node that was just started lets nobody in by what it remembers",
+    file: "src/server/commands/sign-in.ts",
+    find: "if (this.#isCurrent && credential !== undefined)",
+    replace: "if (credential !== undefined)",
+    seeds: [49],
+  },
+  {
+    name: "record-without-its-credential",
+    rule: "12.2: a record of no session says by which credential it came",
+    file: "src/server/commands/waiting-line.ts",
+    find: "item.session, item.epoch, item.bytes",
+    replace: "item.session, item.session === 0 ? 0 : item.epoch, item.bytes",
+    seeds: [7],
+  },
+  {
+    name: "watch-told-before-it-is-judged",
+    rule: "a watch is told of nothing behind the entry that took its right away",
+    file: "src/server/driver/driver.ts",
+    find: "    signIn.onApplied();\n    observation.work(applier.index, snapshots.isTaking, nowMs);\n",
+    replace:
+      "    observation.work(applier.index, snapshots.isTaking, nowMs);\n    signIn.onApplied();\n",
+    seeds: [134],
+  },
+  {
+    name: "refused-detach-keeps-the-hold",
+    rule: "a hold that may not become a ticket is released",
+    file: "src/client/locks/hold-calls.ts",
+    find: "      this.target.onNotDetached();\n",
+    replace: "      this.target.onGivenBack();\n",
+    seeds: [7_149],
+  },
+  {
+    name: "export-of-who-is-refused-hangs",
+    rule: "an export ends, also if no node lets its process in any more",
+    file: "src/client/session/session.ts",
+    find: "    if (this.#pendingExport === undefined) this.#end(error);\n    else this.#pendingExport.finish();\n",
+    replace: "    this.#end(error);\n",
+    seeds: [2_379],
+  },
+];
