@@ -5,6 +5,7 @@
  */
 /// <reference lib="esnext.disposable" preserve="true" />
 export {
+  type Access,
   type AcquireAllOptions,
   type AcquireOptions,
   type Admin,
@@ -13,6 +14,7 @@ export {
   type CallOptions,
   type CampaignOptions,
   type Change,
+  type CheckAccessView,
   type ClaimMode,
   type Client,
   type ClosingView,
@@ -20,6 +22,10 @@ export {
   type ClusterStatusOptions,
   type ConnectAdminOptions,
   type ConnectOptions,
+  type CreatedToken,
+  type CredentialKind,
+  type CredentialOptions,
+  type CredentialView,
   type CycleMember,
   clusterStatus,
   connect,
@@ -38,12 +44,16 @@ export {
   type ExportedHold,
   type ExportedSession,
   type ExportedWait,
+  type GrantLevel,
+  type GrantTarget,
+  type GrantView,
   type GraphEdge,
   type GraphOwner,
   type HeldItem,
   type History,
   type HoldOptions,
   type HoldView,
+  type IdentityView,
   type KeyView,
   type Leader,
   type Leadership,
@@ -81,6 +91,7 @@ export {
   type Tenure,
   type Ticket,
   type TlsOptions,
+  type TokenSource,
   type TryAcquireOptions,
   type TryPermitOptions,
   toDot,
@@ -93,5 +104,6 @@ export {
   type Watch,
   type WatchOptions,
   type WatchTarget,
+  type WhoAmIView,
 } from "./client/index.js";
 export { type ErrorCode, HoldfastError } from "./errors.js";

@@ -87,6 +87,7 @@ function outsideOfTasks(platform: Platform, context: TaskContext<Owner>): Platfo
     wallMs: () => platform.wallMs(),
     random: () => platform.random(),
     randomBytes: (target) => platform.randomBytes(target),
+    sha256: (bytes) => platform.sha256(bytes),
     soon: (task) => outside(() => platform.soon(task)),
     setTimer: (delayMs, task) => outside(() => platform.setTimer(delayMs, task)),
     open: (url, events) => outside(() => platform.open(url, events)),

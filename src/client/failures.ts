@@ -78,6 +78,12 @@ const TEXTS: Texts = {
     "waitsPerSessionMax, bytesPerSessionMax, tableBytesMax, holdsPerStepMax); release something, or raise the setting",
   INVALID_ARGUMENT: "the cluster refuses the arguments",
   FORBIDDEN: "this client is not allowed to do that",
+  UNAUTHENTICATED:
+    "the cluster does not know who asks; it needs an access token or a client certificate",
+  UNKNOWN_IDENTITY: "no identity has that name",
+  LAST_ADMIN:
+    "afterwards no one could change access any more; first give another identity admin on all keys " +
+    "and a credential that does not expire",
   SESSION_EXPIRED: "the session expired",
   TOO_MANY_IN_FLIGHT: "the session has too many unanswered commands; try again later",
   CANCELLED: "the request was cancelled",
@@ -211,6 +217,23 @@ export function sessionExpired(items: Named, reason: LossReason): HoldfastError 
   const how = reason === "revoked" ? "was ended by an operator" : "expired";
   const text = `${nameOf(items)}: the session ${how} while waiting; nothing is held`;
   return new HoldfastError("SESSION_EXPIRED", text, { details: { ...keysOf(items), reason } });
+}
+
+/** Why the cluster opens or resumes no session for this client. */
+export function sessionFailure(code: ErrorCode): HoldfastError {
+  const texts: Texts = {
+    FORBIDDEN: "no grant of its identity allows it to acquire a lock",
+    UNAUTHENTICATED: TEXTS.UNAUTHENTICATED ?? "",
+  };
+  return new HoldfastError(code, `the cluster refused the session: ${texts[code] ?? code}`);
+}
+
+/** Why the cluster does not answer a question. */
+export function readFailure(status: number): HoldfastError {
+  const code = errorCodeOf(status) ?? "PROTOCOL";
+  const isOfRights = code === "FORBIDDEN" || code === "UNAUTHENTICATED";
+  const text = isOfRights ? TEXTS[code] : code;
+  return new HoldfastError(code, `the cluster refused to answer: ${text}`);
 }
 
 /** Why the session of another process could not be taken over. */

@@ -16,15 +16,20 @@
  */
 export type {
   Blocker,
+  CheckAccessView,
   ClaimMode,
   ClosingView,
+  CredentialKind,
+  CredentialView,
   CycleMember,
   EndReason,
   ExplainedKey,
   ExplainView,
+  GrantView,
   GraphEdge,
   GraphOwner,
   HoldView,
+  IdentityView,
   KeyView,
   LockMode,
   LostTenures,
@@ -36,7 +41,9 @@ export type {
   VerifyView,
   WaiterView,
   WaitGraphView,
+  WhoAmIView,
 } from "../protocol/index.js";
+export type { Access, CreatedToken } from "./admin/access.js";
 export type { Admin } from "./admin/admin.js";
 export type { ClusterSnapshot } from "./admin/cluster-snapshot.js";
 export {
@@ -55,6 +62,13 @@ export type { DeadlockedTask } from "./locks/call-sites.js";
 export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./locks/deadlocks.js";
 export type { Election, Leader, Leadership } from "./locks/election.js";
 export type { Lock, LockEvents, ReleaseResult, Revocation, Semaphore } from "./locks/lock.js";
+export {
+  type CredentialOptions,
+  type GrantLevel,
+  type GrantTarget,
+  requireIdentity,
+  requireLabel,
+} from "./options/access-options.js";
 export { type CallOptions, requireKey, requirePrefix, requireTableKey } from "./options/checks.js";
 export {
   CLIENT_DEFAULTS,
@@ -96,6 +110,7 @@ export { toDot } from "./reads/wait-graph-dot.js";
 export type { Change, Watch } from "./reads/watch-stream.js";
 export type { Resumed, ResumedWait } from "./session/resumption.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./transport/platform.js";
+export type { TokenSource } from "./transport/sign-in.js";
 export type {
   LockGrantedCallback,
   LockInfo,

@@ -23,6 +23,8 @@ import {
 } from "../options/operator-options.js";
 import type { Question } from "../options/view-options.js";
 import { ClusterViews, type Views } from "../reads/cluster-views.js";
+import type { Platform } from "../transport/platform.js";
+import { type Access, ClusterAccess } from "./access.js";
 import type { AdminConnection } from "./admin-connection.js";
 import { askForSnapshot, type ClusterSnapshot } from "./cluster-snapshot.js";
 
@@ -51,6 +53,8 @@ export interface Admin extends Views, OperatorCommands, AsyncDisposable {
   readonly clusterId: string;
   /** All endpoints that are known now. */
   readonly endpoints: readonly string[];
+  /** Who may do what: identities, their credentials and their grants. */
+  readonly access: Access;
   /** The members of the cluster and the state of each, as the leader sees it. */
   members(options?: AdminCallOptions): Promise<MembersView>;
   /**
@@ -88,11 +92,13 @@ export interface Admin extends Views, OperatorCommands, AsyncDisposable {
 }
 
 export class ClusterAdmin extends ClusterViews implements Admin {
+  readonly access: Access;
   readonly #connection: AdminConnection;
 
-  constructor(connection: AdminConnection) {
+  constructor(connection: AdminConnection, platform: Platform) {
     super();
     this.#connection = connection;
+    this.access = new ClusterAccess(connection, platform);
   }
 
   protected ask(question: Question, signal: AbortSignal | undefined): Promise<unknown> {

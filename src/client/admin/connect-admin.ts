@@ -14,7 +14,7 @@ import { AdminConnection } from "./admin-connection.js";
  * request is open.
  *
  * @throws {HoldfastError} `UNAVAILABLE` when no node answered within `timeoutMs`; `INVALID_ARGUMENT` for
- *   `ca`, `cert` or `key` that cannot be used; `PROTOCOL`, `UNAUTHENTICATED` or `FORBIDDEN` when the
+ *   a `token`, `ca`, `cert` or `key` that cannot be used; `PROTOCOL`, `UNAUTHENTICATED` or `FORBIDDEN` when the
  *   cluster refuses this client
  * @throws {TypeError | RangeError} for options of a wrong type or beyond their limits
  */
@@ -28,5 +28,5 @@ export async function connectAdminOn(platform: Platform, settings: AdminSettings
   settings.signal?.throwIfAborted();
   const connection = new AdminConnection(platform, settings);
   await connection.open(settings.signal);
-  return new ClusterAdmin(connection);
+  return new ClusterAdmin(connection, platform);
 }

@@ -27,7 +27,7 @@ import {
 } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
 import type { OperatorWish } from "../calls/operator-commands.js";
-import { commandFailure, unavailable } from "../failures.js";
+import { commandFailure, readFailure, unavailable } from "../failures.js";
 import type { Question } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 import type { Platform } from "../transport/platform.js";
@@ -321,8 +321,8 @@ function refusal(
   status: number,
   payload: unknown,
 ): HoldfastError {
+  if (isQuery(request)) return readFailure(status);
   const code = errorCodeOf(status) ?? "PROTOCOL";
-  if (isQuery(request)) return new HoldfastError(code, `the cluster refused to answer: ${code}`);
   return new HoldfastError(code, messageOf(payload) ?? `${what}: refused with ${code}`);
 }
 

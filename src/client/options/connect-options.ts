@@ -1,15 +1,16 @@
 /** The options of `connect`, and the complete, checked settings that are made of them. */
+import { HoldfastError } from "../../errors.js";
 import {
-  isValidAccessToken,
   isValidMetadata,
   isValidSessionName,
   TTL_MS_DEFAULT,
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
+import { accessTokenProblem } from "../transport/access-token.js";
 import { isLocal, normalizeEndpoint } from "../transport/endpoints.js";
 import type { TlsSettings } from "../transport/platform.js";
-import type { TokenSource } from "../transport/sign-in.js";
+import { isProtected, type TokenSource } from "../transport/sign-in.js";
 import {
   requireBoolean,
   requireInteger,
@@ -34,8 +35,12 @@ export interface ConnectOptions extends TlsOptions {
   endpoints?: readonly string[] | undefined;
   /**
    * The access token that proves who this client is, or a function that gives it at each connection.
-   * It is sent through `wss:` only, except to this machine. Without one the client is `anonymous`.
-   * Rejected with `UNAUTHENTICATED` if the cluster does not know it.
+   * It is sent through `wss:` only, except to this machine. Without a token and a client certificate
+   * the client is `anonymous`. If the function fails, other nodes are tried, and it is asked again.
+   *
+   * `INVALID_ARGUMENT` for a text that cannot be a token, and if no endpoint may be sent it.
+   * `UNAUTHENTICATED` if the cluster does not know the token, or it has expired: `connect` rejects,
+   * and a client whose token is removed later is closed, with that as the reason of `closed`.
    */
   token?: TokenSource | undefined;
   /**
@@ -171,18 +176,25 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireText(name, "name", isValidSessionName);
   requireText(metadata, "metadata", isValidMetadata);
   requireSignal(signal);
-  requireToken(token);
   const urls = requireEndpoints(endpoints);
+  requireToken(token, urls);
   const tls = requireTls(options, urls);
   const session = { ttlMs, name, metadata, ...switches, connectTimeoutMs, resume };
   return { endpoints: urls, token, ...session, signal, ...tls };
 }
 
 /** A text that can be a token, or a function; an error never shows it. */
-export function requireToken(token: unknown): void {
-  if (token === undefined || typeof token === "function") return;
-  const problem = typeof token === "string" ? isValidAccessToken(token) : "it is neither";
-  if (problem !== undefined) throw new TypeError(`token must be a token or a function: ${problem}`);
+export function requireToken(token: unknown, endpoints: readonly string[]): void {
+  if (token === undefined) return;
+  if (typeof token === "string") requireText(token, "token", accessTokenProblem);
+  else if (typeof token !== "function") {
+    throw new TypeError(`token must be a string or a function, not ${typeof token}`);
+  }
+  if (endpoints.some(isProtected)) return;
+  throw new HoldfastError(
+    "INVALID_ARGUMENT",
+    "an access token is sent only through wss:// or to this machine, and no endpoint is either",
+  );
 }
 
 export function requireEndpoints(endpoints: unknown): string[] {

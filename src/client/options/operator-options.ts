@@ -128,8 +128,8 @@ export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings
   const { timeoutMs = ADMIN_DEFAULTS.timeoutMs } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireSignal(signal);
-  requireToken(token);
   const urls = requireEndpoints(endpoints);
+  requireToken(token, urls);
   return { endpoints: urls, token, timeoutMs, signal, ...requireTls(options, urls) };
 }
 

@@ -16,6 +16,7 @@ import {
   type Tenure as TenureView,
   type VerifyView,
   type WaitGraphView,
+  type WhoAmIView,
 } from "../../protocol/index.js";
 import { type LossReason, lossReasonOf } from "../failures.js";
 import { type CallOptions, signalOf } from "../options/checks.js";
@@ -84,6 +85,8 @@ export interface Views {
   sessions(options?: CallOptions): AsyncIterable<SessionView>;
   /** The replicated settings, with their defaults. */
   settings(options?: CallOptions): Promise<readonly SettingView[]>;
+  /** The identity of this client and its grants; `anonymous` without a token or certificate. */
+  whoAmI(options?: CallOptions): Promise<WhoAmIView>;
 }
 
 export abstract class ClusterViews implements Views {
@@ -130,6 +133,10 @@ export abstract class ClusterViews implements Views {
   async settings(options?: CallOptions): Promise<readonly SettingView[]> {
     const question = { op: OP.settings } as const;
     return (await this.ask(question, signalOf(options))) as readonly SettingView[];
+  }
+
+  async whoAmI(options?: CallOptions): Promise<WhoAmIView> {
+    return (await this.ask({ op: OP.whoAmI }, signalOf(options))) as WhoAmIView;
   }
 
   async *#keys(prefix: string, signal: AbortSignal | undefined): AsyncGenerator<KeyView> {

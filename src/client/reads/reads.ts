@@ -2,10 +2,10 @@
  * Questions that a node answers and that never enter the log. They have no effect, so they are
  * simply asked again on another connection or after a refusal, until their time is over.
  */
-import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors.js";
 import { type Answer, STATUS } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
-import { unavailable } from "../failures.js";
+import { readFailure, unavailable } from "../failures.js";
 import type { Question, SingleQuery } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 
@@ -113,8 +113,7 @@ export class Reads {
       read.askAtMs = nowMs + RETRY_MS * (0.5 + this.#random());
     } else {
       this.#open.delete(answer.id);
-      const code = errorCodeOf(answer.status) ?? "PROTOCOL";
-      read.reject(new HoldfastError(code, `the cluster refused to answer: ${code}`));
+      read.reject(readFailure(answer.status));
     }
   }
 

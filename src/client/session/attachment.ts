@@ -6,7 +6,7 @@
  * session, and asks for everything that earlier connections may have lost. `locks.ts` decides what
  * happens to locks when the session is lost.
  */
-import { errorCodeOf, HoldfastError } from "../../errors.js";
+import { errorCodeOf } from "../../errors.js";
 import {
   type Attached,
   END_REASON,
@@ -18,7 +18,13 @@ import {
   TAKER_BYTES,
 } from "../../protocol/index.js";
 import type { Outgoing } from "../calls/outgoing.js";
-import { type LossReason, lossReasonOf, takenOver, takeOverFailure } from "../failures.js";
+import {
+  type LossReason,
+  lossReasonOf,
+  sessionFailure,
+  takenOver,
+  takeOverFailure,
+} from "../failures.js";
 import type { Lease } from "../lease/lease.js";
 import type { Locks } from "../locks/locks.js";
 import type { ClientSettings } from "../options/connect-options.js";
@@ -271,7 +277,7 @@ export class Attacher {
     } else if (attachment.session !== 0 && (isExpired || code === "FORBIDDEN")) {
       this.loseSession("expired");
     } else {
-      this.#host.end(new HoldfastError(code, `the cluster refused the session: ${code}`));
+      this.#host.end(sessionFailure(code));
     }
   }
 

@@ -95,6 +95,13 @@ export async function readPage(
   return { status: response.status, text: await response.text() };
 }
 
+/** Browsers give this only to pages that came through TLS or from this machine. */
+async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  const { subtle } = globalThis.crypto as { subtle?: typeof globalThis.crypto.subtle };
+  if (subtle === undefined) throw new TypeError("SHA-256 needs a page that came through https:");
+  return new Uint8Array(await subtle.digest("SHA-256", bytes));
+}
+
 /** A function, so that importing this file has no effect. */
 export function browserPlatform(): Platform {
   return {
@@ -104,6 +111,7 @@ export function browserPlatform(): Platform {
     randomBytes: (target) => {
       globalThis.crypto.getRandomValues(target);
     },
+    sha256,
     soon: taskQueue(),
     setTimer: startTimer,
     open: openSocket,

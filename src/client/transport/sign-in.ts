@@ -6,11 +6,11 @@
 import { ERROR_NUMBERS } from "../../errors.js";
 import {
   CLIENT_FRAME_BYTES_MAX,
-  isValidAccessToken,
   MESSAGE,
   OP,
   type ServerMessage,
 } from "../../protocol/index.js";
+import { accessTokenProblem } from "./access-token.js";
 import { FrameWriter } from "./frame-writer.js";
 import type { Transport } from "./platform.js";
 
@@ -29,7 +29,7 @@ export interface SignInRefusal {
 /** @throws TypeError for what is no token; its text never contains it */
 export async function readToken(source: TokenSource): Promise<string> {
   const token: unknown = typeof source === "function" ? await source() : source;
-  const problem = typeof token === "string" ? isValidAccessToken(token) : "token is not a string";
+  const problem = typeof token === "string" ? accessTokenProblem(token) : "it is not a string";
   if (problem !== undefined) throw new TypeError(problem);
   return token as string;
 }
@@ -37,7 +37,7 @@ export async function readToken(source: TokenSource): Promise<string> {
 /** Whether a token may be sent to that URL: through TLS, or to this machine. */
 export function isProtected(url: string): boolean {
   const { protocol, hostname } = new URL(url);
-  if (protocol === "wss:" || protocol === "https:") return true;
+  if (protocol === "wss:" || protocol === "https:" || protocol === "unix:") return true;
   return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
 }
 

@@ -28,7 +28,7 @@ const BARRIER_PAUSE_MS = 100;
 /** WebSocket close code "try again later": the client goes to another node. */
 const CLOSE_TRY_AGAIN = 1013;
 
-const REASON_UNKNOWN = "unknown or removed credential";
+const REASON_UNKNOWN = "unknown credential: it was removed, or is of another cluster";
 const REASON_EXPIRED = "the credential has expired";
 const REASON_OTHER = "the token is not of the identity that this connection has already";
 const REASON_UNSURE = "no contact with a majority: cannot check who this is";

@@ -98,9 +98,9 @@ describe("a listing", () => {
     await world.until(Promise.all(items.map((key) => other.client.acquire(key))));
     let pages = 0;
     const answer = server.reads.answer.bind(server.reads);
-    server.reads.answer = (query) => {
+    server.reads.answer = (query, viewer) => {
       if (query.op === OP.query) pages += 1;
-      return answer(query);
+      return answer(query, viewer);
     };
     const keys: string[] = [];
     const pagesAt: number[] = [];

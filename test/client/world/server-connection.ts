@@ -3,9 +3,10 @@
  * their time in both directions and never overtake one another. It knows which command comes next
  * and what the node keeps of those that it admitted; whether there is room is the server's to say.
  */
+import { createHash } from "node:crypto";
 import type { TransportEvents } from "../../../src/client/index.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
-import type { TableCommand } from "../../../src/lockfsm/index.js";
+import type { Credential, LockTable, TableCommand } from "../../../src/lockfsm/index.js";
 import { packPayload } from "../../../src/net/framing/index.js";
 import {
   type Attached,
@@ -25,10 +26,12 @@ import {
   type Request,
   type SequencedCommand,
   type ServerMessage,
+  type SignInQuery,
   STATUS,
   Writer,
   writeServerMessage,
 } from "../../../src/protocol/index.js";
+import { accessProblem } from "../../../src/server/reads/read-rights.js";
 import type { ServerFaults } from "./server-faults.js";
 import type { SimulatedWorld } from "./simulated-world.js";
 import type { TableReads, TableWatch } from "./table-reads.js";
@@ -44,6 +47,10 @@ interface Server {
   readonly world: SimulatedWorld;
   readonly faults: ServerFaults;
   readonly reads: TableReads;
+  readonly table: LockTable;
+  /** Every token that was shown, in order. */
+  readonly shown: { readonly nodeId: number; readonly token: string; readonly atMs: number }[];
+  hasExpired(credential: Credential): boolean;
   readonly connections: Set<ServerConnection>;
   /** A time between these two. */
   between(range: readonly [number, number]): number;
@@ -70,6 +77,9 @@ export class ServerConnection {
   isDeaf = false;
   #lastToClientMs = 0;
   #lastToServerMs = 0;
+  /** The number of what it has shown; 0: nothing. */
+  credential = 0;
+  #hasAsked = false;
   session = 0;
   epoch = 0;
   /** How often the session had been taken over when this connection was attached to it. */
@@ -233,6 +243,11 @@ export class ServerConnection {
   }
 
   #handle(request: Request): void {
+    if (isQuery(request) && request.op === OP.signIn) {
+      this.#signIn(request);
+      return;
+    }
+    this.#hasAsked = true;
     if (isQuery(request)) {
       this.#answer(request);
       return;
@@ -254,21 +269,52 @@ export class ServerConnection {
     }
   }
 
+  /** The rules of a node: once, before anything else, and only the digest is looked for. */
+  #signIn({ id, token }: SignInQuery): void {
+    if (this.#hasAsked) throw new Error("the SDK signed in after another request");
+    this.#hasAsked = true;
+    const { world, shown, faults, table } = this.#server;
+    shown.push({ nodeId: this.nodeId, token, atMs: world.nowMs });
+    if (faults.signIn === "closed") {
+      this.close(1013, "try again later");
+      return;
+    }
+    const digest = createHash("sha256").update(token).digest("hex");
+    const credential = table.findToken(digest);
+    const isKnown = credential !== undefined && !this.#server.hasExpired(credential);
+    const refusal = faults.signIn === "busy" ? ERROR_NUMBERS.BUSY : ERROR_NUMBERS.UNAUTHENTICATED;
+    const isSignedIn = isKnown && faults.signIn === "works";
+    const status = isSignedIn ? STATUS.ok : refusal;
+    const payload = { message: credential === undefined ? "unknown credential" : "expired" };
+    this.push({ kind: MESSAGE.answer, id, status, payload: isSignedIn ? null : payload });
+    this.flush();
+    if (isSignedIn) this.credential = credential.number;
+    else if (faults.signIn === "works") this.close(1008, payload.message);
+  }
+
   get watchCount(): number {
     return this.#watches.size;
   }
 
   #answer(query: Query): void {
     const { id } = query;
-    const { faults, reads } = this.#server;
+    const { faults, reads, table } = this.#server;
     const isBusy = faults.busy === "everything";
+    const viewer = table.findCredential(this.credential)?.identity;
+    const problem = accessProblem(viewer, query);
+    if (viewer === undefined || problem !== undefined) {
+      const status = problem ?? ERROR_NUMBERS.UNAUTHENTICATED;
+      this.push({ kind: MESSAGE.answer, id, status, payload: null });
+      this.flush();
+      return;
+    }
     let payload: unknown = null;
     if (query.op === OP.unwatch) this.#watches.delete(query.watch);
     else if (query.op === OP.watch && !isBusy) {
       const watch = reads.begin(query);
       this.#watches.set(id, watch);
       payload = { revision: watch.told };
-    } else if (query.op !== OP.watch) ({ payload } = reads.answer(query));
+    } else if (query.op !== OP.watch) ({ payload } = reads.answer(query, viewer));
     const status = isBusy ? ERROR_NUMBERS.BUSY : STATUS.ok;
     this.push({ kind: MESSAGE.answer, id, status, payload });
     this.tellWatches();

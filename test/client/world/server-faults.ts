@@ -44,6 +44,8 @@ export interface ServerFaults {
   readonly silentNodes: Set<number>;
   /** The answers of operations get lost: the connection breaks behind each change. */
   losesAnswers: boolean;
+  /** What becomes of a token that is shown: looked up, refused for now, or the connection closed. */
+  signIn: "works" | "busy" | "closed";
 }
 
 export function noFaults(): ServerFaults {
@@ -65,5 +67,6 @@ export function noFaults(): ServerFaults {
     downNodes: new Set(),
     silentNodes: new Set(),
     losesAnswers: false,
+    signIn: "works",
   };
 }

@@ -4,6 +4,7 @@
  * implementation of the SDK's platform port.
  */
 import { AsyncResource } from "node:async_hooks";
+import { createHash } from "node:crypto";
 import { ProcessClock } from "../../../lab/simulated/process-clock.js";
 import type { Platform, Timer, Transport, TransportEvents } from "../../../src/client/index.js";
 import { createTaskContext } from "../../../src/client/transport/node-task-context.js";
@@ -97,6 +98,10 @@ export class SimulatedPlatform implements Platform {
 
   randomBytes(target: Uint8Array): void {
     for (let i = 0; i < target.length; i++) target[i] = Math.floor(this.#world.random() * 256);
+  }
+
+  async sha256(bytes: Uint8Array): Promise<Uint8Array> {
+    return createHash("sha256").update(bytes).digest();
   }
 
   soon(task: () => void): void {

@@ -3,7 +3,12 @@
  * watch can begin anywhere, until a test makes it forget the older ones.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
-import type { LockTable, TableChange } from "../../../src/lockfsm/index.js";
+import {
+  type LockTable,
+  type TableChange,
+  type Viewer,
+  whoAmI,
+} from "../../../src/lockfsm/index.js";
 import {
   type ChangesView,
   type ChangeView,
@@ -63,8 +68,8 @@ export class TableReads {
     this.changes.length = 0;
   }
 
-  answer(query: Exclude<Query, WatchQuery | UnwatchQuery>): Answer {
-    return { status: STATUS.ok, payload: this.#payload(query) };
+  answer(query: Exclude<Query, WatchQuery | UnwatchQuery>, viewer: Viewer): Answer {
+    return { status: STATUS.ok, payload: this.#payload(query, viewer) };
   }
 
   begin(query: WatchQuery): TableWatch {
@@ -91,7 +96,7 @@ export class TableReads {
     return { index: this.#index, number: LAST_OF_ENTRY };
   }
 
-  #payload(query: Exclude<Query, WatchQuery | UnwatchQuery>): unknown {
+  #payload(query: Exclude<Query, WatchQuery | UnwatchQuery>, viewer: Viewer): unknown {
     const table = this.#table;
     switch (query.op) {
       case OP.inspect:
@@ -113,6 +118,12 @@ export class TableReads {
         return table.listSessions(query.after, query.limit);
       case OP.history:
         return this.#history(query.key, query.limit);
+      case OP.access:
+        return table.listIdentities(query.after, query.limit);
+      case OP.checkAccess:
+        return table.checkAccess(query.name, query.level, query.key, query.isPrefix);
+      case OP.whoAmI:
+        return whoAmI(viewer);
       default:
         throw new Error(`${query.op} is not asked of this table`);
     }

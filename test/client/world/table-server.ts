@@ -8,7 +8,7 @@
 
 import type { TransportEvents } from "../../../src/client/index.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
-import { LockTable, type Outbox } from "../../../src/lockfsm/index.js";
+import { type Credential, LockTable, type Outbox } from "../../../src/lockfsm/index.js";
 import {
   type Attached,
   attachKeyOf,
@@ -57,6 +57,13 @@ export interface Executed extends Unadmitted {
   readonly index: number;
 }
 
+/** A token that a client showed to a node. */
+export interface ShownToken {
+  readonly nodeId: number;
+  readonly token: string;
+  readonly atMs: number;
+}
+
 /** A process took a session over. */
 export interface Takeover {
   readonly session: number;
@@ -96,17 +103,23 @@ export class TableServer implements Outbox {
   clusterId = CLUSTER_ID;
   /** Connections opened, by node. */
   readonly opened: number[] = [];
+  /** Every token that was shown, in order. */
+  readonly shown: ShownToken[] = [];
   /** What each node passed on, on its way into the log. */
   readonly #lines = new Map<number, Admitted[]>();
   #index = 0;
   #clusterMs = 1_000;
   #countedAtMs = 0;
 
-  constructor(world: SimulatedWorld, nodeCount = 3) {
+  constructor(
+    world: SimulatedWorld,
+    nodeCount = 3,
+    endpointOf = (id: number): string => `ws://node-${id}:7411`,
+  ) {
     this.world = world;
     this.nodes = Array.from({ length: nodeCount }, (_, i) => ({
       id: i + 1,
-      endpoint: `ws://node-${i + 1}:7411`,
+      endpoint: endpointOf(i + 1),
     }));
     this.members = new TableMembers(this.nodes);
     this.#tick();
@@ -172,10 +185,10 @@ export class TableServer implements Outbox {
     }
     if (isAttach) connection.awaited = attachKeyOf(command);
     const session = isAttach ? 0 : connection.session;
-    const epoch = isAttach ? 0 : connection.epoch;
+    const epoch = session === 0 ? connection.credential : connection.epoch;
     if ("sequence" in command) {
       if (!isAlone) connection.noteAdmitted(command.sequence);
-      this.#admitted.set(`${session}/${epoch}/${command.sequence}`, command);
+      this.#admitted.set(`${session}/${isAlone ? 0 : epoch}/${command.sequence}`, command);
     }
     const admitted = { connection, session, epoch, command };
     connection.kept.add(admitted);
@@ -330,6 +343,23 @@ export class TableServer implements Outbox {
     }
   }
 
+  /** Closes the connections whose credential is gone or has expired. */
+  #closeUnknown(): void {
+    for (const connection of this.connections) {
+      const credential = this.table.findCredential(connection.credential);
+      if (credential === undefined) connection.close(1008, "unknown credential");
+      else if (this.hasExpired(credential)) connection.close(1008, "the credential has expired");
+    }
+  }
+
+  hasExpired({ expiresWallMs }: Credential): boolean {
+    return expiresWallMs > 0 && expiresWallMs <= this.#wallMs;
+  }
+
+  get #wallMs(): number {
+    return 1_700_000_000_000 + Math.floor(this.world.nowMs);
+  }
+
   #commit(nodeId: number): void {
     if (this.faults.isLeaderless) {
       this.world.after(5, () => this.#commit(nodeId));
@@ -346,7 +376,7 @@ export class TableServer implements Outbox {
     this.#countTime();
     this.#index += 1;
     const stamp = Math.floor(this.#clusterMs);
-    const wallMs = 1_700_000_000_000 + Math.floor(this.world.nowMs);
+    const wallMs = this.#wallMs;
     this.reads.beginEntry(this.#index, stamp, wallMs);
     this.table.apply({ index: this.#index, stamp, wallMs, commands }, this);
     for (const admitted of commands) {
@@ -359,6 +389,7 @@ export class TableServer implements Outbox {
       connection.flush();
     }
     this.#closeOutdated();
+    this.#closeUnknown();
   }
 
   /** Cluster time runs only while somebody leads. */
@@ -374,6 +405,7 @@ export class TableServer implements Outbox {
     const { nextDueAt, hasQueuedWork } = this.table;
     const isDue = nextDueAt !== undefined && nextDueAt <= Math.floor(this.#clusterMs);
     if (!this.faults.isLeaderless && (isDue || hasQueuedWork)) this.#apply([]);
+    else this.#closeUnknown();
     this.world.after(20, () => this.#tick());
   }
 }

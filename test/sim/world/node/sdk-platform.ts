@@ -4,6 +4,7 @@
  * the same seed gives the same calls in the same order.
  */
 
+import { createHash } from "node:crypto";
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
@@ -63,6 +64,10 @@ export class SdkPlatform implements Platform {
 
   randomBytes(target: Uint8Array): void {
     for (let at = 0; at < target.length; at += 1) target[at] = this.#world.random.below(256);
+  }
+
+  async sha256(bytes: Uint8Array): Promise<Uint8Array> {
+    return createHash("sha256").update(bytes).digest();
   }
 
   soon(task: () => void): void {
