@@ -12,6 +12,7 @@
  * failure must look like that too, because somebody is typing on the terminal.
  */
 import type { Argument, Command, Option } from "commander";
+import type { Admin } from "../../src/index.js";
 import { clusterAccessFor } from "../config/command-options.js";
 import { TableOption } from "../config/flags.js";
 import { programCommands } from "../config/program-commands.js";
@@ -37,6 +38,7 @@ const FILES: ReadonlyMap<string, Wanted> = new Map([
 ]);
 /** Arguments that are names of locks, by their names in the commands. */
 const KEY_ARGUMENTS: ReadonlySet<string> = new Set(["key", "prefix", "operands"]);
+const IDENTITY_ARGUMENT = "identity";
 /** How long to look for a node. */
 const CONNECT_MS_MAX = 500;
 
@@ -104,6 +106,7 @@ async function operandsAt({ command, operands }: TypedLine, word: string): Promi
   if (name === COMMAND_ARGUMENT) return programCommands(command).map(commandLine);
   if (name === "topic") return [...programCommands(command).map(commandLine), "exit-codes"];
   if (KEY_ARGUMENTS.has(name)) return keysInUse(command, word);
+  if (name === IDENTITY_ARGUMENT) return identities(command);
   return argument.argChoices ?? FILES.get(name) ?? NOTHING;
 }
 
@@ -114,18 +117,30 @@ function argumentAt({ registeredArguments }: Command, index: number): Argument |
 }
 
 async function keysInUse(command: Command, prefix: string): Promise<Wanted> {
-  const { askCluster } = await import("../cluster/cluster-queries.js");
-  const access = { ...clusterAccessFor(command), connectTimeoutMs: CONNECT_MS_MAX };
   const keys: string[] = [];
-  await askCluster(
-    access,
-    async (admin) => {
-      for await (const { key } of admin.query(prefix)) keys.push(key);
-    },
-    { prefix },
-  );
+  await ask(command, { prefix }, async (admin) => {
+    for await (const { key } of admin.query(prefix)) keys.push(key);
+  });
   // A line cannot contain a line feed, nor a word a tab.
   return keys.filter((key) => !/\p{Cc}/u.test(key));
+}
+
+async function identities(command: Command): Promise<Wanted> {
+  const names: string[] = [];
+  await ask(command, { prefix: "" }, async ({ access }) => {
+    for await (const { name } of access.list()) names.push(name);
+  });
+  return names;
+}
+
+async function ask(
+  command: Command,
+  about: { readonly prefix: string },
+  work: (admin: Admin) => Promise<void>,
+): Promise<void> {
+  const { askCluster } = await import("../cluster/cluster-queries.js");
+  const access = { ...clusterAccessFor(command), connectTimeoutMs: CONNECT_MS_MAX };
+  await askCluster(access, work, about);
 }
 
 function commandLine(command: Command): string {

@@ -5,7 +5,7 @@
  */
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { TlsOptions } from "../../src/index.js";
+import type { TlsOptions, TokenSource } from "../../src/index.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { AddressError } from "../text/addresses.js";
@@ -15,9 +15,11 @@ import {
   formatDuration,
   parseDuration,
 } from "../text/durations.js";
+import { accessTokenFrom } from "./access-token.js";
 import { certificateVariables, readCertificates } from "./certificate-files.js";
 import { Configuration } from "./configuration.js";
 import { flagOption, sentence } from "./flags.js";
+import { flagOf, variableOf } from "./option-definition.js";
 import { CONNECTION_OPTIONS, FILE_OPTIONS } from "./option-table.js";
 
 /** `--endpoints`, before or after the name of the command. */
@@ -43,20 +45,36 @@ export function addSharedOptions(command: Command): void {
   const { endpoints: _endpoints, connectTimeout: _connectTimeout, ...files } = CONNECTION_OPTIONS;
   if (hasOption(command, "endpoints")) {
     for (const [name, definition] of Object.entries(files)) {
-      if (!hasOption(command, name)) command.addOption(flagOption(name, definition));
+      if (definition.reach === "secret" || hasOption(command, name)) continue;
+      command.addOption(flagOption(name, definition));
+    }
+    for (const name of ["token", "accessToken"]) {
+      if (!hasOption(command, name)) refuseSecret(command, flagOf(name));
     }
   }
   if (!hasOption(command, "config")) command.addOption(configOption());
   for (const below of command.commands) addSharedOptions(below);
 }
 
+/** Says why there is no such flag, without its value. */
+function refuseSecret(command: Command, flag: string): void {
+  const option = new Option(`${flag} [text]`).hideHelp();
+  command.addOption(option).on(`option:${option.name()}`, () => {
+    command.error(
+      `there is no ${flag}, because every user of this machine can read command lines: ` +
+        `put an access token in ${variableOf("accessToken")}, or in a file for --token-file`,
+    );
+  });
+}
+
 function hasOption(command: Command, name: string): boolean {
   return command.options.some((option) => option.attributeName() === name);
 }
 
-/** The nodes to connect to, and the certificates for `wss:` endpoints. */
+/** The nodes to connect to, the certificates for `wss:` endpoints, and the access token. */
 export interface NodeAccess extends Readonly<TlsOptions> {
   readonly endpoints: readonly string[];
+  readonly token?: TokenSource | undefined;
 }
 
 /** The same with the time to find a node. `connect` takes it as it is. */
@@ -66,11 +84,17 @@ export interface ClusterAccess extends NodeAccess {
 
 /** From the flags after the command, those before it, the environment, a file, or the defaults. */
 export function clusterAccessFor(command: Command): ClusterAccess {
-  const local = localAccessFor(Configuration.of(command));
+  const configuration = Configuration.of(command);
+  const local = localAccessFor(configuration);
   if (local !== undefined) return local;
-  const { endpoints, connectTimeout, ...files } =
-    Configuration.of(command).settle(CONNECTION_OPTIONS);
-  return { endpoints, connectTimeoutMs: connectTimeout, ...readCertificates(files, endpoints) };
+  const { endpoints, connectTimeout, ...files } = configuration.settle(CONNECTION_OPTIONS);
+  const token = accessTokenFrom(configuration);
+  return {
+    endpoints,
+    connectTimeoutMs: connectTimeout,
+    ...readCertificates(files, endpoints),
+    ...(token === undefined ? {} : { token }),
+  };
 }
 
 /** With `--local`; whatever else is configured to find nodes and to prove an identity does not count. */

@@ -48,6 +48,14 @@ export const CONNECTION_OPTIONS = {
   cert: option(textKind("file"), "certificate of this client, for wss:// endpoints"),
   // Not `key`: HOLDFAST_KEY is the key of the lock under which `run` starts a command.
   certKey: option(textKind("file"), "its private key"),
+  accessToken: option(
+    textKind("token"),
+    "access token of the identity that the command speaks for",
+    {
+      reach: "secret",
+    },
+  ),
+  tokenFile: option(textKind("file"), "a file with that access token"),
 };
 
 export const CLUSTER_OPTIONS = {

@@ -12,7 +12,8 @@ Made from the table of options by \`holdfast config reference\`; changes belong 
 \`bin/config/option-table.ts\`.
 
 Every option has one name in three spellings: \`--kill-grace\` is \`HOLDFAST_KILL_GRACE\` in the
-environment and \`killGrace\` in a file. The first of these that has a value counts:
+environment and \`killGrace\` in a file. (Only \`tokenFile\` is \`HOLDFAST_ACCESS_TOKEN_FILE\`, because
+\`HOLDFAST_TOKEN\` is the fencing token of a lock.) The first of these that has a value counts:
 
 1. the flag (\`--endpoints\` and \`--config\` also before the name of the command),
 2. the variable, unless it is empty,

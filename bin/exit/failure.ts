@@ -28,7 +28,9 @@ export function isDebugging(): boolean {
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof HoldfastError) {
-    return new Failure(exitCodeOfError(error.code), `${firstLine(error.message)} (${error.code})`, {
+    const { code } = error;
+    const hint = code === "UNAUTHENTICATED" ? "; see --token-file" : "";
+    return new Failure(exitCodeOfError(code), `${firstLine(error.message)}${hint} (${code})`, {
       cause: error,
     });
   }

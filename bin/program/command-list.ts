@@ -193,6 +193,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/recover.js")).defineRecover,
   },
   {
+    name: "access",
+    summary: "show and change who may do what",
+    otherWords: ["acl", "auth", "identity", "grant", "user", "token"],
+    group: OPERATING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/access.js")).defineAccess,
+  },
+  {
     name: "cert",
     summary: "make and show a CA and certificates for nodes and clients",
     otherWords: ["certificate", "certificates", "certs", "tls"],

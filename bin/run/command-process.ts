@@ -11,6 +11,7 @@
  * own, which gets every signal as a whole.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { variableOf } from "../config/option-definition.js";
 import { EXIT, exitCodeOfSignal } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
 import { descendantsOf, groupBelow, isAlive, type ProcessMark } from "./process-tree.js";
@@ -120,8 +121,15 @@ function spawnCommand(options: CommandOptions): ChildProcess {
     stdio: "inherit",
     detached: !options.sharesTerminal,
     // Last, so that a nested run sees its own lock and not that of the outer one.
-    env: { ...process.env, ...options.environment },
+    env: { ...inheritedEnvironment(), ...options.environment },
   });
+}
+
+/** Without what proves who this process is: it is given to `run`, and not to what runs under it. */
+function inheritedEnvironment(): NodeJS.ProcessEnv {
+  const environment = { ...process.env };
+  for (const name of ["accessToken", "tokenFile"]) delete environment[variableOf(name)];
+  return environment;
 }
 
 function send(target: number, signal: NodeJS.Signals): void {

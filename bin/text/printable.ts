@@ -7,11 +7,16 @@ import { escapeUnseen } from "../../src/safe-text.js";
 /** The user and password of a URL, and its whole query, since any part of it may be secret. */
 const CREDENTIALS = /(:\/\/)[^\s/"']*@|(:\/\/[^\s?"']*\?)[^\s"',]+/g;
 
-/** Replaces by `…` what a URL should not contain and may be secret. */
+/** The access tokens that `holdfast access` makes, whole or nearly so. */
+const ACCESS_TOKENS = /hf_[A-Za-z0-9_-]{40,}/g;
+
+/** Replaces by `…` access tokens, and what a URL should not contain and may be secret. */
 export function withoutCredentials(text: string): string {
-  return text.replace(CREDENTIALS, (_, beforeUser?: string, beforeQuery?: string) => {
-    return beforeUser === undefined ? `${beforeQuery}…` : `${beforeUser}…@`;
-  });
+  return text
+    .replace(ACCESS_TOKENS, "hf_…")
+    .replace(CREDENTIALS, (_, beforeUser?: string, beforeQuery?: string) => {
+      return beforeUser === undefined ? `${beforeQuery}…` : `${beforeUser}…@`;
+    });
 }
 
 /**

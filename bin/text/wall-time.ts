@@ -7,6 +7,13 @@ export function formatWallTime(wallMs: number): string {
   return `${day} ${formatTimeOfDay(wallMs)}`;
 }
 
+/** `never` for 0; else to the second, with `EXPIRED` before a time that is over. */
+export function expiryText(expiresWallMs: number, nowMs: number): string {
+  if (expiresWallMs === 0) return "never";
+  const time = formatWallTime(expiresWallMs).replace(/\.\d+$/, "");
+  return expiresWallMs <= nowMs ? `EXPIRED ${time}` : time;
+}
+
 /** `19:37:59.120`. */
 export function formatTimeOfDay(wallMs: number): string {
   const at = new Date(wallMs);

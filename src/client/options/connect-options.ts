@@ -38,7 +38,8 @@ export interface ConnectOptions extends TlsOptions {
    * It is sent through `wss:` only, except to this machine. Without a token and a client certificate
    * the client is `anonymous`. If the function fails, other nodes are tried, and it is asked again.
    *
-   * `INVALID_ARGUMENT` for a text that cannot be a token, and if no endpoint may be sent it.
+   * `INVALID_ARGUMENT` for a text that cannot be a token, also if the function gives it three times,
+   * and if no endpoint may be sent it.
    * `UNAUTHENTICATED` if the cluster does not know the token, or it has expired: `connect` rejects,
    * and a client whose token is removed later is closed, with that as the reason of `closed`.
    */

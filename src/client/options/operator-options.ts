@@ -148,7 +148,7 @@ export function resolveStatusOptions(
   const { timeoutMs = STATUS_TIMEOUT_MS_DEFAULT, signal, token } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, STATUS_TIMEOUT_MS_MAX);
   requireSignal(signal);
-  requireToken(token);
+  requireToken(token, endpoints);
   return { timeoutMs, signal, token, tls: requireTls(options, endpoints) };
 }
 

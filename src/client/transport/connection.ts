@@ -315,25 +315,25 @@ export class Connection {
         if (this.#link === link && link.transport !== undefined) sendToken(link.transport, token);
       },
       (error: unknown) => {
-        this.#turn(link, () => {
-          this.#drop(CLOSE.normal, "");
-          this.#failed(link, `no access token: ${String(error)}`);
-        });
+        this.#turn(link, () => this.#onNoToken(link, error));
       },
     );
+  }
+
+  /** The function that gives the token failed, or what it gave cannot be one. */
+  #onNoToken(link: Link, error: unknown): void {
+    this.#drop(CLOSE.normal, "");
+    const isUseless = error instanceof HoldfastError && error.code === "INVALID_ARGUMENT";
+    if (isUseless && this.#isRefusedForGood()) this.#refuse(error);
+    else this.#failed(link, `no access token: ${String(error)}`);
   }
 
   #onTokenRefused(link: Link, { isUnknown, why }: SignInRefusal): void {
     this.#drop(CLOSE.normal, "");
     if (isUnknown && this.#isRefusedForGood()) {
-      this.#isStopped = true;
-      this.dueMs = Number.POSITIVE_INFINITY;
+      const text = `${link.url} refused the access token: ${why}`;
       const details = { endpoint: link.url, reason: why };
-      this.#events.onRefused(
-        new HoldfastError("UNAUTHENTICATED", `${link.url} refused the access token: ${why}`, {
-          details,
-        }),
-      );
+      this.#refuse(new HoldfastError("UNAUTHENTICATED", text, { details }));
     } else this.#failed(link, why);
   }
 
@@ -352,18 +352,21 @@ export class Connection {
     this.#link = undefined;
     const what = reason === "" ? `closed with code ${code}` : `${reason} (code ${code})`;
     if (REFUSAL_CODES.has(code) && this.#isRefusedForGood()) {
-      this.#isStopped = true;
-      this.dueMs = Number.POSITIVE_INFINITY;
+      const text = `${link.url} refused this client: ${what}`;
       const details = { endpoint: link.url, closeCode: code, reason };
-      this.#events.onRefused(
-        new HoldfastError("PROTOCOL", `${link.url} refused this client: ${what}`, { details }),
-      );
+      this.#refuse(new HoldfastError("PROTOCOL", text, { details }));
     } else if (link.isReady) {
       this.#endpoints.fellSilent(link.url);
       this.#lost(link, what);
     } else {
       this.#failed(link, what);
     }
+  }
+
+  #refuse(error: HoldfastError): void {
+    this.#isStopped = true;
+    this.dueMs = Number.POSITIVE_INFINITY;
+    this.#events.onRefused(error);
   }
 
   #isRefusedForGood(): boolean {

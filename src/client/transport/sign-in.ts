@@ -3,7 +3,7 @@
  * node says `hello` again, with what that identity may know. A token leaves only through TLS or to this machine, and is never part of an
  * address, an error or a log.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS, HoldfastError } from "../../errors.js";
 import {
   CLIENT_FRAME_BYTES_MAX,
   MESSAGE,
@@ -26,11 +26,12 @@ export interface SignInRefusal {
   readonly why: string;
 }
 
-/** @throws TypeError for what is no token; its text never contains it */
+/** @throws {HoldfastError} `INVALID_ARGUMENT` for what is no token; its text never contains it */
 export async function readToken(source: TokenSource): Promise<string> {
   const token: unknown = typeof source === "function" ? await source() : source;
-  const problem = typeof token === "string" ? accessTokenProblem(token) : "it is not a string";
-  if (problem !== undefined) throw new TypeError(problem);
+  const problem =
+    typeof token === "string" ? accessTokenProblem(token) : "no access token: it is not a string";
+  if (problem !== undefined) throw new HoldfastError("INVALID_ARGUMENT", problem);
   return token as string;
 }
 

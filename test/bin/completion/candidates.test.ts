@@ -9,7 +9,7 @@ import { runCli } from "../../e2e/world/command-line.js";
 const NAMES = COMMANDS.map(({ name }) => name);
 const CONNECTION = ["--endpoints", "--connect-timeout"];
 const EVERY = ["--config", "-h", "--help"];
-const FILES = ["--local", "--ca", "--cert", "--cert-key"];
+const FILES = ["--local", "--ca", "--cert", "--cert-key", "--token-file"];
 const MEMBER_ADD = [
   ...["--json", ...CONNECTION, "--promote", "--move", "--wait", ...FILES, ...EVERY],
 ];

@@ -44,6 +44,16 @@ test("a command that cannot be started is 126 or 127", async () => {
   expect(await startFailure([file])).toBe(126);
 });
 
+test("what proves who this process is does not reach the command", async () => {
+  const variables = ["HOLDFAST_ACCESS_TOKEN", "HOLDFAST_ACCESS_TOKEN_FILE"];
+  for (const name of variables) process.env[name] = "secret";
+  const check =
+    'test -z "$HOLDFAST_ACCESS_TOKEN$HOLDFAST_ACCESS_TOKEN_FILE" && ! env | grep secret';
+  const code = await codeOf(["sh", "-c", check]);
+  for (const name of variables) delete process.env[name];
+  expect(code).toBe(0);
+});
+
 test("what the lock says comes last into the environment", async () => {
   const out = join(directory, "token");
   process.env["HOLDFAST_TOKEN"] = "outer";

@@ -2,6 +2,7 @@
  * How a client proves who it is: where its access token goes and where it never does, what it says of a
  * token that is refused, and what happens when a credential is removed while it is connected.
  */
+import { inspect } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -14,6 +15,7 @@ import {
   connectAdminOn,
   connectOn,
 } from "../../../src/client/index.js";
+import { accessTokenOf } from "../../../src/client/transport/access-token.js";
 import type { TokenSource } from "../../../src/client/transport/sign-in.js";
 import type { HoldfastError } from "../../../src/errors.js";
 import { failure, rejection } from "../world/set-up.js";
@@ -163,11 +165,11 @@ describe("a client with a token", () => {
     ["hf_short", /damaged/],
   ])("does not send what the function gives if that is no token: %j", async (wrong, reason) => {
     const { world, server } = await scene();
-    const error = await failure(
+    const { code, message } = await failure(
       world,
       connecting(server, () => wrong),
     );
-    expect(error.message).toMatch(reason);
+    expect([code, message]).toEqual(["INVALID_ARGUMENT", expect.stringMatching(reason)]);
     expect(server.shown).toEqual([]);
   });
 });
@@ -324,6 +326,36 @@ describe("the option token", () => {
       }),
     );
   });
+});
+
+it("a token is in no error, whatever is wrong with it or with the cluster", async () => {
+  const made = fc.uint8Array({ minLength: 32, maxLength: 32 }).map(accessTokenOf);
+  const other = fc.stringMatching(/^[!-~]{12,80}$/);
+  const damaged = made.map((token) => `${token}x`);
+  const cases: readonly ((each: Scene, token: string) => Promise<unknown>)[] = [
+    ({ server }, token) => connecting(server, token),
+    ({ server }, token) => connecting(server, async () => token),
+    ({ server }, token) => adminOf(server, token),
+    ({ server }, token) => {
+      server.faults.signIn = "busy";
+      return connecting(server, token);
+    },
+    (_, token) => connect({ endpoints: ["ws://10.0.0.1:7411"], token }),
+    (_, token) => connectAdmin({ endpoints: ["ws://127.0.0.1:1"], token: `${token} ` }),
+    (_, token) => connect({ endpoints: [`wss://a:1?${token}`], token }),
+  ];
+  await fc.assert(
+    fc.asyncProperty(
+      fc.oneof(made, other, damaged),
+      fc.constantFrom(...cases),
+      async (token, work) => {
+        const each = await scene();
+        const error = await rejection(each.world, work(each, token));
+        expect(inspect(error, { depth: 9, showHidden: true })).not.toContain(token);
+      },
+    ),
+    { numRuns: 60 },
+  );
 });
 
 async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {

@@ -1,0 +1,55 @@
+/**
+ * The access token of a command: from HOLDFAST_ACCESS_TOKEN or a file, never from a flag, which every user of
+ * the machine could read. No message contains it.
+ */
+import { readFileSync, statSync } from "node:fs";
+import type { TokenSource } from "../../src/index.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
+import { fileFailure } from "../output/new-file.js";
+import { note } from "../output/terminal.js";
+import type { Configuration } from "./configuration.js";
+import { CONNECTION_OPTIONS } from "./option-table.js";
+
+const { accessToken, tokenFile } = CONNECTION_OPTIONS;
+/** Permissions of those who are neither the owner nor in the group. */
+const OTHERS = 0o007;
+
+/**
+ * That of `--token-file`, else of the token itself, else of a file that was not typed. `undefined`
+ * if there is none. Fails with exit code 2 for a file that cannot be used.
+ */
+export function accessTokenFrom(configuration: Configuration): TokenSource | undefined {
+  const [token, file] = configuration.settings({ accessToken, tokenFile });
+  const path = file?.value as string | undefined;
+  const text = token?.value as string | undefined;
+  if (path !== undefined && (file?.source === "flag" || text === undefined)) return fromFile(path);
+  return text?.trim();
+}
+
+/** A regular file is read at each connection, since its token may be replaced; a pipe only once. */
+function fromFile(path: string): TokenSource {
+  const token = tokenIn(path);
+  const { mode } = statSync(path);
+  if (!isRegular(mode)) return token;
+  if ((mode & OTHERS) !== 0) {
+    note(`other users of this machine can read the access token in ${path}: chmod 600 ${path}`);
+  }
+  return () => tokenIn(path);
+}
+
+function isRegular(mode: number): boolean {
+  return (mode & 0o170000) === 0o100000;
+}
+
+function tokenIn(path: string): string {
+  let token: string;
+  try {
+    token = readFileSync(path, "utf8").trim();
+  } catch (error) {
+    if (systemCodeOf(error) === "") throw error;
+    throw new Failure(EXIT.usage, fileFailure("read", path, error).message, { cause: error });
+  }
+  if (token !== "") return token;
+  throw new Failure(EXIT.usage, `${path} is empty: an access token is required`);
+}
