@@ -51,7 +51,7 @@ With --json one object is printed when leadership begins; with --observe, one
 object per line:
   {"name":"scheduler","value":"host-7","token":1,"session":1}
   {"name":"scheduler","leader":{"value":"host-7","token":1,"session":1,
-   "sessionName":"…"}}
+   "sessionName":"…","identity":"anonymous"}}
 leader: null while there is no leader.
 
 Exit code: that of the command; 6 if leadership was lost; 3 or 124 if another
@@ -176,7 +176,8 @@ async function observe(
 
 function leaderText(leader: Leader | undefined): string {
   if (leader === undefined) return "there is no leader";
-  const { value, token, session, sessionName } = leader;
-  const who = value === "" ? sessionText(sessionName, session) : printable(value);
-  return `${who} leads  token ${token}  ${sessionText(sessionName, session)}`;
+  const { value, token } = leader;
+  const session = sessionText(leader.sessionName, leader.session, leader.identity);
+  const who = value === "" ? session : printable(value);
+  return `${who} leads  token ${token}  ${session}`;
 }

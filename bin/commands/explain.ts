@@ -4,7 +4,7 @@
  * request.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import type { ExplainView } from "../../src/index.js";
+import type { Blocker, ExplainView } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import {
@@ -18,7 +18,7 @@ import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { print, printJson, styled } from "../output/terminal.js";
 import { formatDuration } from "../text/durations.js";
-import { parseNumberPair, sessionText } from "../text/session-names.js";
+import { parseNumberPair, sessionText, withIdentity } from "../text/session-names.js";
 
 interface ExplainFlags {
   readonly request?: readonly [number, number];
@@ -80,7 +80,7 @@ function requestArgument(text: string): readonly [number, number] {
 function viewLines({ request, keys }: ExplainView): string[] {
   const lines: string[] = [];
   if (request !== null) {
-    const who = sessionText(request.sessionName, request.session);
+    const who = sessionText(request.sessionName, request.session, request.identity);
     const ends = request.endsInMs === null ? "" : `, for ${formatDuration(request.endsInMs)} more`;
     lines.push(`${who} has waited for ${formatDuration(request.waitingMs)}${ends}`);
   }
@@ -101,11 +101,11 @@ function keyLines(explained: ExplainedKey, isOfRequest: boolean): string[] {
   const waiters = blockers.filter(({ token }) => token === 0);
   return [
     `${title}: ${aheadText(aheadCount)}${expectationText(explained)}`,
-    ...holders.map(({ sessionName, mode: held, token }) => {
-      return `  held by ${whoText(sessionName)} (${held}, token ${token})`;
+    ...holders.map((holder) => {
+      return `  held by ${whoText(holder)} (${holder.mode}, token ${holder.token})`;
     }),
-    ...waiters.map(({ sessionName, mode: wanted }) => {
-      return `  ahead: ${whoText(sessionName)} (${wanted})`;
+    ...waiters.map((waiter) => {
+      return `  ahead: ${whoText(waiter)} (${waiter.mode})`;
     }),
     ...closings.map(({ endsInMs, mode: was, token }) => {
       return `  closed for ${formatDuration(endsInMs)} more after token ${token} (${was})`;
@@ -114,8 +114,8 @@ function keyLines(explained: ExplainedKey, isOfRequest: boolean): string[] {
 }
 
 /** Only the names of those in the way are reported, and most clients have none. */
-function whoText(sessionName: string): string {
-  return sessionName === "" ? "an unnamed client" : printable(sessionName);
+function whoText({ sessionName, identity }: Blocker): string {
+  return withIdentity(sessionName === "" ? "an unnamed client" : printable(sessionName), identity);
 }
 
 function aheadText(count: number): string {

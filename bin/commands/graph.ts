@@ -85,8 +85,8 @@ function printTable({ owners, edges, isTruncated }: WaitGraphView): void {
   }
   const byId = new Map(owners.map((owner) => [owner.id, owner]));
   const nameOf = (id: number): [string, string] => {
-    const { sessionName = "", session = 0, owner } = byId.get(id) ?? {};
-    return [sessionText(sessionName, session), owner === undefined ? "-" : String(owner)];
+    const { sessionName = "", session = 0, identity = "", owner } = byId.get(id) ?? {};
+    return [sessionText(sessionName, session, identity), owner === undefined ? "-" : String(owner)];
   };
   const rows = edges.map(({ from, to, key, mode, why }) => [
     ...nameOf(from),

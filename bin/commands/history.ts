@@ -90,7 +90,7 @@ function document(tenure: Tenure): Record<string, unknown> {
 function row(tenure: Tenure): string[] {
   return [
     formatWallTime(tenure.grantedWallMs),
-    sessionText(tenure.sessionName, tenure.session),
+    sessionText(tenure.sessionName, tenure.session, tenure.identity),
     tenure.mode,
     formatDuration(tenure.heldMs),
     tenure.reason ?? "held",

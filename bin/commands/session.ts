@@ -21,6 +21,7 @@ import { Failure } from "../exit/failure.js";
 import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { formatDuration } from "../text/durations.js";
+import { isAnonymous } from "../text/session-names.js";
 
 type Finish = (exitCode: number) => void;
 
@@ -40,15 +41,18 @@ const END_EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const LS_NOTES = `
-LEASE LEFT is how long a session lives if its client sends nothing more.`;
+LEASE LEFT is how long a session lives if its client sends nothing more.
+IDENTITY is left out while all are anonymous.`;
 
 const END_NOTES = `${FORCE_NOTES}
 
 Exit code 5 if there is no such session. The JSON document: {"session":17}`;
 
+const IDENTITY: Column = { heading: "IDENTITY" };
 const COLUMNS: readonly Column[] = [
   { heading: "SESSION", alignment: "right" },
   { heading: "NAME" },
+  IDENTITY,
   { heading: "HOLDS", alignment: "right" },
   { heading: "WAITS", alignment: "right" },
   { heading: "TTL", alignment: "right" },
@@ -122,16 +126,21 @@ async function printObjects(admin: Admin): Promise<void> {
 }
 
 async function printTable(admin: Admin): Promise<void> {
-  const rows: string[][] = [];
-  for await (const view of admin.sessions()) rows.push(row(view));
-  if (rows.length === 0) note("no client is connected");
-  else for (const line of tableLines(COLUMNS, rows)) print(line);
+  const views: SessionView[] = [];
+  for await (const view of admin.sessions()) views.push(view);
+  if (views.length === 0) note("no client is connected");
+  // In an open cluster everybody may be anonymous.
+  const areShown = !views.every(isAnonymous);
+  const columns = COLUMNS.filter((column) => areShown || column !== IDENTITY);
+  const rows = views.map((view) => row(view, areShown));
+  if (rows.length > 0) for (const line of tableLines(columns, rows)) print(line);
 }
 
-function row(view: SessionView): string[] {
+function row(view: SessionView, isIdentityShown: boolean): string[] {
   return [
     String(view.session),
     view.name === "" ? "-" : printable(view.name),
+    ...(isIdentityShown ? [printable(view.identity)] : []),
     String(view.holds),
     String(view.waits),
     formatDuration(view.ttlMs),

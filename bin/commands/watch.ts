@@ -144,7 +144,7 @@ function changeLine(change: Change): string {
     type.padEnd(TYPE_WIDTH),
     keyText(key),
     mode,
-    sessionText(change.sessionName, change.session),
+    sessionText(change.sessionName, change.session, change.identity),
   ];
   if (token !== 0) words.push(`token ${token}`);
   if (type === "ended") words.push(`(${reason})`);

@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
-import type { Client, KeyView, Lock } from "../../src/index.js";
+import type { Blocker, Client, KeyView, Lock } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
 import { askOutage, type OutageOptions } from "../cluster/cluster-outage.js";
 import type { ClusterAccess } from "../config/command-options.js";
@@ -12,6 +12,7 @@ import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
 import { formatDuration } from "../text/durations.js";
+import { isAnonymous, withIdentity } from "../text/session-names.js";
 import type { RunPlan } from "./run-plan.js";
 
 const NOTICE_AFTER_MS = 1_000;
@@ -150,13 +151,19 @@ function ownFailure(error: unknown, plan: RunPlan): Failure | undefined {
 function whoBlocks({ details }: HoldfastError, plan: RunPlan): string {
   const { blockedBy, blockers = [] } = details as {
     readonly blockedBy?: string;
-    readonly blockers?: readonly { readonly sessionName: string; readonly key: string }[];
+    readonly blockers?: readonly Blocker[];
   };
-  const names = blockers.map(({ sessionName }) => sessionName).filter((name) => name !== "");
+  const names = blockers.filter(isNamed).map(({ sessionName, identity }) => {
+    return withIdentity(sessionName === "" ? "an unnamed client" : sessionName, identity);
+  });
   const keys = new Set(blockers.map(({ key }) => key));
   const key = keys.size === 0 ? plan.name : [...keys].map(keyText).join(", ");
   const who = names.length === 0 ? "another" : printable([...new Set(names)].join(", "));
   return `${key} is ${blockedBy === "waiters" ? "waited for" : "held"} by ${who}`;
+}
+
+function isNamed(blocker: Blocker): boolean {
+  return blocker.sessionName !== "" || (blocker.identity !== "" && !isAnonymous(blocker));
 }
 
 function unanswered({ name }: RunPlan): Failure {
@@ -200,6 +207,8 @@ async function announce(
 
 function holdersOf(views: readonly KeyView[]): string {
   const holds = views.flatMap((view) => view.holds);
-  const names = holds.map(({ sessionName, session }) => sessionName || `session ${session}`);
+  const names = holds.map(({ sessionName, session, identity }) => {
+    return withIdentity(sessionName || `session ${session}`, identity);
+  });
   return names.length === 0 ? "" : `, held by ${printable([...new Set(names)].join(", "))}`;
 }

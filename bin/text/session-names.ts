@@ -1,10 +1,26 @@
 /** How sessions and requests are written on the command line, and how such names are parsed. */
 import { printable } from "../../src/safe-text.js";
 
-/** A session by its name, or by its number if it has none. */
-export function sessionText(name: string, session: number): string {
-  if (name !== "") return printable(name);
-  return session === 0 ? "none" : `session ${session}`;
+/** The identity of connections that have shown nothing. */
+const ANONYMOUS = "anonymous";
+
+/** A session by its name, or by its number if it has none, and its identity. */
+export function sessionText(name: string, session: number, identity: string): string {
+  if (name !== "") return withIdentity(printable(name), identity);
+  return session === 0 ? "none" : withIdentity(`session ${session}`, identity);
+}
+
+/**
+ * `worker-3 as billing`. `anonymous` is left out, except where a name could be mistaken for this: an
+ * identity contains no blank, so what follows the last "as" is always one.
+ */
+export function withIdentity(who: string, identity: string): string {
+  const isShown = identity !== ANONYMOUS || who.includes(" as ");
+  return identity !== "" && isShown ? `${who} as ${printable(identity)}` : who;
+}
+
+export function isAnonymous({ identity }: { readonly identity: string }): boolean {
+  return identity === ANONYMOUS;
 }
 
 /** Two whole numbers with a slash between them, as in requests and revisions; or `undefined`. */

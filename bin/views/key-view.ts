@@ -7,7 +7,7 @@ import { keyText, printable } from "../../src/safe-text.js";
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { formatDuration } from "../text/durations.js";
-import { sessionText } from "../text/session-names.js";
+import { sessionText, withIdentity } from "../text/session-names.js";
 
 type Hold = KeyView["holds"][number];
 type Waiter = KeyView["waiters"][number];
@@ -74,8 +74,8 @@ export function listRow(view: KeyView): string[] {
   return [key, modeText(first), holderText(first) + others, formatDuration(first.heldMs), waiting];
 }
 
-function holderText({ sessionName, session, isTicket }: Hold): string {
-  return isTicket ? "(a ticket)" : sessionText(sessionName, session);
+function holderText({ sessionName, session, identity, isTicket }: Hold): string {
+  return isTicket ? "(a ticket)" : sessionText(sessionName, session, identity);
 }
 
 /** `exclusive`, `shared`, or how many permits. */
@@ -89,7 +89,7 @@ function limitText(limit: number): string {
 
 function holdRow(hold: Hold): string[] {
   return [
-    hold.isTicket ? "(a ticket)" : nameOf(hold.sessionName),
+    hold.isTicket ? "(a ticket)" : nameOf(hold),
     modeText(hold),
     hold.isTicket ? "-" : String(hold.session),
     formatDuration(hold.heldMs),
@@ -117,7 +117,7 @@ function waiterRow(waiter: Waiter, index: number): string[] {
   if (endsInMs !== null) remarks.push(`gives up in ${formatDuration(endsInMs)}`);
   return [
     String(index + 1),
-    nameOf(waiter.sessionName),
+    nameOf(waiter),
     modeText(waiter),
     `${waiter.session}/${waiter.sequence}`,
     formatDuration(waiter.waitingMs),
@@ -130,6 +130,6 @@ function closingLine(closing: Closing): string {
   return `closed for ${formatDuration(endsInMs)} more after token ${token} (${modeText(closing)})`;
 }
 
-function nameOf(sessionName: string): string {
-  return sessionName === "" ? "-" : printable(sessionName);
+function nameOf({ sessionName, identity }: Hold | Waiter): string {
+  return withIdentity(sessionName === "" ? "-" : printable(sessionName), identity);
 }

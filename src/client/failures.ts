@@ -4,6 +4,7 @@
  */
 import { ERROR_NUMBERS, type ErrorCode, errorCodeOf, HoldfastError } from "../errors.js";
 import {
+  ANONYMOUS,
   BLOCKED_BY,
   type CycleMember,
   END_REASON,
@@ -173,13 +174,18 @@ function cycleText(cycle: readonly CycleMember[], wayOut: string): string {
       "reentrant, upgrade the shared lock, or ask as another owner"
     );
   }
-  const names = cycle.map(({ sessionName, session, owner }) => {
-    return `${sessionName === "" ? `session ${session}` : JSON.stringify(sessionName)} task ${owner}`;
-  });
+  const names = cycle.map(taskText);
   const waits = cycle.map(({ key }, at) => {
     return `${names[at]} waits in ${quotedKey(key)} for ${names[(at + 1) % names.length]}`;
   });
   return `waiting for it would never end: ${waits.join(", ")}; ${wayOut}`;
+}
+
+/** One task of a deadlock; the identity of its session is left out while that is everybody's. */
+export function taskText({ session, sessionName, identity, owner }: CycleMember): string {
+  const name = sessionName === "" ? `session ${session}` : JSON.stringify(sessionName);
+  const as = identity === "" || identity === ANONYMOUS ? "" : ` as ${identity}`;
+  return `${name}${as} task ${owner}`;
 }
 
 /**

@@ -56,7 +56,7 @@ export type BlockedBy = (typeof BLOCKED_BY)[keyof typeof BLOCKED_BY];
 
 /**
  * One of the blockers of a request, of which a few are named. On the wire `[sessionName, key, mode,
- * token]`.
+ * token, identity]`.
  */
 export interface Blocker {
   readonly sessionName: string;
@@ -64,6 +64,8 @@ export interface Blocker {
   readonly mode: ClaimMode;
   /** 0 for a waiting request and for a closing. */
   readonly token: number;
+  /** The name of the identity of the session; "" for a ticket and for a closing. */
+  readonly identity: string;
 }
 
 /** One member of a cycle of waits: each waits for the next, and the last for the first. */
@@ -74,6 +76,8 @@ export interface CycleMember {
   /** The key in which it waits for the next one, and its mode there. */
   readonly key: string;
   readonly mode: ClaimMode;
+  /** The name of the identity of the session. */
+  readonly identity: string;
 }
 
 /** An item of a claimed ticket. On the wire `[key, mode, permits, slots]`. */

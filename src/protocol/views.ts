@@ -32,6 +32,8 @@ export interface HoldView {
   /** 0 for a ticket. */
   readonly session: number;
   readonly sessionName: string;
+  /** The name of the identity of the session; "" for a ticket. */
+  readonly identity: string;
   readonly owner: number;
   /** The sequence of its acquire or claim, which, with the session, identifies it. */
   readonly sequence: number;
@@ -52,6 +54,7 @@ export interface WaiterView {
   readonly mode: ClaimMode;
   readonly session: number;
   readonly sessionName: string;
+  readonly identity: string;
   readonly owner: number;
   readonly sequence: number;
   /** Its number among all requests of the table: earlier requests have smaller numbers. */
@@ -119,6 +122,7 @@ export interface GraphOwner {
   readonly id: number;
   readonly session: number;
   readonly sessionName: string;
+  readonly identity: string;
   readonly owner: number;
 }
 /** One task waits for another. */
@@ -160,6 +164,7 @@ export interface SessionsView {
 export interface SessionView {
   readonly session: number;
   readonly name: string;
+  readonly identity: string;
   readonly metadata: string;
   readonly ttlMs: number;
   readonly leaseMs: number;
@@ -195,6 +200,8 @@ export interface Tenure {
   readonly token: number;
   readonly session: number;
   readonly sessionName: string;
+  /** The name of the identity that the session had at the end; "" for a ticket. */
+  readonly identity: string;
   readonly owner: number;
   /** The sequence of its acquire or claim. */
   readonly sequence: number;
@@ -242,6 +249,8 @@ export interface ChangeView {
   readonly mode: ClaimMode;
   readonly session: number;
   readonly sessionName: string;
+  /** The name of the identity of the session; "" without a session. */
+  readonly identity: string;
   readonly owner: number;
   /** 0 for a request. */
   readonly token: number;

@@ -18,9 +18,10 @@ const mode = fc.constantFrom(...CLAIM_MODES);
 const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, TAKEN_OVER } = ERROR_NUMBERS;
 const error = fc.constantFrom(...Object.values(ERROR_NUMBERS));
 const numbers = (maxLength: number) => fc.array(number, { maxLength });
-const blocker = fc.record({ sessionName: anyName, key: anyKey, mode, token: number });
+const identity = fc.constantFrom("", "anonymous", "billing@site-1/a:b");
+const blocker = fc.record({ sessionName: anyName, key: anyKey, mode, token: number, identity });
 const cycleMember = fc.record({
-  ...{ session: number, sessionName: anyName, owner: number, key: anyKey, mode },
+  ...{ session: number, sessionName: anyName, owner: number, key: anyKey, mode, identity },
 });
 const claimedItem = fc.record({ key: anyKey, mode, permits: number, slots: numbers(20) });
 

@@ -28,7 +28,9 @@ const writeMessage = (writer: Writer, message: ServerMessage) => {
 };
 
 const reply = { kind: MESSAGE.reply, sequence: 5, stamp: 1_000 };
-const blockers = [{ sessionName: "ci", key: "a", mode: "shared" as const, token: 2 ** 52 }];
+const blockers = [
+  { sessionName: "ci", key: "a", mode: "shared" as const, token: 2 ** 52, identity: "b" },
+];
 const attached = { kind: MESSAGE.attached, key: "", attempt: 2, taker: "" };
 const notAttached = {
   ...{ ...attached, session: 0, generation: 0, epoch: 0, highestSequence: 0 },
@@ -104,12 +106,18 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
       result: {
         status: ERROR_NUMBERS.DEADLOCK,
         cycle: [
-          { session: 9, sessionName: "ci", owner: 1, key: "a", mode: "exclusive" },
-          { session: 300, sessionName: "", owner: 0, key: "s", mode: "permits" },
+          {
+            ...{ session: 9, sessionName: "ci", owner: 1 },
+            ...{ key: "a", mode: "exclusive", identity: "b" },
+          },
+          {
+            ...{ session: 300, sessionName: "", owner: 0 },
+            ...{ key: "s", mode: "permits", identity: "" },
+          },
         ],
       },
     },
-    "95 03 05 cd03e8 13 92 9509a2636901a16100 95cd012ca000a17302",
+    "95 03 05 cd03e8 13 92 9609a2636901a16100a162 96cd012ca000a17302a0",
   ],
   [
     "a circle that is not told",
@@ -136,7 +144,7 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
   [
     "held by another",
     { ...reply, result: { status: ERROR_NUMBERS.LOCK_HELD, blockedBy: 0, blockers } },
-    "96 03 05 cd03e8 10 00 91 94a26369a16101cf0010000000000000",
+    "96 03 05 cd03e8 10 00 91 95a26369a16101cf0010000000000000a162",
   ],
   [
     "held, without more",
@@ -318,7 +326,7 @@ describe("a frame of a node", () => {
     const frame = bytes(
       `94 94060102 93 9403 00 ${extra} ${hold} 96 0503 0708 ${extra}
        99030502 0707 91 96a1730202920004 ${extra} a176 0900
-       95030502 13 91 97 09a2636901a16100 ${extra}
+       95030502 13 91 98 09a2636901a16100a162 ${extra}
        930902 91 94 01a161 ${extra}`,
     );
     const item = { key: "s", mode: "permits", permits: 2, slots: [0, 4] };

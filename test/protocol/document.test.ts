@@ -171,8 +171,10 @@ test("every type of change stands in the order of its definition", () => {
 });
 
 const lock = { key: "", mode: "exclusive" } as const;
-const who = { session: 1, sessionName: "", owner: 1 } as const;
-const blocker: Required<protocol.Blocker> = { sessionName: "", ...lock, token: 1 };
+const who = { session: 1, sessionName: "", identity: "", owner: 1 } as const;
+const blocker: Required<protocol.Blocker> = {
+  ...{ sessionName: "", ...lock, token: 1, identity: "" },
+};
 const revision: Required<protocol.Revision> = { index: 1, number: 0 };
 const hold: Required<protocol.HoldView> = {
   ...{ token: 1, mode: "exclusive", ...who, sequence: 1, heldMs: 0, leaseMs: 0, endsInMs: null },
@@ -197,7 +199,16 @@ const explainedKey: Required<protocol.ExplainedKey> = {
 const graphOwner: Required<protocol.GraphOwner> = { id: 1, ...who };
 const graphEdge: Required<protocol.GraphEdge> = { from: 1, to: 1, ...lock, why: "holds" };
 const sessionView: Required<protocol.SessionView> = {
-  ...{ session: 1, name: "", metadata: "", ttlMs: 1_000, leaseMs: 0, holds: 0, waits: 0 },
+  ...{
+    session: 1,
+    name: "",
+    identity: "",
+    metadata: "",
+    ttlMs: 1_000,
+    leaseMs: 0,
+    holds: 0,
+    waits: 0,
+  },
   isRevoked: false,
 };
 const tenure: Required<protocol.Tenure> = {

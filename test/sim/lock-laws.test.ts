@@ -435,7 +435,8 @@ describe("the laws are broken by", () => {
 
   test("a cycle in which the one that is refused has no part", () => {
     words.acquire(1, [exclusive("k")], granted(10));
-    const cycle = [{ session: 2, sessionName: "", owner: 2, key: "k", mode: "exclusive" as const }];
+    const who = { session: 2, sessionName: "", owner: 2, identity: "anonymous" };
+    const cycle = [{ ...who, key: "k", mode: "exclusive" as const }];
     words.acquire(3, [exclusive("k")], { status: ERROR_NUMBERS.DEADLOCK, cycle });
     expect(words.laws.complaint).toContain("no member of the cycle");
   });

@@ -13,6 +13,7 @@ import type {
   WaiterView,
 } from "../../protocol/index.js";
 import { quotedKey } from "../../safe-text.js";
+import { taskText } from "../failures.js";
 import type { DeadlockedTask } from "./call-sites.js";
 
 /** One task of a deadlock, as far as the cluster still knows it. */
@@ -111,9 +112,9 @@ function textOf(members: readonly DeadlockMember[]): string {
     const next = members[(at + 1) % members.length] ?? member;
     const { metadata, blocksBy, waitsAt, blocksAt } = member;
     const about = metadata === undefined || metadata === "" ? "" : `, ${quote(metadata)}`;
-    lines.push(`- ${nameOf(member)} (session ${member.session}${about})`);
+    lines.push(`- ${taskText(member)} (session ${member.session}${about})`);
     if (blocksBy !== undefined) lines.push(`  ${blockerText(blocksBy)}`, ...stackLines(blocksAt));
-    lines.push(`  waits in ${quotedKey(member.key)} (${member.mode}) for ${nameOf(next)}`);
+    lines.push(`  waits in ${quotedKey(member.key)} (${member.mode}) for ${taskText(next)}`);
     lines.push(...stackLines(waitsAt));
   }
   return lines.join("\n");
@@ -123,10 +124,6 @@ function blockerText({ key, mode, token, sinceMs, value }: DeadlockBlocker): str
   const how = token === 0 ? "waits" : "holds";
   const beside = value === "" ? "" : `, value ${quote(value)}`;
   return `${how} ${quotedKey(key)} (${mode}) for ${Math.round(sinceMs)} ms${beside}`;
-}
-
-function nameOf({ session, sessionName, owner }: DeadlockedTask): string {
-  return `${sessionName === "" ? `session ${session}` : quote(sessionName)} task ${owner}`;
 }
 
 function stackLines(stack: string | undefined): string[] {

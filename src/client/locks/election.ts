@@ -21,6 +21,8 @@ export interface Leader {
   readonly token: number;
   readonly session: number;
   readonly sessionName: string;
+  /** The name of the identity of the session. */
+  readonly identity: string;
 }
 
 /** A term: the lock of the election, held. Its `token` is the term's fencing token. */
@@ -157,8 +159,8 @@ function leaderOf({ holds }: KeyView): Leader | undefined {
   // A ticket leads nothing until it is claimed.
   const hold = holds.find(({ mode, isTicket }) => mode === "exclusive" && !isTicket);
   if (hold === undefined) return undefined;
-  const { value, token, session, sessionName } = hold;
-  return { value, token, session, sessionName };
+  const { value, token, session, sessionName, identity } = hold;
+  return { value, token, session, sessionName, identity };
 }
 
 function isSame(one: Leader | undefined, other: Leader | undefined): boolean {

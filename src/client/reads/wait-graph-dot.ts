@@ -1,5 +1,5 @@
 /** The wait-for graph as text of the DOT language, for Graphviz and other tools that read it. */
-import type { WaitGraphView } from "../../protocol/index.js";
+import { ANONYMOUS, type WaitGraphView } from "../../protocol/index.js";
 import { keyText } from "../../safe-text.js";
 
 /**
@@ -8,9 +8,10 @@ import { keyText } from "../../safe-text.js";
  */
 export function toDot({ owners, edges, isTruncated }: WaitGraphView): string {
   const lines = ["digraph waits {", "  rankdir=LR;"];
-  for (const { id, session, sessionName, owner } of owners) {
+  for (const { id, session, sessionName, identity, owner } of owners) {
     const name = sessionName === "" ? `session ${session}` : sessionName;
-    lines.push(`  n${id} [label=${quote(`${name}\ntask ${owner}`)}];`);
+    const as = identity === "" || identity === ANONYMOUS ? "" : `as ${identity}\n`;
+    lines.push(`  n${id} [label=${quote(`${name}\n${as}task ${owner}`)}];`);
   }
   for (const { from, to, key, mode, why } of edges) {
     const style = why === "ahead" ? ", style=dashed" : "";

@@ -213,7 +213,7 @@ function deadlock(cycle: Cycle, refused: Request): Result {
 function memberOf(place: Place, { session: told }: Request): CycleMember {
   const { mode } = place;
   if (told.credential.identity.levelOf(place.key.name) < ACCESS_LEVEL.observe) {
-    return { session: 0, sessionName: "", owner: 0, key: "", mode };
+    return { session: 0, sessionName: "", owner: 0, key: "", mode, identity: "" };
   }
   const { session, owner } = orderOf(place);
   return {
@@ -222,5 +222,6 @@ function memberOf(place: Place, { session: told }: Request): CycleMember {
     owner,
     key: place.key.name,
     mode,
+    identity: session.identityName,
   };
 }

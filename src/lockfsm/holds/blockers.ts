@@ -96,5 +96,6 @@ function blockerAt({ key, mode, claimant }: Place): Blocker {
     key: key.name,
     mode,
     token: claimant instanceof Hold ? claimant.token : 0,
+    identity: isOfSession ? claimant.session.identityName : "",
   };
 }

@@ -144,6 +144,11 @@ export class Session implements DueItem, Copied {
     return this.id;
   }
 
+  /** "" for that of tickets. */
+  get identityName(): string {
+    return this.id === 0 ? "" : this.credential.identity.name;
+  }
+
   get isEnded(): boolean {
     return this.endedBy !== undefined;
   }

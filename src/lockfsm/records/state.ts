@@ -181,7 +181,7 @@ export class TableState {
     change.mode = "exclusive";
     change.session = session.id;
     change.sessionName = session.name;
-    change.identity = session === this.detached ? "" : session.credential.identity.name;
+    change.identity = session.identityName;
     change.owner = rows.ownerOf(row);
     change.token = rows.tokenOf(row);
     change.sequence = rows.sequenceOf(row);
@@ -205,7 +205,7 @@ export class TableState {
     change.mode = mode;
     change.session = session.id;
     change.sessionName = session.name;
-    change.identity = session === this.detached ? "" : session.credential.identity.name;
+    change.identity = session.identityName;
     change.owner = claim instanceof Closing ? 0 : claim.owner;
     change.token = claim instanceof Request ? 0 : claim.token;
     change.sequence = claim instanceof Closing ? 0 : claim.sequence;

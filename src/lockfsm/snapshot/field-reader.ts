@@ -131,7 +131,9 @@ export class FieldReader {
     const blockers = this.#list(LIST_MAX, (): Blocker => {
       const sessionName = this.text();
       const key = this.text();
-      return { sessionName, key, mode: this.mode(), token: this.#tokenOrNone(nextToken) };
+      const mode = this.mode();
+      const token = this.#tokenOrNone(nextToken);
+      return { sessionName, key, mode, token, identity: this.text() };
     });
     return { ...refusal, blockedBy, blockers } as Result;
   }
@@ -142,7 +144,8 @@ export class FieldReader {
       const sessionName = this.text();
       const owner = this.uint();
       const key = this.text();
-      return { session, sessionName, owner, key, mode: this.mode() };
+      const mode = this.mode();
+      return { session, sessionName, owner, key, mode, identity: this.text() };
     });
   }
 

@@ -79,21 +79,23 @@ function writeDetails(body: Writer, result: Refusal, nextToken: number): void {
 
 function writeBlockers(body: Writer, blockers: readonly Blocker[], nextToken: number): void {
   body.arrayHeader(blockers.length);
-  for (const { sessionName, key, mode, token } of blockers) {
+  for (const { sessionName, key, mode, token, identity } of blockers) {
     body.string(sessionName);
     body.string(key);
     body.uint(CLAIM_MODES.indexOf(mode));
     body.uint(token === 0 ? 0 : nextToken - token);
+    body.string(identity);
   }
 }
 
 function writeCycle(body: Writer, cycle: readonly CycleMember[]): void {
   body.arrayHeader(cycle.length);
-  for (const { session, sessionName, owner, key, mode } of cycle) {
+  for (const { session, sessionName, owner, key, mode, identity } of cycle) {
     body.uint(session);
     body.string(sessionName);
     body.uint(owner);
     body.string(key);
     body.uint(CLAIM_MODES.indexOf(mode));
+    body.string(identity);
   }
 }

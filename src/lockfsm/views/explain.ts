@@ -71,7 +71,8 @@ export function waitGraph(
     const { session, owner } = node;
     const id = owners.length + 1;
     ids.set(node, id);
-    owners.push({ id, session: session.id, sessionName: session.name, owner });
+    const { id: number, name: sessionName, identityName: identity } = session;
+    owners.push({ id, session: number, sessionName, identity, owner });
     return id;
   };
   const wholeEdges = new WaitEdges(state, new StepLimit(edgesMax), undefined);

@@ -111,6 +111,7 @@ export function listSessions(
   const sessions = page.map((session) => ({
     session: session.id,
     name: session.name,
+    identity: session.identityName,
     metadata: session.metadata,
     ttlMs: session.ttlMs,
     leaseMs: session.dueAt - state.stamp,
@@ -180,6 +181,7 @@ function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold)
     mode,
     session: session.id,
     sessionName: session.name,
+    identity: session.identityName,
     owner,
     sequence,
     heldMs: stamp - hold.grantedAt,
@@ -208,6 +210,7 @@ export function waiterViewOf({ stamp }: TableState, place: Place): WaiterView {
     mode: place.mode,
     session: session.id,
     sessionName: session.name,
+    identity: session.identityName,
     owner,
     sequence,
     arrival: number,

@@ -173,12 +173,14 @@ export class MessageReader extends Reader {
   }
 
   #cycleMember(): CycleMember {
-    const count = this.positions(5);
+    const count = this.positions(6);
     const session = this.uint();
     const sessionName = this.string();
     const owner = this.uint();
     const key = this.string();
-    return { session, sessionName, owner, key, mode: this.last(this.#mode(), count - 5) };
+    const mode = this.#mode();
+    const identity = this.last(this.string(), count - 6);
+    return { session, sessionName, owner, key, mode, identity };
   }
 
   #recalledSequence(): RecalledSequence {
@@ -234,11 +236,12 @@ export class MessageReader extends Reader {
   }
 
   #blocker(): Blocker {
-    const count = this.positions(4);
+    const count = this.positions(5);
     const sessionName = this.string();
     const key = this.string();
     const mode = this.#mode();
-    return { sessionName, key, mode, token: this.last(this.uint(), count - 4) };
+    const token = this.uint();
+    return { sessionName, key, mode, token, identity: this.last(this.string(), count - 5) };
   }
 
   #mode(): ClaimMode {

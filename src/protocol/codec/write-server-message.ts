@@ -255,13 +255,14 @@ function writeClaimed(writer: Writer, items: readonly ClaimedItem[]): void {
 
 function writeCycle(writer: Writer, cycle: readonly CycleMember[]): void {
   writer.arrayHeader(cycle.length);
-  for (const { session, sessionName, owner, key, mode } of cycle) {
-    writer.arrayHeader(5);
+  for (const { session, sessionName, owner, key, mode, identity } of cycle) {
+    writer.arrayHeader(6);
     writer.uint(session);
     writer.string(sessionName);
     writer.uint(owner);
     writer.string(key);
     writer.uint(CLAIM_MODES.indexOf(mode));
+    writer.string(identity);
   }
 }
 
@@ -273,11 +274,12 @@ function writeNumbers(writer: Writer, numbers: readonly number[]): void {
 function writeBlockers(writer: Writer, blockers: readonly Blocker[]): void {
   writer.arrayHeader(blockers.length);
   for (const blocker of blockers) {
-    writer.arrayHeader(4);
+    writer.arrayHeader(5);
     writer.string(blocker.sessionName);
     writer.string(blocker.key);
     writer.uint(CLAIM_MODES.indexOf(blocker.mode));
     writer.uint(blocker.token);
+    writer.string(blocker.identity);
   }
 }
 

@@ -73,9 +73,9 @@ export class History {
     const { table, transitions } = this.#parts;
     const { holds } = table.inspect(key);
     const present = holds.map((hold) => {
-      const { mode, token, session, sessionName, owner, sequence, heldMs } = hold;
+      const { mode, token, session, sessionName, identity, owner, sequence, heldMs } = hold;
       const grantedWallMs = transitions.wallMsAt(table.stamp - heldMs);
-      const who = { key, mode, token, session, sessionName, owner, sequence };
+      const who = { key, mode, token, session, sessionName, identity, owner, sequence };
       return { ...who, grantedWallMs, heldMs, reason: null };
     });
     return present.reverse();

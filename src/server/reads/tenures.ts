@@ -28,7 +28,7 @@ const USUAL_OF_LAST = 16;
 /** … among this many of the last transitions, which takes at most a millisecond. */
 const USUAL_LOOKS_MAX = 32_768;
 /** Fields of a record. */
-const POSITIONS = 9;
+const POSITIONS = 10;
 /** Most records fit in this size. */
 const INITIAL_BYTES = 64;
 
@@ -36,13 +36,13 @@ const INITIAL_BYTES = 64;
 export function tenureAt(log: TransitionLog, position: number): NotedTenure | undefined {
   const type = log.typeAt(position);
   if (type !== "ended" && type !== "detached") return undefined;
-  const { key, mode, token, session, sessionName, owner, sequence, ...rest } = log.viewAt(position);
-  const { stamp, wallMs, revision } = rest;
+  const { key, mode, token, session, sessionName, identity, ...rest } = log.viewAt(position);
+  const { owner, sequence, stamp, wallMs, revision } = rest;
   const grantedAt = log.grantedAtAt(position);
   const grantedWallMs = log.wallMsAt(grantedAt);
   const reason = type === "detached" ? END_REASON.released : rest.reason;
   const heldMs = stamp - grantedAt;
-  const who = { key, mode, token, session, sessionName, owner, sequence };
+  const who = { key, mode, token, session, sessionName, identity, owner, sequence };
   return { revision, endedWallMs: wallMs, tenure: { ...who, grantedWallMs, heldMs, reason } };
 }
 
@@ -74,7 +74,7 @@ export function usualHoldMs(log: TransitionLog, key: string): number | undefined
  * A tenure as the audit keeps it: everything but the key, which is the key of the record. One array
  * of the canonical encoding; later versions may append fields.
  *
- * `[mode, token, session, sessionName, owner, sequence, grantedWallMs, heldMs, reason]`
+ * `[mode, token, session, sessionName, owner, sequence, grantedWallMs, heldMs, reason, identity]`
  */
 export function encodeTenure(tenure: EndedTenure): Uint8Array {
   const writer = new Writer(INITIAL_BYTES);
@@ -88,6 +88,7 @@ export function encodeTenure(tenure: EndedTenure): Uint8Array {
   writer.uint(tenure.grantedWallMs);
   writer.uint(tenure.heldMs);
   writer.uint(tenure.reason);
+  writer.string(tenure.identity);
   return writer.take();
 }
 
@@ -106,6 +107,8 @@ export function decodeTenure(key: string, body: Uint8Array): Tenure {
   const grantedWallMs = reader.uint();
   const heldMs = reader.uint();
   const reason = reader.uint() as EndReason;
-  const who = { key, mode, token, session, sessionName, owner, sequence };
+  const identity = reader.text(reader.stringHeader());
+  if (identity === undefined) throw new ProtocolError("no tenure", reader.at);
+  const who = { key, mode, token, session, sessionName, identity, owner, sequence };
   return { ...who, grantedWallMs, heldMs, reason };
 }

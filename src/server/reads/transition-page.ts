@@ -18,9 +18,9 @@ import {
 export const PAGE_TRANSITIONS = 1_024;
 
 /** Bytes of one transition without its texts. */
-const TRANSITION_BYTES = 72;
+const TRANSITION_BYTES = 80;
 const NUMBER_COLUMNS = 5;
-const TEXT_COLUMNS = 3;
+const TEXT_COLUMNS = 4;
 const ENTRY_COLUMNS = 4;
 
 const TYPE_NUMBERS: Readonly<Record<ChangeType, number>> = numbersOf(CHANGE_TYPES);
@@ -39,7 +39,10 @@ export interface NotedEntry {
 export class TransitionPage {
   /** Transitions in it. */
   count = 0;
-  /** Approximate memory of them: a text counts by its characters. */
+  /**
+   * Approximate memory of them: a text counts by its characters, except the names of identities,
+   * which are those of the table.
+   */
   bytes = 0;
   /** Session, owner, token, sequence, and the time of a hold's grant. */
   readonly #numbers = new Float64Array(PAGE_TRANSITIONS * NUMBER_COLUMNS);
@@ -47,7 +50,7 @@ export class TransitionPage {
   readonly #kinds = new Uint16Array(PAGE_TRANSITIONS);
   /** The entry of each, as a slot of the entries below. */
   readonly #entryOf = new Uint16Array(PAGE_TRANSITIONS);
-  /** Key, name of the session, value. */
+  /** Key, name of the session, value, name of the identity. */
   readonly #texts: string[] = new Array(PAGE_TRANSITIONS * TEXT_COLUMNS).fill("");
   /**
    * Index, stamp, wall clock, and the slot of the change with the number 0, if it were in this
@@ -71,7 +74,7 @@ export class TransitionPage {
   add(entry: NotedEntry, number: number, change: TableChange): void {
     const slot = this.count;
     if (number === 0 || slot === 0) this.#addEntry(entry, slot - number);
-    const { key, sessionName, value } = change;
+    const { key, sessionName, value, identity } = change;
     const numbers = this.#numbers;
     let at = slot * NUMBER_COLUMNS;
     numbers[at] = change.session;
@@ -89,6 +92,7 @@ export class TransitionPage {
     texts[at] = key;
     texts[at + 1] = sessionName;
     texts[at + 2] = value;
+    texts[at + 3] = identity;
     this.count = slot + 1;
     this.bytes += TRANSITION_BYTES + key.length + sessionName.length + value.length;
   }
@@ -129,6 +133,7 @@ export class TransitionPage {
       mode: CLAIM_MODES[(kind >> MODE_SHIFT) & FIELD_MASK] as ClaimMode,
       session: this.#number(slot, 0),
       sessionName: this.#texts[at + 1] as string,
+      identity: this.#texts[at + 3] as string,
       owner: this.#number(slot, 1),
       token: this.#number(slot, 2),
       sequence: this.#number(slot, 3),

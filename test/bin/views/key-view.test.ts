@@ -1,6 +1,6 @@
 /** The line that `holdfast ls` shows for a key. */
 import { expect, test } from "vitest";
-import { LIST_COLUMNS, listRow } from "../../../bin/views/key-view.js";
+import { keyLines, LIST_COLUMNS, listRow } from "../../../bin/views/key-view.js";
 import type { KeyView } from "../../../src/index.js";
 
 const hold = {
@@ -8,6 +8,7 @@ const hold = {
   mode: "exclusive",
   session: 7,
   sessionName: "billing-7",
+  identity: "anonymous",
   owner: 1,
   heldMs: 4_210,
   leaseMs: 14_000,
@@ -36,6 +37,20 @@ test("a key in a list tells all who hold it and wait, though a crowd is shown in
   expect(LIST_COLUMNS).toHaveLength(row.length);
   const { truncated: _, ...whole } = crowd;
   expect(listRow(whole)).toEqual(["k", "exclusive", "billing-7 and 1 more", "4.2s", "1"]);
+});
+
+test("the identity of a holder is beside its name, and nothing can be mistaken for it", () => {
+  const heldBy = (sessionName: string, identity: string) => {
+    const holds = [{ ...hold, sessionName, identity }];
+    return listRow({ ...FREE, kind: "lock", holds })[2];
+  };
+  expect(heldBy("billing-7", "billing")).toBe("billing-7 as billing");
+  expect(heldBy("", "billing")).toBe("session 7 as billing");
+  expect(heldBy("w as billing", "anonymous")).toBe("w as billing as anonymous");
+  expect(heldBy("w as billing", "ops")).toBe("w as billing as ops");
+  expect(keyLines({ ...FREE, kind: "lock", holds: [{ ...hold, identity: "billing" }] })).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^billing-7 as billing +exclusive +7 /)]),
+  );
 });
 
 test("a key in a list that nobody holds is closed, or only waited for, or has a limit", () => {

@@ -135,7 +135,8 @@ export class TableReads {
   }
 
   #note(change: TableChange): void {
-    const { type, key, mode, session, sessionName, owner, token, sequence, value, reason } = change;
+    const { type, key, mode, session, sessionName, identity, ...rest } = change;
+    const { owner, token, sequence, value, reason } = rest;
     const revision = { index: this.#index, number: this.#number };
     this.#number += 1;
     this.changes.push({
@@ -145,6 +146,7 @@ export class TableReads {
       mode,
       session,
       sessionName,
+      identity,
       owner,
       token,
       sequence,
@@ -163,6 +165,7 @@ export class TableReads {
       token,
       session,
       sessionName,
+      identity,
       owner,
       sequence: change.sequence,
       grantedWallMs,

@@ -98,7 +98,9 @@ describe("an upgrade", () => {
     expect(a.upgrade(x, "k", 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
       blockedBy: BLOCKED_BY.holds,
-      blockers: [{ sessionName: "b", key: "k", mode: "shared", token: y.token }],
+      blockers: [
+        { sessionName: "b", key: "k", mode: "shared", token: y.token, identity: "anonymous" },
+      ],
     });
     expect(log.line("k")).toEqual(["a", "b", "|", "c"]);
   });

@@ -135,7 +135,7 @@ describe("a key that is kept closed", () => {
     expect(b.acquire(exclusive("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
       blockedBy: BLOCKED_BY.closing,
-      blockers: [{ sessionName: "", key: "k", mode: "exclusive", token: 0 }],
+      blockers: [{ sessionName: "", key: "k", mode: "exclusive", token: 0, identity: "" }],
     });
     expect(b.acquire(shared("k"), 0)).toMatchObject({ blockedBy: BLOCKED_BY.closing });
   });

@@ -84,11 +84,12 @@ describe("an acquire", () => {
     const hold = a.take(shared("k"));
     b.acquire(exclusive("k"));
     const blockedBy = BLOCKED_BY.holds;
-    const waiting = { sessionName: "b", key: "k", mode: "exclusive", token: 0 };
+    const told = { key: "k", identity: "anonymous" };
+    const waiting = { ...told, sessionName: "b", mode: "exclusive", token: 0 };
     expect(c.acquire(exclusive("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
       blockedBy,
-      blockers: [{ sessionName: "a", key: "k", mode: "shared", token: hold.token }, waiting],
+      blockers: [{ ...told, sessionName: "a", mode: "shared", token: hold.token }, waiting],
     });
     expect(c.acquire(shared("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
@@ -147,7 +148,8 @@ describe("an acquire", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     a.take();
-    const self = { session: a.session, sessionName: "a", owner: 1, key: "k", mode: "exclusive" };
+    const who = { session: a.session, sessionName: "a", owner: 1, identity: "anonymous" };
+    const self = { ...who, key: "k", mode: "exclusive" };
     const status = ERROR_NUMBERS.DEADLOCK;
     expect(a.acquire()).toEqual({ status, cycle: [self] });
     expect(log.line("k")).toEqual(["a", "|"]);

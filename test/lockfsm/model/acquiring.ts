@@ -243,9 +243,10 @@ function lockHeld(model: Model, items: readonly ModelItem[], request?: ModelRequ
       byHold ||= named.some(isHold) || all.length > LOOKS_MAX;
       byClosing ||= named.some((claim) => !isHold(claim));
       for (const claim of named) {
-        const sessionName = isHold(claim) ? (claim.session?.name ?? "") : "";
+        const session = isHold(claim) ? claim.session : undefined;
         const { mode } = itemIn(claim, key) as ModelItem;
-        blockers.push({ sessionName, key, mode, token: isHold(claim) ? claim.token : 0 });
+        const who = { sessionName: session?.name ?? "", identity: session?.identity.name ?? "" };
+        blockers.push({ ...who, key, mode, token: isHold(claim) ? claim.token : 0 });
       }
     }
     const queue = queueOf(model, key);
@@ -258,7 +259,8 @@ function lockHeld(model: Model, items: readonly ModelItem[], request?: ModelRequ
     for (const other of waiting.slice(0, LOOKS_MAX)) {
       if (!isInWay(other) || (request !== undefined && !isBefore(other, request))) continue;
       const { mode } = itemIn(other, key) as ModelItem;
-      blockers.push({ sessionName: other.session.name, key, mode, token: 0 });
+      const { name: sessionName, identity } = other.session;
+      blockers.push({ sessionName, identity: identity.name, key, mode, token: 0 });
     }
   }
   return {

@@ -195,9 +195,11 @@ function meantBy(
     const hidden = waits
       .filter(({ item }) => item.mode === member.mode && !maySee(item.key))
       .map(({ request: { session, owner }, item: { key, mode } }) => {
-        return { session: session.id, sessionName: session.name, owner, key, mode };
+        const identity = session.identity.name;
+        return { session: session.id, sessionName: session.name, identity, owner, key, mode };
       });
-    const isBlank = member.session === 0 && member.sessionName === "" && member.owner === 0;
+    const isNoSession = member.session === 0 && member.sessionName === "" && member.owner === 0;
+    const isBlank = isNoSession && member.identity === "";
     const possible = isBlank && member.key === "" ? hidden : maySee(member.key) ? [member] : [];
     meant = meant.flatMap((before) => possible.map((one) => [...before, one]));
   }
@@ -214,8 +216,9 @@ export function isVictim(model: Model, named: NamedCycle, refused: ModelRequest)
 }
 
 function isMember(member: CycleMember, { session, owner }: ModelOwner): boolean {
-  const { id, name } = session;
-  return member.session === id && member.sessionName === name && member.owner === owner;
+  const { id, name, identity } = session;
+  const isOfSession = member.session === id && member.sessionName === name;
+  return isOfSession && member.identity === identity.name && member.owner === owner;
 }
 
 function waitsAs(waits: readonly ModelWait[], member: CycleMember): ModelWait[] {

@@ -49,6 +49,7 @@ export function inspect(model: Model, key: string): KeyView {
         mode,
         session: session?.id ?? 0,
         sessionName: session?.name ?? "",
+        identity: session?.identity.name ?? "",
         owner,
         sequence,
         heldMs: stamp - since,
@@ -68,6 +69,7 @@ export function inspect(model: Model, key: string): KeyView {
         mode,
         session: session.id,
         sessionName: session.name,
+        identity: session.identity.name,
         owner,
         sequence,
         arrival: request.number,
@@ -95,6 +97,7 @@ export function sessionsOf(model: Model): SessionView[] {
     .map((session) => ({
       session: session.id,
       name: session.name,
+      identity: session.identity.name,
       metadata: session.metadata,
       ttlMs: session.ttlMs,
       leaseMs: session.expiresAt - model.stamp,

@@ -165,8 +165,14 @@ describe("what concerns a key that may not be observed", () => {
     expect(a.acquire(exclusive("open"))).toEqual({
       status: ERROR_NUMBERS.DEADLOCK,
       cycle: [
-        { session: a.session, sessionName: "a", owner: 1, key: "open", mode: "exclusive" },
-        { session: 0, sessionName: "", owner: 0, key: "", mode: "exclusive" },
+        {
+          ...{ session: a.session, sessionName: "a", identity: "ci", owner: 1 },
+          ...{ key: "open", mode: "exclusive" },
+        },
+        {
+          ...{ session: 0, sessionName: "", identity: "", owner: 0 },
+          ...{ key: "", mode: "exclusive" },
+        },
       ],
     });
   });
@@ -197,6 +203,30 @@ test("changes name the identity of the session, and none for tickets", () => {
     ...["granted k a ci", "granted l a ci", "granted m a ci", "ended m a ci"],
     ...["detached k a ci", "detached l a ci", "ended k  ", "ended l  "],
   ]);
+});
+
+test("views name the identity of each session, also when its credential is gone", () => {
+  const log = new AccessLog();
+  const a = log.openAs(log.identity("ci", ["", true, "acquire"]), "a");
+  const b = log.openAs(LOCAL_CREDENTIAL, "b");
+  a.take(exclusive("k"));
+  b.acquire(exclusive("k"));
+  const { table } = log;
+  const [hold] = table.inspect("k").holds;
+  expect(hold).toMatchObject({ sessionName: "a", identity: "ci" });
+  expect(table.inspect("k").waiters).toMatchObject([{ sessionName: "b", identity: "local" }]);
+  expect(table.listSessions(0, 9).sessions).toMatchObject([
+    { identity: "ci" },
+    { identity: "local" },
+  ]);
+  expect(table.waitGraph(9).owners).toMatchObject([{ identity: "local" }, { identity: "ci" }]);
+  const blockers = [{ sessionName: "a", key: "k", mode: "exclusive", token: 0, identity: "ci" }];
+  const explained = table.explain("k", undefined, () => undefined).keys[0]?.blockers ?? [];
+  expect(explained[0]).toEqual({ ...blockers[0], token: hold?.token });
+  const refused = log.openAs(LOCAL_CREDENTIAL, "c").acquire(exclusive("k"), 0);
+  expect(refused).toMatchObject({ blockers: [{ identity: "ci" }, { identity: "local" }] });
+  a.detach(a.take(exclusive("l"), { owner: 2 }), "5e".repeat(16), 1_000);
+  expect(table.inspect("l").holds).toMatchObject([{ isTicket: true, identity: "" }]);
 });
 
 test("questions about rights answer from the highest grant that covers what is asked", () => {

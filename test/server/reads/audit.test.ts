@@ -60,6 +60,7 @@ describe.each([
         token: 1_420,
         session: 1,
         sessionName: "s",
+        identity: "anonymous",
         owner: 1,
         sequence: 840,
         grantedWallMs: WALL_MS + 420 - 5,

@@ -39,13 +39,16 @@ function fill(log: TransitionLog, entries: readonly number[], from = 1): Revisio
 describe("the log of transitions", () => {
   test("gives back what was put in, with its revision and the times of its entry", () => {
     const log = new TransitionLog(ROOMY, 0);
-    const queued: TableChange = { ...GRANT, type: "queued", mode: "shared", token: 0, sequence: 9 };
+    const queued: TableChange = {
+      ...{ ...GRANT, type: "queued", mode: "shared", token: 0, sequence: 9, identity: "billing" },
+    };
     const ended: TableChange = { ...GRANT, type: "ended", reason: END_REASON.stolen };
     const opened: TableChange = {
       ...GRANT,
       type: "opened",
       mode: "permits",
       session: 0,
+      identity: "",
       value: "",
     };
     log.begin(7, 600, 1_000);
@@ -55,14 +58,12 @@ describe("the log of transitions", () => {
     log.add(ended);
     log.add(opened);
     const views = [0, 1, 2, 3].map((position) => log.viewAt(position));
-    const expected = [queued, GRANT, ended, opened].map(
-      ({ grantedAt: _, identity: __, ...change }, i) => ({
-        ...change,
-        revision: { index: i < 2 ? 7 : 9, number: i % 2 },
-        stamp: i < 2 ? 600 : 800,
-        wallMs: i < 2 ? 1_000 : 1_200,
-      }),
-    );
+    const expected = [queued, GRANT, ended, opened].map(({ grantedAt: _, ...change }, i) => ({
+      ...change,
+      revision: { index: i < 2 ? 7 : 9, number: i % 2 },
+      stamp: i < 2 ? 600 : 800,
+      wallMs: i < 2 ? 1_000 : 1_200,
+    }));
     expect(views).toEqual(expected);
     expect(log.grantedAtAt(2)).toBe(500);
   });
@@ -110,7 +111,7 @@ describe("the log of transitions", () => {
     }
     expect(log.bytes).toBeGreaterThan(1 << 20);
     expect(log.bytes).toBeLessThan(5 << 20);
-    expect(log.bytes).toBe(log.count * (72 + 1_000 + 1 + 4));
+    expect(log.bytes).toBe(log.count * (80 + 1_000 + 1 + 4));
   });
 
   test("begins anew behind a snapshot", () => {
