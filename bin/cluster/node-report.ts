@@ -17,13 +17,13 @@ type AskOptions = Pick<ClusterStatusOptions, "timeoutMs" | "signal">;
 
 /** One report for each endpoint, in the same order. Rejects only when the signal is aborted. */
 export async function nodeReports(
-  { endpoints, ca, cert, key }: NodeAccess,
+  { endpoints, ca, cert, key, token }: NodeAccess,
   options: AskOptions = {},
 ): Promise<NodeReport[]> {
   if (endpoints.length === 0) return [];
   const { clusterStatus } = await import("../../src/index.js");
   const tls = endpoints.some(isSecure) ? { ca, cert, key } : {};
-  return clusterStatus(endpoints, { ...options, ...tls });
+  return clusterStatus(endpoints, { ...options, ...tls, token });
 }
 
 /** The nodes at the endpoints and all that these know of, by id, unknown ids last. */
