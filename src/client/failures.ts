@@ -75,8 +75,9 @@ const TEXTS: Texts = {
     "the key is in use for the other kind of lock: locks and semaphores need different keys",
   NOT_HELD: "it is no longer held",
   QUOTA:
-    "more than a setting allows one session, one step or the table (holdsPerSessionMax, " +
-    "waitsPerSessionMax, bytesPerSessionMax, tableBytesMax, holdsPerStepMax); release something, or raise the setting",
+    "more than a setting allows one session, one identity, one step or the table (holdsPerSessionMax, " +
+    "waitsPerSessionMax, bytesPerSessionMax, claimsPerIdentityMax, bytesPerIdentityMax, " +
+    "tableBytesMax, holdsPerStepMax); release something, or raise the setting",
   INVALID_ARGUMENT: "the cluster refuses the arguments",
   FORBIDDEN: "this client is not allowed to do that",
   UNAUTHENTICATED:
@@ -248,8 +249,9 @@ export function takeOverFailure(code: ErrorCode): HoldfastError {
     SESSION_EXPIRED: "the exported session has ended; its locks are free, or others hold them",
     FORBIDDEN: "the secret does not match: this is not the session that was exported",
     QUOTA:
-      "the exported session holds more than one step may renew (setting holdsPerStepMax); raise " +
-      "the setting, and take it over again before its lease ends",
+      "the exported session holds more than one step may renew (setting holdsPerStepMax), or more " +
+      "than this identity may have (sessionsPerIdentityMax, claimsPerIdentityMax, " +
+      "bytesPerIdentityMax); raise the setting, and take it over again before its lease ends",
   };
   return new HoldfastError(code, texts[code] ?? `the cluster refused the session: ${code}`);
 }

@@ -131,7 +131,7 @@ export class LockTable {
 
   counts(): TableCounts {
     const { sessions, keys, holds, requestCount, closings, bytes } = this.#state;
-    const { searchesDeferred, searchesGivenUp, deadlocks } = this.#state;
+    const { searchesDeferred, searchesGivenUp, deadlocks, access } = this.#state;
     return {
       sessions: sessions.size,
       keys: keys.size,
@@ -142,6 +142,7 @@ export class LockTable {
       searchesDeferred,
       searchesGivenUp,
       deadlocks,
+      limited: { ...access.limited },
     };
   }
 

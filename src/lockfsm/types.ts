@@ -102,7 +102,17 @@ export interface TableSettings {
   readonly minHoldMsMax: number;
   /** The longest `lockDelayMs` of an acquire. */
   readonly lockDelayMsMax: number;
+  readonly sessionsPerIdentityMax: number;
+  /** Holds, tickets, closings and waits of all sessions of one identity, together. */
+  readonly claimsPerIdentityMax: number;
+  /** The size of all that counts against one identity; see `sizes.ts`. */
+  readonly bytesPerIdentityMax: number;
+  /** 1: these three limits refuse; 0: they only count what they would refuse. */
+  readonly identityLimitsEnforced: number;
 }
+
+/** The limits on what counts against one identity. */
+export type IdentityLimit = "sessions" | "claims" | "bytes";
 
 /** What became of rights, for metrics. */
 export interface AccessCounts {
@@ -130,4 +140,9 @@ export interface TableCounts {
   readonly searchesGivenUp: number;
   /** Requests refused because they closed a cycle, since then. Not replicated. */
   readonly deadlocks: number;
+  /**
+   * Commands that met a limit of their identity, since then: refused, or with
+   * `identityLimitsEnforced` 0 only counted. Not replicated.
+   */
+  readonly limited: Readonly<Record<IdentityLimit, number>>;
 }

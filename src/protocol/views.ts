@@ -282,8 +282,18 @@ export interface CredentialView {
   readonly createdWallMs: number;
 }
 
+/** What counts against an identity, as its limits count it. */
+export interface UsageView {
+  readonly sessions: number;
+  /** With its tickets, and with ended holds that keep their keys closed. */
+  readonly holds: number;
+  readonly waits: number;
+  readonly bytes: number;
+}
+
 export interface IdentityView {
   readonly name: string;
+  readonly usage: UsageView;
   readonly grants: readonly GrantView[];
   readonly credentials: readonly CredentialView[];
 }

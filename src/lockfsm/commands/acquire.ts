@@ -21,7 +21,7 @@ import { store } from "../holds/lease.js";
 import { forgetRequest } from "../holds/leave-queues.js";
 import { grantLoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
-import { hasAllHolds, isOverfull } from "../holds/quotas.js";
+import { hasAllClaims, hasAllHolds, isBeyondIdentity, isOverfull } from "../holds/quotas.js";
 import { levelFor, noteRefusal } from "../holds/rights.js";
 import { holdOf } from "../holds/tokens.js";
 import type { Place } from "../records/key.js";
@@ -34,9 +34,11 @@ import { steal } from "./steal.js";
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
   const isSound = isWellFormed(command) && mayKeepClosed(state, options);
+  const { identity } = session.credential;
   const isFull = hasAllHolds(state, session) || isOverfull(state, session);
+  const isFree = isSound && !isFull && !hasAllClaims(state, identity);
   // The fast path of most acquires: one lookup of the key and one of the owner decide everything.
-  const alone = isSound && !isFull ? grantLoneHold(state, session, command) : undefined;
+  const alone = isFree ? grantLoneHold(state, session, command) : undefined;
   if (alone !== undefined) {
     state.reply(session, sequence, alone);
     return;
@@ -46,8 +48,9 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
     store(state, session, sequence, problem);
     return;
   }
-  if (isFull) store(state, session, sequence, QUOTA);
-  else if (options?.steal === true) answerSteal(state, session, command);
+  if (isFull || isBeyondIdentity(state, identity, "claim")) {
+    store(state, session, sequence, QUOTA);
+  } else if (options?.steal === true) answerSteal(state, session, command);
   else if (isAdmitted(state, items)) {
     state.reply(session, sequence, grantAtOnce(state, session, command));
   } else if (command.waitMs === 0 && !hasHeadStart(state, command)) {
@@ -208,10 +211,9 @@ function addRequest(state: TableState, request: Request): boolean {
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     place.key.enqueue(place);
   }
-  request.session.addRequest(request);
+  state.otherBytes += request.session.addRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.add(request);
   state.requestCount += 1;
-  state.otherBytes += request.bytes;
   if (request.upgrades !== undefined) request.upgrades.changeExtras().upgrade = request;
   return join(state, request);
 }

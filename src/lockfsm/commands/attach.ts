@@ -25,10 +25,10 @@ import {
 import { advanceKeys } from "../holds/end.js";
 import { renewLease } from "../holds/lease.js";
 import { leaveQueues } from "../holds/leave-queues.js";
-import { isTableFull } from "../holds/quotas.js";
+import { isBeyondIdentity, isTableFull } from "../holds/quotas.js";
 import { noteRefusal } from "../holds/rights.js";
 import { renewAllTokens } from "../holds/tokens.js";
-import type { Credential } from "../records/identity.js";
+import type { Credential, Identity } from "../records/identity.js";
 import { Hold, type Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { notifyForcedEnd } from "./operator-commands.js";
@@ -63,12 +63,12 @@ export function open(state: TableState, command: OpenCommand, by: number): void 
   const digest = digestOf(nonce);
   const known = state.sessions.findByNonce(digest);
   if (known?.isAliveAt(state.stamp)) {
-    if (!mayAttach(state, known, credential)) forbid(state, command, ERROR_NUMBERS.FORBIDDEN);
-    else if (known.generation === 0) attach(state, known, command, credential);
+    if (!mayAttach(state, known, command, credential)) return;
+    if (known.generation === 0) attach(state, known, command, credential);
     else refuseTaken(state, command, known);
     return;
   }
-  if (state.sessions.size >= state.settings.sessionsMax || isTableFull(state)) {
+  if (isFull(state, identity)) {
     refuse(state, command, ERROR_NUMBERS.QUOTA);
     return;
   }
@@ -88,6 +88,11 @@ export function open(state: TableState, command: OpenCommand, by: number): void 
   state.sessions.add(session);
   state.due.add(session);
   answer(state, session, command);
+}
+
+function isFull(state: TableState, identity: Identity): boolean {
+  if (state.sessions.size >= state.settings.sessionsMax || isTableFull(state)) return true;
+  return isBeyondIdentity(state, identity, "session");
 }
 
 export function resume(state: TableState, command: ResumeCommand, by: number): void {
@@ -188,11 +193,7 @@ function findMeant(
     refuse(state, command, ERROR_NUMBERS.FORBIDDEN);
     return undefined;
   }
-  if (!mayAttach(state, session, credential)) {
-    forbid(state, command, ERROR_NUMBERS.FORBIDDEN);
-    return undefined;
-  }
-  return { session, credential };
+  return mayAttach(state, session, command, credential) ? { session, credential } : undefined;
 }
 
 /** The credential that attaches; refuses the command if it is gone. */
@@ -206,10 +207,36 @@ function credentialOf(
   return credential;
 }
 
-/** A session belongs to one identity; one that was opened anonymously can be adopted, once. */
-function mayAttach({ access }: TableState, session: Session, { identity }: Credential): boolean {
+/**
+ * A session belongs to one identity; one that was opened anonymously can be adopted, once. Refuses
+ * the command otherwise, or if the identity may not have more.
+ */
+function mayAttach(
+  state: TableState,
+  session: Session,
+  command: AttachCommand,
+  { identity }: Credential,
+): boolean {
   const owner = session.credential.identity;
-  return owner === identity || owner === access.anonymous;
+  if (owner === identity) return true;
+  if (owner !== state.access.anonymous) forbid(state, command, ERROR_NUMBERS.FORBIDDEN);
+  else if (isBeyondIdentity(state, identity, "adoption")) {
+    refuse(state, command, ERROR_NUMBERS.QUOTA);
+  } else return true;
+  return false;
+}
+
+/** What the session has counts against `to` from now on, except its closings. */
+function countFor(session: Session, to: Identity): void {
+  const { holdCount, requestCount } = session;
+  const from = session.credential.identity;
+  const bytes = session.bytes - session.closingBytes;
+  from.sessionCount -= 1;
+  to.sessionCount += 1;
+  from.waitCount -= requestCount;
+  to.waitCount += requestCount;
+  from.countHolds(-holdCount, -bytes);
+  to.countHolds(holdCount, bytes);
 }
 
 /**
@@ -229,6 +256,9 @@ function attach(
   if (attempt > session.attempt) {
     const attached = session.change();
     attached.attempt = attempt;
+    if (credential.identity !== session.credential.identity) {
+      countFor(session, credential.identity);
+    }
     attached.credential = credential;
     // The field in a record has 32 bits.
     attached.attachEpoch = (session.attachEpoch % ATTEMPT_MAX) + 1;

@@ -11,7 +11,7 @@ import { advance, placeIn } from "../holds/grant.js";
 import { findKey, obtainKey } from "../holds/keys.js";
 import { store } from "../holds/lease.js";
 import { withdraw } from "../holds/leave-queues.js";
-import { isOverfull } from "../holds/quotas.js";
+import { isBeyondIdentity, isOverfull } from "../holds/quotas.js";
 import { holdOf } from "../holds/tokens.js";
 import { Place } from "../records/key.js";
 import { type Hold, NO_DEADLINE, Request, type Session, UPGRADE_RANK } from "../records/session.js";
@@ -67,12 +67,16 @@ export function upgrade(state: TableState, session: Session, command: UpgradeCom
     store(state, session, sequence, { status: STATUS.upgraded, token: hold.token });
   } else if (hold.extras?.upgrade !== undefined) {
     store(state, session, sequence, INVALID_ARGUMENT);
-  } else if (
-    (session.requestCount >= state.settings.waitsPerSessionMax || isOverfull(state, session)) &&
-    !held.key.admitsHold("exclusive", 0, hold)
-  ) {
+  } else if (!held.key.admitsHold("exclusive", 0, hold) && mayNotWait(state, session)) {
     store(state, session, sequence, QUOTA);
   } else lineUpUpgrade(state, session, command, hold);
+}
+
+function mayNotWait(state: TableState, session: Session): boolean {
+  if (session.requestCount >= state.settings.waitsPerSessionMax) return true;
+  return (
+    isOverfull(state, session) || isBeyondIdentity(state, session.credential.identity, "claim")
+  );
 }
 
 function lineUpUpgrade(
@@ -101,7 +105,7 @@ export function update(state: TableState, session: Session, command: UpdateComma
     return;
   }
   const more = value.length - hold.value.length;
-  if (more > 0 && isOverfull(state, session)) {
+  if (more > 0 && mayNotGrow(state, session)) {
     store(state, session, sequence, QUOTA);
     return;
   }
@@ -109,6 +113,12 @@ export function update(state: TableState, session: Session, command: UpdateComma
   hold.changeExtras().value = value;
   store(state, session, sequence, OK);
   state.note("updated", hold);
+}
+
+function mayNotGrow(state: TableState, session: Session): boolean {
+  return (
+    isOverfull(state, session) || isBeyondIdentity(state, session.credential.identity, "value")
+  );
 }
 
 function placesOf(state: TableState, hold: Hold, name: string | undefined): Place[] {

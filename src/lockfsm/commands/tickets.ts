@@ -18,9 +18,10 @@ import { notifyHolders } from "../holds/grant.js";
 import { store } from "../holds/lease.js";
 import { withdraw } from "../holds/leave-queues.js";
 import { join, leave } from "../holds/owners.js";
-import { hasAllHolds } from "../holds/quotas.js";
+import { hasAllHolds, isBeyondIdentity } from "../holds/quotas.js";
 import { levelFor, mayTake, noteRefusal } from "../holds/rights.js";
 import { findHold, holdOf, moveHold } from "../holds/tokens.js";
+import { bytesOfHold } from "../records/hold-rows.js";
 import type { Hold, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "../results.js";
@@ -50,7 +51,9 @@ export function detach(state: TableState, session: Session, command: DetachComma
   changed.session = state.detached;
   changed.owner = 0;
   state.rows.move(hold.row, state.detached, hold.token);
-  extras.ticket = { secretDigest: digestOf(secret), endsAt: state.stamp + ticketTtlMs };
+  const { identity } = session.credential;
+  const endsAt = state.stamp + ticketTtlMs;
+  extras.ticket = { secretDigest: digestOf(secret), endsAt, identity };
   scheduleEnd(state, hold);
   // Grants the requests that waited after its upgrade.
   if (upgrade !== undefined) advanceKeys(state, upgrade);
@@ -84,7 +87,9 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
 
 /** The table's own limits do not matter, because claiming a ticket does not make the table grow. */
 function hasNoRoom(state: TableState, session: Session): boolean {
-  return hasAllHolds(state, session) || session.bytes >= state.settings.bytesPerSessionMax;
+  if (hasAllHolds(state, session)) return true;
+  if (session.bytes >= state.settings.bytesPerSessionMax) return true;
+  return isBeyondIdentity(state, session.credential.identity, "claim");
 }
 
 /** Whether it has ended and is still in the table only because it has not been swept. */
@@ -101,6 +106,9 @@ function take(
   owner: number,
 ): void {
   const extras = hold.changeExtras();
+  const bytes = bytesOfHold(hold);
+  hold.identity.countHolds(-1, -bytes);
+  session.credential.identity.countHolds(1, bytes);
   extras.ticket = undefined;
   moveHold(state, hold, session, sequence);
   const changed = hold.change();

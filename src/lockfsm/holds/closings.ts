@@ -1,6 +1,6 @@
 /**
  * Closings: what remains of a hold that has ended while its keys stay closed for some time. The
- * counts in a session follow from the closings that exist.
+ * counts in a session and in an identity follow from the closings that exist.
  */
 import { Closing } from "../records/closing.js";
 import type { Hold } from "../records/session.js";
@@ -13,9 +13,9 @@ import { advance } from "./grant.js";
  * stay.
  */
 export function close(state: TableState, hold: Hold, dueAt: number): void {
-  const { token, session, firstPlace } = hold;
+  const { token, session, identity, firstPlace } = hold;
   const number = state.takeNumber();
-  const closing = new Closing(token, session.id, dueAt, number, state.copies);
+  const closing = new Closing(token, session.id, identity, dueAt, number, state.copies);
   closing.change().firstPlace = firstPlace;
   for (let place = firstPlace; place !== undefined; place = place.sibling) {
     place.claimant = closing;
@@ -70,10 +70,12 @@ function shrinkClosing(state: TableState, closing: Closing, keyName: string): vo
   count(state, closing, 0, -bytesOfName(keyName));
 }
 
-function count(state: TableState, { session: id }: Closing, closings: number, bytes: number): void {
+function count(state: TableState, closing: Closing, closings: number, bytes: number): void {
   state.otherBytes += bytes;
-  const session = state.sessions.find(id);
+  closing.identity?.countHolds(closings, bytes);
+  const session = state.sessions.find(closing.session);
   if (session === undefined) return;
   session.closingCount += closings;
+  session.closingBytes += bytes;
   session.bytes += bytes;
 }

@@ -24,12 +24,11 @@ export function leaveQueues(state: TableState, request: Request): void {
 /** Removes a request from everything except its queues, in which it must still be. */
 export function forgetRequest(state: TableState, request: Request): void {
   const { session, upgrades } = request;
-  session.removeRequest(request);
+  state.otherBytes -= session.removeRequest(request);
   leave(state, request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);
   // The other waits of its owner must be examined instead.
   if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
   state.requestCount -= 1;
-  state.otherBytes -= request.bytes;
   if (upgrades?.extras !== undefined) upgrades.extras.upgrade = undefined;
 }

@@ -1,6 +1,9 @@
-/** The limits on the holds and bytes of sessions and of the table; see `sizes.ts`. */
+/** The limits on sessions, holds, waits and bytes of a session, of an identity and of the table. */
+import { ACCESS_LEVEL } from "../../protocol/index.js";
+import type { Identity } from "../records/identity.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import type { IdentityLimit, TableSettings } from "../types.js";
 
 /** Whether the session may not make the table larger. Its present claims may still change. */
 export function isOverfull(state: TableState, session: Session): boolean {
@@ -14,4 +17,52 @@ export function hasAllHolds({ settings }: TableState, session: Session): boolean
 
 export function isTableFull(state: TableState): boolean {
   return state.bytes >= state.settings.tableBytesMax;
+}
+
+/** The limits of an identity that each kind of growth must be below (semantics.md, 12.14). */
+const LIMITS = {
+  session: ["sessions", "bytes"],
+  claim: ["claims", "bytes"],
+  value: ["bytes"],
+  adoption: ["sessions", "claims", "bytes"],
+} as const;
+
+/**
+ * Whether a command is refused because of what its identity has already. It counts commands, so it
+ * must be called at most once for each.
+ */
+export function isBeyondIdentity(
+  state: TableState,
+  identity: Identity,
+  growth: keyof typeof LIMITS,
+): boolean {
+  if (isExempt(identity)) return false;
+  for (const limit of LIMITS[growth]) {
+    if (!hasReached(state.settings, identity, limit)) continue;
+    state.access.limited[limit] += 1;
+    return state.settings.identityLimitsEnforced === 1;
+  }
+  return false;
+}
+
+/** Whether a claim has to ask `isBeyondIdentity`. Counts nothing. */
+export function hasAllClaims({ settings }: TableState, identity: Identity): boolean {
+  if (isExempt(identity)) return false;
+  return hasReached(settings, identity, "claims") || hasReached(settings, identity, "bytes");
+}
+
+/** An identity that may change the limits has none. In an open cluster that is `anonymous`. */
+function isExempt({ everywhere }: Identity): boolean {
+  return everywhere >= ACCESS_LEVEL.admin;
+}
+
+function hasReached(settings: TableSettings, identity: Identity, limit: IdentityLimit): boolean {
+  switch (limit) {
+    case "sessions":
+      return identity.sessionCount >= settings.sessionsPerIdentityMax;
+    case "claims":
+      return identity.holdCount + identity.waitCount >= settings.claimsPerIdentityMax;
+    case "bytes":
+      return identity.bytes >= settings.bytesPerIdentityMax;
+  }
 }

@@ -13,6 +13,7 @@ import {
   LOCAL_CREDENTIAL,
   NO_CREDENTIAL,
 } from "../../protocol/index.js";
+import type { IdentityLimit } from "../types.js";
 import { Credential, type Grant, Identity } from "./identity.js";
 
 export const ANONYMOUS_NUMBER = 0;
@@ -44,6 +45,8 @@ export class AccessState {
     operate: 0,
     admin: 0,
   };
+  /** Commands that met a limit of their identity since then; not replicated. */
+  readonly limited: Record<IdentityLimit, number> = { sessions: 0, claims: 0, bytes: 0 };
   readonly #byName = new Map<string, Identity>();
   /** Those that were removed, while their sessions are swept. */
   readonly #removed = new Map<number, Identity>();

@@ -1,11 +1,12 @@
 /**
  * What remains of a hold that has ended but keeps its keys closed for some time: its places, with
  * their modes and slots. It has no owner. It counts against the session of the hold, as the hold
- * did, while that session lives, and always against the table. The counts in a session follow from
- * the closings that exist.
+ * did, while that session lives, and always against the table and the identity of the hold. The
+ * counts in a session and in an identity follow from the closings that exist.
  */
 import { type DueItem, NOT_IN_HEAP } from "../structures/due-heap.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
+import type { Identity } from "./identity.js";
 import type { Claimant, Place } from "./key.js";
 
 export class Closing implements DueItem, Copied, Claimant {
@@ -16,6 +17,8 @@ export class Closing implements DueItem, Copied, Claimant {
    * restored.
    */
   readonly session: number;
+  /** What the hold counted against; `undefined` for one of the cluster before this one. */
+  readonly identity: Identity | undefined;
   readonly dueAt: number;
   readonly number: number;
   heapIndex = NOT_IN_HEAP;
@@ -25,9 +28,17 @@ export class Closing implements DueItem, Copied, Claimant {
   savedIn: number;
   readonly #copies: CopyOnWrite;
 
-  constructor(token: number, session: number, dueAt: number, number: number, copies: CopyOnWrite) {
+  constructor(
+    token: number,
+    session: number,
+    identity: Identity | undefined,
+    dueAt: number,
+    number: number,
+    copies: CopyOnWrite,
+  ) {
     this.token = token;
     this.session = session;
+    this.identity = identity;
     this.dueAt = dueAt;
     this.number = number;
     this.savedIn = copies.latest;

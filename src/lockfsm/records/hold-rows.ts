@@ -80,7 +80,7 @@ export class HoldRows {
     chunk.narrow[at * 16 + NEXT_BY_SEQUENCE] = 0;
     chunk.narrow[at * 16 + SAVED_IN] = this.#copies.latest;
     this.#append(session, row);
-    this.grow(session, bytesOfHold(content));
+    this.#count(session, content, 1);
     return row;
   }
 
@@ -95,7 +95,7 @@ export class HoldRows {
   /** Removes the row of a hold that has ended. Nothing may refer to the row any more. */
   remove(row: number): void {
     this.#copies.copier?.copyRow(row);
-    this.grow(this.sessionOf(row), -bytesOfHold(this.contentOf(row)));
+    this.#count(this.sessionOf(row), this.contentOf(row), -1);
     this.#unlink(row);
     const chunk = this.#chunkOf(row);
     const at = row & CHUNK_MASK;
@@ -119,7 +119,10 @@ export class HoldRows {
     this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + SEQUENCE] = sequence;
   }
 
-  /** Moves the row of a hold that has a new token, or another session, after all others there. */
+  /**
+   * Moves the row of a hold that has a new token, or another session, after all others there. It
+   * goes on counting against the same identity.
+   */
   move(row: number, session: Session, token: number): void {
     this.#copies.copier?.copyRow(row);
     const before = this.sessionOf(row);
@@ -136,6 +139,7 @@ export class HoldRows {
   /** Adds `bytes` to the size of a hold of the session. */
   grow(session: Session, bytes: number): void {
     session.bytes += bytes;
+    session.credential.identity.bytes += bytes;
     this.#bytes += bytes;
   }
 
@@ -206,6 +210,15 @@ export class HoldRows {
 
   setSavedIn(row: number, epoch: number): void {
     this.#setNarrow(row, SAVED_IN, epoch);
+  }
+
+  #count(session: Session, content: Hold | string, holds: 1 | -1): void {
+    const bytes = holds * bytesOfHold(content);
+    const isLone = typeof content === "string";
+    const identity = isLone ? session.credential.identity : content.identity;
+    identity.countHolds(holds, bytes);
+    session.bytes += bytes;
+    this.#bytes += bytes;
   }
 
   #append(session: Session, row: number): void {
@@ -299,7 +312,7 @@ export class HoldRows {
 }
 
 /** The size of a hold, or of a lone hold whose key has that name. */
-function bytesOfHold(content: Hold | string): number {
+export function bytesOfHold(content: Hold | string): number {
   if (typeof content === "string") return bytesOfName(content);
   return bytesOfPlaces(content.firstPlace) + content.value.length;
 }

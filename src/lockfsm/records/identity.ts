@@ -73,12 +73,24 @@ export class Identity {
   highest: number = ACCESS_LEVEL.none;
   /** Its sessions are dead, and may still stand in the table. */
   isRemoved = false;
+  /** What counts against it, kept with every change (semantics.md, 12.13). */
+  sessionCount = 0;
+  /** Holds, tickets and closings. */
+  holdCount = 0;
+  waitCount = 0;
+  /** The size of all these; see `sizes.ts`. */
+  bytes = 0;
   /** Made from the grants when first needed. */
   #levels: readonly LevelFrom[] | undefined = undefined;
 
   constructor(number: number, name: string) {
     this.number = number;
     this.name = name;
+  }
+
+  countHolds(holds: number, bytes: number): void {
+    this.holdCount += holds;
+    this.bytes += bytes;
   }
 
   /** What covers the key, of `ACCESS_LEVEL`. */

@@ -46,7 +46,7 @@ export class SessionIndex {
     this.#byId.set(session.id, session);
     this.#byNonceDigest.set(session.nonceDigest, session);
     this.#ttls.add(session.ttlMs);
-    this.#bytes += bytesOfSession(session);
+    this.#count(session, 1);
   }
 
   remove(session: Session): void {
@@ -56,7 +56,15 @@ export class SessionIndex {
     const { nonceDigest } = session;
     if (this.#byNonceDigest.get(nonceDigest) === session) this.#byNonceDigest.delete(nonceDigest);
     this.#ttls.remove(session.ttlMs);
-    this.#bytes -= bytesOfSession(session);
+    this.#count(session, -1);
+  }
+
+  #count(session: Session, sessions: 1 | -1): void {
+    const bytes = sessions * bytesOfSession(session);
+    const { identity } = session.credential;
+    identity.sessionCount += sessions;
+    identity.bytes += bytes;
+    this.#bytes += bytes;
   }
 
   /**

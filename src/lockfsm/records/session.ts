@@ -8,7 +8,7 @@ import { type AcquireOptions, END_REASON, type EndReason } from "../../protocol/
 import { type DueItem, NOT_IN_HEAP } from "../structures/due-heap.js";
 import { unlink } from "../structures/record-list.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
-import type { Credential } from "./identity.js";
+import type { Credential, Identity } from "./identity.js";
 import type { Claimant, Place } from "./key.js";
 import { ReplyWindow, type Slot } from "./reply-window.js";
 import { bytesOfPlaces, bytesOfSession } from "./sizes.js";
@@ -85,6 +85,8 @@ export class Session implements DueItem, Copied {
   holdCount = 0;
   /** Closings of holds that it had. */
   closingCount = 0;
+  /** Their size. They do not count against another identity when it adopts the session. */
+  closingBytes = 0;
   requestCount = 0;
   /** Rows in the order of tokens, linked by "hold-rows.ts"; 0 if there is none. */
   firstHold = 0;
@@ -194,24 +196,35 @@ export class Session implements DueItem, Copied {
     if (this.#losses.size === 0) this.#losses = undefined;
   }
 
-  addRequest(request: Request): void {
+  /** Returns its size. */
+  addRequest(request: Request): number {
     const last = this.lastRequest;
+    const { bytes } = request;
+    const { identity } = this.credential;
     this.requestCount += 1;
-    this.bytes += request.bytes;
+    this.bytes += bytes;
+    identity.waitCount += 1;
+    identity.bytes += bytes;
     request.previous = last;
     if (last === undefined) this.firstRequest = request;
     else last.next = request;
     this.lastRequest = request;
+    return bytes;
   }
 
-  /** Removes a request that leaves its queues, for any reason. */
-  removeRequest(request: Request): void {
+  /** Removes a request that leaves its queues, for any reason. Returns its size. */
+  removeRequest(request: Request): number {
     request.change().hasEnded = true;
+    const { bytes } = request;
+    const { identity } = this.credential;
     this.requestCount -= 1;
-    this.bytes -= request.bytes;
+    this.bytes -= bytes;
+    identity.waitCount -= 1;
+    identity.bytes -= bytes;
     if (this.firstRequest === request) this.firstRequest = request.next;
     if (this.lastRequest === request) this.lastRequest = request.previous;
     unlink(request);
+    return bytes;
   }
 }
 
@@ -328,6 +341,8 @@ export class HoldEnd implements DueItem {
 export interface Ticket {
   readonly secretDigest: string;
   readonly endsAt: number;
+  /** Of the session that detached it. */
+  readonly identity: Identity;
 }
 
 export class HoldExtras {
@@ -376,6 +391,11 @@ export class Hold implements Claimant {
 
   get value(): string {
     return this.extras?.value ?? "";
+  }
+
+  /** What it counts against. */
+  get identity(): Identity {
+    return this.extras?.ticket?.identity ?? this.session.credential.identity;
   }
 
   get isTicket(): boolean {

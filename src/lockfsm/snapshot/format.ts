@@ -41,7 +41,7 @@
  *                   oversized ones (rank above the lowest, number) or 0
  *     7 work session: id of one whose record came before
  *     8 end         count of slots; nothing follows
- *     9 closing     token back, session of its hold or 0, number, dueAt, items
+ *     9 closing     token back, session of its hold or 0, identity + 1 or 0, number, dueAt, items
  *    10 semaphore   name, limit, 1 if it was set
  *    11 work request: id of its session, sequence. Records 6, 7 and 11 are in the order of the work
  *                   queue
@@ -55,13 +55,14 @@
  *     items         count, then for each its mode and its key, and of a semaphore the permits
  *                   wanted, or the slots held
  *     extras        value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
- *                   ticket (digest of its secret, endsAt) or 0, number of its due time or 0
+ *                   ticket (endsAt, digest of its secret, identity) or 0, number of its due time
+ *                   or 0
  *     options       0, or 1 and all of them in the order of their numbers on the wire
  *     result        status and its fields, tokens as back
  *
  * Apart from this, records can be in any order. Data that follow from the rest are not stored:
- * keys, the order of queues, which requests were reached, due times, sums, free slots, owners, and
- * which session a nonce finds. No secret is stored ("secret-digest.ts"), because any client may save
+ * keys, the order of queues, which requests were reached, due times, sums, free slots, owners,
+ * what counts against a session or an identity, and which session a nonce finds. No secret is stored ("secret-digest.ts"), because any client may save
  * a snapshot.
  *
  * Any addition, whether a field of a record, a kind or a setting, must raise the version

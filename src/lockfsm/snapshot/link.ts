@@ -78,15 +78,19 @@ function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, 
   }
 }
 
+/** One that was removed, and of which only a number is left, has no name. */
+function identityOf({ state, identities }: SnapshotParts, number: number): Identity {
+  const known = number === LOCAL_NUMBER ? state.access.local : identities.get(number);
+  return known ?? new Identity(number, "");
+}
+
 /** Of a credential that was removed only the number is left, and its session is attached to nobody. */
-function linkCredential({ state, identities }: SnapshotParts, one: SessionParts): void {
+function linkCredential(parts: SnapshotParts, one: SessionParts): void {
   const { session } = one;
-  const { access } = state;
-  let identity = one.identity === LOCAL_NUMBER ? access.local : identities.get(one.identity);
-  if (identity === undefined) {
-    if (!session.isEnded) refuse(session, `of identity ${one.identity}, which is unknown`);
-    // It was removed, and nothing is left but what the session still has to give back.
-    identity = new Identity(one.identity, "");
+  const { access } = parts.state;
+  const identity = identityOf(parts, one.identity);
+  if (identity.name === "" && !session.isEnded) {
+    refuse(session, `of identity ${one.identity}, which is unknown`);
   }
   const known = access.findCredential(one.credential);
   if (known !== undefined && known.identity !== identity) {
@@ -143,6 +147,10 @@ function linkHold(parts: SnapshotParts, hold: Hold): void {
   const { state, sharedHeld } = parts;
   const { session, token, sequence, extras } = hold;
   checkNew(state, session, token, sequence);
+  const number = parts.countedFor.get(hold);
+  if (extras?.ticket !== undefined && number !== undefined) {
+    hold.changeExtras().ticket = { ...extras.ticket, identity: identityOf(parts, number) };
+  }
   hold.change().row = state.rows.add(session, token, sequence, hold);
   state.holds.add(hold.row);
   if (!hold.isTicket) {
@@ -182,6 +190,8 @@ function linkHeld(place: Place, session: Session, token: number): void {
 function* linkClosings(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
   const { state, sharedHeld } = parts;
   for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {
+    const number = parts.countedFor.get(closing);
+    if (number !== undefined) closing.change().identity = identityOf(parts, number);
     addClosing(state, closing);
     for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
       if (place.mode === "exclusive") linkHeld(place, state.detached, closing.token);
@@ -246,10 +256,9 @@ function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void
     place.key.enqueue(place);
   }
   join(state, request);
-  session.addRequest(request);
+  state.otherBytes += session.addRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.add(request);
   state.requestCount += 1;
-  state.otherBytes += request.bytes;
 }
 
 /**

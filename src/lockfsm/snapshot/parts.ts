@@ -64,6 +64,8 @@ export class SnapshotParts {
   readonly requests: Request[] = [];
   /** The sequences of the holds that requests are to upgrade. */
   readonly upgraded = new Map<Request, number>();
+  /** The numbers of the identities that tickets and closings count against. */
+  readonly countedFor = new Map<Hold | Closing, number>();
   /** The numbers of the due times of holds. */
   readonly endNumbers = new Map<Hold, number>();
   readonly closings: Closing[] = [];

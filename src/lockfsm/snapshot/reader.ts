@@ -355,7 +355,12 @@ function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void
   extras.revokedAt = fields.uint();
   extras.revokeReason = fields.text();
   const endsAt = fields.uint();
-  if (endsAt > 0) extras.ticket = { endsAt, secretDigest: fields.text() };
+  if (endsAt > 0) {
+    const secretDigest = fields.text();
+    parts.countedFor.set(hold, fields.within(0, state.access.nextIdentity - 1, "identity"));
+    // Its identity may not have been read yet.
+    extras.ticket = { endsAt, secretDigest, identity: state.access.anonymous };
+  }
   const number = fields.within(0, state.nextNumber - 1, "number");
   if (number > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
   if (number > 0) parts.endNumbers.set(hold, number);
@@ -391,8 +396,10 @@ function readClosing(parts: SnapshotParts, fields: FieldReader): void {
   const { state } = parts;
   const token = fields.token(state.tokens.next);
   const session = fields.within(0, state.nextNumber - 1, "session");
+  const identity = fields.within(0, state.access.nextIdentity, "identity");
   const number = fields.within(1, state.nextNumber - 1, "number");
-  const closing = new Closing(token, session, fields.uint(), number, state.copies);
+  const closing = new Closing(token, session, undefined, fields.uint(), number, state.copies);
+  if (identity > 0) parts.countedFor.set(closing, identity - 1);
   closing.change().firstPlace = readItems(state, closing, true, fields);
   parts.closings.push(closing);
 }

@@ -139,7 +139,7 @@ function keepClosed(
   { token, firstPlace }: Pick<Hold, "token" | "firstPlace">,
   dueAt: number,
 ): void {
-  const closing = new Closing(token, 0, dueAt, state.takeNumber(), state.copies);
+  const closing = new Closing(token, 0, undefined, dueAt, state.takeNumber(), state.copies);
   let last: Place | undefined;
   for (let at = firstPlace; at !== undefined; at = at.sibling) {
     const place = copyOf(state, closing, at);

@@ -290,6 +290,7 @@ export class SnapshotWriter {
     body.uint(KIND.closing);
     body.uint(this.#nextToken - closing.token);
     body.uint(closing.session);
+    body.uint(closing.identity === undefined ? 0 : closing.identity.number + 1);
     body.uint(closing.number);
     body.uint(closing.dueAt);
     this.#items(closing.firstPlace, true);
@@ -378,7 +379,10 @@ export class SnapshotWriter {
     body.uint(extras.revokedAt);
     body.string(extras.revokeReason);
     body.uint(ticket?.endsAt ?? 0);
-    if (ticket !== undefined) body.string(ticket.secretDigest);
+    if (ticket !== undefined) {
+      body.string(ticket.secretDigest);
+      body.uint(ticket.identity.number);
+    }
     body.uint(end?.number ?? 0);
   }
 

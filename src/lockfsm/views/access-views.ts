@@ -59,9 +59,12 @@ function covers(grant: Grant, key: string, isPrefix: boolean): boolean {
   return grant.isPrefix ? key.startsWith(grant.key) : !isPrefix && grant.key === key;
 }
 
-function identityViewOf({ name, grants, credentials }: Identity): IdentityView {
+function identityViewOf(identity: Identity): IdentityView {
+  const { name, grants, credentials } = identity;
+  const { sessionCount, holdCount, waitCount, bytes } = identity;
   return {
     name,
+    usage: { sessions: sessionCount, holds: holdCount, waits: waitCount, bytes },
     grants: grants.map(grantViewOf),
     credentials: credentials.map(({ label, kind, expiresWallMs, createdWallMs }) => {
       return { label, kind, expiresWallMs, createdWallMs };

@@ -113,6 +113,11 @@ function digestIdentity(identity: Identity): Digest {
   digest.number(identity.number);
   digest.text(identity.name);
   digest.flag(identity.isRemoved);
+  // They follow from the rest, but decide results.
+  digest.number(identity.sessionCount);
+  digest.number(identity.holdCount);
+  digest.number(identity.waitCount);
+  digest.number(identity.bytes);
   for (const { key, isPrefix, level } of identity.grants) {
     digest.text(key);
     digest.flag(isPrefix);
@@ -191,6 +196,7 @@ function digestPlace(digest: Digest, place: Place): void {
   else if (claimant instanceof Closing) {
     digest.number(claimant.token);
     digest.number(claimant.session);
+    digest.number(claimant.identity?.number ?? -1);
     digest.number(claimant.number);
     digest.number(claimant.dueAt);
   } else if (claimant instanceof Hold) digestHold(digest, claimant);
@@ -226,6 +232,7 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.text(extras.revokeReason);
   digest.text(extras.ticket?.secretDigest ?? "");
   digest.number(extras.ticket?.endsAt ?? 0);
+  digest.number(extras.ticket?.identity.number ?? -1);
   digest.number(extras.end?.number ?? 0);
 }
 

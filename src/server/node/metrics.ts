@@ -143,6 +143,11 @@ function tableMetrics(counts: TableCounts): Metric[] {
     gauge("waiters", "Requests that wait.", counts.waiters),
     gauge("closings", "Ended holds that keep keys closed.", counts.closings),
     gauge("table_bytes", "What the table takes, as tableBytesMax counts it.", counts.tableBytes),
+    counter(
+      "table_limit_exceeded_total",
+      "Commands that met a limit of their identity in the table.",
+      Object.entries(counts.limited).map(([name, met]) => [`limit="${name}"`, met] as const),
+    ),
     counter("deadlocks_total", "Requests refused for closing a cycle.", counts.deadlocks),
     counter(
       "deadlock_searches_deferred_total",

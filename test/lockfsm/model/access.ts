@@ -17,7 +17,7 @@ import {
 import { holdOf } from "./claims.js";
 import { error, type ModelIdentity, type ModelSession } from "./records.js";
 import { levelOf, may, mayEverywhere, mayOnAll, maySomewhere } from "./rights.js";
-import { bytesOfAll } from "./sizes.js";
+import { bytesOfAll, usageOf } from "./sizes.js";
 import type { Model } from "./state.js";
 
 const IDENTITIES_MAX = 10_000;
@@ -189,12 +189,14 @@ function isFull(model: Model): boolean {
 
 // --- what is shown -------------------------------------------------------------------------
 
-export function accessOf({ identities, credentials }: Model): AccessView {
+export function accessOf(model: Model): AccessView {
+  const { identities, credentials } = model;
   const shown = identities.map((identity) => {
     const own = credentials.filter((one) => one.identity === identity && one.label !== "");
     own.sort((left, right) => (left.label < right.label ? -1 : 1));
     return {
       name: identity.name,
+      usage: usageOf(model, identity),
       grants: identity.grants,
       credentials: own.map(({ label, kind, expiresWallMs, createdWallMs }) => {
         return { label, kind, expiresWallMs, createdWallMs };

@@ -45,7 +45,7 @@ import {
 } from "./records.js";
 import { answer } from "./replies.js";
 import { mayEnd, noteRefusal } from "./rights.js";
-import { hasAllHolds, isSessionFull, isTableFull } from "./sizes.js";
+import { hasAllHolds, isIdentityFull, isSessionFull, isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
 
 /** Of an upgrade: ahead of every acquire. */
@@ -64,7 +64,8 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
     return;
   }
   const items = itemsOf(command.items);
-  if (hasAllHolds(model, session) || isSessionFull(model, session) || isTableFull(model)) {
+  const isFull = hasAllHolds(model, session) || isSessionFull(model, session) || isTableFull(model);
+  if (isFull || isIdentityFull(model, session.identity, ["claims", "bytes"])) {
     refuse(error("QUOTA"));
   } else if (options.steal) steal(model, session, command, items, options);
   else if (items.every((item) => isFree(model, item))) {

@@ -48,7 +48,8 @@ function takeOut(model: Model, hold: ModelHold, reason: EndReason): void {
   if (closedMs === 0) return;
   const { token, session, items } = hold;
   const at = model.stamp + closedMs;
-  model.closings.push({ token, session, items, at, number: model.takeNumber() });
+  const identity = session?.identity ?? hold.ticket?.identity;
+  model.closings.push({ token, session, identity, items, at, number: model.takeNumber() });
 }
 
 /** The table of ends: what keeps the keys closed, and for how long. */

@@ -43,7 +43,7 @@ import { error, isHold, itemIn, keysOf, type ModelHold, type ModelSession } from
 import { answer, forbid, forget } from "./replies.js";
 import { mayEnd, mayOnAll } from "./rights.js";
 import { isSetting, withSetting } from "./settings.js";
-import { hasAllHolds, isSessionFull, isTableFull } from "./sizes.js";
+import { hasAllHolds, isIdentityFull, isSessionFull, isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
 
 const OK = { status: STATUS.ok } as const;
@@ -106,10 +106,11 @@ export function upgrade(model: Model, session: ModelSession, command: UpgradeCom
     answer(model, session, sequence, { status: STATUS.upgraded, token: hold.token });
   } else if (upgradeOf(model, hold) !== undefined) refuse("INVALID_ARGUMENT");
   else if (
+    !isHeldAlone(model, hold, key) &&
     (waitsOfSession(model, session) >= model.settings.waitsPerSessionMax ||
       isSessionFull(model, session) ||
-      isTableFull(model)) &&
-    !isHeldAlone(model, hold, key)
+      isTableFull(model) ||
+      isIdentityFull(model, session.identity, ["claims", "bytes"]))
   ) {
     refuse("QUOTA");
   } else {
@@ -141,7 +142,9 @@ export function update(model: Model, session: ModelSession, command: UpdateComma
   if (hold === undefined) answer(model, session, sequence, error("NOT_HELD"));
   else if (
     value.length > hold.value.length &&
-    (isSessionFull(model, session) || isTableFull(model))
+    (isSessionFull(model, session) ||
+      isTableFull(model) ||
+      isIdentityFull(model, session.identity, ["bytes"]))
   ) {
     answer(model, session, sequence, error("QUOTA"));
   } else {
@@ -163,7 +166,8 @@ export function detach(model: Model, session: ModelSession, command: DetachComma
     const withdrawn = withdrawUpgrade(model, hold);
     hold.session = undefined;
     hold.owner = 0;
-    hold.ticket = { secret, endsAt: model.stamp + ticketTtlMs };
+    const { identity } = session;
+    hold.ticket = { secret, endsAt: model.stamp + ticketTtlMs, identity };
     scheduleEnd(model, hold);
     if (withdrawn !== undefined) lookAll(model, keysOf(withdrawn));
   }
@@ -178,7 +182,11 @@ export function claim(model: Model, session: ModelSession, command: ClaimCommand
   if (hold === undefined || isDue) answer(model, session, sequence, error("NOT_HELD"));
   else if (hold.ticket?.secret !== secret) answer(model, session, sequence, error("FORBIDDEN"));
   else if (!mayOnAll(session.identity, "acquire", hold)) forbid(model, session, command);
-  else if (hasAllHolds(model, session) || isSessionFull(model, session)) {
+  else if (
+    hasAllHolds(model, session) ||
+    isSessionFull(model, session) ||
+    isIdentityFull(model, session.identity, ["claims", "bytes"])
+  ) {
     answer(model, session, sequence, error("QUOTA"));
   } else {
     if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });

@@ -158,7 +158,9 @@ export interface ModelHold {
   readonly options: AcquireOptions;
   value: string;
   revoked: { readonly at: number; readonly reason: string } | undefined;
-  ticket: { readonly secret: string; readonly endsAt: number } | undefined;
+  ticket:
+    | { readonly secret: string; readonly endsAt: number; readonly identity: ModelIdentity }
+    | undefined;
   /** When it ends by itself, with its number among due times. */
   end: { readonly at: number; readonly number: number } | undefined;
   isContended: boolean;
@@ -168,6 +170,8 @@ export interface ModelClosing {
   readonly token: number;
   /** Whose hold it was; `undefined`: a ticket, or of the cluster before. */
   readonly session: ModelSession | undefined;
+  /** What it counts against; `undefined`: of the cluster before. */
+  readonly identity: ModelIdentity | undefined;
   items: readonly ModelItem[];
   readonly at: number;
   readonly number: number;

@@ -41,8 +41,9 @@ function keepClosed(
   at: number,
 ): void {
   const copies = items.map((item) => ({ ...item }));
-  const session = undefined;
-  founded.closings.push({ token, session, items: copies, at, number: founded.takeNumber() });
+  const nobodys = { session: undefined, identity: undefined };
+  const number = founded.takeNumber();
+  founded.closings.push({ token, ...nobodys, items: copies, at, number });
   for (const { key } of copies) {
     const semaphore = old.semaphoreOf(key);
     if (semaphore === undefined || founded.semaphoreOf(key) !== undefined) continue;

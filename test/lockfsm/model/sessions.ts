@@ -17,7 +17,7 @@ import { upgradeOf } from "./ending.js";
 import { tellForced } from "./holding.js";
 import { keysOf, type ModelCredential, type ModelSession } from "./records.js";
 import { credentialOf, maySomewhere, noteRefusal } from "./rights.js";
-import { isTableFull } from "./sizes.js";
+import { isIdentityFull, isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
 
 /** Cluster time between two takeovers of one session. */
@@ -40,10 +40,15 @@ export function open(model: Model, command: OpenCommand, by: number): void {
     forbid(model, command, isAnonymous ? "UNAUTHENTICATED" : "FORBIDDEN");
   } else if (known !== undefined && model.isAlive(known)) {
     if (!mayHave(credential, known)) forbid(model, command, "FORBIDDEN");
+    else if (isTooMuch(model, credential, known)) refuse(model, command, "QUOTA");
     // Who opens it is its first process.
     else if (known.generation === 0) attach(model, known, command, credential);
     else refuseTaken(model, command, known);
-  } else if (model.sessions.length >= model.settings.sessionsMax || isTableFull(model)) {
+  } else if (
+    model.sessions.length >= model.settings.sessionsMax ||
+    isTableFull(model) ||
+    isIdentityFull(model, credential.identity, ["sessions", "bytes"])
+  ) {
     refuse(model, command, "QUOTA");
   } else {
     const session: ModelSession = {
@@ -181,6 +186,7 @@ function sessionOf(
     refuse(model, command, "SESSION_EXPIRED");
   } else if (session.nonce !== nonce) refuse(model, command, "FORBIDDEN");
   else if (!mayHave(credential, session)) forbid(model, command, "FORBIDDEN");
+  else if (isTooMuch(model, credential, session)) refuse(model, command, "QUOTA");
   else return { session, credential };
   return undefined;
 }
@@ -188,6 +194,12 @@ function sessionOf(
 /** Its own, or one that is nobody's yet. */
 function mayHave({ identity }: ModelCredential, session: ModelSession): boolean {
   return session.identity === identity || session.identity.name === ANONYMOUS;
+}
+
+/** Of one that it has not had so far. */
+function isTooMuch(model: Model, { identity }: ModelCredential, session: ModelSession): boolean {
+  if (session.identity === identity) return false;
+  return isIdentityFull(model, identity, ["sessions", "claims", "bytes"]);
 }
 
 function forbid(model: Model, command: AttachCommand, code: "UNAUTHENTICATED" | "FORBIDDEN"): void {

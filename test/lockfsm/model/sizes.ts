@@ -1,6 +1,9 @@
 /** What things take of the table in the naive model: counted anew, out of everything, each time. */
+
+import type { IdentityLimit } from "../../../src/lockfsm/types.js";
 import { ANONYMOUS, LOCAL } from "../../../src/protocol/index.js";
-import type { ModelHold, ModelItem, ModelRequest, ModelSession } from "./records.js";
+import type { ModelHold, ModelIdentity, ModelItem, ModelRequest, ModelSession } from "./records.js";
+import { mayEverywhere } from "./rights.js";
 import type { Model } from "./state.js";
 
 const RECORD = 64;
@@ -40,6 +43,45 @@ export function isTableFull(model: Model): boolean {
 
 export function isSessionFull(model: Model, session: ModelSession): boolean {
   return bytesOfSession(model, session) >= model.settings.bytesPerSessionMax;
+}
+
+/** Everything in the table that was taken by sessions that are, or were at their end, of the identity. */
+export function usageOf(model: Model, identity: ModelIdentity) {
+  const sessions = model.sessions.filter((session) => session.identity === identity);
+  const holds = model.holds.filter(
+    ({ session, ticket }) => (session?.identity ?? ticket?.identity) === identity,
+  );
+  const closings = model.closings.filter((closing) => closing.identity === identity);
+  const requests = model.requests.filter(({ session }) => session.identity === identity);
+  const claims = sum([...holds, ...requests].map(bytesOfClaim));
+  const closed = sum(closings.map(({ items }) => bytesOfItems(items)));
+  return {
+    sessions: sessions.length,
+    holds: holds.length + closings.length,
+    waits: requests.length,
+    bytes: sum(sessions.map(ownBytes)) + claims + closed,
+  };
+}
+
+/** Whether the first of its limits that the identity has reached refuses the command. */
+export function isIdentityFull(
+  model: Model,
+  identity: ModelIdentity,
+  limits: readonly IdentityLimit[],
+): boolean {
+  if (mayEverywhere(identity, "admin")) return false;
+  const { sessions, holds, waits, bytes } = usageOf(model, identity);
+  const used = { sessions, claims: holds + waits, bytes };
+  const { settings } = model;
+  const most = {
+    sessions: settings.sessionsPerIdentityMax,
+    claims: settings.claimsPerIdentityMax,
+    bytes: settings.bytesPerIdentityMax,
+  };
+  const reached = limits.find((limit) => used[limit] >= most[limit]);
+  if (reached === undefined) return false;
+  model.limited[reached] += 1;
+  return settings.identityLimitsEnforced === 1;
 }
 
 function ownBytes({ name, metadata }: ModelSession): number {

@@ -26,6 +26,7 @@ export function countsOf(model: Model): TableCounts {
     searchesDeferred: 0,
     searchesGivenUp: 0,
     deadlocks: model.deadlocks,
+    limited: model.limited,
   };
 }
 

@@ -277,6 +277,14 @@ const setting: fc.Arbitrary<Setting> = fc
       ["minHoldMsMax", undefined],
       ["lockDelayMsMax", 0],
       ["sessionsMax", 0],
+      ["sessionsPerIdentityMax", 2],
+      ["sessionsPerIdentityMax", undefined],
+      ["claimsPerIdentityMax", 3],
+      ["claimsPerIdentityMax", undefined],
+      ["bytesPerIdentityMax", 500],
+      ["bytesPerIdentityMax", undefined],
+      ["identityLimitsEnforced", 0],
+      ["identityLimitsEnforced", 1],
       ["noSuchSetting", 1],
     ) as fc.Arbitrary<[string, number | undefined]>,
   )
@@ -386,6 +394,10 @@ const common = {
   tableBytesMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 1_200),
   minHoldMsMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 300, 0),
   lockDelayMsMax: fc.constantFrom(60_000, 60_000, 60_000, 399),
+  sessionsPerIdentityMax: fc.constantFrom(100, 100, 2),
+  claimsPerIdentityMax: fc.constantFrom(50, 50, 6, 3),
+  bytesPerIdentityMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 600),
+  identityLimitsEnforced: fc.constantFrom(1, 1, 0),
 };
 
 /** All but the steps of search, which these lives never use up. */

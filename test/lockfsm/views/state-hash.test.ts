@@ -32,11 +32,13 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   ],
   session: [
     ...["heapIndex", "savedIn", "walkedIn", "holdCount", "closingCount", "requestCount"],
+    "closingBytes",
     ...["firstHold", "lastHold", "rowNumber", "bytes"],
   ],
   // What it had is listed where it stands; nobody can ask for the rest any more.
   endedSession: [
     ...["heapIndex", "savedIn", "walkedIn", "holdCount", "closingCount", "requestCount"],
+    "closingBytes",
     ...["dueAt", "ttlMs"],
     ...[
       "nonceDigest",

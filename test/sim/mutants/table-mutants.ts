@@ -157,4 +157,28 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     replace: '    if (state !== "reply") replies.add(slot);\n',
     seeds: [6_000_003],
   },
+  {
+    name: "identity-keeps-ended-sessions",
+    rule: "12.13: what is gone counts against no identity",
+    file: "src/lockfsm/records/session-index.ts",
+    find: "identity.sessionCount += sessions;",
+    replace: "identity.sessionCount += Math.max(0, sessions);",
+    seeds: [3],
+  },
+  {
+    name: "claim-beyond-the-identity",
+    rule: "12.14: a claim is refused at a limit of its identity",
+    file: "src/lockfsm/commands/tickets.ts",
+    find: 'return isBeyondIdentity(state, session.credential.identity, "claim");',
+    replace: "return false;",
+    seeds: [],
+  },
+  {
+    name: "admin-limited",
+    rule: "12.14: an identity with admin has no limits",
+    file: "src/lockfsm/holds/quotas.ts",
+    find: "return everywhere >= ACCESS_LEVEL.admin;",
+    replace: "return everywhere > ACCESS_LEVEL.admin;",
+    seeds: [],
+  },
 ];
