@@ -37,6 +37,7 @@ export interface ServerFlags {
   readonly peerAddress?: readonly NodeAddress[] | undefined;
   readonly clusterName?: string | undefined;
   readonly healthListen?: HostPort | undefined;
+  readonly access?: "required" | "open" | undefined;
   readonly insecure?: boolean | undefined;
   readonly tlsCert?: string | undefined;
   readonly tlsKey?: string | undefined;
@@ -155,6 +156,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     listen: flags.listen,
     peerListen,
     insecure: flags.insecure === true,
+    ...(flags.access === undefined ? {} : { access: flags.access }),
     log: createLogger(flags.logFormat),
     tuning: tuningOf(flags),
     ...tlsOptions(flags),

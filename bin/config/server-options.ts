@@ -80,8 +80,13 @@ const ADDRESSES = {
   healthListen: option(hostPortKind, "address for /livez, /readyz and /metrics in plain text", {
     defaultText: "nowhere",
   }),
+  access: option(
+    choiceKind("mode", ["required", "open"]),
+    "required: clients without a name may do nothing here while the cluster is open; open: they may",
+    { defaultText: "that of the last start, or open" },
+  ),
   insecure: switchOption(
-    "allow listening beyond this machine without encryption, or without client certificates",
+    "allow listening beyond this machine without encryption, or to clients without a name",
   ),
 };
 

@@ -31,6 +31,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ["peerAddresses", "--peer-address"],
   ["peerListen", "--peer-listen"],
   ["insecure", "--insecure"],
+  ["access", "--access"],
   ["allowedHosts", "--allow-host"],
   ["allowedOrigins", "--allow-origin"],
   ["join", "--join"],

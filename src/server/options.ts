@@ -14,6 +14,8 @@ export interface Founder {
   readonly address: HostPort;
 }
 
+export type NodeAccess = "required" | "open";
+
 export interface NodeOptions {
   /** This node's number, 1 … 2^32 − 1, for ever. */
   readonly id: number;
@@ -56,6 +58,12 @@ export interface NodeOptions {
   readonly tlsMinVersion?: TlsVersion;
   /** Where `/livez`, `/readyz` and `/metrics` are served in plain text too. Default: nowhere. */
   readonly healthListen?: HostPort;
+  /**
+   * `required`: `anonymous` may do nothing at this node while the cluster is open, that is, while it may
+   * do everything. Kept in the data directory, until `open` takes it back. Default: what the directory
+   * says, otherwise "open".
+   */
+  readonly access?: NodeAccess;
   /** Allows listening beyond loopback where any program could take locks. Default false. */
   readonly insecure?: boolean;
   /**

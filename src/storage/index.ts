@@ -14,6 +14,7 @@
 export type { AuditRecord } from "./audit/audit-record.js";
 export { type AuditMark, AuditStore } from "./audit/audit-store.js";
 export { type DamageReport, damageOf } from "./corruption.js";
+export { AccessFile } from "./directory/access-file.js";
 export {
   type DataDirectory,
   type DataDirectoryOptions,

@@ -5,7 +5,8 @@
  * anything else. A node knows credentials by its own table; one that it does not know, or any until it
  * has heard once what is committed, is looked up again after a read barrier. All that wait share the
  * barriers, of which there are few a second, so that strangers cannot keep the leader busy. Who may do
- * what is not decided here. Never keeps, logs or answers a token.
+ * what is not decided here, but a node that knows better than its table to be one of a closed cluster
+ * holds `anonymous` back until the table has caught up, and keeps it out if it was told to. Never keeps, logs or answers a token.
  */
 import { createHash } from "node:crypto";
 import { ERROR_NUMBERS } from "../../errors.js";
@@ -33,7 +34,6 @@ const REASON_EXPIRED = "the credential has expired";
 const REASON_OTHER = "the token is not of the identity that this connection has already";
 const REASON_UNSURE = "no contact with a majority: cannot check who this is";
 const REASON_LATE = "a sign-in comes before any other request";
-const REASON_EARLY = "a request before hello";
 
 export interface SignInParts {
   readonly table: LockTable;
@@ -42,6 +42,10 @@ export interface SignInParts {
   readonly logger: Logger;
   /** Calls back after a read barrier, or with `false` when it took too long. */
   readonly barrier: (onEnd: (isPassed: boolean) => void) => void;
+  /** What the node knows before it has a table. */
+  readonly access: { readonly isRequired: boolean; readonly wasClosed: boolean };
+  /** The cluster was closed, or opened again. */
+  readonly onAccess: (isClosed: boolean) => void;
   /** Who may do what has changed: ends what the connection may not have any more. */
   readonly judge: (attachment: Attachment) => void;
   /** Says hello, with what the identity of the connection may know. */
@@ -64,12 +68,15 @@ export class SignIn {
   readonly #expiring = new Set<Attachment>();
   /** A barrier was passed since the start: what the table has was committed not long ago. */
   #isCurrent = false;
+  /** The cluster is closed, as far as this node has ever known. */
+  #isClosed: boolean;
   #revision = 0;
   #checkAtMs = Number.POSITIVE_INFINITY;
   #refusedTotal = 0;
 
   constructor(parts: SignInParts) {
     this.#parts = parts;
+    this.#isClosed = parts.access.wasClosed;
   }
 
   /** Sign-ins that were refused since the start. */
@@ -86,9 +93,10 @@ export class SignIn {
   /** A new connection. It is greeted now, or when it is known who it is. */
   meet(attachment: Attachment): void {
     const { certifiedName, isLocal } = attachment.connection;
-    if (isLocal) attachment.credential = LOCAL_CREDENTIAL;
-    if (isLocal || certifiedName === undefined) this.#parts.greet(attachment);
-    else if (this.#isCurrent && this.#parts.table.findCertificate(certifiedName) !== undefined) {
+    if (isLocal) {
+      attachment.credential = LOCAL_CREDENTIAL;
+      this.#parts.greet(attachment);
+    } else if (this.#isSureOf(certifiedName)) {
       this.#admit(attachment);
     } else {
       attachment.isHeldBack = true;
@@ -98,23 +106,44 @@ export class SignIn {
 
   /** A connection shows its token. */
   begin(attachment: Attachment, query: SignInQuery): void {
-    if (attachment.hasAsked || attachment.isHeldBack) {
-      const reason = attachment.isHeldBack ? REASON_EARLY : REASON_LATE;
-      this.#parts.attachments.close(attachment, reason);
+    if (attachment.hasAsked) {
+      this.#parts.attachments.close(attachment, REASON_LATE);
       return;
     }
     attachment.hasAsked = true;
     const credential = this.#parts.table.findToken(digestOf(query.token));
-    if (this.#isCurrent && credential !== undefined) this.#decide(attachment, query, credential);
+    const isKnown = this.#isCurrent && credential !== undefined;
+    // One that is held back gets its own hello first: it is before this one in the line.
+    if (isKnown && !attachment.isHeldBack) this.#decide(attachment, query, credential);
     else {
       attachment.isSigningIn = true;
       this.#waiting.push({ attachment, query });
     }
   }
 
+  /** Whether the table is not too old to say who has that name, or what `anonymous` may do. */
+  #isSureOf(certifiedName: string | undefined): boolean {
+    const { table, access } = this.#parts;
+    if (certifiedName !== undefined) {
+      return this.#isCurrent && table.findCertificate(certifiedName) !== undefined;
+    }
+    return this.#isCurrent || !(access.isRequired || this.#isClosed || this.#isTableClosed);
+  }
+
+  get #isTableClosed(): boolean {
+    const { identity } = this.#parts.table.findCredential(NO_CREDENTIAL) as Credential;
+    return identity.everywhere < ACCESS_LEVEL.admin;
+  }
+
+  /** Whether the connection is one of `anonymous` and this node keeps that out. */
+  isShutOut({ credential }: Pick<Attachment, "credential">): boolean {
+    return this.#parts.access.isRequired && credential === NO_CREDENTIAL && !this.#isTableClosed;
+  }
+
   /** Whether the connection speaks for an identity that may do nothing. */
-  isStranger({ credential, isHeldBack }: Attachment): boolean {
-    if (isHeldBack) return true;
+  isStranger(attachment: Attachment): boolean {
+    const { credential, isHeldBack } = attachment;
+    if (isHeldBack || this.isShutOut(attachment)) return true;
     const identity = this.#parts.table.findCredential(credential)?.identity;
     return identity === undefined || identity.highest === ACCESS_LEVEL.none;
   }
@@ -122,10 +151,11 @@ export class SignIn {
   /** Whether a page may be read by that caller, who is not connected. */
   mayRead({ isTrusted, certifiedName, token }: PageCaller): boolean {
     const { table } = this.#parts;
+    const isOpen = this.#isSureOf(undefined) && !this.isShutOut({ credential: NO_CREDENTIAL });
     const shown = [
       token === undefined ? undefined : table.findToken(digestOf(token)),
       certifiedName === undefined ? undefined : table.findCertificate(certifiedName),
-      table.findCredential(NO_CREDENTIAL),
+      isOpen ? table.findCredential(NO_CREDENTIAL) : undefined,
     ];
     const isKnown = (credential: Credential | undefined): boolean =>
       credential !== undefined &&
@@ -146,7 +176,10 @@ export class SignIn {
   /** After a barrier the table has what was committed when they came. */
   #onBarrier(newcomers: readonly Newcomer[], isPassed: boolean): void {
     const { table } = this.#parts;
-    this.#isCurrent ||= isPassed;
+    if (isPassed && !this.#isCurrent) {
+      this.#isCurrent = true;
+      this.#noteAccess();
+    }
     for (const { attachment, query } of newcomers) {
       if (attachment.isClosed) continue;
       if (!isPassed) this.#sendAway(attachment, query);
@@ -171,6 +204,7 @@ export class SignIn {
 
   #decide(attachment: Attachment, { id }: SignInQuery, credential: Credential | undefined): void {
     attachment.isSigningIn = false;
+    attachment.isHeldBack = false;
     if (attachment.isClosed) return;
     const problem = this.#problemOf(attachment, credential);
     if (credential === undefined || problem !== undefined) {
@@ -221,6 +255,7 @@ export class SignIn {
     const { table, attachments, logger, judge } = this.#parts;
     if (table.accessRevision === this.#revision) return;
     this.#revision = table.accessRevision;
+    this.#noteAccess();
     let closed = 0;
     for (const attachment of [...attachments.all()]) {
       if (table.findCredential(attachment.credential) !== undefined) judge(attachment);
@@ -230,6 +265,14 @@ export class SignIn {
       }
     }
     if (closed > 0) logger("info", "credential removed", { connections: closed });
+  }
+
+  /** An old table may say that the cluster is closed, but not that it is open. */
+  #noteAccess(): void {
+    const isClosed = this.#isTableClosed;
+    if (isClosed === this.#isClosed || !(isClosed || this.#isCurrent)) return;
+    this.#isClosed = isClosed;
+    this.#parts.onAccess(isClosed);
   }
 
   /** Closes connections whose credential has expired. */

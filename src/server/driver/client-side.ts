@@ -3,7 +3,7 @@
  * noted, commands are admitted or refused, reads and watches are noted. Nothing is proposed, sent
  * to peers or answered from the table here.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import type { LockTable } from "../../lockfsm/index.js";
 import type { ClientConnection, GatewayEvents } from "../../net/index.js";
 import {
@@ -16,6 +16,7 @@ import {
   type NodeEndpoint,
   OP,
   type Operation,
+  type OperationFailure,
   PROTOCOL_VERSION,
   type Query,
   type SessionCommand,
@@ -32,6 +33,7 @@ import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
 import type { SnapshotExporter } from "../snapshots/exporter.js";
 
+const { UNAUTHENTICATED } = ERROR_NUMBERS;
 const NOT_SURE =
   "without contact with a leader this node cannot tell who may save a snapshot: " +
   "use the socket in its data directory";
@@ -92,12 +94,26 @@ export class ClientSide implements GatewayEvents {
 
   onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void {
     const attachment = this.#asking(connection);
-    if (attachment !== undefined) this.#parts.admission.attach(attachment, command, bytes);
+    if (attachment === undefined) return;
+    if (!this.#parts.signIn.isShutOut(attachment)) {
+      this.#parts.admission.attach(attachment, command, bytes);
+    } else {
+      this.#parts.attachments.refuseAttach(attachment, command.attempt, UNAUTHENTICATED);
+      this.#host.wake();
+    }
   }
 
   onCommand(connection: ClientConnection, command: SessionCommand, bytes: Uint8Array): void {
     const attachment = this.#asking(connection);
-    if (attachment !== undefined) this.#parts.admission.command(attachment, command, bytes);
+    if (attachment === undefined) return;
+    // What a session gives back is always taken. The table would answer an order in the same way.
+    const isOrder = connection.session === 0 && "sequence" in command;
+    if (isOrder && this.#parts.signIn.isShutOut(attachment)) {
+      const { sequence } = command;
+      const result = { status: UNAUTHENTICATED };
+      connection.send({ kind: MESSAGE.reply, sequence, stamp: 0, result });
+      this.#host.wake();
+    } else this.#parts.admission.command(attachment, command, bytes);
   }
 
   onInvalidCommand(connection: ClientConnection, op: number, id: number): void {
@@ -115,27 +131,27 @@ export class ClientSide implements GatewayEvents {
     }
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (query.op === OP.watch) this.#watch(attachment, query);
+    if (signIn.isShutOut(attachment)) refuse(attachment, query, UNAUTHENTICATED);
+    else if (query.op === OP.watch) this.#watch(attachment, query);
     else if (query.op === OP.unwatch) watches.unwatch(attachment, query);
     else reads.add(attachment, query, clock.nowMs());
     this.#host.wake();
   }
 
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void {
-    const { operations, reads, exporter, clock } = this.#parts;
+    const { operations, reads, exporter, clock, signIn } = this.#parts;
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (!isNodeOperation(operation)) operations.add(attachment, operation, bytes, clock.nowMs());
+    if (signIn.isShutOut(attachment)) refuse(attachment, operation, UNAUTHENTICATED);
+    else if (!isNodeOperation(operation))
+      operations.add(attachment, operation, bytes, clock.nowMs());
     else if (operation.op === OP.saveSnapshot && !operation.isStale)
       reads.add(attachment, operation, clock.nowMs());
     else {
-      const { id } = operation;
       const problem = this.#problemOf(attachment, operation);
-      if (problem !== undefined) {
-        connection.send({ kind: MESSAGE.answer, id, status: problem, payload: null });
-      } else if (operation.op === OP.saveSnapshot && !this.#isSureOf(attachment)) {
-        const status = ERROR_NUMBERS.UNAVAILABLE;
-        connection.send({ kind: MESSAGE.answer, id, status, payload: { message: NOT_SURE } });
+      if (problem !== undefined) refuse(attachment, operation, problem);
+      else if (operation.op === OP.saveSnapshot && !this.#isSureOf(attachment)) {
+        refuse(attachment, operation, ERROR_NUMBERS.UNAVAILABLE, { message: NOT_SURE });
       } else if (operation.op === OP.readSnapshot) exporter.read(attachment, operation);
       else exporter.save(attachment, operation);
     }
@@ -171,14 +187,20 @@ export class ClientSide implements GatewayEvents {
   #watch(attachment: Attachment, query: WatchQuery): void {
     const problem = this.#problemOf(attachment, query);
     if (problem === undefined) this.#parts.watches.begin(attachment, query);
-    else {
-      const { id } = query;
-      attachment.connection.send({ kind: MESSAGE.answer, id, status: problem, payload: null });
-    }
+    else refuse(attachment, query, problem);
   }
 
   onClosed(connection: ClientConnection): void {
     const attachment = this.#parts.attachments.of(connection);
     if (attachment !== undefined) this.#parts.attachments.remove(attachment);
   }
+}
+
+function refuse(
+  { connection }: Attachment,
+  { id }: Query | Operation,
+  status: ErrorNumber,
+  payload: OperationFailure | null = null,
+): void {
+  connection.send({ kind: MESSAGE.answer, id, status, payload });
 }

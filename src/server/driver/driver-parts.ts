@@ -97,6 +97,8 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     barrier: (onEnd) => reads.barrier(onEnd, clock.nowMs()),
     judge: (attachment) => watches.judge(attachment, table),
     greet: (attachment) => clientSide.greet(attachment),
+    access: options.access ?? { isRequired: false, wasClosed: false },
+    onAccess: (isClosed) => ports.onAccess?.(isClosed),
   });
   const save: ObservationParts["save"] = (attachment, operation) =>
     snapshots.exporter.save(attachment, operation);

@@ -36,8 +36,18 @@ export interface DriverPorts {
   readonly onPeers: (peers: readonly MemberAddress[]) => void;
   /** Remembers a peer that was met, across restarts. */
   readonly notePeer: (peer: PeerIdentity) => void;
+  /** Remembers, across restarts, whether the cluster is closed. */
+  readonly onAccess?: (isClosed: boolean) => void;
   /** Called at most once: the node cannot continue and must be closed. */
   readonly onFailure: (error: Error) => void;
+}
+
+/** What this node knows of access before it has a table. */
+export interface AccessOptions {
+  /** `anonymous` may do nothing while the cluster is open. */
+  readonly isRequired: boolean;
+  /** The cluster was closed when this node last knew. */
+  readonly wasClosed: boolean;
 }
 
 export interface DriverOptions {
@@ -54,6 +64,8 @@ export interface DriverOptions {
   readonly configuration: Configuration;
   /** The URL that clients are given for this node. */
   readonly advertise: string;
+  /** Default: neither. */
+  readonly access?: AccessOptions;
   readonly tuning: NodeTuning;
 }
 

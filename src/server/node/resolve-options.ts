@@ -14,6 +14,7 @@ import {
   type Founder,
   type HostPort,
   NODE_TUNING_DEFAULTS,
+  type NodeAccess,
   type NodeOptions,
   type NodeTuning,
 } from "../options.js";
@@ -69,6 +70,8 @@ export interface ResolvedOptions {
   readonly healthListen: HostPort | undefined;
   /** `undefined`: everything is plain text. */
   readonly tls: ResolvedTls | undefined;
+  /** `anonymous` may do nothing at this node while the cluster is open. */
+  readonly isAccessRequired: boolean;
   /** The founders, and the id that follows from them; `undefined` if they are not given. */
   readonly founders: readonly Founder[] | undefined;
   readonly clusterId: string | undefined;
@@ -88,8 +91,13 @@ export interface ResolvedOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Throws `INVALID_ARGUMENT`. */
-export function resolveOptions(options: NodeOptions): ResolvedOptions {
+/**
+ * Throws `INVALID_ARGUMENT`. @param keptAccess what the data directory says of access
+ */
+export function resolveOptions(
+  options: NodeOptions,
+  keptAccess: NodeAccess = "open",
+): ResolvedOptions {
   const { id, listen, peerListen, advertise, initialCluster, dataDirectory } = options;
   const join = options.join ?? [];
   const clusterName = options.clusterName ?? "holdfast";
@@ -103,7 +111,13 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
   checkAddress("peerListen", peerListen, 0);
   if (options.healthListen !== undefined) checkAddress("healthListen", options.healthListen, 0);
   const tls = resolveTls(options, clusterName);
-  checkExposures(options, tls);
+  const { access = keptAccess } = options;
+  check(
+    access === "required" || access === "open",
+    () => `access ${JSON.stringify(access)} is neither required nor open`,
+  );
+  const isAccessRequired = access === "required";
+  checkExposures(options, tls, isAccessRequired);
   checkAdvertise(advertise, listen);
   check(
     tls === undefined || advertise === undefined || new URL(advertise).protocol === "wss:",
@@ -126,6 +140,7 @@ export function resolveOptions(options: NodeOptions): ResolvedOptions {
     peerListen,
     healthListen: options.healthListen,
     tls,
+    isAccessRequired,
     founders: initialCluster,
     clusterId:
       initialCluster === undefined ? undefined : computeClusterId(clusterName, initialCluster),
@@ -303,33 +318,35 @@ function resolveTls(options: NodeOptions, cluster: string): ResolvedTls | undefi
   };
 }
 
-/** What strangers could reach must be said to be open. */
-function checkExposures(options: NodeOptions, tls: ResolvedTls | undefined): void {
+const ENCRYPTION = "without encryption (tlsCert, tlsKey and tlsCa)";
+const KNOWN_CLIENTS = "to any client (access required, or clientCa and requireClientCert)";
+
+/** What strangers could reach must be said to be open. The text says what is missing. */
+function checkExposures(
+  options: NodeOptions,
+  tls: ResolvedTls | undefined,
+  isAccessRequired: boolean,
+): void {
   const { listen, peerListen, healthListen, insecure = false } = options;
-  const demand = (name: string, address: HostPort | undefined, why: string): void => {
+  const demand = (
+    name: string,
+    address: HostPort | undefined,
+    missing: readonly string[],
+    what: string,
+  ): void => {
     check(
-      insecure || address === undefined || isLoopback(address.host),
-      () => `${name} ${formatAddress(address as HostPort)} is open to other machines, ${why}`,
+      insecure || missing.length === 0 || address === undefined || isLoopback(address.host),
+      () =>
+        `${name} ${formatAddress(address as HostPort)} is open to other machines, ` +
+        `${missing.join(" and ")}: ${what}say so with insecure, or listen on 127.0.0.1`,
     );
   };
-  const plain =
-    "without encryption or authentication: say so with insecure, or listen on 127.0.0.1";
-  if (tls === undefined) {
-    demand("listen", listen, plain);
-    demand("peerListen", peerListen, plain);
-  } else if (!tls.requiresClientCert) {
-    demand(
-      "listen",
-      listen,
-      "and TLS alone keeps no client out: ask for certificates with clientCa and " +
-        "requireClientCert, or say with insecure that anybody may take locks",
-    );
-  }
-  demand(
-    "healthListen",
-    healthListen,
-    "in plain text: say so with insecure, or listen on 127.0.0.1",
-  );
+  const encryption = tls === undefined ? [ENCRYPTION] : [];
+  const knowsClients = isAccessRequired || tls?.requiresClientCert === true;
+  const add = "add what is missing, ";
+  demand("listen", listen, knowsClients ? encryption : [...encryption, KNOWN_CLIENTS], add);
+  demand("peerListen", peerListen, encryption, add);
+  demand("healthListen", healthListen, ["in plain text"], "");
 }
 
 function checkAdvertise(advertise: string | undefined, listen: HostPort): void {

@@ -20,6 +20,7 @@ import {
   type NodeId,
 } from "../../raft/index.js";
 import {
+  AccessFile,
   damageOf,
   isFreshDirectory,
   openDataDirectory,
@@ -67,7 +68,8 @@ type Directory = Awaited<ReturnType<typeof openDataDirectory>>;
  * error of the directory if that cannot be used or belongs to another node, cluster or process.
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  const resolved = resolveOptions(options);
+  const access = await AccessFile.read(options.dataDirectory);
+  const resolved = resolveOptions(options, access.facts.isRequired ? "required" : "open");
   const { listen, peerListen, healthListen, id, log } = resolved;
   await requireFreePort("listen", listen);
   await requireFreePort("peerListen", peerListen);
@@ -77,7 +79,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const tls = resolved.tls && (await NodeTls.load(resolved.tls, id, host, log));
   tls?.follow();
   try {
-    return await startWith(resolved, tls);
+    return await startWith(resolved, tls, access);
   } catch (error) {
     tls?.close();
     throw error;
@@ -87,13 +89,14 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
 async function startWith(
   resolved: ResolvedOptions,
   tls: NodeTls | undefined,
+  access: AccessFile,
 ): Promise<RunningNode> {
   const found = await findBelonging(resolved, tls);
   const { clusterId } = found;
   try {
     const open = (): Promise<Directory> => openData(resolved, clusterId);
     return await whenDiskHasSpace(resolved, clusterId, tls?.transport, open, async (directory) => {
-      const node = new Node(resolved, directory, found, tls);
+      const node = new Node(resolved, directory, found, tls, access);
       try {
         await node.start();
       } catch (error) {
@@ -166,6 +169,7 @@ class Node implements RunningNode {
   readonly #gateway: Gateway;
   readonly #health: HealthPort;
   readonly #tls: NodeTls | undefined;
+  readonly #access: AccessFile;
   readonly #startedMs = CLOCK.nowMs();
   /** The members as far as they were known before the log was read. */
   #found: FoundCluster;
@@ -185,11 +189,13 @@ class Node implements RunningNode {
     directory: Directory,
     found: FoundCluster,
     tls: NodeTls | undefined,
+    access: AccessFile,
   ) {
     this.#options = options;
     this.#directory = directory;
     this.#found = found;
     this.#tls = tls;
+    this.#access = access;
     this.#pages = this.#createPages();
     const { listen, allowedHosts, allowedOrigins, log } = options;
     const onRefused = (reason: string): void => log("warn", "client refused", { reason });
@@ -222,6 +228,7 @@ class Node implements RunningNode {
   async start(): Promise<void> {
     const { peerListen, healthListen, tuning, log, traceFile } = this.#options;
     const { identity, notices, log: store } = this.#directory;
+    await this.#access.note({ isRequired: this.#options.isAccessRequired });
     await this.#gateway.start(this.#pages, "starting");
     await this.#listenLocal();
     if (healthListen !== undefined) await this.#health.start(healthListen);
@@ -268,12 +275,13 @@ class Node implements RunningNode {
   }
 
   #boot(links: Links): Promise<AssembledDriver> {
-    const { founders, tuning, auditKeepMs, log } = this.#options;
+    const { founders, tuning, auditKeepMs, isAccessRequired, log } = this.#options;
     return bootDriver(
       {
         group: GROUP,
         founders: founders === undefined ? undefined : foundingConfiguration(founders),
         advertise: this.#endpoint,
+        access: { isRequired: isAccessRequired, wasClosed: this.#access.facts.isClosed },
         auditKeepMs,
         tuning,
       },
@@ -287,10 +295,16 @@ class Node implements RunningNode {
         logger: log,
         trace: this.#trace?.line,
         onPeers: (peers) => links.setPeers(this.#peersAmong(peers)),
+        onAccess: (isClosed) => this.#noteAccess(isClosed),
         onFailure: (error) => this.#fail(error),
       },
       this.#directory,
     );
+  }
+
+  #noteAccess(isClosed: boolean): void {
+    this.#options.log("info", isClosed ? "the cluster is closed" : "the cluster is open", {});
+    this.#access.note({ isClosed }).catch((error: Error) => this.#fail(error));
   }
 
   /** A node that has never received its members must ask for them before it can answer clients. */

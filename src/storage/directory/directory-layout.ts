@@ -6,6 +6,7 @@
  *   VERSION      the version of the model; made after the mark, never changes
  *   log/         the segments
  *   store/       the ordered store, whose lock guards everything
+ *   access       whether the cluster was closed, and whether this node must treat it as closed
  *   local.sock   where the user of the directory speaks to the node, while that runs
  *   recovering   exists while the directory is being set aside, and names the set-aside directory
  *   set-aside-N/ data that were set aside: evidence, never read again
@@ -26,6 +27,7 @@ import {
 } from "../file-system.js";
 import { MARK_FILE_NAME, readMark } from "../mark/mark-file.js";
 import { nodeFileSystem } from "../node-file-system.js";
+import { ACCESS_FILE_NAME } from "./access-file.js";
 
 export const VERSION_FILE_NAME = "VERSION";
 export const LOG_NAME = "log";
@@ -41,6 +43,8 @@ const FIRST_START_NAMES: ReadonlySet<string> = new Set([
   `${MARK_FILE_NAME}.tmp`,
   `${RECOVERING_FILE_NAME}.tmp`,
   STORE_NAME,
+  ACCESS_FILE_NAME,
+  `${ACCESS_FILE_NAME}.tmp`,
   // Of a process that was killed.
   "local.sock",
   "local.sock.tmp",

@@ -90,6 +90,7 @@ describe("a stranger", () => {
   test("can neither read nor open a session nor give an order", async () => {
     const stranger = world.client();
     stranger.connect(followers[0]);
+    await world.until("hello", () => stranger.hello !== undefined);
     stranger.query({ op: OP.query, id: 1, prefix: "", after: undefined, limit: 10 });
     stranger.query({ op: OP.watch, id: 2, key: "jobs/1", isPrefix: false, after: undefined });
     stranger.operate({ op: OP.members, id: 3 });

@@ -52,6 +52,13 @@ describe("the options of a node", () => {
     expect(resolved.clusterId).toMatch(/^[0-9a-f]{32}$/);
   });
 
+  test("let a node be open to other machines whose clients must have a name", () => {
+    expect(resolveOptions({ ...GOOD, ...OPEN, ...TLS, access: "required" }).tls).toBeDefined();
+    expect(resolveOptions({ ...GOOD, ...OPEN, ...TLS }, "required").isAccessRequired).toBe(true);
+    const taken = { ...GOOD, access: "open" } as const;
+    expect(resolveOptions(taken, "required").isAccessRequired).toBe(false);
+  });
+
   test("let a node be open to other machines that must show certificates", () => {
     const closed = { ...TLS, clientCa: "clients.pem", requireClientCert: true };
     const { tls } = resolveOptions({ ...GOOD, ...OPEN, ...closed, clusterName: "prod" });
@@ -80,12 +87,14 @@ describe("the options of a node", () => {
     [
       "an open client port",
       { listen: { host: "10.1.2.3", port: 7_411 } },
-      "listen 10.1.2.3:7411 is open to other machines",
+      "listen 10.1.2.3:7411 is open to other machines, without encryption (tlsCert, tlsKey and tlsCa) " +
+        "and to any client (access required, or clientCa and requireClientCert): " +
+        "add what is missing, say so with insecure, or listen on 127.0.0.1",
     ],
     [
       "an open peer port",
       { peerListen: { host: "::", port: 7_511 } },
-      "peerListen [::]:7511 is open to other machines",
+      "peerListen [::]:7511 is open to other machines, without encryption (tlsCert, tlsKey and tlsCa): add",
     ],
     [
       "listening everywhere without saying where clients should go",
@@ -122,7 +131,17 @@ describe("the options of a node", () => {
     [
       "an open client port with TLS alone",
       { ...TLS, ...OPEN, clientCa: "c" },
-      "listen 10.1.2.3:7411 is open to other machines, and TLS alone keeps no client out",
+      "listen 10.1.2.3:7411 is open to other machines, to any client (access required, or clientCa",
+    ],
+    [
+      "an open client port in plain text, even if clients must have a name",
+      { listen: { host: "10.1.2.3", port: 7_411 }, access: "required" },
+      "open to other machines, without encryption (tlsCert, tlsKey and tlsCa): add what is missing",
+    ],
+    [
+      "access that is neither",
+      { access: "closed" as "open" },
+      'access "closed" is neither required nor open',
     ],
     [
       "an open port for health checks",

@@ -25,7 +25,7 @@ export class SocketClient {
   readonly #unanswered = new Set<number>();
   readonly #writer = new Writer(1_024);
 
-  /** Resolves once the connection stands. */
+  /** Resolves once the node has said hello, before which a client sends nothing, or has closed. */
   static async connect(
     endpoint: string,
     nonce = randomBytes(16).toString("hex"),
@@ -41,6 +41,7 @@ export class SocketClient {
       socket.once("open", resolve);
       socket.once("error", reject);
     });
+    await Promise.race([client.find(({ kind }) => kind === MESSAGE.hello), client.closed]);
     return client;
   }
 

@@ -165,6 +165,8 @@ export class WorldNode {
   readonly store: MemoryStoreDisk;
   readonly failures: Error[] = [];
   isMemoryScarce = false;
+  /** What its directory says of access when it starts. */
+  access = { isRequired: false, wasClosed: false };
   /** What each call of the store of snapshots takes. */
   storeMs: number;
   readonly #world: World;
@@ -311,6 +313,7 @@ function startProcess(
       knownPeers: new Map(),
       configuration: snapshot === undefined ? founding : configurationOf(snapshot.manifest),
       advertise: `ws://node-${node.id}`,
+      access: node.access,
       tuning: world.tuning,
     },
     {
@@ -339,6 +342,9 @@ function startProcess(
       logger: (level, event, fields) => {
         const time = world.nowMs.toFixed(2);
         world.story.push(`${time} node ${node.id} ${level} ${event} ${JSON.stringify(fields)}`);
+      },
+      onAccess: (wasClosed) => {
+        node.access = { ...node.access, wasClosed };
       },
       onFailure: (error) => node.failures.push(error),
     },
