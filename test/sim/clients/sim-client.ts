@@ -87,7 +87,8 @@ export class SimClient implements WorldClient {
   #isAttached = false;
   /** Where not everybody may do everything. */
   #viewed: ViewedConnection | undefined;
-  /** It has shown a token on this connection, which was accepted. */
+  /** Of this connection: the second one says that the token was accepted. */
+  #hellos = 0;
   #isSignedIn = false;
   /** It was last told that it may not have its session, or none. */
   #isUnwanted = false;
@@ -234,6 +235,7 @@ export class SimClient implements WorldClient {
   #begin(node: number): void {
     const { keyring, watch } = this.#world;
     this.#viewed = watch.viewOf(node);
+    this.#hellos = 0;
     const token = keyring?.tokenOf(this.host);
     if (token === undefined) {
       this.#attach();
@@ -244,10 +246,9 @@ export class SimClient implements WorldClient {
     this.#connection.say((events, connection) => events.onQuery(connection, query));
   }
 
-  #onSignedIn(status: number): void {
-    this.#isSignedIn = status === STATUS.ok;
-    if (this.#isSignedIn) this.#attach();
-    else this.#beUnwanted("is not let in");
+  #onSignedIn(): void {
+    this.#isSignedIn = true;
+    this.#attach();
   }
 
   #beUnwanted(why: string): void {
@@ -468,8 +469,11 @@ export class SimClient implements WorldClient {
     const nowMs = this.#clock.nowMs();
     this.#session.lookAtTime();
     // Its session may go on without it, and ends with its lease at the latest.
-    if (this.#isUnwanted && this.session !== 0 && !this.#session.trustsLease)
+    if (this.#isUnwanted && this.session !== 0 && !this.#session.trustsLease) {
       this.#session.startAnew();
+      // What it asked last about the session may be answered yet.
+      this.#connection.leave("gives its session up");
+    }
     if (!this.#connection.isThere) return;
     const isWaiting = !this.#isAttached || this.#session.waitsForAnswer;
     if (!isWaiting) this.#heardMs = nowMs;
@@ -493,13 +497,15 @@ export class SimClient implements WorldClient {
         this.#connection.leave("told to move");
         return;
       case MESSAGE.answer:
-        if (message.id === SIGN_IN_ID) this.#onSignedIn(message.status);
+        if (message.id === SIGN_IN_ID) this.#beUnwanted("is not let in");
         else this.#reads.onAnswer(message, this.session);
         return;
       case MESSAGE.refused:
         this.#onRefused(message);
         return;
       case MESSAGE.hello:
+        this.#hellos += 1;
+        if (this.#hellos === 2) this.#onSignedIn();
         this.#isAmongStrangers = this.session !== 0 && this.#clusterId !== message.clusterId;
         if (this.session === 0) this.#clusterId = message.clusterId;
         return;

@@ -167,7 +167,7 @@ function grantsOf({ people }: AccessState, person: number | undefined): readonly
   return person === undefined ? [] : (people.get(person)?.grants ?? []);
 }
 
-export function personNamed({ people }: AccessState, wanted: string): number | undefined {
+function personNamed({ people }: AccessState, wanted: string): number | undefined {
   for (const [number, { name }] of people) if (name === wanted) return number;
   return undefined;
 }

@@ -37,7 +37,7 @@ import {
 } from "./reckoning.js";
 import type { Speakers } from "./speakers.js";
 
-export const RULES = {
+const RULES = {
   reads: "no read is answered to who may not see it",
   signIns: "who has a valid token is let in, and nobody else",
 } as const;
@@ -73,6 +73,8 @@ export class ViewedConnection {
   /** SHA-256 of the token that it has shown, accepted or not. */
   #shown: string | undefined;
   #shownAt = 0;
+  /** The second one says that the token was accepted. */
+  #hellos = 0;
   /** The same, if it was accepted. */
   #digest: string | undefined;
 
@@ -98,10 +100,13 @@ export class ViewedConnection {
   heard(message: ServerMessage): void {
     if (message.kind === MESSAGE.attached && message.status === STATUS.ok) this.#isAttached = true;
     else if (message.kind === MESSAGE.changes) this.#told(message);
-    else if (message.kind === MESSAGE.answer) {
+    else if (message.kind === MESSAGE.hello) {
+      this.#hellos += 1;
+      if (this.#hellos === 2) this.#onLetIn();
+    } else if (message.kind === MESSAGE.answer) {
       const asked = this.#asked.get(message.id);
       this.#asked.delete(message.id);
-      if (asked?.query.op === OP.signIn) this.#letIn(message);
+      if (asked?.query.op === OP.signIn) this.#onKeptOut(message);
       else if (asked !== undefined) this.#answered(asked, message);
     }
   }
@@ -112,16 +117,17 @@ export class ViewedConnection {
     return this.#isUnknownSince(this.#shownAt);
   }
 
-  #letIn({ status }: Answer): void {
+  #onLetIn(): void {
     const { laws, startedIndex } = this.#cluster;
-    if (status === STATUS.ok) {
-      const states = laws.reckoning.since(startedIndex);
-      this.#digest = this.#shown;
-      if (states.some((state) => personShowing(state, this.#shown) !== undefined)) return;
-      this.#complain(RULES.signIns, `a token is accepted that was gone behind ${startedIndex}`);
-    } else if (REFUSED.includes(status) && !this.#isUnknownSince(this.#shownAt)) {
-      this.#complain(RULES.signIns, `a token is refused that there is since ${this.#shownAt}`);
-    }
+    this.#digest = this.#shown;
+    const states = laws.reckoning.since(startedIndex);
+    if (states.some((state) => personShowing(state, this.#shown) !== undefined)) return;
+    this.#complain(RULES.signIns, `a token is accepted that was gone behind ${startedIndex}`);
+  }
+
+  #onKeptOut({ status }: Answer): void {
+    if (!REFUSED.includes(status) || this.#isUnknownSince(this.#shownAt)) return;
+    this.#complain(RULES.signIns, `a token is refused that there is since ${this.#shownAt}`);
   }
 
   #isUnknownSince(index: number): boolean {

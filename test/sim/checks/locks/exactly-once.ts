@@ -107,9 +107,12 @@ export class ExactlyOnce {
   }
 
   #onFailed(marker: string, record: CallRecord, code: ErrorCode, isDefinite: boolean): void {
-    if (DECIDED.includes(code)) {
+    // Who may have no session any more hears of its calls what it hears of the session.
+    const isSessionless = code === "FORBIDDEN" && record.result === undefined;
+    if (DECIDED.includes(code) && !isSessionless) {
       if (!isDecidedByClient(marker, record)) this.#demand(marker, record.result?.status, code);
-    } else if (!OPEN_ENDED.includes(code)) this.#complain(`"${marker}" fails with ${code}`);
+    } else if (!isSessionless && !OPEN_ENDED.includes(code))
+      this.#complain(`"${marker}" fails with ${code}`);
     if (!isDefinite) return;
     record.isExcluded = true;
     if (record.call !== "") {

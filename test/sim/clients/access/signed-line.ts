@@ -11,7 +11,6 @@ import {
   type OrderCommand,
   type Query,
   type ServerMessage,
-  STATUS,
   Writer,
   writeRequest,
 } from "../../../../src/protocol/index.js";
@@ -41,6 +40,8 @@ export class SignedLine {
   readonly #line: MessageLine;
   readonly #events: LineEvents;
   #viewed: ViewedConnection | undefined;
+  /** The second one says that the token was accepted. */
+  #hellos = 0;
 
   constructor(
     world: LineSurroundings,
@@ -94,9 +95,11 @@ export class SignedLine {
 
   #hear(message: ServerMessage): void {
     this.#viewed?.heard(message);
-    if (message.kind !== MESSAGE.answer || message.id !== SIGN_IN_ID) {
-      this.#events.onMessage(message, this);
-    } else if (message.status === STATUS.ok) this.#events.onReady(this);
-    else this.#events.onClosed();
+    if (message.kind === MESSAGE.hello) {
+      this.#hellos += 1;
+      if (this.#hellos === 2) this.#events.onReady(this);
+    } else if (message.kind === MESSAGE.answer && message.id === SIGN_IN_ID) {
+      this.#events.onClosed();
+    } else this.#events.onMessage(message, this);
   }
 }
