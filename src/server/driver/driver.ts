@@ -253,6 +253,7 @@ export class Driver implements DriverHost {
     const { peerSide, entryCheck, redirect, snapshots, members, applier } = this.#parts;
     this.step({ type: "tick", nowMs });
     for (const input of peerSide.takeInputs()) {
+      if (input.type === "message" && !this.#isHeard(input.message)) continue;
       if (input.type === "message" && !entryCheck.accepts(input.message)) continue;
       if (input.type === "message") redirect.onHeard(input.message.from, nowMs);
       else if (input.type === "peerDown") snapshots.onLinkDown(input.peer, input.epoch);
@@ -260,6 +261,12 @@ export class Driver implements DriverHost {
       this.step(input);
     }
     return snapshots.beginTurn(nowMs, this);
+  }
+
+  /** A removed peer still says how much it has stored, and nothing else that counts. */
+  #isHeard({ from, type }: Message): boolean {
+    const isAnswer = type === "appendReply" || type === "heartbeatReply";
+    return isAnswer || !this.#parts.members.isGone(from);
   }
 
   /** Term, leader or link changed: anything that was sent before may be lost. */

@@ -38,6 +38,8 @@ export class Members {
   #hinted: readonly MemberAddress[] = [];
   #hintIndex = 0;
   #appliedIndex = 0;
+  /** At the last applied entry; empty until a leader has sent the members. */
+  #applied: ReadonlySet<NodeId> = new Set();
   #wasMember = false;
   #isRemoved = false;
 
@@ -65,6 +67,16 @@ export class Members {
    */
   get isRemoved(): boolean {
     return this.#isRemoved && !this.#present.some(({ id }) => id === this.#nodeId);
+  }
+
+  /**
+   * Whether that node was removed, and this node has applied its removal. Its links stay for a while,
+   * so that it can learn of that. It is not heard any more, except for what says how much it learned.
+   */
+  isGone(peer: NodeId): boolean {
+    if (this.#removed.length === 0 || this.#applied.size === 0) return false;
+    const isKnown = ({ id }: MemberAddress): boolean => id === peer;
+    return !this.#applied.has(peer) && !this.#present.some(isKnown) && !this.#hinted.some(isKnown);
   }
 
   /** `configuration` is in force from now on, committed or not. */
@@ -132,7 +144,8 @@ export class Members {
 
   /** `configuration` is that of the last applied entry. */
   onApplied(configuration: Configuration): void {
-    const isMember = membersOf(configuration).includes(this.#nodeId);
+    this.#applied = new Set(membersOf(configuration));
+    const isMember = this.#applied.has(this.#nodeId);
     this.#isRemoved = this.#wasMember && !isMember;
     this.#wasMember ||= isMember;
   }

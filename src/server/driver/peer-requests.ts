@@ -48,6 +48,7 @@ export class PeerRequests {
   read(inputs: readonly PeerInput[], nowMs: number, snapshots: SnapshotTurn): void {
     const { leaderView, capacity, forwarding, reads, operations, members, send } = this.#parts;
     for (const { peer, message } of inputs) {
+      if (members.isGone(peer)) continue;
       switch (message.type) {
         case "forward":
           this.#takeForward(peer, message, nowMs);

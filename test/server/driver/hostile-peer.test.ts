@@ -3,16 +3,21 @@
  * enters the log that cannot be applied, since every later start would read it again.
  */
 import { describe, expect, test } from "vitest";
+import type { PeerMessage } from "../../../src/net/index.js";
 import {
   encodeBatch,
   encodeCommand,
+  LOCAL_CREDENTIAL,
   OP,
   RECORD_HEADER_BYTES,
   STATUS,
+  Writer,
   writeRecord,
+  writeRequest,
 } from "../../../src/protocol/index.js";
 import type { Entry } from "../../../src/raft/index.js";
 import { expectAgreement, type StartedCluster, startCluster } from "../world/cluster.js";
+import { Operator } from "../world/operator.js";
 import type { WorldNode } from "../world/world.js";
 
 function recordOf(session: number, bytes: Uint8Array): Uint8Array {
@@ -21,6 +26,14 @@ function recordOf(session: number, bytes: Uint8Array): Uint8Array {
   return record;
 }
 
+/** Of an order that came through the socket in the directory. */
+function localRecordOf(bytes: Uint8Array): Uint8Array {
+  const record = new Uint8Array(RECORD_HEADER_BYTES + bytes.length);
+  writeRecord(record, new DataView(record.buffer), 0, 0, LOCAL_CREDENTIAL, bytes);
+  return record;
+}
+
+const HEAD = { sequence: 1, mark: 1, acknowledged: [] };
 const KEEPALIVE = encodeCommand({ op: OP.keepalive, number: 1, mark: 1, acknowledged: [] });
 
 /** A cluster in which something was granted, and an append that its leader could send next. */
@@ -134,4 +147,43 @@ test("forwarded records that no gateway would have taken are left out, and the r
   expect(proposed[0]).toBe(21 + mine.length);
   expect(world.story.join("\n")).toContain("forwarded records are no commands");
   await expectAgreement(world);
+});
+
+test("a stolen node is not heard any more once its removal is applied", async () => {
+  const { world, leader, followers } = await startCluster();
+  const [stolen, other] = followers;
+  const operator = new Operator(world, leader);
+  expect(await operator.change("remove", stolen.id)).toBe(STATUS.ok);
+  const { term } = leader.raft;
+  const putMallory = { op: OP.putIdentity, ...HEAD, name: "mallory" } as const;
+  const writer = new Writer();
+  writeRequest(writer, {
+    op: OP.changeMember,
+    id: 1,
+    action: "remove",
+    node: other.id,
+    address: undefined,
+  });
+  const said: PeerMessage[] = [
+    { type: "forward", id: 1, term, records: localRecordOf(encodeCommand(putMallory)) },
+    { type: "operation", id: 2, term, credential: LOCAL_CREDENTIAL, request: writer.take() },
+    { type: "members", index: 2 ** 40, configuration: Uint8Array.of(1) },
+    {
+      type: "raft",
+      message: {
+        ...{ type: "vote", from: stolen.id, to: leader.id, term: term + 9, epoch: 99 },
+        ...{ lastLogIndex: 2 ** 40, lastLogTerm: term + 8, isTransfer: true },
+      },
+    },
+  ];
+  for (const message of said) leader.driver.peerEvents.onMessage(stolen.id, 0, message);
+  await world.run(1_000);
+  expect([leader.raft.role, leader.raft.term]).toEqual(["leader", term]);
+  expect(leader.raft.configuration.voters).toContain(other.id);
+  expect(leader.table.accessRevision).toBe(0);
+  // The same from a member, of which each node believes everything.
+  for (const message of said.slice(0, 2)) {
+    leader.driver.peerEvents.onMessage(other.id, 0, message);
+  }
+  await world.until("mallory", () => leader.table.accessRevision > 0);
 });

@@ -43,6 +43,24 @@ describe("whom a node talks to", () => {
   });
 });
 
+test("a peer is gone when its removal is applied, unless it is a member again", () => {
+  const nothing = (): void => {};
+  const members = new Members(1, 100, nothing, nothing);
+  expect(members.isGone(3)).toBe(false);
+  members.onEffective(configurationOf(1, 2, 3), 0);
+  members.onApplied(configurationOf(1, 2, 3));
+  members.onEffective(configurationOf(1, 2), 0);
+  expect(members.isGone(3)).toBe(false);
+  members.onApplied(configurationOf(1, 2));
+  expect([1, 2, 3].map((id) => members.isGone(id))).toEqual([false, false, true]);
+  members.onHint(20, configurationOf(1, 2, 3));
+  expect(members.isGone(3)).toBe(false);
+  members.onIndex(20);
+  expect(members.isGone(3)).toBe(true);
+  members.onEffective(configurationOf(1, 2, 3), 50);
+  expect(members.isGone(3)).toBe(false);
+});
+
 // Found by seed 506928 of the simulator: the leader died before it committed what brought a node back,
 // and the node, which had that entry, ended itself because of its earlier removal.
 test("a node that its newest entry makes a member again is not removed, committed or not", () => {
