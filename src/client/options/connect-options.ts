@@ -30,7 +30,8 @@ export interface ConnectOptions extends TlsOptions {
    * WebSocket URLs (`ws://host:port`, `wss://…`) of any nodes of one cluster; the client learns the
    * others. Or, on the machine of a node, `unix:/path/to/local.sock`, or `unix:` and the directory that
    * has it, alone and in Node only: the socket in the node's data directory, through which the client
-   * is `local` and may do everything. It learns no other nodes. Default: the local cluster's, `ws://127.0.0.1:7411` to `:7413`.
+   * is `local` and may do everything. It learns no other nodes. Default: the local cluster's,
+   * `ws://127.0.0.1:7411` to `:7413`.
    */
   endpoints?: readonly string[] | undefined;
   /**

@@ -1,9 +1,9 @@
 /**
  * The requests of operators about the cluster itself: show the members, change them, choose another
  * leader. Any node takes a request; only the leader judges it, by its own table, and carries it out,
- * and it is answered when its effect is committed. Every request asks for a state, so that asking a second leader after the
- * first was lost does no harm. Only a transfer to no particular node is fulfilled by any change of
- * leader.
+ * and it is answered when its effect is committed. Every request asks for a state, so that asking a
+ * second leader after the first was lost does no harm. Only a transfer to no particular node is
+ * fulfilled by any change of leader.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import type { PeerMessage } from "../../net/index.js";
