@@ -22,7 +22,7 @@ import { hasAllHolds, isBeyondIdentity } from "../holds/quotas.js";
 import { levelFor, mayTake, noteRefusal } from "../holds/rights.js";
 import { findHold, holdOf, moveHold } from "../holds/tokens.js";
 import { bytesOfHold } from "../records/hold-rows.js";
-import type { Hold, Session } from "../records/session.js";
+import type { Hold, Session, Ticket } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "../results.js";
 import { notifyRevoked } from "./operator-commands.js";
@@ -73,7 +73,7 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
   } else if (!mayTake(session.credential.identity, hold, "acquire")) {
     noteRefusal(state, levelFor(command));
     store(state, session, sequence, FORBIDDEN);
-  } else if (hasNoRoom(state, session)) {
+  } else if (hasNoRoom(state, session, ticket)) {
     store(state, session, sequence, QUOTA);
   } else {
     take(state, session, hold, sequence, owner);
@@ -85,11 +85,15 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
   }
 }
 
-/** The table's own limits do not matter, because claiming a ticket does not make the table grow. */
-function hasNoRoom(state: TableState, session: Session): boolean {
+/**
+ * The table's own limits do not matter, because claiming a ticket does not make the table grow, nor
+ * do those of the identity that it counts against already.
+ */
+function hasNoRoom(state: TableState, session: Session, ticket: Ticket): boolean {
   if (hasAllHolds(state, session)) return true;
   if (session.bytes >= state.settings.bytesPerSessionMax) return true;
-  return isBeyondIdentity(state, session.credential.identity, "claim");
+  const { identity } = session.credential;
+  return ticket.identity !== identity && isBeyondIdentity(state, identity, "claim");
 }
 
 /** Whether it has ended and is still in the table only because it has not been swept. */

@@ -1,9 +1,9 @@
 /**
  * The sizes of sessions, claims and closings in the table, for the limits `bytesPerSessionMax`,
- * `bytesPerIdentityMax` and `tableBytesMax`. Names, keys and values count by their length in UTF-16 code units, which is
- * their size in bytes if all is ASCII. Each record also counts a fixed number, so that many small
- * ones count too. Every node computes the same sums. They say nothing about the memory that a
- * process uses.
+ * `bytesPerIdentityMax` and `tableBytesMax`. Names, keys and values count by their length in UTF-16
+ * code units, which is their size in bytes if all is ASCII. Each record also counts a fixed number,
+ * so that many small ones count too. Every node computes the same sums. They say nothing about the
+ * memory that a process uses.
  */
 import type { Place } from "./key.js";
 

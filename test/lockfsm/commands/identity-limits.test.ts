@@ -119,6 +119,13 @@ const COMMANDS: Readonly<
   "longer value": [["bytes"], ({ asker, own }) => resultOf(asker.update(own, "longer"))],
   "shorter value": [[], ({ asker, own }) => resultOf(asker.update(own, ""))],
   claim: [["claims", "bytes"], ({ asker, ticket }) => asker.claim(ticket.token, SECRET, 9)],
+  "claim of a ticket of one's own identity": [
+    [],
+    ({ asker, own }) => {
+      asker.detach(own, SECRET);
+      return asker.claim(own.token, SECRET, 9);
+    },
+  ],
   "resume of a session that is nobody's": [
     ["sessions", "claims", "bytes"],
     ({ log, credential, nobodys }) => ({ status: log.resumeAs(credential, nobodys, 2) as never }),

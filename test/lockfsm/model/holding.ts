@@ -185,7 +185,9 @@ export function claim(model: Model, session: ModelSession, command: ClaimCommand
   else if (
     hasAllHolds(model, session) ||
     isSessionFull(model, session) ||
-    isIdentityFull(model, session.identity, ["claims", "bytes"])
+    // A ticket of its own identity counts against that already.
+    (hold.ticket?.identity !== session.identity &&
+      isIdentityFull(model, session.identity, ["claims", "bytes"]))
   ) {
     answer(model, session, sequence, error("QUOTA"));
   } else {

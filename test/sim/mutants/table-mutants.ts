@@ -169,7 +169,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     name: "claim-beyond-the-identity",
     rule: "12.14: a claim is refused at a limit of its identity",
     file: "src/lockfsm/commands/tickets.ts",
-    find: 'return isBeyondIdentity(state, session.credential.identity, "claim");',
+    find: 'return ticket.identity !== identity && isBeyondIdentity(state, identity, "claim");',
     replace: "return false;",
     seeds: [],
   },
