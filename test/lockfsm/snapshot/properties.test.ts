@@ -87,6 +87,7 @@ function replicated({
   searchesDeferred: _,
   searchesGivenUp: __,
   deadlocks: ___,
+  limited: ____,
   ...counts
 }: TableCounts) {
   return counts;
