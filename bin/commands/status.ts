@@ -3,6 +3,7 @@
  * without a leader; the exit code says whether there is one.
  */
 import type { Command } from "commander";
+import type { NodeStatus } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
 import { outageOf } from "../cluster/cluster-outage.js";
 import {
@@ -33,11 +34,16 @@ const NOTES = `
 Shows the given nodes and all nodes that these know of. Exit code 4 if no node
 answers or there is no leader. The JSON document:
   {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,
-   "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411"}]}
+   "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411",
+   "access":{"state":"open","identities":0}}]}
 role: leader, follower, learner, preCandidate, candidate, starting, quarantined,
 or unreachable; then unknown values are null. The table has "electing" for a
 node that has no leader and asks for votes (preCandidate, candidate).
+access: whether clients that do not sign in may do everything ("open"),
+something ("partlyOpen") or nothing ("closed").
 A quarantined node also has "damage":{"file":"…","reason":"…"}.`;
+
+type AccessState = NonNullable<NodeStatus["access"]>["state"];
 
 /** How many entries a node may be behind in applying before that is shown. */
 const LAG_MAX = 1_000;
@@ -77,11 +83,12 @@ async function showStatus(access: NodeAccess, isJson: boolean): Promise<number> 
 function document({ id, report }: ClusterMember): Record<string, unknown> {
   const { role, endpoint } = report;
   if (!report.isReachable) {
-    const [pid, term, commitIndex, appliedIndex] = [null, null, null, null];
-    return { id: id ?? null, role, pid, term, commitIndex, appliedIndex, endpoint };
+    const [pid, term, commitIndex, appliedIndex, access] = [null, null, null, null, null];
+    return { id: id ?? null, role, pid, term, commitIndex, appliedIndex, endpoint, access };
   }
   const { pid, term, commitIndex, appliedIndex, damage } = report;
-  const told = { id, role, pid, term, commitIndex, appliedIndex, endpoint };
+  const access = report.access ?? null;
+  const told = { id, role, pid, term, commitIndex, appliedIndex, endpoint, access };
   if (damage === undefined) return told;
   return { ...told, damage: { file: damage.file, reason: damage.reason } };
 }
@@ -100,8 +107,26 @@ function viewLines(members: readonly ClusterMember[]): string[] {
     const text = `restored from a snapshot: no session is opened for ${formatDuration(quietMs)}`;
     lines.push("", styled("yellow", text, process.stdout));
   }
+  const open = accessText(members);
+  if (open !== undefined) lines.push("", open);
   return lines;
 }
+
+/** By the leader, otherwise by the first that answers. Of a cluster where nobody has a name, nothing. */
+function accessText(members: readonly ClusterMember[]): string | undefined {
+  const reports = members.map(({ report }) => report);
+  const told = reports.flatMap((report) => (report.isReachable ? [report.access] : []));
+  const access = leaderOf(reports)?.access ?? told.find((one) => one !== undefined);
+  if (access === undefined || (access.state === "open" && access.identities === 0))
+    return undefined;
+  return ACCESS_TEXTS[access.state];
+}
+
+const ACCESS_TEXTS: Readonly<Record<AccessState, string>> = {
+  open: styled("yellow", "open: clients that do not sign in may do everything", process.stdout),
+  partlyOpen: "partly open: clients that do not sign in may do what anonymous is granted",
+  closed: "closed: clients that do not sign in may do nothing",
+};
 
 /** By the leader, otherwise the longest: another node may be behind, or just starting. */
 function quietMsIn(members: readonly ClusterMember[]): number {

@@ -30,13 +30,15 @@ import { type RefoundOptions, refound } from "./snapshot/refound.js";
 import { takeSnapshot } from "./snapshot/take.js";
 import type {
   AccessCounts,
+  AccessListener,
   ChangeListener,
+  CredentialCounts,
   Outbox,
   TableCounts,
   TableEntry,
   TableSettings,
 } from "./types.js";
-import { checkAccess, listIdentities } from "./views/access-views.js";
+import { checkAccess, countExpiring, levelsOf, listIdentities } from "./views/access-views.js";
 import { explain, type HoldTimes, waitGraph } from "./views/explain.js";
 import { hashState } from "./views/state-hash.js";
 import { inspect, listSessions, query, verify } from "./views/views.js";
@@ -47,6 +49,7 @@ export type Viewer = Identity;
 export class LockTable {
   #state: TableState;
   #listener: ChangeListener | undefined;
+  #accessListener: AccessListener | undefined;
 
   /**
    * @param settings replicated limits; omitted ones have their defaults
@@ -151,6 +154,16 @@ export class LockTable {
     return { identities: size, refused: { ...refused } };
   }
 
+  /** Of all identities, however many there are. */
+  countExpiring(wallMs: number, soonMs: number): CredentialCounts {
+    return countExpiring(this.#state, wallMs, soonMs);
+  }
+
+  /** The highest level that everybody has, on every key and on any. */
+  get anonymousLevels(): { readonly everywhere: AccessLevel; readonly highest: AccessLevel } {
+    return levelsOf(this.#state.access.anonymous);
+  }
+
   /**
    * The holds and waiters of a key, each in order, at most 1,000 of either (and then `truncated`).
    */
@@ -241,6 +254,12 @@ export class LockTable {
     this.#state.listener = listener;
   }
 
+  /** The same for what grants decide about commands. */
+  listenToAccess(listener: AccessListener): void {
+    this.#accessListener = listener;
+    this.#state.accessListener = listener;
+  }
+
   /**
    * Begins a snapshot of the table as it is now, and returns it in chunks of about `chunkBytes`
    * bytes (1 … 2^23, default 256 KiB). The last chunks, and those of a table that changes quickly,
@@ -259,6 +278,7 @@ export class LockTable {
   become(restored: LockTable): void {
     this.#state = restored.#state;
     this.#state.listener = this.#listener;
+    this.#state.accessListener = this.#accessListener;
     restored.#state = new TableState(this.#state.settings);
   }
 

@@ -1,11 +1,15 @@
 /** The contract of the lock table: its entries, and where its messages go. */
+import type { ERROR_NUMBERS } from "../errors.js";
 import type {
   AccessLevel,
+  AttachCommand,
   Attached,
   ChangeType,
   ClaimMode,
   Command,
   EndReason,
+  OrderCommand,
+  SequencedCommand,
   SessionMessage,
 } from "../protocol/index.js";
 
@@ -113,6 +117,41 @@ export interface TableSettings {
 
 /** The limits on what counts against one identity. */
 export type IdentityLimit = "sessions" | "claims" | "bytes";
+
+/** A command that its identity may not give, or a wait that it may not go on with. */
+export interface RefusedCommand {
+  /** `undefined`: a request that waited. */
+  readonly command: AttachCommand | SequencedCommand | undefined;
+  /** The session that gave it; 0 without one. */
+  readonly session: number;
+  /** The name of the identity; "" if its credential is gone. */
+  readonly identity: string;
+  /** The level that it needs. */
+  readonly verb: AccessLevel;
+  readonly status: typeof ERROR_NUMBERS.FORBIDDEN | typeof ERROR_NUMBERS.UNAUTHENTICATED;
+  /** The first key of the command or wait; "" if it names none. */
+  readonly key: string;
+}
+
+/**
+ * Receives what the grants decided, in log order, on every node. Called synchronously inside
+ * `apply`; it must not call the table.
+ */
+export interface AccessListener {
+  onRefused(refused: RefusedCommand): void;
+  /**
+   * An order was carried out; one that changes access has changed something. `wallMs` is that of its
+   * entry.
+   */
+  onOrder(identity: string, command: OrderCommand, wallMs: number): void;
+}
+
+/** When credentials expire, as a wall clock has it. */
+export interface CredentialCounts {
+  /** Within the given time. */
+  readonly soon: number;
+  readonly expired: number;
+}
 
 /** What became of rights, for metrics. */
 export interface AccessCounts {

@@ -207,6 +207,8 @@ export interface ClientConnection {
   readonly isEncrypted: boolean;
   /** Whether it came through the socket in the node's directory. */
   readonly isLocal: boolean;
+  /** What it comes from, as `addressGroup` has it; "" if it is not known. */
+  readonly address: string;
   /**
    * Encodes a message at once into the frame of this turn, which is sent at `flush` of the gateway.
    */

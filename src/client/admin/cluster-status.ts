@@ -38,6 +38,14 @@ export interface NodeStatus {
    * 0.
    */
   readonly quietMs?: number;
+  /**
+   * What clients may do that have not shown who they are, as this node knows: everything ("open"),
+   * something ("partlyOpen") or nothing ("closed"). `identities`: how many there are.
+   */
+  readonly access?: {
+    readonly state: "open" | "partlyOpen" | "closed";
+    readonly identities: number;
+  };
   /** Its disk has no room. A node that is "starting" waits for room. */
   readonly isDiskFull?: boolean;
   /** Only of a quarantined node. */
@@ -148,8 +156,15 @@ function isNodeStatus(body: unknown): body is NodeStatus {
     NUMBERS.every((name) => typeof fields[name] === "number") &&
     TEXTS.every((name) => typeof fields[name] === "string") &&
     (fields["quietMs"] === undefined || typeof fields["quietMs"] === "number") &&
+    (fields["access"] === undefined || isAccess(fields["access"])) &&
     (fields["damage"] === undefined || isDamage(fields["damage"]))
   );
+}
+
+function isAccess(access: unknown): boolean {
+  if (typeof access !== "object" || access === null) return false;
+  const { state, identities } = access as Record<string, unknown>;
+  return typeof state === "string" && typeof identities === "number";
 }
 
 function isDamage(value: unknown): boolean {

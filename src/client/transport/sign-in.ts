@@ -4,12 +4,7 @@
  * address, an error or a log.
  */
 import { ERROR_NUMBERS, HoldfastError } from "../../errors.js";
-import {
-  CLIENT_FRAME_BYTES_MAX,
-  MESSAGE,
-  OP,
-  type ServerMessage,
-} from "../../protocol/index.js";
+import { CLIENT_FRAME_BYTES_MAX, MESSAGE, OP, type ServerMessage } from "../../protocol/index.js";
 import { accessTokenProblem } from "./access-token.js";
 import { FrameWriter } from "./frame-writer.js";
 import type { Transport } from "./platform.js";

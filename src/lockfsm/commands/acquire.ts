@@ -22,7 +22,7 @@ import { forgetRequest } from "../holds/leave-queues.js";
 import { grantLoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { hasAllClaims, hasAllHolds, isBeyondIdentity, isOverfull } from "../holds/quotas.js";
-import { levelFor, noteRefusal } from "../holds/rights.js";
+import { noteRefusal, ofSession } from "../holds/rights.js";
 import { holdOf } from "../holds/tokens.js";
 import type { Place } from "../records/key.js";
 import { Slot } from "../records/reply-window.js";
@@ -97,7 +97,7 @@ export function isValidWait(waitMs: number): boolean {
 function answerSteal(state: TableState, session: Session, command: AcquireCommand): void {
   const stolen = steal(state, session, command);
   if ("status" in stolen) {
-    if (stolen === FORBIDDEN) noteRefusal(state, levelFor(command));
+    if (stolen === FORBIDDEN) noteRefusal(state, command, ofSession(session));
     store(state, session, command.sequence, stolen);
     return;
   }

@@ -57,7 +57,8 @@ export function open(state: TableState, command: OpenCommand, by: number): void 
   const { identity } = credential;
   if (identity.highest < ACCESS_LEVEL.acquire) {
     const isAnonymous = identity === state.access.anonymous;
-    forbid(state, command, isAnonymous ? ERROR_NUMBERS.UNAUTHENTICATED : ERROR_NUMBERS.FORBIDDEN);
+    const status = isAnonymous ? ERROR_NUMBERS.UNAUTHENTICATED : ERROR_NUMBERS.FORBIDDEN;
+    forbid(state, command, status, credential);
     return;
   }
   const digest = digestOf(nonce);
@@ -203,7 +204,7 @@ function credentialOf(
   by: number,
 ): Credential | undefined {
   const credential = state.access.findCredential(by);
-  if (credential === undefined) forbid(state, command, ERROR_NUMBERS.UNAUTHENTICATED);
+  if (credential === undefined) forbid(state, command, ERROR_NUMBERS.UNAUTHENTICATED, undefined);
   return credential;
 }
 
@@ -215,11 +216,12 @@ function mayAttach(
   state: TableState,
   session: Session,
   command: AttachCommand,
-  { identity }: Credential,
+  credential: Credential,
 ): boolean {
+  const { identity } = credential;
   const owner = session.credential.identity;
   if (owner === identity) return true;
-  if (owner !== state.access.anonymous) forbid(state, command, ERROR_NUMBERS.FORBIDDEN);
+  if (owner !== state.access.anonymous) forbid(state, command, ERROR_NUMBERS.FORBIDDEN, credential);
   else if (isBeyondIdentity(state, identity, "adoption")) {
     refuse(state, command, ERROR_NUMBERS.QUOTA);
   } else return true;
@@ -320,8 +322,13 @@ function refuse(
 }
 
 /** Refuses a command because of who gives it. */
-function forbid(state: TableState, command: AttachCommand, status: ErrorNumber): void {
-  noteRefusal(state, ACCESS_LEVEL.acquire);
+function forbid(
+  state: TableState,
+  command: AttachCommand,
+  status: typeof ERROR_NUMBERS.FORBIDDEN | typeof ERROR_NUMBERS.UNAUTHENTICATED,
+  credential: Credential | undefined,
+): void {
+  noteRefusal(state, command, { session: 0, identity: credential?.identity, status });
   refuse(state, command, status);
 }
 

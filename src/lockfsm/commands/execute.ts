@@ -17,7 +17,7 @@ import {
 import { resolveSuspects } from "../deadlock/detect.js";
 import { endSession } from "../holds/end.js";
 import { renewLease, store } from "../holds/lease.js";
-import { levelFor, mayDo, noteRefusal } from "../holds/rights.js";
+import { mayDo, noteRefusal, ofSession } from "../holds/rights.js";
 import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
@@ -69,7 +69,7 @@ function executeOf(state: TableState, id: number, epoch: number, command: Sessio
 
 function perform(state: TableState, session: Session, command: SequencedCommand): void {
   if (!mayDo(state, session, command)) {
-    noteRefusal(state, levelFor(command));
+    noteRefusal(state, command, ofSession(session));
     store(state, session, command.sequence, FORBIDDEN);
     return;
   }
@@ -112,9 +112,10 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     case OP.putCredential:
     case OP.removeCredential:
     case OP.setGrant:
-      order(state, session.credential.identity, command, (result) =>
-        store(state, session, command.sequence, result),
-      );
+      order(state, session.credential.identity, command, (result) => {
+        if (result === FORBIDDEN) noteRefusal(state, command, ofSession(session));
+        store(state, session, command.sequence, result);
+      });
       return;
     case OP.detach:
       detach(state, session, command);

@@ -12,6 +12,7 @@
  * has no holder to notify and ends at once.
  */
 import { assert, unreachable } from "../../assert.js";
+import { ERROR_NUMBERS } from "../../errors.js";
 import {
   type ChangeSettingCommand,
   END_REASON,
@@ -32,7 +33,7 @@ import { endSession, loseHold } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
 import { dropKey, findKey, makeSemaphore, obtainKey } from "../holds/keys.js";
 import { isTableFull } from "../holds/quotas.js";
-import { levelFor, mayOrder, mayTake, noteRefusal } from "../holds/rights.js";
+import { mayOrder, mayTake, noteRefusal } from "../holds/rights.js";
 import { findHold } from "../holds/tokens.js";
 import { Closing } from "../records/closing.js";
 import type { Identity } from "../records/identity.js";
@@ -58,7 +59,26 @@ import { changeAccess } from "./access.js";
  */
 type Answer = (result: Result) => void;
 
+/** Executes an order whose identity may give it, as far as that can be told before. */
 export function order(
+  state: TableState,
+  identity: Identity,
+  command: OrderCommand,
+  answer: Answer,
+): void {
+  carryOut(state, identity, command, (result) => {
+    answer(result);
+    if (!hasEffect(state, command, result)) return;
+    state.accessListener?.onOrder(identity.name, command, state.wallMs);
+  });
+}
+
+function hasEffect(state: TableState, { op }: OrderCommand, { status }: Result): boolean {
+  if (status !== STATUS.ok && status !== STATUS.revoked) return false;
+  return op < OP.putIdentity || op > OP.setGrant || state.access.revision === state.index;
+}
+
+function carryOut(
   state: TableState,
   identity: Identity,
   command: OrderCommand,
@@ -97,17 +117,17 @@ export function orderWithoutSession(state: TableState, command: OrderCommand, by
   const { outbox, stamp, access } = state;
   const { sequence } = command;
   const identity = access.findCredential(by)?.identity;
-  const forbidden =
-    identity === undefined || identity === access.anonymous ? UNAUTHENTICATED : FORBIDDEN;
+  const isUnknown = identity === undefined || identity === access.anonymous;
+  const status = isUnknown ? ERROR_NUMBERS.UNAUTHENTICATED : ERROR_NUMBERS.FORBIDDEN;
   const answer: Answer = (given) => {
-    const result = given === FORBIDDEN ? forbidden : given;
+    if (given === FORBIDDEN) noteRefusal(state, command, { session: 0, identity, status });
+    const result = given === FORBIDDEN && isUnknown ? UNAUTHENTICATED : given;
     outbox.toSession(0, 0, { kind: MESSAGE.reply, sequence, stamp, result });
   };
   if (identity !== undefined && mayOrder(state, identity, command)) {
     order(state, identity, command, answer);
     return;
   }
-  noteRefusal(state, levelFor(command));
   answer(FORBIDDEN);
 }
 
@@ -127,7 +147,6 @@ function revoke(
       return;
     }
     if (!mayTake(identity, hold, "operate")) {
-      noteRefusal(state, levelFor(command));
       answer(FORBIDDEN);
       return;
     }
@@ -137,7 +156,6 @@ function revoke(
   }
   const { holds, closings, remaining } = affected(state, name, command);
   if (holds.some((hold) => !mayTake(identity, hold, "operate"))) {
-    noteRefusal(state, levelFor(command));
     answer(FORBIDDEN);
     return;
   }

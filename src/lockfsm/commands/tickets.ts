@@ -19,7 +19,7 @@ import { store } from "../holds/lease.js";
 import { withdraw } from "../holds/leave-queues.js";
 import { join, leave } from "../holds/owners.js";
 import { hasAllHolds, isBeyondIdentity } from "../holds/quotas.js";
-import { levelFor, mayTake, noteRefusal } from "../holds/rights.js";
+import { mayTake, noteRefusal, ofSession } from "../holds/rights.js";
 import { findHold, holdOf, moveHold } from "../holds/tokens.js";
 import { bytesOfHold } from "../records/hold-rows.js";
 import type { Hold, Session, Ticket } from "../records/session.js";
@@ -71,7 +71,7 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
   } else if (ticket.secretDigest !== digestOf(secret)) {
     store(state, session, sequence, FORBIDDEN);
   } else if (!mayTake(session.credential.identity, hold, "acquire")) {
-    noteRefusal(state, levelFor(command));
+    noteRefusal(state, command, ofSession(session));
     store(state, session, sequence, FORBIDDEN);
   } else if (hasNoRoom(state, session, ticket)) {
     store(state, session, sequence, QUOTA);

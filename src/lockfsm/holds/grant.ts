@@ -5,7 +5,6 @@
  */
 import { assert } from "../../assert.js";
 import {
-  ACCESS_LEVEL,
   type AcquireCommand,
   type AcquireOptions,
   MESSAGE,
@@ -20,7 +19,7 @@ import { scheduleEnd } from "./due-time.js";
 import { dropKey, placeOf } from "./keys.js";
 import { forgetRequest, withdraw } from "./leave-queues.js";
 import { join } from "./owners.js";
-import { mayStillWait, noteRefusal } from "./rights.js";
+import { mayStillWait, noteRefusedWait } from "./rights.js";
 import { renewToken } from "./tokens.js";
 
 /**
@@ -65,7 +64,7 @@ function forbid(
   key: Key,
   others: Key[] | undefined,
 ): Key[] | undefined {
-  noteRefusal(state, ACCESS_LEVEL.acquire);
+  noteRefusedWait(state, request);
   withdraw(state, request, FORBIDDEN);
   let found = others;
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {

@@ -3,10 +3,13 @@
  * (semantics.md, 12). Giving back is always allowed: release, downgrade, close, keepalive, recall.
  * A refusal says nothing of what stands in the table.
  */
+import { ERROR_NUMBERS } from "../../errors.js";
 import {
   ACCESS_LEVEL,
   type AccessLevel,
   type AcquireCommand,
+  type AttachCommand,
+  isAttachCommand,
   OP,
   type SequencedCommand,
 } from "../../protocol/index.js";
@@ -14,6 +17,7 @@ import type { Identity } from "../records/identity.js";
 import type { Place } from "../records/key.js";
 import type { Hold, Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import type { RefusedCommand } from "../types.js";
 import { lookAtHoldOf } from "./tokens.js";
 
 const { acquire, operate, admin } = ACCESS_LEVEL;
@@ -27,7 +31,7 @@ LEVEL_BY_OP[OP.changeSetting] = admin;
 for (let op: number = OP.putIdentity; op <= OP.setGrant; op += 1) LEVEL_BY_OP[op] = admin;
 
 /** With this on every key nothing else has to be looked at. */
-export function levelFor(command: SequencedCommand): number {
+function levelFor(command: SequencedCommand): number {
   if (command.op === OP.acquire && command.options?.steal === true) return operate;
   return LEVEL_BY_OP[command.op] as number;
 }
@@ -118,9 +122,47 @@ function covers(
   return true;
 }
 
-/** Counts a command that was refused, by the level that it needed. */
-export function noteRefusal(state: TableState, level: number): void {
-  state.access.refused[LEVEL_NAMES[level] as AccessLevel] += 1;
+/** Counts a command that was refused, by the level that it needed, and reports it. */
+export function noteRefusal(
+  state: TableState,
+  command: AttachCommand | SequencedCommand,
+  { session, identity, status }: Refused,
+): void {
+  const level = isAttachCommand(command) ? acquire : levelFor(command);
+  const verb = LEVEL_NAMES[level] as AccessLevel;
+  state.access.refused[verb] += 1;
+  const name = identity?.name ?? "";
+  const key = keyOf(command);
+  state.accessListener?.onRefused({ command, session, identity: name, verb, status, key });
+}
+
+/** The same of a wait whose session may not be granted what it waits for. */
+export function noteRefusedWait(state: TableState, { session, firstPlace }: Request): void {
+  state.access.refused.acquire += 1;
+  state.accessListener?.onRefused({
+    command: undefined,
+    session: session.id,
+    identity: session.identityName,
+    verb: "acquire",
+    status: ERROR_NUMBERS.FORBIDDEN,
+    key: firstPlace?.key.name ?? "",
+  });
+}
+
+interface Refused extends Pick<RefusedCommand, "session" | "status"> {
+  /** `undefined`: the credential is gone. */
+  readonly identity: Identity | undefined;
+}
+
+/** Who was refused, if a session was. */
+export function ofSession(session: Session): Refused {
+  const { identity } = session.credential;
+  return { session: session.id, identity, status: ERROR_NUMBERS.FORBIDDEN };
+}
+
+function keyOf(command: AttachCommand | SequencedCommand): string {
+  if (command.op === OP.acquire) return command.items[0]?.key ?? "";
+  return "key" in command ? (command.key ?? "") : "";
 }
 
 const LEVEL_NAMES = Object.keys(ACCESS_LEVEL) as readonly AccessLevel[];

@@ -15,6 +15,7 @@ import { DueHeap } from "../structures/due-heap.js";
 import { RecordList } from "../structures/record-list.js";
 import { TokenCounter } from "../token-counter.js";
 import {
+  type AccessListener,
   type ChangeListener,
   NOBODY,
   type Outbox,
@@ -92,6 +93,7 @@ export class TableState {
   /** Receives the messages of the current entry. */
   outbox: Outbox = NOBODY;
   listener: ChangeListener | undefined = undefined;
+  accessListener: AccessListener | undefined = undefined;
   /** The one object for all reported changes, so that a change allocates nothing. */
   readonly #change: { -readonly [Field in keyof TableChange]: TableChange[Field] } = {
     type: "granted",

@@ -14,6 +14,7 @@ import {
 } from "../../protocol/index.js";
 import type { Grant, Identity } from "../records/identity.js";
 import type { TableState } from "../records/state.js";
+import type { CredentialCounts } from "../types.js";
 
 const LEVEL_NAMES = Object.keys(ACCESS_LEVEL) as readonly AccessLevel[];
 
@@ -49,6 +50,30 @@ export function checkAccess(
   }
   const isAllowed = (best?.level ?? ACCESS_LEVEL.none) >= ACCESS_LEVEL[level];
   return { isKnown: true, isAllowed, grant: best === undefined ? null : grantViewOf(best) };
+}
+
+export function countExpiring(
+  { access }: TableState,
+  wallMs: number,
+  soonMs: number,
+): CredentialCounts {
+  let [soon, expired] = [0, 0];
+  for (const { credentials } of access.identities()) {
+    for (const { expiresWallMs } of credentials) {
+      if (expiresWallMs === 0 || expiresWallMs > wallMs + soonMs) continue;
+      if (expiresWallMs <= wallMs) expired += 1;
+      else soon += 1;
+    }
+  }
+  return { soon, expired };
+}
+
+export function levelsOf({ everywhere, highest }: Identity): {
+  readonly everywhere: AccessLevel;
+  readonly highest: AccessLevel;
+} {
+  const nameOf = (level: number) => LEVEL_NAMES[level] as AccessLevel;
+  return { everywhere: nameOf(everywhere), highest: nameOf(highest) };
 }
 
 export function whoAmI({ name, grants }: Identity): WhoAmIView {

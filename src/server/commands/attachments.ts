@@ -12,8 +12,10 @@ import {
   type AttachCommand,
   type Attached,
   attachKeyOf,
+  isAttachCommand,
   MESSAGE,
   NO_CREDENTIAL,
+  type SequencedCommand,
   type SessionMessage,
   STATUS,
 } from "../../protocol/index.js";
@@ -142,6 +144,16 @@ export class Attachments implements Outbox, CommandSources {
   refuseAttach(attachment: Attachment, attempt: number, status: ErrorNumber): void {
     this.#forgetAwaited(attachment);
     attachment.connection.send({ ...NOT_ATTACHED, attempt, status });
+  }
+
+  /** Whose command that is, given by a session or on the connection that waits for its answer. */
+  sourceOf(
+    session: number,
+    command: AttachCommand | SequencedCommand | undefined,
+  ): Attachment | undefined {
+    if (session > 0 || command === undefined) return this.#bySession.get(session);
+    if (isAttachCommand(command)) return this.awaiting(command);
+    return this.#ordering.get(command.sequence);
   }
 
   isOrderAwaited(number: number): boolean {

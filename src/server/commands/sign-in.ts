@@ -20,6 +20,7 @@ import {
   type SignInQuery,
 } from "../../protocol/index.js";
 import type { Clock, Logger } from "../ports.js";
+import type { AccessLog } from "./access-log.js";
 import type { Attachment, Attachments } from "./attachments.js";
 
 /** How often credentials that expire are looked at, in milliseconds. */
@@ -40,6 +41,7 @@ export interface SignInParts {
   readonly attachments: Attachments;
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly accessLog: AccessLog;
   /** Calls back after a read barrier, or with `false` when it took too long. */
   readonly barrier: (onEnd: (isPassed: boolean) => void) => void;
   /** What the node knows before it has a table. */
@@ -194,7 +196,7 @@ export class SignIn {
     const credential = table.findCertificate(attachment.connection.certifiedName ?? "");
     attachment.isHeldBack = false;
     if (credential !== undefined && this.#isExpired(credential)) {
-      this.#refusedTotal += 1;
+      this.#noteRefusal(attachment, REASON_EXPIRED);
       attachments.close(attachment, REASON_EXPIRED);
       return;
     }
@@ -233,8 +235,13 @@ export class SignIn {
     this.#checkAtMs = Math.min(this.#checkAtMs, this.#parts.clock.nowMs() + EXPIRY_CHECK_MS);
   }
 
-  #refuse(attachment: Attachment, id: number, message: string): void {
+  #noteRefusal({ connection }: Attachment, reason: string): void {
     this.#refusedTotal += 1;
+    this.#parts.accessLog.onSignIn(connection, reason);
+  }
+
+  #refuse(attachment: Attachment, id: number, message: string): void {
+    this.#noteRefusal(attachment, message);
     const status = ERROR_NUMBERS.UNAUTHENTICATED;
     attachment.connection.send({ kind: MESSAGE.answer, id, status, payload: { message } });
     this.#parts.attachments.close(attachment, message);

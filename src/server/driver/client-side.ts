@@ -23,12 +23,13 @@ import {
   type WatchQuery,
 } from "../../protocol/index.js";
 import type { Configuration, NodeId } from "../../raft/index.js";
+import type { AccessLog } from "../commands/access-log.js";
 import type { Admission } from "../commands/admission.js";
 import type { Attachment, Attachments } from "../commands/attachments.js";
 import type { SignIn } from "../commands/sign-in.js";
 import type { Operations } from "../members/operations.js";
 import type { Clock } from "../ports.js";
-import { type AccessRefusal, accessProblem } from "../reads/read-rights.js";
+import { type AccessRefusal, judge, report } from "../reads/read-rights.js";
 import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
 import type { SnapshotExporter } from "../snapshots/exporter.js";
@@ -55,6 +56,7 @@ export interface ClientSideParts {
   readonly admission: Admission;
   readonly table: LockTable;
   readonly signIn: SignIn;
+  readonly accessLog: AccessLog;
   readonly reads: Reads;
   readonly operations: Operations;
   readonly watches: Watches;
@@ -98,6 +100,7 @@ export class ClientSide implements GatewayEvents {
     if (!this.#parts.signIn.isShutOut(attachment)) {
       this.#parts.admission.attach(attachment, command, bytes);
     } else {
+      this.report(attachment, command, UNAUTHENTICATED);
       this.#parts.attachments.refuseAttach(attachment, command.attempt, UNAUTHENTICATED);
       this.#host.wake();
     }
@@ -111,6 +114,7 @@ export class ClientSide implements GatewayEvents {
     if (isOrder && this.#parts.signIn.isShutOut(attachment)) {
       const { sequence } = command;
       const result = { status: UNAUTHENTICATED };
+      this.report(attachment, command, UNAUTHENTICATED);
       connection.send({ kind: MESSAGE.reply, sequence, stamp: 0, result });
       this.#host.wake();
     } else this.#parts.admission.command(attachment, command, bytes);
@@ -131,7 +135,7 @@ export class ClientSide implements GatewayEvents {
     }
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (signIn.isShutOut(attachment)) refuse(attachment, query, UNAUTHENTICATED);
+    if (signIn.isShutOut(attachment)) this.#forbid(attachment, query);
     else if (query.op === OP.watch) this.#watch(attachment, query);
     else if (query.op === OP.unwatch) watches.unwatch(attachment, query);
     else reads.add(attachment, query, clock.nowMs());
@@ -142,7 +146,7 @@ export class ClientSide implements GatewayEvents {
     const { operations, reads, exporter, clock, signIn } = this.#parts;
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (signIn.isShutOut(attachment)) refuse(attachment, operation, UNAUTHENTICATED);
+    if (signIn.isShutOut(attachment)) this.#forbid(attachment, operation);
     else if (!isNodeOperation(operation))
       operations.add(attachment, operation, bytes, clock.nowMs());
     else if (operation.op === OP.saveSnapshot && !operation.isStale)
@@ -179,9 +183,25 @@ export class ClientSide implements GatewayEvents {
     return !isNamed || this.#host.servingLeader !== 0;
   }
 
+  /** The connection may ask nothing before it has said who it is. */
+  #forbid(attachment: Attachment, request: Query | Operation): void {
+    this.report(attachment, request, UNAUTHENTICATED);
+    refuse(attachment, request, UNAUTHENTICATED);
+  }
+
+  /** A request of the connection is refused because of who it is. */
+  report(
+    attachment: Attachment,
+    request: Query | Operation | AttachCommand | SessionCommand,
+    status: AccessRefusal,
+  ): void {
+    const viewer = this.#parts.table.findCredential(attachment.credential)?.identity;
+    report(this.#parts.accessLog, attachment, viewer, request, status);
+  }
+
   #problemOf(attachment: Attachment, request: Query | Operation): AccessRefusal | undefined {
     const viewer = this.#parts.table.findCredential(attachment.credential)?.identity;
-    return accessProblem(viewer, request);
+    return judge(this.#parts.accessLog, attachment, viewer, request);
   }
 
   #watch(attachment: Attachment, query: WatchQuery): void {

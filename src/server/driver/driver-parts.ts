@@ -4,6 +4,7 @@
  */
 import type { PeerMessage } from "../../net/index.js";
 import type { Input, NodeId } from "../../raft/index.js";
+import { AccessLog } from "../commands/access-log.js";
 import { Admission } from "../commands/admission.js";
 import { Attachments } from "../commands/attachments.js";
 import { Capacity } from "../commands/capacity.js";
@@ -92,8 +93,11 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     askAgainAfterMs: electionTimeoutMs,
   };
   const reads = new Reads(readTiming, send, requestIds);
+  const isLeader = (): boolean => raft.role === "leader";
+  const accessLog = new AccessLog({ attachments, clock, logger, isLeader });
+  table.listenToAccess(accessLog);
   const signIn = new SignIn({
-    ...{ table, attachments, clock, logger },
+    ...{ table, attachments, clock, logger, accessLog },
     barrier: (onEnd) => reads.barrier(onEnd, clock.nowMs()),
     judge: (attachment) => watches.judge(attachment, table),
     greet: (attachment) => clientSide.greet(attachment),
@@ -103,13 +107,15 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const save: ObservationParts["save"] = (attachment, operation) =>
     snapshots.exporter.save(attachment, operation);
   const observation = new Observation(
-    { table, reads, audit: ports.audit, clock, logger, wake, save },
+    { table, reads, audit: ports.audit, clock, logger, accessLog, wake, save },
     tuning,
     raft.appliedIndex,
   );
   const { transitions, watches } = observation;
   const operationWaitMs = OPERATION_WAIT_TIMEOUTS * electionTimeoutMs;
-  const operations = new Operations(operationWaitMs, send, requestIds);
+  const operations = new Operations(operationWaitMs, send, requestIds, (...refused) =>
+    clientSide.report(...refused),
+  );
   const redirect = new ClientRedirect(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
   const snapshots: Snapshots = new DriverSnapshots(
@@ -127,7 +133,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
   const clientSide: ClientSide = new ClientSide(
     {
-      ...{ nodeId, clusterId, clock, table, attachments, signIn, admission },
+      ...{ nodeId, clusterId, clock, table, attachments, signIn, accessLog, admission },
       ...{ reads, operations, watches },
       exporter: snapshots.exporter,
     },
@@ -158,6 +164,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     forwarding,
     reads,
     signIn,
+    accessLog,
     observation,
     operations,
     redirect,

@@ -12,6 +12,7 @@ import type {
   SnapshotManifest,
   SnapshotStore,
 } from "../../storage/index.js";
+import type { RefusalCount } from "../commands/access-log.js";
 import type { NodeTuning } from "../options.js";
 import type { Clock, Logger, Memory, Scheduler } from "../ports.js";
 import type { AuditOptions, AuditStatus } from "../reads/audit.js";
@@ -119,4 +120,7 @@ export interface DriverStatus {
   /** Bytes of commands that are kept until they are applied here. */
   readonly keptBytes: number;
   readonly observation: ObservationStatus;
+  /** What was refused to clients of this node because of who they are, since the start. */
+  readonly refusals: readonly RefusalCount[];
+  readonly signInsRefusedTotal: number;
 }

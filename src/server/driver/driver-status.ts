@@ -16,6 +16,8 @@ export function driverStatus(
     handOver,
     snapshots,
     observation,
+    accessLog,
+    signIn,
   }: DriverParts,
   leaderChangesTotal: number,
 ): DriverStatus {
@@ -41,5 +43,7 @@ export function driverStatus(
     commandsRefusedTotal: admission.refusedCount,
     keptBytes: kept.bytes,
     observation: observation.status,
+    refusals: accessLog.refusals,
+    signInsRefusedTotal: signIn.refusedTotal,
   };
 }

@@ -4,6 +4,7 @@
  * before reads are answered.
  */
 import type { LockTable } from "../../lockfsm/index.js";
+import type { AccessLog } from "../commands/access-log.js";
 import type { NodeTuning } from "../options.js";
 import { Audit } from "../reads/audit.js";
 import { History } from "../reads/history.js";
@@ -22,6 +23,7 @@ export interface ObservationParts {
   readonly audit: DriverPorts["audit"];
   readonly clock: DriverPorts["clock"];
   readonly logger: DriverPorts["logger"];
+  readonly accessLog: AccessLog;
   /** Asks for a turn. */
   readonly wake: () => void;
   readonly save: QueryAnswersParts["save"];
@@ -36,7 +38,7 @@ export class Observation {
 
   /** `index`: the last entry whose effects the table holds. */
   constructor(parts: ObservationParts, tuning: NodeTuning, index: number) {
-    const { table, audit, wake, logger, save } = parts;
+    const { table, audit, wake, logger, accessLog, save } = parts;
     this.#parts = parts;
     const transitions = new TransitionLog(tuning, index);
     table.listen((change) => transitions.add(change));
@@ -47,7 +49,7 @@ export class Observation {
         ? undefined
         : new Audit({ store: audit.store, transitions, wake, logger }, audit);
     const history = new History({ table, transitions, audit: this.#audit });
-    this.#answers = new QueryAnswers({ table, transitions, history, save });
+    this.#answers = new QueryAnswers({ table, transitions, history, accessLog, save });
   }
 
   get status(): ObservationStatus {

@@ -36,6 +36,13 @@ type Asker =
   | { readonly kind: "client"; readonly attachment: Attachment; readonly id: number }
   | { readonly kind: "peer"; readonly peer: NodeId; readonly id: number };
 
+type Forbidden = typeof ERROR_NUMBERS.FORBIDDEN | typeof ERROR_NUMBERS.UNAUTHENTICATED;
+type OnForbidden = (
+  attachment: Attachment,
+  operation: LeaderOperation,
+  status: Forbidden,
+) => void;
+
 interface Request {
   readonly asker: Asker;
   /** The number of the credential by which it came. */
@@ -63,7 +70,7 @@ export interface OperationsHost {
   /** The last applied entry. */
   readonly appliedIndex: number;
   /** Why that credential may not do this; `undefined` if it may. */
-  judge(credential: number, operation: LeaderOperation): ErrorNumber | undefined;
+  judge(credential: number, operation: LeaderOperation): Forbidden | undefined;
   /** The payload of `members`. */
   membersView(): unknown;
   step(input: Input): void;
@@ -89,11 +96,16 @@ export class Operations {
   /**
    * `waitMsMax`: how long a request may take before it is answered `UNAVAILABLE`: outcome unknown.
    */
+  readonly #onForbidden: OnForbidden;
+
+  /** @param onForbidden called before a client is told that it may not do that */
   constructor(
     waitMsMax: number,
     send: (peer: NodeId, message: PeerMessage) => void,
     requestIds = new RequestIds(0),
+    onForbidden: OnForbidden = () => {},
   ) {
+    this.#onForbidden = onForbidden;
     this.#waitMsMax = waitMsMax;
     this.#send = send;
     this.#requestIds = requestIds;
@@ -155,7 +167,10 @@ export class Operations {
     const request = this.#passedOn.get(id);
     if (request === undefined) return;
     this.#passedOn.delete(id);
-    this.#answer(request.asker, status as ErrorNumber | typeof STATUS.ok, payloadOf(text));
+    const payload = payloadOf(text);
+    // With details it was refused for what it asks, and not for who asks.
+    if (payload === null && isForbidden(status)) this.#forbid(request, status);
+    else this.#answer(request.asker, status as ErrorNumber | typeof STATUS.ok, payload);
   }
 
   /** On a leader: whether `begin` has something to do. */
@@ -181,7 +196,7 @@ export class Operations {
       }
       const { operation, asker, credential } = request;
       const refusal = host.judge(credential, operation);
-      if (refusal !== undefined) this.#answer(asker, refusal, null);
+      if (refusal !== undefined) this.#forbid(request, refusal);
       else if (operation.op === OP.members) this.#answer(asker, STATUS.ok, host.membersView());
       else if (operation.op === OP.changeMember) this.#beginChange(request, operation, host);
       else this.#beginTransfer(request, operation, host);
@@ -358,6 +373,11 @@ export class Operations {
     return id;
   }
 
+  #forbid({ asker, operation }: Request, status: Forbidden): void {
+    if (asker.kind === "client") this.#onForbidden(asker.attachment, operation, status);
+    this.#answer(asker, status, null);
+  }
+
   #answer(asker: Asker, status: typeof STATUS.ok | ErrorNumber, payload: unknown): void {
     const { id } = asker;
     if (asker.kind === "peer") {
@@ -367,6 +387,10 @@ export class Operations {
       asker.attachment.connection.send({ kind: MESSAGE.answer, id, status, payload });
     }
   }
+}
+
+function isForbidden(status: number): status is Forbidden {
+  return status === ERROR_NUMBERS.FORBIDDEN || status === ERROR_NUMBERS.UNAUTHENTICATED;
 }
 
 function isSameAsker(a: Asker, b: Asker): boolean {

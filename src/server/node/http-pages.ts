@@ -8,6 +8,7 @@ import type { NodeEndpoint } from "../../protocol/index.js";
 import { isVoter } from "../../raft/index.js";
 import type { DriverStatus } from "../driver/driver-ports.js";
 import { VERSION } from "../version.js";
+import type { AccessFigures } from "./access-figures.js";
 import { metricsText, type NodeTraffic, type TlsTold } from "./metrics.js";
 
 /** Committed entries that a ready node may not have applied yet. */
@@ -59,6 +60,7 @@ export interface PageSource {
   /** `undefined` while the node starts: while its log is read and its table is restored. */
   readonly driver: () => PagedDriver | undefined;
   readonly counts: () => TableCounts | undefined;
+  readonly access: () => AccessFigures | undefined;
   /** How long the cluster, which was restored, will open no session. */
   readonly quietMs: () => number;
   readonly traffic: () => NodeTraffic;
@@ -129,9 +131,15 @@ function statusOf(source: PageSource): Record<string, unknown> {
     loopDelayMaxMs: Math.round(source.loopDelayMaxMs() * 10) / 10,
     ...(driver === undefined ? NOT_YET : driverStatusOf(driver, source.id)),
     ...(source.counts() ?? NO_COUNTS),
+    access: accessOf(source.access()),
     quietMs: source.quietMs(),
     clientPort: source.clientPort(),
   };
+}
+
+/** An object, so that there is room for what a node demands by itself. */
+function accessOf(figures: AccessFigures | undefined): Record<string, unknown> | undefined {
+  return figures && { state: figures.state, identities: figures.identities };
 }
 
 function driverStatusOf({ status, endpoints }: PagedDriver, self: number): Record<string, unknown> {
@@ -163,6 +171,7 @@ function metricsOf(source: PageSource): string {
   return metricsText(
     status,
     counts,
+    source.access(),
     source.traffic(),
     source.clientPort(),
     source.loopDelayMaxMs(),

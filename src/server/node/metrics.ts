@@ -7,6 +7,7 @@ import type { HandshakeCounts, PortLoad, Traffic } from "../../net/index.js";
 import { CHANGE_TYPES, END_REASON } from "../../protocol/index.js";
 import type { LogWrites } from "../../storage/index.js";
 import type { DriverStatus, ObservationStatus } from "../driver/driver-ports.js";
+import type { AccessFigures } from "./access-figures.js";
 import type { TlsStatus } from "./node-tls.js";
 
 interface Metric {
@@ -33,6 +34,7 @@ export interface TlsTold extends TlsStatus {
 export function metricsText(
   status: DriverStatus,
   counts: TableCounts,
+  access: AccessFigures | undefined,
   traffic: NodeTraffic,
   clientPort: PortLoad,
   loopDelayMaxMs: number,
@@ -45,6 +47,8 @@ export function metricsText(
     ...portMetrics(clientPort),
     ...trafficMetrics(traffic),
     ...tableMetrics(counts),
+    ...refusalMetrics(status),
+    ...(access === undefined ? [] : accessMetrics(access)),
     ...observationMetrics(status.observation),
     ...(tls === undefined ? [] : tlsMetrics(tls)),
   ];
@@ -159,6 +163,25 @@ function tableMetrics(counts: TableCounts): Metric[] {
       "Searches for cycles for which a whole entry was too short.",
       counts.searchesGivenUp,
     ),
+  ];
+}
+
+function refusalMetrics({ refusals, signInsRefusedTotal }: DriverStatus): Metric[] {
+  const byVerb = refusals.map(
+    ({ verb, code, count }) => [`verb="${verb}",code="${code}"`, count] as const,
+  );
+  return [
+    counter("access_refused_total", "Requests refused because of who asked.", byVerb),
+    counter("sign_ins_refused_total", "Sign-ins refused.", signInsRefusedTotal),
+  ];
+}
+
+function accessMetrics({ state, identities, expiring }: AccessFigures): Metric[] {
+  return [
+    gauge("access_open", "Whether everybody may do everything.", state === "open" ? 1 : 0),
+    gauge("identities", "Identities in the table.", identities),
+    gauge("credentials_expiring", "Credentials that expire within seven days.", expiring.soon),
+    gauge("credentials_expired", "Credentials that have expired.", expiring.expired),
   ];
 }
 

@@ -29,6 +29,7 @@ import {
 import { type AssembledDriver, bootDriver } from "../driver/boot.js";
 import type { NodeOptions, RunningNode } from "../options.js";
 import type { Clock } from "../ports.js";
+import { accessFigures } from "./access-figures.js";
 import { endpointOf, foundingConfiguration, peersOf } from "./addresses.js";
 import { whenDiskHasSpace } from "./disk-space-wait.js";
 import { EventLoopMeter } from "./event-loop-meter.js";
@@ -399,6 +400,7 @@ class Node implements RunningNode {
       endpoint: () => this.#endpoint,
       driver: () => this.#assembled?.driver,
       counts: () => this.#assembled?.table.counts(),
+      access: () => this.#assembled && accessFigures(this.#assembled.table, CLOCK.wallMs()),
       quietMs: () => this.#assembled?.table.quietMs ?? 0,
       traffic: () => ({
         log: this.#directory.logWrites(),

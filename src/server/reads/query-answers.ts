@@ -20,9 +20,10 @@ import {
   type UnwatchQuery,
   type WatchQuery,
 } from "../../protocol/index.js";
+import type { AccessLog } from "../commands/access-log.js";
 import type { Attachment } from "../commands/attachments.js";
 import type { History } from "./history.js";
-import { accessProblem } from "./read-rights.js";
+import { judge } from "./read-rights.js";
 import { usualHoldMs } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";
 
@@ -38,6 +39,7 @@ export interface QueryAnswersParts {
   readonly table: LockTable;
   readonly transitions: TransitionLog;
   readonly history: History;
+  readonly accessLog: AccessLog;
   /** Called when the snapshot that is asked for may be saved. */
   readonly save: (attachment: Attachment, operation: SaveSnapshotOperation) => void;
 }
@@ -53,9 +55,9 @@ export class QueryAnswers {
    * Answers now or lets a later turn do so. Returns the cost; `costMax`: all that a turn may spend.
    */
   answer(attachment: Attachment, query: TableQuery, costMax: number): number {
-    const { table } = this.#parts;
+    const { table, accessLog } = this.#parts;
     const viewer = table.findCredential(attachment.credential)?.identity;
-    const problem = accessProblem(viewer, query);
+    const problem = judge(accessLog, attachment, viewer, query);
     if (viewer === undefined || problem !== undefined) {
       send(attachment, query, problem ?? ERROR_NUMBERS.UNAUTHENTICATED, null);
       return ANSWER_COST;

@@ -4,7 +4,17 @@
  */
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { Viewer } from "../../lockfsm/index.js";
-import { ACCESS_LEVEL, ANONYMOUS, OP, type Operation, type Query } from "../../protocol/index.js";
+import {
+  ACCESS_LEVEL,
+  type AccessLevel,
+  ANONYMOUS,
+  isCommandOp,
+  OP,
+  type Operation,
+  type Query,
+} from "../../protocol/index.js";
+import type { AccessLog } from "../commands/access-log.js";
+import type { Attachment } from "../commands/attachments.js";
 
 const { observe, admin } = ACCESS_LEVEL;
 
@@ -21,6 +31,53 @@ export function accessProblem(
   if (viewer !== undefined && mayAsk(viewer, request)) return undefined;
   const isUnknown = viewer === undefined || viewer.name === ANONYMOUS;
   return isUnknown ? ERROR_NUMBERS.UNAUTHENTICATED : ERROR_NUMBERS.FORBIDDEN;
+}
+
+/** The same, and reports a refusal to operators. */
+export function judge(
+  accessLog: AccessLog,
+  attachment: Attachment,
+  viewer: Viewer | undefined,
+  request: Query | Operation,
+): AccessRefusal | undefined {
+  const status = accessProblem(viewer, request);
+  if (status !== undefined) report(accessLog, attachment, viewer, request, status);
+  return status;
+}
+
+/** A request was refused because of who asked: reports it to operators. */
+export function report(
+  accessLog: AccessLog,
+  { connection }: Attachment,
+  viewer: Viewer | undefined,
+  { op, key }: { readonly op: number; readonly key?: string | undefined },
+  status: AccessRefusal,
+): void {
+  const identity = viewer?.name ?? "";
+  accessLog.onRequest(connection, { identity, verb: verbOf(op), status, op, key: key ?? "" });
+}
+
+/** The level that such a request needs on what it asks about. */
+function verbOf(op: number): AccessLevel {
+  switch (op) {
+    case OP.open:
+    case OP.resume:
+    case OP.takeOver:
+      return "acquire";
+    case OP.revoke:
+    case OP.endSession:
+    case OP.setLimit:
+      return "operate";
+    case OP.access:
+    case OP.checkAccess:
+    case OP.changeMember:
+    case OP.transfer:
+    case OP.saveSnapshot:
+    case OP.readSnapshot:
+      return "admin";
+    default:
+      return isCommandOp(op) ? "admin" : "observe";
+  }
 }
 
 function mayAsk(viewer: Viewer, request: Query | Operation): boolean {

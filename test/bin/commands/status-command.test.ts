@@ -50,6 +50,21 @@ test("the document names the damage of that node alone", async () => {
   ]);
 });
 
+test("a cluster that is not open to everybody says what those may do who do not sign in", async () => {
+  const outputOf = async (access: object) => {
+    const url = await statusPage(1, { role: "leader", access });
+    const { code, stdout } = await runCli(["status", `--endpoints=${url}`]);
+    expect(code).toBe(0);
+    return stdout.split("\n").slice(2).join("\n");
+  };
+  expect(await outputOf({ state: "closed", identities: 2 })).toBe(
+    "\nclosed: clients that do not sign in may do nothing\n",
+  );
+  expect(await outputOf({ state: "partlyOpen", identities: 0 })).toContain("partly open: ");
+  expect(await outputOf({ state: "open", identities: 2 })).toContain("may do everything");
+  expect(await outputOf({ state: "open", identities: 0 })).toBe("");
+});
+
 test("a page with something else for the damage is no node's", async () => {
   const url = await statusPage(1, { role: "leader", damage: "none" });
   const { code, stdout } = await runCli(["status", "--json", `--endpoints=${url}`]);

@@ -56,6 +56,7 @@ describe("status", () => {
           commitIndex: expect.any(Number),
           appliedIndex: expect.any(Number),
           endpoint,
+          access: { state: "open", identities: 0 },
         })),
       });
       for (const node of (document as { nodes: Record<string, number>[] }).nodes) {
@@ -99,6 +100,7 @@ const UNREACHABLE = {
   term: null,
   commitIndex: null,
   appliedIndex: null,
+  access: null,
 };
 
 describe("inspect and ls", () => {
@@ -135,6 +137,7 @@ describe("inspect and ls", () => {
           mode: "exclusive",
           session: scene.client.session,
           sessionName: "billing-7\u{202e}",
+          identity: "anonymous",
           owner: number,
           heldMs: number,
           leaseMs: number,
@@ -152,6 +155,7 @@ describe("inspect and ls", () => {
           mode: "shared",
           session: other.session,
           sessionName: "",
+          identity: "anonymous",
           owner: number,
           sequence: number,
           arrival: number,

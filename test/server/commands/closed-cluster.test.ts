@@ -114,6 +114,84 @@ describe("a stranger", () => {
   });
 });
 
+/** What a node has logged, without times and fields. */
+function linesOf(node: WorldNode, event: string): string[] {
+  const start = ` node ${node.id} `;
+  return world.story.filter((line) => line.includes(start) && line.includes(event));
+}
+
+describe("operators", () => {
+  test("learn from the leader alone who has changed what", () => {
+    const lines = linesOf(leader, "access changed");
+    expect(lines).toHaveLength(8);
+    expect(lines[0]).toContain('{"by":"anonymous","request":"putIdentity","identity":"alice"}');
+    const closing = '"request":"setGrant","identity":"anonymous","level":"none","key":"*"';
+    expect(lines[7]).toContain(`{"by":"alice",${closing}}`);
+    for (const node of followers) expect(linesOf(node, "access changed")).toEqual([]);
+  });
+
+  test("learn from the node of a client what it was refused, and how often", async () => {
+    const worker = await signedIn(followers[0], TOKENS.worker);
+    worker.attach();
+    await world.until("attached", () => worker.attached(1) !== undefined);
+    const refused = worker.acquire("other/1", 0);
+    await worker.untilReply(refused);
+    worker.query({ op: OP.inspect, id: 1, key: "other/2" });
+    worker.query({ op: OP.access, id: 2, after: undefined, limit: 10 });
+    for (const id of [1, 2]) await answerOf(worker, id);
+    await worker.untilReply(worker.acquire("other/3", 0));
+    const stranger = world.client();
+    stranger.connect(followers[0]);
+    const head = { sequence: 2 ** 33, mark: 0, acknowledged: [] };
+    stranger.send({ ...head, op: OP.setLimit, key: "s", limit: 1 } as unknown as Order);
+    await stranger.untilReply(head.sequence);
+    stranger.attach();
+    await world.until("an answer to open", () => stranger.attached(1) !== undefined);
+
+    expect(followers[0].driver.status.refusals.filter(({ count }) => count > 0)).toEqual([
+      { verb: "observe", code: "FORBIDDEN", count: 1 },
+      { verb: "acquire", code: "FORBIDDEN", count: 2 },
+      { verb: "acquire", code: "UNAUTHENTICATED", count: 1 },
+      { verb: "operate", code: "UNAUTHENTICATED", count: 1 },
+      { verb: "admin", code: "FORBIDDEN", count: 1 },
+    ]);
+    const lines = linesOf(followers[0], "request refused").join("\n");
+    expect(lines.split("\n")).toHaveLength(5);
+    expect(lines).toContain('"identity":"worker","request":"acquire","key":"other/1"');
+    expect(lines).toContain('"identity":"worker","request":"inspect","key":"other/2"');
+    expect(lines).toContain('"identity":"worker","request":"access"');
+    expect(lines).toContain('"identity":"anonymous","request":"setLimit","key":"s"');
+    expect(lines).toContain('"identity":"anonymous","request":"open"');
+    for (const node of [leader, followers[1]]) {
+      expect(linesOf(node, "request refused")).toEqual([]);
+      expect(node.driver.status.refusals.every(({ count }) => count === 0)).toBe(true);
+    }
+  });
+
+  test("learn of tokens that were refused, and never see one", async () => {
+    for (let at = 0; at < 3; at += 1) await signedIn(followers[1], "a secret that nobody gave");
+    expect(followers[1].driver.status.signInsRefusedTotal).toBe(3);
+    expect(linesOf(followers[1], "sign-in refused")).toHaveLength(1);
+    expect(world.story.join("\n")).not.toContain("a secret that nobody gave");
+  });
+
+  test("learn of a wait that its identity lost the right to", async () => {
+    const worker = await signedIn(followers[0], TOKENS.worker);
+    worker.attach();
+    await world.until("attached", () => worker.attached(1) !== undefined);
+    const held = worker.acquire("jobs/1", 0);
+    await worker.untilReply(held);
+    const other = await signedIn(followers[0], TOKENS.worker);
+    other.attach();
+    await world.until("attached", () => other.attached(1) !== undefined);
+    await other.untilReply(other.acquire("jobs/1", 60_000));
+    await order({ op: OP.setGrant, name: "worker", key: "jobs/", isPrefix: true, level: "none" });
+    await worker.untilReply(worker.end(held));
+    await world.run(100);
+    expect(linesOf(followers[0], "request refused").at(-1)).toContain('"key":"jobs/1"');
+  });
+});
+
 describe("a token", () => {
   test("is followed by a hello that tells of the other nodes", async () => {
     for (const node of [leader, ...followers]) {

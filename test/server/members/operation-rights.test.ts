@@ -25,6 +25,13 @@ describe("an operation of an identity that lost its rights", () => {
     await expect(operator.members()).resolves.toBeNull();
     expect(leader.raft.configuration.voters).toContain(other.id);
     expect(lagging.table.accessRevision).toBe(0);
+    const refused = (node: typeof lagging) =>
+      node.driver.status.refusals.filter(({ count }) => count > 0);
+    expect(refused(leader)).toEqual([]);
+    expect(refused(lagging)).toEqual([
+      { verb: "observe", code: "UNAUTHENTICATED", count: 1 },
+      { verb: "admin", code: "UNAUTHENTICATED", count: 2 },
+    ]);
   });
 
   test("is refused by a new leader, which first learns what is committed", async () => {

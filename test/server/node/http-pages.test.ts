@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { NodeStatus } from "../../../src/client/admin/cluster-status.js";
 import type { PageCaller } from "../../../src/net/index.js";
-import { OP } from "../../../src/protocol/index.js";
+import { OP, type SessionCommand, STATUS } from "../../../src/protocol/index.js";
+import { accessFigures } from "../../../src/server/node/access-figures.js";
 import { createPages, type PageSource } from "../../../src/server/node/http-pages.js";
 import { startCluster } from "../world/cluster.js";
 import { World, type WorldNode } from "../world/world.js";
@@ -21,6 +22,8 @@ const CLIENT_PORT = {
   refusedTotal: 46,
 };
 
+const WALL_MS = 1_800_000_000_000;
+
 const STRANGER: PageCaller = { isTrusted: false };
 
 function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
@@ -34,6 +37,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     endpoint: () => `ws://node-${node.id}`,
     driver: () => node.driver,
     counts: () => node.table.counts(),
+    access: () => accessFigures(node.table, WALL_MS),
     quietMs: () => node.table.quietMs,
     traffic: () => TRAFFIC,
     clientPort: () => CLIENT_PORT,
@@ -97,7 +101,9 @@ describe("the HTTP pages", () => {
     const { body } = pagesOf(leader)("/metrics");
     const samples = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
     for (const line of samples)
-      expect(line).toMatch(/^holdfast_[a-z_]+(\{[a-z]+="[A-Za-z]+"\})? \d+(\.\d+)?$/);
+      expect(line).toMatch(
+        /^holdfast_[a-z_]+(\{[a-z]+="[A-Za-z]+"(,[a-z]+="[A-Z]+")?\})? \d+(\.\d+)?$/,
+      );
     expect(samples).toContain("holdfast_is_leader 1");
     expect(samples).toContain("holdfast_leader_changes_total 1");
   });
@@ -153,6 +159,51 @@ describe("the HTTP pages", () => {
       seeing: { watches: 1, changes: 2, audit: { state: "writing", writtenTotal: 1 } },
     });
     expect(body + status).not.toContain("secret");
+  });
+
+  test("show whether a cluster is open, and count identities and refusals", async () => {
+    const { world, leader } = await startCluster();
+    const client = world.client();
+    client.connect(leader);
+    let orders = 2 ** 32;
+    const order = async (fields: object): Promise<void> => {
+      orders += 1;
+      const head = { sequence: orders, mark: 1, acknowledged: [] };
+      client.send({ ...head, ...fields } as unknown as SessionCommand);
+      expect((await client.untilReply(orders)).result.status).toBe(STATUS.ok);
+    };
+    const stateIn = (pages: ReturnType<typeof pagesOf>) =>
+      JSON.parse(pages("/status", { isTrusted: true }).body).access;
+    expect(stateIn(pagesOf(leader))).toEqual({ state: "open", identities: 0 });
+    await order({ op: OP.putIdentity, name: "ops" });
+    await order({ op: OP.setGrant, name: "ops", key: "", isPrefix: true, level: "admin" });
+    const certificate = { op: OP.putCredential, name: "ops", kind: "certificate" };
+    await order({ ...certificate, label: "a", expiresWallMs: 0 });
+    await order({ ...certificate, label: "b", expiresWallMs: WALL_MS + 7 * 86_400_000 });
+    await order({ ...certificate, label: "c", expiresWallMs: WALL_MS });
+    await order({
+      op: OP.setGrant,
+      name: "anonymous",
+      key: "jobs",
+      isPrefix: false,
+      level: "observe",
+    });
+    await order({ op: OP.setGrant, name: "anonymous", key: "", isPrefix: true, level: "none" });
+    client.attach();
+    await world.until("an answer to open", () => client.attached(1) !== undefined);
+    expect(stateIn(pagesOf(leader))).toEqual({ state: "partlyOpen", identities: 1 });
+    const lines = pagesOf(leader)("/metrics", { isTrusted: true }).body.split("\n");
+    for (const sample of [
+      "access_open 0",
+      "identities 1",
+      "credentials_expiring 1",
+      "credentials_expired 1",
+      'access_refused_total{verb="acquire",code="UNAUTHENTICATED"} 1',
+      'access_refused_total{verb="admin",code="UNAUTHENTICATED"} 0',
+      "sign_ins_refused_total 0",
+    ]) {
+      expect(lines).toContain(`holdfast_${sample}`);
+    }
   });
 
   test("say of a node that reads its log that it starts", async () => {

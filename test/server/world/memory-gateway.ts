@@ -66,6 +66,7 @@ export class MemoryConnection implements ClientConnection {
   readonly certifiedName: string | undefined;
   readonly isEncrypted = false;
   readonly isLocal: boolean;
+  readonly address = "";
   /** As if the client did not read: set by tests. */
   bufferedBytes = 0;
   isOpen = true;

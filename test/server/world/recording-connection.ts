@@ -10,6 +10,7 @@ export class RecordingConnection implements ClientConnection {
   readonly certifiedName = undefined;
   readonly isEncrypted = false;
   readonly isLocal = false;
+  readonly address = "";
   bufferedBytes = 0;
   readonly sent: ServerMessage[] = [];
   closedWith: { readonly code: number; readonly reason: string } | undefined;

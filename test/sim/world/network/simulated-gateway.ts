@@ -106,6 +106,7 @@ export class ServedConnection implements ClientConnection {
   readonly certifiedName = undefined;
   readonly isEncrypted = false;
   readonly isLocal = false;
+  readonly address = "";
   /** What leaves is taken at once. */
   readonly bufferedBytes = 0;
   isOpen = true;
