@@ -5,7 +5,13 @@
  */
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
-import type { HostPort, NodeOptions, NodeTuning, RunningNode } from "../../src/server/index.js";
+import type {
+  ClientLimits,
+  HostPort,
+  NodeOptions,
+  NodeTuning,
+  RunningNode,
+} from "../../src/server/index.js";
 import { examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
@@ -47,6 +53,9 @@ export interface ServerFlags {
   readonly requireClientCert?: boolean | undefined;
   readonly allowHost?: readonly string[] | undefined;
   readonly allowOrigin?: readonly string[] | undefined;
+  readonly limits?: "enforce" | "observe" | undefined;
+  readonly identityLimit?: Partial<ClientLimits> | undefined;
+  readonly addressLimit?: Partial<ClientLimits> | undefined;
   readonly audit?: boolean | undefined;
   readonly auditKeep?: number | undefined;
   readonly logFormat: LogFormat;
@@ -150,6 +159,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
   requireDistinctPorts(flags, peerListen);
   requireServerRelations(flags);
   const { audit, auditKeep, allowHost, allowOrigin, healthListen } = flags;
+  const { limits, identityLimit, addressLimit } = flags;
   return {
     id: flags.id,
     dataDirectory: flags.data,
@@ -168,6 +178,9 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     ...(trace === undefined ? {} : { traceFile: trace }),
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
     ...(allowOrigin === undefined ? {} : { allowedOrigins: allowOrigin }),
+    ...(limits === undefined ? {} : { limits }),
+    ...(identityLimit === undefined ? {} : { identityLimits: identityLimit }),
+    ...(addressLimit === undefined ? {} : { addressLimits: addressLimit }),
     ...(audit === undefined ? {} : { audit }),
     ...(auditKeep === undefined ? {} : { auditKeepMs: auditKeep }),
     ...(peerAddress === undefined

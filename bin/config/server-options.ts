@@ -4,6 +4,7 @@
  */
 import type { LogFormat } from "../output/node-log.js";
 import { formatSize } from "../text/sizes.js";
+import { clientLimitsKind } from "./client-limits-kind.js";
 import { option, optionWithDefault, requiredOption, switchOption } from "./option-definition.js";
 import {
   choiceKind,
@@ -24,6 +25,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MIB = 2 ** 20;
 const TIB = 2 ** 40;
+
+const CLIENT_LIMITS_DEFAULT = "commands=50000,reads=500000; of the rest three quarters";
 
 /** The smallest default of `--snapshot-log-size`. */
 export const SNAPSHOT_LOG_BYTES = 64 * MIB;
@@ -109,6 +112,24 @@ const TLS = {
   requireClientCert: switchOption("refuse clients without a certificate"),
 };
 
+const LIMITS = {
+  limits: optionWithDefault<"enforce" | "observe">(
+    choiceKind("mode", ["enforce", "observe"]),
+    "refuse what exceeds the next two options (enforce) or only count it (observe)",
+    "enforce",
+  ),
+  identityLimit: option(
+    clientLimitsKind,
+    "what clients of one identity may have and do at this node; can be repeated",
+    { defaultText: CLIENT_LIMITS_DEFAULT },
+  ),
+  addressLimit: option(
+    clientLimitsKind,
+    "the same for clients from one address, except this machine; can be repeated",
+    { defaultText: "the same" },
+  ),
+};
+
 const KEEPING = {
   audit: switchOption("keep the history of locks in the data directory"),
   auditKeep: option(durationKind(MINUTE_MS, 36_500 * DAY_MS), "how long the audit is kept", {
@@ -163,4 +184,11 @@ const PROCESS = {
   ),
 };
 
-export const SERVER_OPTIONS = { ...IDENTITY, ...ADDRESSES, ...TLS, ...KEEPING, ...PROCESS };
+export const SERVER_OPTIONS = {
+  ...IDENTITY,
+  ...ADDRESSES,
+  ...TLS,
+  ...LIMITS,
+  ...KEEPING,
+  ...PROCESS,
+};

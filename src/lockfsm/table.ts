@@ -221,6 +221,11 @@ export class LockTable {
     return this.#state.access.findCredential(number);
   }
 
+  /** The number of the identity of a session, until that ends. */
+  identityOf(session: number): number | undefined {
+    return this.#state.sessions.find(session)?.credential.identity.number;
+  }
+
   /** Index of the entry that last changed who may do what; 0: none has. */
   get accessRevision(): number {
     return this.#state.access.revision;

@@ -4,7 +4,8 @@
  * the driver. Clients import only `framing`, which decodes what a node sends.
  */
 export { createGateway } from "./gateway/gateway.js";
-export type { GatewayTuning } from "./gateway/options.js";
+export { GATEWAY_DEFAULTS, type GatewayTuning } from "./gateway/options.js";
+export { isOwnMachine } from "./gateway/socket-limits.js";
 export { HealthPort } from "./health-port.js";
 export { createPeerLinks } from "./peers/links.js";
 export type { PeerLinksTuning } from "./peers/options.js";

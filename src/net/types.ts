@@ -209,6 +209,8 @@ export interface ClientConnection {
   readonly isLocal: boolean;
   /** What it comes from, as `addressGroup` has it; "" if it is not known. */
   readonly address: string;
+  /** The identity that is limited with it, set by the driver; "": none. */
+  limitedIdentity: string;
   /**
    * Encodes a message at once into the frame of this turn, which is sent at `flush` of the gateway.
    */

@@ -4,6 +4,7 @@
  * - `node`: starts and stops a node (`start-node.ts`); its options, HTTP pages and metrics
  * - `driver`: the loop that all inputs of a node go through (`driver.ts`), and its wiring
  * - `commands`: the way of a command from its connection into an entry, or to the leader
+ * - `limits`: what the clients of one identity or address may have and ask for
  * - `reads`: answers from the table of this node: queries, watches, the history and its audit
  * - `snapshots`: takes, sends, receives and restores snapshots of the table
  * - `members`: requests of operators about the cluster itself
@@ -29,6 +30,7 @@ export {
 } from "./offline/snapshot-files.js";
 export { snapshotOfDirectory } from "./offline/snapshot-from-directory.js";
 export {
+  type ClientLimits,
   type HostPort,
   NODE_TUNING_DEFAULTS,
   type NodeOptions,

@@ -16,6 +16,21 @@ export interface Founder {
 
 export type NodeAccess = "required" | "open";
 
+/**
+ * What the clients of one identity, or from one address, may have and ask for at one node. 0: no
+ * limit.
+ */
+export interface ClientLimits {
+  readonly connectionsMax: number;
+  /** Keepalives do not count, and what gives something back is counted but never refused. */
+  readonly commandsPerSecondMax: number;
+  /** In lines of holds and waiters; see `reads/query-answers.ts`. */
+  readonly readCostPerSecondMax: number;
+  readonly watchesMax: number;
+  /** Memory for messages that have begun and not ended. */
+  readonly unfinishedBytesMax: number;
+}
+
 export interface NodeOptions {
   /** This node's number, 1 … 2^32 − 1, for ever. */
   readonly id: number;
@@ -77,6 +92,12 @@ export interface NodeOptions {
    * `localhost`, and the hosts of `listen` and `advertise`. Default: none.
    */
   readonly allowedHosts?: readonly string[];
+  /** Whether what exceeds a limit of clients is refused or only counted. Default "enforce". */
+  readonly limits?: "enforce" | "observe";
+  /** Limits of the clients of each identity. Defaults: `clientLimits` in `limits/defaults.ts`. */
+  readonly identityLimits?: Partial<ClientLimits>;
+  /** Limits of the clients from each address; in IPv6, from each network of 64 bits. */
+  readonly addressLimits?: Partial<ClientLimits>;
   /** Whether the history of locks is written into the data directory. Default false. */
   readonly audit?: boolean;
   /** How long it is kept there. 1 minute – 100 years. Default 30 days. */

@@ -131,6 +131,7 @@ export class GatewayConnection implements ClientConnection {
   silentLooks = 0;
   /** Pings and pongs since the last check. */
   controlFrames = 0;
+  limitedIdentity = "";
   readonly #socket: GatewaySocket;
   readonly #outbound: Outbound;
   #slot: FrameSlot | undefined;

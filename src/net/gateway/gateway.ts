@@ -43,11 +43,23 @@ import {
 import { KnownHosts } from "./known-hosts.js";
 import { GatewayLiveness } from "./liveness.js";
 import { LocalPort } from "./local-port.js";
-import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./options.js";
+import {
+  GATEWAY_DEFAULTS,
+  type GatewayOptions,
+  type GatewayTuning,
+  type PortLimits,
+  UNCOUNTED_LIMITS,
+} from "./options.js";
 import { ReportedNames } from "./reported-names.js";
 import { GatewayRequests } from "./requests.js";
 import { GatewaySocket } from "./socket.js";
-import { AddressTally, addressGroup, type SocketLimits, socketLimitsOf } from "./socket-limits.js";
+import {
+  AddressTally,
+  addressGroup,
+  limitsFor,
+  type SocketLimits,
+  socketLimitsOf,
+} from "./socket-limits.js";
 import { UnfinishedFrames } from "./unfinished-frames.js";
 
 /** WebSocket close code "try again later". */
@@ -79,8 +91,8 @@ interface ConnectionParts {
 
 /** Creates the gateway; `start` listens. */
 export function createGateway(options: GatewayOptions): StartableGateway {
-  const { listen, tls, onRefused = () => {} } = options;
-  return new Gateway(listen, { ...GATEWAY_DEFAULTS, ...options }, tls, onRefused);
+  const { listen, tls, onRefused = () => {}, limits = UNCOUNTED_LIMITS } = options;
+  return new Gateway(listen, { ...GATEWAY_DEFAULTS, ...options }, tls, onRefused, limits);
 }
 
 class Gateway implements StartableGateway {
@@ -90,6 +102,7 @@ class Gateway implements StartableGateway {
   readonly #tls: TransportTls | undefined;
   readonly #onRefused: (reason: string) => void;
   readonly #limits: SocketLimits;
+  readonly #portLimits: PortLimits;
   readonly #outbound: Outbound;
   readonly #connections = new Set<GatewayConnection>();
   readonly #clientAddresses = new AddressTally();
@@ -119,13 +132,15 @@ class Gateway implements StartableGateway {
     tuning: GatewayTuning,
     tls: TransportTls | undefined,
     onRefused: (reason: string) => void,
+    portLimits: PortLimits,
   ) {
     this.#listen = listen;
     this.#tuning = tuning;
     this.#tls = tls;
     this.#onRefused = onRefused;
-    const { connectionsMax, descriptorsMax = descriptorLimit() } = tuning;
-    this.#limits = socketLimitsOf(connectionsMax, descriptorsMax);
+    this.#portLimits = portLimits;
+    const { connectionsMax, addressConnectionsMax, descriptorsMax = descriptorLimit() } = tuning;
+    this.#limits = socketLimitsOf(connectionsMax, descriptorsMax, addressConnectionsMax);
     this.#outbound = new Outbound(tuning);
     this.#knownHosts = new KnownHosts(tuning.allowedHosts);
   }
@@ -139,12 +154,12 @@ class Gateway implements StartableGateway {
   }
 
   get load(): PortLoad {
-    const { socketsMax, connectionsMax, addressConnectionsMax } = this.#limits;
+    const { socketsMax, connectionsMax, ofAddress } = this.#limits;
     return {
       sockets: this.#sockets,
       socketsMax,
       connectionsMax,
-      addressConnectionsMax,
+      addressConnectionsMax: ofAddress.connectionsMax,
       unfinishedBytes: this.#unfinished?.bytes ?? 0,
       refusedTotal: this.#refusedTotal,
     };
@@ -262,7 +277,7 @@ class Gateway implements StartableGateway {
 
   #createParts(pages: Pages, events: GatewayEvents): ConnectionParts {
     const webSockets = createWebSockets(this.#tuning.frameBytesMax);
-    const { unfinishedBytesMax, frameTimeoutMs } = this.#tuning;
+    const { frameTimeoutMs } = this.#tuning;
     const requests = new GatewayRequests(events, this.#onRefused);
     const liveness = new GatewayLiveness(this.#tuning, {
       onNewcomerTimeout(connection) {
@@ -273,8 +288,11 @@ class Gateway implements StartableGateway {
       },
     });
     const frameTicks = Math.ceil(frameTimeoutMs / liveness.tickMs);
-    const unfinished = new UnfinishedFrames(unfinishedBytesMax, frameTicks, (connection, reason) =>
-      requests.cutOff(connection, 1013, reason),
+    const unfinished = new UnfinishedFrames(
+      this.#tuning,
+      this.#portLimits,
+      frameTicks,
+      (connection, reason) => requests.cutOff(connection, 1013, reason),
     );
     this.#requests = requests;
     this.#unfinished = unfinished;
@@ -293,7 +311,8 @@ class Gateway implements StartableGateway {
   /** Closes a socket beyond the limit before it sends anything: it could only be sent a refusal. */
   #countSocket(socket: Socket): void {
     const address = addressGroup(socket.remoteAddress);
-    if (this.#socketAddresses.count(address) >= this.#limits.addressSocketsMax) {
+    const { socketsMax } = limitsFor(this.#limits, address);
+    if (this.#socketAddresses.count(address) >= socketsMax && this.#isLimitOf(address)) {
       socket.destroy();
       this.#noteDropped(`the address ${address}`);
       return;
@@ -361,12 +380,20 @@ class Gateway implements StartableGateway {
 
   /** Why there is no place for another client from that address; `undefined` if there is one. */
   #fullFor(address: string): string | undefined {
-    const { connectionsMax, addressConnectionsMax } = this.#limits;
+    const { connectionsMax } = this.#limits;
     if (this.#connections.size - this.#localCount >= connectionsMax) {
       return `connectionsMax (${connectionsMax}) is reached`;
     }
-    if (this.#clientAddresses.count(address) < addressConnectionsMax) return undefined;
-    return `${address} has all the connections that one address may have (${addressConnectionsMax})`;
+    const { connectionsMax: max } = limitsFor(this.#limits, address);
+    if (this.#clientAddresses.count(address) < max || !this.#isLimitOf(address)) return undefined;
+    return `${address} has all the connections that one address may have (${max})`;
+  }
+
+  /** An address has as many connections as it may have: counts that, and returns whether it counts. */
+  #isLimitOf(address: string): boolean {
+    const { connectionsMax } = limitsFor(this.#limits, address);
+    this.#portLimits.note("address", "connectionsMax", address, connectionsMax);
+    return this.#portLimits.isEnforced;
   }
 
   #tell({ stranger, text }: Refusal): void {

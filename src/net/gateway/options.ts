@@ -16,7 +16,22 @@ export interface GatewayOptions extends Partial<GatewayTuning> {
    * could not be accepted.
    */
   readonly onRefused?: (reason: string) => void;
+  /** Counts what exceeds a limit by identity or address. Default: refuses it, and counts nothing. */
+  readonly limits?: PortLimits;
 }
+
+export interface PortLimits {
+  /** Whether what exceeds a limit is refused, or cut off; otherwise it is only counted. */
+  readonly isEnforced: boolean;
+  note(
+    by: "identity" | "address",
+    limit: "connectionsMax" | "unfinishedBytesMax",
+    name: string,
+    max: number,
+  ): void;
+}
+
+export const UNCOUNTED_LIMITS: PortLimits = Object.freeze({ isEnforced: true, note: () => {} });
 
 export interface GatewayTuning {
   /** A larger frame of a client ends its connection with close code 1009. */
@@ -26,6 +41,8 @@ export interface GatewayTuning {
    * descriptors allow, and the one per address, can be lower (`socket-limits.ts`).
    */
   readonly connectionsMax: number;
+  /** Of one address; `Infinity`: no limit. Default: three quarters of what is allowed. */
+  readonly addressConnectionsMax: number | undefined;
   /** Files and sockets that the process may have open. Default: what the system allows it. */
   readonly descriptorsMax: number | undefined;
   /** How long a client that has sent no request, or an HTTP client that does nothing, may stay. */
@@ -39,6 +56,9 @@ export interface GatewayTuning {
    * the oldest ones are cut off.
    */
   readonly unfinishedBytesMax: number;
+  /** The same for the connections of one address, and for those of one identity. */
+  readonly addressUnfinishedBytesMax: number;
+  readonly identityUnfinishedBytesMax: number;
   /**
    * A client that has been silent for one to two times this long is pinged; after four to five
    * times, it is cut off.
@@ -68,11 +88,14 @@ export interface GatewayTuning {
 export const GATEWAY_DEFAULTS: GatewayTuning = Object.freeze({
   frameBytesMax: CLIENT_FRAME_BYTES_MAX,
   connectionsMax: 20_000,
+  addressConnectionsMax: undefined,
   descriptorsMax: undefined,
   handshakeTimeoutMs: 10_000,
   idleTimeoutMs: 60_000,
   frameTimeoutMs: 30_000,
   unfinishedBytesMax: 64 << 20,
+  addressUnfinishedBytesMax: Number.POSITIVE_INFINITY,
+  identityUnfinishedBytesMax: Number.POSITIVE_INFINITY,
   pingIntervalMs: 10_000,
   controlFramesMax: 1_000,
   bufferedBytesMax: 8 << 20,

@@ -21,30 +21,47 @@ const SPARE_SHARE = 1 / 8;
 /** Many honest clients can share one address; the rest of the places is for other addresses. */
 const ADDRESS_SHARE = 3 / 4;
 
-export interface SocketLimits {
+export interface SocketShare {
   /** Sockets of any kind; the next one is closed as soon as it is accepted. */
   readonly socketsMax: number;
-  readonly addressSocketsMax: number;
   /** Clients, that is, sockets that have upgraded to WebSocket. */
   readonly connectionsMax: number;
-  readonly addressConnectionsMax: number;
+}
+
+export interface SocketLimits extends SocketShare {
+  readonly ofAddress: SocketShare;
+  /** A proxy on this machine carries the clients of many addresses. */
+  readonly ofOwnMachine: SocketShare;
+}
+
+/** Those of one group of addresses. */
+export function limitsFor(limits: SocketLimits, group: string): SocketShare {
+  return isOwnMachine(group) ? limits.ofOwnMachine : limits.ofAddress;
 }
 
 /**
  * @param wantedMax the limit on clients if descriptors were unlimited
+ * @param addressMax the limit on those of one address; `undefined`: a share of all
  */
-export function socketLimitsOf(wantedMax: number, descriptorsMax: number): SocketLimits {
+export function socketLimitsOf(
+  wantedMax: number,
+  descriptorsMax: number,
+  addressMax?: number,
+): SocketLimits {
   const store = Math.min(STORE_FILES_MAX, Math.floor(descriptorsMax * STORE_SHARE));
   const affordable = Math.max(SOCKETS_MIN, descriptorsMax - RESERVED - store);
   const socketsMax = Math.min(wantedMax + SPARE_SOCKETS_MAX, affordable);
   const spare = Math.min(SPARE_SOCKETS_MAX, Math.ceil(socketsMax * SPARE_SHARE));
   const connectionsMax = Math.min(wantedMax, socketsMax - spare);
-  const addressConnectionsMax = Math.ceil(connectionsMax * ADDRESS_SHARE);
+  const share = Math.ceil(connectionsMax * ADDRESS_SHARE);
+  const ofAddress = Math.min(connectionsMax, addressMax ?? share);
+  const withSockets = (max: number): SocketShare => {
+    return { socketsMax: max + spare, connectionsMax: max };
+  };
   return {
-    socketsMax,
-    addressSocketsMax: addressConnectionsMax + spare,
-    connectionsMax,
-    addressConnectionsMax,
+    ...{ socketsMax, connectionsMax },
+    ofAddress: withSockets(ofAddress),
+    ofOwnMachine: withSockets(Math.max(share, ofAddress)),
   };
 }
 
@@ -65,6 +82,14 @@ export class AddressTally {
     if (count > 0) this.#counts.set(address, count);
     else this.#counts.delete(address);
   }
+}
+
+/** `::1`, as `addressGroup` has it. */
+const LOOPBACK_IPV6 = "0:0:0:0::/64";
+
+/** Whether a group of addresses belongs to this machine, as far as that can be told. */
+export function isOwnMachine(group: string): boolean {
+  return group === "" || group === LOOPBACK_IPV6 || group.startsWith("127.");
 }
 
 /**

@@ -17,6 +17,7 @@ import {
   type SequencedCommand,
   type SessionCommand,
 } from "../../protocol/index.js";
+import type { Limits } from "../limits/limits.js";
 import type { Clock } from "../ports.js";
 import type { Attachment, Attachments } from "./attachments.js";
 import type { Capacity } from "./capacity.js";
@@ -34,6 +35,7 @@ export interface AdmissionParts {
   readonly kept: KeptCommands;
   readonly line: WaitingLine;
   readonly capacity: Capacity;
+  readonly limits: Pick<Limits, "refusesCommand">;
   readonly clock: Pick<Clock, "nowMs">;
   readonly wake: () => void;
 }
@@ -54,7 +56,7 @@ export class Admission {
   attach(attachment: Attachment, command: AttachCommand, bytes: Uint8Array): void {
     const { attachments, kept, wake } = this.#parts;
     kept.settleAttaches(attachment);
-    const why = this.#refusalOf(command, bytes);
+    const why = this.#refusalOf(attachment, command, bytes);
     if (why === undefined) {
       attachments.await(attachment, command);
       this.#keep(attachment, command, bytes);
@@ -66,7 +68,8 @@ export class Admission {
     if (!this.#mayCome(attachment, command)) return;
     if (!("sequence" in command)) {
       // No message can refuse it: it is dropped as if it had been lost on its way.
-      if (this.#refusalOf(command, bytes) === undefined) this.#keep(attachment, command, bytes);
+      if (this.#refusalOf(attachment, command, bytes) === undefined)
+        this.#keep(attachment, command, bytes);
     } else if (attachment.connection.session === 0) this.#order(attachment, command, bytes);
     else this.#numbered(attachment, command, bytes);
   }
@@ -91,7 +94,7 @@ export class Admission {
       this.#breach(attachment, `command ${sequence} is too far above its mark ${mark}`);
       return;
     }
-    const why = this.#refusalOf(command, bytes);
+    const why = this.#refusalOf(attachment, command, bytes);
     if (why !== undefined) {
       this.#refuse(attachment, sequence, why);
       return;
@@ -105,7 +108,7 @@ export class Admission {
   #order(attachment: Attachment, command: SequencedCommand, bytes: Uint8Array): void {
     const { sequence } = command;
     const isUsed = this.#parts.attachments.isOrderAwaited(sequence);
-    const why = isUsed ? ERROR_NUMBERS.BUSY : this.#refusalOf(command, bytes);
+    const why = isUsed ? ERROR_NUMBERS.BUSY : this.#refusalOf(attachment, command, bytes);
     if (why !== undefined) {
       this.#refuse(attachment, sequence, why);
       return;
@@ -141,8 +144,10 @@ export class Admission {
     return false;
   }
 
-  #refusalOf(command: Command, bytes: Uint8Array): ErrorNumber | undefined {
-    return this.#parts.capacity.refusalOf(command, RECORD_HEADER_BYTES + bytes.length);
+  #refusalOf(attachment: Attachment, command: Command, bytes: Uint8Array): ErrorNumber | undefined {
+    const { capacity, limits } = this.#parts;
+    if (limits.refusesCommand(attachment, command)) return ERROR_NUMBERS.BUSY;
+    return capacity.refusalOf(command, RECORD_HEADER_BYTES + bytes.length);
   }
 
   #refuse(attachment: Attachment, sequence: number, status: ErrorNumber): void {

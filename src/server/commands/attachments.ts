@@ -20,6 +20,8 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import { Fifo } from "../fifo.js";
+import { type LimitedClient, TURN_OF_CONNECTION } from "../limits/limits.js";
+import { Share } from "../limits/usage.js";
 import type { CommandSource, CommandSources, KeptCommand } from "./kept-commands.js";
 import { Lane } from "./lane.js";
 import type { Watch, Watcher } from "./watch.js";
@@ -48,7 +50,7 @@ const NOT_ATTACHED = Object.freeze({
  * What this node knows of one client connection: the session it is attached to, the number of its
  * next command, and its commands that were not executed yet.
  */
-export class Attachment implements CommandSource, Watcher {
+export class Attachment implements CommandSource, Watcher, LimitedClient {
   readonly connection: ClientConnection;
   readonly kept = new Fifo<KeptCommand>();
   readonly lane = new Lane<KeptCommand>();
@@ -77,6 +79,9 @@ export class Attachment implements CommandSource, Watcher {
   /** The number of the last time of trouble in which the client was told to move. */
   toldInTrouble = 0;
   isClosed = false;
+  /** Its limits by identity and by address. */
+  readonly share = new Share();
+  turnOf: number = TURN_OF_CONNECTION;
 
   constructor(connection: ClientConnection) {
     this.connection = connection;

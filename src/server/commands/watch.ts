@@ -3,12 +3,14 @@
  */
 import type { ClientConnection } from "../../net/index.js";
 import type { Revision, WatchQuery } from "../../protocol/index.js";
+import type { Share } from "../limits/usage.js";
 
 /** The connection on which watches came. */
 export interface Watcher {
   readonly connection: ClientConnection;
   /** By the number that the client gave each. */
   readonly watches: Map<number, Watch>;
+  readonly share: Share;
   readonly isClosed: boolean;
 }
 

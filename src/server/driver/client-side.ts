@@ -27,8 +27,10 @@ import type { AccessLog } from "../commands/access-log.js";
 import type { Admission } from "../commands/admission.js";
 import type { Attachment, Attachments } from "../commands/attachments.js";
 import type { SignIn } from "../commands/sign-in.js";
+import type { Limits } from "../limits/limits.js";
 import type { Operations } from "../members/operations.js";
 import type { Clock } from "../ports.js";
+import { leastCostOf, refuse as refuseRead } from "../reads/query-answers.js";
 import { type AccessRefusal, judge, report } from "../reads/read-rights.js";
 import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
@@ -38,6 +40,8 @@ const { UNAUTHENTICATED } = ERROR_NUMBERS;
 const NOT_SURE =
   "without contact with a leader this node cannot tell who may save a snapshot: " +
   "use the socket in its data directory";
+/** WebSocket close code "try again later". */
+const CLOSE_TRY_AGAIN = 1013;
 
 /** What the loop reports about itself, and the way to wake it. */
 export interface ClientSideHost {
@@ -61,6 +65,7 @@ export interface ClientSideParts {
   readonly operations: Operations;
   readonly watches: Watches;
   readonly exporter: SnapshotExporter;
+  readonly limits: Limits;
 }
 
 export class ClientSide implements GatewayEvents {
@@ -73,8 +78,10 @@ export class ClientSide implements GatewayEvents {
   }
 
   onConnection(connection: ClientConnection): void {
-    const { attachments, signIn } = this.#parts;
-    signIn.meet(attachments.add(connection));
+    const { attachments, signIn, limits } = this.#parts;
+    const attachment = attachments.add(connection);
+    limits.arrive(attachment);
+    signIn.meet(attachment);
     this.#host.wake();
   }
 
@@ -126,7 +133,7 @@ export class ClientSide implements GatewayEvents {
   }
 
   onQuery(connection: ClientConnection, query: Query): void {
-    const { reads, watches, clock, signIn } = this.#parts;
+    const { reads, watches, clock, signIn, limits } = this.#parts;
     if (query.op === OP.signIn) {
       const attachment = this.#parts.attachments.of(connection);
       if (attachment !== undefined) signIn.begin(attachment, query);
@@ -138,6 +145,8 @@ export class ClientSide implements GatewayEvents {
     if (signIn.isShutOut(attachment)) this.#forbid(attachment, query);
     else if (query.op === OP.watch) this.#watch(attachment, query);
     else if (query.op === OP.unwatch) watches.unwatch(attachment, query);
+    else if (limits.refusesRead(attachment, leastCostOf(query)))
+      refuseRead(attachment, query, ERROR_NUMBERS.BUSY);
     else reads.add(attachment, query, clock.nowMs());
     this.#host.wake();
   }
@@ -168,9 +177,17 @@ export class ClientSide implements GatewayEvents {
     const attachment = attachments.of(connection);
     if (attachment === undefined) return undefined;
     attachment.hasAsked = true;
-    if (!attachment.isSigningIn && !attachment.isHeldBack) return attachment;
+    if (attachment.share.isCounted) return attachment;
+    if (!attachment.isSigningIn && !attachment.isHeldBack) return this.#counted(attachment);
     const before = attachment.isHeldBack ? "hello" : "the sign-in was answered";
     attachments.close(attachment, `a request before ${before}`);
+    return undefined;
+  }
+
+  #counted(attachment: Attachment): Attachment | undefined {
+    const full = this.#parts.limits.count(attachment);
+    if (full === undefined) return attachment;
+    this.#parts.attachments.close(attachment, full, CLOSE_TRY_AGAIN);
     return undefined;
   }
 
@@ -206,8 +223,10 @@ export class ClientSide implements GatewayEvents {
 
   #watch(attachment: Attachment, query: WatchQuery): void {
     const problem = this.#problemOf(attachment, query);
-    if (problem === undefined) this.#parts.watches.begin(attachment, query);
-    else refuse(attachment, query, problem);
+    const full = problem === undefined ? this.#parts.limits.watchRefusal(attachment) : undefined;
+    if (problem !== undefined) refuse(attachment, query, problem);
+    else if (full === undefined) this.#parts.watches.begin(attachment, query);
+    else refuse(attachment, query, ERROR_NUMBERS.QUOTA, { message: full });
   }
 
   onClosed(connection: ClientConnection): void {

@@ -15,6 +15,9 @@ import { LeadershipHandOver } from "../commands/leadership-hand-over.js";
 import { Proposer } from "../commands/proposer.js";
 import { SignIn } from "../commands/sign-in.js";
 import { WaitingLine } from "../commands/waiting-line.js";
+import { LimitCounts } from "../limits/limit-counts.js";
+import { Limits, type NodeLimits } from "../limits/limits.js";
+import { NO_LIMITS } from "../limits/usage.js";
 import { Operations, type OperationsHost } from "../members/operations.js";
 import { Reads } from "../reads/reads.js";
 import { RequestIds } from "../request-ids.js";
@@ -71,7 +74,9 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     onTold: (attachment, message) => kept.onTold(attachment, message),
     onCutOff: (attachment) => {
       kept.drop(attachment);
-      if (attachment.isClosed) watches.drop(attachment);
+      if (!attachment.isClosed) return;
+      watches.drop(attachment);
+      limits.leave(attachment);
     },
   });
   const kept: KeptCommands = new KeptCommands(attachments);
@@ -80,7 +85,8 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     { raft, line, kept, handOver, log: ports.log, memory, clock, send },
     tuning,
   );
-  const admission = new Admission({ attachments, kept, line, capacity, clock, wake });
+  const limits = new Limits(options.limits ?? unlimited(ports), { table, clock });
+  const admission = new Admission({ attachments, kept, line, capacity, limits, clock, wake });
   const requestIds = new RequestIds(options.incarnation);
   const retry = {
     batchBytesMax,
@@ -99,7 +105,10 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const signIn = new SignIn({
     ...{ table, attachments, clock, logger, accessLog },
     barrier: (onEnd) => reads.barrier(onEnd, clock.nowMs()),
-    judge: (attachment) => watches.judge(attachment, table),
+    judge: (attachment) => {
+      watches.judge(attachment, table);
+      limits.judge(attachment);
+    },
     greet: (attachment) => clientSide.greet(attachment),
     access: options.access ?? { isRequired: false, wasClosed: false },
     onAccess: (isClosed) => ports.onAccess?.(isClosed),
@@ -134,7 +143,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const clientSide: ClientSide = new ClientSide(
     {
       ...{ nodeId, clusterId, clock, table, attachments, signIn, accessLog, admission },
-      ...{ reads, operations, watches },
+      ...{ reads, operations, watches, limits },
       exporter: snapshots.exporter,
     },
     host,
@@ -180,6 +189,11 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     interest: new CommitInterest(send),
     handOver,
   };
+}
+
+function unlimited({ clock, logger }: DriverPorts): NodeLimits {
+  const counts = new LimitCounts(true, clock, logger);
+  return { identity: NO_LIMITS, address: NO_LIMITS, counts };
 }
 
 /** When the first of the parts has to act without an input. Does not include leading. */

@@ -13,6 +13,7 @@ import type {
   SnapshotStore,
 } from "../../storage/index.js";
 import type { RefusalCount } from "../commands/access-log.js";
+import type { NodeLimits } from "../limits/limits.js";
 import type { NodeTuning } from "../options.js";
 import type { Clock, Logger, Memory, Scheduler } from "../ports.js";
 import type { AuditOptions, AuditStatus } from "../reads/audit.js";
@@ -68,6 +69,8 @@ export interface DriverOptions {
   /** Default: neither. */
   readonly access?: AccessOptions;
   readonly tuning: NodeTuning;
+  /** Default: clients are not limited by identity and address. */
+  readonly limits?: NodeLimits;
 }
 
 /** Numbers of watches and the history. */

@@ -8,14 +8,15 @@ import type { AccessLog } from "../commands/access-log.js";
 import type { NodeTuning } from "../options.js";
 import { Audit } from "../reads/audit.js";
 import { History } from "../reads/history.js";
-import { QueryAnswers, type QueryAnswersParts } from "../reads/query-answers.js";
+import {
+  QueryAnswers,
+  type QueryAnswersParts,
+  READ_COST_PER_TURN_MAX,
+} from "../reads/query-answers.js";
 import type { Reads } from "../reads/reads.js";
 import { TransitionLog } from "../reads/transition-log.js";
 import { Watches } from "../reads/watches.js";
 import type { DriverPorts, ObservationStatus } from "./driver-ports.js";
-
-/** How much one turn may spend on answering reads; the rest waits for the next turn. */
-const READ_COST_PER_TURN_MAX = 1_024;
 
 export interface ObservationParts {
   readonly table: LockTable;

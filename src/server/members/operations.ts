@@ -37,11 +37,7 @@ type Asker =
   | { readonly kind: "peer"; readonly peer: NodeId; readonly id: number };
 
 type Forbidden = typeof ERROR_NUMBERS.FORBIDDEN | typeof ERROR_NUMBERS.UNAUTHENTICATED;
-type OnForbidden = (
-  attachment: Attachment,
-  operation: LeaderOperation,
-  status: Forbidden,
-) => void;
+type OnForbidden = (attachment: Attachment, operation: LeaderOperation, status: Forbidden) => void;
 
 interface Request {
   readonly asker: Asker;

@@ -7,6 +7,7 @@ import type { HttpAnswer, PageCaller, Pages, PortLoad } from "../../net/index.js
 import type { NodeEndpoint } from "../../protocol/index.js";
 import { isVoter } from "../../raft/index.js";
 import type { DriverStatus } from "../driver/driver-ports.js";
+import type { LimitCounts } from "../limits/limit-counts.js";
 import { VERSION } from "../version.js";
 import type { AccessFigures } from "./access-figures.js";
 import { metricsText, type NodeTraffic, type TlsTold } from "./metrics.js";
@@ -65,6 +66,7 @@ export interface PageSource {
   readonly quietMs: () => number;
   readonly traffic: () => NodeTraffic;
   readonly clientPort: () => PortLoad;
+  readonly limits: () => LimitCounts;
   /** `undefined`: everything is in plain text. */
   readonly tls: () => TlsTold | undefined;
   readonly isDraining: () => boolean;
@@ -174,6 +176,7 @@ function metricsOf(source: PageSource): string {
     source.access(),
     source.traffic(),
     source.clientPort(),
+    source.limits(),
     source.loopDelayMaxMs(),
     source.tls(),
   );

@@ -7,6 +7,8 @@ import type { HandshakeCounts, PortLoad, Traffic } from "../../net/index.js";
 import { CHANGE_TYPES, END_REASON } from "../../protocol/index.js";
 import type { LogWrites } from "../../storage/index.js";
 import type { DriverStatus, ObservationStatus } from "../driver/driver-ports.js";
+import { LIMIT_LABELS, type LimitCounts, type LimitName } from "../limits/limit-counts.js";
+import { LIMITED_BY } from "../limits/usage.js";
 import type { AccessFigures } from "./access-figures.js";
 import type { TlsStatus } from "./node-tls.js";
 
@@ -37,6 +39,7 @@ export function metricsText(
   access: AccessFigures | undefined,
   traffic: NodeTraffic,
   clientPort: PortLoad,
+  limits: LimitCounts,
   loopDelayMaxMs: number,
   tls: TlsTold | undefined,
 ): string {
@@ -45,6 +48,7 @@ export function metricsText(
     ...snapshotMetrics(status),
     ...loopMetrics(status, loopDelayMaxMs),
     ...portMetrics(clientPort),
+    ...limitMetrics(limits),
     ...trafficMetrics(traffic),
     ...tableMetrics(counts),
     ...refusalMetrics(status),
@@ -107,6 +111,19 @@ function portMetrics(port: PortLoad): Metric[] {
       "Connections refused because there was no place.",
       port.refusedTotal,
     ),
+  ];
+}
+
+function limitMetrics(limits: LimitCounts): Metric[] {
+  const names = Object.keys(LIMIT_LABELS) as LimitName[];
+  const totals = LIMITED_BY.flatMap((by) =>
+    names.map((limit) => {
+      return [`by="${by}",limit="${LIMIT_LABELS[limit]}"`, limits.total(by, limit)] as const;
+    }),
+  );
+  return [
+    gauge("limits_enforced", "Whether what exceeds limits is refused.", limits.isEnforced ? 1 : 0),
+    counter("limit_exceeded_total", "Limits of identities and addresses exceeded.", totals),
   ];
 }
 

@@ -10,7 +10,9 @@ import {
   PEER_FRAME_BYTES_MAX,
   SNAPSHOT_CHUNK_BYTES_MAX,
 } from "../../protocol/index.js";
+import { demandLimits } from "../limits/defaults.js";
 import {
+  type ClientLimits,
   type Founder,
   type HostPort,
   NODE_TUNING_DEFAULTS,
@@ -83,6 +85,10 @@ export interface ResolvedOptions {
   readonly allowedOrigins: readonly string[];
   /** Host names to which the client port answers. */
   readonly allowedHosts: readonly string[];
+  /** Whether limits of clients are enforced, and those that were set. */
+  readonly enforcesLimits: boolean;
+  readonly identityLimits: Partial<ClientLimits>;
+  readonly addressLimits: Partial<ClientLimits>;
   /** How long the audit is kept; `undefined`: there is no audit. */
   readonly auditKeepMs: number | undefined;
   readonly tuning: NodeTuning;
@@ -148,6 +154,7 @@ export function resolveOptions(
     peerAddresses: options.peerAddresses ?? new Map(),
     allowedOrigins: resolveOrigins(options.allowedOrigins ?? []),
     allowedHosts: resolveHosts(options),
+    ...resolveLimits(options),
     auditKeepMs: resolveAudit(options),
     tuning: resolveTuning(options.tuning ?? {}),
     log: options.log ?? (() => {}),
@@ -191,6 +198,20 @@ function resolveHosts({ allowedHosts = [], listen, advertise }: NodeOptions): re
   }
   const own = advertise === undefined ? [] : [new URL(advertise).hostname];
   return [...new Set([listen.host, ...own, ...allowedHosts])];
+}
+
+function resolveLimits({
+  limits = "enforce",
+  identityLimits = {},
+  addressLimits = {},
+}: NodeOptions) {
+  check(
+    limits === "enforce" || limits === "observe",
+    () => `limits ${JSON.stringify(limits)} is neither enforce nor observe`,
+  );
+  demandLimits("identityLimits", identityLimits);
+  demandLimits("addressLimits", addressLimits);
+  return { enforcesLimits: limits === "enforce", identityLimits, addressLimits };
 }
 
 function resolveAudit({ audit = false, auditKeepMs }: NodeOptions): number | undefined {

@@ -27,6 +27,7 @@ import {
   readIdentity,
 } from "../../storage/index.js";
 import { type AssembledDriver, bootDriver } from "../driver/boot.js";
+import { LimitCounts } from "../limits/limit-counts.js";
 import type { NodeOptions, RunningNode } from "../options.js";
 import type { Clock } from "../ports.js";
 import { accessFigures } from "./access-figures.js";
@@ -39,6 +40,7 @@ import { createPages } from "./http-pages.js";
 import { demandNoVote, type FoundCluster, findCluster } from "./join-cluster.js";
 import { LoopScheduler } from "./loop-scheduler.js";
 import type { TlsTold } from "./metrics.js";
+import { nodeLimits, portLimits } from "./node-limits.js";
 import { NodeTls } from "./node-tls.js";
 import { requireFreePort } from "./port-check.js";
 import { startQuarantined } from "./quarantine.js";
@@ -168,6 +170,7 @@ class Node implements RunningNode {
   readonly #options: ResolvedOptions;
   readonly #directory: Directory;
   readonly #gateway: Gateway;
+  readonly #limitCounts: LimitCounts;
   readonly #health: HealthPort;
   readonly #tls: NodeTls | undefined;
   readonly #access: AccessFile;
@@ -200,8 +203,11 @@ class Node implements RunningNode {
     this.#pages = this.#createPages();
     const { listen, allowedHosts, allowedOrigins, log } = options;
     const onRefused = (reason: string): void => log("warn", "client refused", { reason });
+    this.#limitCounts = new LimitCounts(options.enforcesLimits, CLOCK, log);
     this.#gateway = createGateway({
       ...{ listen, allowedHosts, allowedOrigins, tls: tls?.transport, onRefused },
+      ...portLimits(options),
+      limits: this.#limitCounts,
     });
     this.#health = new HealthPort(allowedHosts, this.#pages, onRefused);
     this.ended = new Promise((resolve) => {
@@ -285,6 +291,7 @@ class Node implements RunningNode {
         access: { isRequired: isAccessRequired, wasClosed: this.#access.facts.isClosed },
         auditKeepMs,
         tuning,
+        limits: nodeLimits(this.#options, this.#gateway.load, this.#limitCounts),
       },
       {
         peers: links,
@@ -408,6 +415,7 @@ class Node implements RunningNode {
         peers: this.#links?.traffic ?? NO_TRAFFIC,
       }),
       clientPort: () => this.#gateway.load,
+      limits: () => this.#limitCounts,
       tls: () => this.#tlsTold(),
       isDraining: () => this.#isDraining || this.#closing !== undefined,
       // While it starts it knows nothing that it could tell.

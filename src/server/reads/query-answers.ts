@@ -29,6 +29,22 @@ import type { TransitionLog } from "./transition-log.js";
 
 /** The cost of any answer in addition to the lines it shows. */
 const ANSWER_COST = 16;
+/** How much one turn may spend on answering reads; the rest waits for the next turn. */
+export const READ_COST_PER_TURN_MAX = 1_024;
+/** Those that cost a whole turn. */
+const DEAR_OPS: ReadonlySet<number> = new Set([
+  OP.query,
+  OP.explain,
+  OP.waitGraph,
+  OP.sessions,
+  OP.history,
+  OP.access,
+]);
+
+/** What a read costs at least, as far as can be told before it is answered. */
+export function leastCostOf({ op }: { readonly op: number }): number {
+  return DEAR_OPS.has(op) ? READ_COST_PER_TURN_MAX : ANSWER_COST;
+}
 
 /** Queries that are answered from the table. */
 export type TableQuery =
@@ -51,10 +67,8 @@ export class QueryAnswers {
     this.#parts = parts;
   }
 
-  /**
-   * Answers now or lets a later turn do so. Returns the cost; `costMax`: all that a turn may spend.
-   */
-  answer(attachment: Attachment, query: TableQuery, costMax: number): number {
+  /** Answers now or lets a later turn do so. Returns the cost. */
+  answer(attachment: Attachment, query: TableQuery): number {
     const { table, accessLog } = this.#parts;
     const viewer = table.findCredential(attachment.credential)?.identity;
     const problem = judge(accessLog, attachment, viewer, query);
@@ -71,13 +85,13 @@ export class QueryAnswers {
       }
       case OP.query:
         reply(table.query(query.prefix, query.after, query.limit, viewer));
-        return costMax;
+        return READ_COST_PER_TURN_MAX;
       case OP.explain:
         reply(this.#explain(query, viewer));
-        return costMax;
+        return READ_COST_PER_TURN_MAX;
       case OP.waitGraph:
         reply(table.waitGraph(query.limit, viewer));
-        return costMax;
+        return READ_COST_PER_TURN_MAX;
       case OP.verify:
         reply(table.verify(query.key, query.token));
         return ANSWER_COST;
@@ -86,16 +100,16 @@ export class QueryAnswers {
         return ANSWER_COST;
       case OP.sessions:
         reply(table.listSessions(query.after, query.limit));
-        return costMax;
+        return READ_COST_PER_TURN_MAX;
       case OP.history:
         this.#parts.history.read(query.key, query.limit, reply, (isBusy) => {
           if (isBusy) refuse(attachment, query, ERROR_NUMBERS.BUSY);
           else send(attachment, query, ERROR_NUMBERS.INTERNAL, null);
         });
-        return costMax;
+        return READ_COST_PER_TURN_MAX;
       case OP.access:
         reply(table.listIdentities(query.after, query.limit));
-        return costMax;
+        return READ_COST_PER_TURN_MAX;
       case OP.checkAccess:
         reply(table.checkAccess(query.name, query.level, query.key, query.isPrefix));
         return ANSWER_COST;

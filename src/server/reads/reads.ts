@@ -10,7 +10,7 @@ import type { NodeId } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import { Fifo } from "../fifo.js";
 import { RequestIds } from "../request-ids.js";
-import { type QueryAnswers, refuse, type TableQuery } from "./query-answers.js";
+import { leastCostOf, type QueryAnswers, refuse, type TableQuery } from "./query-answers.js";
 
 /** Reads that may wait on one node; further ones are answered `BUSY`. */
 const READS_WAITING_MAX = 16_384;
@@ -219,7 +219,10 @@ export class Reads {
       this.#unansweredCount -= 1;
       attachment.readCount -= 1;
       if (attachment.isClosed) continue;
-      cost += answers.answer(attachment, query, costMax);
+      const spent = answers.answer(attachment, query);
+      const beyond = spent - leastCostOf(query);
+      if (beyond > 0) attachment.share.chargeRead(beyond);
+      cost += spent;
     }
   }
 

@@ -24,7 +24,7 @@ import {
   type WatchView,
 } from "../../protocol/index.js";
 import type { Attachment } from "../commands/attachments.js";
-import { Watch } from "../commands/watch.js";
+import { Watch, type Watcher } from "../commands/watch.js";
 import { accessProblem } from "./read-rights.js";
 import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
 import type { TransitionLog } from "./transition-log.js";
@@ -131,7 +131,7 @@ export class Watches {
     }
     const watch = new Watch(attachment, query, query.after ?? this.#indexEnd);
     watches.set(query.id, watch);
-    attachment.connection.watchCount = watches.size;
+    countWatches(attachment);
     const view: WatchView = { revision: watch.told };
     answer(attachment, query.id, STATUS.ok, view);
     this.#fallBehind(watch);
@@ -346,12 +346,17 @@ export class Watches {
 
   #end(watch: Watch): void {
     watch.state = "over";
-    const { watches, connection } = watch.attachment;
-    watches.delete(watch.id);
-    connection.watchCount = watches.size;
+    const { attachment } = watch;
+    attachment.watches.delete(watch.id);
+    countWatches(attachment);
     this.#live.remove(watch);
     this.#behind.delete(watch);
   }
+}
+
+function countWatches({ connection, share, watches }: Watcher): void {
+  connection.watchCount = watches.size;
+  share.countWatches(watches.size);
 }
 
 function hasRoom({ attachment }: Watch): boolean {

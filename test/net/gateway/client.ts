@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { WebSocket } from "ws";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";
+import type { GatewayOptions } from "../../../src/net/gateway/options.js";
 import {
   type ClientConnection,
   createGateway,
@@ -71,7 +72,11 @@ export class TestGateway implements GatewayEvents {
   readonly connections = new Map<number, ClientConnection>();
   readonly #scheme: "ws" | "wss";
 
-  constructor(tuning: Partial<GatewayTuning> = {}, port = 0, tls?: TransportTls) {
+  constructor(
+    tuning: Partial<GatewayTuning> & Pick<GatewayOptions, "limits"> = {},
+    port = 0,
+    tls?: TransportTls,
+  ) {
     this.#scheme = tls === undefined ? "ws" : "wss";
     this.gateway = createGateway({
       listen: { host: "127.0.0.1", port },

@@ -386,19 +386,32 @@ describe("a client that misbehaves below the protocol", () => {
     await impatient.gateway.close();
   });
 
+  /** The HTTP status of an upgrade, of a client that stays. */
+  async function upgrade(at: TestGateway, localAddress: string): Promise<number> {
+    const socket = new WebSocket(`ws://${at.url}/v1`, "holdfast.v1", { localAddress });
+    socket.on("error", () => undefined);
+    const refused = once(socket, "unexpected-response");
+    const opened = once(socket, "open").then(() => 101);
+    return Promise.race([opened, refused.then(([, { statusCode }]) => Number(statusCode))]);
+  }
+
   test("by taking more than its share of connections leaves places to other addresses", async () => {
     const small = await new TestGateway({ connectionsMax: 4 }).start();
-    const upgrade = async (localAddress: string): Promise<number> => {
-      const socket = new WebSocket(`ws://${small.url}/v1`, "holdfast.v1", { localAddress });
-      socket.on("error", () => undefined);
-      const refused = once(socket, "unexpected-response");
-      const opened = once(socket, "open").then(() => 101);
-      return Promise.race([opened, refused.then(([, { statusCode }]) => Number(statusCode))]);
-    };
     const statuses: number[] = [];
-    for (const from of [1, 1, 1, 1, 2, 2]) statuses.push(await upgrade(`127.0.0.${from}`));
+    for (const from of [1, 1, 1, 1, 2, 2]) statuses.push(await upgrade(small, `127.0.0.${from}`));
     expect(statuses).toEqual([101, 101, 101, 503, 101, 503]);
     expect(small.gateway.load).toMatchObject({ addressConnectionsMax: 3, refusedTotal: 2 });
+    await small.gateway.close();
+  });
+
+  test("by taking more than its share is let in where limits are only observed, while there is room", async () => {
+    const noted: unknown[] = [];
+    const limits = { isEnforced: false, note: (...what: unknown[]) => noted.push(what) };
+    const small = await new TestGateway({ connectionsMax: 4, limits }).start();
+    const statuses: number[] = [];
+    for (let count = 0; count < 5; count += 1) statuses.push(await upgrade(small, "127.0.0.1"));
+    expect(statuses).toEqual([101, 101, 101, 101, 503]);
+    expect(noted).toEqual([["address", "connectionsMax", "127.0.0.1", 3]]);
     await small.gateway.close();
   });
 

@@ -1,6 +1,11 @@
 /** How many sockets the client port takes, and what counts as one address. */
 import { describe, expect, test } from "vitest";
-import { addressGroup, socketLimitsOf } from "../../../src/net/gateway/socket-limits.js";
+import {
+  addressGroup,
+  isOwnMachine,
+  limitsFor,
+  socketLimitsOf,
+} from "../../../src/net/gateway/socket-limits.js";
 
 describe("the sockets of the client port", () => {
   test.each([
@@ -14,10 +19,31 @@ describe("the sockets of the client port", () => {
     "leave descriptors for everything else: of %d",
     (descriptors, socketsMax, connectionsMax, addressConnectionsMax) => {
       const limits = socketLimitsOf(20_000, descriptors);
-      expect(limits).toMatchObject({ socketsMax, connectionsMax, addressConnectionsMax });
-      expect(limits.addressSocketsMax).toBeLessThan(socketsMax);
+      expect(limits).toMatchObject({ socketsMax, connectionsMax });
+      for (const shared of [limits.ofAddress, limits.ofOwnMachine]) {
+        expect(shared.connectionsMax).toBe(addressConnectionsMax);
+        expect(shared.socketsMax).toBeLessThan(socketsMax);
+      }
     },
   );
+});
+
+test("the sockets of one address can be set, and never take those of programs on this machine", () => {
+  const few = socketLimitsOf(1_000, 65_536, 10);
+  expect(limitsFor(few, "10.1.2.3").connectionsMax).toBe(10);
+  expect(limitsFor(few, "127.0.0.1").connectionsMax).toBe(750);
+  const all = socketLimitsOf(1_000, 65_536, Number.POSITIVE_INFINITY);
+  expect(limitsFor(all, "10.1.2.3")).toEqual(limitsFor(all, "127.0.0.1"));
+  expect(limitsFor(all, "10.1.2.3").connectionsMax).toBe(1_000);
+});
+
+test("this machine has the addresses of its loopback interface, and its sockets in files", () => {
+  for (const own of ["127.0.0.1", "::ffff:127.0.0.1", "127.1.2.3", "::1", undefined]) {
+    expect(isOwnMachine(addressGroup(own))).toBe(true);
+  }
+  for (const other of ["10.0.0.1", "128.0.0.1", "fe80::1%lo", "2001:db8::1", "1270::1"]) {
+    expect(isOwnMachine(addressGroup(other))).toBe(false);
+  }
 });
 
 test("an address is an IPv4 address, however it is written, or a network of IPv6", () => {

@@ -64,6 +64,7 @@ class Node {
   readonly handOver = { isDiskFull: false };
   readonly log = { freeBytes: TUNING.segmentBytes };
   readonly memory = { isScarce: false };
+  isOverLimit = false;
   nowMs = 0;
   readonly sent: PeerMessage[] = [];
   readonly line = new WaitingLine();
@@ -96,6 +97,7 @@ class Node {
     this.admission = new Admission({
       ...{ attachments: this.attachments, kept: this.kept, line: this.line },
       ...{ capacity: this.capacity, clock: { nowMs: () => this.nowMs }, wake: () => {} },
+      limits: { refusesCommand: () => this.isOverLimit },
     });
   }
 

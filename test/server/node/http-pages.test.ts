@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { NodeStatus } from "../../../src/client/admin/cluster-status.js";
 import type { PageCaller } from "../../../src/net/index.js";
 import { OP, type SessionCommand, STATUS } from "../../../src/protocol/index.js";
+import { LimitCounts } from "../../../src/server/limits/limit-counts.js";
 import { accessFigures } from "../../../src/server/node/access-figures.js";
 import { createPages, type PageSource } from "../../../src/server/node/http-pages.js";
 import { startCluster } from "../world/cluster.js";
@@ -41,6 +42,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     quietMs: () => node.table.quietMs,
     traffic: () => TRAFFIC,
     clientPort: () => CLIENT_PORT,
+    limits: () => new LimitCounts(true, { nowMs: () => 0 }, () => {}),
     tls: () => undefined,
     isDraining: () => false,
     mayRead: (caller) => node.driver.mayRead(caller),
@@ -102,7 +104,7 @@ describe("the HTTP pages", () => {
     const samples = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
     for (const line of samples)
       expect(line).toMatch(
-        /^holdfast_[a-z_]+(\{[a-z]+="[A-Za-z]+"(,[a-z]+="[A-Z]+")?\})? \d+(\.\d+)?$/,
+        /^holdfast_[a-z_]+(\{[a-z]+="[A-Za-z]+"(,[a-z]+="[A-Za-z]+")?\})? \d+(\.\d+)?$/,
       );
     expect(samples).toContain("holdfast_is_leader 1");
     expect(samples).toContain("holdfast_leader_changes_total 1");

@@ -8,6 +8,7 @@ import type { WorldTime } from "./world-time.js";
 export interface Shown {
   readonly certifiedName?: string;
   readonly isLocal?: boolean;
+  readonly address?: string;
 }
 
 /** The other end of a connection. */
@@ -66,7 +67,8 @@ export class MemoryConnection implements ClientConnection {
   readonly certifiedName: string | undefined;
   readonly isEncrypted = false;
   readonly isLocal: boolean;
-  readonly address = "";
+  readonly address: string;
+  limitedIdentity = "";
   /** As if the client did not read: set by tests. */
   bufferedBytes = 0;
   isOpen = true;
@@ -79,12 +81,13 @@ export class MemoryConnection implements ClientConnection {
     id: number,
     world: WorldTime,
     peer: ConnectionPeer,
-    { certifiedName, isLocal = false }: Shown,
+    { certifiedName, isLocal = false, address = "" }: Shown,
     onClosed: () => void,
   ) {
     this.id = id;
     this.certifiedName = certifiedName;
     this.isLocal = isLocal;
+    this.address = address;
     this.#world = world;
     this.#peer = peer;
     this.#onClosed = onClosed;

@@ -10,13 +10,15 @@ export class RecordingConnection implements ClientConnection {
   readonly certifiedName = undefined;
   readonly isEncrypted = false;
   readonly isLocal = false;
-  readonly address = "";
+  readonly address: string;
+  limitedIdentity = "";
   bufferedBytes = 0;
   readonly sent: ServerMessage[] = [];
   closedWith: { readonly code: number; readonly reason: string } | undefined;
 
-  constructor(id: number) {
+  constructor(id: number, address = "") {
     this.id = id;
+    this.address = address;
   }
 
   send(message: ServerMessage): void {

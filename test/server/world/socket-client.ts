@@ -9,6 +9,7 @@ import {
   OP,
   type Reply,
   type Request,
+  type SequencedCommand,
   type ServerMessage,
   SUBPROTOCOL,
   Writer,
@@ -98,6 +99,11 @@ export class SocketClient {
   end(target: number, sequence: number): Promise<Reply> {
     const head = { sequence, mark: this.#markAt(sequence), acknowledged: [] };
     return this.#command(sequence, { op: OP.end, ...head, target });
+  }
+
+  /** Gives an order without a session, under a number of its own. */
+  order(command: SequencedCommand): Promise<Reply> {
+    return this.#command(command.sequence, command);
   }
 
   async inspect(key: string): Promise<Answer> {

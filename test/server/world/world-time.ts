@@ -1,6 +1,6 @@
 /** The view that the parts of a world have of it: options, time, random numbers. Types only. */
 import type { Timeline } from "../../../lab/simulated/timeline.js";
-import type { NodeTuning } from "../../../src/server/index.js";
+import type { ClientLimits, NodeTuning } from "../../../src/server/index.js";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -15,6 +15,8 @@ export interface WorldOptions {
   readonly tuning: Partial<NodeTuning>;
   /** How long every node keeps its audit; `undefined`: none does. */
   readonly auditKeepMs: number | undefined;
+  /** Of the clients of each identity and address. Default: none. */
+  readonly limits: Partial<ClientLimits> | undefined;
   /** Takes a line of the trace of every node. */
   readonly trace: ((line: string) => void) | undefined;
 }

@@ -12,10 +12,13 @@ import { type Configuration, decodeConfiguration } from "../../../src/raft/index
 import {
   type AssembledDriver,
   assembleDriver,
+  type Logger,
   NODE_TUNING_DEFAULTS,
   type NodeTuning,
   resolveTuning,
 } from "../../../src/server/index.js";
+import { LimitCounts } from "../../../src/server/limits/limit-counts.js";
+import { NO_LIMITS } from "../../../src/server/limits/usage.js";
 import { restoreAtBoot } from "../../../src/server/snapshots/restorer.js";
 import {
   AuditStore,
@@ -40,6 +43,7 @@ const DEFAULTS: WorldOptions = {
   diskMs: 1,
   tuning: {},
   auditKeepMs: undefined,
+  limits: undefined,
   trace: undefined,
 };
 const NOBODY: Configuration = { voters: [], outgoing: [], learners: [], addresses: [] };
@@ -304,6 +308,18 @@ function startProcess(
   const offsetMs = world.nowMs;
   const snapshot = standing?.snapshot;
   const store = standing?.store ?? node.store.open();
+  const clock = {
+    // Each process has its own zero, as monotonic clocks do.
+    nowMs: () => world.nowMs - offsetMs + node.id * 1_000,
+    wallMs: () => Math.floor(1_800_000_000_000 + world.nowMs),
+  };
+  const logger: Logger = (level, event, fields) => {
+    const time = world.nowMs.toFixed(2);
+    world.story.push(`${time} node ${node.id} ${level} ${event} ${JSON.stringify(fields)}`);
+  };
+  const { limits } = world.options;
+  const clientLimits = { ...NO_LIMITS, ...limits };
+  const counts = new LimitCounts(true, clock, logger);
   const assembled = assembleDriver(
     {
       nodeId: node.id,
@@ -315,6 +331,7 @@ function startProcess(
       advertise: `ws://node-${node.id}`,
       access: node.access,
       tuning: world.tuning,
+      limits: { identity: clientLimits, address: clientLimits, counts },
     },
     {
       log,
@@ -327,11 +344,7 @@ function startProcess(
       notePeer: () => {},
       peers: world.network.linksOf(node.id),
       gateway,
-      clock: {
-        // Each process has its own zero, as monotonic clocks do.
-        nowMs: () => world.nowMs - offsetMs + node.id * 1_000,
-        wallMs: () => Math.floor(1_800_000_000_000 + world.nowMs),
-      },
+      clock,
       memory: {
         get isScarce() {
           return node.isMemoryScarce;
@@ -339,10 +352,7 @@ function startProcess(
       },
       scheduler,
       random: seededRandom(world.options.seed * 1_000 + node.id * 10 + incarnation),
-      logger: (level, event, fields) => {
-        const time = world.nowMs.toFixed(2);
-        world.story.push(`${time} node ${node.id} ${level} ${event} ${JSON.stringify(fields)}`);
-      },
+      logger,
       onAccess: (wasClosed) => {
         node.access = { ...node.access, wasClosed };
       },

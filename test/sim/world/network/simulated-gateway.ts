@@ -107,6 +107,7 @@ export class ServedConnection implements ClientConnection {
   readonly isEncrypted = false;
   readonly isLocal = false;
   readonly address = "";
+  limitedIdentity = "";
   /** What leaves is taken at once. */
   readonly bufferedBytes = 0;
   isOpen = true;

@@ -1,0 +1,225 @@
+/**
+ * Limits by identity and by address on what the clients of this node may have and ask for, so that
+ * those of one leave room for others. What gives something back is never refused: keepalives,
+ * releases, sessions that come back, unwatch. An identity with `admin` is exempt from limits by
+ * identity, and therefore everybody is on an open cluster; programs on the machine of this node are
+ * exempt from those by address, because a proxy there carries everybody.
+ *
+ * Limits of connections by address, and of unfinished messages, are those of the gateway.
+ */
+import type { LockTable, TableCommand, Viewer } from "../../lockfsm/index.js";
+import { type ClientConnection, isOwnMachine } from "../../net/index.js";
+import { ACCESS_LEVEL, type Command, isStrong, NO_CREDENTIAL, OP } from "../../protocol/index.js";
+import type { ClientLimits } from "../options.js";
+import type { Clock } from "../ports.js";
+import type { LimitCounts, LimitName } from "./limit-counts.js";
+import { type LimitedBy, type Share, UNCOUNTED, Usage } from "./usage.js";
+
+/** A smaller map is not searched for those that may be forgotten. */
+const SWEEP_SIZE_MIN = 256;
+
+/** Whose turn it is in the waiting line of an open cluster: that of each connection. */
+export const TURN_OF_CONNECTION = -1;
+
+/** Commands that nobody is known for count as of `anonymous`. */
+const ANONYMOUS_IDENTITY = 0;
+
+export interface LimitedClient {
+  readonly connection: ClientConnection;
+  readonly credential: number;
+  readonly share: Share;
+  /** The number of the identity with which it shares its turns, or `TURN_OF_CONNECTION`. */
+  turnOf: number;
+}
+
+/** `Infinity`: no limit. */
+export interface NodeLimits {
+  readonly identity: ClientLimits;
+  readonly address: ClientLimits;
+  readonly counts: LimitCounts;
+}
+
+export interface LimitsParts {
+  readonly table: LockTable;
+  readonly clock: Pick<Clock, "nowMs">;
+}
+
+export class Limits {
+  readonly #parts: LimitsParts;
+  readonly #limits: NodeLimits;
+  readonly #usages: Readonly<Record<LimitedBy, Map<string, Usage>>> = {
+    identity: new Map(),
+    address: new Map(),
+  };
+  readonly #sweepAtSize: Record<LimitedBy, number> = {
+    identity: SWEEP_SIZE_MIN,
+    address: SWEEP_SIZE_MIN,
+  };
+
+  constructor(limits: NodeLimits, parts: LimitsParts) {
+    this.#limits = limits;
+    this.#parts = parts;
+  }
+
+  /** A client connected; it may have signed in later. */
+  arrive({ connection, share }: LimitedClient): void {
+    const { address } = connection;
+    if (isOwnMachine(address)) return;
+    share.address = this.#usageOf("address", address);
+    share.address.connections += 1;
+  }
+
+  /**
+   * The first request of a client, which says as whom it speaks from now on. Returns why its identity
+   * may have no further connection; `undefined` if it may.
+   */
+  count(client: LimitedClient): string | undefined {
+    const { share } = client;
+    const usage = this.#usageOf("identity", this.#identityOf(client)?.name ?? "");
+    share.isCounted = true;
+    share.identity = usage;
+    usage.connections += 1;
+    this.judge(client);
+    const max = usage.limits.connectionsMax;
+    if (usage.connections <= max || !this.#isExceeded(client, usage, "connectionsMax")) {
+      return undefined;
+    }
+    return `this identity has all the connections to this node that one may have (${max})`;
+  }
+
+  /** Who may do what has changed, or a client is counted. */
+  judge(client: LimitedClient): void {
+    const { connection, share } = client;
+    if (!share.isCounted) return;
+    const identity = this.#identityOf(client);
+    connection.limitedIdentity = this.#isExempt(client) ? "" : share.identity.name;
+    client.turnOf = this.isOpen ? TURN_OF_CONNECTION : (identity?.number ?? TURN_OF_CONNECTION);
+  }
+
+  /** A connection has ended. Safe to call again. */
+  leave({ share }: LimitedClient): void {
+    share.countWatches(0);
+    share.identity.connections -= 1;
+    share.address.connections -= 1;
+    share.identity = UNCOUNTED;
+    share.address = UNCOUNTED;
+  }
+
+  /** Whether `anonymous` is an admin: then nobody is distinguished from others. */
+  get isOpen(): boolean {
+    return this.#levelOf(NO_CREDENTIAL) >= ACCESS_LEVEL.admin;
+  }
+
+  /**
+   * How many of the sessions whose commands another node forwarded are of which identity; a session
+   * counts once for each run of its commands. `undefined` on an open cluster.
+   */
+  runsOf(commands: readonly TableCommand[]): ReadonlyMap<number, number> | undefined {
+    if (this.isOpen) return undefined;
+    const { table } = this.#parts;
+    const runs = new Map<number, number>();
+    let before: number | undefined;
+    for (const { session, epoch } of commands) {
+      if (session === before) continue;
+      before = session;
+      const identity =
+        session === 0 ? table.findCredential(epoch)?.identity.number : table.identityOf(session);
+      const number = identity ?? ANONYMOUS_IDENTITY;
+      runs.set(number, (runs.get(number) ?? 0) + 1);
+    }
+    return runs;
+  }
+
+  /** Whether a command that just arrived exceeds a limit and is refused for now. */
+  refusesCommand(client: LimitedClient, command: Command): boolean {
+    if (command.op === OP.keepalive) return false;
+    const { identity, address } = client.share;
+    const isWithinIdentity = identity.commands.take(1);
+    const isWithinAddress = address.commands.take(1);
+    if (isWithinIdentity && isWithinAddress) return false;
+    const mayRefuse = isStrong(command) || command.op === OP.open;
+    const spent = [isWithinIdentity ? undefined : identity, isWithinAddress ? undefined : address];
+    return this.#refuses(client, spent, "commandsPerSecondMax", 1, mayRefuse);
+  }
+
+  /** The same of a read. @param cost what it costs at least */
+  refusesRead(client: LimitedClient, cost: number): boolean {
+    const { identity, address } = client.share;
+    const isWithinIdentity = identity.reads.take(cost);
+    const isWithinAddress = address.reads.take(cost);
+    if (isWithinIdentity && isWithinAddress) return false;
+    const spent = [isWithinIdentity ? undefined : identity, isWithinAddress ? undefined : address];
+    return this.#refuses(client, spent, "readCostPerSecondMax", cost, true);
+  }
+
+  /** Why the client may have no further watch; `undefined` if it may. */
+  watchRefusal(client: LimitedClient): string | undefined {
+    for (const usage of [client.share.identity, client.share.address]) {
+      const { watchesMax } = usage.limits;
+      if (usage.watches >= watchesMax && this.#isExceeded(client, usage, "watchesMax")) {
+        return `this ${usage.by} has all the watches of this node that one may have (${watchesMax})`;
+      }
+    }
+    return undefined;
+  }
+
+  /** Asks again those in which nothing was left, by the clock. */
+  #refuses(
+    client: LimitedClient,
+    spent: readonly (Usage | undefined)[],
+    limit: "commandsPerSecondMax" | "readCostPerSecondMax",
+    cost: number,
+    mayRefuse: boolean,
+  ): boolean {
+    const nowMs = this.#parts.clock.nowMs();
+    let isRefused = false;
+    for (const usage of spent) {
+      if (usage === undefined) continue;
+      const bucket = limit === "commandsPerSecondMax" ? usage.commands : usage.reads;
+      bucket.fill(nowMs);
+      if (bucket.take(cost)) continue;
+      if (!mayRefuse) bucket.charge(cost);
+      else if (this.#isExceeded(client, usage, limit)) isRefused = true;
+    }
+    return isRefused;
+  }
+
+  /** Counts what exceeds a limit, and returns whether it is refused. */
+  #isExceeded(client: LimitedClient, usage: Usage, limit: LimitName): boolean {
+    if (usage.by === "identity" && this.#isExempt(client)) return false;
+    const { counts } = this.#limits;
+    counts.note(usage.by, limit, usage.name, usage.limits[limit]);
+    return counts.isEnforced;
+  }
+
+  #usageOf(by: LimitedBy, name: string): Usage {
+    const usages = this.#usages[by];
+    let usage = usages.get(name);
+    if (usage === undefined) {
+      if (usages.size >= this.#sweepAtSize[by]) this.#sweep(by);
+      usage = new Usage(by, name, this.#limits[by], this.#parts.clock.nowMs());
+      usages.set(name, usage);
+    }
+    return usage;
+  }
+
+  /** Forgets those without a connection that owe nothing. Costs one look per new one. */
+  #sweep(by: LimitedBy): void {
+    const usages = this.#usages[by];
+    const nowMs = this.#parts.clock.nowMs();
+    for (const [name, usage] of usages) if (usage.isOver(nowMs)) usages.delete(name);
+    this.#sweepAtSize[by] = Math.max(SWEEP_SIZE_MIN, 2 * usages.size);
+  }
+
+  #isExempt({ credential }: LimitedClient): boolean {
+    return this.#levelOf(credential) >= ACCESS_LEVEL.admin;
+  }
+
+  #levelOf(credential: number): number {
+    return this.#parts.table.findCredential(credential)?.identity.everywhere ?? ACCESS_LEVEL.none;
+  }
+
+  #identityOf({ credential }: LimitedClient): Viewer | undefined {
+    return this.#parts.table.findCredential(credential)?.identity;
+  }
+}

@@ -1,0 +1,77 @@
+/**
+ * What the clients of one identity, or from one address, have of this node at present, and what they
+ * may spend in a second.
+ */
+import type { ClientLimits } from "../options.js";
+import { TokenBucket } from "./token-bucket.js";
+
+/** Whose clients are counted together. */
+export type LimitedBy = "identity" | "address";
+export const LIMITED_BY: readonly LimitedBy[] = ["identity", "address"];
+
+export class Usage {
+  readonly by: LimitedBy;
+  /** Of the identity or address; chosen by strangers. */
+  readonly name: string;
+  readonly limits: ClientLimits;
+  readonly commands: TokenBucket;
+  readonly reads: TokenBucket;
+  connections = 0;
+  watches = 0;
+
+  /** @param limits `Infinity`: no limit */
+  constructor(by: LimitedBy, name: string, limits: ClientLimits, nowMs: number) {
+    this.by = by;
+    this.name = name;
+    this.limits = limits;
+    this.commands = new TokenBucket(limits.commandsPerSecondMax, nowMs);
+    this.reads = new TokenBucket(limits.readCostPerSecondMax, nowMs);
+  }
+
+  /** Whether a new one would be the same. */
+  isOver(nowMs: number): boolean {
+    if (this.connections > 0) return false;
+    this.commands.fill(nowMs);
+    this.reads.fill(nowMs);
+    return this.commands.isFull && this.reads.isFull;
+  }
+}
+
+const { POSITIVE_INFINITY: NONE } = Number;
+
+export const NO_LIMITS: ClientLimits = Object.freeze({
+  connectionsMax: NONE,
+  commandsPerSecondMax: NONE,
+  readCostPerSecondMax: NONE,
+  watchesMax: NONE,
+  unfinishedBytesMax: NONE,
+});
+
+/** Of clients that are not counted, or not yet. What it counts means nothing. */
+export const UNCOUNTED = new Usage("address", "", NO_LIMITS, 0);
+
+/**
+ * What a connection has of the limits of this node. Commands, reads and watches of a connection count
+ * for its identity and for its address.
+ */
+export class Share {
+  identity: Usage = UNCOUNTED;
+  address: Usage = UNCOUNTED;
+  /** Whether it is counted for an identity; it is from its first request on. */
+  isCounted = false;
+  #watches = 0;
+
+  /** The connection has that many watches now. */
+  countWatches(count: number): void {
+    const change = count - this.#watches;
+    this.#watches = count;
+    this.identity.watches += change;
+    this.address.watches += change;
+  }
+
+  /** A read cost more than was taken for it when it came. */
+  chargeRead(cost: number): void {
+    this.identity.reads.charge(cost);
+    this.address.reads.charge(cost);
+  }
+}
