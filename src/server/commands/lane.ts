@@ -1,7 +1,7 @@
 /**
- * The queue of one client connection, or of one other node, in the waiting line. Its items are
- * linked through themselves, so that waiting allocates nothing. An item never leaves before those
- * that came earlier.
+ * The queue of one client connection, or of one other node, in the waiting line, and the groups in
+ * which queues take turns. Items are linked through themselves, so that waiting allocates nothing. An
+ * item never leaves its lane before those that came earlier.
  */
 
 export interface LaneItem<Item> {
@@ -19,6 +19,8 @@ export class Lane<Item extends LaneItem<Item>> {
   /** The lane whose turn comes after this one. Meaningless while this one is empty. */
   next: Lane<Item> = this;
   #last: Item | undefined = undefined;
+  /** With which it takes turns. Meaningless while it is empty. */
+  group: LaneGroup<Item> | undefined = undefined;
 
   get isEmpty(): boolean {
     return this.first === undefined;
@@ -51,5 +53,56 @@ export class Lane<Item extends LaneItem<Item>> {
     first.nextInLane = undefined;
     first.isInLine = false;
     return first;
+  }
+}
+
+/**
+ * Lanes that take turns with one another, and together with the other groups: those of the
+ * connections of one identity, the one of another node, or on an open cluster all.
+ */
+export class LaneGroup<Item extends LaneItem<Item>> {
+  /** The number of the identity whose lanes these are; `undefined`: of several. */
+  readonly identity: number | undefined;
+  /** Whether its only lane is that of another node, with commands of several identities. */
+  readonly isOfPeer: boolean;
+  /** The lanes that are not empty form a circle; this one has the last turn. */
+  lastLane: Lane<Item> | undefined = undefined;
+  /** The sum over the lanes. */
+  weight = 0;
+  /** Bytes that it may still take in its present turn; `Infinity` while there is no other group. */
+  credit = 0;
+  /** The group whose turn comes after this one. Meaningless while this one is empty. */
+  next: LaneGroup<Item> = this;
+
+  constructor(of: { readonly identity?: number; readonly isOfPeer?: boolean } = {}) {
+    this.identity = of.identity;
+    this.isOfPeer = of.isOfPeer === true;
+  }
+
+  get isEmpty(): boolean {
+    return this.lastLane === undefined;
+  }
+
+  /** The lane that has the next turn. */
+  get firstLane(): Lane<Item> | undefined {
+    return this.lastLane?.next;
+  }
+
+  /** It gets the last turn. */
+  add(lane: Lane<Item>): void {
+    lane.group = this;
+    lane.next = this.lastLane?.next ?? lane;
+    if (this.lastLane !== undefined) this.lastLane.next = lane;
+    this.lastLane = lane;
+  }
+
+  removeFirst(): void {
+    const last = this.lastLane;
+    const first = last?.next;
+    if (last === undefined || first === undefined) return;
+    first.credit = 0;
+    if (first === last) this.lastLane = undefined;
+    else last.next = first.next;
+    first.next = first;
   }
 }

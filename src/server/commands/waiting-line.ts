@@ -2,7 +2,8 @@
  * Commands that wait to leave this node: into an entry if it leads, to the leader if it follows.
  * Each connection and each other node has a lane. Within a lane the order of arrival stays; the
  * lanes take turns (deficit round robin, Shreedhar and Varghese 1995), so that a client with a
- * thousand commands in flight does not make another one wait for all of them. Taking from the line
+ * thousand commands in flight does not make another one wait for all of them. On a closed cluster
+ * identities take turns, and the lanes of each share them. Taking from the line
  * copies the bytes of each command once, into the buffer that becomes the entry or the message. The
  * line does not depend on roles.
  */
@@ -10,7 +11,7 @@ import type { TableCommand } from "../../lockfsm/index.js";
 import { OP, writeRecord } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { KeptCommand } from "./kept-commands.js";
-import { Lane, type LaneItem } from "./lane.js";
+import { Lane, LaneGroup, type LaneItem } from "./lane.js";
 
 /** A shorter line is not searched for void items. */
 const SWEEP_LENGTH_MIN = 4_096;
@@ -26,6 +27,13 @@ export interface TakenItems {
   readonly items: WaitingItem[];
 }
 
+interface Taking {
+  readonly items: WaitingItem[];
+  /** Of their records and the header. */
+  length: number;
+  readonly lengthMax: number;
+}
+
 /**
  * The records that another node forwarded in one message: commands of many sessions, in the turns
  * of that node. The leader proposes or refuses it as a whole.
@@ -39,15 +47,24 @@ export class ForwardedChunk implements LaneItem<ForwardedChunk> {
   readonly commands: readonly TableCommand[];
   /** Sessions with commands in it; a session counts once for each run of its commands. */
   readonly weight: number;
+  /** The same by the number of their identity; `undefined`: turns are by connection. */
+  readonly runs: ReadonlyMap<number, number> | undefined;
   isInLine = false;
   nextInLane: ForwardedChunk | undefined = undefined;
 
-  constructor(from: NodeId, id: number, records: Uint8Array, commands: readonly TableCommand[]) {
+  constructor(
+    from: NodeId,
+    id: number,
+    records: Uint8Array,
+    commands: readonly TableCommand[],
+    runs?: ReadonlyMap<number, number>,
+  ) {
     this.from = from;
     this.id = id;
     this.records = records;
     this.commands = commands;
     this.weight = countRuns(commands);
+    this.runs = runs;
   }
 
   get recordBytes(): number {
@@ -56,11 +73,18 @@ export class ForwardedChunk implements LaneItem<ForwardedChunk> {
 }
 
 export class WaitingLine {
-  /** The lanes that are not empty form a circle; this one has the last turn. */
-  #lastLane: Lane<WaitingItem> | undefined = undefined;
+  /** The groups that are not empty form a circle; this one has the last turn. */
+  #lastGroup: LaneGroup<WaitingItem> | undefined = undefined;
+  /** Where turns are by connection. */
+  readonly #everybody = new LaneGroup<WaitingItem>();
+  /** Those that are not empty. */
+  readonly #groupsOfIdentities = new Map<number, LaneGroup<WaitingItem>>();
+  readonly #groupsOfPeers = new Map<NodeId, LaneGroup<WaitingItem>>();
   readonly #lanesOfPeers = new Map<NodeId, Lane<WaitingItem>>();
-  /** The sum over the lanes. */
-  #weight = 0;
+  /**
+   * By identity: its lanes, and its sessions in the first chunks of peers, which share its turns.
+   */
+  readonly #claims = new Map<number, number>();
   #length = 0;
   #bytes = 0;
   #hasUrgent = false;
@@ -98,8 +122,8 @@ export class WaitingLine {
     if (this.#length === 0) this.#firstArrivalMs = nowMs;
     for (const item of items.toReversed()) {
       const lane = this.#laneFor(item);
-      this.#weight += item.weight - lane.weight;
-      if (lane.isEmpty) this.#addLane(lane);
+      if (lane.isEmpty) this.#addLane(lane, item);
+      this.#changeFirst(lane, lane.first, item);
       lane.unshift(item);
       this.#count(item);
     }
@@ -111,50 +135,98 @@ export class WaitingLine {
    * just began is served in the same round. Items that became void while they waited are dropped.
    */
   take(bytesMax: number, headerBytes: number): TakenItems {
-    const items: WaitingItem[] = [];
-    const lengthMax = headerBytes + bytesMax;
-    const shareBytes = Math.max(TURN_BYTES_MIN, Math.floor(bytesMax / (2 * this.#weight)));
-    let length = headerBytes;
-    for (let lane = this.#lastLane?.next; lane !== undefined; lane = this.#lastLane?.next) {
-      // A turn that the end of the last entry cut short continues.
-      if (lane.credit <= 0) lane.credit += shareBytes * lane.weight;
-      for (let item = lane.first; item !== undefined && lane.credit > 0; item = lane.first) {
-        const isVoid = isOver(item);
-        if (!isVoid && items.length > 0 && length + item.recordBytes > lengthMax) {
-          return layOut(items, length, headerBytes);
-        }
-        this.#shift(lane);
-        if (isVoid) continue;
-        lane.credit -= item.recordBytes;
-        length += item.recordBytes;
-        items.push(item);
-      }
-      if (lane.isEmpty) this.#removeFirstLane();
-      else this.#lastLane = lane;
+    const taking = { items: [], length: headerBytes, lengthMax: headerBytes + bytesMax };
+    for (let group = this.#firstGroup; group !== undefined; group = this.#firstGroup) {
+      if (this.#takeTurn(group, taking, bytesMax)) return layOut(taking, headerBytes);
+      if (group.isEmpty) this.#removeFirstGroup();
+      else this.#lastGroup = group;
     }
     this.#hasUrgent = false;
-    return layOut(items, length, headerBytes);
+    return layOut(taking, headerBytes);
   }
 
   /** Empties the line and returns the chunks that were in it. */
   clear(): ForwardedChunk[] {
     const chunks: ForwardedChunk[] = [];
-    for (let lane = this.#lastLane?.next; lane !== undefined; lane = this.#lastLane?.next) {
-      for (let item = this.#shift(lane); item !== undefined; item = this.#shift(lane)) {
-        if (!(item instanceof KeptCommand)) chunks.push(item);
-      }
-      this.#removeFirstLane();
-    }
+    for (const item of this.#drain()) if (!(item instanceof KeptCommand)) chunks.push(item);
     this.#hasUrgent = false;
     this.#sweepAtLength = SWEEP_LENGTH_MIN;
     return chunks;
   }
 
+  /** Returns whether nothing more fits. */
+  #takeTurn(group: LaneGroup<WaitingItem>, taking: Taking, bytesMax: number): boolean {
+    const isAlone = group.next === group;
+    const roundBytes = isAlone ? bytesMax / 2 : this.#turnBytesOf(group, bytesMax / 2);
+    if (isAlone) group.credit = Number.POSITIVE_INFINITY;
+    else if (group.credit === Number.POSITIVE_INFINITY) group.credit = roundBytes;
+    else if (group.credit <= 0) group.credit += roundBytes;
+    const shareBytes = Math.max(TURN_BYTES_MIN, Math.floor(roundBytes / group.weight));
+    for (let lane = group.firstLane; lane !== undefined; lane = group.firstLane) {
+      // A turn that the end of the last entry cut short continues.
+      if (lane.credit <= 0) lane.credit += shareBytes * lane.weight;
+      const isFull = this.#takeFrom(lane, group, taking);
+      if (lane.isEmpty) this.#removeFirstLane(group);
+      else if (lane.credit <= 0) group.lastLane = lane;
+      if (isFull) return true;
+      if (group.credit <= 0) return false;
+    }
+    return false;
+  }
+
+  /** Returns whether nothing more fits. */
+  #takeFrom(lane: Lane<WaitingItem>, group: LaneGroup<WaitingItem>, taking: Taking): boolean {
+    const { items, lengthMax } = taking;
+    for (let item = lane.first; item !== undefined && lane.credit > 0; item = lane.first) {
+      const isVoid = isOver(item);
+      const { recordBytes } = item;
+      if (!isVoid && items.length > 0 && taking.length + recordBytes > lengthMax) return true;
+      this.#shift(lane);
+      if (isVoid) continue;
+      lane.credit -= recordBytes;
+      group.credit -= recordBytes;
+      taking.length += recordBytes;
+      items.push(item);
+      if (group.credit <= 0) return false;
+    }
+    return false;
+  }
+
+  /**
+   * What one turn of a group takes of a round. All identities have the same part of it, whether their
+   * clients are at this node or at others.
+   */
+  #turnBytesOf(group: LaneGroup<WaitingItem>, roundBytes: number): number {
+    const parts = Math.max(1, this.#claims.size + (this.#everybody.isEmpty ? 0 : 1));
+    let part = 1;
+    if (group.identity !== undefined) part = group.weight / this.#claimsOf(group.identity);
+    else if (group.isOfPeer) part = this.#partOf(group.firstLane?.first);
+    return Math.max(TURN_BYTES_MIN, Math.floor((roundBytes * part) / parts));
+  }
+
+  #partOf(item: WaitingItem | undefined): number {
+    if (!(item instanceof ForwardedChunk) || item.runs === undefined) return 1;
+    let part = 0;
+    for (const [identity, runs] of item.runs) part += runs / this.#claimsOf(identity);
+    return part;
+  }
+
+  /** Above 0 for an identity with anything in the line. */
+  #claimsOf(identity: number): number {
+    return this.#claims.get(identity) ?? 1;
+  }
+
+  #claim(identity: number, change: number): void {
+    const claims = (this.#claims.get(identity) ?? 0) + change;
+    if (claims > 0) this.#claims.set(identity, claims);
+    else this.#claims.delete(identity);
+  }
+
   #append(item: WaitingItem): void {
     const lane = this.#laneFor(item);
     if (lane.isEmpty) {
-      this.#addLane(lane);
-      this.#weight += item.weight;
+      this.#addLane(lane, item);
+      this.#changeFirst(lane, undefined, item);
     }
     lane.push(item);
     this.#count(item);
@@ -166,43 +238,88 @@ export class WaitingLine {
     if (!this.#hasUrgent) this.#hasUrgent = isUrgent(item);
   }
 
-  /** It gets the last turn. */
-  #addLane(lane: Lane<WaitingItem>): void {
-    lane.next = this.#lastLane?.next ?? lane;
-    if (this.#lastLane !== undefined) this.#lastLane.next = lane;
-    this.#lastLane = lane;
+  /** It gets the last turn. `item` will be its first. */
+  #addLane(lane: Lane<WaitingItem>, item: WaitingItem): void {
+    const group = this.#groupFor(item);
+    if (group.isEmpty) {
+      group.next = this.#lastGroup?.next ?? group;
+      if (this.#lastGroup !== undefined) this.#lastGroup.next = group;
+      this.#lastGroup = group;
+    }
+    group.add(lane);
+    if (group.identity !== undefined) this.#claim(group.identity, 1);
   }
 
-  #laneFor(item: WaitingItem): Lane<WaitingItem> {
-    return item instanceof KeptCommand ? item.attachment.lane : this.#laneOf(item.from);
+  /** An empty one. */
+  #removeFirstLane(group: LaneGroup<WaitingItem>): void {
+    group.removeFirst();
+    if (group.identity !== undefined) this.#claim(group.identity, -1);
   }
 
   #shift(lane: Lane<WaitingItem>): WaitingItem | undefined {
     const item = lane.shift();
     if (item === undefined) return undefined;
-    this.#weight += lane.weight - item.weight;
+    this.#changeFirst(lane, item, lane.first);
     this.#length -= 1;
     this.#bytes -= item.recordBytes;
     return item;
   }
 
-  #removeFirstLane(): void {
-    const last = this.#lastLane;
+  #changeFirst(
+    { group }: Lane<WaitingItem>,
+    before: WaitingItem | undefined,
+    after: WaitingItem | undefined,
+  ): void {
+    if (group === undefined) return;
+    group.weight += (after?.weight ?? 0) - (before?.weight ?? 0);
+    if (!group.isOfPeer) return;
+    this.#claimRuns(before, -1);
+    this.#claimRuns(after, 1);
+  }
+
+  #claimRuns(item: WaitingItem | undefined, sign: 1 | -1): void {
+    if (!(item instanceof ForwardedChunk) || item.runs === undefined) return;
+    for (const [identity, count] of item.runs) this.#claim(identity, sign * count);
+  }
+
+  get #firstGroup(): LaneGroup<WaitingItem> | undefined {
+    return this.#lastGroup?.next;
+  }
+
+  /** An empty one. */
+  #removeFirstGroup(): void {
+    const last = this.#lastGroup;
     const first = last?.next;
     if (last === undefined || first === undefined) return;
     first.credit = 0;
-    if (first === last) this.#lastLane = undefined;
+    if (first === last) this.#lastGroup = undefined;
     else last.next = first.next;
     first.next = first;
+    if (first.identity !== undefined) this.#groupsOfIdentities.delete(first.identity);
   }
 
-  #laneOf(peer: NodeId): Lane<WaitingItem> {
-    let lane = this.#lanesOfPeers.get(peer);
-    if (lane === undefined) {
-      lane = new Lane<WaitingItem>();
-      this.#lanesOfPeers.set(peer, lane);
+  #laneFor(item: WaitingItem): Lane<WaitingItem> {
+    return item instanceof KeptCommand
+      ? item.attachment.lane
+      : entryOf(this.#lanesOfPeers, item.from, () => new Lane<WaitingItem>());
+  }
+
+  #groupFor(item: WaitingItem): LaneGroup<WaitingItem> {
+    if (item instanceof KeptCommand) {
+      const { turnOf } = item.attachment;
+      if (turnOf < 0) return this.#everybody;
+      return entryOf(
+        this.#groupsOfIdentities,
+        turnOf,
+        () => new LaneGroup<WaitingItem>({ identity: turnOf }),
+      );
     }
-    return lane;
+    if (item.runs === undefined) return this.#everybody;
+    return entryOf(
+      this.#groupsOfPeers,
+      item.from,
+      () => new LaneGroup<WaitingItem>({ isOfPeer: true }),
+    );
   }
 
   /**
@@ -210,22 +327,36 @@ export class WaitingLine {
    * and come again: the items they leave must not add up. Costs one look per pushed item.
    */
   #sweep(): void {
-    for (let left = this.#length; left > 0; ) {
-      const lane = this.#lastLane?.next;
-      if (lane === undefined) break;
-      const kept: WaitingItem[] = [];
-      for (let item = this.#shift(lane); item !== undefined; item = this.#shift(lane)) {
-        left -= 1;
-        if (!isOver(item)) kept.push(item);
-      }
-      this.#removeFirstLane();
-      for (const item of kept) this.#append(item);
-    }
+    for (const item of this.#drain()) if (!isOver(item)) this.#append(item);
     this.#sweepAtLength = Math.max(SWEEP_LENGTH_MIN, 2 * this.#length);
+  }
+
+  /** Takes everything out, lane by lane. */
+  #drain(): WaitingItem[] {
+    const items: WaitingItem[] = [];
+    for (let group = this.#firstGroup; group !== undefined; group = this.#firstGroup) {
+      for (let lane = group.firstLane; lane !== undefined; lane = group.firstLane) {
+        for (let item = this.#shift(lane); item !== undefined; item = this.#shift(lane)) {
+          items.push(item);
+        }
+        this.#removeFirstLane(group);
+      }
+      this.#removeFirstGroup();
+    }
+    return items;
   }
 }
 
-function layOut(items: WaitingItem[], length: number, headerBytes: number): TakenItems {
+function entryOf<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {
+  let value = map.get(key);
+  if (value === undefined) {
+    value = create();
+    map.set(key, value);
+  }
+  return value;
+}
+
+function layOut({ items, length }: Taking, headerBytes: number): TakenItems {
   const bytes = new Uint8Array(length);
   const view = new DataView(bytes.buffer);
   let offset = headerBytes;

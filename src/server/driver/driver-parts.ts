@@ -149,7 +149,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     host,
   );
   const peerRequests = new PeerRequests(
-    { leaderView, line, capacity, forwarding, reads, operations, members, logger, send },
+    { leaderView, line, capacity, forwarding, reads, operations, members, limits, logger, send },
     host,
   );
   const step = (input: Input): void => raft.step(input);

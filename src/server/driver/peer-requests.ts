@@ -10,6 +10,7 @@ import { decodeConfiguration, type NodeId } from "../../raft/index.js";
 import type { Capacity } from "../commands/capacity.js";
 import type { Forwarding, ForwardRefusal } from "../commands/forwarding.js";
 import { ForwardedChunk, type WaitingLine } from "../commands/waiting-line.js";
+import type { Limits } from "../limits/limits.js";
 import type { Operations } from "../members/operations.js";
 import type { Logger } from "../ports.js";
 import type { Reads } from "../reads/reads.js";
@@ -31,6 +32,7 @@ export interface PeerRequestsParts {
   readonly reads: Reads;
   readonly operations: Operations;
   readonly members: Members;
+  readonly limits: Pick<Limits, "runsOf">;
   readonly logger: Logger;
   readonly send: (peer: NodeId, message: PeerMessage) => void;
 }
@@ -111,12 +113,13 @@ export class PeerRequests {
   /** Keeps out of the log every command that a gateway would not have taken. */
   #readable(peer: NodeId, id: number, records: Uint8Array): ForwardedChunk {
     const commands = decodeCommands(records, 0);
-    if (commands.every(isReadable)) return new ForwardedChunk(peer, id, records, commands);
+    const runs = this.#parts.limits.runsOf(commands);
+    if (commands.every(isReadable)) return new ForwardedChunk(peer, id, records, commands, runs);
     const readable = commands.filter(isReadable);
     const unreadable = commands.length - readable.length;
     this.#parts.logger("error", "forwarded records are no commands", { peer, unreadable });
     const kept = selectRecords(records, (number) => commands[number]?.command !== undefined);
-    return new ForwardedChunk(peer, id, kept, readable);
+    return new ForwardedChunk(peer, id, kept, readable, runs);
   }
 
   #leads(term: number): boolean {

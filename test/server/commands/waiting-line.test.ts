@@ -13,6 +13,7 @@ import {
 import { type Attachment, Attachments } from "../../../src/server/commands/attachments.js";
 import { KeptCommand } from "../../../src/server/commands/kept-commands.js";
 import { ForwardedChunk, WaitingLine } from "../../../src/server/commands/waiting-line.js";
+import { TURN_OF_CONNECTION } from "../../../src/server/limits/limits.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 import type { TestClient } from "../world/test-client.js";
@@ -27,11 +28,21 @@ class Crowd {
   readonly #attachments = new Attachments({ onTold: () => {}, onCutOff: () => {} });
   #order = 0;
 
-  client(session: number): Attachment {
+  client(session: number, turnOf = TURN_OF_CONNECTION): Attachment {
     const connection = new RecordingConnection(session);
     connection.session = session;
     connection.attachEpoch = 1;
-    return this.#attachments.add(connection);
+    const attachment = this.#attachments.add(connection);
+    attachment.turnOf = turnOf;
+    return attachment;
+  }
+
+  /** Clients of one identity with so many commands each. */
+  flood(sessions: readonly number[], identity: number, count: number): void {
+    for (const session of sessions) {
+      const client = this.client(session, identity);
+      for (let sequence = 1; sequence <= count; sequence += 1) this.send(client, sequence);
+    }
   }
 
   send(client: Attachment, sequence: number, value = ""): KeptCommand {
@@ -52,9 +63,17 @@ class Crowd {
     return decodeCommands(bytes, 0).map(({ session }) => session);
   }
 
-  chunk(from: number, bytesMax = BATCH): ForwardedChunk {
+  chunk(from: number, bytesMax = BATCH, identityOf?: (session: number) => number): ForwardedChunk {
     const { bytes } = this.line.take(bytesMax, 0);
-    return new ForwardedChunk(from, 1, bytes, decodeCommands(bytes, 0));
+    const commands = decodeCommands(bytes, 0);
+    if (identityOf === undefined) return new ForwardedChunk(from, 1, bytes, commands);
+    const runs = new Map<number, number>();
+    commands.forEach(({ session }, at) => {
+      const identity = identityOf(session);
+      if (session === commands[at - 1]?.session) return;
+      runs.set(identity, (runs.get(identity) ?? 0) + 1);
+    });
+    return new ForwardedChunk(from, 1, bytes, commands, runs);
   }
 }
 
@@ -114,7 +133,7 @@ describe("a waiting line", () => {
     const act = fc.record({
       client: fc.integer({ min: 0, max: 4 }),
       valueBytes: fc.integer({ min: 0, max: 1_000 }),
-      what: fc.constantFrom("send", "send", "send", "settle", "take", "again"),
+      what: fc.constantFrom("send", "send", "send", "settle", "take", "again", "identity"),
     });
     fc.assert(
       fc.property(fc.array(act, { maxLength: 200 }), (acts) => {
@@ -134,6 +153,9 @@ describe("a waiting line", () => {
           const own = waiting.get(client) ?? [];
           const first = own[0];
           if (what === "take") take();
+          // The cluster is closed, or opened again: -1 is a turn of its own.
+          else if (what === "identity")
+            (clients[client] as Attachment).turnOf = (valueBytes % 4) - 1;
           else if (what === "send") {
             const at = clients[client] as Attachment;
             own.push(crowd.send(at, sequence, "x".repeat(valueBytes)));
@@ -146,6 +168,105 @@ describe("a waiting line", () => {
         expect(crowd.line.bytes).toBe(0);
       }),
     );
+  });
+});
+
+describe("a waiting line of a closed cluster", () => {
+  const [GREEDY, MODEST] = [2, 3];
+  const sessionsFrom = (first: number, count: number): number[] => {
+    return Array.from({ length: count }, (_, at) => first + at);
+  };
+
+  /** The part of the next entries that each identity gets. */
+  function partsOf(crowd: Crowd, entries: number, identityOf: (session: number) => number) {
+    const counts = new Map<number, number>();
+    let all = 0;
+    for (let i = 0; i < entries; i += 1) {
+      for (const session of crowd.take()) {
+        all += 1;
+        const identity = identityOf(session);
+        counts.set(identity, (counts.get(identity) ?? 0) + 1);
+      }
+    }
+    return (identity: number): number => (counts.get(identity) ?? 0) / all;
+  }
+  const byHundreds = (session: number): number => (session < 100 ? MODEST : GREEDY);
+
+  test.each([10, 1_000])(
+    "gives an identity with one client as much as one with %d",
+    (greedyClients) => {
+      const crowd = new Crowd();
+      crowd.flood(sessionsFrom(100, greedyClients), GREEDY, 10_000 / greedyClients);
+      crowd.flood([1], MODEST, 4_000);
+      const part = partsOf(crowd, 6, byHundreds);
+      expect(part(MODEST)).toBeGreaterThan(0.45);
+      expect(part(MODEST)).toBeLessThan(0.55);
+    },
+  );
+
+  test("gives everything to an identity that is alone, by turns of its clients", () => {
+    const crowd = new Crowd();
+    crowd.flood(sessionsFrom(100, 4), GREEDY, 2_000);
+    const { items } = crowd.line.take(BATCH, 0);
+    const bytes = items.reduce((sum, item) => sum + item.recordBytes, 0);
+    expect(bytes).toBeGreaterThan(BATCH * 0.99);
+    const bySession = new Map<unknown, number>();
+    for (const item of items) {
+      const { session } = item as KeptCommand;
+      bySession.set(session, (bySession.get(session) ?? 0) + 1);
+    }
+    const counts = [...bySession.values()];
+    expect(counts).toHaveLength(4);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThan(items.length / 4);
+  });
+
+  test("serves a newcomer of another identity in the next entry", () => {
+    const crowd = new Crowd();
+    crowd.flood(sessionsFrom(100, 1_000), GREEDY, 10);
+    crowd.take();
+    crowd.flood([1], MODEST, 1);
+    expect(crowd.take()).toContain(1);
+  });
+
+  test("counts the clients of an identity at another node as if they were at this one", () => {
+    const crowd = new Crowd();
+    crowd.flood(sessionsFrom(100, 10), GREEDY, 1_000);
+    const modestOrGreedy = (session: number): number => (session < 50 ? MODEST : GREEDY);
+    const counts = new Map<number, number>();
+    for (let round = 0; round < 8; round += 1) {
+      // Half of what the other node sends is of the greedy identity too.
+      const elsewhere = new Crowd();
+      elsewhere.flood([1], MODEST, 100);
+      elsewhere.flood([51], GREEDY, 100);
+      crowd.line.push(elsewhere.chunk(2, BATCH / 4, modestOrGreedy), 0);
+      for (const session of crowd.take(BATCH / 2)) {
+        const identity = modestOrGreedy(session);
+        counts.set(identity, (counts.get(identity) ?? 0) + 1);
+      }
+    }
+    // All that the other node sent was taken, and the identity of the many had its part as well.
+    expect(counts.get(MODEST)).toBe(800);
+    expect(counts.get(GREEDY)).toBeGreaterThan(800);
+  });
+
+  test("takes what other nodes sent and puts it back without losing count of it", () => {
+    const crowd = new Crowd();
+    crowd.flood([1], MODEST, 10);
+    for (const from of [2, 3]) {
+      const elsewhere = new Crowd();
+      elsewhere.flood([100 * from], GREEDY, 50);
+      crowd.line.push(elsewhere.chunk(from, BATCH, byHundreds), 0);
+    }
+    const { bytes } = crowd.line;
+    for (let i = 0; i < 5; i += 1) {
+      crowd.line.putBack(crowd.line.take(BATCH / 32, 0).items, 0);
+      expect(crowd.line.bytes).toBe(bytes);
+    }
+    const sessions: number[] = [];
+    while (!crowd.line.isEmpty) sessions.push(...crowd.take(BATCH / 32));
+    expect(sessions.filter((session) => session === 1)).toHaveLength(10);
+    expect(sessions.filter((session) => session !== 1)).toHaveLength(100);
+    expect(crowd.line.clear()).toEqual([]);
   });
 });
 
