@@ -419,7 +419,7 @@ export class SimClient implements WorldClient {
         this.#call(session.close());
         break;
       case "inspect":
-        this.#viewed?.said(this.#reads.inspect(action.key, this.#connection));
+        this.#inspect(action.key);
         break;
       case "reconnect":
         this.#connection.leave("on a whim");
@@ -427,6 +427,11 @@ export class SimClient implements WorldClient {
       case "none":
         break;
     }
+  }
+
+  #inspect(key: string): void {
+    const query = this.#reads.inspect(key, this.#connection);
+    this.#viewed?.said(query);
   }
 
   /** `undefined`: what is to be said is there already. */
