@@ -29,6 +29,8 @@ export interface OperatorSurroundings {
   readonly nodes: readonly number[];
   /** As a host on the network. */
   readonly host: number;
+  /** As of `SignedLine`. */
+  readonly waitsForHello: boolean;
   /** What it shows to be let in; `undefined`: nothing. */
   readonly token: () => string | undefined;
   readonly onAnswered: (op: Operation["op"], status: number) => void;
@@ -63,7 +65,7 @@ export class Operator {
 
   #try(operation: Operation, duty: Duty, triesLeft: number, first?: number): void {
     if (triesLeft === 0 || duty.isOver) return;
-    const { network, host, nodes, random, simulation, token } = this.#world;
+    const { network, host, nodes, random, simulation, token, waitsForHello } = this.#world;
     let isSettled = false;
     const settle = (isDone: boolean): void => {
       if (isSettled) return;
@@ -73,7 +75,7 @@ export class Operator {
       simulation.after(RETRY_MS, () => this.#try(operation, duty, triesLeft - 1));
     };
     const line = new SignedLine(
-      { network, host, view: () => undefined },
+      { network, host, waitsForHello, view: () => undefined },
       first ?? random.pick(nodes),
       token(),
       {

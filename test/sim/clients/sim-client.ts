@@ -231,12 +231,15 @@ export class SimClient implements WorldClient {
 
   // Attaching.
 
-  /** Shows its token first, where it has one. */
   #begin(node: number): void {
-    const { keyring, watch } = this.#world;
-    this.#viewed = watch.viewOf(node);
+    this.#viewed = this.#world.watch.viewOf(node);
     this.#hellos = 0;
-    const token = keyring?.tokenOf(this.host);
+    if (this.#world.keyring === undefined) this.#attach();
+  }
+
+  /** The node is ready to hear who it is. */
+  #introduce(keyring: Keyring): void {
+    const token = keyring.tokenOf(this.host);
     if (token === undefined) {
       this.#attach();
       return;
@@ -246,7 +249,12 @@ export class SimClient implements WorldClient {
     this.#connection.say((events, connection) => events.onQuery(connection, query));
   }
 
-  #onSignedIn(): void {
+  #onGreeted(): void {
+    const { keyring } = this.#world;
+    if (keyring === undefined) return;
+    this.#hellos += 1;
+    if (this.#hellos === 1) this.#introduce(keyring);
+    if (this.#hellos !== 2) return;
     this.#isSignedIn = true;
     this.#attach();
   }
@@ -320,9 +328,9 @@ export class SimClient implements WorldClient {
       const command = this.#session.latecomer(isTaker);
       if (command === undefined || !this.#lockActions.comesLate()) continue;
       const node = this.#random.pick(nodes);
-      const token = this.#world.keyring?.tokenOf(this.host);
-      if (token === undefined) comeLate(network, this.host, node, command);
-      else this.#askFor(command, node, token);
+      const { keyring } = this.#world;
+      if (keyring === undefined) comeLate(network, this.host, node, command);
+      else this.#askFor(command, node, keyring.tokenOf(this.host));
     }
   }
 
@@ -336,9 +344,10 @@ export class SimClient implements WorldClient {
   }
 
   /** Once, on a connection of its own; whether it had to be refused the laws know. */
-  #askFor(command: AttachCommand, node: number, token: string): void {
+  #askFor(command: AttachCommand, node: number, token: string | undefined): void {
     const { network, watch } = this.#world;
-    const ways = { network, host: this.host, view: (to: number) => watch.viewOf(to) };
+    const view = (to: number): ViewedConnection | undefined => watch.viewOf(to);
+    const ways = { network, host: this.host, waitsForHello: true, view };
     new SignedLine(ways, node, token, {
       onReady: (line) => line.attach(command),
       onMessage: (message, line) => {
@@ -509,10 +518,9 @@ export class SimClient implements WorldClient {
         this.#onRefused(message);
         return;
       case MESSAGE.hello:
-        this.#hellos += 1;
-        if (this.#hellos === 2) this.#onSignedIn();
         this.#isAmongStrangers = this.session !== 0 && this.#clusterId !== message.clusterId;
         if (this.session === 0) this.#clusterId = message.clusterId;
+        this.#onGreeted();
         return;
       case MESSAGE.leader:
       case MESSAGE.changes:

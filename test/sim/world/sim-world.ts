@@ -87,6 +87,7 @@ export class SimWorld {
       nodes: ids,
       host: OPERATOR_HOST,
       token: () => this.keyring?.root,
+      waitsForHello: isSecure,
       onAnswered: (op, status) => watch.onExecuted(op, status),
       onNote: (text) => watch.onOperatorNote(text),
     });
@@ -102,7 +103,7 @@ export class SimWorld {
         : new SimClient(client, around);
     });
     if (plan.access === undefined || keyring === undefined) return;
-    const lines = { simulation, network, nodes: ids, keyring };
+    const lines = { simulation, network, nodes: ids, keyring, waitsForHello: true };
     const view = (node: number): ViewedConnection | undefined => watch.viewOf(node);
     const forHands = streams.of("hands");
     this.administrator = new Administrator(plan.access, {

@@ -24,6 +24,8 @@ export const SIGN_IN_ID = Number.MAX_SAFE_INTEGER;
 export interface LineSurroundings {
   readonly network: ClientNetwork;
   readonly host: number;
+  /** Nodes may let a client wait, and send away who does not. */
+  readonly waitsForHello: boolean;
   /** `undefined`: nobody looks. */
   readonly view: (node: number) => ViewedConnection | undefined;
 }
@@ -39,6 +41,8 @@ export interface LineEvents {
 export class SignedLine {
   readonly #line: MessageLine;
   readonly #events: LineEvents;
+  readonly #token: string | undefined;
+  readonly #waitsForHello: boolean;
   #viewed: ViewedConnection | undefined;
   /** The second one says that the token was accepted. */
   #hellos = 0;
@@ -50,13 +54,14 @@ export class SignedLine {
     events: LineEvents,
   ) {
     const { network, host } = world;
+    this.#token = token;
+    this.#waitsForHello = world.waitsForHello;
     this.#events = events;
     this.#line = network.connect(node, {
       host,
       onOpen: () => {
         this.#viewed = world.view(node);
-        if (token === undefined) events.onReady(this);
-        else this.ask({ op: OP.signIn, id: SIGN_IN_ID, token });
+        if (!world.waitsForHello) events.onReady(this);
       },
       onFrame: (messages) => {
         for (const message of messages) this.#hear(message);
@@ -93,11 +98,19 @@ export class SignedLine {
     this.#line.leave();
   }
 
+  #introduce(): void {
+    if (!this.#waitsForHello) return;
+    const token = this.#token;
+    if (token === undefined) this.#events.onReady(this);
+    else this.ask({ op: OP.signIn, id: SIGN_IN_ID, token });
+  }
+
   #hear(message: ServerMessage): void {
     this.#viewed?.heard(message);
     if (message.kind === MESSAGE.hello) {
       this.#hellos += 1;
-      if (this.#hellos === 2) this.#events.onReady(this);
+      if (this.#hellos === 1) this.#introduce();
+      else if (this.#hellos === 2) this.#events.onReady(this);
     } else if (message.kind === MESSAGE.answer && message.id === SIGN_IN_ID) {
       this.#events.onClosed();
     } else this.#events.onMessage(message, this);
