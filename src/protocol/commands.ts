@@ -383,6 +383,7 @@ export interface RemoveIdentityCommand extends SequencedHead {
 
 /** What proves an identity. On the wire the number. */
 export const CREDENTIAL_KIND = { token: 0, certificate: 1 } as const;
+/** What proves an identity: an access token, or a client certificate that names it. */
 export type CredentialKind = keyof typeof CREDENTIAL_KIND;
 
 /** Replaces the identity's credential of that label, unless it is the same. */

@@ -274,11 +274,14 @@ export interface GrantView {
   readonly level: AccessLevel;
 }
 
+/** What proves an identity: a token, which is never shown, or a client certificate that names it. */
 export interface CredentialView {
+  /** Its name within the identity. */
   readonly label: string;
   readonly kind: CredentialKind;
-  /** 0: never. */
+  /** Milliseconds since 1970; 0: never. */
   readonly expiresWallMs: number;
+  /** Milliseconds since 1970. */
   readonly createdWallMs: number;
 }
 
@@ -291,6 +294,7 @@ export interface UsageView {
   readonly bytes: number;
 }
 
+/** An identity: who may do what, by which proof, and what it has. */
 export interface IdentityView {
   readonly name: string;
   readonly usage: UsageView;

@@ -12,6 +12,8 @@ const DOOR = join(ROOT, "src/index.ts");
 /** The one file that only Node loads, what it imports, and what it loads when it is asked to. */
 const NODE_FILE = join(ROOT, "src/client/transport/node-platform.ts");
 const PAGE_FILE = join(ROOT, "src/read-page.ts");
+const SOCKET_FILE = join(ROOT, "src/client/transport/node-socket.ts");
+const SOCKET_PATH_FILE = join(ROOT, "src/socket-path.ts");
 const TLS_FILE = join(ROOT, "src/client/transport/node-tls.ts");
 const NODE_CONTEXT_FILE = join(ROOT, "src/client/transport/node-task-context.ts");
 const LOADER = "src/client/transport/load-platform.ts";
@@ -39,20 +41,25 @@ function graph(): { files: Set<string>; packages: Map<string, string[]> } {
   return { files, packages };
 }
 
-it("imports ws, http, TLS, os and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
+it("imports ws, http, TLS, sockets, os and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
   const { files, packages } = graph();
   expect(files.size).toBeGreaterThan(30);
   expect(files.has(NODE_FILE)).toBe(true);
   expect(packages.get("ws")).toEqual([relative(ROOT, NODE_FILE)]);
   expect(packages.get("node:async_hooks")).toEqual([relative(ROOT, NODE_CONTEXT_FILE)]);
   expect(packages.get("node:os")).toEqual([relative(ROOT, NODE_FILE)]);
-  for (const [name, file] of [
+  for (const [name, ...of] of [
     ["node:http", PAGE_FILE],
     ["node:https", PAGE_FILE],
     ["node:tls", TLS_FILE],
     ["node:crypto", TLS_FILE],
+    ["node:net", SOCKET_FILE],
+    ["node:path", SOCKET_FILE],
+    ["node:fs", SOCKET_PATH_FILE, SOCKET_FILE],
+    ["node:process", SOCKET_PATH_FILE],
   ] as const) {
-    expect([name, packages.get(name)]).toEqual([name, [relative(ROOT, file)]]);
+    const importers = of.map((file) => relative(ROOT, file)).sort();
+    expect([name, packages.get(name)?.sort()]).toEqual([name, importers]);
     packages.delete(name);
   }
   expect([...packages.keys()].sort()).toEqual(["msgpackr", "node:async_hooks", "node:os", "ws"]);
@@ -64,6 +71,7 @@ it("names nothing of Node outside those files", () => {
   files.delete(NODE_FILE);
   files.delete(NODE_CONTEXT_FILE);
   files.delete(TLS_FILE);
+  files.delete(SOCKET_PATH_FILE);
   const offenders = [...files].filter((file) => nodeOnly.test(sourceOf(file)));
   // One line asks whether this is Node, through globalThis.
   expect(offenders.map((file) => relative(ROOT, file))).toEqual([]);
@@ -79,16 +87,22 @@ it("reaches what only Node has through the file for Node alone, and never at its
     expect(importer).toBe(target === NODE_FILE ? join(ROOT, LOADER) : NODE_FILE);
     expect(sourceOf(importer)).toContain(`await import("${name}")`);
   }
-  for (const name of ["../../read-page.js", "../../handshake-problem.js", "./node-tls.js"]) {
+  for (const [name, ...of] of [
+    ["../../read-page.js", NODE_FILE, SOCKET_FILE],
+    ["../../handshake-problem.js", NODE_FILE],
+    ["../../socket-path.js", SOCKET_FILE],
+    ["./node-socket.js", NODE_FILE],
+    ["./node-tls.js", NODE_FILE],
+  ] as const) {
     const importers = [...files].filter((file) => sourceOf(file).includes(`"${name}"`));
-    expect([name, importers]).toEqual([name, [NODE_FILE]]);
+    expect([name, importers.sort()]).toEqual([name, of]);
   }
 });
 
 it("stays within the rooms a client may enter", () => {
   const { files } = graph();
   const allowed =
-    /^src\/(?:index|errors|assert|safe-text|read-page|handshake-problem|model-version)\.ts$|^src\/(?:client|protocol|net\/framing)\//;
+    /^src\/(?:index|errors|assert|safe-text|read-page|socket-path|handshake-problem|model-version)\.ts$|^src\/(?:client|protocol|net\/framing)\//;
   const strangers = [...files].map((file) => relative(ROOT, file)).filter((f) => !allowed.test(f));
   expect(strangers).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /**
  * How a connection proves who speaks on it: after the first `hello` it shows its access token, and the
- * node says `hello` again, with what that identity may know. A token leaves only through TLS or to this machine, and is never part of an
- * address, an error or a log.
+ * node says `hello` again, with what that identity may know. A token leaves only through TLS or to
+ * this machine, and is never part of an address, an error or a log.
  */
 import { ERROR_NUMBERS, HoldfastError } from "../../errors.js";
 import { CLIENT_FRAME_BYTES_MAX, MESSAGE, OP, type ServerMessage } from "../../protocol/index.js";

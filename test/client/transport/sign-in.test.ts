@@ -118,7 +118,9 @@ describe("a client with a token", () => {
   it("asks a function for it at each connection", async () => {
     const each = await scene();
     const { world, server } = each;
-    const tokens = [await makeWorker(each), await makeWorker(each, "second")];
+    // The node that is asked first may name another one as the leader.
+    const tokens: string[] = [];
+    for (const label of ["a", "b", "c", "d"]) tokens.push(await makeWorker(each, label));
     let asked = 0;
     const source = async (): Promise<string> => {
       asked += 1;
@@ -128,10 +130,11 @@ describe("a client with a token", () => {
     const settings = { ...CLIENT_DEFAULTS, endpoints: server.endpoints, token: source };
     const client = await world.until(connectOn(platform, settings));
     const lock = await world.until(client.acquire("k"));
-    expect(asked).toBe(1);
+    const askedBefore = asked;
     platform.connection?.cut();
     await world.until(client.whoAmI());
-    expect([asked, server.shown.map(({ token }) => token)]).toEqual([2, tokens]);
+    expect(asked).toBeGreaterThan(askedBefore);
+    expect(server.shown.map(({ token }) => token)).toEqual(tokens.slice(0, asked));
     expect(lock.isHeld).toBe(true);
   });
 

@@ -259,7 +259,7 @@ export class ServerConnection {
     this.#server.propose(this, request);
   }
 
-  /** Behind each entry. */
+  /** After each entry. */
   tellWatches(): void {
     for (const [id, watch] of this.#watches) {
       const news = this.#server.reads.next(watch);
@@ -284,12 +284,13 @@ export class ServerConnection {
     const isKnown = credential !== undefined && !this.#server.hasExpired(credential);
     const refusal = faults.signIn === "busy" ? ERROR_NUMBERS.BUSY : ERROR_NUMBERS.UNAUTHENTICATED;
     const isSignedIn = isKnown && faults.signIn === "works";
-    const status = isSignedIn ? STATUS.ok : refusal;
     const payload = { message: credential === undefined ? "unknown credential" : "expired" };
-    this.push({ kind: MESSAGE.answer, id, status, payload: isSignedIn ? null : payload });
+    if (isSignedIn) {
+      this.credential = credential.number;
+      this.push(this.#server.hello(this.nodeId));
+    } else this.push({ kind: MESSAGE.answer, id, status: refusal, payload });
     this.flush();
-    if (isSignedIn) this.credential = credential.number;
-    else if (faults.signIn === "works") this.close(1008, payload.message);
+    if (!isSignedIn && faults.signIn === "works") this.close(1008, payload.message);
   }
 
   get watchCount(): number {

@@ -205,7 +205,11 @@ describe("a token", () => {
   });
 
   test.each([
-    ["that nobody gave", "another token", "unknown or removed credential"],
+    [
+      "that nobody gave",
+      "another token",
+      "unknown credential: it was removed, or is of another cluster",
+    ],
     ["that has expired", TOKENS.expired, "the credential has expired"],
   ])("%s ends the connection and says why", async (_, token, message) => {
     const client = await signedIn(followers[1], token);
@@ -245,7 +249,10 @@ describe("a token", () => {
     await order({ op: OP.removeCredential, name: "worker", label });
     await world.run(1_000);
     for (const { closed } of clients) {
-      expect(closed).toEqual({ code: 1008, reason: "unknown or removed credential" });
+      expect(closed).toEqual({
+        code: 1008,
+        reason: "unknown credential: it was removed, or is of another cluster",
+      });
     }
     expect(admin.closed).toBeUndefined();
   });
