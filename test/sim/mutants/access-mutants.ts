@@ -56,8 +56,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     name: "session-attached-by-others",
     rule: "12.5: a session is resumed by its own identity",
     file: "src/lockfsm/commands/attach.ts",
-    find: "  return owner === identity || owner === access.anonymous;\n",
-    replace: "  return owner === identity || owner !== access.local;\n",
+    find: "  if (owner !== state.access.anonymous) forbid(",
+    replace: "  if (owner === state.access.local) forbid(",
     seeds: [49],
   },
   {
@@ -72,8 +72,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     name: "sign-in-before-a-barrier",
     rule: "a node that was just started lets nobody in by what it remembers",
     file: "src/server/commands/sign-in.ts",
-    find: "if (this.#isCurrent && credential !== undefined)",
-    replace: "if (credential !== undefined)",
+    find: "  #isCurrent = false;\n",
+    replace: "  #isCurrent = true;\n",
     seeds: [49],
   },
   {
