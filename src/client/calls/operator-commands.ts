@@ -10,6 +10,7 @@ import {
   type OrderCommand,
   type Result,
   STATUS,
+  TOKEN_MIN,
 } from "../../protocol/index.js";
 import { quotedKey } from "../../safe-text.js";
 import {
@@ -29,6 +30,9 @@ import {
   resolveTarget,
 } from "../options/operator-options.js";
 import type { CommandWish } from "./command-call.js";
+
+/** No hold has this token, because tokens begin at `TOKEN_MIN`. */
+const OLDER_THAN_ALL = TOKEN_MIN - 1;
 
 /** A command of an operator, without its number. */
 export type OperatorWish = CommandWish<OrderCommand>;
@@ -85,8 +89,8 @@ export async function revoke(
   const force = resolveForce(options);
   const signal = signalOf(options, FORCE_OPTIONS);
   const isBounded = key !== undefined && newestOf !== undefined;
-  const token = isBounded ? await newestOf(key, signal) : named;
-  if (isBounded && token === 0) return { revoked: 0, opened: 0 };
+  // A key that is not held is revoked too: only the table knows whether that is allowed.
+  const token = isBounded ? Math.max(await newestOf(key, signal), OLDER_THAN_ALL) : named;
   const what =
     key === undefined ? `the revoke of token ${token}` : `the revoke of ${quotedKey(key)}`;
   let [revoked, opened] = [0, 0];

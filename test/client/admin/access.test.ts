@@ -213,6 +213,23 @@ describe("a refusal", () => {
     expect(last.code).toBe("LAST_ADMIN");
   });
 
+  it("of a revoke does not depend on whether the key is held", async () => {
+    const each = await scene();
+    const { world, server, admin } = each;
+    await world.until(admin.access.addIdentity("billing"));
+    await world.until(admin.access.grant("billing", "acquire", { prefix: "orders/" }));
+    const { token } = await world.until(admin.access.createToken("billing"));
+    const billing = await adminOf(server, token);
+    const refused = await failure(world, billing.revoke({ key: "orders/1" }));
+    expect([refused.code, refused.message]).toEqual([
+      "FORBIDDEN",
+      'the revoke of "orders/1": this client is not allowed to do that',
+    ]);
+    await world.until(admin.access.grant("billing", "operate", { prefix: "orders/" }));
+    const none = await world.until(billing.revoke({ key: "orders/1" }));
+    expect(none).toEqual({ revoked: 0, opened: 0 });
+  });
+
   it("of what cannot be comes before anything is sent", async () => {
     const { world, server, admin } = await scene();
     const { access } = admin;
