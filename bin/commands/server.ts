@@ -5,6 +5,7 @@
  */
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
+import type { TokenSource } from "../../src/index.js";
 import type {
   ClientLimits,
   HostPort,
@@ -12,6 +13,7 @@ import type {
   NodeTuning,
   RunningNode,
 } from "../../src/server/index.js";
+import { accessTokenFrom } from "../config/access-token.js";
 import { examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
@@ -111,12 +113,26 @@ shows which values would be used, and where they come from.`;
 export function defineServer(command: Command, finish: (exitCode: number) => void): void {
   command.addHelpText("before", examplesText(EXAMPLES));
   addOptions(command, SERVER_OPTIONS);
-  command
-    .addHelpText("after", NOTES)
-    .action(async () => finish(await serve(Configuration.of(command).settle(SERVER_OPTIONS))));
+  command.addHelpText("after", NOTES).action(async () => {
+    const configuration = Configuration.of(command);
+    const flags = configuration.settle(SERVER_OPTIONS);
+    finish(await serve(flags, joinTokenOf(configuration)));
+  });
 }
 
-async function serve(flags: ServerFlags): Promise<number> {
+/** Reads no file before the node has to ask, because after it has joined the token may be gone. */
+function joinTokenOf(configuration: Configuration): () => Promise<string | undefined> {
+  let source: TokenSource | undefined;
+  return async () => {
+    source ??= accessTokenFrom(configuration);
+    return typeof source === "function" ? source() : source;
+  };
+}
+
+async function serve(
+  flags: ServerFlags,
+  joinToken: () => Promise<string | undefined>,
+): Promise<number> {
   let node: RunningNode | undefined;
   const hasTls = flags.tlsCert !== undefined;
   const stop = new StopRequest({
@@ -124,7 +140,7 @@ async function serve(flags: ServerFlags): Promise<number> {
     onStdinEnd: endUnattended,
     ...(hasTls ? { onHangup: () => void node?.reloadTls() } : {}),
   });
-  const options = { ...nodeOptions(flags), signal: stop.signal };
+  const options = { ...nodeOptions(flags), joinToken, signal: stop.signal };
   const { startNode } = await import("../../src/server/index.js");
   try {
     node = await startNode(options);

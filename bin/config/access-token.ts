@@ -9,9 +9,8 @@ import { Failure, systemCodeOf } from "../exit/failure.js";
 import { fileFailure } from "../output/new-file.js";
 import { note } from "../output/terminal.js";
 import type { Configuration } from "./configuration.js";
-import { CONNECTION_OPTIONS } from "./option-table.js";
+import { TOKEN_OPTIONS } from "./token-options.js";
 
-const { accessToken, tokenFile } = CONNECTION_OPTIONS;
 /** Permissions of those who are neither the owner nor in the group. */
 const OTHERS = 0o007;
 
@@ -20,7 +19,7 @@ const OTHERS = 0o007;
  * if there is none. Fails with exit code 2 for a file that cannot be used.
  */
 export function accessTokenFrom(configuration: Configuration): TokenSource | undefined {
-  const [token, file] = configuration.settings({ accessToken, tokenFile });
+  const [token, file] = configuration.settings(TOKEN_OPTIONS);
   const path = file?.value as string | undefined;
   const text = token?.value as string | undefined;
   if (path !== undefined && (file?.source === "flag" || text === undefined)) return fromFile(path);

@@ -14,6 +14,7 @@ import { durationKind, endpointsKind, textKind, wholeNumberKind } from "./option
 import { RESTORE_OPTIONS } from "./restore-options.js";
 import { RUN_OPTIONS } from "./run-options.js";
 import { ALLOW_ORIGIN, SERVER_OPTIONS } from "./server-options.js";
+import { TOKEN_OPTIONS } from "./token-options.js";
 
 export { RESTORE_OPTIONS, RUN_OPTIONS, SERVER_OPTIONS };
 
@@ -48,14 +49,7 @@ export const CONNECTION_OPTIONS = {
   cert: option(textKind("file"), "certificate of this client, for wss:// endpoints"),
   // Not `key`: HOLDFAST_KEY is the key of the lock under which `run` starts a command.
   certKey: option(textKind("file"), "its private key"),
-  accessToken: option(
-    textKind("token"),
-    "access token of the identity that the command speaks for",
-    {
-      reach: "secret",
-    },
-  ),
-  tokenFile: option(textKind("file"), "a file with that access token"),
+  ...TOKEN_OPTIONS,
 };
 
 export const CLUSTER_OPTIONS = {

@@ -19,6 +19,7 @@ import {
   textsKind,
   wholeNumberKind,
 } from "./option-kinds.js";
+import { JOIN_TOKEN_OPTIONS } from "./token-options.js";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -42,6 +43,7 @@ const IDENTITY = {
     endpointsKind,
     "for a node that was added: any nodes of the cluster, separated by commas",
   ),
+  ...JOIN_TOKEN_OPTIONS,
   clusterName: option(
     textKind("name"),
     "distinguishes clusters with the same members; certificates name it",

@@ -53,6 +53,11 @@ export interface NodeOptions {
    * sent it the members. Not together with `initialCluster`.
    */
   readonly join?: readonly string[];
+  /**
+   * Resolves to an access token for `join`, which a closed cluster needs unless this node has a TLS
+   * certificate; called at each attempt. It is sent through TLS or to this machine only.
+   */
+  readonly joinToken?: () => Promise<string | undefined>;
   /** Addresses at which this node dials a peer instead (proxies, NAT). */
   readonly peerAddresses?: ReadonlyMap<number, HostPort>;
   /** Separates clusters whose members are the same. Certificates name it. Default "holdfast". */

@@ -3,12 +3,13 @@
  * works even when nothing else does.
  */
 import { HoldfastError } from "../../errors.js";
+import { isProtected } from "../../protected-url.js";
 import { printable } from "../../safe-text.js";
 import { CLIENT_DEFAULTS, requireEndpoints } from "../options/connect-options.js";
 import { type ClusterStatusOptions, resolveStatusOptions } from "../options/operator-options.js";
 import { loadReadPage } from "../transport/load-platform.js";
 import type { Page } from "../transport/platform.js";
-import { isProtected, readToken } from "../transport/sign-in.js";
+import { readToken } from "../transport/sign-in.js";
 
 const REFUSAL_LENGTH_MAX = 200;
 

@@ -1,5 +1,6 @@
 /** The options of `connect`, and the complete, checked settings that are made of them. */
 import { HoldfastError } from "../../errors.js";
+import { isProtected } from "../../protected-url.js";
 import {
   isValidMetadata,
   isValidSessionName,
@@ -10,7 +11,7 @@ import {
 import { accessTokenProblem } from "../transport/access-token.js";
 import { isLocal, normalizeEndpoint } from "../transport/endpoints.js";
 import type { TlsSettings } from "../transport/platform.js";
-import { isProtected, type TokenSource } from "../transport/sign-in.js";
+import type { TokenSource } from "../transport/sign-in.js";
 import {
   requireBoolean,
   requireInteger,

@@ -8,11 +8,11 @@
  */
 import { HoldfastError } from "../../errors.js";
 import { decodeServerFrame } from "../../net/framing/index.js";
+import { isProtected } from "../../protected-url.js";
 import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
 import { type Endpoints, isLocal, socketUrl } from "./endpoints.js";
 import type { Platform, Transport } from "./platform.js";
 import {
-  isProtected,
   readToken,
   refusalIn,
   type SignInRefusal,

@@ -30,13 +30,6 @@ export async function readToken(source: TokenSource): Promise<string> {
   return token as string;
 }
 
-/** Whether a token may be sent to that URL: through TLS, or to this machine. */
-export function isProtected(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  if (protocol === "wss:" || protocol === "https:" || protocol === "unix:") return true;
-  return hostname === "localhost" || hostname === "[::1]" || /^127(\.\d+){3}$/.test(hostname);
-}
-
 export function sendToken(transport: Transport, token: string): void {
   const frame = new FrameWriter((bytes) => transport.send(bytes));
   frame.begin(CLIENT_FRAME_BYTES_MAX);

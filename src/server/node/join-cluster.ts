@@ -5,6 +5,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { HoldfastError } from "../../errors.js";
+import { isProtected } from "../../protected-url.js";
 import type { NodeId } from "../../raft/index.js";
 import { type PageTls, readPage } from "../../read-page.js";
 import type { Logger } from "../ports.js";
@@ -34,19 +35,24 @@ interface AnsweredMember {
   readonly isVoter: boolean;
 }
 
-/**
- * Resolves when a node of `endpoints` knows `id` as a member; rejects only when aborted. `tls`
- * returns the present credentials for requests over `https:`.
- */
+/** How the new node proves to a closed cluster that it may ask; both are asked for at each attempt. */
+export interface JoinProof {
+  /** The present credentials for requests over `https:`. */
+  readonly tls?: (() => PageTls | undefined) | undefined;
+  /** An access token, which is sent through TLS or to this machine only. */
+  readonly token?: (() => Promise<string | undefined>) | undefined;
+}
+
+/** Resolves when a node of `endpoints` knows `id` as a member; rejects only when aborted. */
 export async function findCluster(
   id: NodeId,
   endpoints: readonly string[],
   log: Logger,
   signal: AbortSignal | undefined,
-  tls: () => PageTls | undefined = () => undefined,
+  proof: JoinProof = {},
 ): Promise<ClusterAnswer> {
   for (let attempt = 0; ; attempt += 1) {
-    const answers = await Promise.all(endpoints.map((endpoint) => ask(endpoint, signal, tls())));
+    const answers = await Promise.all(endpoints.map((endpoint) => ask(endpoint, signal, proof)));
     const found = newestOf(answers, id);
     if (found !== undefined) return found;
     signal?.throwIfAborted();
@@ -91,13 +97,16 @@ function newestOf(
 async function ask(
   endpoint: string,
   signal: AbortSignal | undefined,
-  tls: PageTls | undefined,
+  { tls, token }: JoinProof,
 ): Promise<ClusterAnswer | string> {
   const timeout = AbortSignal.timeout(ASK_TIMEOUT_MS);
   const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   try {
     const url = new URL("/status", endpoint.replace(/^ws/, "http"));
-    const { status, text } = await readPage(url.href, either, tls);
+    const isSafe = isProtected(url.href);
+    const given = await token?.();
+    const { status, text } = await readPage(url.href, either, tls?.(), isSafe ? given : undefined);
+    if (status === 401) return `${endpoint}: the cluster is closed: ${closedText(isSafe, given)}`;
     if (status !== 200) {
       const [line = ""] = text.split("\n");
       return `${endpoint}: ${line.slice(0, REFUSAL_LENGTH_MAX)}`;
@@ -107,6 +116,14 @@ async function ask(
   } catch (error) {
     return `${endpoint}: ${reasonOf(error)}`;
   }
+}
+
+/** What the node lacks that asks a closed cluster. No text contains the token. */
+function closedText(isSafe: boolean, token: string | undefined): string {
+  if (token === undefined) return "this node needs an access token (HOLDFAST_ACCESS_TOKEN_FILE)";
+  return isSafe
+    ? "its access token is not known there, has expired, or has no grant"
+    : "an access token is sent through wss: only, except on this machine";
 }
 
 /** An error of several addresses of one host has a code but no message. */

@@ -79,6 +79,7 @@ export interface ResolvedOptions {
   readonly clusterId: string | undefined;
   /** Where to ask for a cluster to join; empty if not given. */
   readonly join: readonly string[];
+  readonly joinToken: (() => Promise<string | undefined>) | undefined;
   /** Addresses at which this node dials a peer instead of the one in the configuration. */
   readonly peerAddresses: ReadonlyMap<number, HostPort>;
   /** Web pages that may connect. */
@@ -151,6 +152,7 @@ export function resolveOptions(
     clusterId:
       initialCluster === undefined ? undefined : computeClusterId(clusterName, initialCluster),
     join,
+    joinToken: options.joinToken,
     peerAddresses: options.peerAddresses ?? new Map(),
     allowedOrigins: resolveOrigins(options.allowedOrigins ?? []),
     allowedHosts: resolveHosts(options),

@@ -37,7 +37,7 @@ import { EventLoopMeter } from "./event-loop-meter.js";
 import { demandPlausibleClock } from "./founding-clock.js";
 import { HeapMeter } from "./heap-meter.js";
 import { createPages } from "./http-pages.js";
-import { demandNoVote, type FoundCluster, findCluster } from "./join-cluster.js";
+import { demandNoVote, type FoundCluster, findCluster, type JoinProof } from "./join-cluster.js";
 import { LoopScheduler } from "./loop-scheduler.js";
 import type { TlsTold } from "./metrics.js";
 import { nodeLimits, portLimits } from "./node-limits.js";
@@ -143,7 +143,7 @@ async function findBelonging(
       return { clusterId, members };
     }
     if (join.length > 0) {
-      const found = await findCluster(id, join, log, signal, () => tls?.transport.pageTls);
+      const found = await findCluster(id, join, log, signal, joinProof(options, tls));
       // Opening the directory handles damaged data.
       if (await isFreshDirectory(dataDirectory)) demandNoVote(id, found, dataDirectory);
       return found;
@@ -163,6 +163,10 @@ async function findBelonging(
       "has moved); leave both out for a node that was restored or has joined",
     { details: { stored: stored.clusterId, options: clusterId } },
   );
+}
+
+function joinProof({ joinToken }: ResolvedOptions, tls: NodeTls | undefined): JoinProof {
+  return { tls: () => tls?.transport.pageTls, token: joinToken };
 }
 
 class Node implements RunningNode {
@@ -324,7 +328,7 @@ class Node implements RunningNode {
         "no leader has sent this node its members yet: join or initialCluster is needed";
       throw new HoldfastError("INVALID_ARGUMENT", message);
     }
-    const found = await findCluster(id, join, log, signal, () => this.#tls?.transport.pageTls);
+    const found = await findCluster(id, join, log, signal, joinProof(this.#options, this.#tls));
     const { clusterId } = this.#directory.identity;
     if (found.clusterId !== clusterId) {
       throw new HoldfastError(

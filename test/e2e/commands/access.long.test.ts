@@ -260,6 +260,24 @@ describe("a closed cluster", () => {
     expect((await hf(["ls"], { HOLDFAST_ENDPOINTS: address })).code).toBe(2);
   });
 
+  test("is joined by a node that has a token, while another waits and says what it lacks", async () => {
+    const { node, address } = await scene.cluster.newcomer(2);
+    expect((await asAdmin("member", "add", "2", address)).code).toBe(0);
+    const [clients, peers] = [new URL(node.endpoint).host, address];
+    const line = ["server", "--id=2", `--data=${at("n2")}`, `--listen=${clients}`];
+    line.push(`--peer-listen=${peers}`, `--join=${scene.endpoints}`);
+    const waiting = scene.startHoldfast(line);
+    await waiting.noted("the cluster is closed: this node needs an access token");
+    waiting.child.kill();
+    expect((await waiting.result).code).toBe(0);
+    const joining = scene.startHoldfast(line, { env: { HOLDFAST_ACCESS_TOKEN: billing } });
+    await joining.noted("peer link up peer=1");
+    written += joining.stderr;
+    joining.child.kill();
+    expect((await joining.result).code).toBe(0);
+    expect((await asAdmin("member", "remove", "2")).code).toBe(0);
+  });
+
   test("tells a client whose token is removed, and its locks", async () => {
     const client = await connect({ endpoints: scene.endpoints, token: billing, ttlMs: 60_000 });
     const lock = await client.acquire("orders/9");

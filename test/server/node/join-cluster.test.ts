@@ -1,8 +1,9 @@
 /** What the nodes answer to a new node that asks them for its cluster, and when it may not join. */
-import { createServer } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import { demandNoVote, findCluster } from "../../../src/server/node/join-cluster.js";
+import type { Logger } from "../../../src/server/ports.js";
 import { listenOnForbiddenPort } from "../../forbidden-port.js";
 
 const CLUSTER = "c".repeat(32);
@@ -23,6 +24,10 @@ async function nodeThatSays(told: () => Told): Promise<string> {
   const server = createServer((_request, response) => {
     response.end(JSON.stringify({ clusterId: CLUSTER, ...told() }));
   });
+  return listening(server);
+}
+
+async function listening(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   cleanups.push(async () => {
     server.closeAllConnections();
@@ -70,6 +75,42 @@ test("what is no list of members is no answer", async () => {
   });
   expect(await find(node)).toMatchObject({ commitIndex: 2 });
   expect(asked).toBe(4);
+});
+
+test("a closed cluster is shown the token, and what it refuses is said until it no longer does", async () => {
+  const shown: (string | undefined)[] = [];
+  const server = createServer(({ headers }, response) => {
+    shown.push(headers.authorization);
+    const isKnown = headers.authorization === "Bearer good";
+    const told = { clusterId: CLUSTER, commitIndex: 1, members: [member(3, "learner")] };
+    response.writeHead(isKnown ? 200 : 401).end(isKnown ? JSON.stringify(told) : "no\n");
+  });
+  const url = await listening(server);
+  const tokens = [undefined, "bad", "good"];
+  const told: unknown[] = [];
+  const log: Logger = (_level, _message, fields) => told.push(fields?.["unreachable"]);
+  const logged = async (endpoint: string, token: string | undefined): Promise<void> => {
+    const stop = new AbortController();
+    const logAndStop: Logger = (...line) => {
+      log(...line);
+      stop.abort();
+    };
+    const proof = { token: async () => token };
+    await findCluster(3, [endpoint], logAndStop, stop.signal, proof).catch(() => undefined);
+  };
+  for (const token of tokens.slice(0, 2)) await logged(url, token);
+  // Another way to this machine, which does not look like one.
+  await logged(url.replace("127.0.0.1", "0.0.0.0"), "good");
+  expect(told).toEqual([
+    `${url}: the cluster is closed: this node needs an access token (HOLDFAST_ACCESS_TOKEN_FILE)`,
+    `${url}: the cluster is closed: its access token is not known there, has expired, or has no grant`,
+    `${url.replace("127.0.0.1", "0.0.0.0")}: the cluster is closed: an access token is sent ` +
+      "through wss: only, except on this machine",
+  ]);
+  expect(shown).toEqual([undefined, "Bearer bad", undefined]);
+  const proof = { token: async () => tokens.pop() };
+  const found = await findCluster(3, [url], () => {}, undefined, proof);
+  expect(found).toMatchObject({ clusterId: CLUSTER });
 });
 
 test("who votes must not join with a directory that knows nothing", async () => {

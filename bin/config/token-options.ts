@@ -1,0 +1,25 @@
+/** The options with which a command proves who it is by an access token. */
+import { option } from "./option-definition.js";
+import { textKind } from "./option-kinds.js";
+
+const FILE_KIND = textKind("file");
+
+export const TOKEN_OPTIONS = {
+  accessToken: option(
+    textKind("token"),
+    "access token of the identity that the command speaks for",
+    { reach: "secret" },
+  ),
+  tokenFile: option(FILE_KIND, "a file with that access token"),
+};
+
+/** Of a node. */
+export const JOIN_TOKEN_OPTIONS = {
+  accessToken: option(textKind("token"), "with --join: access token for a closed cluster", {
+    reach: "secret",
+  }),
+  tokenFile: option(
+    FILE_KIND,
+    "with --join: a file with an access token for a closed cluster, if this node has no TLS",
+  ),
+};
