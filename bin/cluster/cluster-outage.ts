@@ -3,6 +3,7 @@
  * it. It only asks and writes: it must never end the wait, nor change how it ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import type { HoldfastError } from "../../src/errors.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { note } from "../output/terminal.js";
 import {
@@ -19,7 +20,10 @@ const NOTICE_AFTER_MS = 1_000;
 /** How long a node has to answer before it is reported as silent. */
 const ANSWER_MS_MAX = 1_000;
 
-/** What is missing, by the reports of the members at `endpoints`; `undefined`: nothing. */
+/**
+ * What is missing, by the reports of the members at `endpoints`; `undefined`: nothing, as far as nodes
+ * of a closed cluster tell.
+ */
 export async function outageOf(
   members: readonly ClusterMember[],
   endpoints: readonly string[],
@@ -27,6 +31,7 @@ export async function outageOf(
   const reports = members.map(({ report }) => report);
   const told = reports.filter(isReachable);
   const [first] = told;
+  if (first === undefined && refusalAmong(reports) !== undefined) return undefined;
   if (first === undefined)
     return `no node answers at ${endpoints.join(", ")}${sharedReason(reports)}`;
   if (leaderOf(reports) !== undefined) return undefined;
@@ -37,6 +42,14 @@ export async function outageOf(
   const answering = told.filter(({ id, role }) => voters.has(id) && role !== "quarantined");
   const { noLeaderText } = await import("../../src/client/index.js");
   return noLeaderText(answering.length, voters.size);
+}
+
+/** Why nodes that answer do not say how they are. */
+export function refusalAmong(reports: readonly NodeReport[]): HoldfastError | undefined {
+  for (const report of reports) {
+    if (!report.isReachable && report.error.code === "UNAUTHENTICATED") return report.error;
+  }
+  return undefined;
 }
 
 /** How the SDK begins a reason that is about the node, or its socket, and not about the network. */

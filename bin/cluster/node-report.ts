@@ -13,7 +13,7 @@ export interface ClusterMember {
   readonly report: NodeReport;
 }
 
-type AskOptions = Pick<ClusterStatusOptions, "timeoutMs" | "signal">;
+export type AskOptions = Pick<ClusterStatusOptions, "timeoutMs" | "signal">;
 
 /** One report for each endpoint, in the same order. Rejects only when the signal is aborted. */
 export async function nodeReports(

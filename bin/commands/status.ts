@@ -5,10 +5,11 @@
 import type { Command } from "commander";
 import type { NodeStatus } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
-import { outageOf } from "../cluster/cluster-outage.js";
+import { outageOf, refusalAmong } from "../cluster/cluster-outage.js";
 import {
   type ClusterMember,
   clusterMembers,
+  isReachable,
   leaderOf,
   type NodeReport,
 } from "../cluster/node-report.js";
@@ -32,7 +33,8 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 
 const NOTES = `
 Shows the given nodes and all nodes that these know of. Exit code 4 if no node
-answers or there is no leader. The JSON document:
+answers or there is no leader, 5 if the cluster is closed to who asks. The JSON
+document:
   {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,
    "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411",
    "access":{"state":"open","identities":0}}]}
@@ -75,6 +77,9 @@ async function showStatus(access: NodeAccess, isJson: boolean): Promise<number> 
   const members = await clusterMembers(access);
   if (isJson) printJson({ nodes: members.map(document) });
   else for (const line of viewLines(members)) print(line);
+  const reports = members.map(({ report }) => report);
+  const refusal = refusalAmong(reports);
+  if (refusal !== undefined && !reports.some(isReachable)) throw refusal;
   const outage = await outageOf(members, access.endpoints);
   if (outage !== undefined) throw new Failure(EXIT.noCluster, outage);
   return EXIT.done;

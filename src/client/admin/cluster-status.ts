@@ -74,7 +74,7 @@ export interface UnreachableNode {
 /**
  * The status of each endpoint, in the order given; all are asked at once. A node that cannot be
  * reached has an `error` with code `UNAVAILABLE`; if its answer is not a status, the code is
- * `PROTOCOL`.
+ * `PROTOCOL`, and `UNAUTHENTICATED` if its cluster is closed to whoever asks.
  *
  * @throws the signal's reason when aborted; `INVALID_ARGUMENT` for `ca`, `cert` or `key` that cannot
  *   be used; never because of a node
@@ -88,16 +88,27 @@ export async function clusterStatus(
   signal?.throwIfAborted();
   const readPage = await loadReadPage({ ...tls, endpoints: urls });
   const shown = token === undefined ? undefined : await readToken(token);
-  const read: ReadStatus = (url, either) => {
-    // Never in plain text to another machine: the answer then says that a token is needed.
-    return readPage(url, either, isProtected(url) ? shown : undefined);
+  const read: ReadStatus = async (url, either) => {
+    // Never in plain text to another machine.
+    const isSafe = isProtected(url);
+    const page = await readPage(url, either, isSafe ? shown : undefined);
+    return { ...page, lacks: page.status === 401 ? lackText(isSafe, shown) : undefined };
   };
   const reports = await Promise.all(urls.map((url) => report(read, url, timeoutMs, signal)));
   signal?.throwIfAborted();
   return reports;
 }
 
-type ReadStatus = (url: string, signal: AbortSignal) => Promise<Page>;
+/** `lacks`: what the caller needs, if the node shows the page to identities of its cluster only. */
+type StatusPage = Page & { readonly lacks: string | undefined };
+type ReadStatus = (url: string, signal: AbortSignal) => Promise<StatusPage>;
+
+function lackText(isSafe: boolean, token: string | undefined): string {
+  if (token === undefined) return "its cluster is closed: an access token is needed";
+  return isSafe
+    ? "its cluster is closed, and does not know the access token or gave it no grant"
+    : "its cluster is closed, and an access token is sent through wss: only, except on this machine";
+}
 
 async function report(
   readPage: ReadStatus,
@@ -111,6 +122,7 @@ async function report(
   try {
     const url = `${endpoint.replace(/^ws/, "http")}/status`;
     const page = await readPage(url, either);
+    if (page.lacks !== undefined) return closedTo(endpoint, page.lacks);
     if (page.status !== 200) return strange(endpoint, refusalText(page));
     body = JSON.parse(page.text);
   } catch (cause) {
@@ -135,6 +147,12 @@ function refusalText({ status, text }: Page): string {
 function strange(endpoint: string, what: string): UnreachableNode {
   const details = { endpoint };
   const error = new HoldfastError("PROTOCOL", `${endpoint} answered ${what}`, { details });
+  return unreachable(endpoint, error);
+}
+
+function closedTo(endpoint: string, lacks: string): UnreachableNode {
+  const details = { endpoint };
+  const error = new HoldfastError("UNAUTHENTICATED", `${endpoint}: ${lacks}`, { details });
   return unreachable(endpoint, error);
 }
 

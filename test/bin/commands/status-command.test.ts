@@ -65,6 +65,26 @@ test("a cluster that is not open to everybody says what those may do who do not 
   expect(await outputOf({ state: "open", identities: 0 })).toBe("");
 });
 
+test("a closed cluster says what who asks lacks, and is not one that does not answer", async () => {
+  const url = await statusPage(1, { role: "leader" }, undefined, "good");
+  const ask = (endpoint: string, env: Record<string, string> = {}) =>
+    runCli(["status", `--endpoints=${endpoint}`], { env });
+  expect((await ask(url, { HOLDFAST_ACCESS_TOKEN: "good" })).code).toBe(0);
+  const none = await ask(url);
+  expect([none.code, none.stderr]).toEqual([
+    5,
+    `holdfast: ${url}: its cluster is closed: an access token is needed; see --token-file (UNAUTHENTICATED)\n`,
+  ]);
+  expect(none.stdout).toMatch(/\n +- +unreachable .* \(its cluster is closed: an access/);
+  const bad = await ask(url, { HOLDFAST_ACCESS_TOKEN: "bad" });
+  expect([bad.code, bad.stderr]).toEqual([5, expect.stringMatching(/does not know the access/)]);
+  // Another way to this machine, which does not look like one.
+  const both = `${url.replace("127.0.0.1", "0.0.0.0")},ws://127.0.0.1:9`;
+  const far = await ask(both, { HOLDFAST_ACCESS_TOKEN: "good" });
+  const sent = /is sent through wss: only, except on this machine; see/;
+  expect([far.code, far.stderr]).toEqual([5, expect.stringMatching(sent)]);
+});
+
 test("a page with something else for the damage is no node's", async () => {
   const url = await statusPage(1, { role: "leader", damage: "none" });
   const { code, stdout } = await runCli(["status", "--json", `--endpoints=${url}`]);

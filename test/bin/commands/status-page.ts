@@ -7,13 +7,25 @@ import { createServer as createSecureServer, type ServerOptions } from "node:htt
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
-/** The endpoint of a page that ends with the test; over TLS with these. */
-export async function statusPage(id: number, fields: object, tls?: ServerOptions): Promise<string> {
+/**
+ * The endpoint of a page that ends with the test; over TLS with these; with `token` that of a closed
+ * cluster.
+ */
+export async function statusPage(
+  id: number,
+  fields: object,
+  tls?: ServerOptions,
+  token?: string,
+): Promise<string> {
   const endpointOf = (): string => {
     const { port } = page.address() as AddressInfo;
     return `${tls === undefined ? "ws" : "wss"}://127.0.0.1:${port}`;
   };
-  const answer: RequestListener = (_, response) => {
+  const answer: RequestListener = ({ headers }, response) => {
+    if (token !== undefined && headers.authorization !== `Bearer ${token}`) {
+      response.writeHead(401).end("this page needs an access token\n");
+      return;
+    }
     const endpoint = endpointOf();
     const numbers = { pid: 40 + id, term: 3, leader: 1, commitIndex: 9, appliedIndex: 9 };
     response.end(JSON.stringify({ id, endpoint, ...numbers, ...fields }));
