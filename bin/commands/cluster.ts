@@ -4,8 +4,8 @@
  * stopped, interrupted during the start, or killed (see `node-process.ts`).
  */
 import type { Command } from "commander";
-import type { TlsOptions } from "../../src/index.js";
-import { leaderOf, type NodeReport, nodeReports } from "../cluster/node-report.js";
+import type { NodeStatus, TlsOptions } from "../../src/index.js";
+import { leaderOf, type NodeReport } from "../cluster/node-report.js";
 import { certificateVariables } from "../config/certificate-files.js";
 import { examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
@@ -19,17 +19,22 @@ import { drawClusterName, noteIn, prepareDirectory } from "../local-cluster/clus
 import type { ClusterPlan } from "../local-cluster/cluster-plan.js";
 import { consecutivePorts, HOST, planCluster } from "../local-cluster/cluster-plan.js";
 import { LocalCluster } from "../local-cluster/local-cluster.js";
+import { localReports } from "../local-cluster/local-reports.js";
 import { findFreePorts, isPortFree } from "../local-cluster/ports.js";
 import { note, print, printJson, styled } from "../output/terminal.js";
 import { onUnplannedExit } from "../output/unplanned-exit.js";
 import { StopRequest } from "../run/stop-request.js";
 import { DEFAULT_ENDPOINTS } from "../text/addresses.js";
-import { shellWord } from "../text/shell-word.js";
+import { exportLines, shellWord } from "../text/shell-word.js";
 
 const NODES_DEFAULT = 3;
 const PEER_PORT_DEFAULT = 7511;
 const RENEWED = "renewed certificates that had expired or were about to";
 
+/** Of a terminal, less the indent. */
+const EXAMPLE_COLUMNS = 78;
+
+type AccessState = NonNullable<NodeStatus["access"]>["state"];
 type ClusterFlags = SettledOptions<typeof CLUSTER_OPTIONS>;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -139,14 +144,15 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
 }
 
 async function requireFreePorts(plan: ClusterPlan, access: TlsOptions): Promise<void> {
-  for (const { id, listen, peerListen, endpoint } of plan.nodes) {
+  for (const node of plan.nodes) {
+    const { id, listen, peerListen, endpoint } = node;
     for (const { host, port } of [listen, peerListen]) {
       if (await isFree(host, port, id)) continue;
-      const asked = port === listen.port ? [endpoint] : [];
-      const [report] = await nodeReports({ endpoints: asked, ...access });
-      const owner = report?.isReachable
-        ? `a Holdfast node runs there (pid ${report.pid}): is this cluster already started?`
-        : "another process listens there, perhaps this cluster itself";
+      const [report] = await localReports(port === listen.port ? [node] : [], access);
+      const owner =
+        report?.isReachable && report.endpoint === endpoint
+          ? `a Holdfast node runs there (pid ${report.pid}): is this cluster already started?`
+          : "another process listens there, perhaps this cluster itself";
       throw new Failure(EXIT.failed, `port ${port} of node ${id} is taken: ${owner}`);
     }
   }
@@ -181,24 +187,41 @@ function announce(
   reports: readonly NodeReport[],
   variables: Readonly<Record<string, string>>,
 ): void {
-  const leader = leaderOf(reports)?.id;
+  const leader = leaderOf(reports);
   const size = plan.nodes.length;
   print(`Holdfast runs: ${size === 1 ? "one node" : `${size} nodes`}, data in ${plan.directory}`);
   for (const { id, endpoint } of plan.nodes) {
-    const role = id === leader ? styled("green", "leader", process.stdout) : "";
+    const role = id === leader?.id ? styled("green", "leader", process.stdout) : "";
     print(`  node ${id}  ${endpoint}  pid ${pidAt(endpoint, reports)}  ${role}`.trimEnd());
   }
   // Under `npm start` and `npx` the shell probably does not know the command.
   const prefix = process.env["npm_command"] === undefined ? "" : "npx ";
   print("");
+  for (const line of closedLines(plan, prefix, leader?.access?.state)) print(line);
   print("Take a lock from another shell:");
   for (const [name, value] of Object.entries(variables)) {
-    print(`  export ${name}=${shellWord(value)}`);
+    for (const line of exportLines(name, value, EXAMPLE_COLUMNS)) print(`  ${line}`);
   }
   print(`  ${prefix}holdfast run demo -- sh -c 'echo "token $HOLDFAST_TOKEN"; sleep 10'`);
   print(`  ${prefix}holdfast inspect demo`);
   print("");
   print("Ctrl-C stops it.");
+}
+
+/** How to come in, if not everybody may. */
+function closedLines(
+  { nodes }: ClusterPlan,
+  prefix: string,
+  state: AccessState | undefined,
+): string[] {
+  if (state === undefined || state === "open") return [];
+  const what = state === "closed" ? "closed" : "partly open";
+  return [
+    `The cluster is ${what}: commands need a token (HOLDFAST_ACCESS_TOKEN_FILE).`,
+    "On this machine --local may do everything:",
+    `  ${prefix}holdfast access ls --local ${shellWord(nodes[0]?.dataDirectory ?? "")}`,
+    "",
+  ];
 }
 
 /** What other commands need in their environment to find the cluster. */

@@ -6,12 +6,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { TlsOptions } from "../../src/index.js";
 import type { NodeReport } from "../cluster/node-report.js";
-import { leaderOf, nodeReports } from "../cluster/node-report.js";
+import { leaderOf } from "../cluster/node-report.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { MAKE_ROOM } from "../exit/start-failure.js";
 import { note } from "../output/terminal.js";
 import { type ClusterPlan, type NodePlan, restartDelayMs } from "./cluster-plan.js";
+import { localReports } from "./local-reports.js";
 import { describeEnd, type NodeEnd, NodeProcess } from "./node-process.js";
 
 const READY_MS_MAX = 60_000;
@@ -105,19 +106,18 @@ export class LocalCluster {
   }
 
   async #agreement(signal: AbortSignal): Promise<NodeReport[]> {
-    const { endpoints } = this.#plan;
+    const { nodes, directory } = this.#plan;
     const deadlineMs = performance.now() + READY_MS_MAX;
     while (performance.now() < deadlineMs) {
       signal.throwIfAborted();
-      const reports = await nodeReports({ endpoints, ...this.#options.access }, { signal });
+      const reports = await localReports(nodes, this.#options.access, { signal });
       if (agreeOnLeader(reports)) return reports;
       demandRoom(reports);
       await delay(POLL_INTERVAL_MS, undefined, { signal });
     }
     throw new Failure(
       EXIT.noCluster,
-      `the nodes did not agree on a leader within ${READY_MS_MAX} ms, see ` +
-        `${this.#plan.directory}/*.log`,
+      `the nodes did not agree on a leader within ${READY_MS_MAX} ms, see ${directory}/*.log`,
     );
   }
 

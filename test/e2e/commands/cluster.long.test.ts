@@ -112,6 +112,25 @@ test("people are told where it runs, which node leads and how to take a lock", a
   expect(cluster.stderr).toBe("holdfast: stopping\n");
 });
 
+test("a cluster that was closed starts like any other, and people are told how to come in", async () => {
+  const data = join(directory, "closed");
+  const open = await startReady(data, "--nodes=1");
+  const local = `--local=${join(data, "n1")}`;
+  expect((await runCli(["access", "init", local])).code).toBe(0);
+  expect((await runCli(["access", "anonymous", "deny", local])).code).toBe(0);
+  await interrupt(open);
+  const closed = startLocal(data);
+  await closed.printed("Ctrl-C stops it.\n");
+  expect(closed.stdout).toContain("\nThe cluster is closed: commands need a token ");
+  const [, way = ""] = /^ {2}(?:npx )?holdfast (access ls .*)$/m.exec(closed.stdout) ?? [];
+  expect((await runCli(way.split(" "))).code).toBe(0);
+  const [, endpoint = "", pid] = / (ws:\S+) {2}pid (\d+)/.exec(closed.stdout) ?? [];
+  const env = { HOLDFAST_ENDPOINTS: endpoint };
+  expectFailure(await runCli(["run", "demo", "--", "true"], { env }), 5, /does not know who asks/);
+  await expectRefused([`--data=${data}`, `--port=${new URL(endpoint).port}`], /already started/);
+  await interrupt({ cluster: closed, pids: [Number(pid)] });
+});
+
 test("what is in the way of a start is said in one line, and what runs already is not disturbed", async () => {
   const data = join(directory, "first");
   const running = await startReady(data, "--nodes=1");
