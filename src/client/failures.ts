@@ -26,6 +26,7 @@ export type LossReason =
   | "detached"
   | "exported"
   | "takenOver"
+  | "unauthenticated"
   | "unknown";
 
 /** Anything that has a key, to name it in an error. */
@@ -53,6 +54,7 @@ const LOSS_TEXTS: Readonly<Record<LossReason, string>> = {
   detached: "was detached",
   exported: "was exported with its session",
   takenOver: "belongs to another process, which took the session over",
+  unauthenticated: "cannot be kept: the cluster no longer accepts the credential of this client",
   unknown: "is no longer held",
 };
 

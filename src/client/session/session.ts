@@ -6,7 +6,7 @@
  * In each turn the lease is checked before anything else: a process that was paused must abort its
  * locks before it acts on any other input. (semantics.md, 3.)
  */
-import type { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors.js";
 import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../../protocol/index.js";
 import { type Call, CloseCall } from "../calls/call.js";
 import { Outgoing } from "../calls/outgoing.js";
@@ -393,7 +393,7 @@ export class Session {
     this.#connection.stop();
     this.#alarm.cancel();
     this.#attachment.reset();
-    this.locks.onEnded(reason, loss ?? (this.#lifetime.isClosing ? "closed" : "unknown"));
+    this.locks.onEnded(reason, loss ?? (this.#lifetime.isClosing ? "closed" : lossBy(reason)));
     this.#reads.rejectAll(reason);
     this.#watches.endAll(reason);
     this.#lifetime.end(reason);
@@ -460,4 +460,10 @@ export class Session {
     this.#alarm.setKeepsProcess(isBusy);
     this.#connection.setKeepsProcess(isBusy);
   }
+}
+
+/** What becomes of the locks of a client that ends for that reason and not by its own will. */
+function lossBy(reason: unknown): LossReason {
+  const isRefused = reason instanceof HoldfastError && reason.code === "UNAUTHENTICATED";
+  return isRefused ? "unauthenticated" : "unknown";
 }

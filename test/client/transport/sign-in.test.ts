@@ -245,7 +245,11 @@ describe("a credential that is removed while a client is connected", () => {
     const reason = client.closed.reason as HoldfastError;
     expect(reason).toMatchObject({ code: "UNAUTHENTICATED" });
     expect(reason.message).toContain("refused the access token");
-    expect(lock.signal.reason).toMatchObject({ code: "LOCK_LOST", details: { reason: "unknown" } });
+    expect(lock.signal.reason).toMatchObject({
+      code: "LOCK_LOST",
+      message: expect.stringContaining("no longer accepts the credential"),
+      details: { reason: "unauthenticated" },
+    });
     expect(await waiting).toBe(reason);
     expect(await rejection(world, client.acquire("other"))).toMatchObject({
       code: expect.stringMatching(/^(CANCELLED|UNAUTHENTICATED)$/),
