@@ -15,6 +15,7 @@ import {
   type NodeId,
   type Raft,
 } from "../../raft/index.js";
+import { MemberHints } from "./member-hints.js";
 
 /** How long a removed peer has to learn of its removal, in election timeouts. */
 const REMOVED_PEER_TIMEOUTS = 10;
@@ -34,9 +35,7 @@ export class Members {
   /** Former members, which may not know of their removal yet. */
   #removed: readonly MemberAddress[] = [];
   #dropRemovedAtMs = Number.POSITIVE_INFINITY;
-  /** The members at an entry that this node has not applied yet, as another node sent them. */
-  #hinted: readonly MemberAddress[] = [];
-  #hintIndex = 0;
+  readonly #hints = new MemberHints();
   #appliedIndex = 0;
   /** At the last applied entry; empty until a leader has sent the members. */
   #applied: ReadonlySet<NodeId> = new Set();
@@ -76,7 +75,7 @@ export class Members {
   isGone(peer: NodeId): boolean {
     if (this.#removed.length === 0 || this.#applied.size === 0) return false;
     const isKnown = ({ id }: MemberAddress): boolean => id === peer;
-    return !this.#applied.has(peer) && !this.#present.some(isKnown) && !this.#hinted.some(isKnown);
+    return !this.#isMember(peer) && !this.#hints.members.some(isKnown);
   }
 
   /** `configuration` is in force from now on, committed or not. */
@@ -88,20 +87,15 @@ export class Members {
     this.#removed = left;
     this.#dropRemovedAtMs =
       left.length === 0 ? Number.POSITIVE_INFINITY : nowMs + this.#removedPeerMs;
+    this.#hints.follow(this.#appliedIndex, (id) => this.#isMember(id));
     this.#publish();
   }
 
-  /**
-   * Another node applied this configuration at `index`. Without this, a node that was away while
-   * members changed would refuse the connection of a new leader that it does not know, and learn of
-   * it from no one else.
-   */
-  onHint(index: number, configuration: Configuration | undefined): void {
+  /** `sender` applied this configuration at `index`. */
+  onHint(sender: NodeId, index: number, configuration: Configuration | undefined): void {
     if (configuration === undefined) return;
-    if (index <= Math.max(this.#appliedIndex, this.#hintIndex)) return;
-    this.#hintIndex = index;
-    this.#hinted = configuration.addresses;
-    this.#publish();
+    this.#hints.note(sender, index, configuration.addresses);
+    this.#followHints();
   }
 
   /** Once a turn: ends the links to peers that were removed long ago. */
@@ -127,7 +121,7 @@ export class Members {
   /** If a node has several addresses, the newest one counts. */
   #publish(): void {
     const byId = new Map<NodeId, MemberAddress>();
-    for (const member of [...this.#removed, ...this.#present, ...this.#hinted]) {
+    for (const member of [...this.#removed, ...this.#present, ...this.#hints.members]) {
       byId.set(member.id, member);
     }
     this.#onPeers([...byId.values()]);
@@ -136,10 +130,7 @@ export class Members {
   /** Everything up to `index` is applied: hints about earlier entries are not needed any more. */
   onIndex(index: number): void {
     this.#appliedIndex = index;
-    if (this.#hintIndex === 0 || index < this.#hintIndex) return;
-    this.#hintIndex = 0;
-    this.#hinted = [];
-    this.#publish();
+    this.#followHints();
   }
 
   /** `configuration` is that of the last applied entry. */
@@ -148,6 +139,17 @@ export class Members {
     const isMember = this.#applied.has(this.#nodeId);
     this.#isRemoved = this.#wasMember && !isMember;
     this.#wasMember ||= isMember;
+    this.#followHints();
+  }
+
+  /** By the newest entry or the last applied one; anyone may be one of a cluster not known yet. */
+  #isMember(id: NodeId): boolean {
+    if (this.#present.length === 0 && this.#applied.size === 0) return true;
+    return this.#applied.has(id) || this.#present.some((member) => member.id === id);
+  }
+
+  #followHints(): void {
+    if (this.#hints.follow(this.#appliedIndex, (id) => this.#isMember(id))) this.#publish();
   }
 
   /** The leader's answer to `members`. */

@@ -73,7 +73,7 @@ export class PeerRequests {
           if (message.index > 0) reads.onIndex(message.id, message.index);
           break;
         case "members":
-          members.onHint(message.index, decodeConfiguration(message.configuration));
+          members.onHint(peer, message.index, decodeConfiguration(message.configuration));
           break;
         case "operation":
           operations.addRemote(peer, message, this.#leads(message.term), nowMs);

@@ -22,9 +22,9 @@ describe("whom a node talks to", () => {
   // and only a leader could have told it. Found by seed 26763 of the simulator.
   test("are members it was told of by others, until its own log has come so far", () => {
     const { members, told } = membersOfNode2();
-    members.onHint(20, configurationOf(1, 2, 3, 5));
+    members.onHint(3, 20, configurationOf(1, 2, 3, 5));
     expect(told.at(-1)).toEqual([1, 2, 3, 5]);
-    members.onHint(15, configurationOf(1, 2, 3));
+    members.onHint(3, 15, configurationOf(1, 2, 3));
     expect(told.at(-1)).toEqual([1, 2, 3, 5]);
     members.onEffective(configurationOf(1, 2, 3, 5), 0);
     members.onIndex(20);
@@ -37,8 +37,8 @@ describe("whom a node talks to", () => {
   test("are not changed by what its own log tells better, or by what makes no sense", () => {
     const { members, told } = membersOfNode2();
     const before = told.length;
-    members.onHint(10, configurationOf(2, 7));
-    members.onHint(30, undefined);
+    members.onHint(3, 10, configurationOf(2, 7));
+    members.onHint(3, 30, undefined);
     expect(told).toHaveLength(before);
   });
 });
@@ -53,12 +53,68 @@ test("a peer is gone when its removal is applied, unless it is a member again", 
   expect(members.isGone(3)).toBe(false);
   members.onApplied(configurationOf(1, 2));
   expect([1, 2, 3].map((id) => members.isGone(id))).toEqual([false, false, true]);
-  members.onHint(20, configurationOf(1, 2, 3));
+  members.onHint(2, 20, configurationOf(1, 2, 3));
   expect(members.isGone(3)).toBe(false);
   members.onIndex(20);
   expect(members.isGone(3)).toBe(true);
   members.onEffective(configurationOf(1, 2, 3), 50);
   expect(members.isGone(3)).toBe(false);
+});
+
+describe("what a removed node said of members", () => {
+  const UNREACHED = 2 ** 50;
+
+  function leavingNode3() {
+    let told: readonly number[] = [];
+    const onPeers = (peers: readonly MemberAddress[]) => {
+      told = peers.map(({ id }) => id);
+    };
+    const members = new Members(1, 100, onPeers, () => {});
+    members.onEffective(configurationOf(1, 2, 3), 0);
+    members.onApplied(configurationOf(1, 2, 3));
+    return {
+      members,
+      told: () => told,
+      remove() {
+        members.onEffective(configurationOf(1, 2), 50);
+        members.onApplied(configurationOf(1, 2));
+        members.onIndex(10);
+      },
+    };
+  }
+
+  test("keeps neither itself nor others in, by whatever entry it was", () => {
+    const { members, told, remove } = leavingNode3();
+    members.onHint(3, UNREACHED, configurationOf(1, 2, 3, 9));
+    members.onHint(9, UNREACHED + 1, configurationOf(3, 9));
+    expect(told()).toEqual([1, 2, 3, 9]);
+    remove();
+    expect([3, 9].map((id) => members.isGone(id))).toEqual([true, true]);
+    members.dropRemovedPeers(50 + 1_000);
+    expect(told()).toEqual([1, 2]);
+  });
+
+  test("hides nothing that members say, and does not come back with it", () => {
+    const { members, told, remove } = leavingNode3();
+    members.onHint(3, UNREACHED, configurationOf(1, 2, 3, 9));
+    members.onHint(2, 20, configurationOf(1, 2, 5));
+    remove();
+    members.dropRemovedPeers(50 + 1_000);
+    expect(told()).toEqual([1, 2, 5]);
+    members.onEffective(configurationOf(1, 2, 3), 2_000);
+    members.onApplied(configurationOf(1, 2, 3));
+    members.onIndex(20);
+    expect(told()).toEqual([1, 2, 3]);
+  });
+
+  test("counts if members name it: a node that was away follows a chain of changes", () => {
+    const { members, told } = leavingNode3();
+    members.onHint(3, 20, configurationOf(1, 3, 4));
+    members.onHint(4, 30, configurationOf(1, 4, 5));
+    expect(told()).toEqual([1, 2, 3, 4, 5]);
+    members.onIndex(30);
+    expect(told()).toEqual([1, 2, 3]);
+  });
 });
 
 // Found by seed 506928 of the simulator: the leader died before it committed what brought a node back,
