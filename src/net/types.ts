@@ -264,8 +264,10 @@ export interface PortLoad {
 
 /** Who asks for a page, as far as the connection and the header prove it. */
 export interface PageCaller {
-  /** It needs no rights: another node of the cluster, or it came by a port of the operator's own. */
+  /** It came by a port of the operator's own, and needs no rights. */
   readonly isTrusted: boolean;
+  /** The node that its certificate names; whether that is a member is not checked. */
+  readonly certifiedNode?: NodeId | undefined;
   /** The name in its client certificate. */
   readonly certifiedName?: string | undefined;
   /** What it showed in `Authorization: Bearer`; not checked. */

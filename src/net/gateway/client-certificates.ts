@@ -8,6 +8,7 @@
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { readCertifiedIdentity } from "../../certificates/index.js";
+import type { NodeId } from "../../raft/index.js";
 import { quoted } from "../../safe-text.js";
 import type { ShownCertificate } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
@@ -18,8 +19,8 @@ interface Standing {
   readonly name?: string;
   /** Why pages and clients are refused. */
   readonly refusal?: string;
-  /** Another node of the cluster: it can read pages, as it does to join, and is not a client. */
-  readonly isNode?: boolean;
+  /** Another node of the cluster: as a member it can read pages, as it does to join. It is no client. */
+  readonly node?: NodeId;
 }
 
 const ANONYMOUS: Standing = Object.freeze({});
@@ -46,8 +47,9 @@ export class ClientCertificates {
     return this.#standings.get(socket)?.name;
   }
 
-  isNode(socket: Duplex): boolean {
-    return this.#standings.get(socket)?.isNode === true;
+  /** The node of the cluster whose certificate it has shown, member or not. */
+  nodeOf(socket: Duplex): NodeId | undefined {
+    return this.#standings.get(socket)?.node;
   }
 
   judgePage(socket: Duplex): Refusal | undefined {
@@ -56,7 +58,7 @@ export class ClientCertificates {
   }
 
   judgeClient(socket: Duplex): Refusal | undefined {
-    return this.isNode(socket)
+    return this.nodeOf(socket) !== undefined
       ? { status: 403, text: "the certificate of a node is no client's" }
       : this.judgePage(socket);
   }
@@ -76,6 +78,6 @@ export class ClientCertificates {
       const found = quoted(identity.cluster);
       return { refusal: `has a certificate for the cluster ${found}, not ${quoted(cluster)}` };
     }
-    return identity.kind === "node" ? { isNode: true } : { name: identity.name };
+    return identity.kind === "node" ? { node: identity.nodeId } : { name: identity.name };
   }
 }

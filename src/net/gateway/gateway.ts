@@ -269,7 +269,8 @@ class Gateway implements StartableGateway {
     const { socket } = request;
     const certificates = this.#security?.certificates;
     return {
-      isTrusted: certificates?.isNode(socket) === true,
+      isTrusted: false,
+      certifiedNode: certificates?.nodeOf(socket),
       certifiedName: certificates?.nameOf(socket),
       token: bearerOf(request),
     };

@@ -82,7 +82,10 @@ export class Driver implements DriverHost {
 
   /** Whether pages that tell of the cluster are for that caller. */
   mayRead(caller: PageCaller): boolean {
-    return this.#parts.signIn.mayRead(caller);
+    const { members, signIn } = this.#parts;
+    const { certifiedNode } = caller;
+    const isMember = certifiedNode !== undefined && members.isMember(certifiedNode);
+    return isMember || signIn.mayRead(caller);
   }
 
   /** What clients may connect to, as far as the peers have reported it. */

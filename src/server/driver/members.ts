@@ -68,6 +68,12 @@ export class Members {
     return this.#isRemoved && !this.#present.some(({ id }) => id === this.#nodeId);
   }
 
+  /** By the newest entry or the last applied one; any node may be one of a cluster not known yet. */
+  isMember(id: NodeId): boolean {
+    if (this.#present.length === 0 && this.#applied.size === 0) return true;
+    return this.#applied.has(id) || this.#present.some((member) => member.id === id);
+  }
+
   /**
    * Whether that node was removed, and this node has applied its removal. Its links stay for a while,
    * so that it can learn of that. It is not heard any more, except for what says how much it learned.
@@ -75,7 +81,7 @@ export class Members {
   isGone(peer: NodeId): boolean {
     if (this.#removed.length === 0 || this.#applied.size === 0) return false;
     const isKnown = ({ id }: MemberAddress): boolean => id === peer;
-    return !this.#isMember(peer) && !this.#hints.members.some(isKnown);
+    return !this.isMember(peer) && !this.#hints.members.some(isKnown);
   }
 
   /** `configuration` is in force from now on, committed or not. */
@@ -87,7 +93,7 @@ export class Members {
     this.#removed = left;
     this.#dropRemovedAtMs =
       left.length === 0 ? Number.POSITIVE_INFINITY : nowMs + this.#removedPeerMs;
-    this.#hints.follow(this.#appliedIndex, (id) => this.#isMember(id));
+    this.#hints.follow(this.#appliedIndex, (id) => this.isMember(id));
     this.#publish();
   }
 
@@ -142,14 +148,8 @@ export class Members {
     this.#followHints();
   }
 
-  /** By the newest entry or the last applied one; anyone may be one of a cluster not known yet. */
-  #isMember(id: NodeId): boolean {
-    if (this.#present.length === 0 && this.#applied.size === 0) return true;
-    return this.#applied.has(id) || this.#present.some((member) => member.id === id);
-  }
-
   #followHints(): void {
-    if (this.#hints.follow(this.#appliedIndex, (id) => this.#isMember(id))) this.#publish();
+    if (this.#hints.follow(this.#appliedIndex, (id) => this.isMember(id))) this.#publish();
   }
 
   /** The leader's answer to `members`. */

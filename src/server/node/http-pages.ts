@@ -15,7 +15,8 @@ import { metricsText, type NodeTraffic, type TlsTold } from "./metrics.js";
 /** Committed entries that a ready node may not have applied yet. */
 const READY_LAG_ENTRIES_MAX = 1_024;
 const NEEDS_TOKEN =
-  "this page needs an access token (Authorization: Bearer …) or a client certificate\n";
+  "this page needs an access token (Authorization: Bearer …), or the certificate of a client " +
+  "with rights or of a member\n";
 const TEXT = "text/plain; charset=utf-8";
 const NO_COUNTS: TableCounts = Object.freeze({
   sessions: 0,

@@ -111,6 +111,7 @@ describe("a stranger", () => {
     expect(mayRead({ certifiedName: "worker" })).toBe(false);
     expect(mayRead({ token: TOKENS.worker })).toBe(true);
     expect(mayRead({ isTrusted: true })).toBe(true);
+    expect([1, 4].map((certifiedNode) => mayRead({ certifiedNode }))).toEqual([true, false]);
   });
 });
 
