@@ -31,7 +31,7 @@ import type { Limits } from "../limits/limits.js";
 import type { Operations } from "../members/operations.js";
 import type { Clock } from "../ports.js";
 import { leastCostOf, refuse as refuseRead } from "../reads/query-answers.js";
-import { type AccessRefusal, judge, report } from "../reads/read-rights.js";
+import { type AccessRefusal, accessProblem, judge, report } from "../reads/read-rights.js";
 import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
 import type { SnapshotExporter } from "../snapshots/exporter.js";
@@ -104,7 +104,7 @@ export class ClientSide implements GatewayEvents {
   onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void {
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (!this.#parts.signIn.isShutOut(attachment)) {
+    if (!this.#isTurnedAway(attachment) || this.#isOwn(attachment, command)) {
       this.#parts.admission.attach(attachment, command, bytes);
     } else {
       this.report(attachment, command, UNAUTHENTICATED);
@@ -118,7 +118,7 @@ export class ClientSide implements GatewayEvents {
     if (attachment === undefined) return;
     // What a session gives back is always taken. The table would answer an order in the same way.
     const isOrder = connection.session === 0 && "sequence" in command;
-    if (isOrder && this.#parts.signIn.isShutOut(attachment)) {
+    if (isOrder && this.#isTurnedAway(attachment)) {
       const { sequence } = command;
       const result = { status: UNAUTHENTICATED };
       this.report(attachment, command, UNAUTHENTICATED);
@@ -133,16 +133,17 @@ export class ClientSide implements GatewayEvents {
   }
 
   onQuery(connection: ClientConnection, query: Query): void {
-    const { reads, watches, clock, signIn, limits } = this.#parts;
+    const { reads, watches, clock, limits } = this.#parts;
     if (query.op === OP.signIn) {
       const attachment = this.#parts.attachments.of(connection);
-      if (attachment !== undefined) signIn.begin(attachment, query);
+      if (attachment !== undefined) this.#parts.signIn.begin(attachment, query);
       this.#host.wake();
       return;
     }
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (signIn.isShutOut(attachment)) this.#forbid(attachment, query);
+    if (this.#isTurnedAway(attachment) && !this.#isForStrangers(attachment, query))
+      this.#forbid(attachment, query);
     else if (query.op === OP.watch) this.#watch(attachment, query);
     else if (query.op === OP.unwatch) watches.unwatch(attachment, query);
     else if (limits.refusesRead(attachment, leastCostOf(query)))
@@ -152,10 +153,10 @@ export class ClientSide implements GatewayEvents {
   }
 
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void {
-    const { operations, reads, exporter, clock, signIn } = this.#parts;
+    const { operations, reads, exporter, clock } = this.#parts;
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (signIn.isShutOut(attachment)) this.#forbid(attachment, operation);
+    if (this.#isTurnedAway(attachment)) this.#forbid(attachment, operation);
     else if (!isNodeOperation(operation))
       operations.add(attachment, operation, bytes, clock.nowMs());
     else if (operation.op === OP.saveSnapshot && !operation.isStale)
@@ -198,6 +199,29 @@ export class ClientSide implements GatewayEvents {
   #isSureOf({ credential }: Attachment): boolean {
     const isNamed = credential !== NO_CREDENTIAL && credential !== LOCAL_CREDENTIAL;
     return !isNamed || this.#host.servingLeader !== 0;
+  }
+
+  /**
+   * Whether it is one of `anonymous`, which may do nothing here. What it asks is refused at once: it
+   * costs the other nodes nothing, and takes no place in the log or in a line from others. The table
+   * would refuse it in the same way.
+   */
+  #isTurnedAway(attachment: Attachment): boolean {
+    return attachment.credential === NO_CREDENTIAL && this.#parts.signIn.isStranger(attachment);
+  }
+
+  /** Whether it comes back to a session that `anonymous` opened while it could. */
+  #isOwn(attachment: Attachment, command: AttachCommand): boolean {
+    const { signIn, table } = this.#parts;
+    if (signIn.isShutOut(attachment) || command.op === OP.open) return false;
+    const anonymous = table.findCredential(NO_CREDENTIAL)?.identity.number;
+    return table.identityOf(command.session) === anonymous;
+  }
+
+  /** Such as who they are. */
+  #isForStrangers(attachment: Attachment, query: Query): boolean {
+    const viewer = this.#parts.table.findCredential(attachment.credential)?.identity;
+    return !this.#parts.signIn.isShutOut(attachment) && accessProblem(viewer, query) === undefined;
   }
 
   /** The connection may ask nothing before it has said who it is. */

@@ -28,7 +28,8 @@ export class MemberHints {
   /** `sender` has applied the entry `index`, at which these are the members. */
   note(sender: NodeId, index: number, members: readonly MemberAddress[]): void {
     const before = this.#bySender.get(sender);
-    if (before === undefined || before.index < index) this.#bySender.set(sender, { index, members });
+    if (before === undefined || before.index < index)
+      this.#bySender.set(sender, { index, members });
   }
 
   /**

@@ -24,8 +24,10 @@ import { planMembership } from "./membership.js";
 
 /** Requests that may wait on one node; further ones are answered `BUSY`. */
 const OPERATIONS_MAX = 64;
-/** Of one client, or passed on by one node, so that each leaves room for the others. */
+/** Of one client, or passed on by one node for one credential: each leaves room for the others. */
 const OPERATIONS_OF_ONE_MAX = 16;
+/** By one credential, however many clients have it. */
+const OPERATIONS_OF_CREDENTIAL_MAX = 48;
 /** The share of a request's time in which it waits for an earlier change to end … */
 const PATIENCE_SHARE = 1 / 10;
 /** … and the share between two tries. */
@@ -320,8 +322,13 @@ export class Operations {
     nowMs: number,
   ): void {
     const all = this.#all();
-    const ofAsker = all.filter((request) => isSameAsker(request.asker, asker));
-    if (all.length >= OPERATIONS_MAX || ofAsker.length >= OPERATIONS_OF_ONE_MAX) {
+    const ofCredential = all.filter((request) => request.credential === credential);
+    const ofOne = ofCredential.filter((request) => isSameAsker(request.asker, asker));
+    if (
+      all.length >= OPERATIONS_MAX ||
+      ofCredential.length >= OPERATIONS_OF_CREDENTIAL_MAX ||
+      ofOne.length >= OPERATIONS_OF_ONE_MAX
+    ) {
       this.#answer(asker, ERROR_NUMBERS.BUSY, { message: "too many operations at a time" });
       return;
     }

@@ -103,6 +103,40 @@ describe("a stranger", () => {
     expect(stranger.attached(1)?.status).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
   });
 
+  test("costs the log nothing, and no operator a place", async () => {
+    const lastIndex = leader.raft.lastIndex;
+    const strangers = [leader, ...followers].map((node) => {
+      const stranger = world.client();
+      stranger.connect(node);
+      return stranger;
+    });
+    await world.run(10);
+    const head = { mark: 0, acknowledged: [] };
+    for (const stranger of strangers) {
+      for (let id = 1; id <= 200; id += 1) {
+        const sequence = 2 ** 33 + id;
+        const all = { name: "anonymous", key: "", isPrefix: true, level: "admin" } as const;
+        stranger.send({ op: OP.setGrant, sequence, ...head, ...all } as unknown as Order);
+        stranger.operate({ op: OP.members, id });
+        stranger.query({ op: OP.sessions, id: 1_000 + id, after: 0, limit: 10 });
+      }
+      stranger.attach();
+    }
+    const operator = await signedIn(followers[0], TOKENS.admin);
+    operator.operate({ op: OP.members, id: 1 });
+    expect((await answerOf(operator, 1)).status).toBe(STATUS.ok);
+    for (const stranger of strangers) {
+      const { result } = await stranger.untilReply(2 ** 33 + 200);
+      expect(result.status).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
+      for (const id of [200, 1_200])
+        expect((await answerOf(stranger, id)).status).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
+      await world.until("an answer to open", () => stranger.attached(1) !== undefined);
+      expect(stranger.attached(1)?.status).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
+    }
+    await world.run(1_000);
+    expect(leader.raft.lastIndex).toBe(lastIndex);
+  });
+
   test("reads no page that tells of the cluster", () => {
     const mayRead = (caller: object) => leader.driver.mayRead({ isTrusted: false, ...caller });
     expect(mayRead({})).toBe(false);

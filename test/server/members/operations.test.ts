@@ -194,10 +194,31 @@ describe("requests that flood a node", () => {
     const desk = new Desk();
     const askers = Array.from({ length: 100 }, () => new Asker());
     for (const asker of askers) desk.ask(asker, removal(1, 3));
-    expect(askers.filter((asker) => asker.answers.length === 1)).toHaveLength(100 - 64);
+    expect(askers.filter((asker) => asker.answers.length === 1)).toHaveLength(100 - 48);
     desk.operations.expire(WAIT_MS);
     for (const { answers } of askers) expect(answers).toHaveLength(1);
     expect(desk.operations.nextDeadlineMs).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test("by one credential leave room for others, also for those that the same node passes on", () => {
+    const desk = new Desk();
+    const passOn = (id: number, credential: number): void => {
+      const message = { type: "operation", id, term: TERM, credential } as const;
+      desk.operations.addRemote(2, { ...message, request: bytesOf(removal(4, 3)) }, true, 0);
+    };
+    for (let id = 1; id <= 100; id += 1) passOn(id, 5);
+    for (let at = 0; at < 100; at += 1) {
+      const asker = new Asker();
+      asker.attachment.credential = 5;
+      desk.ask(asker, removal(1, 3));
+    }
+    expect(desk.sent).toHaveLength(100 - 16);
+    passOn(101, 6);
+    expect(desk.sent).toHaveLength(100 - 16);
+    const asker = new Asker();
+    desk.ask(asker, { op: OP.members, id: 1 });
+    desk.operations.begin(desk);
+    expect(asker.answers).toEqual([[1, STATUS.ok]]);
   });
 });
 
