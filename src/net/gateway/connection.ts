@@ -21,6 +21,8 @@ const FRAME_BYTES_SOFT_MAX = 256 << 10;
  */
 const SLOT_BYTES_INITIAL = 512;
 const FREE_BYTES_MAX = 4 << 20;
+/** Beyond so much that a client has not read, its pings are not answered. */
+const PONG_BACKLOG_BYTES_MAX = 64 << 10;
 /** A larger slot was needed for an unusually long message and is left to the garbage collector. */
 const SLOT_BYTES_FREE_MAX = 64 << 10;
 
@@ -209,7 +211,10 @@ export class GatewayConnection implements ClientConnection {
   }
 
   pong(data: Buffer): void {
-    if (this.isOpen) this.#socket.pong(data);
+    // A client that has so much to read knows that this side is alive, and need not read pongs at all.
+    if (this.isOpen && this.#socket.bufferedAmount <= PONG_BACKLOG_BYTES_MAX) {
+      this.#socket.pong(data);
+    }
   }
 
   /** Whether the node keeps a session or a watch for this client. */

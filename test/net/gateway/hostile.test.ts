@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { MESSAGE, OP, type Request, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
@@ -192,6 +192,25 @@ describe("a client that misbehaves below the protocol", () => {
     const client = await BareClient.attached(gateway);
     for (let i = 0; i < 300; i += 1) client.socket.ping();
     expect(await client.closed).toEqual({ code: 1008, reason: "too many pings or pongs" });
+  });
+
+  test("by pinging on and reading nothing makes the node keep no pongs", async () => {
+    const patient = await new TestGateway({ controlFramesMax: 1_000_000 }).start();
+    const client = await BareClient.attached(patient);
+    const [connection] = patient.connections.values();
+    client.socket.pause();
+    const payload = Buffer.alloc(125);
+    for (let round = 0; round < 200; round += 1) {
+      for (let i = 0; i < 1_000; i += 1) client.socket.ping(payload);
+      await new Promise(setImmediate);
+    }
+    await vi.waitFor(() => expect(client.socket.bufferedAmount).toBe(0), { timeout: 20_000 });
+    expect(connection?.bufferedBytes).toBeLessThan(128 << 10);
+    client.socket.resume();
+    client.say(command(1));
+    await client.reply(1);
+    client.socket.terminate();
+    await patient.gateway.close();
   });
 
   test("by not reading what it asked for is cut off, with nothing kept", async () => {
