@@ -3,15 +3,19 @@
  * speak no TLS or have no certificate. It answers nothing else, and no client connects here.
  */
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { answerHttp, HTTP_LIMITS, judgeHost, type Refusal } from "./gateway/http.js";
 import { KnownHosts } from "./gateway/known-hosts.js";
 import { closeServer, type ListenAddress, listenOn, pathOf, refuseUpgrade } from "./listen.js";
+import { networkOf, type Stranger, Strangers } from "./strangers.js";
 import type { PageCaller, Pages } from "./types.js";
 
 /** The port listens where the operator wants it to. */
 const CALLER: PageCaller = Object.freeze({ isTrusted: true });
-const SOCKETS_MAX = 64;
+/** Beyond it the oldest of the address with the most is closed: a probe is always answered. */
+const SOCKETS_KEPT_MAX = 64;
+/** With those that are being closed. */
+const SOCKETS_MAX = 4 * SOCKETS_KEPT_MAX;
 /** How long a connection may be idle. */
 const IDLE_MS = 10_000;
 const PATHS: ReadonlySet<string> = new Set(["/livez", "/readyz", "/metrics"]);
@@ -31,6 +35,15 @@ export class HealthPort {
     });
     this.#server.maxConnections = SOCKETS_MAX;
     this.#server.setTimeout(IDLE_MS);
+    const strangers = new Strangers<Stranger & { readonly socket: Socket }>(
+      SOCKETS_KEPT_MAX,
+      () => false,
+    );
+    this.#server.on("connection", (socket) => {
+      const one = { network: networkOf(socket.remoteAddress), socket };
+      socket.once("close", () => strangers.delete(one));
+      strangers.add(one)?.socket.destroy();
+    });
     this.#server.on("upgrade", (_request, socket) => {
       refuseUpgrade(socket, 404, "this port is for health checks: no client connects here");
     });

@@ -1,6 +1,6 @@
 /** Who has to go when too many connections have not said who they are. */
 import { expect, test } from "vitest";
-import { networkOf, Strangers } from "../../../src/net/peers/strangers.js";
+import { networkOf, Strangers } from "../../src/net/strangers.js";
 
 interface One {
   readonly network: string;

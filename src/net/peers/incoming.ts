@@ -25,6 +25,7 @@ import {
 } from "../listen.js";
 import { ownBytes } from "../own-bytes.js";
 import { noticeTls } from "../plain-port.js";
+import { networkOf, Strangers } from "../strangers.js";
 import { type HandshakeCounts, SecurePort, type ShownCertificate } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
 import type { PeerIdentity } from "../types.js";
@@ -33,7 +34,6 @@ import { PeerFrameError } from "./frame-cursor.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL, type PeerCloseCode } from "./hello.js";
 import { SILENT_TICKS_MAX } from "./options.js";
 import type { LinkContext } from "./outgoing.js";
-import { networkOf, Strangers } from "./strangers.js";
 
 /**
  * Connections of any kind: links of members, strangers, and those that a burst adds before the

@@ -15,6 +15,7 @@ import { endMsOf } from "../../certificates/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { closeSocket } from "../close-socket.js";
 import { formatAddress } from "../listen.js";
+import { networkOf } from "../strangers.js";
 import { outgoingProblem } from "../tls/problems.js";
 import { CertificateError, type TransportTls } from "../tls/transport.js";
 import type { TrafficMeter } from "../traffic-meter.js";
@@ -30,7 +31,6 @@ import {
 import { type PeerLinksTuning, SILENT_TICKS_MAX } from "./options.js";
 import { PeerOutbox } from "./outbox.js";
 import type { PeerIdentities } from "./peer-identities.js";
-import { networkOf } from "./strangers.js";
 
 type State = "waiting" | "connecting" | "greeting" | "up" | "closed";
 
