@@ -18,6 +18,8 @@ export class Usage {
   readonly reads: TokenBucket;
   connections = 0;
   watches = 0;
+  /** Reads without an answer. */
+  readsWaiting = 0;
 
   /** @param limits `Infinity`: no limit */
   constructor(by: LimitedBy, name: string, limits: ClientLimits, nowMs: number) {

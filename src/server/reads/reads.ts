@@ -9,16 +9,28 @@ import type { PeerMessage } from "../../net/index.js";
 import type { NodeId } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import { Fifo } from "../fifo.js";
+import type { Usage } from "../limits/usage.js";
 import { RequestIds } from "../request-ids.js";
-import { leastCostOf, type QueryAnswers, refuse, type TableQuery } from "./query-answers.js";
+import {
+  leastCostOf,
+  type QueryAnswers,
+  READ_COST_PER_TURN_MAX,
+  refuse,
+  type TableQuery,
+} from "./query-answers.js";
+import { ReadTurns } from "./read-turns.js";
 
 /** Reads that may wait on one node; further ones are answered `BUSY`. */
 const READS_WAITING_MAX = 16_384;
 /** Of one connection; further ones are answered `BUSY` too, so that each leaves room for others. */
 const READS_PER_CONNECTION_MAX = 256;
+/** Of all connections of one identity, if it has limits. */
+const READS_PER_IDENTITY_MAX = (READS_WAITING_MAX * 3) / 4;
 
 interface TableRead {
   readonly attachment: Attachment;
+  /** For whom it counts, also after its connection has ended. */
+  readonly asker: Usage;
   readonly query: TableQuery;
   readonly deadlineMs: number;
 }
@@ -69,8 +81,10 @@ export class Reads {
   readonly #asked = new Map<number, Question>();
   /** With an index that is not applied yet. */
   #placed: PlacedReads[] = [];
-  /** May be answered from the present table. */
-  readonly #ready = new Fifo<Read>();
+  /** May be answered from the present table; clients of one identity share their turns. */
+  readonly #ready = new ReadTurns<TableRead>(READ_COST_PER_TURN_MAX);
+  /** The table has what they waited for. */
+  readonly #passed = new Fifo<Barrier>();
   #unansweredCount = 0;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
   readonly #requestIds: RequestIds;
@@ -96,20 +110,35 @@ export class Reads {
   }
 
   get hasReady(): boolean {
-    return this.#ready.length > 0;
+    return this.#ready.length > 0 || this.#passed.length > 0;
   }
 
   add(attachment: Attachment, query: TableQuery, nowMs: number): void {
-    const isFull = this.#unansweredCount >= READS_WAITING_MAX;
-    if (isFull || attachment.readCount >= READS_PER_CONNECTION_MAX) {
+    if (this.#isFullFor(attachment)) {
       refuse(attachment, query, ERROR_NUMBERS.BUSY);
       return;
     }
     const deadlineMs = nowMs + this.#timing.waitMsMax;
+    const asker = attachment.share.identity;
     this.#unansweredCount += 1;
+    asker.readsWaiting += 1;
     attachment.readCount += 1;
     this.#nextDeadlineMs = Math.min(this.#nextDeadlineMs, deadlineMs);
-    this.#waiting.push({ attachment, query, deadlineMs });
+    this.#waiting.push({ attachment, asker, query, deadlineMs });
+  }
+
+  #isFullFor({ readCount, connection, share }: Attachment): boolean {
+    if (this.#unansweredCount >= READS_WAITING_MAX) return true;
+    if (readCount >= READS_PER_CONNECTION_MAX) return true;
+    const isLimited = connection.limitedIdentity !== "";
+    return isLimited && share.identity.readsWaiting >= READS_PER_IDENTITY_MAX;
+  }
+
+  /** It waits no longer. */
+  #leave({ attachment, asker }: TableRead): void {
+    this.#unansweredCount -= 1;
+    asker.readsWaiting -= 1;
+    attachment.readCount -= 1;
   }
 
   /**
@@ -198,32 +227,41 @@ export class Reads {
     const still: PlacedReads[] = [];
     for (const placed of this.#placed) {
       if (placed.index > index) still.push(placed);
-      else for (const read of placed.reads) this.#ready.push(read);
+      else for (const read of placed.reads) this.#makeReady(read);
     }
     this.#placed = still;
+  }
+
+  #makeReady(read: Read): void {
+    if (read.attachment === undefined) this.#passed.push(read);
+    else this.#ready.push(read.asker, read);
   }
 
   /**
    * Answers reads whose index is applied, up to a cost of `costMax` in lines of holds and waiters.
    */
   answer(answers: QueryAnswers, costMax: number): void {
-    let cost = 0;
-    while (cost < costMax) {
-      const read = this.#ready.shift();
-      if (read === undefined) return;
-      if (read.attachment === undefined) {
-        read.onEnd(true);
-        continue;
-      }
-      const { attachment, query } = read;
-      this.#unansweredCount -= 1;
-      attachment.readCount -= 1;
-      if (attachment.isClosed) continue;
-      const spent = answers.answer(attachment, query);
-      const beyond = spent - leastCostOf(query);
-      if (beyond > 0) attachment.share.chargeRead(beyond);
-      cost += spent;
+    for (let end = this.#passed.shift(); end !== undefined; end = this.#passed.shift()) {
+      end.onEnd(true);
     }
+    let cost = 0;
+    const answer = (read: TableRead): number => {
+      const spent = this.#answer(answers, read);
+      cost += spent;
+      return spent;
+    };
+    while (cost < costMax && this.#ready.length > 0) this.#ready.take(answer);
+  }
+
+  /** Returns what that cost. */
+  #answer(answers: QueryAnswers, read: TableRead): number {
+    const { attachment, query } = read;
+    this.#leave(read);
+    if (attachment.isClosed) return 0;
+    const spent = answers.answer(attachment, query);
+    const beyond = spent - leastCostOf(query);
+    if (beyond > 0) attachment.share.chargeRead(beyond);
+    return spent;
   }
 
   /** Repeats questions that were not answered, and refuses reads that waited too long. */
@@ -256,8 +294,7 @@ export class Reads {
       } else if (read.attachment === undefined) {
         read.onEnd(false);
       } else {
-        this.#unansweredCount -= 1;
-        read.attachment.readCount -= 1;
+        this.#leave(read);
         refuse(read.attachment, read.query, ERROR_NUMBERS.UNAVAILABLE);
       }
     }
