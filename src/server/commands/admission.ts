@@ -147,7 +147,9 @@ export class Admission {
   #refusalOf(attachment: Attachment, command: Command, bytes: Uint8Array): ErrorNumber | undefined {
     const { capacity, limits } = this.#parts;
     if (limits.refusesCommand(attachment, command)) return ERROR_NUMBERS.BUSY;
-    return capacity.refusalOf(command, RECORD_HEADER_BYTES + bytes.length);
+    const { connection, share } = attachment;
+    const keptOfIdentity = connection.limitedIdentity === "" ? 0 : share.identity.keptBytes;
+    return capacity.refusalOf(command, RECORD_HEADER_BYTES + bytes.length, keptOfIdentity);
   }
 
   #refuse(attachment: Attachment, sequence: number, status: ErrorNumber): void {

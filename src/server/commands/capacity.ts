@@ -23,6 +23,11 @@ type Limit = "soft" | "hard";
 /** The hard limit of bytes is this many times the soft one. */
 const HARD_FACTOR = 2;
 /**
+ * What the clients of one identity may have of each limit: together less than the soft one, so that
+ * strong commands of others are still admitted.
+ */
+const IDENTITY_SHARE: Readonly<Record<Limit, number>> = { soft: 1 / 2, hard: 3 / 8 };
+/**
  * Below this share of a segment nothing is taken any more. A log that finds no room for its next
  * segment reports that before half of the present one is used; entries for time and elections must
  * still fit into the rest.
@@ -67,11 +72,15 @@ export class Capacity {
     this.#believeMs = tuning.electionTimeoutMs;
   }
 
-  /** Why a command that a client just sent is not admitted; `undefined`: it is admitted. */
-  refusalOf(command: Command, bytes: number): ErrorNumber | undefined {
-    let lack = this.#lack("hard", bytes);
+  /**
+   * Why a command that a client just sent is not admitted; `undefined`: it is admitted.
+   *
+   * @param keptOfIdentity bytes that are kept for its identity; 0 if that has no limits
+   */
+  refusalOf(command: Command, bytes: number, keptOfIdentity: number): ErrorNumber | undefined {
+    let lack = this.#lack("hard", bytes, keptOfIdentity);
     if (isStrong(command) || command.op === OP.open) {
-      lack ??= this.#lack("soft", bytes) ?? this.#lackElsewhere();
+      lack ??= this.#lack("soft", bytes, keptOfIdentity) ?? this.#lackElsewhere();
     }
     return lack === undefined ? undefined : ERROR_OF[lack];
   }
@@ -102,8 +111,12 @@ export class Capacity {
     this.#heard = undefined;
   }
 
-  #lack(limit: Limit, bytes: number): Lack | undefined {
-    if (this.#parts.kept.bytes + bytes > this.#bytesMax[limit]) return "busy";
+  #lack(limit: Limit, bytes: number, keptOfIdentity: number): Lack | undefined {
+    const bytesMax = this.#bytesMax[limit];
+    if (this.#parts.kept.bytes + bytes > bytesMax) return "busy";
+    if (keptOfIdentity > 0 && keptOfIdentity + bytes > IDENTITY_SHARE[limit] * bytesMax) {
+      return "busy";
+    }
     return this.#leaderLack(limit);
   }
 

@@ -14,6 +14,7 @@ import {
   type SessionMessage,
 } from "../../protocol/index.js";
 import type { Fifo } from "../fifo.js";
+import type { Share, Usage } from "../limits/usage.js";
 import type { Lane, LaneItem } from "./lane.js";
 
 /** Commands of a frame up to this size are kept as views of it. */
@@ -30,6 +31,7 @@ export interface CommandSource {
   readonly lane: Lane<KeptCommand>;
   /** The number of the identity with which it takes turns; negative: it has turns of its own. */
   readonly turnOf: number;
+  readonly share: Share;
 }
 
 export interface CommandSources {
@@ -43,6 +45,8 @@ export interface CommandSources {
  */
 export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
   readonly attachment: CommandSource;
+  /** For which its bytes count. */
+  readonly identity: Usage;
   /** An open, resume or takeover. */
   readonly attaches: boolean;
   readonly session: number;
@@ -62,6 +66,7 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
 
   constructor(attachment: CommandSource, command: Command, bytes: Uint8Array, order: number) {
     this.attachment = attachment;
+    this.identity = attachment.share.identity;
     this.attaches = isAttachCommand(command);
     this.session = this.attaches ? 0 : attachment.connection.session;
     // Commands of no session say in its place by which credential they came (`batch.ts`).
@@ -98,6 +103,7 @@ export class KeptCommands {
     this.#lastOrder += 1;
     const kept = new KeptCommand(source, command, ownBytes(bytes), this.#lastOrder);
     this.#bytes += kept.recordBytes;
+    kept.identity.keptBytes += kept.recordBytes;
     source.kept.push(kept);
     return kept;
   }
@@ -170,6 +176,7 @@ export class KeptCommands {
     if (kept.isSettled) return;
     kept.isSettled = true;
     this.#bytes -= kept.recordBytes;
+    kept.identity.keptBytes -= kept.recordBytes;
   }
 }
 

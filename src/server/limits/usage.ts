@@ -20,6 +20,8 @@ export class Usage {
   watches = 0;
   /** Reads without an answer. */
   readsWaiting = 0;
+  /** Of commands that were admitted and not executed yet. */
+  keptBytes = 0;
 
   /** @param limits `Infinity`: no limit */
   constructor(by: LimitedBy, name: string, limits: ClientLimits, nowMs: number) {

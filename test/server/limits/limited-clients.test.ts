@@ -116,6 +116,48 @@ describe("commands of an identity beyond its limit", () => {
   });
 });
 
+describe("commands of an identity that wait while no leader takes them", () => {
+  const tuning = { uncommittedBytesMax: 32 << 10, batchBytesMax: 8 << 10 };
+
+  async function startFull(more: (client: TestClient) => void) {
+    const cluster = await startClosedCluster(IDENTITIES, { tuning });
+    const { world, leader, followers, signedIn } = cluster;
+    const [near, far] = followers;
+    const modest = await attach(world, await signedIn("modest", near));
+    const greedy: TestClient[] = [];
+    for (let i = 0; i < 4; i += 1) greedy.push(await attach(world, await signedIn("greedy", near)));
+    world.network.cut([near.id], [leader.id, far.id]);
+    for (let round = 0; round < 500; round += 1) for (const client of greedy) more(client);
+    await world.run(5);
+    return { world, greedy, modest };
+  }
+
+  async function expectServed(world: World, modest: TestClient): Promise<void> {
+    const sequence = modest.acquire("modest");
+    const keepalive = modest.keepalive();
+    await world.run(5);
+    const refused = modest.received.filter(({ kind }) => kind === MESSAGE.refused);
+    expect(refused).toEqual([]);
+    world.network.heal();
+    expect(await modest.untilStatus(sequence)).toBe(GRANTED);
+    await world.until("a pulse", () => modest.pulse(keepalive) !== undefined);
+  }
+
+  test("leave room for those of others", async () => {
+    const long = "k".repeat(200);
+    const { world, greedy, modest } = await startFull((client) => client.acquire(long));
+    const isBusy = ({ received }: TestClient): boolean =>
+      received.some((message) => message.kind === MESSAGE.refused && message.status === BUSY);
+    await world.until("no room", () => greedy.every(isBusy));
+    await expectServed(world, modest);
+  });
+
+  test("leave room for those of others, also if they are keepalives", async () => {
+    const { world, modest } = await startFull((client) => client.keepalive());
+    await expectServed(world, modest);
+  });
+});
+
 describe("commands from an address beyond its limit", () => {
   const limits = { commandsPerSecondMax: 50 };
 
