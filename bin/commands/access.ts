@@ -4,6 +4,7 @@
  * it, and by nothing else.
  */
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { HoldfastError } from "../../src/errors.js";
 import type { Admin, GrantLevel, GrantTarget, IdentityView } from "../../src/index.js";
 import { makeToken } from "../cluster/access-token-output.js";
 import { askCluster } from "../cluster/cluster-queries.js";
@@ -105,8 +106,10 @@ const LS_NOTES = `
 A line of JSON:
   {"name":"billing","grants":[{"key":"orders/","isPrefix":true,
    "level":"acquire"}],"credentials":[{"label":"ci","kind":"token",
-   "expiresWallMs":0,"createdWallMs":1795478400000}]}
-kind: token or certificate. expiresWallMs: 0 for never.`;
+   "expiresWallMs":0,"createdWallMs":1795478400000}],
+   "usage":{"sessions":2,"holds":5,"waits":1,"bytes":4711}}
+kind: token or certificate. expiresWallMs: 0 for never. usage: what its sessions
+have in the table of locks; the last table leaves out who has nothing there.`;
 
 const WHOAMI_NOTES = `
 The JSON document:
@@ -115,9 +118,10 @@ The JSON document:
 
 const ANONYMOUS_NOTES = `
 deny removes the grant of everything, which closes the cluster; allow grants it
-again. Smaller grants of anonymous stay. deny is refused with exit code 5 if you
-are anonymous yourself, unless --force is given, and always if no identity has
-admin and a credential that does not expire. The JSON document:
+again. Smaller grants of anonymous stay. deny tells on standard error how many
+sessions are still anonymous. It is refused with exit code 5 if you are
+anonymous yourself, unless --force is given, and always if no identity has admin
+and a credential that does not expire. The JSON document:
   {"isOpen":false}`;
 
 export function defineAccess(command: Command, finish: Finish): void {
@@ -151,7 +155,9 @@ function defineInit(parent: Command, finish: Finish): void {
     .action(async (name = "admin") => {
       await ask(command, { name }, (admin) =>
         makeToken(admin, name, {}, outputOf(command), async () => {
-          await requireNoIdentity(admin);
+          await requireNoIdentity(admin).catch((error: unknown) => {
+            throw initFailure(error);
+          });
           await admin.access.addIdentity(name);
           await admin.access.grant(name, "admin", EVERYTHING);
         }),
@@ -371,7 +377,8 @@ async function close(command: Command, admin: Admin): Promise<string> {
   }
   await admin.access.revoke(ANONYMOUS, EVERYTHING);
   const all = await identitiesOf(admin, undefined);
-  const grants = all.find((identity) => identity.name === ANONYMOUS)?.grants ?? [];
+  const { grants = [], usage } = all.find((identity) => identity.name === ANONYMOUS) ?? {};
+  if (usage !== undefined && usage.sessions > 0) noteLeft(usage);
   const known = all.filter(({ credentials }) => credentials.length > 0).length;
   const others = `${known} ${known === 1 ? "identity has" : "identities have"} credentials`;
   return `the cluster is closed: anonymous has ${grantsText(grants)}, and ${others}`;
@@ -379,14 +386,37 @@ async function close(command: Command, admin: Admin): Promise<string> {
 
 async function requireNoIdentity(admin: Admin): Promise<void> {
   const all = await identitiesOf(admin, undefined);
-  const names = all.map(({ name }) => name).filter((name) => !BUILT_IN.includes(name));
-  const [first] = names;
-  if (first === undefined) return;
-  const others = names.length === 1 ? "" : ` and ${names.length - 1} more`;
+  const made = all.filter(({ name }) => !BUILT_IN.includes(name));
+  const isAdmin = ({ grants }: IdentityView): boolean =>
+    grants.some(({ level }) => level === "admin");
+  const shown = made.find(isAdmin) ?? made[0];
+  if (shown === undefined) return;
+  const others = made.length === 1 ? "" : ` and ${made.length - 1} more`;
+  const lost = isAdmin(shown)
+    ? `; if the token of ${shown.name} is lost: holdfast access token ${shown.name} --local DIR`
+    : "";
   throw new Failure(
     EXIT.refused,
-    `there are identities already (${first}${others}): make others with holdfast access add`,
+    `there are identities already (${shown.name}${others}): ` +
+      `make others with holdfast access add${lost}`,
   );
+}
+
+/** The first admin of a cluster that is not open is made where no credential is needed. */
+function initFailure(error: unknown): unknown {
+  if (!(error instanceof HoldfastError)) return error;
+  if (error.code !== "UNAUTHENTICATED" && error.code !== "FORBIDDEN") return error;
+  const what = error.code === "FORBIDDEN" ? "you have no admin here" : "the cluster is not open";
+  const way = "on the machine of a node, with its data directory: holdfast access init --local DIR";
+  return new Failure(EXIT.refused, `${what}: ${way} (${error.code})`, { cause: error });
+}
+
+/** Clients that are still connected without a name. */
+function noteLeft({ sessions, holds }: IdentityView["usage"]): void {
+  const who = sessions === 1 ? "1 session is" : `${sessions} sessions are`;
+  const locks = holds === 1 ? "1 lock" : `${holds} locks`;
+  note(`${who} still anonymous: what they hold stays (${locks}), without a grant they get no more`);
+  note("to see them: holdfast session ls; to open again: holdfast access anonymous allow");
 }
 
 /** All of them, or the one of that name. */

@@ -5,6 +5,7 @@
 import type { CredentialView, GrantTarget, GrantView, IdentityView } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
 import { type Column, tableLines } from "../output/text-table.js";
+import { roughSize } from "../text/sizes.js";
 import { expiryText } from "../text/wall-time.js";
 
 const ANY = "*";
@@ -20,6 +21,14 @@ const CREDENTIAL_COLUMNS: readonly Column[] = [
   { heading: "LABEL" },
   { heading: "KIND" },
   { heading: "EXPIRES", style: (cell) => (cell.startsWith("EXPIRED") ? "red" : undefined) },
+];
+
+const USAGE_COLUMNS: readonly Column[] = [
+  { heading: "IDENTITY" },
+  { heading: "SESSIONS", alignment: "right" },
+  { heading: "HOLDS", alignment: "right" },
+  { heading: "WAITS", alignment: "right" },
+  { heading: "SIZE", alignment: "right" },
 ];
 
 /** `orders/*` is a prefix unless it is meant exactly. */
@@ -47,7 +56,7 @@ export function grantsText(grants: readonly GrantView[]): string {
   return grants.length === 0 ? "no grant" : grants.map(grantText).join(", ");
 }
 
-/** A table of grants, and one of credentials if there are any. */
+/** A table of grants, and if there are any, one of credentials and one of what sessions use. */
 export function identityLines(identities: readonly IdentityView[], nowMs: number): string[] {
   const grants = identities.flatMap(({ name, grants: own }) =>
     own.length === 0
@@ -58,9 +67,17 @@ export function identityLines(identities: readonly IdentityView[], nowMs: number
     own.map((credential) => credentialRow(name, credential, nowMs)),
   );
   const lines = tableLines(GRANT_COLUMNS, grants);
-  return credentials.length === 0
-    ? lines
-    : [...lines, "", ...tableLines(CREDENTIAL_COLUMNS, credentials)];
+  const usages = identities.filter(({ usage }) => usage.bytes > 0).map(usageRow);
+  return [
+    lines,
+    ...(credentials.length === 0 ? [] : [tableLines(CREDENTIAL_COLUMNS, credentials)]),
+    ...(usages.length === 0 ? [] : [tableLines(USAGE_COLUMNS, usages)]),
+  ].flatMap((table, at) => (at === 0 ? table : ["", ...table]));
+}
+
+function usageRow({ name, usage }: IdentityView): string[] {
+  const { sessions, holds, waits, bytes } = usage;
+  return [name, ...[sessions, holds, waits].map(String), roughSize(bytes)];
 }
 
 function credentialRow(

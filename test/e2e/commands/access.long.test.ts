@@ -170,6 +170,16 @@ describe("a closed cluster", () => {
       0,
       "the cluster is closed: anonymous has no grant, and 2 identities have credentials\n",
     ]);
+    // That of this test.
+    expect(denied.stderr).toMatch(/^holdfast: 1 session is still anonymous: what they hold stays/);
+    expectFailure(await anonymously("access", "init"), 5, /not open: .* access init --local DIR/);
+    expectFailure(await as(billing, "access", "init"), 5, /no admin here: .* init --local DIR/);
+    const there = await anonymously("access", "init", `--local=${scene.cluster.directory}/n1`);
+    expectFailure(
+      there,
+      5,
+      /already \(admin and 1 more\).*lost: holdfast access token admin --local/,
+    );
     for (const args of [
       ["ls"],
       ["run", "-n", "k", "--", "true"],
