@@ -14,8 +14,11 @@ import {
   leaderOf,
   type NodeReport,
   type ReachableNode,
+  type UnreachableNode,
 } from "./node-report.js";
 
+/** How the SDK reports a node that lets a client in only with another certificate. */
+const REFUSED = "answered HTTP status 403";
 const NOTICE_AFTER_MS = 1_000;
 /** How long a node has to answer before it is reported as silent. */
 const ANSWER_MS_MAX = 1_000;
@@ -53,17 +56,21 @@ export function refusalAmong(reports: readonly NodeReport[]): HoldfastError | un
 }
 
 /** How the SDK begins a reason that is about the node, or its socket, and not about the network. */
-const REASON = /^(its? |there is no such socket|no process serves|only the user|this file is)/;
+const REASON =
+  /^(its? |this client has |there is no such socket|no process serves|only the user|this file is)/;
 
 /** `: …` with the reason, if all nodes have the same; "" if their ports are closed or silent. */
 function sharedReason(reports: readonly NodeReport[]): string {
   const reasons = new Set(
-    reports.flatMap((report) =>
-      report.isReachable ? [] : [report.error.message.replace(`${report.endpoint}: `, "")],
-    ),
+    reports.flatMap((report) => (report.isReachable ? [] : [reasonOf(report)])),
   );
   const [reason = ""] = reasons;
   return reasons.size === 1 && REASON.test(reason) ? `: ${reason}` : "";
+}
+
+/** Without the endpoint, and without that of an answer which is a refusal. */
+function reasonOf({ endpoint, error }: UnreachableNode): string {
+  return error.message.replace(`${endpoint}: `, "").replace(`${endpoint} ${REFUSED}: `, "");
 }
 
 export interface OutageOptions {

@@ -5,6 +5,7 @@ import type { NodeAccess } from "../config/command-options.js";
 
 export type { NodeReport };
 export type ReachableNode = NodeReport & { readonly isReachable: true };
+export type UnreachableNode = NodeReport & { readonly isReachable: false };
 
 /** A node, as it reports itself or, if it does not answer, as others report it. */
 export interface ClusterMember {

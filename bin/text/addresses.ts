@@ -40,7 +40,11 @@ export function parseEndpoint(text: string): string {
     throw new AddressError(`${shown} must begin with ws:// or wss://`);
   }
   if (url.hostname === "") throw new AddressError(`${shown} has no host`);
-  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "") {
+  if (url.username !== "" || url.password !== "") {
+    const way = "an access token belongs in HOLDFAST_ACCESS_TOKEN or a file for --token-file";
+    throw new AddressError(`${shown} can have only a scheme, a host and a port: ${way}`);
+  }
+  if (url.search !== "" || url.hash !== "") {
     throw new AddressError(`${shown} can have only a scheme, a host and a port`);
   }
   if (url.pathname !== "/") throw new AddressError(`${shown} must not have a path`);

@@ -39,7 +39,10 @@ function pemText(name: string, value: string | Uint8Array): string {
 }
 
 function certificateIn(name: string, pem: string): X509Certificate {
-  return usable(`${name} has no certificate`, () => new X509Certificate(pem));
+  if (pem.includes("-----BEGIN CERTIFICATE-----")) {
+    return usable(`${name} has no certificate`, () => new X509Certificate(pem));
+  }
+  throw invalid(`${name} has no certificate that can be used: it must have BEGIN CERTIFICATE`);
 }
 
 function usable<T>(problem: string, read: () => T): T {

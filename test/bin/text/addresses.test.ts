@@ -20,7 +20,9 @@ test("an endpoint that is something else is refused with what is wrong", () => {
   expect(() => parseEndpoints(" , ")).toThrow("no endpoint was given");
   expect(() => parseEndpoint("http://a:1")).toThrow("must begin with ws:// or wss://");
   expect(() => parseEndpoint("ws://a:1/v1")).toThrow("must not have a path");
-  expect(() => parseEndpoint("ws://user:geheim@a:1")).toThrow(/^"ws:\/\/…@a:1" can have only/);
+  expect(() => parseEndpoint("ws://user:geheim@a:1")).toThrow(
+    /^"ws:\/\/…@a:1" can have only .*: an access token belongs in HOLDFAST_ACCESS_TOKEN or a file/,
+  );
   expect(() => parseEndpoint("https://user:geheim@a:1")).toThrow(/^"https:\/\/…@a:1" must begin/);
   expect(() => parseEndpoint("ws://a:1?x=1")).toThrow("can have only");
   for (const text of ["foo", "foo:", "foo/", "[::1]"]) {
