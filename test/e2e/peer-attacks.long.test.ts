@@ -10,7 +10,7 @@ import { freePorts } from "../../lab/free-ports.js";
 import type { NodeStatus } from "../../src/client/admin/cluster-status.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../src/net/peers/hello.js";
 import type { PeerIdentity, PeerMessage } from "../../src/net/types.js";
-import type { Message } from "../../src/raft/index.js";
+import { encodeConfiguration, type Message } from "../../src/raft/index.js";
 import { readIdentity } from "../../src/storage/index.js";
 import { frameOf } from "../net/peers/messages.js";
 import {
@@ -57,8 +57,12 @@ async function identityOf(node: NodeHandle): Promise<PeerIdentity> {
 
 /** A link to `to` that was admitted as that of `from`. */
 async function poseAs(from: NodeHandle, to: NodeHandle): Promise<RawConnection> {
+  return enter(await identityOf(from), to);
+}
+
+async function enter(identity: PeerIdentity, to: NodeHandle): Promise<RawConnection> {
   const connection = await RawConnection.toPeerPort(peerPorts[to.id - 1] ?? 0);
-  connection.send(encodeHello(await identityOf(from), to.id));
+  connection.send(encodeHello(identity, to.id));
   await connection.answered();
   return connection;
 }
@@ -234,4 +238,32 @@ test("silent connections that ping on keep no member out: a leader that restarts
   isOver = true;
   await Promise.all(lurkers);
   await expectService();
+});
+
+// The last one, because the cluster has one node less after it.
+test("a stolen node gets no link after its removal, whatever it said of members before", async () => {
+  const leader = await cluster.leader();
+  const [stolen, other] = cluster.nodes.filter(({ id }) => id !== leader.id);
+  if (stolen === undefined || other === undefined) throw new Error("two followers are needed");
+  const identity = await identityOf(stolen);
+  await stolen.kill();
+  const voters = cluster.nodes.map(({ id }) => id);
+  const addresses = voters.map((id) => ({ id, address: `127.0.0.1:${peerPorts[id - 1]}` }));
+  const configuration = encodeConfiguration({ voters, outgoing: [], learners: [], addresses });
+  const message: PeerMessage = { type: "members", index: 2 ** 50, configuration };
+  for (const to of [leader, other]) {
+    const connection = await enter(identity, to);
+    connection.send(frameOf([{ group: 0, message }]));
+    // It is closed when it was read: text is no frame.
+    connection.send("enough");
+    await connection.closed;
+  }
+  await cluster.operate("member", "remove", String(stolen.id));
+  for (const to of [leader, other]) {
+    await until(`node ${to.id} to let it in no more`, async () => {
+      const connection = await enter(identity, to);
+      connection.close();
+      return (await connection.closed).code === PEER_CLOSE.notAMember;
+    });
+  }
 });
