@@ -253,8 +253,7 @@ function attach(
 ): void {
   const { attempt } = command;
   if (attempt < session.attempt) return;
-  // The earlier answer is out of date, and a correct client does not repeat an attempt after it.
-  if (attempt === session.attempt && session.highestSequence > session.attachedSequence) return;
+  if (attempt === session.attempt && !isAnsweredAgain(session, credential)) return;
   if (attempt > session.attempt) {
     const attached = session.change();
     attached.attempt = attempt;
@@ -270,6 +269,15 @@ function attach(
   }
   answer(state, session, command);
   notifyForcedEnd(state, session);
+}
+
+/**
+ * Whether a repeated attempt is answered: not if the earlier answer is out of date, nor if it comes
+ * by another credential, with whose removal this attachment would not end. A correct client does
+ * neither.
+ */
+function isAnsweredAgain(session: Session, credential: Credential): boolean {
+  return session.highestSequence === session.attachedSequence && credential === session.credential;
 }
 
 function answer(state: TableState, session: Session, command: AttachCommand): void {

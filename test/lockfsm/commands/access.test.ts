@@ -245,6 +245,24 @@ describe("a session", () => {
     expect(log.resumeAs(one, a, 3)).toBe(STATUS.ok);
   });
 
+  test("is not attached once more by another credential that repeats an attempt", () => {
+    const log = new AccessLog();
+    const [main, stolen] = [log.identity("ci", ["", true, "acquire"]), log.credential("ci", "old")];
+    const a = log.openAs(main, "a");
+    log.resumeAs(main, a, 5);
+    const answers = log.attached.length;
+    log.resumeAs(stolen, a, 5);
+    expect(log.attached).toHaveLength(answers);
+    log.resumeAs(main, a, 5);
+    expect(log.attached).toHaveLength(answers + 1);
+    const b = log.openAs(0, "b");
+    const adopted = log.attached.length;
+    // It would have a session of anonymous that is not its own.
+    log.resumeAs(main, b, 1);
+    expect(log.attached).toHaveLength(adopted);
+    expect(log.resumeAs(main, b, 2)).toBe(STATUS.ok);
+  });
+
   test("whose credential is gone is attached to nobody, and lives until its lease ends", () => {
     const log = new AccessLog();
     const main = log.identity("ci", ["", true, "acquire"]);

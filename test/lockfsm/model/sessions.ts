@@ -134,8 +134,8 @@ function change(
 }
 
 /**
- * A larger attempt is adopted, the same answered again while nothing was executed since, a smaller one
- * ignored.
+ * A larger attempt is adopted, the same answered again to the same credential while nothing was executed
+ * since, a smaller one ignored.
  */
 function attach(
   model: Model,
@@ -145,7 +145,9 @@ function attach(
 ): void {
   const { attempt } = command;
   if (attempt < session.attempt) return;
-  if (attempt === session.attempt && session.highest > session.attachedSequence) return;
+  const isRepeated = attempt === session.attempt;
+  if (isRepeated && session.highest > session.attachedSequence) return;
+  if (isRepeated && session.credential !== number) return;
   if (attempt > session.attempt) {
     renew(model, session);
     Object.assign(session, { identity, credential: number });
