@@ -1,8 +1,8 @@
 /**
  * What this node reports to its operators about who may do what. It counts and logs what is refused
  * to its own clients, and, while it leads, logs which orders were carried out and by whom. Clients
- * cannot fill the log: there are few lines of each kind in a minute, and the next line says how many
- * were left out. Decides nothing, and never sees a token.
+ * cannot fill the log: there are few lines of each kind in a minute, for orders of each identity, and
+ * the next line says how many were left out. Decides nothing, and never sees a token.
  */
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { AccessListener, RefusedCommand } from "../../lockfsm/index.js";
@@ -101,7 +101,8 @@ export class AccessLog implements AccessListener {
     const { op } = command;
     const isAccess = op >= OP.putIdentity && op <= OP.setGrant;
     const event = isAccess ? "access changed" : "order carried out";
-    this.#say("info", event, event, ORDERS_PER_WINDOW_MAX, () => ({
+    // Any client may end its own sessions: that must not hide what others do.
+    this.#say("info", event, `${event} ${identity}`, ORDERS_PER_WINDOW_MAX, () => ({
       ...{ by: identity, request: REQUEST_NAMES.get(op), ...detailsOf(command) },
     }));
   }

@@ -29,9 +29,9 @@ class Lines {
     this.log.onRequest({ address: "192.0.2.7" }, { ...refused, ...fields });
   }
 
-  order(fields: object, wallMs = STARTED_WALL_MS): void {
+  order(fields: object, wallMs = STARTED_WALL_MS, by = "alice"): void {
     const head = { sequence: 1, mark: 1, acknowledged: [] };
-    this.log.onOrder("alice", { ...head, ...fields } as unknown as OrderCommand, wallMs);
+    this.log.onOrder(by, { ...head, ...fields } as unknown as OrderCommand, wallMs);
   }
 }
 
@@ -138,6 +138,15 @@ describe("an order that was carried out", () => {
     lines.isLeader = false;
     lines.order({ op: OP.putIdentity, name: "ci" });
     expect(lines.told).toEqual([]);
+  });
+
+  test("of one identity is not left out because of those of another", () => {
+    const lines = new Lines();
+    const end = { op: OP.endSession, session: 7, reason: "" };
+    for (let at = 0; at < 250; at += 1) lines.order(end, STARTED_WALL_MS, "mallory");
+    lines.order(end);
+    expect(lines.told).toHaveLength(101);
+    expect(lines.told[100]?.[1]).toMatchObject({ by: "alice" });
   });
 
   test("is left out after a hundred in a minute", () => {
