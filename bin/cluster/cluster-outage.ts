@@ -3,8 +3,9 @@
  * it. It only asks and writes: it must never end the wait, nor change how it ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors.js";
 import type { NodeAccess } from "../config/command-options.js";
+import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
 import {
   type ClusterMember,
@@ -129,7 +130,9 @@ async function reportOutage(
     if (onAllRefused !== undefined && members.every(isRefused)) onAllRefused(outage);
     else if (isQuiet !== true) note(`${outage}: still trying`);
   } catch (error) {
-    if (!over.aborted) throw error;
+    // A token that cannot be read or sent: the work fails for the same reason, and says so.
+    const isExpected = error instanceof Failure || error instanceof HoldfastError;
+    if (!over.aborted && !isExpected) throw error;
   }
 }
 

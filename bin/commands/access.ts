@@ -16,10 +16,12 @@ import {
   jsonOption,
 } from "../config/command-options.js";
 import { sentence } from "../config/flags.js";
+import { variableOf } from "../config/option-definition.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { note, print, printJson } from "../output/terminal.js";
 import { DURATION_PROBLEM, parseDuration } from "../text/durations.js";
+import { shellWord } from "../text/shell-word.js";
 import { expiryText } from "../text/wall-time.js";
 import {
   grantsText,
@@ -34,8 +36,6 @@ type Finish = (exitCode: number) => void;
 type Examples = readonly (readonly [string, string])[];
 
 const ANONYMOUS = "anonymous";
-/** They always exist. */
-const BUILT_IN: readonly string[] = [ANONYMOUS, "local"];
 const EVERYTHING: GrantTarget = Object.freeze({ prefix: "" });
 const LEVELS: readonly GrantLevel[] = ["observe", "acquire", "operate", "admin"];
 const DAY_MS = 86_400_000;
@@ -62,8 +62,9 @@ Clients that prove nothing are anonymous, which has admin in a new cluster.`;
 const INIT_NOTES = `
 Makes an identity, grants it admin on all keys, and prints its token, which
 nothing can show again. The cluster stays open until anonymous is denied. Exit
-code 5 if an identity exists already: use "access add". The JSON document is
-that of "access token".`;
+code 5 if an identity has a credential already: use "access token" or "access
+add". After an interruption, execute it again. The JSON document is that of
+"access token".`;
 
 const TOKEN_NOTES = `
 Prints the token, which nothing can show again; with --out it is only written
@@ -155,7 +156,7 @@ function defineInit(parent: Command, finish: Finish): void {
     .action(async (name = "admin") => {
       await ask(command, { name }, (admin) =>
         makeToken(admin, name, {}, outputOf(command), async () => {
-          await requireNoIdentity(admin).catch((error: unknown) => {
+          await requireNoCredential(admin).catch((error: unknown) => {
             throw initFailure(error);
           });
           await admin.access.addIdentity(name);
@@ -164,7 +165,12 @@ function defineInit(parent: Command, finish: Finish): void {
       );
       if (!isJson(command)) {
         note(`${name} has admin on all keys, and the cluster is still open to everyone`);
-        note("to close it: give commands this token, then holdfast access anonymous deny");
+        const { out } = outputOf(command);
+        const assignment =
+          out === undefined
+            ? `${variableOf("accessToken")}=TOKEN`
+            : `${variableOf("tokenFile")}=${shellWord(out)}`;
+        note(`to close it: export ${assignment}, then holdfast access anonymous deny`);
       }
       finish(EXIT.done);
     });
@@ -347,7 +353,9 @@ function defineAnonymous(parent: Command, finish: Finish): void {
     ["holdfast access anonymous allow", "open it: everyone may do everything"],
   ]);
   command
-    .addArgument(new Argument("<what>", "allow or deny").choices(["allow", "deny"]))
+    .addArgument(
+      new Argument("<what>", "whether everyone may do everything").choices(["allow", "deny"]),
+    )
     .option("--force", "deny, even if you are anonymous yourself")
     .addHelpText("after", ANONYMOUS_NOTES)
     .action(async (what: "allow" | "deny") => {
@@ -384,9 +392,10 @@ async function close(command: Command, admin: Admin): Promise<string> {
   return `the cluster is closed: anonymous has ${grantsText(grants)}, and ${others}`;
 }
 
-async function requireNoIdentity(admin: Admin): Promise<void> {
+/** Identities without any cannot have closed the cluster; an interrupted `init` leaves one behind. */
+async function requireNoCredential(admin: Admin): Promise<void> {
   const all = await identitiesOf(admin, undefined);
-  const made = all.filter(({ name }) => !BUILT_IN.includes(name));
+  const made = all.filter(({ credentials }) => credentials.length > 0);
   const isAdmin = ({ grants }: IdentityView): boolean =>
     grants.some(({ level }) => level === "admin");
   const shown = made.find(isAdmin) ?? made[0];
@@ -397,7 +406,7 @@ async function requireNoIdentity(admin: Admin): Promise<void> {
     : "";
   throw new Failure(
     EXIT.refused,
-    `there are identities already (${shown.name}${others}): ` +
+    `there are identities with credentials already (${shown.name}${others}): ` +
       `make others with holdfast access add${lost}`,
   );
 }
@@ -494,7 +503,9 @@ function identityArgument(command: Command): Command {
 }
 
 function levelArgument(command: Command): Command {
-  return command.addArgument(new Argument("<level>", LEVELS.join(", ")).choices(LEVELS));
+  return command.addArgument(
+    new Argument("<level>", "what it allows: holdfast access --help").choices(LEVELS),
+  );
 }
 
 function keyArgument(command: Command): Command {

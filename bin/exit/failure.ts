@@ -4,8 +4,14 @@
  * an error reported by the SDK or the system is a bug in Holdfast: code 70, and a stack only on
  * request.
  */
-import { HoldfastError } from "../../src/errors.js";
+import { type ErrorCode, HoldfastError } from "../../src/errors.js";
 import { EXIT, exitCodeOfError } from "./exit-codes.js";
+
+/** Where to read on, after errors of access. */
+const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
+  UNAUTHENTICATED: "--token-file",
+  UNKNOWN_IDENTITY: "holdfast access ls",
+};
 
 /** An expected end with its exit code. The message is one line without a full stop. */
 export class Failure extends Error {
@@ -29,10 +35,9 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof HoldfastError) {
     const { code } = error;
-    const hint = code === "UNAUTHENTICATED" ? "; see --token-file" : "";
-    return new Failure(exitCodeOfError(code), `${firstLine(error.message)}${hint} (${code})`, {
-      cause: error,
-    });
+    const hint = HINTS[code];
+    const text = `${firstLine(error.message)}${hint === undefined ? "" : `; see ${hint}`} (${code})`;
+    return new Failure(exitCodeOfError(code), text, { cause: error });
   }
   const message = error instanceof Error ? firstLine(error.message) : String(error);
   return new Failure(EXIT.internal, `internal error: ${message}`, { cause: error });

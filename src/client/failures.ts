@@ -70,7 +70,14 @@ const BLOCKED_BY_NAMES: ReadonlyMap<number, string> = new Map(
 
 type Texts = Readonly<Partial<Record<ErrorCode, string>>>;
 
+const RIGHTS_TEXTS = {
+  FORBIDDEN: "no grant of this client's identity allows that",
+  UNAUTHENTICATED:
+    "the cluster does not know who asks; it needs an access token or a client certificate",
+};
+
 const TEXTS: Texts = {
+  ...RIGHTS_TEXTS,
   LOCK_HELD: "another task holds it or waits for it",
   QUEUE_FULL: "as many requests wait for it as the setting waitersMax allows; try again later",
   WRONG_KIND:
@@ -81,9 +88,6 @@ const TEXTS: Texts = {
     "waitsPerSessionMax, bytesPerSessionMax, claimsPerIdentityMax, bytesPerIdentityMax, " +
     "tableBytesMax, holdsPerStepMax); release something, or raise the setting",
   INVALID_ARGUMENT: "the cluster refuses the arguments",
-  FORBIDDEN: "this client is not allowed to do that",
-  UNAUTHENTICATED:
-    "the cluster does not know who asks; it needs an access token or a client certificate",
   UNKNOWN_IDENTITY: "no identity has that name",
   LAST_ADMIN:
     "afterwards no one could change access any more; first give another identity admin on all keys " +
@@ -232,7 +236,7 @@ export function sessionExpired(items: Named, reason: LossReason): HoldfastError 
 export function sessionFailure(code: ErrorCode): HoldfastError {
   const texts: Texts = {
     FORBIDDEN: "no grant of its identity allows it to acquire a lock",
-    UNAUTHENTICATED: TEXTS.UNAUTHENTICATED ?? "",
+    UNAUTHENTICATED: RIGHTS_TEXTS.UNAUTHENTICATED,
   };
   return new HoldfastError(code, `the cluster refused the session: ${texts[code] ?? code}`);
 }
@@ -240,9 +244,12 @@ export function sessionFailure(code: ErrorCode): HoldfastError {
 /** Why the cluster does not answer a question. */
 export function readFailure(status: number): HoldfastError {
   const code = errorCodeOf(status) ?? "PROTOCOL";
-  const isOfRights = code === "FORBIDDEN" || code === "UNAUTHENTICATED";
-  const text = isOfRights ? TEXTS[code] : code;
-  return new HoldfastError(code, `the cluster refused to answer: ${text}`);
+  return new HoldfastError(code, `the cluster refused to answer: ${refusalText(code)}`);
+}
+
+/** What a refusal means that comes without a sentence of its own; the code, if that says most. */
+export function refusalText(code: ErrorCode): string {
+  return code === "FORBIDDEN" || code === "UNAUTHENTICATED" ? RIGHTS_TEXTS[code] : code;
 }
 
 /** Why the session of another process could not be taken over. */

@@ -96,7 +96,9 @@ export function isValidLabel(label: string): string | undefined {
 /** An access token as it is sent: 1 – 512 visible ASCII characters. */
 export function isValidAccessToken(token: string): string | undefined {
   if (token.length > ACCESS_TOKEN_BYTES_MAX) return `token exceeds ${ACCESS_TOKEN_BYTES_MAX} bytes`;
-  return VISIBLE.test(token) ? undefined : "a token is made of visible ASCII characters";
+  return VISIBLE.test(token)
+    ? undefined
+    : "a token has only visible ASCII characters, no blank and no line break";
 }
 
 /**

@@ -128,7 +128,7 @@ export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[]
   ],
   [
     { op: OP.signIn, id: 5, token: "a b" },
-    "a token is made of visible ASCII characters",
+    "a token has only visible ASCII characters, no blank and no line break",
     { op: OP.signIn, id: 5, token: "a!~" },
   ],
   [

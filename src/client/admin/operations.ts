@@ -27,7 +27,7 @@ import {
 } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
 import type { OperatorWish } from "../calls/operator-commands.js";
-import { commandFailure, readFailure, unavailable } from "../failures.js";
+import { commandFailure, readFailure, refusalText, unavailable } from "../failures.js";
 import type { Question } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 import type { Platform } from "../transport/platform.js";
@@ -323,7 +323,7 @@ function refusal(
 ): HoldfastError {
   if (isQuery(request)) return readFailure(status);
   const code = errorCodeOf(status) ?? "PROTOCOL";
-  return new HoldfastError(code, messageOf(payload) ?? `${what}: refused with ${code}`);
+  return new HoldfastError(code, messageOf(payload) ?? `${what} was refused: ${refusalText(code)}`);
 }
 
 /** A node of another version may send an error in another form. */

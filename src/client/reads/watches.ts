@@ -18,6 +18,7 @@ import {
   type WatchView,
 } from "../../protocol/index.js";
 import { quotedKey } from "../../safe-text.js";
+import { refusalText } from "../failures.js";
 import type { WatchWish } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 import { changeOf, type WatchHost, WatchStream } from "./watch-stream.js";
@@ -196,7 +197,7 @@ function refusal(
   const code = errorCodeOf(status) ?? "PROTOCOL";
   const what = `the watch of ${isPrefix ? "keys under " : ""}${quotedKey(key)}`;
   if (code !== "COMPACTED") {
-    const why = (payload as OperationFailure | null)?.message ?? code;
+    const why = (payload as OperationFailure | null)?.message ?? refusalText(code);
     return new HoldfastError(code, `${what} was refused: ${why}`);
   }
   const text =

@@ -1,7 +1,10 @@
-/** Why a cluster does not serve, by what its nodes report. */
+/** Why a cluster does not serve, by what its nodes report; the report never changes how the work ends. */
+import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { outageOf, refusalAmong } from "../../../bin/cluster/cluster-outage.js";
+import { outageOf, refusalAmong, withOutageReport } from "../../../bin/cluster/cluster-outage.js";
 import type { ClusterMember } from "../../../bin/cluster/node-report.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
+import { Failure } from "../../../bin/exit/failure.js";
 import { type ErrorCode, HoldfastError } from "../../../src/errors.js";
 
 const ENDPOINTS = ["wss://a:1", "wss://b:1"];
@@ -39,4 +42,21 @@ test("nodes that show nothing to who does not sign in are no outage", async () =
   const reports = members.map(({ report }) => report);
   expect(refusalAmong(reports)?.message).toBe("wss://a:1: its cluster is closed");
   expect(refusalAmong([])).toBeUndefined();
+});
+
+test.each([
+  new Failure(EXIT.usage, "cannot read b.token: there is no such file"),
+  new HoldfastError("INVALID_ARGUMENT", "the access token is damaged"),
+])("a token that cannot be read is left to the work: %o", async (problem) => {
+  let askOnce: () => void;
+  const asked = new Promise<void>((resolve) => {
+    askOnce = resolve;
+  });
+  const token = (): string => {
+    askOnce();
+    throw problem;
+  };
+  // A rejection that nobody handles would fail this test.
+  const work = asked.then(() => delay(100, "done"));
+  expect(await withOutageReport(work, { endpoints: ["ws://127.0.0.1:1"], token })).toBe("done");
 });

@@ -200,7 +200,7 @@ describe("a refusal", () => {
     const forbidden = await failure(world, billing.access.addIdentity("more"));
     expect([forbidden.code, forbidden.message]).toEqual([
       "FORBIDDEN",
-      expect.stringContaining("this client is not allowed to do that"),
+      expect.stringContaining("no grant of this client's identity allows that"),
     ]);
     expect((await failure(world, billing.inspect("k"))).code).toBe("FORBIDDEN");
     expect(await world.until(billing.whoAmI())).toEqual({ name: "billing", grants: [] });
