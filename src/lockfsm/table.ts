@@ -245,12 +245,9 @@ export class LockTable {
     return viewSettings(this.#state.settings);
   }
 
-  /**
-   * Live sessions with numbers above `after`, at most `limit` (1 … 200): of all identities only for a
-   * viewer that may observe every key.
-   */
-  listSessions(after: number, limit: number, viewer?: Viewer): SessionsView {
-    return listSessions(this.#state, after, limit, viewer);
+  /** Live sessions with numbers above `after`, at most `limit` (1 … 200). */
+  listSessions(after: number, limit: number): SessionsView {
+    return listSessions(this.#state, after, limit);
   }
 
   /** Reports every change to `listener` from now on, also after `become`; `undefined` ends that. */

@@ -8,7 +8,6 @@ import { whoAmI } from "../../../src/lockfsm/views/access-views.js";
 import {
   ACCESS_LEVEL,
   type AccessLevel,
-  ANONYMOUS,
   LOCAL_CREDENTIAL,
   OP,
   WAIT_FOREVER,
@@ -101,31 +100,6 @@ test("pages of keys are those of the whole list that the viewer may observe, in 
     ),
     { numRuns: 500 },
   );
-});
-
-test("sessions are shown to their identity, those of anonymous to none, and all to who may observe all", () => {
-  const log = new AccessLog();
-  const [one, two] = [
-    log.identity("one", ["k", true, "operate"]),
-    log.identity("two", ["", true, "observe"]),
-  ];
-  for (const [credential, name] of [
-    [0, "a"],
-    [one, "b"],
-    [LOCAL_CREDENTIAL, "c"],
-  ] as const) {
-    log.openAs(credential, name);
-  }
-  const namesFor = (credential: number) => {
-    const viewer = log.table.findCredential(credential)?.identity;
-    return log.table.listSessions(0, 9, viewer).sessions.map(({ name }) => name);
-  };
-  expect(namesFor(one)).toEqual(["b"]);
-  expect(namesFor(two)).toEqual(["a", "b", "c"]);
-  expect(namesFor(0)).toEqual(["a", "b", "c"]);
-  log.identity("root", ["", true, "admin"]);
-  log.grant(ANONYMOUS, ["", true, "none"], ["k", false, "observe"]);
-  expect(namesFor(0)).toEqual([]);
 });
 
 /** `a` waits in `open` and `shut` for `b`, who waits for `a` or holds. */
