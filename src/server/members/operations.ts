@@ -91,12 +91,12 @@ export class Operations {
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
   readonly #requestIds: RequestIds;
 
-  /**
-   * `waitMsMax`: how long a request may take before it is answered `UNAVAILABLE`: outcome unknown.
-   */
   readonly #onForbidden: OnForbidden;
 
-  /** @param onForbidden called before a client is told that it may not do that */
+  /**
+   * @param waitMsMax how long a request may take before it is answered `UNAVAILABLE`: outcome unknown
+   * @param onForbidden called before a client is told that it may not do that
+   */
   constructor(
     waitMsMax: number,
     send: (peer: NodeId, message: PeerMessage) => void,
