@@ -16,6 +16,7 @@ export const PAGES: readonly string[] = [
   "ARCHITECTURE.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
+  "SECURITY.md",
   "bench/README.md",
   "jepsen-lite/README.md",
   ...filesBelow("docs", ".md"),
