@@ -20,6 +20,12 @@ export const ANOMALIES = Object.freeze({
   "lost wake-up": "A request waits for a lock that no client can hold.",
   "watch out of order": "A watch reported a change twice, or after a later one.",
   "watch missed a change": "A watch left out a change between two that it reported.",
+  "forbidden command took effect":
+    "A command succeeded that no grant allowed between its request and its answer.",
+  "forbidden key shown":
+    "A read showed a key that its reader could not observe at any time of the read.",
+  "allowed command refused":
+    "A command was refused as forbidden although grants allowed it all the time.",
   "unexplained answer":
     "No order of operations explains an answer, and it is none of the kinds above.",
   "no recovery": "After all faults were over there was no leader that every node followed.",

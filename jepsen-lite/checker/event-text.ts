@@ -17,7 +17,7 @@ const NEMESIS_NOTES: Readonly<Record<string, string>> = {
 export function eventText(event: HistoryEvent): string {
   const { f, type, error } = event;
   if (event.process === NEMESIS) return NEMESIS_NOTES[f] ?? f;
-  const who = fullName(event);
+  const who = event.as === undefined ? fullName(event) : `${fullName(event)} as ${event.as}`;
   const what = operationText(event);
   const why = error === undefined ? "" : ` (${error})`;
   if (type === "invoke") return `${who} asks: ${what}`;
@@ -39,13 +39,15 @@ const NOTES: Readonly<Record<string, (event: HistoryEvent) => string>> = {
 };
 
 function operationText({ f, key, value, type }: HistoryEvent): string {
-  const { token, released, reason, items } = fieldsOf(value);
+  const { token, released, reason, items, level, credential } = fieldsOf(value);
   const keys = key === undefined ? keysOf(items) : [key];
   const name = [f, keys.map(quote).join(" and ")].filter((word) => word !== "").join(" ");
   if (released !== undefined) {
     return released === true ? `${name}, done` : `${name}, it had ended (${reason ?? "unknown"})`;
   }
   if (token !== undefined) return `${name}${type === "ok" ? "," : ""} token ${token}`;
+  const isOfAccess = level !== undefined || credential !== undefined;
+  if (isOfAccess && type === "invoke") return `${name} ${JSON.stringify(value)}`;
   const isPlain = value === null || typeof value !== "object" || Array.isArray(value);
   const isNoArgument = type === "invoke" && (!isPlain || value === null);
   if (value === undefined || isNoArgument) return name;

@@ -169,6 +169,7 @@ const PLACEHOLDER: Operation = Object.freeze({
     error: undefined,
     session: undefined,
     owner: undefined,
+    as: undefined,
     client: undefined,
   },
   completion: undefined,

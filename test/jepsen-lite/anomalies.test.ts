@@ -28,19 +28,20 @@ function eventsOf(lines: readonly Line[], firstMs = 7_000) {
 }
 
 const onA = { key: "a" };
-const asks = (process: number, argument: object = {}): Line => [
+const by = (as: string | undefined) => (as === undefined ? onA : { ...onA, as });
+const asks = (process: number, argument: object = {}, as?: string): Line => [
   process,
   "invoke",
   "acquire",
   argument,
-  onA,
+  by(as),
 ];
-const gets = (process: number, token: number, more: object = {}): Line => [
+const gets = (process: number, token: number, more: object = {}, as?: string): Line => [
   process,
   "ok",
   "acquire",
   { token, ...more },
-  onA,
+  by(as),
 ];
 const acquired = (
   process: number,
@@ -61,6 +62,12 @@ const note = (process: number | "nemesis", f: string, value?: object): Line => [
 ];
 const change = (revision: number, kind: string, token: number, watch = "w"): Line =>
   note(9_000, "change", { watch, revision, kind, key: "a", token });
+
+/** Afterwards nothing is allowed to clients that prove nothing. */
+const denied: Line[] = [
+  [9_000, "invoke", "grant", { identity: "anonymous", prefix: "", level: "none" }, { as: "local" }],
+  [9_000, "ok", "grant", undefined, { as: "local" }],
+];
 
 /** By kind: a history in which it is the first thing that its own check finds. */
 const PLANTED: Readonly<Partial<Record<AnomalyKind, readonly [check: string, lines: Line[]]>>> = {
@@ -132,6 +139,25 @@ const PLANTED: Readonly<Partial<Record<AnomalyKind, readonly [check: string, lin
       change(1, "granted", 5, "v"),
       change(2, "released", 5, "v"),
       change(3, "granted", 7, "v"),
+    ],
+  ],
+  "forbidden command took effect": [
+    "access",
+    [...denied, asks(3_000, {}, "anonymous"), gets(3_000, 5, {}, "anonymous")],
+  ],
+  "forbidden key shown": [
+    "access",
+    [
+      ...denied,
+      [3_000, "invoke", "list", undefined, { as: "anonymous" }],
+      [3_000, "ok", "list", { keys: ["a"] }, { as: "anonymous" }],
+    ],
+  ],
+  "allowed command refused": [
+    "access",
+    [
+      asks(3_000, {}, "anonymous"),
+      [3_000, "fail", "acquire", undefined, { ...onA, as: "anonymous", error: "FORBIDDEN" }],
     ],
   ],
   "unexplained answer": [

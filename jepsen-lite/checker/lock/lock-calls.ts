@@ -31,6 +31,8 @@ export const LOCK_FUNCTIONS = [
 
 export type LockFunction = (typeof LOCK_FUNCTIONS)[number];
 
+const NAMES: ReadonlySet<string> = new Set(LOCK_FUNCTIONS);
+
 export interface LockCall {
   readonly operation: Operation;
   readonly f: LockFunction;
@@ -76,7 +78,8 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** @throws BadHistoryError for a value that is not documented. */
 export function readLockCalls(history: PairedHistory): LockCall[] {
-  return history.operations.map(readCall);
+  const isLockCall = ({ f }: Operation) => NAMES.has(f);
+  return history.operations.filter(isLockCall).map(readCall);
 }
 
 function readCall(operation: Operation): LockCall {

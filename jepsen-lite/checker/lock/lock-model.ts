@@ -2,6 +2,7 @@
  * The lock model: divides a lock history into parts, one for each key or group of keys that a
  * request acquired together, and adds to each the possible ends of its holds.
  */
+import { ACCESS_FUNCTIONS } from "../access/access-functions.js";
 import type { Part, Step } from "../linearizable/problem.js";
 import { anyState, type Model } from "../models/model.js";
 import type { Grant } from "./grant.js";
@@ -12,7 +13,7 @@ import { describeTable, EMPTY_TABLE, encodeTable, type LockState } from "./lock-
 
 export const lockModel: Model = {
   name: "lock",
-  functions: LOCK_FUNCTIONS,
+  functions: [...LOCK_FUNCTIONS, ...ACCESS_FUNCTIONS],
   parts: (history) => lockParts(readLockHistory(history)),
 };
 
