@@ -18,6 +18,7 @@ export interface TargetParts {
   readonly volumes: readonly Volume[];
   readonly ttlMs: number;
   readonly signal: AbortSignal;
+  readonly accessToken: string | undefined;
   readonly clients: () => readonly ClientProcess[];
   readonly nextHolder: (milliseconds: number) => Promise<ClientProcess | undefined>;
   readonly replaceClient: (client: ClientProcess) => Promise<void>;
@@ -57,6 +58,10 @@ export class AttackTarget implements Target {
     return this.#parts.signal;
   }
 
+  get accessToken(): string | undefined {
+    return this.#parts.accessToken;
+  }
+
   get minority(): number {
     return Math.floor((this.nodes.length - 1) / 2);
   }
@@ -85,8 +90,9 @@ export class AttackTarget implements Target {
     if (system !== "holdfast") throw new RangeError(`${system} has no administrative interface`);
     const endpoints = this.nodes.map(({ plan }) => plan.endpoint);
     try {
-      const { signal } = this;
-      await using admin = await connectAdmin({ endpoints, timeoutMs: ADMIN_MS_MAX, signal });
+      const { signal, accessToken: token } = this;
+      const options = { endpoints, token, timeoutMs: ADMIN_MS_MAX, signal };
+      await using admin = await connectAdmin(options);
       return await work(admin);
     } catch (error) {
       // Under faults there may be no leader, or a change may be refused: the run has not failed

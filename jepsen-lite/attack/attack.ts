@@ -6,6 +6,7 @@
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { Administrator } from "../access/administrator.js";
 import type { ClientPlan } from "../clients/client-messages.js";
 import { clientPlace, type Network } from "../cluster/network.js";
 import type { NodeEvents, NodeProcess } from "../cluster/node-process.js";
@@ -15,6 +16,7 @@ import { type HistoryEvent, historyName } from "../history/history-event.js";
 import { HistoryFiles } from "../history/history-files.js";
 import type { Volume } from "../nemeses/nemesis.js";
 import { planFaults } from "../nemeses/schedule.js";
+import { seededStream } from "../seeded-stream.js";
 import type { System } from "../systems/system.js";
 import type { AttackPlan, AttackResult, NodeDeath, Progress } from "./attack-plan.js";
 import { AttackTarget } from "./attack-target.js";
@@ -47,6 +49,7 @@ export class Attack {
   readonly #failure = new AbortController();
   readonly #signal: AbortSignal;
   #crew: ClientCrew | undefined;
+  #administrator: Administrator | undefined;
   #target: AttackTarget | undefined;
   #faults: FaultRunner | undefined;
   #volumes: readonly Volume[] = [];
@@ -68,6 +71,15 @@ export class Attack {
     this.#signal = AbortSignal.any([plan.signal, this.#failure.signal]);
     // Every wait listens, which is not a leak.
     setMaxListeners(0, this.#signal);
+  }
+
+  /** Whether clients have to prove who they are. */
+  get #isClosed(): boolean {
+    return this.#plan.workloads.some(({ identities }) => identities !== undefined);
+  }
+
+  get #keyringFile(): string {
+    return join(this.#plan.directory, "keyring.json");
   }
 
   get progress(): Progress {
@@ -96,7 +108,7 @@ export class Attack {
     const { system: kind } = this.#plan;
     onPhase("starting", `${kind.name}: ${options.nodes} nodes, ${options.clients} clients`);
     const network = await openNetwork(options, kind, this.#undo);
-    const nodes = await this.#startNodes(network, kind.make(network));
+    const nodes = await this.#startNodes(network, kind.make(network, this.#isClosed));
     const crew = await this.#startCrew(network, nodes);
     const loadStartMs = this.#nowMs();
     this.#observer.begin(loadStartMs);
@@ -107,6 +119,7 @@ export class Attack {
     onPhase("attacking", `${planned} in ${options.seconds} s`);
     const faults = this.#faultRunner(crew);
     faults.start(faultPlan, loadStartMs);
+    this.#administrator?.start((error) => this.#failure.abort(error));
     await this.#pause(durationMs);
     const { signal } = this.#plan;
     // After an interruption its result is no longer awaited.
@@ -145,7 +158,7 @@ export class Attack {
     // An interrupted run is not healed, and must not be noted as if it were.
     signal.throwIfAborted();
     onPhase("healing", "all faults end, all processes run");
-    await faults.stop();
+    await Promise.all([faults.stop(), this.#administrator?.stop()]);
     resumeAll(nodes, crew);
     const loadEndMs = this.#nowMs();
     const hasRecovered = await this.#recovered(nodes);
@@ -226,6 +239,7 @@ export class Attack {
       isFenced: options.isFenced,
       storePort: store?.port ?? 0,
       storeHost: store?.host ?? "",
+      keyring: this.#isClosed ? this.#keyringFile : "",
       originNs: String(this.#originNs),
     });
     const prefixOf = (client: number) => [...death, ...network.prefixOf(clientPlace(client))];
@@ -239,6 +253,9 @@ export class Attack {
     const ticks = setInterval(() => crew.tick(), TICK_MS);
     this.#undo.push(async () => clearInterval(ticks));
     this.#crew = crew;
+    const administrator = this.#isClosed ? this.#administratorOf(nodes, crew) : undefined;
+    await administrator?.close();
+    this.#administrator = administrator;
     this.#target = new AttackTarget({
       system: this.#plan.system.name,
       nodes,
@@ -246,6 +263,7 @@ export class Attack {
       volumes: this.#volumes,
       ttlMs: options.ttlMs,
       signal: this.#signal,
+      accessToken: administrator?.token,
       clients: () => crew.clients,
       nextHolder: (milliseconds) => crew.nextHolder(milliseconds),
       replaceClient: (client) => crew.replace(client),
@@ -253,6 +271,18 @@ export class Attack {
     this.#target.leaderId = this.#leaderId;
     await Promise.race([crew.start(options.clients), rejection(this.#signal)]);
     return crew;
+  }
+
+  #administratorOf(nodes: readonly NodeProcess[], crew: ClientCrew): Administrator {
+    return new Administrator({
+      nodes,
+      file: this.#keyringFile,
+      keys: this.#plan.options.keys,
+      random: seededStream(this.#plan.options.seed, "administrator"),
+      nowMs: () => this.#nowMs(),
+      record: (event) => crew.record(event),
+      signal: this.#signal,
+    });
   }
 
   async #startStore(

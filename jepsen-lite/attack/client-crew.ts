@@ -70,9 +70,12 @@ export class ClientCrew {
 
   /** A note of the harness itself. */
   note(f: string, value: unknown): void {
-    const time = this.#events.now();
-    const event = { process: "nemesis", type: "info", f, value, time, workload: "" } as const;
-    this.#merger.tell(HARNESS, event);
+    this.record({ process: "nemesis", type: "info", f, value, workload: "" });
+  }
+
+  /** An event of the harness itself. */
+  record(event: Omit<HistoryEvent, "time">): void {
+    if (!this.#isOver) this.#merger.tell(HARNESS, { ...event, time: this.#events.now() });
   }
 
   /** Lets events pass for which the harness has nothing to add; must be called regularly. */

@@ -118,6 +118,7 @@ function planOf(
     dataDirectory,
     logFile: join(directory, `node-${id}.log`),
     endpoint: `ws://${host}:${clientPort}`,
+    localEndpoint: `unix:${dataDirectory}`,
     prefix: [...death, ...network.prefixOf(nodePlace(id))],
     ...system.serverOf(node, dataDirectory),
   };

@@ -53,21 +53,31 @@ async function main(plan: ClientPlan): Promise<void> {
 /** Runs `count` tasks of one workload, numbered from `firstNumber`, until the load ends. */
 type Crew = (firstNumber: number, count: number) => Promise<void>;
 
-type Shared = Omit<TaskParts, "locks">;
+type Shared = Omit<TaskParts, "locks" | "identity">;
 
+/** One client for each identity, for which the tasks of all processes work in turn. */
 async function connectedCrew(parts: Shared): Promise<Crew | undefined> {
-  const client = await connectPatiently(parts.plan, parts.workload, parts.signal);
-  if (client === undefined) return undefined;
+  const { plan, workload } = parts;
+  const { identities = [""] } = workload;
+  const connecting = identities.map((identity) => connectPatiently(parts, identity));
+  const clients = (await Promise.all(connecting)).filter((client) => client !== undefined);
+  if (clients.length < identities.length) return undefined;
   return (firstNumber, count) => {
     const tasks = Array.from({ length: count }, (_, index) => {
-      return new ClientTask({ ...parts, locks: client }, index, firstNumber + index);
+      const turn = (plan.client + index) % identities.length;
+      const [identity, locks] = [identities[turn] ?? "", clients[turn] as Client];
+      return new ClientTask({ ...parts, identity, locks }, index, firstNumber + index);
     });
-    return run(parts.workload, tasks, client);
+    return run(workload, tasks, clients);
   };
 }
 
 /** All tasks but the last take rounds; the last one does the background work. */
-async function run(workload: Workload, tasks: ClientTask[], client: Client): Promise<void> {
+async function run(
+  workload: Workload,
+  tasks: readonly ClientTask[],
+  clients: readonly Client[],
+): Promise<void> {
   const rounds = tasks.slice(0, -1).map(async (task) => {
     while (!task.signal.aborted) await workload.step(task);
   });
@@ -77,7 +87,7 @@ async function run(workload: Workload, tasks: ClientTask[], client: Client): Pro
   if (first?.isOfFirstClient === true) {
     for (const key of first.keys) await workload.finalRead?.(first, key);
   }
-  await client.close();
+  await Promise.all(clients.map((client) => client.close()));
 }
 
 /** The rounds of a workload that need only plain locks. */
@@ -86,7 +96,11 @@ async function peerCrew(parts: Shared, orders: ClientOrders): Promise<Crew> {
   const locks = await peerLocks(plan, orders);
   return async (firstNumber, count) => {
     const rounds = Array.from({ length: count - 1 }, async (_, index) => {
-      const task = new PlainClientTask({ ...parts, locks }, index, firstNumber + index);
+      const task = new PlainClientTask(
+        { ...parts, locks, identity: "" },
+        index,
+        firstNumber + index,
+      );
       while (!task.signal.aborted) await workload.plainStep?.(task);
     });
     await Promise.all(rounds);
@@ -109,13 +123,12 @@ async function peerLocks(plan: ClientPlan, orders: ClientOrders): Promise<PlainL
 
 /** A client that is started while there is no leader keeps trying. */
 async function connectPatiently(
-  plan: ClientPlan,
-  workload: Workload,
-  signal: AbortSignal,
+  { plan, workload, signal }: Shared,
+  identity: string,
 ): Promise<Client | undefined> {
   while (!signal.aborted) {
     try {
-      return await connectAs(plan, `${workload.name}-${plan.client}`, { signal });
+      return await connectAs(plan, `${workload.name}-${plan.client}`, identity, { signal });
     } catch (error) {
       if (signal.aborted) return undefined;
       if (!(error instanceof HoldfastError) || !error.retryable) throw error;

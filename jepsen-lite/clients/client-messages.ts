@@ -29,6 +29,8 @@ export interface ClientPlan {
   /** Port of the store, 0 if no workload needs it, and how long to think between its calls. */
   readonly storePort: number;
   readonly storeHost: string;
+  /** The file of access tokens; "" in an open cluster. */
+  readonly keyring: string;
   /** `process.hrtime` at which the run began, in nanoseconds. */
   readonly originNs: string;
 }

@@ -4,8 +4,9 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { RandomStream } from "../../lab/random-stream.js";
+import { credentialOf, type Keyring, readKeyring, WORKER } from "../access/keyring.js";
 import { type EventType, historyName, processNumber } from "../history/history-event.js";
-import { type Client, type ConnectOptions, connect } from "../sdk.js";
+import { type Admin, type Client, type ConnectOptions, connect, connectAdmin } from "../sdk.js";
 import { seededStream } from "../seeded-stream.js";
 import type {
   Operation,
@@ -32,6 +33,8 @@ export interface TaskParts<Locks extends PlainLocks = PlainLocks> {
   readonly recorder: Recorder;
   readonly store: StoreCalls;
   readonly signal: AbortSignal;
+  /** For which it works, if the history says so; else "". */
+  readonly identity: string;
 }
 
 export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements PlainTask {
@@ -92,7 +95,9 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
     const names = { f, ...(key === undefined ? {} : { key }) };
     // The session may end, and another one begin, while the operation is under way.
     const sessionNow = () => sessioned(operation.session ?? this.locks.session);
-    const asker = { ...sessionNow(), ...(owner === undefined ? {} : { owner }) };
+    const as = operation.as ?? this.shown;
+    const owned = owner === undefined ? {} : { owner };
+    const asker = { ...sessionNow(), ...owned, ...(as === undefined ? {} : { as }) };
     this.#event("invoke", { ...names, ...asker, ...valued(operation.value) }, part);
     let result: T;
     try {
@@ -107,6 +112,11 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
     const answered = { ...asker, ...sessionNow(), ...valued(resultOf(result)) };
     this.#event("ok", { ...names, ...answered }, part);
     return result;
+  }
+
+  /** The credential that its client has shown, if the history says so. */
+  protected get shown(): string | undefined {
+    return this.parts.identity === "" ? undefined : credentialOf(this.parts.identity);
   }
 
   note(fields: Omit<EventFields, "process">): void {
@@ -138,21 +148,42 @@ export class ClientTask extends PlainClientTask<Client> implements Task {
     return this.locks;
   }
 
+  get identity(): string {
+    return this.parts.identity;
+  }
+
+  get keyring(): Keyring {
+    return readKeyring(this.parts.plan.keyring);
+  }
+
   connect(options: ConnectOptions = {}): Promise<Client> {
-    return connectAs(this.parts.plan, `${this.parts.workload.name}-${this.process}`, options);
+    const { plan, workload, identity } = this.parts;
+    return connectAs(plan, `${workload.name}-${this.process}`, identity, options);
+  }
+
+  connectAdmin(token: string | undefined): Promise<Admin> {
+    const endpoints = endpointsOf(this.parts.plan);
+    return connectAdmin({ endpoints, timeoutMs: ANSWER_MS_MAX, token });
   }
 }
 
-/** Connects as the plan says, however long no node serves. */
+/** Connects as the plan says, however long no node serves. `identity` "": as the usual one. */
 export async function connectAs(
   plan: ClientPlan,
   name: string,
+  identity: string,
   options: ConnectOptions = {},
 ): Promise<Client> {
-  const { followLeader, ttlMs } = plan;
-  const endpoints = plan.endpoints.map((endpoint) => `ws://${endpoint}`);
+  const { followLeader, ttlMs, keyring } = plan;
+  const endpoints = endpointsOf(plan);
   const connectTimeoutMs = ANSWER_MS_MAX;
-  return connect({ endpoints, followLeader, ttlMs, name, connectTimeoutMs, ...options });
+  const credential = credentialOf(identity === "" ? WORKER : identity);
+  const token = keyring === "" ? undefined : readKeyring(keyring).tokens[credential];
+  return connect({ endpoints, followLeader, ttlMs, name, connectTimeoutMs, token, ...options });
+}
+
+function endpointsOf({ endpoints }: ClientPlan): string[] {
+  return endpoints.map((endpoint) => `ws://${endpoint}`);
 }
 
 function valued(value: unknown): { value?: unknown } {

@@ -16,6 +16,8 @@ export interface NodePlan {
   readonly logFile: string;
   /** Where the harness reaches it, behind every proxy. */
   readonly endpoint: string;
+  /** Its local socket, for Holdfast; a connection there may do everything. */
+  readonly localEndpoint: string;
   /** Words before the command. */
   readonly prefix: readonly string[];
   readonly command: readonly string[];

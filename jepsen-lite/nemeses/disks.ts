@@ -89,12 +89,16 @@ async function recover(target: Target, node: NodeProcess): Promise<void> {
     .map((other) => other.plan.endpoint)
     .join(",");
   const words = ["recover", `--id=${id}`, `--data=${dataDirectory}`, `--endpoints=${endpoints}`];
+  const { accessToken } = target;
+  const environment = accessToken === undefined ? {} : { HOLDFAST_ACCESS_TOKEN: accessToken };
   const deadlineMs = performance.now() + RECOVER_MS_MAX;
   while (!target.signal.aborted) {
     try {
       await node.whileDown(async () => {
         const { signal } = target;
-        await run(process.execPath, [builtCommand(), ...words], { signal, killSignal: "SIGKILL" });
+        const env = { ...process.env, ...environment };
+        const command = [builtCommand(), ...words];
+        await run(process.execPath, command, { env, signal, killSignal: "SIGKILL" });
       });
       break;
     } catch (error) {

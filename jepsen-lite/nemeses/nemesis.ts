@@ -66,6 +66,8 @@ export interface Target {
   replaceClient(client: ClientProcess): Promise<void>;
   /** Sends a request to the cluster; `undefined` if that failed or was refused. Not for peers. */
   admin<T>(work: (admin: Admin) => Promise<T>): Promise<T | undefined>;
+  /** Of an identity that may do everything; `undefined`: the cluster is open. */
+  readonly accessToken: string | undefined;
   /** File systems of limited size, if this machine allows them. */
   readonly volumes: readonly Volume[];
   /**

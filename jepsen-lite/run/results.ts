@@ -205,6 +205,12 @@ function configurationOf({ system, options, workloads, nemeses, result }: Outcom
     ["clients", `${options.clients} processes, ${options.tasks} tasks for each workload`],
     ["keys", `${options.keys} of each workload`],
     ["lease", `${options.ttlMs} ms`],
+    [
+      "access",
+      workloads.some(({ identities }) => identities !== undefined)
+        ? "closed: each client shows a token"
+        : "open",
+    ],
     ["guarded store", options.isFenced ? "compares tokens" : "compares no tokens"],
     ["planned faults", String(result.plan.length)],
     ["machine", `${process.platform} ${process.arch}, ${availableParallelism()} cores`],

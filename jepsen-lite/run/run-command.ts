@@ -109,6 +109,11 @@ async function refuseWhatCannotBe(options: RunOptions, chosen: Chosen): Promise<
   requirePageFiles();
   const network = options.usesNamespaces ? "namespaces" : "proxies";
   if (chosen.peers.length > 0) await refusePeers(options, chosen);
+  const closing = chosen.workloads.find(({ identities }) => identities !== undefined);
+  if (closing !== undefined && options.usesNamespaces) {
+    const why = "access tokens are not sent in plain text to the addresses of --netns";
+    throw new RefusedError(`workload ${closing.name}: ${why}`);
+  }
   for (const nemesis of chosen.nemeses) {
     const why = await nemesis.refusal?.({ nodes: options.nodes, network });
     if (why !== undefined) throw new RefusedError(`nemesis ${nemesis.name}: ${why}`);

@@ -65,6 +65,10 @@ const SECONDS_MAX = 7 * 86_400;
 /** Only done on request, because some machines cannot do it. */
 const UNUSUAL = "disk-full";
 
+/** It closes the cluster, and tokens are sent in plain text to loopback only. */
+const CLOSING = "identities";
+const WORKLOADS_DEFAULT = `default: all; with --netns all but ${CLOSING}`;
+
 const EXAMPLES = `Examples:
   npm run jepsen                 everything, one fault at a time, a minute
   npm run jepsen -- --workload mutex --nemesis kill,partition --minutes 5
@@ -92,7 +96,7 @@ function runCommandLine(): Command {
     .usage("[options]\n       npm run jepsen -- check [options] <file>")
     .description(ABOUT)
     .addHelpText("before", EXAMPLES)
-    .option("-w, --workload <names>", `${NAMES} all (default: all)`, words)
+    .option("-w, --workload <names>", `${NAMES} all (${WORKLOADS_DEFAULT})`, words)
     .option("-n, --nemesis <names>", `${NAMES} all, none (default: all but ${UNUSUAL})`, words)
     .option("--peers <names>", PEERS_ABOUT, words)
     .option(
@@ -171,9 +175,10 @@ function chosenNames(flags: RunFlags) {
   const workloads = isAlone ? WORKLOADS.map(nameOf) : peerWorkloads();
   const nemeses = isAlone ? NEMESES.map(nameOf) : peerNemeses();
   const usual = nemeses.filter((name) => name !== UNUSUAL);
+  const usualWork = workloads.filter((name) => flags.netns !== true || name !== CLOSING);
   return {
     peers,
-    workloads: namesIn(flags.workload, workloads, workloads),
+    workloads: namesIn(flags.workload, usualWork, workloads),
     nemeses: namesIn(flags.nemesis, usual, nemeses),
   };
 }

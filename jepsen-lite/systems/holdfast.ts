@@ -13,7 +13,7 @@ export const holdfast: SystemKind = {
   hasOnePeerAddress: false,
   tokensRise: "over-all-keys",
   missing: () => undefined,
-  make: (network): System => ({
+  make: (network, isClosed): System => ({
     serverOf({ id, host, clientPort }, dataDirectory) {
       const members = network.nodes.map((node) => `${node.id}=${node.host}:${node.peerPort}`);
       const endpoint = `ws://${host}:${clientPort}`;
@@ -32,7 +32,9 @@ export const holdfast: SystemKind = {
         ...networkArguments(network, id),
       ];
       const status = async () => {
-        const [report] = await clusterStatus([endpoint], { timeoutMs: STATUS_MS_MAX });
+        // A node that has lost contact cannot check a token; its local socket needs none.
+        const asked = isClosed ? `unix:${dataDirectory}` : endpoint;
+        const [report] = await clusterStatus([asked], { timeoutMs: STATUS_MS_MAX });
         return report?.isReachable === true ? report : undefined;
       };
       return { command, status };

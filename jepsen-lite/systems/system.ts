@@ -20,7 +20,8 @@ export interface SystemKind {
   readonly tokensRise: "over-all-keys" | "by-key";
   /** What this machine lacks and how to install it, in one line; `undefined`: nothing. */
   missing(): string | undefined;
-  make(network: Network): System;
+  /** `isClosed`: clients that prove nothing will be refused. */
+  make(network: Network, isClosed: boolean): System;
 }
 
 export interface System {

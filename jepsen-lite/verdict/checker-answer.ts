@@ -31,12 +31,14 @@ export function resultOfAnswer(
   const overlaps = parts.reduce((sum, part) => {
     return sum + (part.figures["overlapsWithoutDeadline"] ?? 0);
   }, 0);
+  const forbidden = parts.reduce((sum, part) => sum + (part.figures["forbiddenAttempts"] ?? 0), 0);
   const summary =
     `${counts.operations} operations: ${counts.ok} succeeded, ${counts.fail} refused, ` +
     `${counts.info} of unknown outcome` +
     (overlaps === 0
       ? ""
       : `; ${overlaps} overlaps with holders past their deadline (allowed: tokens are for that)`) +
+    (forbidden === 0 ? "" : `; ${forbidden} attempts at what no grant allowed`) +
     (broken.length === 0
       ? ""
       : `; ${valid === false ? "broken" : "undecided"}: ${broken.join(", ")}`);

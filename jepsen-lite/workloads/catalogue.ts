@@ -4,6 +4,7 @@ import { loadNamed } from "../load-module.js";
 import { election } from "./election.js";
 import { guarded, unfenced } from "./guarded.js";
 import { heirs } from "./heirs.js";
+import { identities } from "./identities.js";
 import { multi } from "./multi.js";
 import { mutex } from "./mutex.js";
 import { queue } from "./queue.js";
@@ -24,6 +25,7 @@ export const WORKLOADS: readonly Workload[] = [
   reentrant,
   sessions,
   heirs,
+  identities,
   register,
   guarded,
   unfenced,

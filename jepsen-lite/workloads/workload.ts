@@ -4,8 +4,9 @@
  * `docs/jepsen-lite.md` shows how.
  */
 import type { RandomStream } from "../../lab/random-stream.js";
+import type { Keyring } from "../access/keyring.js";
 import type { EventFields } from "../clients/recorder.js";
-import type { Client, ConnectOptions, Lock } from "../sdk.js";
+import type { Admin, Client, ConnectOptions, Lock } from "../sdk.js";
 
 /** Models for histories (`docs/internals/checker.md`). */
 export type WorkloadModel =
@@ -20,7 +21,7 @@ export type WorkloadModel =
   | "unfenced-updates";
 
 /** The checks for which not every history of locks has data. */
-export type LockCheck = "order" | "leases" | "exactly-once" | "wake-ups" | "watches";
+export type LockCheck = "order" | "leases" | "exactly-once" | "wake-ups" | "watches" | "access";
 
 export interface Workload {
   /** Lower-case words with hyphens; names its keys, its history and its row in the report. */
@@ -37,6 +38,11 @@ export interface Workload {
   readonly compares?: readonly LockCheck[];
   /** The largest number of tasks in each client, if less than `--tasks`; default: no limit. */
   readonly tasksMax?: number;
+  /**
+   * The identities for which its tasks work in turn; its history says which. A run with such a
+   * workload closes its cluster, and everybody else works as one identity with all rights.
+   */
+  readonly identities?: readonly string[];
   /** Whether it uses the guarded store, a process of its own. */
   readonly needsStore?: boolean;
   /** One round of one task. Called again as soon as it resolves, until the load ends. */
@@ -57,6 +63,8 @@ export interface Operation {
   readonly owner?: number;
   /** Default: that of the task's client. */
   readonly session?: number;
+  /** The credential that is shown; default: that of the task, in workloads with `identities`. */
+  readonly as?: string;
   /** One of the workload's `parts`, if it is not judged by `model`. */
   readonly part?: string;
 }
@@ -115,8 +123,14 @@ export interface PlainTask {
 export interface Task extends PlainTask {
   /** Connected; its session is this workload's own in this client process. */
   readonly client: Client;
-  /** A further client, with a session of its own; the caller closes it. */
+  /** For which it works, in workloads with `identities`; else "". */
+  readonly identity: string;
+  /** The access tokens of the run and where to use them. Only if its cluster is closed. */
+  readonly keyring: Keyring;
+  /** A further client, with a session of its own; the caller closes it. By default as the task. */
   connect(options?: ConnectOptions): Promise<Client>;
+  /** A connection without a session; the caller closes it. Without a token it is anonymous. */
+  connectAdmin(token: string | undefined): Promise<Admin>;
 }
 
 /** The calls of the guarded store; see `guarded/store-main.ts`. */

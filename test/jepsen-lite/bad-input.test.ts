@@ -42,6 +42,16 @@ test.each([
   );
 });
 
+test("a closed cluster needs loopback: --netns leaves its workload out, and refuses it by name", async () => {
+  const options = parseRunOptions(["--netns"]);
+  if (typeof options === "string") throw new Error(options);
+  const usual = WORKLOADS.map(({ name }) => name).filter((name) => name !== "identities");
+  expect(options.workloads).toEqual(usual);
+  await expect(
+    runCommand(["--netns", "--workload", "mutex,identities", "--nemesis", "none"]),
+  ).rejects.toThrow("workload identities: access tokens are not sent in plain text");
+});
+
 test("with peers everything means everything that they can do too", () => {
   const names = (...argv: string[]) => {
     const options = parseRunOptions(argv);
