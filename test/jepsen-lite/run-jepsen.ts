@@ -27,12 +27,13 @@ export interface JepsenEnd {
   readonly stderr: string;
 }
 
-/** `environment`: beside that of the tests. */
+/** `environment`: beside that of the tests. `main`: of another build. */
 export function startJepsen(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
+  main = MAIN,
 ): JepsenRun {
-  const child = spawn(process.execPath, ["--import", TSX, MAIN, ...words], {
+  const child = spawn(process.execPath, ["--import", TSX, main, ...words], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...environment },
   });

@@ -36,7 +36,7 @@ export class MutatedBuild implements Disposable {
     const text = mutated(readFileSync(`${ROOT}${mutant.file}`, "utf8"), { ...mutant, seeds: [] });
     mkdirSync(CACHE, { recursive: true });
     this.#directory = mkdtempSync(`${CACHE}/${mutant.name}-`);
-    for (const part of ["package.json", "dist"]) {
+    for (const part of ["package.json", "dist", "jepsen-lite/report/page"]) {
       cpSync(`${ROOT}${part}`, `${this.#directory}/${part}`, { recursive: true });
     }
     writeFileSync(`${this.#directory}/${mutant.file}`, text);

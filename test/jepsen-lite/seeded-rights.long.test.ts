@@ -1,0 +1,63 @@
+/**
+ * Whether a run sees it when nodes do not check rights: builds with one such bug each are attacked,
+ * and must be found not valid by the law that the bug breaks.
+ */
+import { expect, test } from "vitest";
+import type { AnomalyKind } from "../../jepsen-lite/checker/index.js";
+import { type BuildMutant, MutatedBuild } from "../e2e/power/mutated-build.js";
+import { resultDirectory, startJepsen } from "./run-jepsen.js";
+
+const RUN_MS_MAX = 180_000;
+
+const BUGS: readonly [BuildMutant, AnomalyKind][] = [
+  [
+    {
+      name: "acquire-without-a-right",
+      rule: "12.4: an acquire needs the right to every key",
+      file: "dist/src/lockfsm/holds/rights.js",
+      find: "return mayAcquire(identity, command, levelFor(command));",
+      replace: "return true;",
+    },
+    "forbidden command took effect",
+  ],
+  [
+    {
+      name: "list-of-everything",
+      rule: "12.11: views show the keys that the viewer may observe",
+      file: "dist/src/lockfsm/views/views.js",
+      find: "viewer.levelOfAll(prefix) >= ACCESS_LEVEL.observe",
+      replace: "true",
+    },
+    "forbidden key shown",
+  ],
+  [
+    {
+      name: "removed-credential-stays",
+      rule: "12.2: a credential that was removed speaks for no identity",
+      file: "dist/src/lockfsm/commands/access.js",
+      find: "    state.access.removeCredential(credential);\n",
+      replace: "",
+    },
+    "forbidden command took effect",
+  ],
+];
+
+test.each(BUGS.map(([bug, kind]) => ({ bug, kind, name: bug.name })))(
+  "a run finds $name",
+  async ({ bug, kind }) => {
+    using build = new MutatedBuild(bug);
+    await using out = await resultDirectory();
+    const words = ["--workload=identities", "--nemesis=kill", "--time=20", "--seed=5"];
+    const main = build.pathOf("jepsen-lite/main.js");
+    const run = startJepsen([...words, `--out=${out.directory}`], {}, main);
+    const { code, stdout, stderr } = await run.ended;
+    expect(code, `${stdout}\n${stderr}`).toBe(1);
+    const { anomalies, checks } = await out.results();
+    expect(anomalies[kind], stdout).toBeGreaterThan(0);
+    // Nothing else is wrong with that build.
+    expect(Object.keys(anomalies)).toEqual([kind]);
+    expect(checks.find(({ subject }) => subject === "identities")?.valid).toBe(false);
+    expect(stdout).toContain(`✗ ${kind} × `);
+  },
+  RUN_MS_MAX,
+);
