@@ -162,7 +162,11 @@ export class Administrator {
     this.#doubted.delete(identity);
     this.#areas.set(identity, number + 1);
     const granted = await this.#grant(identity, { prefix: this.#areaOf(identity) }, "acquire");
-    if (granted.type !== "ok") return granted;
+    // Clients learn of an area only when its grants are known.
+    if (granted.type !== "ok") {
+      this.#doubted.add(identity);
+      return granted;
+    }
     await this.#publish();
     // If this fails, it does no harm: an identity may have more grants than it loses in this way.
     if (number > 0) await this.#setGrant(identity, { prefix: areaOf(identity, number) }, "none");

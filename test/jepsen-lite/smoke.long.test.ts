@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { WORKLOADS } from "../../jepsen-lite/workloads/catalogue.js";
 import { resultDirectory, startJepsen } from "./run-jepsen.js";
 
-const RUN_MS_MAX = 120_000;
+const RUN_MS_MAX = 180_000;
 
 test(
   "every workload runs under kills and partitions, and the cluster is found valid",
