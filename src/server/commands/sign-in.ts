@@ -183,7 +183,9 @@ export class SignIn {
       this.#noteAccess();
     }
     for (const { attachment, query } of newcomers) {
-      if (attachment.isClosed) continue;
+      // Its token may have been looked at first.
+      const isGreeted = query === undefined && !attachment.isHeldBack;
+      if (attachment.isClosed || isGreeted) continue;
       if (!isPassed) this.#sendAway(attachment, query);
       else if (query === undefined) this.#admit(attachment);
       else this.#decide(attachment, query, table.findToken(digestOf(query.token)));
@@ -206,7 +208,8 @@ export class SignIn {
 
   #decide(attachment: Attachment, { id }: SignInQuery, credential: Credential | undefined): void {
     attachment.isSigningIn = false;
-    attachment.isHeldBack = false;
+    // Its token has to be of the identity of its certificate, which came first.
+    if (attachment.isHeldBack) this.#admit(attachment);
     if (attachment.isClosed) return;
     const problem = this.#problemOf(attachment, credential);
     if (credential === undefined || problem !== undefined) {

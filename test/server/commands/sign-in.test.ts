@@ -222,6 +222,25 @@ test("an admin saves a stale snapshot of a node that may know it only through th
   expect((await answer(world, admin, 5)).status).toBe(ERROR_NUMBERS.UNAVAILABLE);
 });
 
+test("a token that is looked at before the certificate has to be of the same identity", async () => {
+  const other = [putIdentity("other"), putToken("other", "other-token"), grant("other", "acquire")];
+  const { world, followers } = await started(...BILLING, ...other);
+  const [node] = followers;
+  let lost = 0;
+  world.network.filter = (_, to, message) => {
+    const isFirst = to === node.id && message.type === "readIndex" && lost === 0;
+    if (isFirst) lost += 1;
+    return !isFirst;
+  };
+  const client = connected(world, node, { certifiedName: "billing" });
+  await world.until("a lost answer", () => lost === 1);
+  client.query({ op: OP.signIn, id: 1, token: "other-token" });
+  await world.until("closed", () => client.closed !== undefined);
+  expect(client.closed?.code).toBe(AT_FAULT);
+  expect(client.closed?.reason).toContain("not of the identity that this connection has already");
+  expect(client.received.filter(({ kind }) => kind === MESSAGE.hello)).toHaveLength(1);
+});
+
 test("a storm of strangers costs ten barriers a second, and keeps no known client out", async () => {
   const { world, followers } = await started(...BILLING);
   const [node] = followers;
