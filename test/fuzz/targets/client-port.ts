@@ -2,7 +2,7 @@
  * The port for clients over a real socket: pages, upgrades, WebSocket and the frames in it. Another
  * client is there all the time and must not notice anything.
  */
-import { SUBPROTOCOL } from "../../../src/protocol/index.js";
+import { OP, SUBPROTOCOL } from "../../../src/protocol/index.js";
 import { BareClient, command, OPEN, TestGateway } from "../../net/gateway/client.js";
 import { frameOf as requestFrame } from "../../protocol/frames.js";
 import { mutateMsgpack } from "../engine/msgpack-mutators.js";
@@ -109,6 +109,16 @@ function pages(): Uint8Array[] {
       Buffer.from("1\r\na\r\n0\r\n\r\n"),
     ),
     requestOf("GET /", { ...HOST, Expect: "100-continue" }),
+    requestOf("GET /metrics", { ...HOST, Authorization: `Bearer hf_${"x".repeat(48)}` }),
+    Buffer.concat([
+      Buffer.from("PROXY TCP4 192.0.2.1 192.0.2.2 1 7411\r\n"),
+      requestOf("GET /livez", HOST),
+    ]),
+    requestOf(
+      "POST /",
+      { ...HOST, "Content-Length": "6", "Transfer-Encoding": "chunked" },
+      Buffer.concat([Buffer.from("0\r\n\r\n"), requestOf("GET /status", HOST)]),
+    ),
     Buffer.concat([requestOf("GET /livez", HOST), requestOf("GET /readyz", HOST)]),
     Buffer.from("GET /livez HTTP/1.0\r\n\r\n"),
     Buffer.from("GET /livez HTTP/1.1\r\nHo"),
@@ -135,7 +145,10 @@ function conversations(): Uint8Array[] {
   const attach = frameOf(requestFrame([OPEN]));
   const bye = frameOf(Uint8Array.of(0x03, 0xe8), { opcode: CLOSE });
   const whole = requestFrame([command(1)]);
+  const signIn = requestFrame([{ op: OP.signIn, id: 1, token: "hf_token" }]);
+  const twice = frameOf(signIn);
   return [
+    say(twice, twice, attach, bye),
     say(attach, frameOf(whole), bye),
     say(attach, frameOf("", { opcode: PING }), frameOf("x", { opcode: PONG }), bye),
     say(frameOf("text", { opcode: TEXT })),

@@ -10,6 +10,7 @@ import { exportedSessions } from "./exported-sessions.js";
 import { fenceHeaders } from "./fence-headers.js";
 import { logFiles } from "./log-files.js";
 import { nodeMessages } from "./node-messages.js";
+import { nodeRequests } from "./node-requests.js";
 import { peerFrames } from "./peer-frames.js";
 import { peerHellos } from "./peer-hellos.js";
 import { peerPort } from "./peer-port.js";
@@ -38,4 +39,5 @@ export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   peerPort,
   clientMessages,
   nodeMessages,
+  nodeRequests,
 ];
