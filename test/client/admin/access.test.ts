@@ -223,7 +223,7 @@ describe("a refusal", () => {
     const refused = await failure(world, billing.revoke({ key: "orders/1" }));
     expect([refused.code, refused.message]).toEqual([
       "FORBIDDEN",
-      'the revoke of "orders/1": this client is not allowed to do that',
+      `the revoke of "orders/1": no grant of this client's identity allows that`,
     ]);
     await world.until(admin.access.grant("billing", "operate", { prefix: "orders/" }));
     const none = await world.until(billing.revoke({ key: "orders/1" }));
