@@ -6,6 +6,7 @@
  */
 import { hostname } from "node:os";
 import type { Command } from "commander";
+import { HoldfastError } from "../../src/errors.js";
 import type { Client, HeldItem, Lock } from "../../src/index.js";
 import { withOutageReport } from "../cluster/cluster-outage.js";
 import {
@@ -35,6 +36,9 @@ import { formatDuration } from "../text/durations.js";
 const FAREWELL_MS_MAX = 3_000;
 /** After a release that was not confirmed. */
 const LAST_TRY_MS_MAX = 250;
+
+const UNAUTHENTICATED =
+  "is lost, because the cluster no longer accepts the credential of this command";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast run deploy -- ./deploy.sh --all", "wait as long as necessary"],
@@ -215,6 +219,12 @@ async function guardCommand(holding: Holding, command: CommandProcess): Promise<
   return exitCode;
 }
 
+/** Why it is not held any more; `undefined` while it is. */
+function lossReasonOf({ signal }: Lock): unknown {
+  const { reason } = signal;
+  return reason instanceof HoldfastError ? reason.details["reason"] : undefined;
+}
+
 /** Makes the message about a lock that will end soon. */
 function lossTeller(lock: Lock, plan: RunPlan, sinceMs: number): (remainingMs: number) => string {
   let revoked: string | undefined;
@@ -225,6 +235,7 @@ function lossTeller(lock: Lock, plan: RunPlan, sinceMs: number): (remainingMs: n
     note(`the lock ${plan.name} ${revoked}: the command has ${formatDuration(leftMs)} to end`);
   });
   return (remainingMs) => {
+    if (revoked === undefined && lossReasonOf(lock) === "unauthenticated") return UNAUTHENTICATED;
     const heldMs = performance.now() - sinceMs;
     const isCapped = endsByCap(plan.maxHoldMs, plan.ttlMs, heldMs, remainingMs);
     return revoked ?? (isCapped ? `has reached ${maxHoldText(plan)}` : "is being lost");

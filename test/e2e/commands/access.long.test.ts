@@ -302,10 +302,18 @@ describe("a closed cluster", () => {
   test("tells a client whose token is removed, and its locks", async () => {
     const client = await connect({ endpoints: scene.endpoints, token: billing, ttlMs: 60_000 });
     const lock = await client.acquire("orders/9");
+    const line = ["run", "orders/8", "--", "sh", "-c", "echo held; sleep 60"];
+    const running = scene.startHoldfast(line, { env: { HOLDFAST_ACCESS_TOKEN: billing } });
+    await running.printed("held");
     expect((await asAdmin("access", "remove", "billing", "--label", "ci")).code).toBe(0);
     await until("the end of the client", () => client.closed.aborted);
     expect(client.closed.reason).toMatchObject({ code: "UNAUTHENTICATED" });
     expect(lock.isHeld).toBe(false);
+    const ended = await running.result;
+    expect([ended.code, ended.stderr]).toEqual([
+      6,
+      expect.stringMatching(/orders\/8 is lost, because the cluster no longer accepts the cred/),
+    ]);
     expectFailure(await as(billing, "ls"), 5, /UNAUTHENTICATED/);
     // The session is still there, and goes with its identity.
     const inspected = await asAdmin("inspect", "orders/9", "--json");
