@@ -307,6 +307,8 @@ export class Hold implements DetachTarget, UpdateTarget {
 
   onUpgradeRefused(upgrade: UpgradeCall, result: Result): void {
     if (this.upgrade !== upgrade) return;
+    // The hold has ended. Its joins are told why, which a recall lists after this answer.
+    if (result.status === ERROR_NUMBERS.NOT_HELD) return;
     this.upgrade = undefined;
     for (const join of upgrade.refusedBy(result.status)) {
       this.#remove(join);

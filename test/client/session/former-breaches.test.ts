@@ -226,6 +226,37 @@ describe("a lock that was stolen after an upgrade and a new connection", () => {
   });
 });
 
+describe("an upgrade of a lock that is stolen while there is no connection", () => {
+  async function stolen(start: (lock: Lock) => Promise<unknown>) {
+    const { world, server, one, other, lock } = await readers();
+    const upgrading = start(lock);
+    await world.run(20);
+    expect(server.table.counts().waiters).toBe(1);
+    one.platform.connection?.cut();
+    const theft = await world.until(other.client.acquire("k", { steal: true }));
+    return { world, server, lock, upgrading, theft };
+  }
+
+  it("is told that it is lost, and why", async () => {
+    const { world, lock, upgrading } = await stolen((lock) => lock.upgrade());
+    const told = { code: "LOCK_LOST", details: { reason: "stolen" } };
+    expect(await failure(world, upgrading)).toMatchObject(told);
+    expect(lock.signal.reason).toMatchObject(told);
+  });
+
+  it("for a nested acquire becomes a request of its own", async () => {
+    const { world, server, lock, upgrading, theft } = await stolen((lock) => {
+      return lock.acquire("k", { reentrant: true });
+    });
+    await world.run(100);
+    expect(lock.isHeld).toBe(false);
+    await world.until(theft.release());
+    const inner = (await world.until(upgrading)) as Lock;
+    expect(inner).toMatchObject({ isHeld: true, mode: "exclusive" });
+    expect(server.isHeld("k", inner.token)).toBe(true);
+  });
+});
+
 describe("calls in one turn", () => {
   it("release and acquire of one task are done in this order, though the release is refused", async () => {
     for (let seed = 1; seed <= 20; seed += 1) {

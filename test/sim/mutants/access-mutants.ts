@@ -74,7 +74,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/server/commands/sign-in.ts",
     find: "  #isCurrent = false;\n",
     replace: "  #isCurrent = true;\n",
-    seeds: [49],
+    seeds: [72],
   },
   {
     name: "record-without-its-credential",

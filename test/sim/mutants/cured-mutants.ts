@@ -58,4 +58,12 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     replace: "if (error !== undefined) throw error;",
     seeds: [],
   },
+  {
+    name: "upgrade-refused-for-its-end",
+    rule: "who waits for an upgrade is told why the hold ended",
+    file: "src/client/locks/hold.ts",
+    find: "    if (result.status === ERROR_NUMBERS.NOT_HELD) return;\n",
+    replace: "",
+    seeds: [97_002_201],
+  },
 ];
