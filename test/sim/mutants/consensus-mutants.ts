@@ -120,7 +120,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "  state.outbox.wantSnapshot(peer.id, peer.epoch);\n",
     replace: "",
-    seeds: [6_000_003],
+    seeds: [98_000_005],
   },
   {
     name: "late-answer-confirms-later-reads",
@@ -137,7 +137,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     find: "  if (index > commitIndex) {\n    if (log.matches(index, snapshot.term)) {",
     replace:
       "  if (index > 0) {\n    if (log.matches(index, snapshot.term) && index > commitIndex) {",
-    seeds: [216],
+    seeds: [97_000_073],
   },
   {
     name: "match-goes-back",
@@ -145,7 +145,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/progress/progress.ts",
     find: "if (rose) this.match = matchIndex;",
     replace: "this.match = matchIndex;",
-    seeds: [29],
+    seeds: [1],
   },
   {
     name: "spare-is-never-due",

@@ -72,7 +72,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "const isLoyal = hasLiveLeader(state) || awaitsLeader(state, message);",
     replace: "const isLoyal = hasLiveLeader(state);",
-    seeds: [4],
+    seeds: [98_000_008],
   },
   {
     name: "read-confirmed-by-a-learner",

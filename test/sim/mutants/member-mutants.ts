@@ -82,7 +82,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     find: "const index = quorumValue(state.configuration, leadership.matchOf);",
     replace:
       "const voters = [...new Set([...state.configuration.voters, state.id])];\n  const index = quorumValue({ ...state.configuration, voters }, leadership.matchOf);",
-    seeds: [6_000_029],
+    seeds: [97_001_159],
   },
   {
     name: "removed-leader-stays",

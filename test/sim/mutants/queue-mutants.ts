@@ -56,7 +56,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/records/semaphore.ts",
     find: "    this.held -= slots.length;\n    if (this.held === 0) {",
     replace: "    this.held -= slots.length;\n    if (this.held <= 1) {",
-    seeds: [6_000_003],
+    seeds: [98_000_019],
   },
   {
     name: "highest-slot-first",
@@ -80,7 +80,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  else if (limit > before) advance(state, key);\n",
     replace: "",
-    seeds: [6_000_003],
+    seeds: [98_000_017],
   },
   {
     name: "set-limit-not-kept",

@@ -84,7 +84,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/held-lock.ts",
     find: "    this.#endReason = reason;\n    this.#abort();\n",
     replace: "    this.#endReason = reason;\n",
-    seeds: [10],
+    seeds: [97_200_003],
   },
   {
     name: "loss-not-heeded",
@@ -92,7 +92,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/answers.ts",
     find: "        this.#locks.onLost(message.sequence, lossReasonOf(message.reason));\n",
     replace: "",
-    seeds: [10],
+    seeds: [97_200_009],
   },
   {
     name: "recalled-loss-not-heeded",
@@ -100,7 +100,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/answers.ts",
     find: "      this.#locks.onToldOfHold(told, nowMs);\n",
     replace: "      if (state === RECALL_STATE.held) this.#locks.onToldOfHold(told, nowMs);\n",
-    seeds: [182],
+    seeds: [97_200_898],
   },
   {
     name: "displaced-client-goes-on",
@@ -237,7 +237,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/exported-locks.ts",
     find: "        downgrades.push({ sequence, key });\n",
     replace: "",
-    seeds: [20_678],
+    seeds: [98_100_256],
   },
   {
     name: "detached-hold-exported",

@@ -105,6 +105,6 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/server/snapshots/taker.ts",
     find: "configuration: encodeConfiguration(configuration),",
     replace: "configuration: encodeConfiguration(raft.configuration),",
-    seeds: [83],
+    seeds: [97_200_022],
   },
 ];

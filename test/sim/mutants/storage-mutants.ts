@@ -16,7 +16,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/log/log-reader.ts",
     find: "      if (refutation !== undefined) {",
     replace: '      if (refutation === "never") {',
-    seeds: [6_000_003],
+    seeds: [98_000_040],
   },
   {
     name: "mark-ignored",
@@ -81,7 +81,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/snapshots/stored-snapshots.ts",
     find: "    if (snapshot?.isComplete === true && index === named.index && term === named.term) return;\n",
     replace: "    if (index <= named.index || term === named.term) return;\n",
-    seeds: [108],
+    seeds: [98_000_014],
   },
   {
     name: "durable-before-the-mark",

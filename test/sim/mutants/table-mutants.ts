@@ -16,7 +16,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/execute.ts",
     find: "command.sequence === session.highestSequence + 1",
     replace: "command.sequence > session.highestSequence",
-    seeds: [6_000_077],
+    seeds: [98_000_019],
   },
   {
     name: "session-epoch-ignored",
@@ -32,7 +32,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/grant.ts",
     find: "if (!request.isEligible || request.isOverAt(state.stamp)) continue;",
     replace: "if (!request.isEligible) continue;",
-    seeds: [6_000_003],
+    seeds: [98_000_020],
   },
   {
     name: "waiter-not-woken",
@@ -122,7 +122,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/records/copy-on-write.ts",
     find: "    this.copier = copier;\n",
     replace: "",
-    seeds: [10],
+    seeds: [98_000_005],
   },
   {
     name: "keepalive-revives-the-ended",
