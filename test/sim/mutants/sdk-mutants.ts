@@ -132,7 +132,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "      if (!(ending instanceof EndCall)) sequences.push(sequence);\n",
     replace: "",
-    seeds: [182],
+    seeds: [97_200_898],
   },
   {
     name: "abandoned-grant-not-given-back",
@@ -173,7 +173,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     find: "    this.#remove(join);\n    this.balance();\n",
     replace:
       "    this.#remove(join);\n    this.#host.submit(new DowngradeCall(this, undefined));\n    this.balance();\n",
-    seeds: [660],
+    seeds: [97_200_177],
   },
   {
     name: "abandoned-upgrade-believed",
