@@ -91,7 +91,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     find: "    signIn.onApplied();\n    observation.work(applier.index, snapshots.isTaking, nowMs);\n",
     replace:
       "    observation.work(applier.index, snapshots.isTaking, nowMs);\n    signIn.onApplied();\n",
-    seeds: [134],
+    seeds: [97_300_540],
   },
   {
     name: "refused-detach-keeps-the-hold",
@@ -99,7 +99,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hold-calls.ts",
     find: "      this.target.onNotDetached();\n",
     replace: "      this.target.onGivenBack();\n",
-    seeds: [7_149],
+    seeds: [],
   },
   {
     name: "export-of-who-is-refused-hangs",

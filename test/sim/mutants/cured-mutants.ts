@@ -8,7 +8,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/storage/file-system.ts",
     find: 'if (code === "EEXIST") return syncName(fileSystem, parent);',
     replace: 'if (code === "EEXIST") return;',
-    seeds: [537],
+    seeds: [],
   },
   {
     name: "time-begins-at-zero",

@@ -65,7 +65,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     file: "src/raft/membership.ts",
     find: "if (isOpen || commitIndex < leadership.firstIndex)",
     replace: "if (isOpen)",
-    seeds: [138],
+    seeds: [],
   },
   {
     name: "two-changes-at-once",
