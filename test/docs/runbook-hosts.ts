@@ -228,6 +228,7 @@ export class RunbookHosts implements AsyncDisposable {
     if (action !== "start" && action !== "restart" && action !== "stop") {
       throw new Error(`systemctl cannot ${action}`);
     }
+    if (action === "start" && node.isRunning) return;
     await node.stop(STOP_MS_MAX);
     if (action === "stop") return;
     node.start();

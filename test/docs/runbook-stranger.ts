@@ -100,10 +100,10 @@ export class RunbookStranger implements AsyncDisposable {
   }
 
   async #attack(target: Target): Promise<void> {
-    const ca = this.#ca();
     for (const [name, attack] of Object.entries(ATTACKS)) {
       try {
-        this.got.push(`${name} at ${target.client}: ${String(await attack(target, ca))}`);
+        const got = await attack(target, this.#ca());
+        this.got.push(`${name} at ${target.client}: ${String(got)}`);
       } catch (error) {
         const why = error instanceof HoldfastError ? error.code : (error as Error).message;
         this.refusals.add(`${name}: ${why}`);
