@@ -6,7 +6,8 @@
  * has heard once what is committed, is looked up again after a read barrier. All that wait share the
  * barriers, of which there are few a second, so that strangers cannot keep the leader busy. Who may do
  * what is not decided here, but a node that knows better than its table to be one of a closed cluster
- * holds `anonymous` back until the table has caught up, and keeps it out if it was told to. Never keeps, logs or answers a token.
+ * holds `anonymous` back until the table has caught up, and keeps it out if it was told to. Never
+ * keeps, logs or answers a token.
  */
 import { createHash } from "node:crypto";
 import { ERROR_NUMBERS } from "../../errors.js";
