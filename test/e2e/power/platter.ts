@@ -92,7 +92,7 @@ export class Platter {
     const names = namesIn(path);
     const lines = names.map(({ name, inode, isDirectory }) => {
       if (isDirectory) this.#settleDirectory(`${path}/${name}`);
-      else {
+      else if (!fs.lstatSync(`${path}/${name}`).isSocket()) {
         fs.linkSync(`${path}/${name}`, this.#pathOf("held", inode));
         fs.copyFileSync(`${path}/${name}`, this.#pathOf("durable", inode));
       }
@@ -108,7 +108,9 @@ export class Platter {
     const names = random() < 0.5 ? this.#durableNames(inode) : cached;
     for (const { name, inode, isDirectory } of names) {
       if (isDirectory) this.#rebuild(`${to}/${name}`, `${path}/${name}`, inode, random);
-      else fs.writeFileSync(`${to}/${name}`, this.#contentOf(inode, `${path}/${name}`, random));
+      else if (!this.#isSocket(inode, `${path}/${name}`)) {
+        fs.writeFileSync(`${to}/${name}`, this.#contentOf(inode, `${path}/${name}`, random));
+      }
     }
   }
 
@@ -122,6 +124,12 @@ export class Platter {
       names.set(name, { name, inode: Number(inode), isDirectory: kind === "d" });
     }
     return [...names.values()];
+  }
+
+  /** It has no content; what is left of its name says nothing to a node that starts. */
+  #isSocket(inode: number, path: string): boolean {
+    const held = this.#pathOf("held", inode);
+    return fs.lstatSync(fs.existsSync(held) ? held : path).isSocket();
   }
 
   /** `path`: where the file is if it was never held, and then it has that name. */
