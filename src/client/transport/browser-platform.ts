@@ -96,7 +96,7 @@ export async function readPage(
 }
 
 /** Browsers give this only to pages that came through TLS or from this machine. */
-async function sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   const { subtle } = globalThis.crypto as { subtle?: typeof globalThis.crypto.subtle };
   if (subtle === undefined) throw new TypeError("SHA-256 needs a page that came through https:");
   return new Uint8Array(await subtle.digest("SHA-256", bytes));

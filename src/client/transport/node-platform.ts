@@ -194,7 +194,7 @@ const PLATFORM: Omit<Platform, "open"> = Object.freeze({
   randomBytes: (target: Uint8Array) => {
     globalThis.crypto.getRandomValues(target);
   },
-  sha256: async (bytes: Uint8Array<ArrayBuffer>) =>
+  sha256: async (bytes: Uint8Array) =>
     new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes)),
   soon: (task: () => void) => {
     setImmediate(task);

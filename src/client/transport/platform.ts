@@ -68,7 +68,7 @@ export interface Platform {
   /** Fills `target` from a cryptographic source. */
   randomBytes(target: Uint8Array): void;
   /** The SHA-256 of `bytes`. Rejects with a `TypeError` on a web page that came without TLS. */
-  sha256(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array>;
+  sha256(bytes: Uint8Array): Promise<Uint8Array>;
   /** Runs `task` once, when the work of this turn of the event loop is done. */
   soon(task: () => void): void;
   /** Does not keep the process running by default. */
