@@ -34,6 +34,7 @@ export const ERROR_NUMBERS = {
   TAKEN_OVER: 39,
   UNKNOWN_IDENTITY: 40,
   LAST_ADMIN: 41,
+  OUTDATED_ORDER: 42,
 } as const;
 
 /**

@@ -81,6 +81,7 @@ const BY_ERROR_CODE: Readonly<Record<ErrorCode, number>> = Object.freeze({
   TAKEN_OVER: EXIT.lost,
   UNKNOWN_IDENTITY: EXIT.refused,
   LAST_ADMIN: EXIT.refused,
+  OUTDATED_ORDER: EXIT.refused,
 });
 
 /** The exit code for an error of the SDK. */

@@ -10,7 +10,8 @@
  *              that it was not executed, its number is used again. The number of an acquire or
  *              claim identifies the hold that it gets.
  * `mark`       the lowest sequence whose reply the client still needs; replies below are dropped.
- *              `sequence` is below `mark` + `IN_FLIGHT_MAX`.
+ *              `sequence` is below `mark` + `IN_FLIGHT_MAX`. Of a state order without a session:
+ *              the order count that its client knows.
  * `acknowledged` sequences whose end the client has read: waits that ended without a grant,
  *              upgrades that were granted after a wait, holds that ended by themselves.
  * `target`     the sequence of an earlier acquire or claim, which identifies a hold or a wait.
@@ -94,6 +95,14 @@ export function isAttachCommand(request: { readonly op: number }): request is At
  */
 export function isOrder(request: { readonly op: number }): request is OrderCommand {
   return ORDER_OPS.has(request.op);
+}
+
+/**
+ * Whether the order names a state, which a later one may contradict. Given without a session, it is
+ * executed only at the order count that it names, so that no late copy of it undoes a later order.
+ */
+export function isStateOrder(request: { readonly op: number }): request is StateOrder {
+  return isOrder(request) && request.op !== OP.revoke && request.op !== OP.endSession;
 }
 
 const ORDER_OPS: ReadonlySet<number> = new Set([
@@ -440,6 +449,9 @@ export type OrderCommand =
   | SetLimitCommand
   | ChangeSettingCommand
   | AccessCommand;
+
+/** Orders that name a state. The others name holds or a session, which never come back. */
+export type StateOrder = Exclude<OrderCommand, RevokeCommand | EndSessionCommand>;
 
 /** Commands with a sequence: executed exactly once, in the order of their sequences. */
 export type SequencedCommand =

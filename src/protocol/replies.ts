@@ -131,6 +131,8 @@ export type Result =
       readonly cycle?: readonly CycleMember[];
       /** `LIMIT_MISMATCH`: the limit that the key has. */
       readonly limit?: number;
+      /** `OUTDATED_ORDER`: the count at which the order would have been executed. */
+      readonly orderCount?: number;
     };
 
 /** `[3, sequence, stamp, status, …]`: the answer of the entry that executed the sequence. */

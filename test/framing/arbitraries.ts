@@ -15,7 +15,7 @@ import { anyKey, anyName, anyNumber } from "../protocol/arbitraries.js";
 const number = anyNumber();
 const reason = fc.constantFrom(...Object.values(END_REASON));
 const mode = fc.constantFrom(...CLAIM_MODES);
-const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, TAKEN_OVER } = ERROR_NUMBERS;
+const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, OUTDATED_ORDER, TAKEN_OVER } = ERROR_NUMBERS;
 const error = fc.constantFrom(...Object.values(ERROR_NUMBERS));
 const numbers = (maxLength: number) => fc.array(number, { maxLength });
 const identity = fc.constantFrom("", "anonymous", "billing@site-1/a:b");
@@ -57,6 +57,7 @@ const result: fc.Arbitrary<Result> = fc.oneof(
     cycle: fc.array(cycleMember, { maxLength: 20 }),
   }),
   fc.record({ status: fc.constant(LIMIT_MISMATCH), limit: number }),
+  fc.record({ status: fc.constant(OUTDATED_ORDER), orderCount: number }),
 );
 
 const endpoints = fc.array(fc.record({ id: number, endpoint: anyName }), { maxLength: 5 });

@@ -130,6 +130,11 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
     "95 03 05 cd03e8 16 0a",
   ],
   [
+    "an order with another count than the table's",
+    { ...reply, result: { status: ERROR_NUMBERS.OUTDATED_ORDER, orderCount: 300 } },
+    "95 03 05 cd03e8 2a cd012c",
+  ],
+  [
     "another limit, which is not told",
     { ...reply, result: { status: ERROR_NUMBERS.LIMIT_MISMATCH } },
     "94 03 05 cd03e8 16",

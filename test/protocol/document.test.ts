@@ -148,8 +148,8 @@ function tableOf(heading: string): string[][] {
 
 test("every status and what follows it stands in the table", () => {
   const listed = tableOf("status").map(([status]) => status);
-  const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH } = ERROR_NUMBERS;
-  const statuses = [...Object.values(STATUS), LOCK_HELD, DEADLOCK, LIMIT_MISMATCH];
+  const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, OUTDATED_ORDER } = ERROR_NUMBERS;
+  const statuses = [...Object.values(STATUS), LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, OUTDATED_ORDER];
   expect(listed).toEqual([...statuses.map(String), "other"]);
 });
 

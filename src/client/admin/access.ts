@@ -41,7 +41,8 @@ export interface CreatedToken {
 
 /**
  * Identities, their credentials and their grants. All calls but `check` need `admin`. Each change
- * names the state that it wants, so that it is safe to repeat.
+ * names the state that it wants, so that it is safe to repeat. Changes are made in the order of the
+ * calls, and no change undoes a later one, however often this object had to send it.
  *
  * The name of an identity is 1 – 128 of letters, digits and `._-@/+:`, the first a letter or digit.
  * `anonymous` and `local` always exist; of these two, only the grants of `anonymous` can be changed.

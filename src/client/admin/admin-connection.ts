@@ -182,6 +182,8 @@ export class AdminConnection {
         this.#connection.move("the node asked its clients to move");
       }
     }
+    // A state order may have waited for these answers.
+    this.#write();
   }
 
   #onAnswer(answer: Answer): void {

@@ -36,7 +36,8 @@ import { askForSnapshot, type ClusterSnapshot } from "./cluster-snapshot.js";
  * Each change names the state that it wants. It resolves at once if that state exists already: to
  * add a member that has this address, to promote a voter, to demote a learner, to remove a node
  * that is not a member. So it is safe to repeat a call whose answer was lost. This object itself
- * does so until `timeoutMs` is over. A change resolves when it is committed and in force.
+ * does so until `timeoutMs` is over. A change resolves when it is committed and in force. A late copy
+ * of a setting, a limit or a change of access has no effect after a later one.
  *
  * A revoke of a key ends the holds that exist when it is called, and opens the key if an ended hold
  * keeps it closed. When its answer is lost, the revoke is repeated. The repetition does not count

@@ -2,8 +2,13 @@
  * Operators' requests that wait for an answer. Each is a question, or names the state of the
  * cluster that it wants and not a step towards it. So it is simply sent again on another connection
  * until a node answers or its time is over. A refusal goes to the caller at once, who decides
- * whether to try again. Only questions, and commands that a node has no room for, are repeated
- * here.
+ * whether to try again. Only questions, commands that a node has no room for, and outdated orders
+ * are repeated here.
+ *
+ * A late copy of a state order must not undo a later order. So all copies name the order count that
+ * this client knows, at which the table executes one of them at most. The first order of a client
+ * names 0, and the refusal of an outdated one says the count. State orders of one client are sent one
+ * after the other.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
 import {
@@ -12,6 +17,7 @@ import {
   isOperation,
   isOrder,
   isQuery,
+  isStateOrder,
   type MembersOperation,
   OP,
   type Operation,
@@ -23,6 +29,7 @@ import {
   type Result,
   type SaveSnapshotOperation,
   STATUS,
+  type StateOrder,
   type TransferOperation,
 } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
@@ -70,9 +77,9 @@ const NAMES: Readonly<Record<Operation["op"], string>> = Object.freeze({
 const CHANGES: ReadonlySet<number> = new Set([OP.changeMember, OP.transfer]);
 
 class OpenOperation implements Abortable {
-  readonly number: number;
+  number: number;
   /** As it will be sent. */
-  readonly request: Request;
+  request: Request;
   /** For messages. */
   readonly what: string;
   readonly deadlineMs: number;
@@ -85,8 +92,8 @@ class OpenOperation implements Abortable {
   /** Not sent before this time, because a node had no room for it. */
   sendAtMs = Number.NEGATIVE_INFINITY;
   /**
-   * How often it was sent. After the first time it may have been carried out although no answer
-   * came.
+   * How often it was sent, unless that certainly had no effect. After the first time it may have been
+   * carried out although no answer came.
    */
   copies = 0;
   /** Why the last node that answered could not do it. */
@@ -138,6 +145,8 @@ export class Operations {
   readonly #platform: Pick<Platform, "random" | "randomBytes">;
   readonly #onAbort: () => void;
   #lastId = 0;
+  /** The order counts, as far as this client knows. */
+  readonly #orderCounts = { admin: 0, limit: 0 };
 
   /** `onAbort` runs after a caller aborted its request. */
   constructor(platform: Pick<Platform, "random" | "randomBytes">, onAbort: () => void) {
@@ -201,13 +210,31 @@ export class Operations {
 
   /** Writes all requests that are due. */
   write(frame: FrameWriter, nowMs: number): void {
-    for (const open of this.#open.values()) {
-      if (open.sentMs !== NEVER || open.sendAtMs > nowMs) continue;
+    for (const open of this.#unsent()) {
+      if (open.sendAtMs > nowMs) continue;
+      const { request } = open;
+      if (isStateOrder(request) && open.copies === 0) {
+        open.request = { ...request, mark: this.#orderCounts[countedWith(request)] };
+      }
       open.sentMs = nowMs;
       open.copies += 1;
       frame.add(open.request);
     }
     frame.end();
+  }
+
+  /** Without the state orders that wait for the one before them. */
+  *#unsent(): Generator<OpenOperation> {
+    const isAwaited = { admin: false, limit: false };
+    for (const open of this.#open.values()) {
+      const { request, sentMs } = open;
+      if (isStateOrder(request)) {
+        const count = countedWith(request);
+        if (isAwaited[count]) continue;
+        isAwaited[count] = true;
+      }
+      if (sentMs === NEVER) yield open;
+    }
   }
 
   /** The connection is gone: everything is sent again on the next one. */
@@ -231,9 +258,36 @@ export class Operations {
   onReply({ sequence, result }: Reply): void {
     const open = this.#open.get(sequence);
     if (open === undefined) return;
+    const { request } = open;
+    if (isStateOrder(request)) {
+      const count = countedWith(request);
+      if (result.status === ERROR_NUMBERS.OUTDATED_ORDER) {
+        this.#orderCounts[count] = result.orderCount ?? 0;
+        this.#sendAnew(open, request);
+        return;
+      }
+      if (result.status === STATUS.ok) this.#orderCounts[count] = request.mark + 1;
+    }
     this.#open.delete(sequence);
     const answer: CommandAnswer = { result, isRepeated: open.copies > 1 };
     open.resolve(answer);
+  }
+
+  /**
+   * No copy of the order can have an effect any more. It gets another number, because late copies are
+   * answered too, and keeps its place among the others.
+   */
+  #sendAnew(open: OpenOperation, request: StateOrder): void {
+    const all = [...this.#open.values()];
+    this.#open.clear();
+    open.number = this.#drawNumber();
+    const mark = this.#orderCounts[countedWith(request)];
+    open.request = { ...request, sequence: open.number, mark };
+    open.sentMs = NEVER;
+    open.lastRefusal = "other orders were executed before it";
+    // If there were several, one of them may have been executed.
+    if (open.copies === 1) open.copies = 0;
+    for (const each of all) this.#open.set(each.number, each);
   }
 
   onAnswer({ id, status, payload }: Answer, nowMs: number): Verdict {
@@ -283,9 +337,7 @@ export class Operations {
   /** The earliest time at which a request is due that a node had no room for. */
   get sendAtMs(): number {
     let earliestMs = NEVER;
-    for (const { sentMs, sendAtMs } of this.#open.values()) {
-      if (sentMs === NEVER) earliestMs = Math.min(earliestMs, sendAtMs);
-    }
+    for (const { sendAtMs } of this.#unsent()) earliestMs = Math.min(earliestMs, sendAtMs);
     return earliestMs;
   }
 
@@ -308,6 +360,11 @@ interface CommandAnswer {
   readonly result: Result;
   /** It was sent more than once, and may have been carried out before. */
   readonly isRepeated: boolean;
+}
+
+/** Which count the table compares and raises. */
+function countedWith({ op }: StateOrder): "admin" | "limit" {
+  return op === OP.setLimit ? "limit" : "admin";
 }
 
 function doneBefore({ op }: OrderCommand): Result {

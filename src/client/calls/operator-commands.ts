@@ -1,7 +1,8 @@
 /**
  * Commands of operators: end holds and sessions of others, and change settings of the whole table.
- * A session carries out each of these commands once. Without a session a command names the state
- * that it wants, and may be repeated.
+ * A session carries out each of these commands once. Without a session a command may be repeated: a
+ * revoke or the end of a session does no harm then, and of the others the table executes one copy
+ * only, and none after a later order.
  */
 import { HoldfastError } from "../../errors.js";
 import {

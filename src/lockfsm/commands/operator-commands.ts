@@ -1,10 +1,12 @@
 /**
  * Orders: commands with which operators end holds and sessions of others, and change settings of
  * the whole table. A session can give an order, which is then executed once, like all its commands.
- * A client without a session can give one too, if it cannot get a session or does not want one; the
- * order is then executed as often as the log contains it, and nothing of it is stored. Each order
- * names the state that it wants, so repeating it does no harm; a revoke of a key names the newest
- * token that it applies to. (semantics.md, 11.1.)
+ * A client without a session can give one too, if it cannot get a session or does not want one;
+ * nothing of it is stored. The log may then contain it several times, and late. A state order names
+ * the order count that its client knows and is executed at that count only: once, and never after a
+ * later one. Revokes and ends of sessions do no harm when they are repeated, because tokens and
+ * numbers of sessions do not come back; a revoke of a key names the newest token that it applies to.
+ * (semantics.md, 11.1.)
  *
  * A notified holder has time to release. Force comes no earlier than the end of the lease that the
  * holder had when this was decided, so that a client that was not reached has stopped by its own
@@ -17,6 +19,7 @@ import {
   type ChangeSettingCommand,
   END_REASON,
   type EndSessionCommand,
+  isStateOrder,
   LIMIT_MAX,
   MESSAGE,
   OP,
@@ -25,6 +28,7 @@ import {
   type RevokeCommand,
   type SetLimitCommand,
   STATUS,
+  type StateOrder,
 } from "../../protocol/index.js";
 import { evictOversized } from "../expiry/evict.js";
 import { openKey } from "../holds/closings.js";
@@ -59,13 +63,17 @@ import { changeAccess } from "./access.js";
  */
 type Answer = (result: Result) => void;
 
-/** Executes an order whose identity may give it, as far as that can be told before. */
+/**
+ * Executes an order whose identity may give it, as far as that can be told before. A state order
+ * counts whatever the answer is: one that was refused must not take effect later either.
+ */
 export function order(
   state: TableState,
   identity: Identity,
   command: OrderCommand,
   answer: Answer,
 ): void {
+  if (isStateOrder(command)) countOrder(state, command);
   carryOut(state, identity, command, (result) => {
     answer(result);
     if (!hasEffect(state, command, result)) return;
@@ -124,11 +132,29 @@ export function orderWithoutSession(state: TableState, command: OrderCommand, by
     const result = given === FORBIDDEN && isUnknown ? UNAUTHENTICATED : given;
     outbox.toSession(0, 0, { kind: MESSAGE.reply, sequence, stamp, result });
   };
-  if (identity !== undefined && mayOrder(state, identity, command)) {
-    order(state, identity, command, answer);
+  if (identity === undefined || !mayOrder(state, identity, command)) {
+    answer(FORBIDDEN);
     return;
   }
-  answer(FORBIDDEN);
+  const orderCount = orderCountOf(state, command);
+  if (isStateOrder(command) && command.mark !== orderCount) {
+    answer({ status: ERROR_NUMBERS.OUTDATED_ORDER, orderCount });
+    return;
+  }
+  order(state, identity, command, answer);
+}
+
+/**
+ * Limits have a count of their own, so that those who may only set limits cannot keep the orders of
+ * an admin outdated.
+ */
+export function orderCountOf(state: TableState, { op }: Pick<OrderCommand, "op">): number {
+  return op === OP.setLimit ? state.limitOrderCount : state.adminOrderCount;
+}
+
+function countOrder(state: TableState, { op }: StateOrder): void {
+  if (op === OP.setLimit) state.limitOrderCount += 1;
+  else state.adminOrderCount += 1;
 }
 
 type Force = Pick<RevokeCommand, "graceMs" | "now" | "reason">;

@@ -78,6 +78,9 @@ export class TableState {
   quietUntil = 0;
   /** Has the tickets, that is, holds that belong to no session until they are claimed. */
   readonly detached: Session;
+  /** State orders that were executed: those that need `admin`, and those that set a limit. */
+  adminOrderCount = 0;
+  limitOrderCount = 0;
   /** The number of the next session, request or due item. */
   nextNumber = 1;
   /** Requests in queues. */

@@ -11,7 +11,7 @@
  *
  *     "holdfast table", version, index, stamp, next token, next number, left at, quiet rest,
  *     [settings, in their order],
- *     next identity, next credential, revision of access,
+ *     next identity, next credential, revision of access, count of orders of admins, of limits,
  *     [sessions, holds, requests, items of the work queue, closings, semaphores,
  *     identities, grants, credentials]
  *

@@ -167,6 +167,8 @@ function readBeginning(fields: FieldReader): SnapshotParts {
   const nextIdentity = fields.within(IDENTITY_NUMBER_MIN, SAFE_MAX, "next identity");
   const nextCredential = fields.within(1, CREDENTIAL_MAX + 1, "next credential");
   const revision = fields.within(0, index, "revision of access");
+  const adminOrderCount = fields.uint();
+  const limitOrderCount = fields.uint();
   fields.array(9);
   const count = () => fields.uint();
   const counts = {
@@ -184,6 +186,8 @@ function readBeginning(fields: FieldReader): SnapshotParts {
   state.index = index;
   state.stamp = stamp;
   state.nextNumber = nextNumber;
+  state.adminOrderCount = adminOrderCount;
+  state.limitOrderCount = limitOrderCount;
   Object.assign(state.access, { nextIdentity, nextCredential, revision });
   if (leftAtMs > 0) state.tokens = new TokenCounter(nextToken, leftAtMs);
   if (quietMs > 0) state.quietUntil = stamp + quietMs;

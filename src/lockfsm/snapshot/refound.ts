@@ -46,6 +46,8 @@ export function refound(old: TableState, options: RefoundOptions): TableState {
   state.index = index;
   state.stamp = old.stamp;
   state.nextNumber = old.nextNumber;
+  state.adminOrderCount = old.adminOrderCount;
+  state.limitOrderCount = old.limitOrderCount;
   state.tokens = countingOn(old.tokens, options);
   state.quietUntil = quietMs === 0 ? 0 : old.stamp + quietMs;
   keepIdentities(old, state);

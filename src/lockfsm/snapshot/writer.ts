@@ -349,6 +349,8 @@ export class SnapshotWriter {
     body.uint(access.nextIdentity);
     body.uint(access.nextCredential);
     body.uint(access.revision);
+    body.uint(state.adminOrderCount);
+    body.uint(state.limitOrderCount);
     body.arrayHeader(9);
     body.uint(sessions.size + endedCount);
     body.uint(holds.size);

@@ -84,6 +84,8 @@ export function hashState(state: TableState): string {
   whole.number(state.access.nextIdentity);
   whole.number(state.access.nextCredential);
   whole.number(state.access.revision);
+  whole.number(state.adminOrderCount);
+  whole.number(state.limitOrderCount);
   for (const name of SETTING_NAMES) whole.number(state.settings[name]);
   state.work.forEach((item) => {
     digestWork(whole, item);

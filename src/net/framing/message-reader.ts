@@ -114,6 +114,8 @@ export class MessageReader extends Reader {
         return count < 2 ? { status } : this.#deadlock(count);
       case ERROR_NUMBERS.LIMIT_MISMATCH:
         return count < 2 ? { status } : { status, limit: this.last(this.uint(), count - 2) };
+      case ERROR_NUMBERS.OUTDATED_ORDER:
+        return count < 2 ? { status } : { status, orderCount: this.last(this.uint(), count - 2) };
       default:
         if (status < FIRST_ERROR) this.fail(`unknown status ${status}`, start);
         return this.last({ status: status as ErrorNumber }, count - 1);

@@ -187,6 +187,8 @@ function resultArity(result: Result): number {
       return result.cycle !== undefined ? 2 : 1;
     case ERROR_NUMBERS.LIMIT_MISMATCH:
       return result.limit !== undefined ? 2 : 1;
+    case ERROR_NUMBERS.OUTDATED_ORDER:
+      return result.orderCount !== undefined ? 2 : 1;
     default:
       return 1;
   }
@@ -231,6 +233,9 @@ function writeResult(writer: Writer, result: Result): void {
       return;
     case ERROR_NUMBERS.LIMIT_MISMATCH:
       if (result.limit !== undefined) writer.uint(result.limit);
+      return;
+    case ERROR_NUMBERS.OUTDATED_ORDER:
+      if (result.orderCount !== undefined) writer.uint(result.orderCount);
       return;
     default:
       return;

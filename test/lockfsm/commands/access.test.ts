@@ -447,7 +447,8 @@ test("a table that is founded anew keeps identities and grants, and no credentia
   expect(founded.listIdentities(undefined, 9).identities).toEqual(withoutCredentials);
   expect(founded.findCredential(1)).toBeUndefined();
   const said: unknown[] = [];
-  const head = { sequence: 1, mark: 1, acknowledged: [] };
+  const mark = log.state.adminOrderCount;
+  const head = { sequence: 1, mark, acknowledged: [] };
   const orders = [
     { epoch: 0, command: { ...head, ...put("x") } },
     { epoch: 1, command: { ...head, ...put("x") } },

@@ -19,6 +19,7 @@ import {
   END_REASON,
   type EndReason,
   isOrder,
+  isStateOrder,
   MESSAGE,
   OP,
   type OrderCommand,
@@ -149,7 +150,15 @@ function execute(model: Model, { session: id, epoch, command }: TableCommand): v
 function orderBy(model: Model, credential: number, command: OrderCommand): void {
   const identity = credentialOf(model, credential)?.identity;
   const asker = nobody(identity ?? { name: "", grants: [], isRemoved: true });
-  judge(model, asker, command);
+  const orderCount = model.orders[countedAs(command)];
+  const isOutdated = isStateOrder(command) && command.mark !== orderCount;
+  if (isOutdated && mayDo(model, asker.identity, asker, command)) {
+    answer(model, asker, command.sequence, error("OUTDATED_ORDER", { orderCount }));
+  } else judge(model, asker, command);
+}
+
+function countedAs({ op }: { readonly op: number }): "limits" | "rest" {
+  return op === OP.setLimit ? "limits" : "rest";
 }
 
 /** Nothing is done and nothing told for somebody who may not. */
@@ -217,6 +226,7 @@ function perform(
   session: ModelSession,
   command: Exclude<SequencedCommand, CloseCommand>,
 ): void {
+  if (isStateOrder(command)) model.orders[countedAs(command)] += 1;
   switch (command.op) {
     case OP.acquire:
       acquire(model, session, command);

@@ -218,5 +218,9 @@ export const itemsOf = (items: readonly Item[]): ModelItem[] =>
 
 export const error = (
   code: keyof typeof ERROR_NUMBERS,
-  details: { readonly limit?: number; readonly cycle?: readonly CycleMember[] } = {},
+  details: {
+    readonly limit?: number;
+    readonly cycle?: readonly CycleMember[];
+    readonly orderCount?: number;
+  } = {},
 ): Result => ({ status: ERROR_NUMBERS[code], ...details });

@@ -10,6 +10,7 @@ const A_DAY_OF_TOKENS = 24 * 60 * 60 * 2 ** 21;
 export function refound(founded: Model, old: Model, options: RefoundOptions): void {
   founded.stamp = old.stamp;
   founded.nextNumber = old.nextNumber;
+  Object.assign(founded.orders, old.orders);
   founded.nextToken = Math.max(old.nextToken + A_DAY_OF_TOKENS, options.tokenFloor);
   founded.leftAtMs = options.savedWallMs;
   founded.quietUntil = old.stamp + options.quietMs;

@@ -58,6 +58,8 @@ export class Model {
   credentials: ModelCredential[];
   nextCredential = 1;
   accessRevision = 0;
+  /** How many state orders were executed, by what they change. */
+  readonly orders = { limits: 0, rest: 0 };
   readonly refused: Record<AccessLevel, number> = {
     ...{ none: 0, observe: 0, acquire: 0, operate: 0, admin: 0 },
   };

@@ -1,6 +1,8 @@
 /** A log whose socket makes identities, and clients that speak for them: for tests of rights. */
+import { orderCountOf } from "../../../src/lockfsm/commands/operator-commands.js";
 import {
   type AccessLevel,
+  isStateOrder,
   LOCAL_CREDENTIAL,
   OP,
   type OrderCommand,
@@ -16,9 +18,14 @@ const head = { sequence: 1, mark: 1, acknowledged: [] };
 export class AccessLog extends ClusterLog {
   #credentials = 0;
 
-  /** An order without a session; by default of the socket in a node's directory. */
+  /**
+   * An order without a session, of somebody who has heard of all before; by default of the socket in
+   * a node's directory.
+   */
   order(command: OrderCommand, credential: number = LOCAL_CREDENTIAL): Result | undefined {
-    return resultOf(this.apply(unattached(command, credential)));
+    const mark = orderCountOf(this.state, command);
+    const order = isStateOrder(command) ? { ...command, mark } : command;
+    return resultOf(this.apply(unattached(order, credential)));
   }
 
   change(wish: AccessWish, credential?: number): Result | undefined {

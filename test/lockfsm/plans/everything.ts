@@ -58,20 +58,21 @@ export function everything(): Everything {
 
 /** `c` is of one identity; another one has a session, and is removed while work is left over. */
 function giveRights(log: ClusterLog, c: Client): void {
-  const head = { sequence: 1, mark: 1, acknowledged: [] };
+  let orders = 0;
+  const head = () => ({ sequence: 1, mark: orders++, acknowledged: [] });
   const all = { key: "", isPrefix: true, level: "acquire" as const };
   const expiring = { kind: "token", digest: "ab".repeat(32), expiresWallMs: 8_000 } as const;
   const other = { kind: "certificate", digest: undefined, expiresWallMs: 0 } as const;
   const { session, nonce } = c;
   log.apply(
-    unattached({ op: OP.putIdentity, ...head, name: "ci" }),
-    unattached({ op: OP.putCredential, ...head, name: "ci", label: "token", ...expiring }),
-    unattached({ op: OP.putCredential, ...head, name: "ci", label: "file", ...other }),
-    unattached({ op: OP.setGrant, ...head, name: "ci", ...all }),
-    unattached({ op: OP.setGrant, ...head, name: "ci", ...all, key: "run", isPrefix: false }),
-    unattached({ op: OP.putIdentity, ...head, name: "leaver" }),
-    unattached({ op: OP.putCredential, ...head, name: "leaver", label: "file", ...other }),
-    unattached({ op: OP.setGrant, ...head, name: "leaver", ...all }),
+    unattached({ op: OP.putIdentity, ...head(), name: "ci" }),
+    unattached({ op: OP.putCredential, ...head(), name: "ci", label: "token", ...expiring }),
+    unattached({ op: OP.putCredential, ...head(), name: "ci", label: "file", ...other }),
+    unattached({ op: OP.setGrant, ...head(), name: "ci", ...all }),
+    unattached({ op: OP.setGrant, ...head(), name: "ci", ...all, key: "run", isPrefix: false }),
+    unattached({ op: OP.putIdentity, ...head(), name: "leaver" }),
+    unattached({ op: OP.putCredential, ...head(), name: "leaver", label: "file", ...other }),
+    unattached({ op: OP.setGrant, ...head(), name: "leaver", ...all }),
     unattached({ op: OP.resume, session, nonce, generation: 0, attempt: 2 }, 1),
     unattached(
       { op: OP.open, nonce: "leaver", attempt: 1, ttlMs: 60_000, name: "leaver", metadata: "" },

@@ -3,6 +3,7 @@
  * the table says to them. A client stands for all the processes that ever had its session. See
  * `plans.ts`.
  */
+import { ERROR_NUMBERS } from "../../../src/errors.js";
 import type { Outbox, TableCommand, TableEntry } from "../../../src/lockfsm/index.js";
 import {
   type AttachCommand,
@@ -14,13 +15,16 @@ import {
   type Item,
   isAttachCommand,
   isOrder,
+  isStateOrder,
   MESSAGE,
   OP,
   RECALL_STATE,
+  type Reply,
   type Result,
   type SequencedCommand,
   type SessionMessage,
   STATUS,
+  type StateOrder,
 } from "../../../src/protocol/index.js";
 import {
   type Action,
@@ -90,6 +94,9 @@ export class Clients implements Outbox {
   readonly #spent: Ticket[] = [];
   /** The limits of semaphores that somebody was told. */
   readonly #limits = new Map<string, number>();
+  /** State orders that were executed; and that will be, if all of this entry are. */
+  readonly #orders = { limits: 0, rest: 0 };
+  #assumed = { limits: 0, rest: 0 };
   #index: number;
   #stamp: number;
 
@@ -109,11 +116,13 @@ export class Clients implements Outbox {
     this.#stamp += turn.elapsedMs;
     // What was not executed gives its number back.
     for (const client of this.#clients) client.next = client.highest + 1;
+    this.#assumed = { ...this.#orders };
     this.#commands = turn.actions.flatMap((wanted) => this.#resolve(wanted));
     return { index: this.#index, stamp: this.#stamp, wallMs: 5_000, commands: this.#commands };
   }
 
   toSession(session: number, epoch: number, message: SessionMessage): void {
+    if (message.kind === MESSAGE.reply) this.#countOrder(session, epoch, message);
     const client = this.#clients.find((other) => other.session === session);
     if (client === undefined || client.epoch !== epoch) return;
     switch (message.kind) {
@@ -154,6 +163,20 @@ export class Clients implements Outbox {
         const executed = client.executed.get(sequence);
         if (executed !== undefined) this.#learn(client, executed, result);
       }
+    }
+  }
+
+  #countOrder(session: number, epoch: number, { sequence, result }: Reply): void {
+    const executed = this.#commands.find((one) => {
+      const isIts = session === 0 || one.epoch === epoch;
+      return one.session === session && isIts && sequenceOf(one) === sequence;
+    })?.command;
+    if (executed === undefined || !isStateOrder(executed)) return;
+    const { status } = result;
+    if (status === ERROR_NUMBERS.OUTDATED_ORDER) {
+      this.#orders[countOf(executed)] = result.orderCount ?? 0;
+    } else if (status !== ERROR_NUMBERS.FORBIDDEN && status !== ERROR_NUMBERS.UNAUTHENTICATED) {
+      this.#orders[countOf(executed)] += 1;
     }
   }
 
@@ -216,8 +239,10 @@ export class Clients implements Outbox {
     // Every third one is given by nobody's session.
     const isUnattached = wanted.kind === "access" ? wanted.isUnattached : undefined;
     if (isOrder(command) && (isUnattached ?? command.sequence % 3 === 0)) {
-      return [{ session: 0, epoch: wanted.credential ?? 0, command }];
+      const order = isStateOrder(command) ? this.#atItsCount(command) : command;
+      return [{ session: 0, epoch: wanted.credential ?? 0, command: order }];
     }
+    if (isStateOrder(command)) this.#assumed[countOf(command)] += 1;
     const { epochShift, sequenceShift, isHeldBack } = wanted.manners;
     const epoch = Math.max(0, client.epoch + epochShift);
     const sent = { session: client.session, epoch, command };
@@ -225,6 +250,15 @@ export class Clients implements Outbox {
     if (sequenceShift === 0) client.next += 1;
     client.sent.push(sent);
     return isHeldBack ? [] : [sent];
+  }
+
+  /** Every fifth one is a late copy, or of somebody who has not heard of the last one. */
+  #atItsCount(command: StateOrder): StateOrder {
+    const count = countOf(command);
+    const mark = this.#assumed[count];
+    if (command.sequence % 5 === 4) return { ...command, mark: Math.max(0, mark - 1) };
+    this.#assumed[count] += 1;
+    return { ...command, mark };
   }
 
   #commandOf(wanted: Sending, client: ClientState): Command {
@@ -397,6 +431,10 @@ function itemsOf(items: readonly ClaimedItem[]): Item[] {
 /** One of the last. */
 function oneOf(list: readonly Known[], pick: number): Known {
   return list.at(-1 - (pick % 4)) ?? list.at(-1) ?? NOTHING;
+}
+
+function countOf({ op }: StateOrder): "limits" | "rest" {
+  return op === OP.setLimit ? "limits" : "rest";
 }
 
 interface Head {

@@ -21,8 +21,8 @@ type Order = Exclude<Command, { readonly nonce: string }>;
 
 /** Gives an order as the admin; it must succeed. */
 async function order(fields: object): Promise<void> {
+  const head = { sequence: 2 ** 32 + orders, mark: orders, acknowledged: [] };
   orders += 1;
-  const head = { sequence: 2 ** 32 + orders, mark: 0, acknowledged: [] };
   admin.send({ ...head, ...fields } as unknown as Order);
   const { result } = await admin.untilReply(head.sequence);
   expect(result.status).toBe(STATUS.ok);
@@ -36,6 +36,7 @@ async function giveToken(name: string, token: string, expiresWallMs = 0): Promis
 }
 
 beforeEach(async () => {
+  orders = 0;
   ({ world, leader, followers } = await startCluster());
   admin = world.client();
   admin.connect(leader);

@@ -155,7 +155,7 @@ test("a stolen node is not heard any more once its removal is applied", async ()
   const operator = new Operator(world, leader);
   expect(await operator.change("remove", stolen.id)).toBe(STATUS.ok);
   const { term } = leader.raft;
-  const putMallory = { op: OP.putIdentity, ...HEAD, name: "mallory" } as const;
+  const putMallory = { op: OP.putIdentity, ...HEAD, mark: 0, name: "mallory" } as const;
   const writer = new Writer();
   writeRequest(writer, {
     op: OP.changeMember,

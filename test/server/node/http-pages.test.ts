@@ -167,12 +167,12 @@ describe("the HTTP pages", () => {
     const { world, leader } = await startCluster();
     const client = world.client();
     client.connect(leader);
-    let orders = 2 ** 32;
+    let orders = 0;
     const order = async (fields: object): Promise<void> => {
+      const head = { sequence: 2 ** 32 + orders, mark: orders, acknowledged: [] };
       orders += 1;
-      const head = { sequence: orders, mark: 1, acknowledged: [] };
       client.send({ ...head, ...fields } as unknown as SessionCommand);
-      expect((await client.untilReply(orders)).result.status).toBe(STATUS.ok);
+      expect((await client.untilReply(head.sequence)).result.status).toBe(STATUS.ok);
     };
     const stateIn = (pages: ReturnType<typeof pagesOf>) =>
       JSON.parse(pages("/status", { isTrusted: true }).body).access;

@@ -20,7 +20,7 @@ export type Levels = Readonly<Record<string, AccessLevel>>;
  */
 export function closingOrders(levels: Levels): SequencedCommand[] {
   const orders: SequencedCommand[] = [];
-  const head = () => ({ sequence: orders.length + 1, mark: 1, acknowledged: [] });
+  const head = () => ({ sequence: orders.length + 1, mark: orders.length, acknowledged: [] });
   const everything = { key: "", isPrefix: true };
   for (const [name, level] of Object.entries({ root: "admin" as const, ...levels })) {
     const digest = createHash("sha256").update(name).digest("hex");

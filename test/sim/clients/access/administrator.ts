@@ -1,11 +1,17 @@
 /**
  * Somebody who decides who may do what: makes identities, hands out tokens, closes the cluster, and
  * changes its mind as the plan says. Each order is repeated, at one node after the other, until it is
- * answered, and the next one comes after that; so what was late may still be carried out again.
+ * answered, and the next one comes after that; so copies may be late, and must then have no effect.
  */
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
-import { type AccessCommand, ANONYMOUS, MESSAGE, OP } from "../../../../src/protocol/index.js";
+import {
+  type AccessCommand,
+  ANONYMOUS,
+  MESSAGE,
+  OP,
+  STATUS,
+} from "../../../../src/protocol/index.js";
 import { digestOf } from "../../checks/access/digest.js";
 import type { Simulation } from "../../engine/simulation.js";
 import type { AccessChange, AccessPlan, GrantPlan } from "../../plan/access-plan.js";
@@ -48,6 +54,8 @@ export class Administrator {
   readonly #labels = new Map<string, number>();
   #changesLeft: number;
   #isBusy = false;
+  /** The order count that it knows. */
+  #orderCount = 0;
   #nodes: readonly number[];
   /** The node that answered last. */
   #good: number | undefined;
@@ -109,14 +117,20 @@ export class Administrator {
       this.#goOn();
     } else {
       const sequence = 1 + this.#world.random.below(NUMBER_MAX);
-      const command = { ...step.wish, sequence, mark: 0, acknowledged: [] } as AccessCommand;
+      const command = {
+        ...step.wish,
+        sequence,
+        mark: this.#orderCount,
+        acknowledged: [],
+      } as AccessCommand;
       this.#order(command);
     }
   }
 
-  #order(command: AccessCommand): void {
+  #order(first: AccessCommand): void {
     if (this.#isOver) return;
     const { random, simulation, keyring, onNote } = this.#world;
+    let command = first;
     let isSettled = false;
     const settle = (isDone: boolean): void => {
       if (isSettled) return;
@@ -135,8 +149,23 @@ export class Administrator {
       onMessage: (message) => {
         if (message.kind === MESSAGE.refused) settle(false);
         if (message.kind !== MESSAGE.reply) return;
-        onNote(`${JSON.stringify(command)}: ${message.result.status}`);
-        settle(!AGAIN.includes(message.result.status));
+        // A copy of what has come to nothing.
+        if (message.sequence !== command.sequence) return;
+        const { result } = message;
+        onNote(`${JSON.stringify(command)}: ${result.status}`);
+        if (result.status === ERROR_NUMBERS.OUTDATED_ORDER) {
+          const { sequence, mark } = command;
+          command = {
+            ...command,
+            sequence: sequence + NUMBER_MAX,
+            mark: result.orderCount ?? mark,
+          };
+          this.#orderCount = command.mark;
+          line.order(command);
+          return;
+        }
+        if (result.status === STATUS.ok) this.#orderCount = command.mark + 1;
+        settle(!AGAIN.includes(result.status));
       },
       onClosed: () => settle(false),
     });
