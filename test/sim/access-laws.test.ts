@@ -66,6 +66,13 @@ class Log {
     this.#reply(0, 0, sequence, result);
   }
 
+  /** By `root`, without a session and with that number. */
+  order(sequence: number): void {
+    const command = { op: OP.putIdentity, name: "other", sequence, ...HEAD } as const;
+    this.#entry(0, ROOT, command);
+    this.#reply(0, 0, sequence, OK);
+  }
+
   /** `session` is opened with that credential, in epoch 1. */
   open(session: number, credential: number, status: Attached["status"] = STATUS.ok): void {
     const nonce = session.toString(16).padStart(32, "0");
@@ -185,6 +192,27 @@ describe("the law of access is broken by", () => {
     speakers.onSaid(`attach ${nonce}//1`, "worker".padEnd(64, "0"));
     log.open(9, ROOT);
     expect(log.complaint).toContain("which its connection did not show");
+  });
+
+  test("a copy of an order behind one that was given when it was answered", () => {
+    const said = (...numbers: readonly number[]) => {
+      const speakers = new Speakers();
+      const log = new Log(speakers);
+      const { orders } = speakers;
+      // The answer to the third one is lost.
+      for (const number of [101, 102, 103, 104]) {
+        orders.onSaid(number);
+        if (number !== 103) orders.onAnswered(number);
+      }
+      for (const number of numbers) log.order(number);
+      return log.complaint;
+    };
+    expect(said(101, 102, 103, 104)).toBeUndefined();
+    expect(said(101, 102, 104, 103)).toBeUndefined();
+    expect(said(101, 102, 101)).toContain("takes effect after a later order");
+    expect(said(101, 104, 102)).toContain("takes effect after a later order");
+    expect(said(101, 101)).toContain("takes effect twice");
+    expect(said(101, 102, 103, 103)).toContain("takes effect twice");
   });
 
   test("nothing that a removed identity had before, which must only end", () => {

@@ -94,6 +94,14 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     seeds: [97_300_540],
   },
   {
+    name: "order-on-any-count",
+    rule: "11.1: no copy of a state order has an effect after another copy or a later order",
+    file: "src/lockfsm/commands/operator-commands.ts",
+    find: "isStateOrder(command) && command.mark !== orderCount",
+    replace: "isStateOrder(command) && command.mark < 0",
+    seeds: [7],
+  },
+  {
     name: "refused-detach-keeps-the-hold",
     rule: "a hold that may not become a ticket is released",
     file: "src/client/locks/hold-calls.ts",

@@ -1,6 +1,6 @@
 /**
  * The law of access: no command takes effect that the grants at its position in the log forbid, and
- * none is refused that they allow. Judged by the messages in the order of the log, with a reckoning of
+ * none is refused that they allow. No copy of an order takes effect after a later order. Judged by the messages in the order of the log, with a reckoning of
  * grants of its own (`reckoning.ts`), and never by what the table has. Where it depends on holds
  * which nobody was told of (tickets), only effects that are told are judged; what is refused
  * wrongly there the naive model finds.
@@ -22,6 +22,7 @@ import {
 } from "../../../../src/protocol/index.js";
 import { AttachLaws } from "./attach-laws.js";
 import { digestOf } from "./digest.js";
+import { CarriedOutOrders } from "./promised-orders.js";
 import {
   ANONYMOUS_PERSON,
   may,
@@ -45,6 +46,7 @@ export class AccessLaws {
   readonly reckoning: Reckoning;
   readonly #sessions: AttachLaws;
   readonly #speakers: Speakers | undefined;
+  readonly #orders: CarriedOutOrders | undefined;
   complaint: string | undefined;
   #index = 0;
   /** Of this entry, by session, epoch and sequence: orders without a session in their order. */
@@ -65,6 +67,7 @@ export class AccessLaws {
 
   constructor(speakers?: Speakers, reckoning = new Reckoning()) {
     this.#speakers = speakers;
+    this.#orders = speakers && new CarriedOutOrders(speakers.orders);
     this.reckoning = reckoning;
     this.#sessions = new AttachLaws(reckoning);
   }
@@ -187,7 +190,9 @@ export class AccessLaws {
       for (const keys of stolen) this.#demand(`${name} steals`, person, "operate", keys);
     }
     if (result.status === STATUS.revoked) this.#force = person;
-    if (isAccessCommand(command) && result.status === STATUS.ok) this.#carryOut(command);
+    if (!isAccessCommand(command) || result.status !== STATUS.ok) return;
+    if (session === 0) this.#note(name, this.#orders?.carryOut(sequence));
+    this.#carryOut(command);
   }
 
   #carryOut(command: AccessCommand): void {

@@ -3,10 +3,13 @@
  * connection showed. Commands of clients of whom nothing is known are not judged.
  */
 import { NO_CREDENTIAL } from "../../../../src/protocol/index.js";
+import { PromisedOrders } from "./promised-orders.js";
 import type { Reckoning } from "./reckoning.js";
 import { numberShowing } from "./reckoning.js";
 
 export class Speakers {
+  /** Of all who give orders without a session. */
+  readonly orders = new PromisedOrders();
   /** SHA-256 of the tokens shown; several where the same command was sent again. */
   readonly #shown = new Map<string, Set<string | undefined>>();
 

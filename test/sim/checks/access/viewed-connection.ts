@@ -15,6 +15,7 @@ import {
   MESSAGE,
   OP,
   type Query,
+  type Reply,
   type Request,
   type ServerMessage,
   type SessionsView,
@@ -94,12 +95,14 @@ export class ViewedConnection {
       this.#shownAt = committedIndex();
     } else if ("sequence" in request && !this.#isAttached) {
       speakers.onSaid(`order ${request.sequence}`, this.#digest);
+      speakers.orders.onSaid(request.sequence);
     }
   }
 
   heard(message: ServerMessage): void {
     if (message.kind === MESSAGE.attached && message.status === STATUS.ok) this.#isAttached = true;
     else if (message.kind === MESSAGE.changes) this.#told(message);
+    else if (message.kind === MESSAGE.reply) this.#replied(message);
     else if (message.kind === MESSAGE.hello) {
       this.#hellos += 1;
       if (this.#hellos === 2) this.#onLetIn();
@@ -109,6 +112,11 @@ export class ViewedConnection {
       if (asked?.query.op === OP.signIn) this.#onKeptOut(message);
       else if (asked !== undefined) this.#answered(asked, message);
     }
+  }
+
+  #replied({ sequence, result }: Reply): void {
+    if (this.#isAttached || result.status !== STATUS.ok) return;
+    this.#cluster.speakers.orders.onAnswered(sequence);
   }
 
   /** Whether a closing by the node is due to a credential that is gone. */
