@@ -279,7 +279,6 @@ export class Attack {
       file: this.#keyringFile,
       keys: this.#plan.options.keys,
       random: seededStream(this.#plan.options.seed, "administrator"),
-      nowMs: () => this.#nowMs(),
       record: (event) => crew.record(event),
       signal: this.#signal,
     });
