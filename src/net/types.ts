@@ -219,6 +219,12 @@ export interface ClientConnection {
    * Flushes, then closes with a WebSocket close code and a reason of at most 123 bytes of UTF-8.
    */
   close(code: number, reason: string): void;
+  /**
+   * Reads nothing more from the client until `resume`. What was read with the present bytes still
+   * comes.
+   */
+  pause(): void;
+  resume(): void;
 }
 
 export interface GatewayEvents {
@@ -235,6 +241,8 @@ export interface GatewayEvents {
   onQuery(connection: ClientConnection, query: Query): void;
   /** `bytes` is the request as it arrived, a copy that the driver may keep. Needs no session. */
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void;
+  /** So many bytes were read; all requests that end in them have been passed on. */
+  onReceived(connection: ClientConnection, bytes: number): void;
   onClosed(connection: ClientConnection): void;
 }
 

@@ -134,6 +134,7 @@ export class GatewayConnection implements ClientConnection {
   /** Pings and pongs since the last check. */
   controlFrames = 0;
   limitedIdentity = "";
+  isPaused = false;
   readonly #socket: GatewaySocket;
   readonly #outbound: Outbound;
   #slot: FrameSlot | undefined;
@@ -195,6 +196,8 @@ export class GatewayConnection implements ClientConnection {
   /** Marks the connection as closing, because the client or a broken frame began to end it. */
   leave(): void {
     this.isOpen = false;
+    // The end of the connection must be read.
+    if (this.isPaused) this.resume();
     const slot = this.#slot;
     this.#slot = undefined;
     slot?.sent();
@@ -204,6 +207,17 @@ export class GatewayConnection implements ClientConnection {
   leaveSoon(): void {
     this.leave();
     limitClosing(this.#socket, this.#outbound.tuning.closeGraceMs);
+  }
+
+  pause(): void {
+    if (!this.isOpen) return;
+    this.isPaused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.#socket.resume();
   }
 
   ping(): void {

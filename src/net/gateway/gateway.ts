@@ -418,6 +418,7 @@ class Gateway implements StartableGateway {
     // This runs after the listener of `ws`, which by then has delivered every whole message.
     socket.stream?.on("data", (chunk: Buffer) => {
       unfinished.received(connection, chunk.length, socket.isBetweenMessages);
+      if (connection.isOpen) requests.events.onReceived(connection, chunk.length);
     });
     socket.on("message", (data, isBinary) => {
       connection.isHeard = true;
@@ -467,6 +468,7 @@ function sendingAway(reason: string): GatewayEvents {
     onInvalidCommand: () => {},
     onQuery: () => {},
     onOperation: () => {},
+    onReceived: () => {},
     onClosed: () => {},
   };
 }

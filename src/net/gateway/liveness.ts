@@ -81,13 +81,14 @@ export class GatewayLiveness {
   }
 }
 
+/** What a connection that is not read may ask for is not known. */
 function hasUse(connection: GatewayConnection): boolean {
-  return connection.hasAsked || connection.isUsed;
+  return connection.hasAsked || connection.isUsed || connection.isPaused;
 }
 
 function lookForSilence(connection: GatewayConnection): void {
   connection.controlFrames = 0;
-  if (connection.isHeard) {
+  if (connection.isHeard || connection.isPaused) {
     connection.isHeard = false;
     connection.silentLooks = 0;
     return;

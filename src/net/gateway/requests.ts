@@ -26,6 +26,8 @@ import type { GatewayConnection } from "./connection.js";
 
 const { INVALID_ARGUMENT } = ERROR_NUMBERS;
 const NO_BYTES = new Uint8Array(0);
+/** What a frame without a request, or a request that the driver never hears of, counts as. */
+const UNHEARD_BYTES = 256;
 
 export class GatewayRequests implements RequestSink {
   /** Receives the requests of clients. */
@@ -36,6 +38,8 @@ export class GatewayRequests implements RequestSink {
   #frame: Uint8Array = NO_BYTES;
   /** Whether the gateway itself has answered something, which the driver does not know of. */
   #hasAnswered = false;
+  /** Whether the frame that is being read has no request so far. */
+  #isEmpty = true;
 
   constructor(events: GatewayEvents, onRefused: (reason: string) => void) {
     this.events = events;
@@ -49,8 +53,10 @@ export class GatewayRequests implements RequestSink {
     }
     this.#connection = connection;
     this.#frame = ownBytes(data);
+    this.#isEmpty = true;
     try {
       decodeFrame(this.#frame, this);
+      if (this.#isEmpty) this.events.onReceived(connection, UNHEARD_BYTES);
     } catch (error) {
       if (!(error instanceof ProtocolError)) throw error;
       this.breach(connection, 1002, error.message);
@@ -71,6 +77,7 @@ export class GatewayRequests implements RequestSink {
   }
 
   request(request: Request, start: number, end: number): void {
+    this.#isEmpty = false;
     const connection = this.#connection;
     // An earlier request in the same frame closed the connection.
     if (connection === undefined || !connection.isOpen) return;
@@ -96,6 +103,7 @@ export class GatewayRequests implements RequestSink {
   }
 
   invalid(op: number, id: number, reason: string): void {
+    this.#isEmpty = false;
     const connection = this.#connection;
     if (connection === undefined || !connection.isOpen) return;
     if (isCommandOp(op)) {
@@ -103,6 +111,7 @@ export class GatewayRequests implements RequestSink {
       return;
     }
     this.#hasAnswered = true;
+    this.events.onReceived(connection, UNHEARD_BYTES);
     const payload: OperationFailure | null = isOperationOp(op) ? { message: reason } : null;
     connection.send({ kind: MESSAGE.answer, id, status: INVALID_ARGUMENT, payload });
   }

@@ -21,7 +21,8 @@ type UnfinishedTuning = Pick<
 >;
 
 interface Begun {
-  readonly tick: number;
+  /** The tick of its beginning, later by those in which its connection was not read. */
+  tick: number;
   /** With whose bytes its own are counted; "": with nobody's. */
   readonly address: string;
   readonly identity: string;
@@ -123,9 +124,10 @@ export class UnfinishedFrames {
 
   tick(): void {
     this.#tick += 1;
-    for (const [connection, { tick }] of this.#begun) {
-      if (this.#tick - tick <= this.#ticksMax) break;
-      this.#end(connection, "a frame was not finished in time");
+    for (const [connection, begun] of this.#begun) {
+      if (connection.isPaused) begun.tick += 1;
+      else if (this.#tick - begun.tick > this.#ticksMax)
+        this.#end(connection, "a frame was not finished in time");
     }
   }
 

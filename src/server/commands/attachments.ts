@@ -20,8 +20,8 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import { Fifo } from "../fifo.js";
-import { type LimitedClient, TURN_OF_CONNECTION } from "../limits/limits.js";
-import { Share } from "../limits/usage.js";
+import { TURN_OF_CONNECTION } from "../limits/limits.js";
+import { type LimitedClient, Share } from "../limits/usage.js";
 import type { CommandSource, CommandSources, KeptCommand } from "./kept-commands.js";
 import { Lane } from "./lane.js";
 import type { Watch, Watcher } from "./watch.js";

@@ -178,7 +178,10 @@ export class ClientSide implements GatewayEvents {
     const attachment = attachments.of(connection);
     if (attachment === undefined) return undefined;
     attachment.hasAsked = true;
-    if (attachment.share.isCounted) return attachment;
+    if (attachment.share.isCounted) {
+      attachment.share.payRequest();
+      return attachment;
+    }
     if (!attachment.isSigningIn && !attachment.isHeldBack) return this.#counted(attachment);
     const before = attachment.isHeldBack ? "hello" : "the sign-in was answered";
     attachments.close(attachment, `a request before ${before}`);
@@ -187,6 +190,7 @@ export class ClientSide implements GatewayEvents {
 
   #counted(attachment: Attachment): Attachment | undefined {
     const full = this.#parts.limits.count(attachment);
+    attachment.share.payRequest();
     if (full === undefined) return attachment;
     this.#parts.attachments.close(attachment, full, CLOSE_TRY_AGAIN);
     return undefined;
@@ -251,6 +255,13 @@ export class ClientSide implements GatewayEvents {
     if (problem !== undefined) refuse(attachment, query, problem);
     else if (full === undefined) this.#parts.watches.begin(attachment, query);
     else refuse(attachment, query, ERROR_NUMBERS.QUOTA, { message: full });
+  }
+
+  onReceived(connection: ClientConnection, bytes: number): void {
+    const attachment = this.#parts.attachments.of(connection);
+    // A turn plans when it is read again.
+    if (attachment !== undefined && this.#parts.limits.received(attachment, bytes))
+      this.#host.wake();
   }
 
   onClosed(connection: ClientConnection): void {

@@ -178,6 +178,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     operations,
     redirect,
     members,
+    limits,
     applier,
     proposer,
     snapshots,
@@ -198,7 +199,8 @@ function unlimited({ clock, logger }: DriverPorts): NodeLimits {
 
 /** When the first of the parts has to act without an input. Does not include leading. */
 export function earliestDeadlineMs(parts: DriverParts): number {
-  const { observation, redirect, forwarding, operations, snapshots, members, signIn } = parts;
+  const { observation, redirect, forwarding, operations, snapshots, members, signIn, limits } =
+    parts;
   return Math.min(
     observation.nextDeadlineMs,
     redirect.nextDeadlineMs,
@@ -207,5 +209,6 @@ export function earliestDeadlineMs(parts: DriverParts): number {
     snapshots.nextDeadlineMs,
     members.nextDeadlineMs,
     signIn.nextDeadlineMs,
+    limits.nextDeadlineMs,
   );
 }

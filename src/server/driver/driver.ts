@@ -234,6 +234,7 @@ export class Driver implements DriverHost {
     signIn.expire(nowMs);
     operations.expire(nowMs);
     this.#parts.members.dropRemovedPeers(nowMs);
+    this.#parts.limits.serve(nowMs);
     this.#tellToMove(nowMs);
     this.#flushPeers();
     gateway.flush();

@@ -1,19 +1,21 @@
 /**
  * Limits by identity and by address on what the clients of this node may have and ask for, so that
  * those of one leave room for others. What gives something back is never refused: keepalives,
- * releases, sessions that come back, unwatch. An identity with `admin` is exempt from limits by
- * identity, and therefore everybody is on an open cluster; programs on the machine of this node are
- * exempt from those by address, because a proxy there carries everybody.
+ * releases, sessions that come back, unwatch. It is read later, like everything from connections
+ * whose allowance is spent, because refusing costs almost as much as executing. An identity with
+ * `admin` is exempt from limits by identity, and therefore everybody is on an open cluster; programs on
+ * the machine of this node are exempt from those by address, because a proxy there carries everybody.
  *
  * Limits of connections by address, and of unfinished messages, are those of the gateway.
  */
 import type { LockTable, TableCommand, Viewer } from "../../lockfsm/index.js";
-import { type ClientConnection, isOwnMachine } from "../../net/index.js";
+import { isOwnMachine } from "../../net/index.js";
 import { ACCESS_LEVEL, type Command, isStrong, NO_CREDENTIAL, OP } from "../../protocol/index.js";
 import type { ClientLimits } from "../options.js";
 import type { Clock } from "../ports.js";
+import { HeldBack } from "./held-back.js";
 import type { LimitCounts, LimitName } from "./limit-counts.js";
-import { type LimitedBy, type Share, UNCOUNTED, Usage } from "./usage.js";
+import { type LimitedBy, type LimitedClient, UNCOUNTED, Usage } from "./usage.js";
 
 /** A smaller map is not searched for those that may be forgotten. */
 const SWEEP_SIZE_MIN = 256;
@@ -24,13 +26,12 @@ export const TURN_OF_CONNECTION = -1;
 /** Commands that nobody is known for count as of `anonymous`. */
 const ANONYMOUS_IDENTITY = 0;
 
-export interface LimitedClient {
-  readonly connection: ClientConnection;
-  readonly credential: number;
-  readonly share: Share;
-  /** The number of the identity with which it shares its turns, or `TURN_OF_CONNECTION`. */
-  turnOf: number;
-}
+/**
+ * So many bytes cost as much as a command. Most commands are shorter, so bytes matter only of
+ * unusual ones; the defaults still let one identity send 12 MiB a second, several times what a node
+ * can execute, and a node reads and decodes that in some hundredths of its time.
+ */
+const BYTES_PER_COMMAND = 256;
 
 /** `Infinity`: no limit. */
 export interface NodeLimits {
@@ -55,10 +56,14 @@ export class Limits {
     identity: SWEEP_SIZE_MIN,
     address: SWEEP_SIZE_MIN,
   };
+  readonly #heldBack: HeldBack;
 
   constructor(limits: NodeLimits, parts: LimitsParts) {
     this.#limits = limits;
     this.#parts = parts;
+    this.#heldBack = new HeldBack((client, usage) => {
+      return this.#isExceeded(client, usage, "commandsPerSecondMax");
+    });
   }
 
   /** A client connected; it may have signed in later. */
@@ -97,7 +102,9 @@ export class Limits {
   }
 
   /** A connection has ended. Safe to call again. */
-  leave({ share }: LimitedClient): void {
+  leave(client: LimitedClient): void {
+    const { share } = client;
+    this.#heldBack.leave(client);
     share.countWatches(0);
     share.identity.connections -= 1;
     share.address.connections -= 1;
@@ -130,16 +137,44 @@ export class Limits {
     return runs;
   }
 
-  /** Whether a command that just arrived exceeds a limit and is refused for now. */
-  refusesCommand(client: LimitedClient, command: Command): boolean {
-    if (command.op === OP.keepalive) return false;
+  /**
+   * So many bytes of a client were read, and the requests in them. If that was too much, nothing more
+   * is read until `serve` says so. Returns whether that has just begun.
+   */
+  received(client: LimitedClient, bytes: number): boolean {
     const { identity, address } = client.share;
-    const isWithinIdentity = identity.commands.take(1);
-    const isWithinAddress = address.commands.take(1);
-    if (isWithinIdentity && isWithinAddress) return false;
-    const mayRefuse = isStrong(command) || command.op === OP.open;
-    const spent = [isWithinIdentity ? undefined : identity, isWithinAddress ? undefined : address];
-    return this.#refuses(client, spent, "commandsPerSecondMax", 1, mayRefuse);
+    const cost = bytes / BYTES_PER_COMMAND;
+    identity.commands.pay(cost);
+    address.commands.pay(cost);
+    if (identity.commands.left > 0 && address.commands.left > 0) return false;
+    return this.#heldBack.judge(client, this.#parts.clock.nowMs());
+  }
+
+  /** When `serve` has something to do. */
+  get nextDeadlineMs(): number {
+    return this.#heldBack.nextDeadlineMs;
+  }
+
+  /** Once a turn: lets those be read again that may spend something. */
+  serve(nowMs: number): void {
+    this.#heldBack.serve(nowMs);
+  }
+
+  /** Whether a command that was just paid for exceeds a limit and is refused for now. */
+  refusesCommand(client: LimitedClient, command: Command): boolean {
+    const { identity, address } = client.share;
+    if (identity.commands.left >= 0 && address.commands.left >= 0) return false;
+    if (!isStrong(command) && command.op !== OP.open) return false;
+    const nowMs = this.#parts.clock.nowMs();
+    let isRefused = false;
+    for (const usage of [identity, address]) {
+      if (usage.commands.left >= 0) continue;
+      usage.commands.fill(nowMs);
+      if (usage.commands.left >= 0) continue;
+      if (this.#isExceeded(client, usage, "commandsPerSecondMax")) isRefused = true;
+      else usage.commands.forgive();
+    }
+    return isRefused;
   }
 
   /** The same of a read. @param cost what it costs at least */
@@ -148,8 +183,19 @@ export class Limits {
     const isWithinIdentity = identity.reads.take(cost);
     const isWithinAddress = address.reads.take(cost);
     if (isWithinIdentity && isWithinAddress) return false;
-    const spent = [isWithinIdentity ? undefined : identity, isWithinAddress ? undefined : address];
-    return this.#refuses(client, spent, "readCostPerSecondMax", cost, true);
+    // Ask again those in which nothing was left, by the clock.
+    const nowMs = this.#parts.clock.nowMs();
+    let isRefused = false;
+    for (const usage of [
+      isWithinIdentity ? undefined : identity,
+      isWithinAddress ? undefined : address,
+    ]) {
+      if (usage === undefined) continue;
+      usage.reads.fill(nowMs);
+      if (usage.reads.take(cost)) continue;
+      if (this.#isExceeded(client, usage, "readCostPerSecondMax")) isRefused = true;
+    }
+    return isRefused;
   }
 
   /** Why the client may have no further watch; `undefined` if it may. */
@@ -161,27 +207,6 @@ export class Limits {
       }
     }
     return undefined;
-  }
-
-  /** Asks again those in which nothing was left, by the clock. */
-  #refuses(
-    client: LimitedClient,
-    spent: readonly (Usage | undefined)[],
-    limit: "commandsPerSecondMax" | "readCostPerSecondMax",
-    cost: number,
-    mayRefuse: boolean,
-  ): boolean {
-    const nowMs = this.#parts.clock.nowMs();
-    let isRefused = false;
-    for (const usage of spent) {
-      if (usage === undefined) continue;
-      const bucket = limit === "commandsPerSecondMax" ? usage.commands : usage.reads;
-      bucket.fill(nowMs);
-      if (bucket.take(cost)) continue;
-      if (!mayRefuse) bucket.charge(cost);
-      else if (this.#isExceeded(client, usage, limit)) isRefused = true;
-    }
-    return isRefused;
   }
 
   /** Counts what exceeds a limit, and returns whether it is refused. */

@@ -8,7 +8,7 @@ const SECOND_MS = 1_000;
 
 export class TokenBucket {
   readonly #perSecond: number;
-  /** At most `#perSecond`; not below minus that. */
+  /** At most `#perSecond`; after `fill` not below minus that. */
   #left: number;
   #filledAtMs: number;
 
@@ -26,18 +26,34 @@ export class TokenBucket {
     return true;
   }
 
+  /** Spends `cost` in any case, for what has happened already. `fill` limits the debt. */
+  pay(cost: number): void {
+    this.#left -= cost;
+  }
+
+  /** Negative: owed. */
+  get left(): number {
+    return this.#left;
+  }
+
+  /** Nothing is owed any more. */
+  forgive(): void {
+    this.#left = Math.max(0, this.#left);
+  }
+
   /** Spends `cost` in any case. The debt is at most one second's worth. */
   charge(cost: number): void {
     this.#left = Math.max(-this.#perSecond, this.#left - cost);
   }
 
-  /** Adds what the time since the last call is worth. */
+  /** Adds what the time since the last call is worth. Of a debt, one second's worth remains. */
   fill(nowMs: number): void {
     const elapsedMs = nowMs - this.#filledAtMs;
     this.#filledAtMs = nowMs;
     const earned = (this.#perSecond * elapsedMs) / SECOND_MS;
     // Without a limit that is `Infinity`, or after no time `NaN`.
-    if (Number.isFinite(earned)) this.#left = Math.min(this.#perSecond, this.#left + earned);
+    if (!Number.isFinite(earned)) return;
+    this.#left = Math.min(this.#perSecond, Math.max(-this.#perSecond, this.#left + earned));
   }
 
   /** After `fill`: nothing is owed, so that forgetting the bucket gives nothing away. */

@@ -2,6 +2,7 @@
  * What the clients of one identity, or from one address, have of this node at present, and what they
  * may spend in a second.
  */
+import type { ClientConnection } from "../../net/index.js";
 import type { ClientLimits } from "../options.js";
 import { TokenBucket } from "./token-bucket.js";
 
@@ -63,6 +64,8 @@ export class Share {
   address: Usage = UNCOUNTED;
   /** Whether it is counted for an identity; it is from its first request on. */
   isCounted = false;
+  /** Whose allowance is spent, so that nothing is read from the connection. */
+  heldBackBy: Usage | undefined = undefined;
   #watches = 0;
 
   /** The connection has that many watches now. */
@@ -73,9 +76,23 @@ export class Share {
     this.address.watches += change;
   }
 
+  /** A request was read and decoded, whatever becomes of it. */
+  payRequest(): void {
+    this.identity.commands.pay(1);
+    this.address.commands.pay(1);
+  }
+
   /** A read cost more than was taken for it when it came. */
   chargeRead(cost: number): void {
     this.identity.reads.charge(cost);
     this.address.reads.charge(cost);
   }
+}
+
+export interface LimitedClient {
+  readonly connection: ClientConnection;
+  readonly credential: number;
+  readonly share: Share;
+  /** The number of the identity with which it shares its turns, or `TURN_OF_CONNECTION`. */
+  turnOf: number;
 }

@@ -70,6 +70,9 @@ export class TestGateway implements GatewayEvents {
   readonly gateway: ReturnType<typeof createGateway>;
   readonly record = new Recorder<Heard>();
   readonly connections = new Map<number, ClientConnection>();
+  receivedBytes = 0;
+  /** The connection that is paused whenever something is received from it. */
+  pausing = 0;
   readonly #scheme: "ws" | "wss";
 
   constructor(
@@ -107,6 +110,11 @@ export class TestGateway implements GatewayEvents {
 
   get endpoint(): string {
     return `${this.#scheme}://${this.url}`;
+  }
+
+  onReceived(connection: ClientConnection, bytes: number): void {
+    this.receivedBytes += bytes;
+    if (connection.id === this.pausing) connection.pause();
   }
 
   onConnection(connection: ClientConnection): void {

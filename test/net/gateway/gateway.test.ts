@@ -238,6 +238,88 @@ describe("a client's connection", () => {
   });
 });
 
+describe("a client's connection that is not read for a while", () => {
+  const CHUNK_BYTES = 64 << 10;
+
+  /** A client that was heard once, and is not read any more. */
+  async function startPaused(tuning: ConstructorParameters<typeof TestGateway>[0] = {}) {
+    const gateway = await start(tuning);
+    const client = await BareClient.attached(gateway);
+    const [connection] = gateway.connections.values();
+    if (connection === undefined) throw new Error("no connection");
+    gateway.pausing = connection.id;
+    client.say(command(1));
+    await client.reply(1);
+    const readOn = (): void => {
+      gateway.pausing = 0;
+      connection.resume();
+    };
+    return { gateway, client, connection, readOn };
+  }
+
+  const commandsOf = (gateway: TestGateway, of: number): number =>
+    gateway.record.all.filter((heard) => heard.on === "command" && heard.id === of).length;
+
+  test("leaves what its client sends to the system, and loses nothing of it", async () => {
+    const { gateway, client, connection, readOn } = await startPaused();
+    const other = await BareClient.attached(gateway);
+    const read = (): number => gateway.record.all.filter(({ on }) => on === "query").length;
+    const count = 2_000;
+    const key = "k".repeat(500);
+    for (let id = 1; id <= count; id += 1) client.say({ op: OP.inspect, id, key });
+    // In the meantime another client is answered many times.
+    for (let i = 1; i <= 50; i += 1) await other.answerTo(command(i));
+    expect(read()).toBe(0);
+    const before = gateway.receivedBytes;
+    connection.resume();
+    await gateway.record.until(() => read() > 0);
+    for (let i = 51; i <= 100; i += 1) await other.answerTo(command(i));
+    expect(gateway.receivedBytes - before).toBeLessThan(2 * CHUNK_BYTES);
+    readOn();
+    await client.messages.find(
+      (message) => message.kind === MESSAGE.answer && message.id === count,
+    );
+    expect(read()).toBe(count);
+  });
+
+  test("is sent what is for it, and is not taken for dead", async () => {
+    const { gateway, client, connection, readOn } = await startPaused({
+      ...{ pingIntervalMs: 20, idleTimeoutMs: 20 },
+    });
+    connection.session = 0;
+    client.say(command(2));
+    // The second one is pinged as often as a silent one is before it is cut off, and more.
+    const other = await BareClient.attached(gateway);
+    for (let pings = 0; pings < 12; pings += 1) await once(other.socket, "ping");
+    connection.send({ kind: MESSAGE.move });
+    gateway.gateway.flush();
+    await client.messages.find(({ kind }) => kind === MESSAGE.move);
+    expect(commandsOf(gateway, connection.id)).toBe(1);
+    readOn();
+    await client.reply(2);
+  });
+
+  test("ends as any other, from whichever side", async () => {
+    const { client, connection } = await startPaused();
+    for (let i = 2; i <= 1_000; i += 1) client.say(command(i));
+    connection.close(1013, "too much");
+    expect(await client.closed).toEqual({ code: 1013, reason: "too much" });
+    const second = await startPaused();
+    second.client.socket.close();
+    second.readOn();
+    await second.gateway.record.find(({ on }) => on === "closed");
+  });
+});
+
+test("what never becomes a request is reported as if it were one of some length", async () => {
+  const gateway = await start();
+  const client = await BareClient.attached(gateway);
+  const before = gateway.receivedBytes;
+  for (let i = 0; i < 100; i += 1) client.socket.send(Buffer.from([0x90]));
+  await client.answerTo(command(1));
+  expect(gateway.receivedBytes - before).toBeGreaterThan(100 * 256);
+});
+
 describe("the client port", () => {
   test("serves pages by path to GET and HEAD, and nothing to the rest", async () => {
     const gateway = await start();

@@ -82,6 +82,19 @@ describe("unfinished messages", () => {
     expect(port.cut.length).toBeGreaterThan(0);
   });
 
+  test("have more time if their connection was not read in between", () => {
+    const port = new Port();
+    const [held, other] = [port.begin("10.0.0.1", "", 1), port.begin("10.0.0.2", "", 1)];
+    held.isPaused = true;
+    for (let i = 0; i < 20; i += 1) port.frames.tick();
+    expect(port.cut).toEqual([other.id]);
+    held.isPaused = false;
+    for (let i = 0; i < 10; i += 1) port.frames.tick();
+    expect(port.cut).toEqual([other.id]);
+    port.frames.tick();
+    expect(port.cut).toEqual([other.id, held.id]);
+  });
+
   test("count no more when they are finished, whatever the client has become meanwhile", () => {
     const port = new Port();
     for (let i = 0; i < 10; i += 1) {

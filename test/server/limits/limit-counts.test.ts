@@ -3,12 +3,8 @@ import { describe, expect, test } from "vitest";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { OP, type OpenCommand } from "../../../src/protocol/index.js";
 import { LimitCounts } from "../../../src/server/limits/limit-counts.js";
-import {
-  type LimitedClient,
-  Limits,
-  TURN_OF_CONNECTION,
-} from "../../../src/server/limits/limits.js";
-import { NO_LIMITS, Share } from "../../../src/server/limits/usage.js";
+import { Limits, TURN_OF_CONNECTION } from "../../../src/server/limits/limits.js";
+import { type LimitedClient, NO_LIMITS, Share } from "../../../src/server/limits/usage.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 
 const OPEN: OpenCommand = {
@@ -46,6 +42,7 @@ class Node {
   refused(client: LimitedClient, count: number): number {
     let refused = 0;
     for (let i = 0; i < count; i += 1) {
+      client.share.payRequest();
       if (this.limits.refusesCommand(client, OPEN)) refused += 1;
     }
     return refused;
@@ -65,6 +62,12 @@ describe("limits that are only observed", () => {
     expect(node.counts.total("address", "watchesMax")).toBe(1);
     expect(node.counts.total("identity", "commandsPerSecondMax")).toBe(0);
     expect(node.lines[0]).toMatchObject({ event: "limit exceeded, only observed" });
+    expect(node.limits.received(client, 1 << 20)).toBe(false);
+    expect(node.counts.total("address", "commandsPerSecondMax")).toBe(91);
+    // It owes nothing.
+    node.nowMs = 500;
+    expect(node.refused(client, 5)).toBe(0);
+    expect(node.counts.total("address", "commandsPerSecondMax")).toBe(91);
   });
 
   test("refuse the same when they are enforced", () => {

@@ -91,13 +91,53 @@ describe("commands of an identity beyond its limit", () => {
   test("are refused as the opening of a session, in words that every client knows", async () => {
     const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits });
     const client = await attach(world, await signedIn("greedy", leader));
-    expect(await acquireMany(client, 300)).toContain(BUSY);
+    const held = client.acquire("held");
+    for (let i = 0; i < 200; i += 1) client.end(held);
     const late = await signedIn("greedy", leader);
     late.attach();
     await world.until("an answer", () => late.attached(1) !== undefined);
     expect(late.attached(1)?.status).toBe(BUSY);
     await world.run(1_000);
     await attach(world, late);
+  });
+
+  test("are read late, and those of others at once, also if they are keepalives", async () => {
+    const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits });
+    const greedy = await attach(world, await signedIn("greedy", leader));
+    const second = await attach(world, await signedIn("greedy", leader));
+    const modest = await attach(world, await signedIn("modest", leader));
+    for (let i = 0; i < 500; i += 1) greedy.keepalive();
+    await world.run(20);
+    const keepalive = greedy.keepalive();
+    expect(await modest.untilStatus(modest.acquire("a"))).toBe(GRANTED);
+    await modest.untilReply(modest.end(modest.lastSequence));
+    expect(await second.untilStatus(second.acquire("b"))).toBe(BUSY);
+    await world.run(500);
+    expect(greedy.pulse(keepalive)).toBe(undefined);
+    await world.run(1_000);
+    expect(greedy.pulse(keepalive)).toBeDefined();
+    expect(await second.untilStatus(second.acquire("b"))).toBe(GRANTED);
+  });
+
+  test("cost what they are long: after large ones, what gives something back is read late", async () => {
+    const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits });
+    const greedy = await attach(world, await signedIn("greedy", leader));
+    for (let i = 0; i < 10; i += 1) {
+      greedy.lastSequence += 1;
+      const head = { sequence: greedy.lastSequence, mark: 1, acknowledged: [] };
+      const items = Array.from({ length: 16 }, (_, j) => {
+        return { key: `${i}/${j}/`.padEnd(400, "k"), mode: "exclusive" } as const;
+      });
+      greedy.send({ op: OP.acquire, ...head, owner: 1, items, waitMs: 0 });
+    }
+    const large = greedy.lastSequence;
+    expect(await greedy.untilStatus(large)).toBe(GRANTED);
+    const release = greedy.end(large);
+    await world.run(500);
+    expect(greedy.reply(release)).toBe(undefined);
+    await world.run(700);
+    expect(greedy.reply(release)?.result.status).toBe(STATUS.released);
+    expect(greedy.closed).toBe(undefined);
   });
 
   test("are let in if the identity has admin", async () => {

@@ -31,9 +31,13 @@ export class MemoryGateway implements Pick<ClientGateway, "flush"> {
 
   connect(peer: ConnectionPeer, shown: Shown = {}): MemoryConnection {
     this.#lastId += 1;
-    const connection = new MemoryConnection(this.#lastId, this.#world, peer, shown, () => {
-      this.#connections.delete(connection);
-      this.say((events) => events.onClosed(connection));
+    const connection = new MemoryConnection(this.#lastId, this.#world, peer, shown, {
+      onClosed: () => {
+        this.#connections.delete(connection);
+        this.say((events) => events.onClosed(connection));
+      },
+      onResumed: () => this.say((events) => connection.readOn(events)),
+      onRead: () => this.say((events) => connection.endChunk(events)),
     });
     this.#connections.add(connection);
     this.say((events) => events.onConnection(connection));
@@ -59,6 +63,15 @@ export class MemoryGateway implements Pick<ClientGateway, "flush"> {
   }
 }
 
+type Saying = (events: GatewayEvents) => void;
+
+interface ConnectionEvents {
+  onClosed(): void;
+  onResumed(): void;
+  /** The first bytes of a chunk were read. */
+  onRead(): void;
+}
+
 export class MemoryConnection implements ClientConnection {
   readonly id: number;
   session = 0;
@@ -72,9 +85,14 @@ export class MemoryConnection implements ClientConnection {
   /** As if the client did not read: set by tests. */
   bufferedBytes = 0;
   isOpen = true;
+  isPaused = false;
   readonly #world: WorldTime;
   readonly #peer: ConnectionPeer;
-  readonly #onClosed: () => void;
+  readonly #events: ConnectionEvents;
+  /** What arrived while nothing was read. */
+  #unread: { readonly what: Saying; readonly bytes: number }[] = [];
+  /** Read and not reported yet. */
+  #chunkBytes = 0;
   #frame: ServerMessage[] = [];
 
   constructor(
@@ -82,7 +100,7 @@ export class MemoryConnection implements ClientConnection {
     world: WorldTime,
     peer: ConnectionPeer,
     { certifiedName, isLocal = false, address = "" }: Shown,
-    onClosed: () => void,
+    events: ConnectionEvents,
   ) {
     this.id = id;
     this.certifiedName = certifiedName;
@@ -90,7 +108,40 @@ export class MemoryConnection implements ClientConnection {
     this.address = address;
     this.#world = world;
     this.#peer = peer;
-    this.#onClosed = onClosed;
+    this.#events = events;
+  }
+
+  /** The client said that. What it says at one time is one chunk of bytes. */
+  hear(events: GatewayEvents, what: Saying, bytes: number): void {
+    if (!this.isOpen) return;
+    if (this.isPaused || this.#unread.length > 0) {
+      this.#unread.push({ what, bytes });
+      return;
+    }
+    if (this.#chunkBytes === 0) this.#events.onRead();
+    this.#chunkBytes += bytes;
+    what(events);
+  }
+
+  endChunk(events: GatewayEvents): void {
+    const bytes = this.#chunkBytes;
+    this.#chunkBytes = 0;
+    if (this.isOpen) events.onReceived(this, bytes);
+  }
+
+  readOn(events: GatewayEvents): void {
+    const unread = this.#unread;
+    this.#unread = [];
+    for (const { what, bytes } of unread) this.hear(events, what, bytes);
+  }
+
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    this.isPaused = false;
+    this.#events.onResumed();
   }
 
   send(message: ServerMessage): void {
@@ -111,14 +162,14 @@ export class MemoryConnection implements ClientConnection {
     this.flush();
     this.isOpen = false;
     this.#world.after(this.#world.options.latencyMs, () => this.#peer.onClosed(code, reason));
-    this.#onClosed();
+    this.#events.onClosed();
   }
 
   /** The client went away. */
   leave(): void {
     if (!this.isOpen) return;
     this.isOpen = false;
-    this.#onClosed();
+    this.#events.onClosed();
   }
 
   /** The process behind it died; frames not flushed are lost. */

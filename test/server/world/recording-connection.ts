@@ -12,6 +12,7 @@ export class RecordingConnection implements ClientConnection {
   readonly isLocal = false;
   readonly address: string;
   limitedIdentity = "";
+  isPaused = false;
   bufferedBytes = 0;
   readonly sent: ServerMessage[] = [];
   closedWith: { readonly code: number; readonly reason: string } | undefined;
@@ -27,5 +28,13 @@ export class RecordingConnection implements ClientConnection {
 
   close(code: number, reason: string): void {
     this.closedWith = { code, reason };
+  }
+
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    this.isPaused = false;
   }
 }

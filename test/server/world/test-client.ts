@@ -31,6 +31,9 @@ interface Node {
   readonly gateway: MemoryGateway;
 }
 
+/** Queries are not encoded here. */
+const QUERY_BYTES = 16;
+
 let lastNonce = 0;
 
 export class TestClient {
@@ -85,7 +88,7 @@ export class TestClient {
         ? { op: OP.open, nonce, attempt, ttlMs, name: `client-${nonce}`, metadata: "" }
         : { op: OP.resume, session, nonce, generation, attempt };
     const bytes = encodeCommand(command);
-    this.#say((events, connection) => events.onAttach(connection, command, bytes));
+    this.#say((events, connection) => events.onAttach(connection, command, bytes), bytes.length);
   }
 
   /** As another process does that was given the session. */
@@ -97,7 +100,7 @@ export class TestClient {
       ...{ taker, attempt },
     };
     const bytes = encodeCommand(command);
-    this.#say((events, connection) => events.onAttach(connection, command, bytes));
+    this.#say((events, connection) => events.onAttach(connection, command, bytes), bytes.length);
   }
 
   /** Connects, attaches and waits until it is attached. */
@@ -137,12 +140,15 @@ export class TestClient {
     const writer = new Writer();
     writeRequest(writer, operation);
     const bytes = writer.take();
-    this.#say((events, connection) => events.onOperation(connection, operation, bytes));
+    this.#say(
+      (events, connection) => events.onOperation(connection, operation, bytes),
+      bytes.length,
+    );
   }
 
   send(command: Exclude<Command, { readonly nonce: string }>): void {
     const bytes = encodeCommand(command);
-    this.#say((events, connection) => events.onCommand(connection, command, bytes));
+    this.#say((events, connection) => events.onCommand(connection, command, bytes), bytes.length);
   }
 
   /** As if so much waited that the client does not read. */
@@ -217,12 +223,11 @@ export class TestClient {
 
   #say(
     what: (events: NonNullable<MemoryGateway["events"]>, connection: MemoryConnection) => void,
+    bytes = QUERY_BYTES,
   ): void {
     const connection = this.#connection;
     if (connection === undefined) throw new Error("not connected");
-    this.#gateway?.say((events) => {
-      if (connection.isOpen) what(events, connection);
-    });
+    this.#gateway?.say((events) => connection.hear(events, () => what(events, connection), bytes));
   }
 
   #take(message: ServerMessage): void {

@@ -143,6 +143,13 @@ export class ServedConnection implements ClientConnection {
     this.#gateway.remove(this);
   }
 
+  /** For limits of clients, of which simulated nodes have none. */
+  pause(): void {
+    throw new Error("a simulated node has no limits of clients");
+  }
+
+  resume(): void {}
+
   /** The process behind it ended: its system says so, unless the power is gone. */
   abort(kind: CrashKind): void {
     this.isOpen = false;
