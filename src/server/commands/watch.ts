@@ -3,7 +3,7 @@
  */
 import type { ClientConnection } from "../../net/index.js";
 import type { Revision, WatchQuery } from "../../protocol/index.js";
-import type { Share } from "../limits/usage.js";
+import type { Share, Usage } from "../limits/usage.js";
 
 /** The connection on which watches came. */
 export interface Watcher {
@@ -16,6 +16,8 @@ export interface Watcher {
 
 export class Watch {
   readonly attachment: Watcher;
+  /** With whose watches it takes turns to catch up. */
+  readonly asker: Usage;
   readonly query: WatchQuery;
   /** Matching changes up to here were sent, or the watch began after them. */
   told: Revision;
@@ -29,6 +31,7 @@ export class Watch {
 
   constructor(attachment: Watcher, query: WatchQuery, told: Revision) {
     this.attachment = attachment;
+    this.asker = attachment.share.identity;
     this.query = query;
     this.told = told;
   }

@@ -251,10 +251,13 @@ export class ClientSide implements GatewayEvents {
 
   #watch(attachment: Attachment, query: WatchQuery): void {
     const problem = this.#problemOf(attachment, query);
-    const full = problem === undefined ? this.#parts.limits.watchRefusal(attachment) : undefined;
+    const { limits, watches } = this.#parts;
+    const full = problem === undefined ? limits.watchRefusal(attachment) : undefined;
     if (problem !== undefined) refuse(attachment, query, problem);
-    else if (full === undefined) this.#parts.watches.begin(attachment, query);
-    else refuse(attachment, query, ERROR_NUMBERS.QUOTA, { message: full });
+    else if (full !== undefined) refuse(attachment, query, ERROR_NUMBERS.QUOTA, { message: full });
+    else if (limits.refusesRead(attachment, leastCostOf(query)))
+      refuse(attachment, query, ERROR_NUMBERS.BUSY);
+    else watches.begin(attachment, query);
   }
 
   onReceived(connection: ClientConnection, bytes: number): void {

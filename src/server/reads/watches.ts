@@ -29,6 +29,7 @@ import { accessProblem } from "./read-rights.js";
 import { endOfEntry, isAfter, placeBefore } from "./revisions.js";
 import type { TransitionLog } from "./transition-log.js";
 import { WatchIndex } from "./watch-index.js";
+import { WatchTurns } from "./watch-turns.js";
 
 /** Of one message; with the longest texts it has some 300 KiB. */
 const CHANGES_PER_MESSAGE_MAX = 128;
@@ -43,6 +44,10 @@ const LIVE_TOLD_PER_TURN_MAX = 4_096;
 const LOOKS_PER_TURN_MAX = 8_192;
 /** The cost of finding the place of one of these, in looks. */
 const LOOKS_PER_WATCH = 16;
+/** Of one watch in one turn at least, if that many are left, however many askers have one. */
+const LOOKS_PER_TURN_MIN = 1_024;
+/** So many looks cost as much as a line of an answer. */
+const LOOKS_PER_COST = 8;
 /** Watches to which one turn sends only progress. */
 const PROGRESS_PER_TURN_MAX = 1_024;
 /** How long a watch with a full connection is not tried again. */
@@ -65,8 +70,7 @@ export class Watches {
   readonly #log: TransitionLog;
   readonly #limits: WatchLimits;
   readonly #live = new WatchIndex();
-  /** In the order of their turns. */
-  readonly #behind = new Set<Watch>();
+  readonly #behind = new WatchTurns();
   /** All changes before this position were sent to the live ones. */
   #servedEnd: number;
   /** The last applied entry; its changes were sent to the live ones. */
@@ -244,15 +248,20 @@ export class Watches {
   #serveBehind(nowMs: number): void {
     this.#hasMore = false;
     this.#retryAtMs = Number.POSITIVE_INFINITY;
-    let looks = LOOKS_PER_TURN_MAX;
-    for (const watch of [...this.#behind]) {
-      if (looks <= 0) {
-        this.#hasMore = true;
+    if (this.#behind.size === 0) return;
+    let left = LOOKS_PER_TURN_MAX;
+    const share = Math.max(LOOKS_PER_TURN_MIN, Math.ceil(left / this.#behind.askers));
+    for (const watch of this.#behind.inTurns()) {
+      if (isAfter(this.#log.floor, watch.told)) this.#compact(watch);
+      else if (hasRoom(watch)) {
+        const looks = this.#catchUp(watch, Math.min(left, share));
+        watch.attachment.share.chargeRead(looks / LOOKS_PER_COST);
+        left -= LOOKS_PER_WATCH + looks;
+      } else this.#retryAtMs = nowMs + RETRY_MS;
+      if (left <= 0) {
+        this.#hasMore = this.#behind.size > 0;
         return;
       }
-      if (isAfter(this.#log.floor, watch.told)) this.#compact(watch);
-      else if (hasRoom(watch)) looks -= LOOKS_PER_WATCH + this.#catchUp(watch, looks);
-      else this.#retryAtMs = nowMs + RETRY_MS;
     }
   }
 
@@ -275,7 +284,7 @@ export class Watches {
     this.#behind.delete(watch);
     if (isAtEnd) this.#goLive(watch);
     else {
-      // At the end of the others, which get their turn first.
+      // After the others of its asker, which get their turn first.
       this.#behind.add(watch);
       this.#hasMore = true;
     }

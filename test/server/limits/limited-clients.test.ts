@@ -281,6 +281,28 @@ describe("watches of an identity", () => {
     return { op: OP.watch, id, key: "", isPrefix: true, after: undefined };
   };
 
+  test("cost as reads what they catch up, and are answered BUSY when that is spent", async () => {
+    const limits = { readCostPerSecondMax: 200 };
+    const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits });
+    const writer = await attach(world, await signedIn("modest", leader));
+    for (let i = 0; i < 200; i += 1) await writer.untilReply(writer.acquire(`k/${i}`));
+    const count = async (name: string, isOld: boolean): Promise<number> => {
+      const client = await signedIn(name, leader);
+      const after = isOld ? { index: 1, number: 1 } : undefined;
+      for (let id = 10; ; id += 1) {
+        const status = await read(world, client, { ...watch(id), after } as Query);
+        if (status === BUSY) return id - 10;
+        expect(status).toBe(STATUS.ok);
+        await read(world, client, { op: OP.unwatch, id: 1_000 + id, watch: id });
+      }
+    };
+    const old = await count("greedy", true);
+    expect(old).toBeLessThan(10);
+    const recent = await count("modest", false);
+    expect(recent).toBeGreaterThan(old + 3);
+    expect(recent).toBeLessThan(30);
+  });
+
   test("beyond its limit are refused with QUOTA and a sentence, until others have ended", async () => {
     const limits = { watchesMax: 3 };
     const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits });

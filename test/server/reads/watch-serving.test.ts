@@ -15,6 +15,7 @@ import {
   STATUS,
 } from "../../../src/protocol/index.js";
 import { Attachment } from "../../../src/server/commands/attachments.js";
+import { NO_LIMITS, Usage } from "../../../src/server/limits/usage.js";
 import { TransitionLog } from "../../../src/server/reads/transition-log.js";
 import { PAGE_TRANSITIONS } from "../../../src/server/reads/transition-page.js";
 import { Watches } from "../../../src/server/reads/watches.js";
@@ -65,6 +66,12 @@ class Scene {
     this.connections.push(connection);
     this.ask(new Attachment(connection), 1, prefix);
     return connection;
+  }
+
+  /** From the beginning of the log. */
+  askOld(attachment: Attachment, id: number): void {
+    const after = { index: 1, number: REVISION_NUMBER_MAX };
+    this.watches.begin(attachment, { op: OP.watch, id, key: "", isPrefix: true, after });
   }
 
   ask(attachment: Attachment, id: number, key = ""): void {
@@ -203,6 +210,31 @@ describe("more to tell than a turn has time for", () => {
     expect(scene.messages - before).toBe(5_000);
     expect(most).toBeLessThan(2_000);
   });
+});
+
+test("those who catch up take turns, however many watches each of them has", () => {
+  const scene = new Scene();
+  for (let i = 0; i < 40; i += 1) scene.change(...keys(100));
+  const asker = (name: string, id: number): Attachment => {
+    const attachment = new Attachment(new RecordingConnection(id));
+    attachment.share.identity = new Usage("identity", name, NO_LIMITS, 0);
+    return attachment;
+  };
+  const [greedy, modest] = [asker("greedy", 1), asker("modest", 2)];
+  for (let id = 1; id <= 200; id += 1) scene.askOld(greedy, id);
+  scene.askOld(modest, 1);
+  const modestly = modest.connection as RecordingConnection;
+  let turns = 0;
+  while (changesTo(modestly).length < 4_000) {
+    scene.turn();
+    turns += 1;
+    expect(turns).toBeLessThan(100);
+  }
+  // It is told at most one message in a turn.
+  expect(turns).toBeLessThan(40);
+  expect(changesTo(greedy.connection as RecordingConnection).length).toBeGreaterThan(4_000);
+  scene.settle();
+  expect(changesTo(greedy.connection as RecordingConnection)).toHaveLength(800_000);
 });
 
 test("a node has so many watches and no more, whichever connections they are of", () => {
