@@ -337,10 +337,10 @@ describe("peer hello", () => {
 
   test("of another version is refused with both versions named", () => {
     const bytes = encodeHello(identity, 3);
-    bytes[5] = 9;
+    bytes[5] = MODEL_VERSION + 1;
     expect(decodeHello(bytes)).toMatchObject({
       code: PEER_CLOSE.version,
-      reason: `the hello has version 9, this node speaks ${MODEL_VERSION}: run one version of Holdfast on all nodes`,
+      reason: `the hello has version ${MODEL_VERSION + 1}, this node speaks ${MODEL_VERSION}: run one version of Holdfast on all nodes`,
     });
   });
 

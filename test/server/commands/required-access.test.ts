@@ -44,7 +44,7 @@ async function tried(world: World, client: TestClient): Promise<number[]> {
   client.operate({ op: OP.saveSnapshot, id: 4, isStale: true });
   const answers: number[] = [];
   for (const id of [1, 2, 3, 4]) answers.push(await statusOf(world, client, id));
-  client.send(putIdentity("mallory")({ sequence: 99, mark: 99, acknowledged: [] }));
+  client.send(putIdentity("mallory")({ sequence: 99, mark: 0, acknowledged: [] }));
   answers.push((await client.untilReply(99)).result.status);
   client.attach();
   await world.until("an answer to open", () => client.attached(1) !== undefined);
