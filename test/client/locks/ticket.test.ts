@@ -14,14 +14,14 @@ function holdsOf(server: TableServer, key: string) {
 function letAnonymousOnlyObserve(server: TableServer): void {
   const nobody = { onOpen: () => {}, onFrame: () => {}, onClose: () => {} };
   const connection = server.connect(`${server.endpoints[0]}/v1`, nobody);
-  const head = { mark: 0, acknowledged: [] };
+  const head = (count: number) => ({ sequence: count + 1, mark: count, acknowledged: [] });
   const everything = { key: "", isPrefix: true } as const;
   const proof = { label: "first", kind: "token", digest: "d".repeat(64) } as const;
   const orders: readonly OrderCommand[] = [
-    { op: OP.putIdentity, sequence: 1, ...head, name: "root" },
-    { op: OP.setGrant, sequence: 2, ...head, name: "root", ...everything, level: "admin" },
-    { op: OP.putCredential, sequence: 3, ...head, name: "root", ...proof, expiresWallMs: 0 },
-    { op: OP.setGrant, sequence: 4, ...head, name: "anonymous", ...everything, level: "observe" },
+    { op: OP.putIdentity, ...head(0), name: "root" },
+    { op: OP.setGrant, ...head(1), name: "root", ...everything, level: "admin" },
+    { op: OP.putCredential, ...head(2), name: "root", ...proof, expiresWallMs: 0 },
+    { op: OP.setGrant, ...head(3), name: "anonymous", ...everything, level: "observe" },
   ];
   for (const order of orders) server.propose(connection, order);
 }

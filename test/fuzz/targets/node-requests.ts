@@ -147,6 +147,9 @@ async function demandAgreement(world: World): Promise<void> {
 }
 
 /** The same every time: an admin and a worker, and a lock of which the worker must not hear. */
+/** How many orders begin a scene. */
+const SCENE_ORDERS = 8;
+
 async function begin(): Promise<Scene> {
   const { world, leader, followers } = await startCluster();
   const client = world.client();
@@ -165,7 +168,10 @@ async function begin(): Promise<Scene> {
     { op: OP.setGrant, name: "worker", key: "jobs/", isPrefix: true, level: "acquire" },
     { op: OP.setGrant, name: "anonymous", ...all, level: "none" },
   ];
-  for (const [at, fields] of orders.entries()) await give(client, 2 ** 32 + at, fields);
+  for (const [at, fields] of orders.entries()) {
+    await give(client, 2 ** 32 + at, { ...fields, mark: at });
+  }
+  demandEqual(orders.length, SCENE_ORDERS, "the orders of the scene");
   client.attach(600_000);
   await world.until("the client to be attached", () => client.session !== 0);
   const items = [{ key: `other/${HIDDEN}`, mode: "exclusive" }] as const;
@@ -183,7 +189,7 @@ async function give(
 ): Promise<void> {
   client.send({
     sequence,
-    mark: sequence > 1 ? 0 : 1,
+    mark: 1,
     acknowledged: [],
     ...fields,
   } as unknown as Order);
@@ -191,7 +197,8 @@ async function give(
 }
 
 function corpus(): Uint8Array[] {
-  const head = (sequence: number) => ({ sequence, mark: 0, acknowledged: [] });
+  // At the order count of the scene, so that only the missing right stands in the way.
+  const head = (sequence: number) => ({ sequence, mark: SCENE_ORDERS, acknowledged: [] });
   const signIn = { op: OP.signIn, id: 1, token: TOKEN } as const;
   const wrong = { op: OP.signIn, id: 1, token: "another token" } as const;
   const whoAmI = { op: OP.whoAmI, id: 2 } as const;
