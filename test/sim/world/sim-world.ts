@@ -106,7 +106,7 @@ export class SimWorld {
     const lines = { simulation, network, nodes: ids, keyring, waitsForHello: true };
     const view = (node: number): ViewedConnection | undefined => watch.viewOf(node);
     const forHands = streams.of("hands");
-    this.administrator = new Administrator(plan.access, {
+    const administrator = new Administrator(plan.access, {
       ...{ ...lines, view, host: ADMINISTRATOR_HOST, random: streams.of("administrator") },
       onHanded: (host) => {
         const delayMs = forHands.integer(HANDED_MS.least, HANDED_MS.most);
@@ -114,9 +114,11 @@ export class SimWorld {
       },
       onNote: (text) => watch.onOperatorNote(text),
     });
+    this.administrator = administrator;
     this.stranger = new Stranger({
       ...{ ...lines, view, host: STRANGER_HOST, random: streams.of("stranger") },
       keys: [...keys, ...semaphores.map(({ key }) => key)],
+      orderCount: () => administrator.orderCount,
       isClosed: () => watch.isClosed,
     });
   }

@@ -69,6 +69,11 @@ export class Administrator {
     this.#nodes = world.nodes;
   }
 
+  /** What it has heard of last. */
+  get orderCount(): number {
+    return this.#orderCount;
+  }
+
   /** All is as it is to be. */
   get isDone(): boolean {
     return this.#isOver || (this.#changesLeft === 0 && this.#steps.length === 0 && !this.#isBusy);

@@ -24,6 +24,8 @@ export interface StrangerSurroundings extends LineSurroundings {
   readonly nodes: readonly number[];
   readonly keyring: Keyring;
   readonly keys: readonly string[];
+  /** At which only the missing right stands in the way of an order. */
+  readonly orderCount: () => number;
   /** Not everybody may do everything any more. */
   readonly isClosed: () => boolean;
 }
@@ -87,9 +89,9 @@ export class Stranger {
   }
 
   #order(): OrderCommand {
-    const { random, keys } = this.#world;
+    const { random, keys, orderCount } = this.#world;
     const key = random.pick(keys);
-    const head = { sequence: 1 + random.below(NUMBER_MAX), mark: 0, acknowledged: [] };
+    const head = { sequence: 1 + random.below(NUMBER_MAX), mark: orderCount(), acknowledged: [] };
     const small = 1 + random.below(SMALL_NUMBER_MAX);
     const force = { graceMs: random.integer(0, 300), now: random.chance(0.3), reason: "" };
     return random.pick<OrderCommand>([
