@@ -63,7 +63,7 @@ test("a first message that is no hello is turned away with a code and a reason, 
   const firstOf = (to: number): readonly (readonly [Uint8Array | string, number, RegExp])[] => [
     ["hello", PEER_CLOSE.badFrame, /text instead of/],
     [Buffer.alloc(0), PEER_CLOSE.badFrame, /not a peer hello/],
-    [Buffer.from("4846504c0009", "hex"), PEER_CLOSE.version, /version 9/],
+    [Buffer.from("4846504cffff", "hex"), PEER_CLOSE.version, /version 65535/],
     [helloOf(1, to).subarray(0, 20), PEER_CLOSE.badFrame, /malformed/],
     [flipped(helloOf((to % 3) + 1, to)), PEER_CLOSE.damaged, /checksum/],
     [randomBytes(4_000), PEER_CLOSE.badFrame, /not a peer hello/],
