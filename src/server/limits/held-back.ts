@@ -16,11 +16,11 @@ const COST_OF_CONNECTION = 256;
 
 export class HeldBack {
   /** Counts what exceeds the limit, and returns whether it is enforced. */
-  readonly #isExceeded: (client: LimitedClient, usage: Usage) => boolean;
+  readonly #isExceeded: (usage: Usage) => boolean;
   readonly #lines = new Map<Usage, Set<LimitedClient>>();
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
 
-  constructor(isExceeded: (client: LimitedClient, usage: Usage) => boolean) {
+  constructor(isExceeded: (usage: Usage) => boolean) {
     this.#isExceeded = isExceeded;
   }
 
@@ -86,7 +86,7 @@ export class HeldBack {
       if (usage.commands.left > 0) continue;
       usage.commands.fill(nowMs);
       if (usage.commands.left > 0) continue;
-      if (this.#isExceeded(client, usage)) return usage;
+      if (this.#isExceeded(usage)) return usage;
       usage.commands.forgive();
     }
     return undefined;

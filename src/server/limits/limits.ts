@@ -15,7 +15,7 @@ import type { ClientLimits } from "../options.js";
 import type { Clock } from "../ports.js";
 import { HeldBack } from "./held-back.js";
 import type { LimitCounts, LimitName } from "./limit-counts.js";
-import { type LimitedBy, type LimitedClient, UNCOUNTED, Usage } from "./usage.js";
+import { type LimitedBy, type LimitedClient, NO_LIMITS, UNCOUNTED, Usage } from "./usage.js";
 
 /** A smaller map is not searched for those that may be forgotten. */
 const SWEEP_SIZE_MIN = 256;
@@ -61,9 +61,7 @@ export class Limits {
   constructor(limits: NodeLimits, parts: LimitsParts) {
     this.#limits = limits;
     this.#parts = parts;
-    this.#heldBack = new HeldBack((client, usage) => {
-      return this.#isExceeded(client, usage, "commandsPerSecondMax");
-    });
+    this.#heldBack = new HeldBack((usage) => this.#isExceeded(usage, "commandsPerSecondMax"));
   }
 
   /** A client connected; it may have signed in later. */
@@ -86,7 +84,7 @@ export class Limits {
     usage.connections += 1;
     this.judge(client);
     const max = usage.limits.connectionsMax;
-    if (usage.connections <= max || !this.#isExceeded(client, usage, "connectionsMax")) {
+    if (usage.connections <= max || !this.#isExceeded(usage, "connectionsMax")) {
       return undefined;
     }
     return `this identity has all the connections to this node that one may have (${max})`;
@@ -97,7 +95,9 @@ export class Limits {
     const { connection, share } = client;
     if (!share.isCounted) return;
     const identity = this.#identityOf(client);
-    connection.limitedIdentity = this.#isExempt(client) ? "" : share.identity.name;
+    const isExempt = this.#levelOf(client.credential) >= ACCESS_LEVEL.admin;
+    share.identity.limitBy(isExempt ? NO_LIMITS : this.#limits.identity, this.#parts.clock.nowMs());
+    connection.limitedIdentity = isExempt ? "" : share.identity.name;
     client.turnOf = this.isOpen ? TURN_OF_CONNECTION : (identity?.number ?? TURN_OF_CONNECTION);
   }
 
@@ -171,7 +171,7 @@ export class Limits {
       if (usage.commands.left >= 0) continue;
       usage.commands.fill(nowMs);
       if (usage.commands.left >= 0) continue;
-      if (this.#isExceeded(client, usage, "commandsPerSecondMax")) isRefused = true;
+      if (this.#isExceeded(usage, "commandsPerSecondMax")) isRefused = true;
       else usage.commands.forgive();
     }
     return isRefused;
@@ -193,7 +193,7 @@ export class Limits {
       if (usage === undefined) continue;
       usage.reads.fill(nowMs);
       if (usage.reads.take(cost)) continue;
-      if (this.#isExceeded(client, usage, "readCostPerSecondMax")) isRefused = true;
+      if (this.#isExceeded(usage, "readCostPerSecondMax")) isRefused = true;
     }
     return isRefused;
   }
@@ -202,7 +202,7 @@ export class Limits {
   watchRefusal(client: LimitedClient): string | undefined {
     for (const usage of [client.share.identity, client.share.address]) {
       const { watchesMax } = usage.limits;
-      if (usage.watches >= watchesMax && this.#isExceeded(client, usage, "watchesMax")) {
+      if (usage.watches >= watchesMax && this.#isExceeded(usage, "watchesMax")) {
         return `this ${usage.by} has all the watches of this node that one may have (${watchesMax})`;
       }
     }
@@ -210,8 +210,7 @@ export class Limits {
   }
 
   /** Counts what exceeds a limit, and returns whether it is refused. */
-  #isExceeded(client: LimitedClient, usage: Usage, limit: LimitName): boolean {
-    if (usage.by === "identity" && this.#isExempt(client)) return false;
+  #isExceeded(usage: Usage, limit: LimitName): boolean {
     const { counts } = this.#limits;
     counts.note(usage.by, limit, usage.name, usage.limits[limit]);
     return counts.isEnforced;
@@ -234,10 +233,6 @@ export class Limits {
     const nowMs = this.#parts.clock.nowMs();
     for (const [name, usage] of usages) if (usage.isOver(nowMs)) usages.delete(name);
     this.#sweepAtSize[by] = Math.max(SWEEP_SIZE_MIN, 2 * usages.size);
-  }
-
-  #isExempt({ credential }: LimitedClient): boolean {
-    return this.#levelOf(credential) >= ACCESS_LEVEL.admin;
   }
 
   #levelOf(credential: number): number {

@@ -14,9 +14,9 @@ export class Usage {
   readonly by: LimitedBy;
   /** Of the identity or address; chosen by strangers. */
   readonly name: string;
-  readonly limits: ClientLimits;
-  readonly commands: TokenBucket;
-  readonly reads: TokenBucket;
+  limits: ClientLimits;
+  commands: TokenBucket;
+  reads: TokenBucket;
   connections = 0;
   watches = 0;
   /** Reads without an answer. */
@@ -28,6 +28,14 @@ export class Usage {
   constructor(by: LimitedBy, name: string, limits: ClientLimits, nowMs: number) {
     this.by = by;
     this.name = name;
+    this.limits = limits;
+    this.commands = new TokenBucket(limits.commandsPerSecondMax, nowMs);
+    this.reads = new TokenBucket(limits.readCostPerSecondMax, nowMs);
+  }
+
+  /** It has these limits from now on. Others than before begin with nothing spent. */
+  limitBy(limits: ClientLimits, nowMs: number): void {
+    if (limits === this.limits) return;
     this.limits = limits;
     this.commands = new TokenBucket(limits.commandsPerSecondMax, nowMs);
     this.reads = new TokenBucket(limits.readCostPerSecondMax, nowMs);
