@@ -34,7 +34,7 @@ export interface RefusalCount {
   /** The level that the requests needed. */
   readonly verb: AccessLevel;
   readonly code: (typeof CODES)[number];
-  readonly count: number;
+  count: number;
 }
 
 /** What was logged of one kind of event in the last minute. */
@@ -55,8 +55,9 @@ export class AccessLog implements AccessListener {
   readonly #parts: AccessLogParts;
   /** Entries before that are replayed. */
   readonly #startedWallMs: number;
-  /** By verb and code. */
-  readonly #counts = new Map<string, number>();
+  readonly #refusals: readonly RefusalCount[] = VERBS.flatMap((verb) =>
+    CODES.map((code) => ({ verb, code, count: 0 })),
+  );
   readonly #windows = new Map<string, Window>();
 
   constructor(parts: AccessLogParts) {
@@ -65,10 +66,8 @@ export class AccessLog implements AccessListener {
   }
 
   /** For each verb and code, also where there are none. */
-  get refusals(): readonly RefusalCount[] {
-    return VERBS.flatMap((verb) =>
-      CODES.map((code) => ({ verb, code, count: this.#counts.get(`${verb} ${code}`) ?? 0 })),
-    );
+  get refusals(): readonly Readonly<RefusalCount>[] {
+    return this.#refusals;
   }
 
   /** The table refused a command. All nodes learn of it; that of the client reports it. */
@@ -82,9 +81,10 @@ export class AccessLog implements AccessListener {
   onRequest({ address }: Pick<ClientConnection, "address">, refused: RefusedRequest): void {
     const { verb, status, identity, op, key } = refused;
     const code = status === ERROR_NUMBERS.FORBIDDEN ? "FORBIDDEN" : "UNAUTHENTICATED";
-    const kind = `${verb} ${code}`;
-    this.#counts.set(kind, (this.#counts.get(kind) ?? 0) + 1);
-    this.#say("warn", "request refused", kind, REFUSALS_PER_WINDOW_MAX, () => ({
+    for (const counted of this.#refusals) {
+      if (counted.verb === verb && counted.code === code) counted.count += 1;
+    }
+    this.#say("warn", "request refused", `${verb} ${code}`, REFUSALS_PER_WINDOW_MAX, () => ({
       ...{ verb, code, identity: shown(identity), request: REQUEST_NAMES.get(op) },
       ...{ key: shownKey(key), address: shown(address) },
     }));

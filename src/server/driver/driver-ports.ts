@@ -124,6 +124,6 @@ export interface DriverStatus {
   readonly keptBytes: number;
   readonly observation: ObservationStatus;
   /** What was refused to clients of this node because of who they are, since the start. */
-  readonly refusals: readonly RefusalCount[];
+  readonly refusals: readonly Readonly<RefusalCount>[];
   readonly signInsRefusedTotal: number;
 }
