@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 
 /** Real clusters under every command, browsers, databases, all seeded bugs: `npm run test:long`. */
@@ -12,8 +13,9 @@ export default defineConfig({
     exclude: isLong ? configDefaults.exclude : [...configDefaults.exclude, LONG],
     // Most of the time that a short file takes is for starting a process and loading the sources.
     isolate: isLong,
-    // By itself it leaves one core of two to nobody, and takes twice as long.
-    maxWorkers: "100%",
+    // By itself it leaves one core of two to nobody, and takes twice as long. Long tests wait for their
+    // clusters for a third of their time.
+    maxWorkers: isLong ? Math.ceil(1.5 * availableParallelism()) : "100%",
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: process.env["CI"]

@@ -42,12 +42,12 @@ const BUGS: readonly [BuildMutant, AnomalyKind][] = [
   ],
 ];
 
-test.each(BUGS.map(([bug, kind]) => ({ bug, kind, name: bug.name })))(
+test.concurrent.each(BUGS.map(([bug, kind]) => ({ bug, kind, name: bug.name })))(
   "a run finds $name",
   async ({ bug, kind }) => {
     using build = new MutatedBuild(bug);
     await using out = await resultDirectory();
-    const words = ["--workload=identities", "--nemesis=kill", "--time=20", "--seed=5"];
+    const words = ["--workload=identities", "--nemesis=kill", "--time=10", "--seed=5"];
     const main = build.pathOf("jepsen-lite/main.js");
     const run = startJepsen([...words, `--out=${out.directory}`], {}, main);
     const { code, stdout, stderr } = await run.ended;

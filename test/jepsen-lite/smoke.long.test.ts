@@ -1,6 +1,7 @@
 /**
  * The harness as a whole, briefly: every workload under two nemeses, then what a lock guards, with
- * and without the comparison of tokens. Long runs belong to `npm run jepsen`.
+ * and without the comparison of tokens. Long runs belong to `npm run jepsen`. Runs wait for most of
+ * their time, so they go on side by side.
  */
 import { expect, test } from "vitest";
 import { WORKLOADS } from "../../jepsen-lite/workloads/catalogue.js";
@@ -8,13 +9,13 @@ import { resultDirectory, startJepsen } from "./run-jepsen.js";
 
 const RUN_MS_MAX = 180_000;
 
-test(
+test.concurrent(
   "every workload runs under kills and partitions, and the cluster is found valid",
   async () => {
     await using out = await resultDirectory();
     const run = startJepsen([
       "--nemesis=kill,partition",
-      "--time=20",
+      "--time=15",
       "--clients=3",
       "--tasks=1",
       "--seed=3",
@@ -42,13 +43,13 @@ test(
 /** Pauses of holders for longer than their leases, of one second. */
 const GUARDED = ["--workload=guarded", "--nemesis=pause-clients", "--ttl=1000", "--keys=2"];
 /** Within which a store that compares no tokens must be seen to lose an update. */
-const SEEN_WITHIN_SECONDS = 30;
+const SEEN_WITHIN_SECONDS = 20;
 
 function lostOf(summary: string | undefined): number {
   return Number(/(\d+) lost/.exec(summary ?? "")?.[1]);
 }
 
-test(
+test.concurrent(
   "a store without fencing is seen to lose updates when holders are paused",
   async () => {
     await using out = await resultDirectory();
@@ -67,7 +68,7 @@ test(
   RUN_MS_MAX,
 );
 
-test(
+test.concurrent(
   "the same store with fencing loses nothing, and turns late writers away",
   async () => {
     await using out = await resultDirectory();
