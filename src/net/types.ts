@@ -241,7 +241,10 @@ export interface GatewayEvents {
   onQuery(connection: ClientConnection, query: Query): void;
   /** `bytes` is the request as it arrived, a copy that the driver may keep. Needs no session. */
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void;
-  /** So many bytes were read; all requests that end in them have been passed on. */
+  /**
+   * So many bytes were read, or something that costs as much; all requests that end in them have been
+   * passed on.
+   */
   onReceived(connection: ClientConnection, bytes: number): void;
   onClosed(connection: ClientConnection): void;
 }

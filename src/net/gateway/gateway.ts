@@ -51,7 +51,7 @@ import {
   UNCOUNTED_LIMITS,
 } from "./options.js";
 import { ReportedNames } from "./reported-names.js";
-import { GatewayRequests } from "./requests.js";
+import { GatewayRequests, UNHEARD_BYTES } from "./requests.js";
 import { GatewaySocket } from "./socket.js";
 import {
   AddressTally,
@@ -417,8 +417,11 @@ class Gateway implements StartableGateway {
     liveness.add(connection);
     // This runs after the listener of `ws`, which by then has delivered every whole message.
     socket.stream?.on("data", (chunk: Buffer) => {
-      unfinished.received(connection, chunk.length, socket.isBetweenMessages);
-      if (connection.isOpen) requests.events.onReceived(connection, chunk.length);
+      const { isBetweenMessages } = socket;
+      unfinished.received(connection, chunk.length, isBetweenMessages);
+      if (!connection.isOpen) return;
+      const cost = isBetweenMessages ? chunk.length : chunk.length + UNHEARD_BYTES;
+      requests.events.onReceived(connection, cost);
     });
     socket.on("message", (data, isBinary) => {
       connection.isHeard = true;

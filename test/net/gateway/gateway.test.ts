@@ -1,7 +1,7 @@
 /** The client port with well-behaved clients: requests in, replies out, pages, start and stop. */
 import { once } from "node:events";
 import { connect } from "node:net";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
@@ -318,6 +318,24 @@ test("what never becomes a request is reported as if it were one of some length"
   for (let i = 0; i < 100; i += 1) client.socket.send(Buffer.from([0x90]));
   await client.answerTo(command(1));
   expect(gateway.receivedBytes - before).toBeGreaterThan(100 * 256);
+});
+
+test("a piece of a message is reported as if it were longer, and a whole one as it is", async () => {
+  const gateway = await start();
+  const client = await BareClient.attached(gateway);
+  const received = async (data: Uint8Array, fin: boolean): Promise<number> => {
+    const before = gateway.receivedBytes;
+    client.socket.send(data, { fin });
+    await vi.waitFor(() => expect(gateway.receivedBytes).toBeGreaterThan(before), { interval: 1 });
+    return gateway.receivedBytes - before;
+  };
+  const frame = frameOf([command(1)]);
+  const headBytes = 6;
+  for (const byte of frame.subarray(0, -1))
+    expect(await received(Uint8Array.of(byte), false)).toBe(256 + headBytes + 1);
+  expect(await received(frame.subarray(-1), true)).toBe(headBytes + 1);
+  await client.reply(1);
+  expect(await received(frameOf([command(2)]), true)).toBe(headBytes + frame.length);
 });
 
 describe("the client port", () => {
