@@ -55,6 +55,9 @@ export interface SignInParts {
   readonly greet: (attachment: Attachment) => void;
 }
 
+/** `unsure`: before the first barrier since the start the credential may be one that was removed. */
+export type PageRight = "granted" | "refused" | "unsure";
+
 /** A connection that has shown what the node does not know. */
 interface Newcomer {
   readonly attachment: Attachment;
@@ -66,6 +69,8 @@ export class SignIn {
   readonly #parts: SignInParts;
   /** They wait for a barrier that has not begun. */
   #waiting: Newcomer[] = [];
+  /** Someone showed a credential for a page before the first barrier. */
+  #hasUnsurePage = false;
   #nextBarrierAtMs = Number.NEGATIVE_INFINITY;
   /** Connections whose credential expires. */
   readonly #expiring = new Set<Attachment>();
@@ -89,7 +94,7 @@ export class SignIn {
 
   /** When `ask` or `expire` has something to do. */
   get nextDeadlineMs(): number {
-    const askAtMs = this.#waiting.length > 0 ? this.#nextBarrierAtMs : Number.POSITIVE_INFINITY;
+    const askAtMs = this.#isAsking ? this.#nextBarrierAtMs : Number.POSITIVE_INFINITY;
     return Math.min(askAtMs, this.#checkAtMs);
   }
 
@@ -151,27 +156,37 @@ export class SignIn {
     return identity === undefined || identity.highest === ACCESS_LEVEL.none;
   }
 
-  /** Whether a page may be read by that caller, who is not connected. */
-  mayRead({ isTrusted, certifiedName, token }: PageCaller): boolean {
+  /** Whether that caller, who is not connected, may read a page. If unsure, the next turn must `ask`. */
+  judgePage({ isTrusted, certifiedName, token }: PageCaller): PageRight {
     const { table } = this.#parts;
     const isOpen = this.#isSureOf(undefined) && !this.isShutOut({ credential: NO_CREDENTIAL });
-    const shown = [
-      token === undefined ? undefined : table.findToken(digestOf(token)),
-      certifiedName === undefined ? undefined : table.findCertificate(certifiedName),
-      isOpen ? table.findCredential(NO_CREDENTIAL) : undefined,
-    ];
-    const isKnown = (credential: Credential | undefined): boolean =>
-      credential !== undefined &&
-      !this.#isExpired(credential) &&
-      credential.identity.highest >= ACCESS_LEVEL.observe;
-    return isTrusted || shown.some(isKnown);
+    const anonymous = isOpen ? table.findCredential(NO_CREDENTIAL) : undefined;
+    if (isTrusted || this.#mayObserve(anonymous)) return "granted";
+    if (token === undefined && certifiedName === undefined) return "refused";
+    if (!this.#isCurrent) {
+      this.#hasUnsurePage = true;
+      return "unsure";
+    }
+    const byToken = token === undefined ? undefined : table.findToken(digestOf(token));
+    const byName = certifiedName === undefined ? undefined : table.findCertificate(certifiedName);
+    return this.#mayObserve(byToken) || this.#mayObserve(byName) ? "granted" : "refused";
+  }
+
+  #mayObserve(credential: Credential | undefined): boolean {
+    if (credential === undefined || this.#isExpired(credential)) return false;
+    return credential.identity.highest >= ACCESS_LEVEL.observe;
+  }
+
+  get #isAsking(): boolean {
+    return this.#waiting.length > 0 || this.#hasUnsurePage;
   }
 
   /** Once a turn, before the leader is asked: one barrier for all that wait. */
   ask(nowMs: number): void {
-    if (this.#waiting.length === 0 || nowMs < this.#nextBarrierAtMs) return;
+    if (!this.#isAsking || nowMs < this.#nextBarrierAtMs) return;
     const newcomers = this.#waiting;
     this.#waiting = [];
+    this.#hasUnsurePage = false;
     this.#nextBarrierAtMs = nowMs + BARRIER_PAUSE_MS;
     this.#parts.barrier((isPassed) => this.#onBarrier(newcomers, isPassed));
   }

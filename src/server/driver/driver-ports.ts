@@ -19,6 +19,8 @@ import type { Clock, Logger, Memory, Scheduler } from "../ports.js";
 import type { AuditOptions, AuditStatus } from "../reads/audit.js";
 import type { SnapshotStatus } from "../snapshots/ports.js";
 
+export type { PageRight } from "../commands/sign-in.js";
+
 export interface DriverPorts {
   readonly log: LogStore;
   readonly snapshots: SnapshotStore;

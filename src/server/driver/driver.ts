@@ -33,7 +33,7 @@ import {
   earliestDeadlineMs,
   wireDriver,
 } from "./driver-parts.js";
-import type { DriverOptions, DriverPorts, DriverStatus } from "./driver-ports.js";
+import type { DriverOptions, DriverPorts, DriverStatus, PageRight } from "./driver-ports.js";
 import { driverStatus } from "./driver-status.js";
 
 export class Driver implements DriverHost {
@@ -81,11 +81,13 @@ export class Driver implements DriverHost {
   }
 
   /** Whether pages that tell of the cluster are for that caller. */
-  mayRead(caller: PageCaller): boolean {
+  judgePage(caller: PageCaller): PageRight {
     const { members, signIn } = this.#parts;
     const { certifiedNode } = caller;
-    const isMember = certifiedNode !== undefined && members.isMember(certifiedNode);
-    return isMember || signIn.mayRead(caller);
+    if (certifiedNode !== undefined && members.isMember(certifiedNode)) return "granted";
+    const right = signIn.judgePage(caller);
+    if (right === "unsure") this.wake();
+    return right;
   }
 
   /** What clients may connect to, as far as the peers have reported it. */

@@ -6,7 +6,7 @@ import type { TableCounts } from "../../lockfsm/index.js";
 import type { HttpAnswer, PageCaller, Pages, PortLoad } from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
 import { isVoter } from "../../raft/index.js";
-import type { DriverStatus } from "../driver/driver-ports.js";
+import type { DriverStatus, PageRight } from "../driver/driver-ports.js";
 import type { LimitCounts } from "../limits/limit-counts.js";
 import { VERSION } from "../version.js";
 import type { AccessFigures } from "./access-figures.js";
@@ -17,6 +17,8 @@ const READY_LAG_ENTRIES_MAX = 1_024;
 const NEEDS_TOKEN =
   "this page needs an access token (Authorization: Bearer …), or the certificate of a client " +
   "with rights or of a member\n";
+const UNSURE =
+  "it has not heard from a majority since it started, and cannot tell yet who may read this page\n";
 const TEXT = "text/plain; charset=utf-8";
 const NO_COUNTS: TableCounts = Object.freeze({
   sessions: 0,
@@ -72,7 +74,7 @@ export interface PageSource {
   readonly tls: () => TlsTold | undefined;
   readonly isDraining: () => boolean;
   /** Whether the caller has a right to anything; without one it may only know how the node is. */
-  readonly mayRead: (caller: PageCaller) => boolean;
+  readonly judge: (caller: PageCaller) => PageRight;
 }
 
 export function createPages(source: PageSource): Pages {
@@ -85,9 +87,20 @@ export function createPages(source: PageSource): Pages {
         return reasons.length === 0 ? text(200, "ok\n") : text(503, `${reasons.join("\n")}\n`);
       }
       default:
-        return source.mayRead(caller) ? pageOf(path, source) : text(401, NEEDS_TOKEN);
+        return answerTo(source.judge(caller), path, source);
     }
   };
+}
+
+function answerTo(right: PageRight, path: string, source: PageSource): HttpAnswer {
+  switch (right) {
+    case "granted":
+      return pageOf(path, source);
+    case "refused":
+      return text(401, NEEDS_TOKEN);
+    case "unsure":
+      return text(503, UNSURE);
+  }
 }
 
 function pageOf(path: string, source: PageSource): HttpAnswer {

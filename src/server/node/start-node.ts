@@ -423,7 +423,7 @@ class Node implements RunningNode {
       tls: () => this.#tlsTold(),
       isDraining: () => this.#isDraining || this.#closing !== undefined,
       // While it starts it knows nothing that it could tell.
-      mayRead: (caller) => this.#assembled?.driver.mayRead(caller) ?? true,
+      judge: (caller) => this.#assembled?.driver.judgePage(caller) ?? "granted",
     });
   }
 

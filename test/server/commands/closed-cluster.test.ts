@@ -139,14 +139,14 @@ describe("a stranger", () => {
   });
 
   test("reads no page that tells of the cluster", () => {
-    const mayRead = (caller: object) => leader.driver.mayRead({ isTrusted: false, ...caller });
-    expect(mayRead({})).toBe(false);
-    expect(mayRead({ token: "another" })).toBe(false);
-    expect(mayRead({ token: TOKENS.expired })).toBe(false);
-    expect(mayRead({ certifiedName: "worker" })).toBe(false);
-    expect(mayRead({ token: TOKENS.worker })).toBe(true);
-    expect(mayRead({ isTrusted: true })).toBe(true);
-    expect([1, 4].map((certifiedNode) => mayRead({ certifiedNode }))).toEqual([true, false]);
+    const judge = (caller: object) => leader.driver.judgePage({ isTrusted: false, ...caller });
+    expect(judge({})).toBe("refused");
+    expect(judge({ token: "another" })).toBe("refused");
+    expect(judge({ token: TOKENS.expired })).toBe("refused");
+    expect(judge({ certifiedName: "worker" })).toBe("refused");
+    expect(judge({ token: TOKENS.worker })).toBe("granted");
+    expect(judge({ isTrusted: true })).toBe("granted");
+    expect([1, 4].map((certifiedNode) => judge({ certifiedNode }))).toEqual(["granted", "refused"]);
   });
 });
 

@@ -59,7 +59,7 @@ describe("a node that requires a name", () => {
     const stranger = await greeted(world, node);
     expect(stranger.hello).toMatchObject({ leaderId: 0, endpoints: [], voters: [] });
     expect(await tried(world, stranger)).toEqual(Array(6).fill(UNAUTHENTICATED));
-    expect(node.driver.mayRead({ isTrusted: false })).toBe(false);
+    expect(node.driver.judgePage({ isTrusted: false })).toBe("refused");
     expect(node.table.counts().sessions).toBe(0);
     // The other nodes were not told to.
     const other = await greeted(world, world.node(2));
@@ -120,15 +120,35 @@ describe("a node that starts in a closed cluster", () => {
     client.connect(node);
     await world.until("the end", () => client.closed !== undefined);
     expect([client.closed?.code, client.received]).toEqual([TRY_AGAIN, []]);
-    expect([node.table.accessRevision, node.driver.mayRead({ isTrusted: false })]).toEqual([
+    expect([node.table.accessRevision, node.driver.judgePage({ isTrusted: false })]).toEqual([
       0,
-      false,
+      "refused",
     ]);
     const local = await greeted(world, node, { isLocal: true });
     expect(local.hello).toBeDefined();
     world.network.filter = () => true;
     const next = await greeted(world, node);
     expect(await tried(world, next)).toEqual(Array(6).fill(UNAUTHENTICATED));
+  });
+
+  test("shows its pages to a credential only after it has heard what is committed", async () => {
+    const { world, node } = await alone();
+    const judge = (name: string) =>
+      node.driver.judgePage({ isTrusted: false, certifiedName: name, token: undefined });
+    for (let second = 0; second < 5; second += 1) {
+      expect([judge("ops"), judge("removed")]).toEqual(["unsure", "unsure"]);
+      await world.run(1_000);
+    }
+    expect(node.driver.judgePage({ isTrusted: true })).toBe("granted");
+    world.network.filter = () => true;
+    await world.until("contact", () => node.driver.servingLeader !== 0);
+    expect(judge("ops")).toBe("unsure");
+    await world.run(100);
+    expect([judge("ops"), judge("removed")]).toEqual(["granted", "refused"]);
+    // One barrier is enough, also when the node is alone again.
+    world.network.filter = (from, to) => from !== node.id && to !== node.id;
+    await world.run(5_000);
+    expect([judge("ops"), judge("removed")]).toEqual(["granted", "refused"]);
   });
 
   test("does not take its old table for an open cluster", async () => {

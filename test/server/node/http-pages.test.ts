@@ -45,7 +45,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     limits: () => new LimitCounts(true, { nowMs: () => 0 }, () => {}),
     tls: () => undefined,
     isDraining: () => false,
-    mayRead: (caller) => node.driver.mayRead(caller),
+    judge: (caller) => node.driver.judgePage(caller),
     ...changed,
   });
   return (path: string, caller: PageCaller = STRANGER) => pages(path, caller);
@@ -214,6 +214,16 @@ describe("the HTTP pages", () => {
     expect(pages("/livez").status).toBe(200);
     expect(pages("/readyz")).toMatchObject({ status: 503, body: "the node is starting\n" });
     expect(JSON.parse(pages("/status").body)).toMatchObject({ role: "starting", members: [] });
+  });
+
+  test("say of a caller who is not known yet that it may try again, and how the node is", async () => {
+    const { leader } = await startCluster();
+    const pages = pagesOf(leader, { judge: () => "unsure" });
+    for (const path of ["/", "/status", "/metrics", "/unknown"]) {
+      const { status, body } = pages(path);
+      expect([status, body]).toEqual([503, expect.stringMatching(/^it has not heard from a maj/)]);
+    }
+    expect([pages("/livez").status, pages("/readyz").status]).toEqual([200, 200]);
   });
 
   test("know nothing else", async () => {
