@@ -221,6 +221,11 @@ export class LockTable {
     return this.#state.access.findCredential(number);
   }
 
+  /** The identity for which a credential speaks, until that is removed. */
+  viewerOf(credential: number): Viewer | undefined {
+    return this.findCredential(credential)?.identity;
+  }
+
   /** The number of the identity of a session, until that ends. */
   identityOf(session: number): number | undefined {
     return this.#state.sessions.find(session)?.credential.identity.number;

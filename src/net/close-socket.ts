@@ -5,6 +5,8 @@
 import { WebSocket } from "ws";
 import { cutText } from "./cut-text.js";
 
+/** WebSocket close code "try again later": the client goes to another node. */
+export const CLOSE_TRY_AGAIN = 1013;
 /** The most bytes of reason that a close frame can carry. */
 const CLOSE_REASON_BYTES_MAX = 123;
 

@@ -3,6 +3,7 @@
  * `createPeerLinks` makes the links to the other nodes. `types.ts` has the contracts of both with
  * the driver. Clients import only `framing`, which decodes what a node sends.
  */
+export { CLOSE_TRY_AGAIN } from "./close-socket.js";
 export { createGateway } from "./gateway/gateway.js";
 export { GATEWAY_DEFAULTS, type GatewayTuning } from "./gateway/options.js";
 export { isOwnMachine } from "./gateway/socket-limits.js";

@@ -105,6 +105,11 @@ export function isStateOrder(request: { readonly op: number }): request is State
   return isOrder(request) && request.op !== OP.revoke && request.op !== OP.endSession;
 }
 
+/** Whether the operation is an order that changes who may do what. */
+export function isAccessOp(op: number): boolean {
+  return op >= OP.putIdentity && op <= OP.setGrant;
+}
+
 const ORDER_OPS: ReadonlySet<number> = new Set([
   OP.revoke,
   OP.endSession,

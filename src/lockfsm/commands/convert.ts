@@ -11,7 +11,7 @@ import { advance, placeIn } from "../holds/grant.js";
 import { findKey, obtainKey } from "../holds/keys.js";
 import { store } from "../holds/lease.js";
 import { withdraw } from "../holds/leave-queues.js";
-import { isBeyondIdentity, isOverfull } from "../holds/quotas.js";
+import { mayNotGrow } from "../holds/quotas.js";
 import { holdOf } from "../holds/tokens.js";
 import { Place } from "../records/key.js";
 import { type Hold, NO_DEADLINE, Request, type Session, UPGRADE_RANK } from "../records/session.js";
@@ -74,9 +74,7 @@ export function upgrade(state: TableState, session: Session, command: UpgradeCom
 
 function mayNotWait(state: TableState, session: Session): boolean {
   if (session.requestCount >= state.settings.waitsPerSessionMax) return true;
-  return (
-    isOverfull(state, session) || isBeyondIdentity(state, session.credential.identity, "claim")
-  );
+  return mayNotGrow(state, session, "claim");
 }
 
 function lineUpUpgrade(
@@ -105,7 +103,7 @@ export function update(state: TableState, session: Session, command: UpdateComma
     return;
   }
   const more = value.length - hold.value.length;
-  if (more > 0 && mayNotGrow(state, session)) {
+  if (more > 0 && mayNotGrow(state, session, "value")) {
     store(state, session, sequence, QUOTA);
     return;
   }
@@ -113,12 +111,6 @@ export function update(state: TableState, session: Session, command: UpdateComma
   hold.changeExtras().value = value;
   store(state, session, sequence, OK);
   state.note("updated", hold);
-}
-
-function mayNotGrow(state: TableState, session: Session): boolean {
-  return (
-    isOverfull(state, session) || isBeyondIdentity(state, session.credential.identity, "value")
-  );
 }
 
 function placesOf(state: TableState, hold: Hold, name: string | undefined): Place[] {

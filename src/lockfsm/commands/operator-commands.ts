@@ -19,6 +19,7 @@ import {
   type ChangeSettingCommand,
   END_REASON,
   type EndSessionCommand,
+  isAccessOp,
   isStateOrder,
   LIMIT_MAX,
   MESSAGE,
@@ -83,7 +84,7 @@ export function order(
 
 function hasEffect(state: TableState, { op }: OrderCommand, { status }: Result): boolean {
   if (status !== STATUS.ok && status !== STATUS.revoked) return false;
-  return op < OP.putIdentity || op > OP.setGrant || state.access.revision === state.index;
+  return !isAccessOp(op) || state.access.revision === state.index;
 }
 
 function carryOut(

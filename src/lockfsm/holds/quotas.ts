@@ -45,6 +45,18 @@ export function isBeyondIdentity(
   return false;
 }
 
+/**
+ * Whether a command of the session may not make the table larger in that way. At most once for each,
+ * too.
+ */
+export function mayNotGrow(
+  state: TableState,
+  session: Session,
+  growth: keyof typeof LIMITS,
+): boolean {
+  return isOverfull(state, session) || isBeyondIdentity(state, session.credential.identity, growth);
+}
+
 /** Whether a claim has to ask `isBeyondIdentity`. Counts nothing. */
 export function hasAllClaims({ settings }: TableState, identity: Identity): boolean {
   if (isExempt(identity)) return false;

@@ -9,6 +9,7 @@ import {
   type AccessLevel,
   type AcquireCommand,
   type AttachCommand,
+  isAccessOp,
   isAttachCommand,
   OP,
   type SequencedCommand,
@@ -28,7 +29,7 @@ for (const op of [OP.acquire, OP.upgrade, OP.update, OP.detach, OP.claim])
   LEVEL_BY_OP[op] = acquire;
 for (const op of [OP.revoke, OP.endSession, OP.setLimit]) LEVEL_BY_OP[op] = operate;
 LEVEL_BY_OP[OP.changeSetting] = admin;
-for (let op: number = OP.putIdentity; op <= OP.setGrant; op += 1) LEVEL_BY_OP[op] = admin;
+for (const op of Object.values(OP)) if (isAccessOp(op)) LEVEL_BY_OP[op] = admin;
 
 /** With this on every key nothing else has to be looked at. */
 function levelFor(command: SequencedCommand): number {

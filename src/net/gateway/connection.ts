@@ -3,7 +3,7 @@
  * pool, which is sent at `flush`. An idle connection owns no buffer.
  */
 import { MESSAGE, type ServerMessage, Writer, writeServerMessage } from "../../protocol/index.js";
-import { closeSocket, limitClosing } from "../close-socket.js";
+import { CLOSE_TRY_AGAIN, closeSocket, limitClosing } from "../close-socket.js";
 import { packPayload } from "../framing/index.js";
 import { TrafficMeter } from "../traffic-meter.js";
 import type { ClientConnection } from "../types.js";
@@ -254,6 +254,6 @@ export class GatewayConnection implements ClientConnection {
     outbound.ships(slot, frame.length);
     this.#socket.sendWhole(frame, slot.sent);
     const isTooSlow = this.#socket.bufferedAmount > outbound.tuning.bufferedBytesMax;
-    if (isLagging || isTooSlow) this.close(1013, "reads too slowly");
+    if (isLagging || isTooSlow) this.close(CLOSE_TRY_AGAIN, "reads too slowly");
   }
 }

@@ -9,6 +9,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { assert } from "../../assert.js";
 import { SUBPROTOCOL } from "../../protocol/index.js";
+import { CLOSE_TRY_AGAIN } from "../close-socket.js";
 import {
   closeServer,
   type HttpServer,
@@ -61,9 +62,6 @@ import {
   socketLimitsOf,
 } from "./socket-limits.js";
 import { UnfinishedFrames } from "./unfinished-frames.js";
-
-/** WebSocket close code "try again later". */
-const CLOSE_TRY_AGAIN = 1013;
 
 /** `port` is the bound port, 0 before `start`; `traffic` counts from the start. */
 export type StartableGateway = ClientGateway & {
@@ -293,7 +291,7 @@ class Gateway implements StartableGateway {
       this.#tuning,
       this.#portLimits,
       frameTicks,
-      (connection, reason) => requests.cutOff(connection, 1013, reason),
+      (connection, reason) => requests.cutOff(connection, CLOSE_TRY_AGAIN, reason),
     );
     this.#requests = requests;
     this.#unfinished = unfinished;

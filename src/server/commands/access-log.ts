@@ -7,7 +7,13 @@
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { AccessListener, RefusedCommand } from "../../lockfsm/index.js";
 import type { ClientConnection } from "../../net/index.js";
-import { ACCESS_LEVEL, type AccessLevel, OP, type OrderCommand } from "../../protocol/index.js";
+import {
+  ACCESS_LEVEL,
+  type AccessLevel,
+  isAccessOp,
+  OP,
+  type OrderCommand,
+} from "../../protocol/index.js";
 import { keyText } from "../../safe-text.js";
 import type { Clock, Logger } from "../ports.js";
 import type { Attachments } from "./attachments.js";
@@ -99,8 +105,7 @@ export class AccessLog implements AccessListener {
   onOrder(identity: string, command: OrderCommand, wallMs: number): void {
     if (!this.#parts.isLeader() || wallMs < this.#startedWallMs) return;
     const { op } = command;
-    const isAccess = op >= OP.putIdentity && op <= OP.setGrant;
-    const event = isAccess ? "access changed" : "order carried out";
+    const event = isAccessOp(op) ? "access changed" : "order carried out";
     // Any client may end its own sessions: that must not hide what others do.
     this.#say("info", event, `${event} ${identity}`, ORDERS_PER_WINDOW_MAX, () => ({
       ...{ by: identity, request: REQUEST_NAMES.get(op), ...detailsOf(command) },

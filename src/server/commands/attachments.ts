@@ -20,7 +20,6 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import { Fifo } from "../fifo.js";
-import { TURN_OF_CONNECTION } from "../limits/limits.js";
 import { type LimitedClient, Share } from "../limits/usage.js";
 import type { CommandSource, CommandSources, KeptCommand } from "./kept-commands.js";
 import { Lane } from "./lane.js";
@@ -81,7 +80,7 @@ export class Attachment implements CommandSource, Watcher, LimitedClient {
   isClosed = false;
   /** Its limits by identity and by address. */
   readonly share = new Share();
-  turnOf: number = TURN_OF_CONNECTION;
+  turnOf: number | undefined = undefined;
 
   constructor(connection: ClientConnection) {
     this.connection = connection;

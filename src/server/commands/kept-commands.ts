@@ -29,8 +29,8 @@ export interface CommandSource {
   readonly kept: Fifo<KeptCommand>;
   /** Those that wait to leave this node. */
   readonly lane: Lane<KeptCommand>;
-  /** The number of the identity with which it takes turns; negative: it has turns of its own. */
-  readonly turnOf: number;
+  /** The number of the identity with which it takes turns; `undefined`: it has its own. */
+  readonly turnOf: number | undefined;
   readonly share: Share;
 }
 

@@ -11,8 +11,8 @@
  */
 import { createHash } from "node:crypto";
 import { ERROR_NUMBERS } from "../../errors.js";
-import type { Credential, LockTable } from "../../lockfsm/index.js";
-import type { PageCaller } from "../../net/index.js";
+import type { Credential, LockTable, Viewer } from "../../lockfsm/index.js";
+import { CLOSE_TRY_AGAIN, type PageCaller } from "../../net/index.js";
 import {
   ACCESS_LEVEL,
   LOCAL_CREDENTIAL,
@@ -28,8 +28,6 @@ import type { Attachment, Attachments } from "./attachments.js";
 const EXPIRY_CHECK_MS = 1_000;
 /** Between two barriers. */
 const BARRIER_PAUSE_MS = 100;
-/** WebSocket close code "try again later": the client goes to another node. */
-const CLOSE_TRY_AGAIN = 1013;
 
 const REASON_UNKNOWN = "unknown credential: it was removed, or is of another cluster";
 const REASON_EXPIRED = "the credential has expired";
@@ -139,8 +137,8 @@ export class SignIn {
   }
 
   get #isTableClosed(): boolean {
-    const { identity } = this.#parts.table.findCredential(NO_CREDENTIAL) as Credential;
-    return identity.everywhere < ACCESS_LEVEL.admin;
+    const anonymous = this.#parts.table.viewerOf(NO_CREDENTIAL) as Viewer;
+    return anonymous.everywhere < ACCESS_LEVEL.admin;
   }
 
   /** Whether the connection is one of `anonymous` and this node keeps that out. */
@@ -152,7 +150,7 @@ export class SignIn {
   isStranger(attachment: Attachment): boolean {
     const { credential, isHeldBack } = attachment;
     if (isHeldBack || this.isShutOut(attachment)) return true;
-    const identity = this.#parts.table.findCredential(credential)?.identity;
+    const identity = this.#parts.table.viewerOf(credential);
     return identity === undefined || identity.highest === ACCESS_LEVEL.none;
   }
 
@@ -243,8 +241,8 @@ export class SignIn {
     if (credential === undefined) return REASON_UNKNOWN;
     if (this.#isExpired(credential)) return REASON_EXPIRED;
     if (shown === NO_CREDENTIAL) return undefined;
-    const { identity } = this.#parts.table.findCredential(shown) ?? {};
-    return identity === credential.identity ? undefined : REASON_OTHER;
+    const viewer = this.#parts.table.viewerOf(shown);
+    return viewer === credential.identity ? undefined : REASON_OTHER;
   }
 
   #speakAs(attachment: Attachment, credential: Credential): void {

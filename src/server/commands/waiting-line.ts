@@ -307,7 +307,7 @@ export class WaitingLine {
   #groupFor(item: WaitingItem): LaneGroup<WaitingItem> {
     if (item instanceof KeptCommand) {
       const { turnOf } = item.attachment;
-      if (turnOf < 0) return this.#everybody;
+      if (turnOf === undefined) return this.#everybody;
       return entryOf(
         this.#groupsOfIdentities,
         turnOf,

@@ -5,7 +5,7 @@
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import type { LockTable } from "../../lockfsm/index.js";
-import type { ClientConnection, GatewayEvents } from "../../net/index.js";
+import { CLOSE_TRY_AGAIN, type ClientConnection, type GatewayEvents } from "../../net/index.js";
 import {
   type AttachCommand,
   CLIENT_FRAME_BYTES_MAX,
@@ -40,8 +40,6 @@ const { UNAUTHENTICATED } = ERROR_NUMBERS;
 const NOT_SURE =
   "without contact with a leader this node cannot tell who may save a snapshot: " +
   "use the socket in its data directory";
-/** WebSocket close code "try again later". */
-const CLOSE_TRY_AGAIN = 1013;
 
 /** What the loop reports about itself, and the way to wake it. */
 export interface ClientSideHost {
@@ -218,13 +216,13 @@ export class ClientSide implements GatewayEvents {
   #isOwn(attachment: Attachment, command: AttachCommand): boolean {
     const { signIn, table } = this.#parts;
     if (signIn.isShutOut(attachment) || command.op === OP.open) return false;
-    const anonymous = table.findCredential(NO_CREDENTIAL)?.identity.number;
+    const anonymous = table.viewerOf(NO_CREDENTIAL)?.number;
     return table.identityOf(command.session) === anonymous;
   }
 
   /** Such as who they are. */
   #isForStrangers(attachment: Attachment, query: Query): boolean {
-    const viewer = this.#parts.table.findCredential(attachment.credential)?.identity;
+    const viewer = this.#parts.table.viewerOf(attachment.credential);
     return !this.#parts.signIn.isShutOut(attachment) && accessProblem(viewer, query) === undefined;
   }
 
@@ -240,12 +238,12 @@ export class ClientSide implements GatewayEvents {
     request: Query | Operation | AttachCommand | SessionCommand,
     status: AccessRefusal,
   ): void {
-    const viewer = this.#parts.table.findCredential(attachment.credential)?.identity;
+    const viewer = this.#parts.table.viewerOf(attachment.credential);
     report(this.#parts.accessLog, attachment, viewer, request, status);
   }
 
   #problemOf(attachment: Attachment, request: Query | Operation): AccessRefusal | undefined {
-    const viewer = this.#parts.table.findCredential(attachment.credential)?.identity;
+    const viewer = this.#parts.table.viewerOf(attachment.credential);
     return judge(this.#parts.accessLog, attachment, viewer, request);
   }
 

@@ -121,7 +121,7 @@ export class Driver implements DriverHost {
   }
 
   judge(credential: number, operation: LeaderOperation): AccessRefusal | undefined {
-    return accessProblem(this.#ports.table.findCredential(credential)?.identity, operation);
+    return accessProblem(this.#ports.table.viewerOf(credential), operation);
   }
 
   get status(): DriverStatus {

@@ -8,7 +8,7 @@
  *
  * Limits of connections by address, and of unfinished messages, are those of the gateway.
  */
-import type { LockTable, TableCommand, Viewer } from "../../lockfsm/index.js";
+import type { LockTable, TableCommand } from "../../lockfsm/index.js";
 import { isOwnMachine } from "../../net/index.js";
 import { ACCESS_LEVEL, type Command, isStrong, NO_CREDENTIAL, OP } from "../../protocol/index.js";
 import type { ClientLimits } from "../options.js";
@@ -19,9 +19,6 @@ import { type LimitedBy, type LimitedClient, NO_LIMITS, UNCOUNTED, Usage } from 
 
 /** A smaller map is not searched for those that may be forgotten. */
 const SWEEP_SIZE_MIN = 256;
-
-/** Whose turn it is in the waiting line of an open cluster: that of each connection. */
-export const TURN_OF_CONNECTION = -1;
 
 /** Commands that nobody is known for count as of `anonymous`. */
 const ANONYMOUS_IDENTITY = 0;
@@ -79,7 +76,10 @@ export class Limits {
    */
   count(client: LimitedClient): string | undefined {
     const { share } = client;
-    const usage = this.#usageOf("identity", this.#identityOf(client)?.name ?? "");
+    const usage = this.#usageOf(
+      "identity",
+      this.#parts.table.viewerOf(client.credential)?.name ?? "",
+    );
     share.isCounted = true;
     share.identity = usage;
     usage.connections += 1;
@@ -95,11 +95,11 @@ export class Limits {
   judge(client: LimitedClient): void {
     const { connection, share } = client;
     if (!share.isCounted) return;
-    const identity = this.#identityOf(client);
+    const viewer = this.#parts.table.viewerOf(client.credential);
     const isExempt = this.#levelOf(client.credential) >= ACCESS_LEVEL.admin;
     share.identity.limitBy(isExempt ? NO_LIMITS : this.#limits.identity, this.#parts.clock.nowMs());
     connection.limitedIdentity = isExempt ? "" : share.identity.name;
-    client.turnOf = this.isOpen ? TURN_OF_CONNECTION : (identity?.number ?? TURN_OF_CONNECTION);
+    client.turnOf = this.isOpen ? undefined : viewer?.number;
   }
 
   /** A connection has ended. Safe to call again. */
@@ -130,8 +130,7 @@ export class Limits {
     for (const { session, epoch } of commands) {
       if (session === before) continue;
       before = session;
-      const identity =
-        session === 0 ? table.findCredential(epoch)?.identity.number : table.identityOf(session);
+      const identity = session === 0 ? table.viewerOf(epoch)?.number : table.identityOf(session);
       const number = identity ?? ANONYMOUS_IDENTITY;
       runs.set(number, (runs.get(number) ?? 0) + 1);
     }
@@ -237,10 +236,6 @@ export class Limits {
   }
 
   #levelOf(credential: number): number {
-    return this.#parts.table.findCredential(credential)?.identity.everywhere ?? ACCESS_LEVEL.none;
-  }
-
-  #identityOf({ credential }: LimitedClient): Viewer | undefined {
-    return this.#parts.table.findCredential(credential)?.identity;
+    return this.#parts.table.viewerOf(credential)?.everywhere ?? ACCESS_LEVEL.none;
   }
 }

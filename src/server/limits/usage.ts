@@ -101,6 +101,6 @@ export interface LimitedClient {
   readonly connection: ClientConnection;
   readonly credential: number;
   readonly share: Share;
-  /** The number of the identity with which it shares its turns, or `TURN_OF_CONNECTION`. */
-  turnOf: number;
+  /** The number of the identity with which it shares its turns; `undefined`: it has its own. */
+  turnOf: number | undefined;
 }

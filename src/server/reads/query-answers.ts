@@ -70,7 +70,7 @@ export class QueryAnswers {
   /** Answers now or lets a later turn do so. Returns the cost. */
   answer(attachment: Attachment, query: TableQuery): number {
     const { table, accessLog } = this.#parts;
-    const viewer = table.findCredential(attachment.credential)?.identity;
+    const viewer = table.viewerOf(attachment.credential);
     const problem = judge(accessLog, attachment, viewer, query);
     if (viewer === undefined || problem !== undefined) {
       send(attachment, query, problem ?? ERROR_NUMBERS.UNAUTHENTICATED, null);

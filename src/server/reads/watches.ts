@@ -150,7 +150,7 @@ export class Watches {
 
   /** Who may do what has changed: ends watches that the connection may not have any more. */
   judge(attachment: Attachment, table: LockTable): void {
-    const viewer = table.findCredential(attachment.credential)?.identity;
+    const viewer = table.viewerOf(attachment.credential);
     for (const watch of [...attachment.watches.values()]) {
       const status = accessProblem(viewer, watch.query);
       if (status !== undefined) this.#endWith(watch, status);

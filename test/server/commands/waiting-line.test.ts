@@ -13,7 +13,6 @@ import {
 import { type Attachment, Attachments } from "../../../src/server/commands/attachments.js";
 import { KeptCommand } from "../../../src/server/commands/kept-commands.js";
 import { ForwardedChunk, WaitingLine } from "../../../src/server/commands/waiting-line.js";
-import { TURN_OF_CONNECTION } from "../../../src/server/limits/limits.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 import type { TestClient } from "../world/test-client.js";
@@ -28,7 +27,7 @@ class Crowd {
   readonly #attachments = new Attachments({ onTold: () => {}, onCutOff: () => {} });
   #order = 0;
 
-  client(session: number, turnOf = TURN_OF_CONNECTION): Attachment {
+  client(session: number, turnOf?: number): Attachment {
     const connection = new RecordingConnection(session);
     connection.session = session;
     connection.attachEpoch = 1;
@@ -153,9 +152,9 @@ describe("a waiting line", () => {
           const own = waiting.get(client) ?? [];
           const first = own[0];
           if (what === "take") take();
-          // The cluster is closed, or opened again: -1 is a turn of its own.
+          // The cluster is closed, or opened again.
           else if (what === "identity")
-            (clients[client] as Attachment).turnOf = (valueBytes % 4) - 1;
+            (clients[client] as Attachment).turnOf = [undefined, 0, 1, 2][valueBytes % 4];
           else if (what === "send") {
             const at = clients[client] as Attachment;
             own.push(crowd.send(at, sequence, "x".repeat(valueBytes)));

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { LimitCounts } from "../../../src/server/limits/limit-counts.js";
-import { Limits, TURN_OF_CONNECTION } from "../../../src/server/limits/limits.js";
+import { Limits } from "../../../src/server/limits/limits.js";
 import { NO_LIMITS, Share } from "../../../src/server/limits/usage.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 
@@ -13,7 +13,7 @@ class Client {
   readonly connection: RecordingConnection;
   readonly credential = 0;
   readonly share = new Share();
-  turnOf = TURN_OF_CONNECTION;
+  turnOf = undefined;
 
   constructor(id: number, address: string) {
     this.connection = new RecordingConnection(id, address);

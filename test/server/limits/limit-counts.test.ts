@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { OP, type OpenCommand } from "../../../src/protocol/index.js";
 import { LimitCounts } from "../../../src/server/limits/limit-counts.js";
-import { Limits, TURN_OF_CONNECTION } from "../../../src/server/limits/limits.js";
+import { Limits } from "../../../src/server/limits/limits.js";
 import { type LimitedClient, NO_LIMITS, Share } from "../../../src/server/limits/usage.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 
@@ -32,7 +32,7 @@ class Node {
     this.#clients += 1;
     const connection = new RecordingConnection(this.#clients, address);
     const share = new Share();
-    const client = { connection, credential: 0, share, turnOf: TURN_OF_CONNECTION };
+    const client = { connection, credential: 0, share, turnOf: undefined };
     this.limits.arrive(client);
     expect(this.limits.count(client)).toBe(undefined);
     return client;
