@@ -18,7 +18,7 @@ import {
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
 import { AccessLog } from "../plans/access-log.js";
-import { exclusive, permits, shared } from "../plans/cluster-log.js";
+import { type Client, exclusive, permits, shared } from "../plans/cluster-log.js";
 import type { AccessWish } from "../plans/plans.js";
 import { copyOf } from "../plans/snapshots.js";
 
@@ -227,6 +227,17 @@ describe("a session", () => {
     expect(log.resumeAs(77, a, 5)).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
     log.grant("one", ["", true, "none"]);
     expect(log.resumeAs(again, a, 6)).toBe(STATUS.ok);
+    const b = log.openAs(two, "b");
+    const hold = b.take(exclusive("k"));
+    for (const by of [one, 0, LOCAL_CREDENTIAL])
+      expect(log.takeOverAs(by, b, 2)).toBe(ERROR_NUMBERS.FORBIDDEN);
+    expect(log.takeOverAs(77, b, 2)).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
+    expect(b.keepalive()).toHaveLength(1);
+    log.grant("two", ["", true, "none"]);
+    expect(log.takeOverAs(two, b, 2)).toBe(STATUS.ok);
+    expect(b.keepalive()).toEqual([]);
+    b.epoch = log.attached.at(-1)?.epoch ?? 0;
+    expect(b.end(hold)).toMatchObject([{ result: { status: STATUS.released } }]);
   });
 
   test("of anonymous is adopted by the first identity that knows its secret, and by no other", () => {
@@ -243,6 +254,12 @@ describe("a session", () => {
     expect(log.resumeAs(two, a, 3)).toBe(ERROR_NUMBERS.FORBIDDEN);
     expect(log.resumeAs(0, a, 3)).toBe(ERROR_NUMBERS.FORBIDDEN);
     expect(log.resumeAs(one, a, 3)).toBe(STATUS.ok);
+    const exported = log.openAs(0, "b");
+    expect(log.takeOverAs(two, exported, 2)).toBe(STATUS.ok);
+    exported.generation = 1;
+    for (const by of [one, 0])
+      expect(log.takeOverAs(by, exported, 3)).toBe(ERROR_NUMBERS.FORBIDDEN);
+    expect(log.resumeAs(two, exported, 3)).toBe(STATUS.ok);
   });
 
   test("is not attached once more by another credential that repeats an attempt", () => {
@@ -314,6 +331,84 @@ describe("a session", () => {
       .filter(({ kind }) => kind === MESSAGE.ended);
     for (const message of ended) expect(message).toMatchObject({ reason: END_REASON.revoked });
     expect(log.line(`k${first}`)).toEqual(["waiting", "|"]);
+  });
+});
+
+describe("of an identity that was removed", () => {
+  const anyone = ["", true, "acquire"] as const;
+  /** Each entry sweeps one session. */
+  const slowly = { unitsPerEntryMax: 1, grantsPerStepMax: 1 };
+
+  test("no session is resumed or taken over, by whatever credential", () => {
+    const log = new AccessLog(slowly);
+    const credential = log.identity("ci", anyone);
+    const clients = Array.from({ length: 40 }, (_, at) => log.openAs(credential, `c${at}`));
+    for (const client of clients) client.take(exclusive(`k${client.session}`));
+    const last = clients.at(-1) as Client;
+    const key = `k${last.session}`;
+    log.change(remove("ci"));
+    const next = log.identity("ci", anyone);
+    const tried = () =>
+      [credential, next, LOCAL_CREDENTIAL].flatMap((by) => [
+        log.resumeAs(by, last, 2),
+        log.takeOverAs(by, last, 3),
+      ]);
+    const { UNAUTHENTICATED, SESSION_EXPIRED } = ERROR_NUMBERS;
+    const refused = [UNAUTHENTICATED, UNAUTHENTICATED, ...Array(4).fill(SESSION_EXPIRED)];
+    // While it waits to be swept, and after that.
+    expect(tried()).toEqual(refused);
+    expect([log.table.hasQueuedWork, log.line(key)]).toEqual([true, ["c39", "|"]]);
+    log.finishWork();
+    expect(tried()).toEqual(refused);
+    expect(log.line(key)).toEqual(["|"]);
+  });
+
+  /** A ticket of `ci`, which is removed, and a client that may acquire its key. */
+  function orphaned(): { log: AccessLog; claimer: Client; token: number } {
+    const log = new AccessLog(slowly);
+    const [ci, other] = [log.identity("ci", anyone), log.identity("other", anyone)];
+    const claimer = log.openAs(other, "claimer", 600_000);
+    const a = log.openAs(ci, "a");
+    const hold = a.take(exclusive("ticket"));
+    a.detach(hold, SECRET, 20_000);
+    a.take(exclusive("k"), { owner: 2 });
+    log.change(remove("ci"));
+    return { log, claimer, token: hold.token };
+  }
+  const holdsOf = (log: AccessLog, name: string) =>
+    log.table.listIdentities(undefined, 9).identities.find((one) => one.name === name)?.usage.holds;
+
+  test.each([
+    ["at once", false, false],
+    ["when its sessions are swept", true, false],
+    ["in a copy, at once", false, true],
+    ["in a copy, when its sessions are swept", true, true],
+  ])("a ticket stays, and is claimed by who may acquire its keys: %s", (_, isSwept, isCopied) => {
+    const [{ log, claimer, token }, other] = [orphaned(), orphaned()];
+    for (const each of [log, other.log]) {
+      if (isSwept) each.finishWork();
+      expect(each.line("ticket")).toEqual(["", "|"]);
+    }
+    if (isCopied) log.table.become(copyOf(log.table));
+    for (const by of [claimer, other.claimer])
+      expect(by.claim(token, SECRET)).toMatchObject({ status: STATUS.claimed });
+    expect(log.table.hash()).toBe(other.log.table.hash());
+    log.finishWork();
+    expect([holdsOf(log, "other"), log.line("ticket"), log.line("k")]).toEqual([
+      ...[1, ["claimer", "|"], ["|"]],
+    ]);
+  });
+
+  test("a ticket ends by itself, and is no ticket of a later identity of that name", () => {
+    const { log, token } = orphaned();
+    const next = log.openAs(log.identity("ci", ["k", false, "acquire"]), "next", 600_000);
+    expect(holdsOf(log, "ci")).toBe(0);
+    expect(next.claim(token, SECRET)).toEqual(error("FORBIDDEN"));
+    log.pass(19_999);
+    expect(log.line("ticket")).toEqual(["", "|"]);
+    log.pass(1);
+    expect(log.line("ticket")).toEqual(["|"]);
+    expect(holdsOf(log, "ci")).toBe(0);
   });
 });
 

@@ -67,4 +67,12 @@ export class AccessLog extends ClusterLog {
     this.apply(unattached(command, credential));
     return this.attached.at(-1)?.status ?? -1;
   }
+
+  /** Status of an attempt of another process, to which that client has exported its session. */
+  takeOverAs(credential: number, { session, nonce, generation }: Client, attempt: number): number {
+    const taker = "7".repeat(32);
+    const command = { op: OP.takeOver, session, nonce, generation, taker, attempt } as const;
+    this.apply(unattached(command, credential));
+    return this.attached.at(-1)?.status ?? -1;
+  }
 }

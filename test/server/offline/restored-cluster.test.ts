@@ -3,12 +3,14 @@
  * table, no session is opened in the quiet time, whichever node leads, and all nodes agree from
  * then on.
  */
+import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import type { LockTable } from "../../../src/lockfsm/index.js";
-import { STATUS } from "../../../src/protocol/index.js";
+import { OP, STATUS } from "../../../src/protocol/index.js";
 import { encodeConfiguration } from "../../../src/raft/index.js";
 import { openSnapshotStore } from "../../../src/storage/index.js";
+import { closingOrders, showToken, startClosedCluster } from "../world/closed-cluster.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import { World, type WorldNode } from "../world/world.js";
 
@@ -16,6 +18,7 @@ const TUNING = { snapshotLogBytes: 8 << 20, trailingLogBytes: 1 << 20 };
 const INDEX = 2 ** 40;
 const TERM = 3;
 const QUIET_MS = 30_000;
+const LEVELS = { worker: "acquire" } as const;
 
 /** What `node` would have if it had been restored from `table`. */
 async function restore(node: WorldNode, table: LockTable): Promise<string> {
@@ -69,6 +72,7 @@ async function restoredWorld(table: LockTable, seed = 1): Promise<World> {
 async function statusOfOpening(world: World, node: WorldNode): Promise<number> {
   const client = world.client();
   client.connect(node);
+  await world.until("hello", () => client.hello !== undefined);
   client.attach();
   await world.until("an answer", () => client.attached(client.attempt) !== undefined);
   client.disconnect();
@@ -110,6 +114,43 @@ describe("a restored cluster", () => {
     expect(world.nowMs).toBeGreaterThanOrEqual(QUIET_MS);
     await expectAgreement(world);
     for (const node of world.nodes) expect(node.table.quietMs).toBe(0);
+  });
+
+  test("that was closed is closed on every node, and gets its first credential at a local socket", async () => {
+    const { leader: old } = await startClosedCluster(LEVELS);
+    const world = await restoredWorld(old.table, 5);
+    for (const node of world.nodes) {
+      const judge = (caller: object) => node.driver.judgePage({ isTrusted: false, ...caller });
+      expect([judge({}), judge({ token: "root" })]).toEqual(["refused", "unsure"]);
+    }
+    const leader = await world.untilLeader();
+    for (const node of world.nodes) {
+      expect(await statusOfOpening(world, node)).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
+      const client = world.client();
+      client.connect(node);
+      client.query({ op: OP.signIn, id: 1, token: "root" });
+      await world.until("the end", () => client.closed !== undefined);
+      expect(client.answer(1)?.status).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
+      expect(node.driver.judgePage({ isTrusted: false, token: "root" })).toBe("refused");
+      expect(node.access.wasClosed).toBe(true);
+    }
+    // In the quiet time, and at the order count of the old cluster.
+    const local = world.client();
+    local.connect(leader, { isLocal: true });
+    const digest = createHash("sha256").update("new").digest("hex");
+    const orderCount = closingOrders(LEVELS).length;
+    const head = { sequence: orderCount + 1, mark: orderCount, acknowledged: [] };
+    const token = { label: "new", kind: "token", digest, expiresWallMs: 0 } as const;
+    local.send({ op: OP.putCredential, ...head, name: "worker", ...token });
+    expect((await local.untilReply(head.sequence)).result.status).toBe(STATUS.ok);
+    await world.run(QUIET_MS);
+    const worker = world.client();
+    worker.connect(leader);
+    await showToken(world, worker, "new");
+    worker.attach();
+    await world.until("attached", () => worker.attached(1) !== undefined);
+    expect((await worker.untilReply(worker.acquire("k", 0))).result.status).toBe(STATUS.granted);
+    await expectAgreement(world);
   });
 
   test("ends its quiet time by itself, with nobody there who wants a session", async () => {
