@@ -211,6 +211,8 @@ export interface ClientConnection {
   readonly address: string;
   /** The identity that is limited with it, set by the driver; "": none. */
   limitedIdentity: string;
+  /** What the driver keeps with it, so that it need not look for that; nothing else looks at it. */
+  attachment: unknown;
   /**
    * Encodes a message at once into the frame of this turn, which is sent at `flush` of the gateway.
    */

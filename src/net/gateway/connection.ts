@@ -134,6 +134,7 @@ export class GatewayConnection implements ClientConnection {
   /** Pings and pongs since the last check. */
   controlFrames = 0;
   limitedIdentity = "";
+  attachment: unknown = undefined;
   isPaused = false;
   readonly #socket: GatewaySocket;
   readonly #outbound: Outbound;

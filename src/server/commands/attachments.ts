@@ -99,7 +99,8 @@ export interface AttachmentEvents {
 }
 
 export class Attachments implements Outbox, CommandSources {
-  readonly #byConnection = new Map<number, Attachment>();
+  /** Those of open connections. */
+  readonly #all = new Set<Attachment>();
   readonly #bySession = new Map<number, Attachment>();
   readonly #awaited = new Map<string, Attachment>();
   /** By the numbers of orders that have no session and no answer yet. */
@@ -111,22 +112,23 @@ export class Attachments implements Outbox, CommandSources {
   }
 
   get count(): number {
-    return this.#byConnection.size;
+    return this.#all.size;
   }
 
   add(connection: ClientConnection): Attachment {
     const attachment = new Attachment(connection);
-    this.#byConnection.set(connection.id, attachment);
+    connection.attachment = attachment;
+    this.#all.add(attachment);
     return attachment;
   }
 
   /** `undefined` once either side has closed the connection. */
   of(connection: ClientConnection): Attachment | undefined {
-    return this.#byConnection.get(connection.id);
+    return connection.attachment as Attachment | undefined;
   }
 
   all(): Iterable<Attachment> {
-    return this.#byConnection.values();
+    return this.#all;
   }
 
   /** The connection that waits for exactly this attach. */
@@ -207,7 +209,7 @@ export class Attachments implements Outbox, CommandSources {
    */
   tellToMove(troubleNumber: number): number {
     let told = 0;
-    for (const attachment of this.#byConnection.values()) {
+    for (const attachment of this.#all) {
       if (attachment.isHeldBack || attachment.toldInTrouble === troubleNumber) continue;
       attachment.toldInTrouble = troubleNumber;
       attachment.connection.send({ kind: MESSAGE.move });
@@ -218,7 +220,7 @@ export class Attachments implements Outbox, CommandSources {
 
   /** No command that came before this can be answered: all clients must attach anew. */
   closeAll(reason: string): void {
-    for (const attachment of [...this.#byConnection.values()]) {
+    for (const attachment of [...this.#all]) {
       this.close(attachment, reason, CLOSE_RESTART);
     }
   }
@@ -234,7 +236,8 @@ export class Attachments implements Outbox, CommandSources {
   remove(attachment: Attachment): void {
     if (attachment.isClosed) return;
     attachment.isClosed = true;
-    this.#byConnection.delete(attachment.connection.id);
+    attachment.connection.attachment = undefined;
+    this.#all.delete(attachment);
     this.#forgetAwaited(attachment);
     this.#unbind(attachment);
     this.#events.onCutOff(attachment);

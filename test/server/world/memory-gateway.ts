@@ -82,6 +82,7 @@ export class MemoryConnection implements ClientConnection {
   readonly isLocal: boolean;
   readonly address: string;
   limitedIdentity = "";
+  attachment: unknown = undefined;
   /** As if the client did not read: set by tests. */
   bufferedBytes = 0;
   isOpen = true;

@@ -12,6 +12,7 @@ export class RecordingConnection implements ClientConnection {
   readonly isLocal = false;
   readonly address: string;
   limitedIdentity = "";
+  attachment: unknown = undefined;
   isPaused = false;
   bufferedBytes = 0;
   readonly sent: ServerMessage[] = [];

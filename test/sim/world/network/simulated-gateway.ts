@@ -108,6 +108,7 @@ export class ServedConnection implements ClientConnection {
   readonly isLocal = false;
   readonly address = "";
   limitedIdentity = "";
+  attachment: unknown = undefined;
   /** What leaves is taken at once. */
   readonly bufferedBytes = 0;
   isOpen = true;
