@@ -206,7 +206,7 @@ export class ClientSide implements GatewayEvents {
   /**
    * Whether it is one of `anonymous`, which may do nothing here. What it asks is refused at once: it
    * costs the other nodes nothing, and takes no place in the log or in a line from others. The table
-   * would refuse it in the same way.
+   * would refuse it in the same way, unless this node lags and the cluster was just opened.
    */
   #isTurnedAway(attachment: Attachment): boolean {
     return attachment.credential === NO_CREDENTIAL && this.#parts.signIn.isStranger(attachment);
