@@ -48,11 +48,19 @@ const HANDSHAKE_PROBLEMS: readonly (readonly [RegExp, string])[] = [
 ];
 
 const SHOWN_LENGTH_MAX = 200;
+const CLOSED: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE"]);
+const CERTIFICATE_ALERT = /alert[ _](?:unknown[ _]ca|(?:bad[ _])?certificate)/i;
+
+/** Whether the node ended the handshake as it does for a certificate that it does not accept. */
+export function endsHandshake(error: Error): boolean {
+  const { code = "", message } = error as DialError;
+  return CLOSED.has(code) || CERTIFICATE_ALERT.test(`${code} ${message}`);
+}
 
 /** `undefined` if the error has nothing to do with TLS. */
 export function handshakeProblem(error: Error, dialled: DialledWith): string | undefined {
   const { code = "", message, cert } = error as DialError;
-  if (code === "ECONNRESET" || code === "EPIPE") return closedText(dialled);
+  if (CLOSED.has(code)) return closedText(dialled);
   if (!dialled.isSecure) return undefined;
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID") {
     const names = printable((cert?.subjectaltname ?? "no host").slice(0, SHOWN_LENGTH_MAX));

@@ -58,7 +58,7 @@ export function refusalAmong(reports: readonly NodeReport[]): HoldfastError | un
 
 /** How the SDK begins a reason that is about the node, or its socket, and not about the network. */
 const REASON =
-  /^(its? |this client has |there is no such socket|no process serves|only the user|this file is)/;
+  /^(its? |the client's |this client has |there is no such socket|no process serves|only the user|this file is)/;
 
 /** `: …` with the reason, if all nodes have the same; "" if their ports are closed or silent. */
 function sharedReason(reports: readonly NodeReport[]): string {

@@ -3,11 +3,12 @@
  * Parsers throw commander's `InvalidArgumentError`, which becomes one line and exit code 2. Options
  * that are not typed may come from the environment or a file: see `config/configuration.ts`.
  */
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { TlsOptions, TokenSource } from "../../src/index.js";
 import { EXIT } from "../exit/exit-codes.js";
-import { Failure } from "../exit/failure.js";
+import { Failure, systemCodeOf } from "../exit/failure.js";
 import { AddressError } from "../text/addresses.js";
 import {
   DURATION_MS_MAX,
@@ -108,7 +109,24 @@ function localAccessFor(configuration: Configuration): ClusterAccess | undefined
       "--local and --endpoints exclude each other: a command connects to that one node, or to any",
     );
   }
+  requireDirectory(local);
   return { endpoints: [`unix:${resolve(local)}`], connectTimeoutMs: connectTimeout };
+}
+
+/** Waits for no directory: a node that starts makes it long before it serves. */
+function requireDirectory(path: string): void {
+  let problem = "it is a file";
+  try {
+    if (statSync(path).isDirectory()) return;
+  } catch (error) {
+    // Whether this user may use the socket is found out when it is opened.
+    if (!["ENOENT", "ENOTDIR"].includes(systemCodeOf(error))) return;
+    problem = "there is no such directory";
+  }
+  throw new Failure(
+    EXIT.usage,
+    `--local ${path}: ${problem}; give the data directory of a node (its --data)`,
+  );
 }
 
 /** The variables with which a command that this one starts finds the same certificates. */

@@ -4,14 +4,8 @@
  * an error reported by the SDK or the system is a bug in Holdfast: code 70, and a stack only on
  * request.
  */
-import { type ErrorCode, HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors.js";
 import { EXIT, exitCodeOfError } from "./exit-codes.js";
-
-/** Where to read on, after errors of access. */
-const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  UNAUTHENTICATED: "--token-file",
-  UNKNOWN_IDENTITY: "holdfast access ls",
-};
 
 /** An expected end with its exit code. The message is one line without a full stop. */
 export class Failure extends Error {
@@ -35,8 +29,7 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof HoldfastError) {
     const { code } = error;
-    const hint = HINTS[code];
-    const text = `${firstLine(error.message)}${hint === undefined ? "" : `; see ${hint}`} (${code})`;
+    const text = `${firstLine(error.message)}${hintOn(error)} (${code})`;
     return new Failure(exitCodeOfError(code), text, { cause: error });
   }
   const message = error instanceof Error ? firstLine(error.message) : String(error);
@@ -47,6 +40,12 @@ export function failureOf(error: unknown): Failure {
 export function systemCodeOf(error: unknown): string {
   if (!(error instanceof Error) || !("code" in error)) return "";
   return typeof error.code === "string" ? error.code : "";
+}
+
+/** Where to read on. Not every credential is a token. */
+function hintOn({ code, message }: HoldfastError): string {
+  if (code === "UNKNOWN_IDENTITY") return "; see holdfast access ls";
+  return code === "UNAUTHENTICATED" && / token/.test(message) ? "; see --token-file" : "";
 }
 
 function firstLine(text: string): string {

@@ -6,7 +6,7 @@
  * pauses that grow while no node serves. This class knows nothing of sessions; it passes the
  * messages after `hello` to its events.
  */
-import { HoldfastError } from "../../errors.js";
+import { type ErrorCode, HoldfastError } from "../../errors.js";
 import { decodeServerFrame } from "../../net/framing/index.js";
 import { isProtected } from "../../protected-url.js";
 import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
@@ -25,7 +25,7 @@ const PAUSE_MS_MAX = 1_000;
 /** A node that served this long was worth its search: the next search begins without a pause. */
 const STEADY_MS = 1_000;
 
-const CLOSE = { normal: 1000, protocolError: 1002 } as const;
+const CLOSE = { normal: 1000, protocolError: 1002, never: 1006 } as const;
 /**
  * Codes with which a node says that the client is at fault. Once may be an accident (a paused
  * process asks too late, a proxy damages a frame); if it is repeated, it is true, and other nodes
@@ -219,8 +219,8 @@ export class Connection {
       onFrame: (frame) => {
         this.#turn(link, () => this.#onFrame(link, frame));
       },
-      onClose: (code, reason) => {
-        this.#turn(link, () => this.#onClose(link, code, reason));
+      onClose: (code, reason, refusal) => {
+        this.#turn(link, () => this.#onClose(link, code, reason, refusal));
       },
     });
     link.transport.setKeepsProcess(this.#keepsProcess);
@@ -348,13 +348,14 @@ export class Connection {
     return urls.some((url) => this.#tried.has(url)) ? undefined : urls[0];
   }
 
-  #onClose(link: Link, code: number, reason: string): void {
+  #onClose(link: Link, code: number, reason: string, refusal?: ErrorCode): void {
     this.#link = undefined;
-    const what = reason === "" ? `closed with code ${code}` : `${reason} (code ${code})`;
-    if (REFUSAL_CODES.has(code) && this.#isRefusedForGood()) {
+    const what = closeText(code, reason);
+    const error = REFUSAL_CODES.has(code) ? "PROTOCOL" : refusal;
+    if (error !== undefined && this.#isRefusedForGood()) {
       const text = `${link.url} refused this client: ${what}`;
       const details = { endpoint: link.url, closeCode: code, reason };
-      this.#refuse(new HoldfastError("PROTOCOL", text, { details }));
+      this.#refuse(new HoldfastError(error, text, { details }));
     } else if (link.isReady) {
       this.#endpoints.fellSilent(link.url);
       this.#lost(link, what);
@@ -429,4 +430,10 @@ export class Connection {
     this.#link = undefined;
     link?.transport?.close(code, reason);
   }
+}
+
+/** Without the code of a connection that was not closed by anyone, which says nothing. */
+function closeText(code: number, reason: string): string {
+  if (reason === "") return `closed with code ${code}`;
+  return code === CLOSE.never ? reason : `${reason} (code ${code})`;
 }

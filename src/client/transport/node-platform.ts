@@ -4,11 +4,18 @@
  */
 import { uptime } from "node:os";
 import { WebSocket } from "ws";
-import { handshakeProblem } from "../../handshake-problem.js";
+import type { ErrorCode } from "../../errors.js";
+import { endsHandshake, handshakeProblem } from "../../handshake-problem.js";
 import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../../protocol/index.js";
 import { readPage } from "../../read-page.js";
 import { isLocal, localAddress } from "./endpoints.js";
-import { connectLocal, LOCAL_URL, localProblem, readLocalPage } from "./node-socket.js";
+import {
+  connectLocal,
+  isForbidden,
+  LOCAL_URL,
+  localProblem,
+  readLocalPage,
+} from "./node-socket.js";
 import { type ClientTls, clientTls } from "./node-tls.js";
 import type {
   Platform,
@@ -28,6 +35,8 @@ const CLOSE_TIMEOUT_MS = 250;
 
 /** How much is read of the text with which a node refuses a connection. */
 const REFUSAL_BYTES_MAX = 500;
+/** The HTTP status with which a node refuses a certificate. */
+const FORBIDDEN = 403;
 
 /** The part of a socket that decides whether the process may end. */
 interface Referable {
@@ -44,6 +53,14 @@ class NodeTransport implements Transport {
 
   constructor(url: string, events: TransportEvents, tls: ClientTls | undefined) {
     let failure = "";
+    let refusal: ErrorCode | undefined;
+    // The node judges by its own clock, and only if both say so, no later attempt goes better.
+    const refuse = (): void => {
+      const problem = tls?.certificateProblem();
+      if (problem === undefined) return;
+      failure = problem;
+      refusal = "UNAUTHENTICATED";
+    };
     const isSecure = url.startsWith("wss:");
     const isSocket = isLocal(url);
     this.#socket = new WebSocket(isSocket ? LOCAL_URL : url, SUBPROTOCOL, {
@@ -72,6 +89,7 @@ class NodeTransport implements Transport {
           .decode(body.subarray(0, REFUSAL_BYTES_MAX))
           .split("\n");
         if (line !== "") failure = line;
+        if (response.statusCode === FORBIDDEN) refuse();
         this.#socket.terminate();
       });
       response.once("end", () => this.#socket.terminate());
@@ -85,12 +103,14 @@ class NodeTransport implements Transport {
         (isSocket ? localProblem(error) : undefined) ??
         handshakeProblem(error, { isSecure, host, hasCertificate }) ??
         (error.message === "" ? (error.code ?? error.name) : error.message);
+      if (isSocket && isForbidden(error)) refusal = "FORBIDDEN";
+      else if (isSecure && endsHandshake(error)) refuse();
     });
     this.#socket.on("close", (code: number, reason: Uint8Array) => {
       this.#closed = true;
       clearTimeout(this.#closeTimer);
       const text = new TextDecoder().decode(reason);
-      events.onClose(code, text === "" ? failure : text);
+      events.onClose(code, text === "" ? failure : text, refusal);
     });
   }
 
@@ -213,6 +233,15 @@ export function platformWith(settings: TlsSettings): Platform {
 /** Throws like `platformWith`. */
 export function readPageWith(settings: TlsSettings): ReadPage {
   const tls = clientTls(settings);
-  return (url, signal, token) =>
-    isLocal(url) ? readLocalPage(url, signal) : readPage(url, signal, tls, token);
+  return async (url, signal, token) => {
+    if (isLocal(url)) return readLocalPage(url, signal);
+    try {
+      return await readPage(url, signal, tls, token);
+    } catch (error) {
+      const { cause } = error as Error;
+      const isRefusal = cause instanceof Error && endsHandshake(cause);
+      const problem = isRefusal ? tls?.certificateProblem() : undefined;
+      throw problem === undefined ? error : new Error(problem, { cause });
+    }
+  };
 }

@@ -14,11 +14,13 @@ import type { Page } from "./platform.js";
 export const LOCAL_URL = "ws://localhost/v1";
 const PAGE_URL = "http://localhost";
 
+const ONLY_ITS_USER = "only the user who runs the node may use its socket: try again as that user";
+
 const PROBLEMS: Readonly<Record<string, string>> = Object.freeze({
   ENOENT: "there is no such socket: is the node running, and is this its data directory?",
   ECONNREFUSED: "no process serves this socket: the node was killed",
-  EACCES: "only the user who runs the node may use its socket",
-  EPERM: "only the user who runs the node may use its socket",
+  EACCES: ONLY_ITS_USER,
+  EPERM: ONLY_ITS_USER,
   ENOTSOCK: "this file is no socket",
   ENOTDIR: "a part of the path is no directory",
 });
@@ -37,6 +39,11 @@ export function connectLocal(path: string): Socket {
   socket.once("connect", close);
   socket.once("close", close);
   return socket;
+}
+
+/** Whether another user would be let in. */
+export function isForbidden({ code }: Error & { readonly code?: string }): boolean {
+  return code === "EACCES" || code === "EPERM";
 }
 
 /** Why there is no connection, in a sentence; `undefined` for reasons that speak for themselves. */

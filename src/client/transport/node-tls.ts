@@ -8,6 +8,8 @@ import type { TlsSettings } from "./platform.js";
 export interface ClientTls {
   readonly secureContext: SecureContext;
   readonly hasCertificate: boolean;
+  /** Why no node accepts its own certificate, by the clock of this machine; `undefined`: it may. */
+  certificateProblem(): string | undefined;
 }
 
 /** `undefined` if nothing was given. Throws `INVALID_ARGUMENT` for what cannot be used. */
@@ -19,8 +21,9 @@ export function clientTls({ ca, cert, key }: TlsSettings): ClientTls | undefined
     ...(key === undefined ? {} : { key: pemText("key", key) }),
   };
   if (given.ca !== undefined) certificateIn("ca", given.ca);
+  let certificate: X509Certificate | undefined;
   if (given.cert !== undefined && given.key !== undefined) {
-    const certificate = certificateIn("cert", given.cert);
+    certificate = certificateIn("cert", given.cert);
     const { key: pem } = given;
     const privateKey = usable("key has no private key", () => createPrivateKey(pem));
     if (!certificate.checkPrivateKey(privateKey)) {
@@ -28,7 +31,24 @@ export function clientTls({ ca, cert, key }: TlsSettings): ClientTls | undefined
     }
   }
   const secureContext = usable("ca, cert and key are nothing", () => createSecureContext(given));
-  return { secureContext, hasCertificate: cert !== undefined };
+  return {
+    secureContext,
+    hasCertificate: cert !== undefined,
+    certificateProblem: () => certificate && problemAt(Date.now(), certificate),
+  };
+}
+
+function problemAt(nowMs: number, { validFrom, validTo }: X509Certificate): string | undefined {
+  const [beginMs, endMs] = [Date.parse(validFrom), Date.parse(validTo)];
+  const way = "renew it, or set the clock of this machine";
+  if (nowMs >= endMs)
+    return `the client's certificate (cert) expired at ${dateText(endMs)}: ${way}`;
+  if (nowMs >= beginMs) return undefined;
+  return `the client's certificate (cert) is not valid before ${dateText(beginMs)}: ${way}`;
+}
+
+function dateText(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 /** Node accepts a CA that is not PEM without an error, and then trusts none. */

@@ -7,6 +7,8 @@
  * `Buffer` or a socket.
  */
 
+import type { ErrorCode } from "../../errors.js";
+
 /** Certificates for `wss:` endpoints, as PEM. */
 export interface TlsSettings {
   readonly ca: string | Uint8Array | undefined;
@@ -28,8 +30,11 @@ export interface TransportEvents {
   onOpen(): void;
   /** `frame` is only valid during the call. */
   onFrame(frame: Uint8Array): void;
-  /** Called once at the end, also if the connection never opened (code 1006). */
-  onClose(code: number, reason: string): void;
+  /**
+   * Called once at the end, also if the connection never opened (code 1006). `refusal`: it never
+   * opened for a reason that lies with this client and does not pass, and this is its error.
+   */
+  onClose(code: number, reason: string, refusal?: ErrorCode): void;
 }
 
 export interface Timer {

@@ -64,6 +64,23 @@ describe("a client of the socket in a node's directory", () => {
     writeFileSync(join(empty, "file"), "");
     expect(await reason(join(empty, "file"))).toContain("no process serves this socket");
   });
+
+  // Root may open everything; test/e2e/local-socket.test.ts has the same for a command of another user.
+  test.skipIf(process.getuid?.() === 0)("is refused for good as another user", async () => {
+    const locked = join(directory, "locked");
+    mkdirSync(locked, { mode: 0 });
+    const endpoints = [`unix:${locked}`];
+    // Much more than it needs: a client that tried on would do so for this long.
+    for (const connecting of [
+      () => connect({ endpoints, connectTimeoutMs: 600_000 }),
+      () => connectAdmin({ endpoints, timeoutMs: 600_000 }),
+    ]) {
+      await expect(connecting()).rejects.toMatchObject({
+        code: "FORBIDDEN",
+        message: expect.stringMatching(/ refused this client: only the user who runs the node/),
+      });
+    }
+  });
 });
 
 test("a local endpoint is the only one, and names a path", async () => {

@@ -1,7 +1,9 @@
 /** The SDK over TLS, on real sockets: whom it believes, how it proves itself, what it says of failures. */
 import { X509Certificate } from "node:crypto";
-import type { ServerOptions } from "node:https";
-import { afterEach, describe, expect, it, test } from "vitest";
+import { once } from "node:events";
+import { createServer, type ServerOptions } from "node:https";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it, onTestFinished, test } from "vitest";
 import type { IssuedCertificate } from "../../../src/certificates/index.js";
 import { loadPlatform, loadReadPage } from "../../../src/client/transport/load-platform.js";
 import {
@@ -130,12 +132,6 @@ describe("a handshake that fails is told with its reason, and tried again until 
       "it closed the connection without an answer; it may not accept the certificate of this client (cert)",
     ],
     [
-      "an expired client",
-      DEMANDING,
-      { ca: CA, ...own(ofClient("a", { from: -60 })) },
-      "it closed the connection without an answer; it may not accept the certificate of this client (cert)",
-    ],
-    [
       "an older version",
       { ...as(NODE), maxVersion: "TLSv1.1", minVersion: "TLSv1", ciphers: "DEFAULT@SECLEVEL=0" },
       { ca: CA },
@@ -176,6 +172,61 @@ describe("a handshake that fails is told with its reason, and tried again until 
     const [report] = await clusterStatus([endpoint], { ca: CA });
     expect(report).toMatchObject({
       error: { message: expect.stringContaining("it does not speak TLS") },
+    });
+  });
+});
+
+describe("a client whose certificate is out of time by its own clock", () => {
+  const text = "this client has a certificate that has expired";
+  const outOfTime = (from: number): object => {
+    const { certificatePem: cert, keyPem: key } = clientCertificate("billing", { from });
+    return { cert, key };
+  };
+
+  /** As a node that asks for certificates and does not demand them. */
+  async function forbidding(): Promise<string> {
+    const server = createServer({ ...DEMANDING, rejectUnauthorized: false });
+    server.on("upgrade", (_request, socket) => {
+      const body = `${text}\n`;
+      socket.end(`HTTP/1.1 403 Forbidden\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    });
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    onTestFinished(() => void server.close());
+    return `wss://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  test.each<[string, number, RegExp]>([
+    ["has expired", -60, /refused this client: the client's certificate \(cert\) expired at 2/],
+    ["is not valid yet", 60, /: the client's certificate \(cert\) is not valid before 2\d{3}-/],
+  ])("is told so, and does not try on, if the node agrees: it %s", async (_, from, message) => {
+    for (const endpoint of [await forbidding(), (await listen(DEMANDING)).endpoint]) {
+      const options = { endpoints: [endpoint], ca: CA, ...outOfTime(from) };
+      // Much more than it needs: a client that tried on would do so for this long.
+      for (const connecting of [
+        () => connect({ ...options, connectTimeoutMs: 600_000 }),
+        () => connectAdmin({ ...options, timeoutMs: 600_000 }),
+      ]) {
+        await expect(connecting()).rejects.toMatchObject({
+          ...{ code: "UNAUTHENTICATED", retryable: false, details: { endpoint } },
+          message: expect.stringMatching(message),
+        });
+      }
+    }
+    const page = await statusPage(1, { role: "leader" }, DEMANDING);
+    const [report] = await clusterStatus([page], { ca: CA, ...outOfTime(from) });
+    expect(report).toMatchObject({
+      error: { code: "UNAVAILABLE", message: expect.stringContaining("the client's certificate") },
+    });
+  });
+
+  test("is let in by a node that asks for none, and whose refusal is not believed alone", async () => {
+    const { endpoint } = await listen(as(NODE));
+    await using client = await connect({ endpoints: [endpoint], ca: CA, ...outOfTime(-60) });
+    expect(client.session).toBeGreaterThan(0);
+    const endpoints = [await forbidding()];
+    const failed = connect({ endpoints, connectTimeoutMs: TRIED_MS, ca: CA, ...OWN });
+    await expect(failed).rejects.toMatchObject({
+      ...{ code: "UNAVAILABLE", message: `no node serves: ${endpoints[0]}: ${text}` },
     });
   });
 });
