@@ -106,7 +106,8 @@ type ReadStatus = (url: string, signal: AbortSignal) => Promise<StatusPage>;
 function lackText(isSafe: boolean, token: string | undefined): string {
   if (token === undefined) return "its cluster is closed: an access token is needed";
   return isSafe
-    ? "its cluster is closed, and does not know the access token or gave it no grant"
+    ? "its cluster is closed to this access token: it was removed or replaced, belongs to another " +
+        "cluster, or its identity has no grant"
     : "its cluster is closed, and an access token is sent through wss: only, except on this machine";
 }
 

@@ -12,6 +12,8 @@ import type { Transport } from "./platform.js";
 /** An access token, or a function that is asked for one at every connection. */
 export type TokenSource = string | (() => string | Promise<string>);
 
+const UNKNOWN = "unknown credential: it was removed or replaced, or belongs to another cluster";
+
 /** No other request of the connection has this number. */
 const SIGN_IN_ID = Number.MAX_SAFE_INTEGER;
 
@@ -44,5 +46,5 @@ export function refusalIn(message: ServerMessage): SignInRefusal | undefined {
     return { isUnknown: false, why: "cannot check the access token for now" };
   }
   const { message: text } = (message.payload ?? {}) as { readonly message?: unknown };
-  return { isUnknown: true, why: typeof text === "string" ? text : "unknown access token" };
+  return { isUnknown: true, why: typeof text === "string" ? text : UNKNOWN };
 }

@@ -29,7 +29,8 @@ const EXPIRY_CHECK_MS = 1_000;
 /** Between two barriers. */
 const BARRIER_PAUSE_MS = 100;
 
-const REASON_UNKNOWN = "unknown credential: it was removed, or is of another cluster";
+const REASON_UNKNOWN =
+  "unknown credential: it was removed or replaced, or belongs to another cluster";
 const REASON_EXPIRED = "the credential has expired";
 const REASON_OTHER = "the token is not of the identity that this connection has already";
 const REASON_UNSURE = "no contact with a majority: cannot check who this is";

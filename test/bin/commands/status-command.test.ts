@@ -77,7 +77,10 @@ test("a closed cluster says what who asks lacks, and is not one that does not an
   ]);
   expect(none.stdout).toMatch(/\n +- +unreachable .* \(its cluster is closed: an access/);
   const bad = await ask(url, { HOLDFAST_ACCESS_TOKEN: "bad" });
-  expect([bad.code, bad.stderr]).toEqual([5, expect.stringMatching(/does not know the access/)]);
+  expect([bad.code, bad.stderr]).toEqual([
+    5,
+    expect.stringMatching(/closed to this access token: it was removed or replaced/),
+  ]);
   // Another way to this machine, which does not look like one.
   const both = `${url.replace("127.0.0.1", "0.0.0.0")},ws://127.0.0.1:9`;
   const far = await ask(both, { HOLDFAST_ACCESS_TOKEN: "good" });

@@ -267,7 +267,7 @@ describe("a closed cluster", () => {
     writeFileSync(at("damaged"), wrong, { mode: 0o600 });
     expectFailure(await anonymously("ls", "--token-file", at("damaged")), 2, /token is damaged/);
     const foreign = await as("token-of-another-cluster", "ls");
-    expectFailure(foreign, 5, /unknown credential: it was removed, or is of another cluster/);
+    expectFailure(foreign, 5, /unknown credential: it was removed or replaced, or belongs to another cluster/);
     const far = { HOLDFAST_ACCESS_TOKEN: billing, HOLDFAST_ENDPOINTS: "ws://192.0.2.1:7411" };
     expectFailure(await hf(["ls"], far), 2, /only through wss:\/\/ or to this machine/);
     for (const flag of ["--token", "--access-token"]) {

@@ -244,7 +244,7 @@ describe("a token", () => {
     [
       "that nobody gave",
       "another token",
-      "unknown credential: it was removed, or is of another cluster",
+      "unknown credential: it was removed or replaced, or belongs to another cluster",
     ],
     ["that has expired", TOKENS.expired, "the credential has expired"],
   ])("%s ends the connection and says why", async (_, token, message) => {
@@ -287,7 +287,7 @@ describe("a token", () => {
     for (const { closed } of clients) {
       expect(closed).toEqual({
         code: 1008,
-        reason: "unknown credential: it was removed, or is of another cluster",
+        reason: "unknown credential: it was removed or replaced, or belongs to another cluster",
       });
     }
     expect(admin.closed).toBeUndefined();

@@ -45,7 +45,7 @@ const RULES = {
 
 const REFUSED: readonly number[] = [ERROR_NUMBERS.FORBIDDEN, ERROR_NUMBERS.UNAUTHENTICATED];
 /** With which a node closes a connection whose credential it does not know, or not any more. */
-const NOT_LET_IN = "unknown credential: it was removed, or is of another cluster";
+const NOT_LET_IN = "unknown credential: it was removed or replaced, or belongs to another cluster";
 /** The code of a closing for a breach of rules. */
 const POLICY = 1008;
 
