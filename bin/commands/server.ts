@@ -3,6 +3,7 @@
  * standard error; its last line, if it cannot start or continue, begins with `holdfast: ` as for
  * every other command. Flags take precedence over their environment variables.
  */
+import { readdirSync } from "node:fs";
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { TokenSource } from "../../src/index.js";
@@ -22,7 +23,7 @@ import { SERVER_OPTIONS } from "../config/option-table.js";
 import { SNAPSHOT_LOG_BYTES } from "../config/server-options.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
-import { startFailure } from "../exit/start-failure.js";
+import { directoryFailure, startFailure } from "../exit/start-failure.js";
 import { createLogger, type LogFormat } from "../output/node-log.js";
 import { note } from "../output/terminal.js";
 import { exitNow } from "../output/unplanned-exit.js";
@@ -272,14 +273,24 @@ function foundingAddress({ id, initialCluster = [], peerListen }: ServerFlags): 
   );
 }
 
-function joiningAddress({ join, peerListen }: ServerFlags): HostPort {
+function joiningAddress({ join, peerListen, data }: ServerFlags): HostPort {
   if (peerListen !== undefined) return peerListen;
+  if (join === undefined) requireReadable(data);
   throw new Failure(
     EXIT.usage,
     join === undefined
       ? "give --initial-cluster to found a cluster, or --join to join one"
       : "--join requires --peer-listen: the address given to holdfast member add",
   );
+}
+
+/** What this user may not read can be the data of a node, which neither founds nor joins a cluster. */
+function requireReadable(directory: string): void {
+  try {
+    readdirSync(directory);
+  } catch (error) {
+    if (systemCodeOf(error) !== "ENOENT") throw directoryFailure(error, directory);
+  }
 }
 
 function requireDistinctPorts(flags: ServerFlags, peerListen: HostPort): void {

@@ -1,4 +1,7 @@
-import { expect, test } from "vitest";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { nodeOptions, type ServerFlags } from "../../../bin/commands/server.js";
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { Failure } from "../../../bin/exit/failure.js";
@@ -106,4 +109,25 @@ test("each port needs an address of its own", () => {
     "--listen and --health-listen are both 127.0.0.1:7411: each needs its own address",
   );
   expect(refusal({ peerListen: listen })).toMatch(/^--listen and --peer-listen are both/);
+});
+
+test("data that this user may not read are not taken for none", () => {
+  const directory = mkdtempSync(join(tmpdir(), "holdfast-data-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const start = (data: string) => (): unknown => nodeOptions({ ...FLAGS, data });
+  writeFileSync(join(directory, "file"), "");
+  expect(start(join(directory, "file"))).toThrow(/^the data directory .*file cannot be used: /);
+  expect(start(join(directory, "none"))).toThrow(/^give --initial-cluster/);
+  mkdirSync(join(directory, "n4"), { mode: 0o000 });
+  // Root may read everything, so the test gives root up for as long as it takes.
+  const isRoot = process.geteuid?.() === 0;
+  if (isRoot) {
+    chmodSync(directory, 0o755);
+    process.seteuid?.(65_534);
+  }
+  try {
+    expect(start(join(directory, "n4"))).toThrow(/n4 cannot be used: permission denied$/);
+  } finally {
+    if (isRoot) process.seteuid?.(0);
+  }
 });
