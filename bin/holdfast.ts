@@ -6,6 +6,7 @@
  *
  * - `program`: the list of commands, and help
  * - `commands`: one file for each command
+ * - `access`: the subcommands of `access`
  * - `run`: what `run` and `elect` do with their command, and requests to stop
  * - `cluster`: what commands ask of any cluster
  * - `local-cluster`: the processes of `holdfast cluster`

@@ -1,0 +1,118 @@
+/**
+ * What the subcommands of `holdfast access` share: their options and arguments, how they ask the
+ * cluster, and how they print what became of it. Must never print a token.
+ */
+import { Argument, type Command, Option } from "commander";
+import type { Admin, GrantLevel, GrantTarget, IdentityView } from "../../src/index.js";
+import { askCluster } from "../cluster/cluster-queries.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+} from "../config/command-options.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
+import { print, printJson } from "../output/terminal.js";
+import { grantTarget } from "../views/access-view.js";
+
+export type Finish = (exitCode: number) => void;
+export type Examples = readonly (readonly [string, string])[];
+
+export const ANONYMOUS = "anonymous";
+export const EVERYTHING: GrantTarget = Object.freeze({ prefix: "" });
+const LEVELS: readonly GrantLevel[] = ["observe", "acquire", "operate", "admin"];
+
+export function subcommand(
+  parent: Command,
+  name: string,
+  summary: string,
+  examples: Examples,
+  json = "print one JSON document",
+): Command {
+  return parent
+    .command(name)
+    .description(summary)
+    .addHelpText("before", examplesText(examples))
+    .addOption(jsonOption(json))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption());
+}
+
+export function identityArgument(command: Command): Command {
+  return command.argument("<identity>", "name of the identity");
+}
+
+export function levelArgument(command: Command): Command {
+  return command.addArgument(
+    new Argument("<level>", "what it allows: holdfast access --help").choices(LEVELS),
+  );
+}
+
+export function keyArgument(command: Command): Command {
+  return command.argument("<key>", "a key, or a prefix that ends in *").addOption(exactOption());
+}
+
+export function exactOption(): Option {
+  return new Option("--exact", "KEY is one key, even if it ends in *");
+}
+
+export function labelOption(shown: string): Option {
+  return new Option("--label <label>", `distinguishes it from others (default: ${shown})`);
+}
+
+interface Named {
+  readonly name?: string | undefined;
+  readonly label?: string | undefined;
+  readonly target?: GrantTarget;
+}
+
+/** Names are checked before a cluster is looked for. */
+export async function ask<T>(
+  command: Command,
+  { name, label, target }: Named,
+  work: (admin: Admin) => Promise<T>,
+): Promise<T> {
+  const access = clusterAccessFor(command);
+  const { requireIdentity, requireLabel } = await import("../../src/client/index.js");
+  if (name !== undefined) requireIdentity(name);
+  if (label !== undefined) requireLabel(label);
+  return askCluster(access, work, target);
+}
+
+/** All of them, or the one of that name. */
+export async function identitiesOf(
+  admin: Admin,
+  name: string | undefined,
+): Promise<IdentityView[]> {
+  const all: IdentityView[] = [];
+  for await (const identity of admin.access.list()) {
+    if (name === undefined || identity.name === name) all.push(identity);
+  }
+  if (all.length > 0) return all;
+  throw new Failure(EXIT.refused, `there is no identity ${name}: see holdfast access ls`);
+}
+
+export function targetOf(command: Command, key: string): GrantTarget {
+  return grantTarget(key, command.opts<{ exact?: boolean }>().exact === true);
+}
+
+/** As views have them. */
+export function fieldsOf(target: GrantTarget): {
+  readonly key: string;
+  readonly isPrefix: boolean;
+} {
+  return "prefix" in target
+    ? { key: target.prefix, isPrefix: true }
+    : { key: target.key, isPrefix: false };
+}
+
+export function tell(command: Command, document: object, text: string): void {
+  if (isJson(command)) printJson(document);
+  else print(text);
+}
+
+export function isJson(command: Command): boolean {
+  return command.opts<{ json?: boolean }>().json === true;
+}

@@ -1,0 +1,80 @@
+/**
+ * `holdfast access anonymous`: opens and closes the cluster to clients that prove nothing. Must not
+ * let its user close the cluster to themselves unasked.
+ */
+import { Argument, type Command } from "commander";
+import type { Admin, IdentityView } from "../../src/index.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
+import { note } from "../output/terminal.js";
+import { grantsText } from "../views/access-view.js";
+import {
+  ANONYMOUS,
+  ask,
+  EVERYTHING,
+  type Finish,
+  identitiesOf,
+  subcommand,
+  tell,
+} from "./access-command.js";
+
+const ANONYMOUS_NOTES = `
+deny removes the grant of everything, which closes the cluster; allow grants it
+again. Smaller grants of anonymous stay. deny tells on standard error how many
+sessions are still anonymous. It is refused with exit code 5 if you are
+anonymous yourself, unless --force is given, and always if no identity has admin
+and a credential that does not expire. The JSON document:
+  {"isOpen":false}`;
+
+export function defineAnonymous(parent: Command, finish: Finish): void {
+  const command = subcommand(parent, "anonymous", "open or close the cluster to everyone", [
+    ["holdfast access anonymous deny", "close it: clients need a token or certificate"],
+    ["holdfast access anonymous allow", "open it: everyone may do everything"],
+  ]);
+  command
+    .addArgument(
+      new Argument("<what>", "whether everyone may do everything").choices(["allow", "deny"]),
+    )
+    .option("--force", "deny, even if you are anonymous yourself")
+    .addHelpText("after", ANONYMOUS_NOTES)
+    .action(async (what: "allow" | "deny") => {
+      const isOpen = what === "allow";
+      const text = await ask(command, {}, (admin) =>
+        isOpen ? open(admin) : close(command, admin),
+      );
+      tell(command, { isOpen }, text);
+      finish(EXIT.done);
+    });
+}
+
+async function open({ access }: Admin): Promise<string> {
+  await access.grant(ANONYMOUS, "admin", EVERYTHING);
+  return "the cluster is open: every client may do everything";
+}
+
+async function close(command: Command, admin: Admin): Promise<string> {
+  const { force } = command.opts<{ force?: boolean }>();
+  const { name } = await admin.whoAmI();
+  if (name === ANONYMOUS && force !== true) {
+    const way = "give a token of an admin (HOLDFAST_ACCESS_TOKEN or --token-file)";
+    throw new Failure(
+      EXIT.refused,
+      `you are anonymous, and would lock yourself out: first ${way}, or use --force`,
+    );
+  }
+  await admin.access.revoke(ANONYMOUS, EVERYTHING);
+  const all = await identitiesOf(admin, undefined);
+  const { grants = [], usage } = all.find((identity) => identity.name === ANONYMOUS) ?? {};
+  if (usage !== undefined && usage.sessions > 0) noteLeft(usage);
+  const known = all.filter(({ credentials }) => credentials.length > 0).length;
+  const others = `${known} ${known === 1 ? "identity has" : "identities have"} credentials`;
+  return `the cluster is closed: anonymous has ${grantsText(grants)}, and ${others}`;
+}
+
+/** Clients that are still connected without a name. */
+function noteLeft({ sessions, holds }: IdentityView["usage"]): void {
+  const who = sessions === 1 ? "1 session is" : `${sessions} sessions are`;
+  const locks = holds === 1 ? "1 lock" : `${holds} locks`;
+  note(`${who} still anonymous: what they hold stays (${locks}), without a grant they get no more`);
+  note("to see them: holdfast session ls; to open again: holdfast access anonymous allow");
+}

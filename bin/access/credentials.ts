@@ -1,0 +1,102 @@
+/**
+ * `holdfast access token` and `certificate`: how an identity proves who it is. A token is shown once,
+ * by the command that makes it, and by nothing else.
+ */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { makeToken, type TokenOutput } from "../cluster/access-token-output.js";
+import { sentence } from "../config/flags.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { DURATION_PROBLEM, parseDuration } from "../text/durations.js";
+import { expiryText } from "../text/wall-time.js";
+import {
+  ask,
+  type Finish,
+  identityArgument,
+  isJson,
+  labelOption,
+  subcommand,
+  tell,
+} from "./access-command.js";
+
+const DAY_MS = 86_400_000;
+const EXPIRES_MS_MAX = 3_650 * DAY_MS;
+
+const TOKEN_NOTES = `
+Prints the token, which nothing can show again; with --out it is only written
+to the file. A token replaces that of the same label, which then no longer
+works. The JSON document:
+  {"name":"billing","label":"token-5f1c09aa","token":"hf_…","file":null,
+   "expiresWallMs":0}
+token: null with --out. expiresWallMs: 0 for never.`;
+
+const CERTIFICATE_NOTES = `
+The name in the certificate must be NAME ("holdfast cert client NAME"), and the
+CA one of the nodes' --client-ca. The JSON document:
+  {"name":"billing","label":"certificate","expiresWallMs":0}`;
+
+export function defineToken(parent: Command, finish: Finish): void {
+  const command = subcommand(parent, "token", "make a token for an identity", [
+    ["holdfast access token billing", "print it"],
+    ["holdfast access token billing --label ci --expires 90d", "for 90 days"],
+    ["holdfast access token billing --out billing.token", "write it to a new file"],
+  ]);
+  identityArgument(command)
+    .addOption(labelOption("token- and random digits"))
+    .addOption(expiresOption())
+    .addOption(outOption())
+    .addHelpText("after", TOKEN_NOTES)
+    .action(async (name: string) => {
+      const { label } = command.opts<{ label?: string }>();
+      const options = { label, expiresWallMs: expiresWallMs(command) };
+      await ask(command, { name, label }, (admin) =>
+        makeToken(admin, name, options, outputOf(command)),
+      );
+      finish(EXIT.done);
+    });
+}
+
+export function defineCertificate(parent: Command, finish: Finish): void {
+  const command = subcommand(parent, "certificate", "accept client certificates for an identity", [
+    ["holdfast access certificate billing", "any certificate for billing"],
+    ["holdfast access certificate billing --expires 365d", "for a year at most"],
+  ]);
+  identityArgument(command)
+    .addOption(labelOption("certificate"))
+    .addOption(expiresOption())
+    .addHelpText("after", CERTIFICATE_NOTES)
+    .action(async (name: string) => {
+      const given = command.opts<{ label?: string }>().label;
+      const expires = expiresWallMs(command);
+      const label = await ask(command, { name, label: given }, (admin) =>
+        admin.access.addCertificate(name, { label: given, expiresWallMs: expires }),
+      );
+      const until = expires === 0 ? "" : ` until ${expiryText(expires, 0)}`;
+      const text = `certificates for ${name} are accepted${until}, label ${label}`;
+      tell(command, { name, label, expiresWallMs: expires }, text);
+      finish(EXIT.done);
+    });
+}
+
+export function outOption(): Option {
+  return new Option("--out <file>", "write the token to a new file that only you can read");
+}
+
+function expiresOption(): Option {
+  return new Option("--expires <duration>", "how long it is valid (default: for ever)").argParser(
+    (text) => {
+      const milliseconds = parseDuration(text, Number.MAX_SAFE_INTEGER);
+      if (milliseconds === undefined) throw new InvalidArgumentError(sentence(DURATION_PROBLEM));
+      if (milliseconds >= 1_000 && milliseconds <= EXPIRES_MS_MAX) return milliseconds;
+      throw new InvalidArgumentError("A duration from 1s to 3650d is required.");
+    },
+  );
+}
+
+function expiresWallMs(command: Command): number {
+  const { expires } = command.opts<{ expires?: number }>();
+  return expires === undefined ? 0 : Date.now() + expires;
+}
+
+export function outputOf(command: Command): TokenOutput {
+  return { out: command.opts<{ out?: string }>().out, isJson: isJson(command) };
+}

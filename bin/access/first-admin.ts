@@ -1,0 +1,86 @@
+/** `holdfast access init`: makes the first admin of a cluster, and its token. Never makes a second. */
+import type { Command } from "commander";
+import { HoldfastError } from "../../src/errors.js";
+import type { Admin, IdentityView } from "../../src/index.js";
+import { makeToken } from "../cluster/access-token-output.js";
+import { variableOf } from "../config/option-definition.js";
+import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
+import { note } from "../output/terminal.js";
+import { shellWord } from "../text/shell-word.js";
+import {
+  ask,
+  EVERYTHING,
+  type Finish,
+  identitiesOf,
+  isJson,
+  subcommand,
+} from "./access-command.js";
+import { outOption, outputOf } from "./credentials.js";
+
+const INIT_NOTES = `
+Makes an identity, grants it admin on all keys, and prints its token, which
+nothing can show again. The cluster stays open until anonymous is denied. Exit
+code 5 if an identity has a credential already: use "access token" or "access
+add". After an interruption, execute it again. The JSON document is that of
+"access token".`;
+
+export function defineInit(parent: Command, finish: Finish): void {
+  const command = subcommand(parent, "init", "make the first admin and its token", [
+    ["holdfast access init", "print the token of a new identity admin"],
+    ["holdfast access init ops --out ops.token", "another name, the token in a file"],
+  ]);
+  command
+    .argument("[name]", "name of the identity (default: admin)")
+    .addOption(outOption())
+    .addHelpText("after", INIT_NOTES)
+    .action(async (name = "admin") => {
+      await ask(command, { name }, (admin) =>
+        makeToken(admin, name, {}, outputOf(command), async () => {
+          await requireNoCredential(admin).catch((error: unknown) => {
+            throw initFailure(error);
+          });
+          await admin.access.addIdentity(name);
+          await admin.access.grant(name, "admin", EVERYTHING);
+        }),
+      );
+      if (!isJson(command)) {
+        note(`${name} has admin on all keys, and the cluster is still open to everyone`);
+        const { out } = outputOf(command);
+        const assignment =
+          out === undefined
+            ? `${variableOf("accessToken")}=TOKEN`
+            : `${variableOf("tokenFile")}=${shellWord(out)}`;
+        note(`to close it: export ${assignment}, then holdfast access anonymous deny`);
+      }
+      finish(EXIT.done);
+    });
+}
+
+/** Identities without any cannot have closed the cluster; an interrupted `init` leaves one behind. */
+async function requireNoCredential(admin: Admin): Promise<void> {
+  const all = await identitiesOf(admin, undefined);
+  const made = all.filter(({ credentials }) => credentials.length > 0);
+  const isAdmin = ({ grants }: IdentityView): boolean =>
+    grants.some(({ level }) => level === "admin");
+  const shown = made.find(isAdmin) ?? made[0];
+  if (shown === undefined) return;
+  const others = made.length === 1 ? "" : ` and ${made.length - 1} more`;
+  const lost = isAdmin(shown)
+    ? `; if the token of ${shown.name} is lost: holdfast access token ${shown.name} --local DIR`
+    : "";
+  throw new Failure(
+    EXIT.refused,
+    `there are identities with credentials already (${shown.name}${others}): ` +
+      `make others with holdfast access add${lost}`,
+  );
+}
+
+/** The first admin of a cluster that is not open is made where no credential is needed. */
+function initFailure(error: unknown): unknown {
+  if (!(error instanceof HoldfastError)) return error;
+  if (error.code !== "UNAUTHENTICATED" && error.code !== "FORBIDDEN") return error;
+  const what = error.code === "FORBIDDEN" ? "you have no admin here" : "the cluster is not open";
+  const way = "on the machine of a node, with its data directory: holdfast access init --local DIR";
+  return new Failure(EXIT.refused, `${what}: ${way} (${error.code})`, { cause: error });
+}
