@@ -2,17 +2,22 @@
  * The access token of a command: from HOLDFAST_ACCESS_TOKEN or a file, never from a flag, which every user of
  * the machine could read. No message contains it.
  */
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import type { TokenSource } from "../../src/index.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
 import { fileFailure } from "../output/new-file.js";
 import { note } from "../output/terminal.js";
-import type { Configuration } from "./configuration.js";
+import type { Configuration, Setting } from "./configuration.js";
+import { variableOf } from "./option-definition.js";
 import { TOKEN_OPTIONS } from "./token-options.js";
 
 /** Permissions of those who are neither the owner nor in the group. */
 const OTHERS = 0o007;
+/** Of all tokens that Holdfast makes. */
+const PREFIX = "hf_";
+/** Such a path may be one of another machine, or misspelt. */
+const PATH = /^(?:\.{0,2}|~)\//;
 
 /**
  * That of `--token-file`, else of the token itself, else of a file that was not typed. `undefined`
@@ -23,7 +28,20 @@ export function accessTokenFrom(configuration: Configuration): TokenSource | und
   const path = file?.value as string | undefined;
   const text = token?.value as string | undefined;
   if (path !== undefined && (file?.source === "flag" || text === undefined)) return fromFile(path);
+  if (token !== undefined && text !== undefined) refusePath(text.trim(), token);
   return text?.trim();
+}
+
+/** The name of a file is no token, and is easily given as one. Never shown: it can be a token after all. */
+function refusePath(text: string, { source, origin }: Setting): void {
+  if (text.startsWith(PREFIX) || !(PATH.test(text) || existsSync(text))) return;
+  const isVariable = source === "environment";
+  const what = isVariable ? origin : `accessToken in ${origin}`;
+  const way = isVariable ? variableOf("tokenFile") : "tokenFile";
+  throw new Failure(
+    EXIT.usage,
+    `${what} must be the access token itself, and seems to be the name of a file: give it as ${way}`,
+  );
 }
 
 /** A regular file is read at each connection, since its token may be replaced; a pipe only once. */
