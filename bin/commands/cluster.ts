@@ -59,8 +59,10 @@ Later starts use them again and renew them 30 days before they expire. The same
 data can be started with and without --tls in turn.
 With --json one line is printed when the cluster is ready:
   {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,
-   "endpoint":"ws://…","log":"…"}]}
-With --tls it ends with the files of a client:
+   "endpoint":"ws://…","log":"…"}],"access":{"state":"open","identities":0},
+   "tls":false}
+access: what clients may do that do not sign in, as "holdfast status" shows it:
+open, partlyOpen or closed. With --tls it ends with the files of a client:
    …,"ca":"…/ca.crt","cert":"…/client-local.crt","certKey":"…"}`;
 
 export function defineCluster(command: Command, finish: (exitCode: number) => void): void {
@@ -178,8 +180,10 @@ function printDocument(
   const nodes = plan.nodes.map(({ id, endpoint, logFile }) => {
     return { id, pid: pidAt(endpoint, reports), endpoint, log: logFile };
   });
-  const leader = leaderOf(reports)?.id ?? 0;
-  printJson({ endpoints: plan.endpoints, leader, nodes, ...files });
+  const leader = leaderOf(reports);
+  const { access = null } = leader ?? {};
+  const tls = files !== undefined;
+  printJson({ endpoints: plan.endpoints, leader: leader?.id ?? 0, nodes, access, tls, ...files });
 }
 
 function announce(

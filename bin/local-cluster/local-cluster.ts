@@ -12,7 +12,7 @@ import { Failure } from "../exit/failure.js";
 import { MAKE_ROOM } from "../exit/start-failure.js";
 import { note } from "../output/terminal.js";
 import { type ClusterPlan, type NodePlan, restartDelayMs } from "./cluster-plan.js";
-import { localReports } from "./local-reports.js";
+import { caughtUp, localReports } from "./local-reports.js";
 import { describeEnd, type NodeEnd, NodeProcess } from "./node-process.js";
 
 const READY_MS_MAX = 60_000;
@@ -108,10 +108,18 @@ export class LocalCluster {
   async #agreement(signal: AbortSignal): Promise<NodeReport[]> {
     const { nodes, directory } = this.#plan;
     const deadlineMs = performance.now() + READY_MS_MAX;
+    let isCurrent = false;
     while (performance.now() < deadlineMs) {
       signal.throwIfAborted();
       const reports = await localReports(nodes, this.#options.access, { signal });
-      if (agreeOnLeader(reports)) return reports;
+      const isAgreed = agreeOnLeader(reports);
+      if (isAgreed && isCurrent) return reports;
+      const leader = nodes.find(({ id }) => isAgreed && id === leaderOf(reports)?.id);
+      if (leader !== undefined) {
+        await caughtUp(leader, signal);
+        isCurrent = true;
+        continue;
+      }
       demandRoom(reports);
       await delay(POLL_INTERVAL_MS, undefined, { signal });
     }

@@ -54,6 +54,7 @@ test("locks are taken with --ca alone; the CA and the data are those of the next
     endpoints: [expect.stringMatching(/^wss:\/\/127\.0\.0\.1:\d+$/)],
     leader: 1,
     nodes: [expect.objectContaining({ id: 1, endpoint: first.ready.endpoints[0] })],
+    ...{ access: expect.objectContaining({ state: "open" }), tls: true },
     ...{ ca: join(certs, "ca.crt"), cert: join(certs, "client-local.crt") },
     certKey: join(certs, "client-local.key"),
   });

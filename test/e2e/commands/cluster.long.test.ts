@@ -60,6 +60,8 @@ test("a lock outlives Ctrl-C and the next start, on other client ports", async (
       endpoint: expect.stringMatching(/^ws:\/\/127\.0\.0\.1:\d+$/),
       log: join(data, `n${id}.log`),
     })),
+    access: { state: "open", identities: expect.any(Number) },
+    tls: false,
   });
   expect(new Set(first.pids).size).toBe(3);
   expect(first.pids.every(isRunning)).toBe(true);
@@ -129,6 +131,9 @@ test("a cluster that was closed starts like any other, and people are told how t
   expectFailure(await runCli(["run", "demo", "--", "true"], { env }), 5, /does not know who asks/);
   await expectRefused([`--data=${data}`, `--port=${new URL(endpoint).port}`], /already started/);
   await interrupt({ cluster: closed, pids: [Number(pid)] });
+  const again = await startReady(data);
+  expect(again.ready.access.state).toBe("closed");
+  await interrupt(again);
 });
 
 test("what is in the way of a start is said in one line, and what runs already is not disturbed", async () => {

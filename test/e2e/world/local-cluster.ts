@@ -10,6 +10,8 @@ interface Ready {
   readonly endpoints: readonly string[];
   readonly leader: number;
   readonly nodes: readonly { id: number; pid: number; endpoint: string; log: string }[];
+  readonly access: { readonly state: string; readonly identities: number };
+  readonly tls: boolean;
   /** With TLS. */
   readonly ca?: string;
   readonly cert?: string;
