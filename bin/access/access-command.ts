@@ -46,7 +46,7 @@ export function identityArgument(command: Command): Command {
 
 export function levelArgument(command: Command): Command {
   return command.addArgument(
-    new Argument("<level>", "what it allows: holdfast access --help").choices(LEVELS),
+    new Argument("<level>", "what it allows; see holdfast access --help").choices(LEVELS),
   );
 }
 
@@ -59,7 +59,10 @@ export function exactOption(): Option {
 }
 
 export function labelOption(shown: string): Option {
-  return new Option("--label <label>", `distinguishes it from others (default: ${shown})`);
+  return new Option(
+    "--label <label>",
+    `name of the credential, for ls and remove (default: ${shown})`,
+  );
 }
 
 interface Named {

@@ -19,11 +19,12 @@ import {
 } from "./access-command.js";
 
 const ANONYMOUS_NOTES = `
-deny removes the grant of everything, which closes the cluster; allow grants it
-again. Smaller grants of anonymous stay. deny tells on standard error how many
-sessions are still anonymous. It is refused with exit code 5 if you are
-anonymous yourself, unless --force is given, and always if no identity has admin
-and a credential that does not expire. The JSON document:
+anonymous is every client that proves nothing. deny removes its grant of
+everything, which closes the cluster; allow grants it again. Smaller grants of
+anonymous stay. deny tells on standard error how many sessions are still
+anonymous. It is refused with exit code 5 if you are anonymous yourself, unless
+--force is given, and always if no identity has admin and a credential that does
+not expire. The JSON document:
   {"isOpen":false}`;
 
 export function defineAnonymous(parent: Command, finish: Finish): void {
@@ -56,7 +57,7 @@ async function close(command: Command, admin: Admin): Promise<string> {
   const { force } = command.opts<{ force?: boolean }>();
   const { name } = await admin.whoAmI();
   if (name === ANONYMOUS && force !== true) {
-    const way = "give a token of an admin (HOLDFAST_ACCESS_TOKEN or --token-file)";
+    const way = "give the token of an admin (--token-file or HOLDFAST_ACCESS_TOKEN_FILE)";
     throw new Failure(
       EXIT.refused,
       `you are anonymous, and would lock yourself out: first ${way}, or use --force`,
@@ -75,6 +76,6 @@ async function close(command: Command, admin: Admin): Promise<string> {
 function noteLeft({ sessions, holds }: IdentityView["usage"]): void {
   const who = sessions === 1 ? "1 session is" : `${sessions} sessions are`;
   const locks = holds === 1 ? "1 lock" : `${holds} locks`;
-  note(`${who} still anonymous: what they hold stays (${locks}), without a grant they get no more`);
+  note(`${who} still anonymous: they keep what they hold (${locks}), and get no more`);
   note("to see them: holdfast session ls; to open again: holdfast access anonymous allow");
 }

@@ -21,17 +21,22 @@ import {
 const DAY_MS = 86_400_000;
 const EXPIRES_MS_MAX = 3_650 * DAY_MS;
 
+/** The default, as help shows it. */
+export const TOKEN_LABEL = "token- and random digits";
+
 const TOKEN_NOTES = `
 Prints the token, which nothing can show again; with --out it is only written
-to the file. A token replaces that of the same label, which then no longer
-works. The JSON document:
+to the file. A program shows it by --token-file or HOLDFAST_ACCESS_TOKEN_FILE,
+or by the option token of the SDK. A token replaces that of the same label,
+which then no longer works. The JSON document:
   {"name":"billing","label":"token-5f1c09aa","token":"hf_…","file":null,
    "expiresWallMs":0}
 token: null with --out. expiresWallMs: 0 for never.`;
 
 const CERTIFICATE_NOTES = `
-The name in the certificate must be NAME ("holdfast cert client NAME"), and the
-CA one of the nodes' --client-ca. The JSON document:
+The certificate must name the identity, as those of "holdfast cert client
+IDENTITY" do, and its CA must be the --client-ca of the nodes. The JSON
+document:
   {"name":"billing","label":"certificate","expiresWallMs":0}`;
 
 export function defineToken(parent: Command, finish: Finish): void {
@@ -41,7 +46,7 @@ export function defineToken(parent: Command, finish: Finish): void {
     ["holdfast access token billing --out billing.token", "write it to a new file"],
   ]);
   identityArgument(command)
-    .addOption(labelOption("token- and random digits"))
+    .addOption(labelOption(TOKEN_LABEL))
     .addOption(expiresOption())
     .addOption(outOption())
     .addHelpText("after", TOKEN_NOTES)
@@ -57,7 +62,7 @@ export function defineToken(parent: Command, finish: Finish): void {
 
 export function defineCertificate(parent: Command, finish: Finish): void {
   const command = subcommand(parent, "certificate", "accept client certificates for an identity", [
-    ["holdfast access certificate billing", "any certificate for billing"],
+    ["holdfast access certificate billing", "every certificate that names billing"],
     ["holdfast access certificate billing --expires 365d", "for a year at most"],
   ]);
   identityArgument(command)

@@ -2,28 +2,30 @@
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, IdentityView } from "../../src/index.js";
-import { makeToken } from "../cluster/access-token-output.js";
+import { makeToken, type TokenOutput } from "../cluster/access-token-output.js";
 import { variableOf } from "../config/option-definition.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
 import { shellWord } from "../text/shell-word.js";
 import {
+  ANONYMOUS,
   ask,
   EVERYTHING,
   type Finish,
   identitiesOf,
   isJson,
+  labelOption,
   subcommand,
 } from "./access-command.js";
-import { outOption, outputOf } from "./credentials.js";
+import { outOption, outputOf, TOKEN_LABEL } from "./credentials.js";
 
 const INIT_NOTES = `
 Makes an identity, grants it admin on all keys, and prints its token, which
-nothing can show again. The cluster stays open until anonymous is denied. Exit
-code 5 if an identity has a credential already: use "access token" or "access
-add". After an interruption, execute it again. The JSON document is that of
-"access token".`;
+nothing can show again. What anonymous may do stays as it is: "access anonymous
+deny" closes the cluster. Exit code 5 if an identity has a credential already:
+use "access token" or "access add". After an interruption, execute it again. The
+JSON document is that of "access token".`;
 
 export function defineInit(parent: Command, finish: Finish): void {
   const command = subcommand(parent, "init", "make the first admin and its token", [
@@ -32,29 +34,37 @@ export function defineInit(parent: Command, finish: Finish): void {
   ]);
   command
     .argument("[name]", "name of the identity (default: admin)")
+    .addOption(labelOption(TOKEN_LABEL))
     .addOption(outOption())
     .addHelpText("after", INIT_NOTES)
     .action(async (name = "admin") => {
-      await ask(command, { name }, (admin) =>
-        makeToken(admin, name, {}, outputOf(command), async () => {
+      const { label } = command.opts<{ label?: string }>();
+      let isOpen = false;
+      await ask(command, { name, label }, (admin) =>
+        makeToken(admin, name, { label }, outputOf(command), async () => {
           await requireNoCredential(admin).catch((error: unknown) => {
             throw initFailure(error);
           });
+          ({ isAllowed: isOpen } = await admin.access.check(ANONYMOUS, "admin", EVERYTHING));
           await admin.access.addIdentity(name);
           await admin.access.grant(name, "admin", EVERYTHING);
         }),
       );
-      if (!isJson(command)) {
-        note(`${name} has admin on all keys, and the cluster is still open to everyone`);
-        const { out } = outputOf(command);
-        const assignment =
-          out === undefined
-            ? `${variableOf("accessToken")}=TOKEN`
-            : `${variableOf("tokenFile")}=${shellWord(out)}`;
-        note(`to close it: export ${assignment}, then holdfast access anonymous deny`);
-      }
+      if (!isJson(command)) noteNext(name, isOpen, outputOf(command));
       finish(EXIT.done);
     });
+}
+
+/** What a node was told by `--access required` is not known to the cluster. */
+function noteNext(name: string, isOpen: boolean, { out }: TokenOutput): void {
+  note(`${name} has admin on all keys`);
+  if (!isOpen) return;
+  const assignment =
+    out === undefined
+      ? `${variableOf("accessToken")}=TOKEN`
+      : `${variableOf("tokenFile")}=${shellWord(out)}`;
+  note("so has everyone else, except at nodes with --access required");
+  note(`to close the cluster: export ${assignment}, then holdfast access anonymous deny`);
 }
 
 /** Identities without any cannot have closed the cluster; an interrupted `init` leaves one behind. */

@@ -20,13 +20,16 @@ end. No error if there is none. Exit code 5 if no admin would be left. The JSON
 document: {"name":"billing","label":null}`;
 
 const LS_NOTES = `
-A line of JSON:
+The first table has the grants, the second one the tokens and certificates by
+which each identity proves itself, the third one what its sessions have. Two
+identities are always there: anonymous, every client that proves nothing, and
+local, whoever uses --local. A line of JSON:
   {"name":"billing","grants":[{"key":"orders/","isPrefix":true,
    "level":"acquire"}],"credentials":[{"label":"ci","kind":"token",
    "expiresWallMs":0,"createdWallMs":1795478400000}],
    "usage":{"sessions":2,"holds":5,"waits":1,"bytes":4711}}
-kind: token or certificate. expiresWallMs: 0 for never. usage: what its sessions
-have in the table of locks; the last table leaves out who has nothing there.`;
+kind: token or certificate. expiresWallMs: 0 for never. usage: the third table,
+which leaves out identities whose sessions have nothing.`;
 
 const WHOAMI_NOTES = `
 The JSON document:
@@ -49,18 +52,21 @@ export function defineAdd(parent: Command, finish: Finish): void {
 
 export function defineRemove(parent: Command, finish: Finish): void {
   const command = subcommand(parent, "remove", "remove an identity, or one credential of it", [
-    ["holdfast access remove billing --label ci", "the token ci"],
+    ["holdfast access remove billing --label ci", "its token ci"],
     ["holdfast access remove billing", "the identity with all that it has"],
   ]);
   identityArgument(command)
-    .option("--label <label>", "only the credential of this label")
+    .option("--label <label>", "only the token or certificate of this label (see ls)")
     .addHelpText("after", REMOVE_NOTES)
     .action(async (name: string) => {
       const { label } = command.opts<{ label?: string }>();
       await ask(command, { name, label }, ({ access }) =>
         label === undefined ? access.removeIdentity(name) : access.removeCredential(name, label),
       );
-      const what = label === undefined ? `there is no identity ${name}` : `${name} has no ${label}`;
+      const what =
+        label === undefined
+          ? `there is no identity ${name}`
+          : `${name} has no credential with the label ${label}`;
       tell(command, { name, label: label ?? null }, `${what} any more`);
       finish(EXIT.done);
     });

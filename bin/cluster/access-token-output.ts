@@ -40,9 +40,9 @@ export async function makeToken(
     return;
   }
   if (out === undefined) print(token);
-  const until = expiresWallMs === 0 ? "" : `, until ${expiryText(expiresWallMs, 0)}`;
-  const where = out === undefined ? "it is shown only this once" : `in ${out}, for you only`;
-  note(`a token of ${name}, label ${label}${until}: ${where}`);
+  const until = expiresWallMs === 0 ? "" : `, valid until ${expiryText(expiresWallMs, 0)},`;
+  const where = out === undefined ? "is shown only this once" : `is in ${out}, for you only`;
+  note(`the token of ${name} with the label ${label}${until} ${where}`);
 }
 
 async function save(file: NewFile, name: string, created: CreatedToken): Promise<void> {

@@ -13,9 +13,10 @@ import { examplesText } from "../config/command-options.js";
 
 const EXAMPLES: Examples = [
   ["holdfast access init --out admin.token", "the first admin, and its token"],
+  ["export HOLDFAST_ACCESS_TOKEN_FILE=admin.token", "speak as that admin"],
   ["holdfast access add billing", "an identity for a program"],
   ["holdfast access grant billing acquire 'orders/*'", "what it may do"],
-  ["holdfast access token billing --out b.token", "how it proves who it is"],
+  ["holdfast access token billing --out b.token", "its token, to be given to it"],
   ["holdfast access anonymous deny", "close the cluster to all others"],
 ];
 
@@ -27,7 +28,8 @@ An identity has a level on a key, or on all keys with a prefix:
   admin    also settings, members, snapshots and access; on all keys only
 A KEY that ends in * is a prefix: quote it, since shells expand it.
 
-Clients that prove nothing are anonymous, which has admin in a new cluster.`;
+A client proves who it is by a token (--token-file) or a certificate (--cert).
+If it proves nothing it is anonymous, which has admin in a new cluster.`;
 
 export function defineAccess(command: Command, finish: Finish): void {
   command

@@ -10,7 +10,10 @@ export const TOKEN_OPTIONS = {
     "access token of the identity that the command speaks for",
     { reach: "secret" },
   ),
-  tokenFile: option(FILE_KIND, "a file with that access token"),
+  tokenFile: option(
+    FILE_KIND,
+    "a file with the access token of the identity that the command speaks for",
+  ),
 };
 
 /** Of a node. */

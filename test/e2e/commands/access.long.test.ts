@@ -79,10 +79,12 @@ describe("an open cluster", () => {
     const there = await anonymously("access", "init", "--out", at("there"));
     expectFailure(there, 1, /there exists already, and a token replaces no file/);
     expect(readFileSync(at("there"), "utf8")).toBe("kept");
-    const made = await anonymously("access", "init", "--out", ADMIN);
+    const made = await anonymously("access", "init", "--out", ADMIN, "--label", "first");
     expect([made.code, made.stdout]).toEqual([0, ""]);
-    expect(made.stderr).toMatch(/a token of admin, label token-\w{8}: in .*, for you only\n/);
-    expect(made.stderr).toMatch(/still open to everyone\n.* holdfast access anonymous deny\n$/);
+    expect(made.stderr).toMatch(/the token of admin with the label first is in .*, for you only\n/);
+    expect(made.stderr).toMatch(
+      /: so has everyone else, except at nodes with --access required\n.* holdfast access anonymous deny\n$/,
+    );
     const again = await anonymously("access", "init");
     expectFailure(
       again,
@@ -178,7 +180,9 @@ describe("a closed cluster", () => {
       "the cluster is closed: anonymous has no grant, and 2 identities have credentials\n",
     ]);
     // That of this test.
-    expect(denied.stderr).toMatch(/^holdfast: 1 session is still anonymous: what they hold stays/);
+    expect(denied.stderr).toMatch(
+      /^holdfast: 1 session is still anonymous: they keep what they hold/,
+    );
     expectFailure(await anonymously("access", "init"), 5, /not open: .* access init --local DIR/);
     expectFailure(await as(billing, "access", "init"), 5, /no admin here: .* init --local DIR/);
     const there = await anonymously("access", "init", `--local=${scene.cluster.directory}/n1`);
@@ -267,7 +271,11 @@ describe("a closed cluster", () => {
     writeFileSync(at("damaged"), wrong, { mode: 0o600 });
     expectFailure(await anonymously("ls", "--token-file", at("damaged")), 2, /token is damaged/);
     const foreign = await as("token-of-another-cluster", "ls");
-    expectFailure(foreign, 5, /unknown credential: it was removed or replaced, or belongs to another cluster/);
+    expectFailure(
+      foreign,
+      5,
+      /unknown credential: it was removed or replaced, or belongs to another cluster/,
+    );
     const far = { HOLDFAST_ACCESS_TOKEN: billing, HOLDFAST_ENDPOINTS: "ws://192.0.2.1:7411" };
     expectFailure(await hf(["ls"], far), 2, /only through wss:\/\/ or to this machine/);
     for (const flag of ["--token", "--access-token"]) {
