@@ -97,6 +97,7 @@ function unasked(endpoint: string): NodeReport {
   return { isReachable: false, role: "unreachable", endpoint, error };
 }
 
-function isUrl(endpoint: string): boolean {
+/** Whether it is an address that can be asked; others may name anything. */
+export function isUrl(endpoint: string): boolean {
   return URL.canParse(endpoint) && /^wss?:/.test(endpoint);
 }

@@ -6,6 +6,8 @@ import { type Command, Option } from "commander";
 import type { Admin, MembersView } from "../../src/index.js";
 import type { HostPort } from "../../src/server/index.js";
 import { majorityText, withAdmin } from "../cluster/admin-access.js";
+import { refusalAmong } from "../cluster/cluster-outage.js";
+import { isUrl, nodeReports } from "../cluster/node-report.js";
 import { promoteWhenCaughtUp } from "../cluster/promotion.js";
 import {
   type ClusterAccess,
@@ -23,7 +25,13 @@ import { Failure } from "../exit/failure.js";
 import { Progress } from "../output/progress.js";
 import { note, print, printJson } from "../output/terminal.js";
 import { formatHostPort, parseMemberAddress, parseNodeId } from "../text/addresses.js";
-import { memberLines, startCommand } from "../views/member-view.js";
+import {
+  type JoinProof,
+  joinEndpoints,
+  memberLines,
+  proofLines,
+  startCommand,
+} from "../views/member-view.js";
 
 type Finish = (exitCode: number) => void;
 
@@ -39,6 +47,8 @@ interface AddFlags extends WaitFlags {
 }
 
 const WAIT_MS_DEFAULT = 60_000;
+/** How long a node has to say whether its pages are closed. */
+const ANSWER_MS_MAX = 1_000;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast member ls", "the members of the cluster"],
@@ -66,11 +76,12 @@ leader. The JSON document:
 role: voter, learner, or null if the node is not a member.`;
 
 const ADD_NOTES = `
-Prints the command that starts the node on its machine. HOST:PORT is where the
-other nodes reach it; the address of a present member is changed only with
---move. Exit code 5 if the node is a member at another address, or if the leader
-refuses it in the present state, 4 if there is no leader, 124 if the node has
-not caught up within --wait. The JSON document:
+Prints the command that starts the node on its machine, with the certificate or
+the token that it needs to join. HOST:PORT is where the other nodes reach it;
+the address of a present member is changed only with --move. Exit code 5 if the
+node is a member at another address, or if the leader refuses it in the present
+state, 4 if there is no leader, 124 if the node has not caught up within --wait.
+The JSON document:
   {"id":4,"role":"learner","address":"db-4:7511","start":["holdfast","server",
    "--id=4",…]}`;
 
@@ -182,19 +193,25 @@ async function add(
   { promote: isPromoted, move, wait, json }: AddFlags,
 ): Promise<void> {
   const promoteWaitMs = isPromoted === true ? wait || 0 : undefined;
-  await withAdmin(access, async (admin) => {
+  const view = await withAdmin(access, async (admin) => {
     if (move !== true) requireNotElsewhere(await admin.members(), id, address);
     await admin.addMember(id, formatHostPort(address));
-    const view = await admin.members();
-    const start = startCommand(id, address, view, access.endpoints);
-    const isVoter = roleIn(view, id) === "voter";
-    if (json !== true) printJoining(id, start, isVoter || promoteWaitMs !== undefined);
-    else if (promoteWaitMs !== undefined) note(`start it: ${start.join(" ")}`);
-    if (promoteWaitMs !== undefined) await promote(admin, id, promoteWaitMs);
-    const role = isVoter || promoteWaitMs !== undefined ? "voter" : "learner";
-    if (json === true) printJson({ id, role, address: formatHostPort(address), start });
-    else if (promoteWaitMs !== undefined) print(`node ${id} is a voter`);
+    return admin.members();
   });
+  const endpoints = joinEndpoints(id, view, access.endpoints);
+  const proof = await joinProof(endpoints);
+  const start = startCommand(id, address, endpoints, proof);
+  const isVoter = roleIn(view, id) === "voter";
+  if (json !== true) {
+    printJoining(id, start, proofLines(id, address, proof));
+    if (!isVoter && promoteWaitMs === undefined) printPromotion(id);
+  } else if (promoteWaitMs !== undefined) note(`start it: ${start.join(" ")}`);
+  if (promoteWaitMs !== undefined) {
+    await withAdmin(access, (admin) => promote(admin, id, promoteWaitMs));
+  }
+  const role = isVoter || promoteWaitMs !== undefined ? "voter" : "learner";
+  if (json === true) printJson({ id, role, address: formatHostPort(address), start });
+  else if (promoteWaitMs !== undefined) print(`node ${id} is a voter`);
 }
 
 /** A wrong id must not change the address of a member: the others would lose it. */
@@ -207,13 +224,26 @@ function requireNotElsewhere({ members }: MembersView, id: number, address: Host
   throw new Failure(EXIT.refused, `${where}; to change its address to ${wanted}: ${move}`);
 }
 
-function printJoining(id: number, start: readonly string[], isPromoted: boolean): void {
+/** Nodes with TLS want a certificate. Others are asked whether they show everyone their pages. */
+async function joinProof(endpoints: readonly string[]): Promise<JoinProof> {
+  if (endpoints.some((endpoint) => endpoint.startsWith("wss:"))) return "certificate";
+  const asked = endpoints.filter((endpoint) => isUrl(endpoint));
+  const reports = await nodeReports({ endpoints: asked }, { timeoutMs: ANSWER_MS_MAX });
+  return refusalAmong(reports) === undefined ? "none" : "token";
+}
+
+function printJoining(id: number, start: readonly string[], more: readonly string[]): void {
   print(`node ${id} is a member. Start it on its machine, with a directory of its own:`);
   print("");
   print(`  ${start.join(" ")}`);
   print("");
-  if (!isPromoted)
-    print(`It catches up by itself. Then make it a voter: holdfast member promote ${id}`);
+  if (more.length === 0) return;
+  for (const line of more) print(line);
+  print("");
+}
+
+function printPromotion(id: number): void {
+  print(`It catches up by itself. Then make it a voter: holdfast member promote ${id}`);
 }
 
 async function promote(admin: Admin, id: number, waitMs: number): Promise<void> {

@@ -51,18 +51,52 @@ function row(member: MemberView, leaderId: number): string[] {
   ];
 }
 
+/** What a node shows the others before they let it join. */
+export type JoinProof = "none" | "token" | "certificate";
+
+/** The endpoints that node `id` asks: those of the others, or those that the command asked. */
+export function joinEndpoints(
+  id: number,
+  { members }: MembersView,
+  asked: readonly string[],
+): readonly string[] {
+  const known = members.flatMap((member) =>
+    member.id === id || member.endpoint === "" ? [] : [member.endpoint],
+  );
+  return known.length === 0 ? asked : known;
+}
+
 /** The command that starts node `id` on its machine, where the others reach it at `address`. */
 export function startCommand(
   id: number,
   address: HostPort,
-  view: MembersView,
-  asked: readonly string[],
+  endpoints: readonly string[],
+  proof: JoinProof,
 ): string[] {
-  const known = view.members.flatMap((member) =>
-    member.id === id || member.endpoint === "" ? [] : [member.endpoint],
-  );
-  const join = `--join=${(known.length === 0 ? asked : known).map(printable).join(",")}`;
-  return serverCommand(id, `n${id}`, address, [join]);
+  const join = `--join=${endpoints.map(printable).join(",")}`;
+  const files = `certs/node-${id}`;
+  const proofs: Readonly<Record<JoinProof, readonly string[]>> = {
+    none: [],
+    token: ["--token-file=FILE"],
+    certificate: [`--tls-cert=${files}.crt`, `--tls-key=${files}.key`, "--tls-ca=certs/ca.crt"],
+  };
+  return serverCommand(id, `n${id}`, address, [join, ...proofs[proof]]);
+}
+
+/** How to get what the command names; nothing for a node that needs no proof. */
+export function proofLines(id: number, { host }: HostPort, proof: JoinProof): string[] {
+  if (proof === "token") {
+    return [
+      "The cluster is closed: FILE has the token of any identity that has a grant. Without",
+      "TLS the node sends it to its own machine only, so --join names a node there, or a",
+      "tunnel to one.",
+    ];
+  }
+  if (proof === "none") return [];
+  return [
+    `Its certificate is made by: holdfast cert node ${id} --host ${host}`,
+    "If the other nodes have a --cluster-name, both commands need it.",
+  ];
 }
 
 /** The command that starts a node whose cluster is in its directory or in `more`. */

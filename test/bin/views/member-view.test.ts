@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { majorityText } from "../../../bin/cluster/admin-access.js";
-import { memberLines, startCommand } from "../../../bin/views/member-view.js";
+import {
+  joinEndpoints,
+  memberLines,
+  proofLines,
+  startCommand,
+} from "../../../bin/views/member-view.js";
 import type { MembersView, MemberView } from "../../../src/index.js";
 
 function member(id: number, changes: Partial<MemberView> = {}): MemberView {
@@ -57,7 +62,9 @@ test("the majority counts voters alone", () => {
 
 test("a new node is told its own address and where the others are", () => {
   const known = view([member(1), member(2), member(4, { role: "learner", endpoint: "" })]);
-  expect(startCommand(4, { host: "db-4", port: 7511 }, known, ["ws://x:1"])).toEqual([
+  expect(
+    startCommand(4, { host: "db-4", port: 7511 }, joinEndpoints(4, known, ["ws://x:1"]), "none"),
+  ).toEqual([
     "holdfast",
     "server",
     "--id=4",
@@ -71,10 +78,26 @@ test("a new node is told its own address and where the others are", () => {
 
 test("a new node on this machine gets a client port of its own and needs no --insecure", () => {
   const unknown = view([member(1, { endpoint: "" })]);
-  const command = startCommand(4, { host: "127.0.0.1", port: 7514 }, unknown, ["ws://x:1"]);
+  const asked = joinEndpoints(4, unknown, ["ws://x:1"]);
+  const command = startCommand(4, { host: "127.0.0.1", port: 7514 }, asked, "none");
   expect(command.slice(4)).toEqual([
     "--listen=127.0.0.1:7414",
     "--peer-listen=127.0.0.1:7514",
     "--join=ws://x:1",
   ]);
+});
+
+test("what it needs to join is in the command, and below it where that comes from", () => {
+  const address = { host: "db-4", port: 7511 };
+  expect(proofLines(4, address, "none")).toEqual([]);
+  expect(startCommand(4, address, ["ws://x:1"], "token")).toContain("--token-file=FILE");
+  expect(proofLines(4, address, "token")[0]).toContain("FILE has the token of any identity");
+  expect(startCommand(4, address, ["wss://x:1"], "certificate")).toEqual(
+    expect.arrayContaining([
+      "--tls-cert=certs/node-4.crt",
+      "--tls-key=certs/node-4.key",
+      "--tls-ca=certs/ca.crt",
+    ]),
+  );
+  expect(proofLines(4, address, "certificate")[0]).toContain("holdfast cert node 4 --host db-4");
 });

@@ -200,6 +200,9 @@ describe("a closed cluster", () => {
       expectFailure(await anonymously(...args), 5, /does not know who asks.*--token-file/);
     }
     expect(await codeOf(connect({ endpoints: scene.endpoints }))).toBe("UNAUTHENTICATED");
+    const added = await asAdmin("member", "add", "9", "127.0.0.1:7599", "--json");
+    expect(documentOf<{ start: string[] }>(added).start).toContain("--token-file=FILE");
+    expect((await asAdmin("member", "remove", "9")).code).toBe(0);
     expect((await asAdmin("ls")).code).toBe(0);
     expectFailure(await asAdmin("access", "remove", "admin"), 5, /LAST_ADMIN/);
   });
