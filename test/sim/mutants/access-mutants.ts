@@ -32,7 +32,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/rights.ts",
     find: '  return mayTake(request.session.credential.identity, request, "acquire");',
     replace: "  return request.isEligible;",
-    seeds: [7],
+    seeds: [49],
   },
   {
     name: "removed-credential-still-acts",
@@ -40,7 +40,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/execute.ts",
     find: " || session.credential.isRemoved) return;",
     replace: ") return;",
-    seeds: [363],
+    seeds: [543],
   },
   {
     name: "removed-identity-lives-on",
