@@ -100,6 +100,19 @@ describe("a watch", () => {
     expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
   });
 
+  it("misses nothing that happens after it was asked for, though its first answer is lost", async () => {
+    const { world, server } = setUp();
+    const { client, platform } = await connectTo(server, { ttlMs: 60_000 });
+    const other = await connectTo(server, { ttlMs: 60_000 });
+    const watch = client.watch("k");
+    await world.run(0.1);
+    platform.connection?.cut();
+    for (const { id } of server.nodes) server.faults.downNodes.add(id);
+    const { token } = await world.until(other.client.acquire("k"));
+    server.faults.downNodes.clear();
+    expect(await take(world, watch, 1)).toMatchObject([{ type: "granted", token }]);
+  });
+
   it("is taken up by another client from the revision where one stopped", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);

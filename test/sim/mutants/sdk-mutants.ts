@@ -107,7 +107,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     rule: "8.5: a client whose session another process has gives everything up",
     file: "src/client/session/attachment.ts",
     find: "    if (reason === END_REASON.takenOver) this.#displace(taker);",
-    replace: "    if (reason === END_REASON.takenOver) this.#of.attachment.refused(taker.length);",
+    replace: "    if (reason === END_REASON.takenOver) return;",
     seeds: [],
   },
   {
