@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { MUTANTS } from "./mutants/catalogue.js";
-import { mutated, readMutated } from "./mutants/mutated-worker.js";
+import { mutated, readMutated } from "./mutants/mutant.js";
 
 describe("a seeded bug", () => {
   test.each(MUTANTS.map((mutant) => [mutant.name, mutant] as const))(

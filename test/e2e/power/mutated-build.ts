@@ -4,8 +4,7 @@
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import type { Mutant } from "../../sim/mutants/mutant.js";
-import { mutated } from "../../sim/mutants/mutated-worker.js";
+import { type Mutant, mutated } from "../../sim/mutants/mutant.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const CACHE = `${ROOT}node_modules/.cache/holdfast-power`;

@@ -1,55 +1,99 @@
 /**
- * The worker of the simulator with one bug in its sources, bundled into a file inside the checkout's own
- * cache, so that packages are found as they are from the sources themselves.
+ * A worker process that runs plans over sources with seeded bugs. Every file is compiled once, and
+ * again only with a bug in it; its module is made anew for each bug. So another bug costs little
+ * more than its run, which never sees what the bugs before it have left behind.
  */
-import { readFileSync, rmSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
-import type { Mutant } from "./mutant.js";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { posix } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { compileFunction } from "node:vm";
+import { transformSync } from "esbuild";
+import type { planOf } from "../plan/plan-of.js";
+import type { runPlan } from "../run/run-plan.js";
+import type { SeedResult } from "../run/seed-result.js";
+import type { WorkerAnswer, WorkerTask } from "../run/worker-protocol.js";
+import { type Mutant, ROOT, readMutated } from "./mutant.js";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const CACHE = `${ROOT}node_modules/.cache/holdfast-sim/mutants`;
-const WORKER = `${ROOT}test/sim/run/seed-worker.ts`;
+type Require = (id: string) => unknown;
+type ModuleBody = (module: { exports: object }, require: Require) => void;
+type MutantTask = WorkerTask & { readonly mutant: Mutant };
+type Simulator = { readonly planOf: typeof planOf; readonly runPlan: typeof runPlan };
 
-/** The text of the file with the bug in it. Throws unless `find` is there exactly once. */
-export function mutated(text: string, { name, file, find, replace }: Mutant): string {
-  const parts = text.split(find);
-  if (parts.length === 2) return parts.join(replace);
-  throw new Error(`mutant ${name}: its place is found ${parts.length - 1} times in ${file}`);
+const requirePackage: Require = createRequire(import.meta.url);
+/** Of the files without a bug, by path from `ROOT`. */
+const bodies = new Map<string, ModuleBody>();
+/** With the bug of the last run. */
+let last: { readonly mutant: string; readonly simulator: Simulator } | undefined;
+
+function compile(file: string, source: string): ModuleBody {
+  const { code } = transformSync(source, { loader: "ts", format: "cjs", target: "node20" });
+  return compileFunction(code, ["module", "require"], { filename: file }) as ModuleBody;
 }
 
-export function readMutated(mutant: Mutant): string {
-  return mutated(readFileSync(`${ROOT}${mutant.file}`, "utf8"), mutant);
+function bodyOf(file: string): ModuleBody {
+  let body = bodies.get(file);
+  if (body === undefined) {
+    body = compile(file, readFileSync(`${ROOT}${file}`, "utf8"));
+    bodies.set(file, body);
+  }
+  return body;
 }
 
-/** Where it lies. */
-export async function buildMutatedWorker(mutant: Mutant): Promise<string> {
-  const path = `${CACHE}/${mutant.name}-${process.pid}.mjs`;
-  const withBug = readMutated(mutant);
-  await build({
-    entryPoints: [WORKER],
-    outfile: path,
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    packages: "external",
-    sourcemap: "inline",
-    plugins: [
-      {
-        name: "seeded bug",
-        setup: ({ onLoad }) => {
-          onLoad({ filter: /\.ts$/ }, (file) => {
-            return file.path === `${ROOT}${mutant.file}`
-              ? { contents: withBug, loader: "ts" }
-              : undefined;
-          });
-        },
-      },
-    ],
-  });
-  return path;
+function load(mutant: Mutant): Simulator {
+  const withBug = compile(mutant.file, readMutated(mutant));
+  const modules = new Map<string, { exports: object }>();
+  const exportsOf = (file: string): object => {
+    const known = modules.get(file);
+    if (known !== undefined) return known.exports;
+    const module = { exports: {} };
+    modules.set(file, module);
+    const body = file === mutant.file ? withBug : bodyOf(file);
+    body(module, (id) => {
+      if (!id.startsWith(".")) return requirePackage(id);
+      return exportsOf(posix.join(file, "..", id.replace(/\.js$/, ".ts")));
+    });
+    return module.exports;
+  };
+  const simulator = {
+    ...exportsOf("test/sim/plan/plan-of.ts"),
+    ...exportsOf("test/sim/run/run-plan.ts"),
+  } as Simulator;
+  if (modules.has(mutant.file)) return simulator;
+  throw new Error(`mutant ${mutant.name}: no run loads ${mutant.file}`);
 }
 
-export function removeMutatedWorker(path: string): void {
-  rmSync(path, { force: true });
+function simulatorOf(wanted: Mutant): Simulator {
+  const mutant = JSON.stringify(wanted);
+  if (last?.mutant !== mutant) last = { mutant, simulator: load(wanted) };
+  return last.simulator;
 }
+
+async function run(simulator: Simulator, { seed }: WorkerTask): Promise<SeedResult> {
+  const result = await simulator.runPlan(simulator.planOf(seed));
+  // A rejection that comes late ends this process, and is a failure of this run and no other.
+  await setImmediate();
+  return result;
+}
+
+function say(answer: WorkerAnswer): void {
+  process.send?.(answer);
+}
+
+process.on("message", (task: MutantTask) => {
+  let simulator: Simulator;
+  try {
+    simulator = simulatorOf(task.mutant);
+  } catch (error) {
+    say({ kind: "unloadable", message: String(error) });
+    return;
+  }
+  run(simulator, task).then(
+    (result) => say({ kind: "result", result }),
+    (error: unknown) => {
+      throw error;
+    },
+  );
+});
+
+say({ kind: "ready" });

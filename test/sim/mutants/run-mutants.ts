@@ -2,21 +2,20 @@
 import { findNamed } from "../../../lab/command-line.js";
 import type { SimOptions } from "../run/sim-options.js";
 import { MUTANTS } from "./catalogue.js";
-import { findMutant, type MutantResult, SoundRuns } from "./find-mutant.js";
-import type { Mutant } from "./mutant.js";
-import { readMutated } from "./mutated-worker.js";
+import { type Mutant, readMutated } from "./mutant.js";
+import { type MutantResult, MutantRuns } from "./mutant-runs.js";
 
 /** Whether every bug was found. `names`: which of them; empty: all. */
 export async function runMutants(names: readonly string[], options: SimOptions): Promise<boolean> {
   const chosen = choose(names);
   // An outdated catalogue is noticed before anything runs.
   for (const mutant of chosen) readMutated(mutant);
-  const sound = new SoundRuns();
+  const runs = new MutantRuns(options.jobs);
   const waiting = [...chosen];
   const results: MutantResult[] = [];
   const work = async (): Promise<void> => {
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-      const result = await findMutant(mutant, sound, seedsFor(mutant, options));
+      const result = await runs.find(mutant, seedsFor(mutant, options));
       results.push(result);
       if (!options.isJson) process.stdout.write(`${lineOf(result)}\n`);
     }
@@ -24,15 +23,15 @@ export async function runMutants(names: readonly string[], options: SimOptions):
   try {
     await Promise.all(Array.from({ length: options.jobs }, work));
   } finally {
-    sound.close();
+    runs.close();
   }
   if (options.isJson) process.stdout.write(`${JSON.stringify({ mutants: results })}\n`);
   const survivors = results.filter(({ found }) => !found);
   if (!options.isJson) {
     const found = results.length - survivors.length;
-    const runs = results.map(({ tries }) => tries).sort((a, b) => a - b);
-    const median = runs[Math.floor(runs.length / 2)] ?? 0;
-    const cost = `runs for one: median ${median}, most ${runs.at(-1) ?? 0}`;
+    const tries = results.map((result) => result.tries).sort((a, b) => a - b);
+    const median = tries[Math.floor(tries.length / 2)] ?? 0;
+    const cost = `runs for one: median ${median}, most ${tries.at(-1) ?? 0}`;
     process.stdout.write(`${found} of ${results.length} seeded bugs found; ${cost}\n`);
   }
   return survivors.length === 0;

@@ -21,7 +21,7 @@ export class SeedProcess {
   readonly #path: string;
   #isReady = false;
   #lastWords = "";
-  #onAnswer: (result: SeedResult) => void = () => {};
+  #onAnswer: (answer: Exclude<WorkerAnswer, { kind: "ready" }>) => void = () => {};
   #onExit: () => void = () => {};
 
   constructor(path: string) {
@@ -36,7 +36,7 @@ export class SeedProcess {
     });
     this.#child.on("message", (answer: WorkerAnswer) => {
       if (answer.kind === "ready") this.#isReady = true;
-      else this.#onAnswer(answer.result);
+      else this.#onAnswer(answer);
     });
     // Behind the last of its standard error.
     this.#child.once("close", () => {
@@ -45,7 +45,7 @@ export class SeedProcess {
     });
   }
 
-  /** Rejects with `UnloadableError`, and with nothing else. */
+  /** Rejects when sources cannot be loaded; with `UnloadableError` when the worker's own cannot. */
   run(task: WorkerTask): Promise<SeedResult> {
     this.isBusy = true;
     return new Promise<SeedResult>((resolve, reject) => {
@@ -54,9 +54,10 @@ export class SeedProcess {
         this.#child.kill("SIGKILL");
         resolve(brokenRun(task, `no answer within ${ANSWER_MS_MAX} ms`));
       }, ANSWER_MS_MAX);
-      this.#onAnswer = (result) => {
+      this.#onAnswer = (answer) => {
         clearTimeout(timer);
-        resolve(result);
+        if (answer.kind === "result") resolve(answer.result);
+        else reject(new Error(answer.message));
       };
       this.#onExit = () => {
         clearTimeout(timer);

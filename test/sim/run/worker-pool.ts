@@ -34,7 +34,8 @@ export class WorkerPool {
 
   /**
    * What goes wrong in the process is the failure of the run. Rejects with `UnloadableError` when
-   * the sources cannot be loaded, and everything asked later with it.
+   * the sources cannot be loaded, and everything asked later with it. When only those with the bug
+   * of the task cannot be loaded, only this run rejects.
    */
   run(task: WorkerTask): Promise<SeedResult> {
     return new Promise((resolve, reject) => {
