@@ -68,8 +68,9 @@ export class SignIn {
   readonly #parts: SignInParts;
   /** They wait for a barrier that has not begun. */
   #waiting: Newcomer[] = [];
-  /** Someone showed a credential for a page before the first barrier. */
-  #hasUnsurePage = false;
+  /** Credentials are shown for pages, or will be: the first barrier is asked for until it is passed. */
+  #expectsPages = false;
+  #isBarrierUnderWay = false;
   #nextBarrierAtMs = Number.NEGATIVE_INFINITY;
   /** Connections whose credential expires. */
   readonly #expiring = new Set<Attachment>();
@@ -155,6 +156,11 @@ export class SignIn {
     return identity === undefined || identity.highest === ACCESS_LEVEL.none;
   }
 
+  /** So that the first caller with a credential gets the page. The next turn must `ask`. */
+  expectPages(): void {
+    this.#expectsPages = true;
+  }
+
   /** Whether that caller, who is not connected, may read a page. If unsure, the next turn must `ask`. */
   judgePage({ isTrusted, certifiedName, token }: PageCaller): PageRight {
     const { table } = this.#parts;
@@ -163,7 +169,7 @@ export class SignIn {
     if (isTrusted || this.#mayObserve(anonymous)) return "granted";
     if (token === undefined && certifiedName === undefined) return "refused";
     if (!this.#isCurrent) {
-      this.#hasUnsurePage = true;
+      this.#expectsPages = true;
       return "unsure";
     }
     const byToken = token === undefined ? undefined : table.findToken(digestOf(token));
@@ -177,7 +183,8 @@ export class SignIn {
   }
 
   get #isAsking(): boolean {
-    return this.#waiting.length > 0 || this.#hasUnsurePage;
+    const isUnsure = this.#expectsPages && !this.#isCurrent && !this.#isBarrierUnderWay;
+    return this.#waiting.length > 0 || isUnsure;
   }
 
   /** Once a turn, before the leader is asked: one barrier for all that wait. */
@@ -185,7 +192,7 @@ export class SignIn {
     if (!this.#isAsking || nowMs < this.#nextBarrierAtMs) return;
     const newcomers = this.#waiting;
     this.#waiting = [];
-    this.#hasUnsurePage = false;
+    this.#isBarrierUnderWay = true;
     this.#nextBarrierAtMs = nowMs + BARRIER_PAUSE_MS;
     this.#parts.barrier((isPassed) => this.#onBarrier(newcomers, isPassed));
   }
@@ -193,6 +200,7 @@ export class SignIn {
   /** After a barrier the table has what was committed when they came. */
   #onBarrier(newcomers: readonly Newcomer[], isPassed: boolean): void {
     const { table } = this.#parts;
+    this.#isBarrierUnderWay = false;
     if (isPassed && !this.#isCurrent) {
       this.#isCurrent = true;
       this.#noteAccess();

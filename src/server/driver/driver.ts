@@ -80,6 +80,12 @@ export class Driver implements DriverHost {
     return raft.hasQuorumContact ? raft.leader : 0;
   }
 
+  /** The cluster is closed, so that pages are only for callers with a credential. */
+  expectPages(): void {
+    this.#parts.signIn.expectPages();
+    this.wake();
+  }
+
   /** Whether pages that tell of the cluster are for that caller. */
   judgePage(caller: PageCaller): PageRight {
     const { members, signIn } = this.#parts;

@@ -261,6 +261,7 @@ class Node implements RunningNode {
     await links.start(assembled.driver.peerEvents);
     links.setPeers(this.#peersAmong(assembled.raft.configuration.addresses));
     assembled.driver.start();
+    if (this.#access.facts.isClosed) assembled.driver.expectPages();
     for (const notice of notices) log("warn", "data directory", { notice });
     log("info", "node started", {
       id: this.id,
@@ -316,6 +317,7 @@ class Node implements RunningNode {
 
   #noteAccess(isClosed: boolean): void {
     this.#options.log("info", isClosed ? "the cluster is closed" : "the cluster is open", {});
+    if (isClosed) this.#assembled?.driver.expectPages();
     this.#access.note({ isClosed }).catch((error: Error) => this.#fail(error));
   }
 
