@@ -225,13 +225,30 @@ export class Search<State> {
     const { actionClass } = this.timeline.openClasses[open] as OpenClass;
     if (workspace.unseen === 1 && this.timeline.isBlind[actionClass] === 1) return;
     const next = this.states.next(workspace.state, actionClass);
-    if (next === ILLEGAL || next === workspace.state) return;
+    if (next === ILLEGAL) return;
+    // Without a change it can only overwrite, unseen, an open step that came directly before it.
+    if (next === workspace.state && !this.#coversAnother(actionClass)) return;
     if (this.#moves.isCounted(open)) {
       const used = this.effects.count(workspace.effects, open);
       if (used >= this.#invoked(open, workspace.layer)) return;
     }
     if (this.#moves.hasTotal && !this.#isNoticed(next, NO_STEP)) return;
     this.#descend(row, -1 - open);
+  }
+
+  /** Whether a step of that class makes an open step coverable that is not. */
+  #coversAnother(actionClass: number): boolean {
+    const { pending, pendingFrom, isBlind, isTotal, slot, actionClass: classes } = this.timeline;
+    if (isBlind[actionClass] === 0) return false;
+    const { layer, taken, coverable } = this.#workspace;
+    const end = pendingFrom[layer + 1] as number;
+    for (let at = pendingFrom[layer] as number; at < end; at += 1) {
+      const step = pending[at] as number;
+      const bit = slot[step] as number;
+      if (isTotal[classes[step] as number] === 0) continue;
+      if (!hasBit(taken, bit) && !hasBit(coverable, bit)) return true;
+    }
+    return false;
   }
 
   /** How many steps of the open class were invoked before the return that the layer waits for. */

@@ -177,6 +177,29 @@ describe("sixty and more operations of unknown outcome on one register", () => {
     expect(check("cas-register", [...chain, ...jump, ...jump])).toBe(false);
   });
 
+  it("an unknown write of the value that is there overwrites a write that nothing saw", () => {
+    // Only so: write 1, write 2, write 1 of unknown outcome, cas [1, 0], cas [0, 0].
+    const lines: Line[] = [
+      ["a", "invoke", "write", 1],
+      ["a", "ok", "write", 1],
+      ["lost", "invoke", "write", 1],
+      ["b", "invoke", "write", 2],
+      ["a", "invoke", "cas", [1, 0]],
+      ["a", "ok", "cas", [1, 0]],
+      ["b", "ok", "write", 2],
+      ["a", "invoke", "cas", [0, 0]],
+      ["lost", "info", "write", 1],
+      ["a", "ok", "cas", [0, 0]],
+    ];
+    expect(check("cas-register", lines)).toBe(true);
+    expect(
+      check(
+        "cas-register",
+        lines.filter(([process]) => process !== "lost"),
+      ),
+    ).toBe(false);
+  });
+
   it("an unknown write that was asked for too late explains nothing", () => {
     const lines: Line[] = [
       ["a", "invoke", "read"],
