@@ -60,7 +60,7 @@ test.skipIf(isMissing("redis"))(
 test.skipIf(isMissing("etcd"))(
   "etcd loses updates when holders are stopped, unless the store compares revisions",
   async () => {
-    const flags = ["--workload=guarded,unfenced", "--nemesis=pause-clients", "--time=25"];
+    const flags = ["--workload=guarded,unfenced", "--nemesis=pause-clients", "--time=40"];
     const { other, said } = await compared("etcd", flags);
     expect(other.unfenced.lost, said).toBeGreaterThan(0);
     expect(other.fenced.lost, said).toBe(0);
