@@ -36,7 +36,7 @@ import type { CoreWatch } from "../world/node/watched-core.js";
 import type { SimWorld, WorldWatch } from "../world/sim-world.js";
 import { ANONYMOUS_PERSON, mayEverywhere } from "./access/reckoning.js";
 import { Speakers } from "./access/speakers.js";
-import { ViewedConnection } from "./access/viewed-connection.js";
+import { isTurnedAway, ViewedConnection } from "./access/viewed-connection.js";
 import { canonicalTextOf } from "./canonical-text.js";
 import { ClusterChecks } from "./cluster-checks.js";
 import { Clusters } from "./clusters.js";
@@ -324,6 +324,8 @@ export class RunChecks implements WorldWatch {
   onAttached(client: WorldClient, message: Attached): void {
     this.#story.tell(() => `client ${client.host} hears ${canonicalTextOf(message)}`);
     if (OF_ANY_NODE.includes(message.status)) return;
+    // Whether it may be is judged by what its client has shown.
+    if (this.#speakers !== undefined && isTurnedAway(message)) return;
     if (!this.witness.hasAttached(message)) {
       this.#fail("linearizable", `nobody said ${canonicalTextOf(message)}`);
     }
