@@ -34,9 +34,10 @@ import { FIRST_CLUSTER_ID } from "../world/founders.js";
 import type { SimNode } from "../world/node/sim-node.js";
 import type { CoreWatch } from "../world/node/watched-core.js";
 import type { SimWorld, WorldWatch } from "../world/sim-world.js";
-import { ANONYMOUS_PERSON, mayEverywhere } from "./access/reckoning.js";
+import { ANONYMOUS_PERSON, mayEverywhere, maySomewhere } from "./access/reckoning.js";
 import { Speakers } from "./access/speakers.js";
-import { isTurnedAway, ViewedConnection } from "./access/viewed-connection.js";
+import { isTurnedAway } from "./access/turned-away.js";
+import { ViewedConnection } from "./access/viewed-connection.js";
 import { canonicalTextOf } from "./canonical-text.js";
 import { ClusterChecks } from "./cluster-checks.js";
 import { Clusters } from "./clusters.js";
@@ -324,12 +325,22 @@ export class RunChecks implements WorldWatch {
   onAttached(client: WorldClient, message: Attached): void {
     this.#story.tell(() => `client ${client.host} hears ${canonicalTextOf(message)}`);
     if (OF_ANY_NODE.includes(message.status)) return;
-    // Whether it may be is judged by what its client has shown.
-    if (this.#speakers !== undefined && isTurnedAway(message)) return;
-    if (!this.witness.hasAttached(message)) {
+    if (!this.witness.hasAttached(message) && !this.#mayTurnAway(message)) {
       this.#fail("linearizable", `nobody said ${canonicalTextOf(message)}`);
     }
     if (message.status === STATUS.ok) this.witness.hearAttached(message);
+  }
+
+  /**
+   * Whether a node may have refused that by itself, as it does where strangers may do nothing. Its
+   * table can be as old as any.
+   */
+  #mayTurnAway(message: Attached): boolean {
+    const { reckoning } = this.witness.access;
+    return (
+      isTurnedAway(message) &&
+      reckoning.since(0).some((state) => !maySomewhere(state, ANONYMOUS_PERSON, "observe"))
+    );
   }
 
   onHeard(way: AttachCommand["op"], message: ServerMessage): void {

@@ -6,7 +6,6 @@
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
 import {
   type Answer,
-  type Attached,
   attachKeyOf,
   type Changes,
   type ChangesView,
@@ -30,7 +29,6 @@ import type { AccessLaws } from "./access-laws.js";
 import { digestOf } from "./digest.js";
 import {
   type AccessState,
-  ANONYMOUS_PERSON,
   may,
   mayAll,
   mayEverywhere,
@@ -43,7 +41,6 @@ import type { Speakers } from "./speakers.js";
 const RULES = {
   reads: "no read is answered to who may not see it",
   signIns: "who has a valid token is let in, and nobody else",
-  strangers: "a node turns away only who shows nothing, and only where that is worth nothing",
 } as const;
 
 const REFUSED: readonly number[] = [ERROR_NUMBERS.FORBIDDEN, ERROR_NUMBERS.UNAUTHENTICATED];
@@ -51,11 +48,6 @@ const REFUSED: readonly number[] = [ERROR_NUMBERS.FORBIDDEN, ERROR_NUMBERS.UNAUT
 const NOT_LET_IN = "unknown credential: it was removed or replaced, or belongs to another cluster";
 /** The code of a closing for a breach of rules. */
 const POLICY = 1008;
-
-/** Whether the node itself refuses the session: the table's answers have the index of their entry. */
-export function isTurnedAway({ status, index }: Attached): boolean {
-  return status === ERROR_NUMBERS.UNAUTHENTICATED && index === 0;
-}
 
 /** What is known of the cluster to whose node the connection leads. */
 export interface ViewedCluster {
@@ -108,7 +100,7 @@ export class ViewedConnection {
   }
 
   heard(message: ServerMessage): void {
-    if (message.kind === MESSAGE.attached) this.#onAttached(message);
+    if (message.kind === MESSAGE.attached && message.status === STATUS.ok) this.#isAttached = true;
     else if (message.kind === MESSAGE.changes) this.#told(message);
     else if (message.kind === MESSAGE.reply) this.#replied(message);
     else if (message.kind === MESSAGE.hello) {
@@ -120,18 +112,6 @@ export class ViewedConnection {
       if (asked?.query.op === OP.signIn) this.#onKeptOut(message);
       else if (asked !== undefined) this.#answered(asked, message);
     }
-  }
-
-  #onAttached(message: Attached): void {
-    if (message.status === STATUS.ok) this.#isAttached = true;
-    if (!isTurnedAway(message)) return;
-    // The table of the node may be as old as can be.
-    const states = this.#cluster.laws.reckoning.since(0);
-    const isStranger = (state: AccessState): boolean => {
-      return !maySomewhere(state, ANONYMOUS_PERSON, "observe");
-    };
-    if (this.#digest === undefined && states.some(isStranger)) return;
-    this.#complain(RULES.strangers, `a client that has shown ${this.#digest} is turned away`);
   }
 
   #replied({ sequence, result }: Reply): void {

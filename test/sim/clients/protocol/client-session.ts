@@ -21,6 +21,7 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../../../src/protocol/index.js";
+import { isTurnedAway } from "../../checks/access/turned-away.js";
 import type { Belief, Believer } from "../belief.js";
 import type { ClientWatch } from "../client-watch.js";
 import { SIGHTINGS } from "../sightings.js";
@@ -210,8 +211,10 @@ export class ClientSession {
     this.#attempt = 0;
   }
 
-  isAnswerToLastAttempt({ key }: Attached): boolean {
-    return key === this.#attachKey;
+  isAnswerToLastAttempt(message: Attached): boolean {
+    // A node by itself knows only the number of the attempt.
+    const { key, attempt } = message;
+    return isTurnedAway(message) ? attempt === this.#attempt : key === this.#attachKey;
   }
 
   onAttached({ session, generation, epoch, highestSequence, stamp }: Attached): void {
