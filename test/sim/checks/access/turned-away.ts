@@ -1,10 +1,13 @@
-/** Sessions that a node refuses by itself, because strangers may do nothing in its cluster. */
+/**
+ * Sessions that a node refuses by itself, because strangers may do nothing in its cluster. Says what
+ * may be such a refusal, and never whether it was right.
+ */
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
 import type { Attached } from "../../../../src/protocol/index.js";
 
 /**
- * Whether the refusal may be a node's own. A table's has the index of its entry, as long as it does not
- * go over the wire, which leaves it out.
+ * Whether the refusal may be a node's own. The table's refusals have the index of their entry, but
+ * none has an index once it came over the wire.
  */
 export function isTurnedAway({ status, index }: Attached): boolean {
   return status === ERROR_NUMBERS.UNAUTHENTICATED && index === 0;
