@@ -30,12 +30,14 @@ export type {
   GraphOwner,
   HoldView,
   IdentityView,
+  KeysView,
   KeyView,
   LockMode,
   LostTenures,
   MembersView,
   MemberView,
   Revision,
+  SessionsView,
   SessionView,
   SettingView,
   VerifyView,
@@ -104,7 +106,12 @@ export {
 } from "./options/operator-options.js";
 export type { Owner } from "./options/owner.js";
 export type { TlsOptions } from "./options/tls-options.js";
-export type { ExplainOptions, WatchOptions, WatchTarget } from "./options/view-options.js";
+export type {
+  ExplainOptions,
+  PageOptions,
+  WatchOptions,
+  WatchTarget,
+} from "./options/view-options.js";
 export type { History, Tenure } from "./reads/cluster-views.js";
 export { toDot } from "./reads/wait-graph-dot.js";
 export type { Change, Watch } from "./reads/watch-stream.js";

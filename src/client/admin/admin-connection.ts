@@ -1,6 +1,6 @@
 /**
- * Carries operators' requests to the cluster without a session. It is connected while a request is
- * open and for a moment afterwards: nodes send away clients that stay and ask for nothing, and an
+ * Carries operators' requests to the cluster without a session. It is connected while a request or a
+ * watch is open and for a moment afterwards: nodes send away clients that stay and ask for nothing, and an
  * idle operator's tool has no reason to reconnect. It uses only the ports of `platform.ts`.
  *
  * Any node passes a request on to the leader. If a node cannot, or does not answer, the request is
@@ -17,6 +17,9 @@ import {
 import type { OperatorWish } from "../calls/operator-commands.js";
 import { clientClosed, unavailable } from "../failures.js";
 import type { AdminSettings } from "../options/operator-options.js";
+import type { WatchWish } from "../options/view-options.js";
+import type { WatchStream } from "../reads/watch-stream.js";
+import { Watches } from "../reads/watches.js";
 import { Opening } from "../session/lifetime.js";
 import { Alarm } from "../transport/alarm.js";
 import { Connection } from "../transport/connection.js";
@@ -44,6 +47,7 @@ export class AdminConnection {
   readonly #connection: Connection;
   readonly #frame: FrameWriter;
   readonly #operations: Operations;
+  readonly #watches: Watches;
   #clusterId = "";
   #opening: Opening | undefined;
   #isClosed = false;
@@ -58,6 +62,15 @@ export class AdminConnection {
     this.#platform = platform;
     this.#settings = settings;
     this.#operations = new Operations(platform, () => this.#settleTurn());
+    this.#watches = new Watches({
+      random: platform.random,
+      now: () => platform.monotonicMs(),
+      nextId: () => this.#operations.nextId(),
+      onChange: () => {
+        this.#write();
+        this.#settleTurn();
+      },
+    });
     this.#alarm = new Alarm(platform, () => this.#onAlarm());
     this.#endpoints = new Endpoints(settings.endpoints, true, platform.random);
     this.#connection = new Connection(
@@ -70,7 +83,7 @@ export class AdminConnection {
         objection: (hello) => this.#objection(hello),
         onReady: (hello) => this.#onReady(hello),
         onMessages: (messages, from) => this.#onMessages(messages, from),
-        onLost: () => this.#operations.restart(),
+        onLost: () => this.#onLost(),
         onRefused: (error) => this.#onRefused(error),
         onTurnBegin: () => undefined,
         onTurnEnd: () => this.#settleTurn(),
@@ -112,6 +125,16 @@ export class AdminConnection {
     });
   }
 
+  /** Changes from now on, or after a revision, whatever node this is connected to. */
+  watch(wish: WatchWish): WatchStream {
+    if (this.#isClosed) throw clientClosed();
+    wish.signal?.throwIfAborted();
+    const stream = this.#watches.open(wish);
+    this.#activate();
+    this.#settleTurn();
+    return stream;
+  }
+
   #begin<T>(signal: AbortSignal | undefined, ask: (nowMs: number) => Promise<T>): Promise<T> {
     if (this.#isClosed) return Promise.reject(clientClosed());
     if (signal?.aborted) return Promise.reject(signal.reason);
@@ -149,7 +172,10 @@ export class AdminConnection {
   }
 
   #write(): void {
-    if (this.#connection.isReady) this.#operations.write(this.#frame, this.#platform.monotonicMs());
+    if (!this.#connection.isReady) return;
+    const nowMs = this.#platform.monotonicMs();
+    this.#watches.write(this.#frame, nowMs);
+    this.#operations.write(this.#frame, nowMs);
   }
 
   #objection({ clusterId }: Hello): string | undefined {
@@ -170,6 +196,9 @@ export class AdminConnection {
       const message = messages[i] as ServerMessage;
       if (message.kind === MESSAGE.answer) {
         this.#onAnswer(message);
+      } else if (message.kind === MESSAGE.changes) {
+        this.#watches.onChanges(message, this.#platform.monotonicMs());
+        this.#connection.served();
       } else if (message.kind === MESSAGE.reply) {
         this.#operations.onReply(message);
         this.#connection.served();
@@ -187,9 +216,18 @@ export class AdminConnection {
   }
 
   #onAnswer(answer: Answer): void {
+    if (this.#watches.onAnswer(answer, this.#platform.monotonicMs())) {
+      this.#connection.served();
+      return;
+    }
     const verdict = this.#operations.onAnswer(answer, this.#platform.monotonicMs());
     if (verdict.isServed) this.#connection.served();
     else this.#connection.move(verdict.why);
+  }
+
+  #onLost(): void {
+    this.#operations.restart();
+    this.#watches.restart(this.#platform.monotonicMs());
   }
 
   #onRefused(error: HoldfastError): void {
@@ -197,6 +235,7 @@ export class AdminConnection {
     this.#opening?.fail(error);
     this.#opening = undefined;
     this.#operations.rejectAll(error);
+    this.#watches.endAll(error);
   }
 
   #onAlarm(): void {
@@ -233,6 +272,7 @@ export class AdminConnection {
     this.#opening?.fail(reason);
     this.#opening = undefined;
     this.#operations.rejectAll(reason);
+    this.#watches.endAll(reason);
   }
 
   /** Sets the timer at the end of a turn. */
@@ -240,19 +280,21 @@ export class AdminConnection {
     if (this.#isClosed) return;
     const nowMs = this.#platform.monotonicMs();
     const isAsked = this.#operations.size > 0 || this.#opening !== undefined;
-    const isBusy = isAsked || this.#keepers > 0;
+    const isAwaited = isAsked || this.#keepers > 0 || this.#watches.isBusy;
+    const isBusy = isAwaited || this.#watches.size > 0;
     if (isBusy || !this.#isActive) this.#idleUntilMs = NEVER;
     else if (this.#idleUntilMs === NEVER) this.#idleUntilMs = nowMs + LINGER_MS;
     const dueMs = Math.min(
       this.#connection.dueMs,
       this.#operations.deadlineMs,
       this.#connection.isReady ? this.#operations.sendAtMs : NEVER,
+      this.#connection.isReady ? this.#watches.dueMs : NEVER,
       this.#moveMs,
       this.#opening?.deadlineMs ?? NEVER,
       this.#idleUntilMs,
     );
     this.#alarm.need(dueMs, nowMs);
-    this.#alarm.setKeepsProcess(isBusy);
-    this.#connection.setKeepsProcess(isBusy);
+    this.#alarm.setKeepsProcess(isAwaited);
+    this.#connection.setKeepsProcess(isAwaited);
   }
 }

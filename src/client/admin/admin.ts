@@ -21,8 +21,14 @@ import {
   resolveSnapshotOptions,
   type SnapshotOptions,
 } from "../options/operator-options.js";
-import type { Question } from "../options/view-options.js";
+import {
+  type Question,
+  resolveWatch,
+  type WatchOptions,
+  type WatchTarget,
+} from "../options/view-options.js";
 import { ClusterViews, type Views } from "../reads/cluster-views.js";
+import type { Watch } from "../reads/watch-stream.js";
 import type { Platform } from "../transport/platform.js";
 import { type Access, ClusterAccess } from "./access.js";
 import type { AdminConnection } from "./admin-connection.js";
@@ -88,6 +94,13 @@ export interface Admin extends Views, OperatorCommands, AsyncDisposable {
    * way, and with `DISK_FULL` when it has no room for one.
    */
   snapshot(options?: SnapshotOptions): Promise<ClusterSnapshot>;
+  /**
+   * Watches the changes of a key, or of all keys that begin with a prefix ("orders/"), in the order
+   * of the log, as `Client.watch` does. It has no session, so it begins when a node has answered:
+   * await `begun`, and then read the present state with `inspect` or `keysPage`. Stays connected
+   * while it is open.
+   */
+  watch(target: WatchTarget, options?: WatchOptions): Watch;
   /** Ends the connection; open requests reject with `CANCELLED`. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -171,6 +184,10 @@ export class ClusterAdmin extends ClusterViews implements Admin {
   async snapshot(options?: SnapshotOptions): Promise<ClusterSnapshot> {
     const { isStale, signal } = resolveSnapshotOptions(options);
     return askForSnapshot(this.#connection, isStale, signal);
+  }
+
+  watch(target: WatchTarget, options?: WatchOptions): Watch {
+    return this.#connection.watch(resolveWatch(target, options));
   }
 
   async close(): Promise<void> {

@@ -158,14 +158,19 @@ export class Operations {
     return this.#open.size;
   }
 
+  /** The next number, for a request or anything else that is answered by number. */
+  nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+
   ask(
     wish: Wish,
     nowMs: number,
     timeoutMs: number,
     signal: AbortSignal | undefined,
   ): Promise<unknown> {
-    this.#lastId += 1;
-    const id = this.#lastId;
+    const id = this.nextId();
     const request = { ...wish, id } as Request;
     const what = isOperation(request) ? NAMES[request.op] : "the read had no answer";
     return this.#begin(id, request, what, nowMs + timeoutMs, signal);

@@ -2,6 +2,7 @@
 import {
   HISTORY_PAGE_MAX,
   OP,
+  QUERY_PAGE_MAX,
   type Query,
   REVISION_NUMBER_MAX,
   type Revision,
@@ -20,6 +21,7 @@ import {
 } from "./checks.js";
 
 const HISTORY_DEFAULT = 100;
+const PAGE_DEFAULT = 100;
 /** The request of an `explain` that is not about a waiting request. */
 const NEWCOMER = Object.freeze({ session: 0, sequence: 0 });
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
@@ -28,6 +30,8 @@ const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 export const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set(["request", "signal"]);
 /** The options of views with a limit. */
 export const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit", "signal"]);
+/** The options of views that are read page by page. */
+export const PAGE_OPTIONS: ReadonlySet<string> = new Set(["after", "limit", "signal"]);
 const TARGET_OPTIONS: ReadonlySet<string> = new Set(["prefix"]);
 const WATCH_OPTIONS: ReadonlySet<string> = new Set(["after", "signal"]);
 
@@ -36,6 +40,14 @@ const WATCH_OPTIONS: ReadonlySet<string> = new Set(["after", "signal"]);
  * end in any character.
  */
 export type WatchTarget = string | { readonly prefix: string };
+
+/** The options of `keysPage` and `sessionsPage`. */
+export interface PageOptions<After> extends CallOptions {
+  /** `next` of the page before; default: the first page. */
+  after?: After | undefined;
+  /** How many at most. 1 – 200, default 100. A page may have fewer and not be the last one. */
+  limit?: number | undefined;
+}
 
 /** The options of `explain`. */
 export interface ExplainOptions extends CallOptions {
@@ -70,6 +82,25 @@ export function resolveInspect(key: string): Question {
 
 export function resolveQuery(prefix: string): void {
   requirePrefix(prefix);
+}
+
+export function resolveKeysPage(
+  prefix: string,
+  { after, limit = PAGE_DEFAULT }: PageOptions<string> = {},
+): Question {
+  requirePrefix(prefix);
+  if (after !== undefined) requireTableKey(after);
+  requireInteger(limit, "limit", 1, QUERY_PAGE_MAX);
+  return { op: OP.query, prefix, after, limit };
+}
+
+export function resolveSessionsPage({
+  after = 0,
+  limit = PAGE_DEFAULT,
+}: PageOptions<number> = {}): Question {
+  requireInteger(after, "after", 0, NUMBER_MAX);
+  requireInteger(limit, "limit", 1, QUERY_PAGE_MAX);
+  return { op: OP.sessions, after, limit };
 }
 
 export function resolveExplain(key: string, options: ExplainOptions | undefined): Question {

@@ -24,11 +24,15 @@ import {
   EXPLAIN_OPTIONS,
   type ExplainOptions,
   LIMIT_OPTIONS,
+  PAGE_OPTIONS,
+  type PageOptions,
   type Question,
   resolveExplain,
   resolveHistory,
   resolveInspect,
+  resolveKeysPage,
   resolveQuery,
+  resolveSessionsPage,
   resolveVerify,
   resolveWaitGraph,
 } from "../options/view-options.js";
@@ -66,6 +70,11 @@ export interface Views {
    */
   query(prefix?: string, options?: CallOptions): AsyncIterable<KeyView>;
   /**
+   * One page of what `query` gives, from the name after `after` on. Pass `next` as `after` to get the
+   * page that follows; it is `null` at the end.
+   */
+  keysPage(prefix?: string, options?: PageOptions<string>): Promise<KeysView>;
+  /**
    * Why a request waits, or what a new request for the key would have to wait for. Answered like
    * `inspect`.
    */
@@ -83,6 +92,8 @@ export interface Views {
   history(key: string, options?: CallOptions & { limit?: number | undefined }): Promise<History>;
   /** Every live session, in the order of their numbers; fetched page by page. */
   sessions(options?: CallOptions): AsyncIterable<SessionView>;
+  /** One page of what `sessions` gives, as with `keysPage`. */
+  sessionsPage(options?: PageOptions<number>): Promise<SessionsView>;
   /** The replicated settings, with their defaults. */
   settings(options?: CallOptions): Promise<readonly SettingView[]>;
   /** The identity of this client and its grants; `anonymous` without a token or certificate. */
@@ -99,6 +110,11 @@ export abstract class ClusterViews implements Views {
   query(prefix = "", options?: CallOptions): AsyncIterable<KeyView> {
     resolveQuery(prefix);
     return this.#keys(prefix, signalOf(options));
+  }
+
+  async keysPage(prefix = "", options?: PageOptions<string>): Promise<KeysView> {
+    const signal = signalOf(options, PAGE_OPTIONS);
+    return (await this.ask(resolveKeysPage(prefix, options), signal)) as KeysView;
   }
 
   async explain(key: string, options?: ExplainOptions): Promise<ExplainView> {
@@ -128,6 +144,11 @@ export abstract class ClusterViews implements Views {
 
   sessions(options?: CallOptions): AsyncIterable<SessionView> {
     return this.#sessions(signalOf(options));
+  }
+
+  async sessionsPage(options?: PageOptions<number>): Promise<SessionsView> {
+    const signal = signalOf(options, PAGE_OPTIONS);
+    return (await this.ask(resolveSessionsPage(options), signal)) as SessionsView;
   }
 
   async settings(options?: CallOptions): Promise<readonly SettingView[]> {

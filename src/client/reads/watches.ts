@@ -2,7 +2,8 @@
  * The watches of a client at the node of its connection. A watch has no effect on the table, so
  * after a reconnect or a refusal it is simply asked for again. It continues after the last revision
  * that it reported, or, if there was none, after the entry that began the connection over which it
- * was first asked for, so that it misses nothing that happened since.
+ * was first asked for, so that it misses nothing that happened since. Without a session there is no
+ * such entry: then a watch begins when a node has answered it, and `begun` says when.
  */
 import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
 import {
@@ -43,7 +44,7 @@ export class Watches implements WatchHost {
   readonly #byId = new Map<number, WatchStream>();
   /**
    * Index of the entry that gave the session to this connection: every question here comes after
-   * it.
+   * it. 0 without a session.
    */
   #attachedIndex = 0;
   /** Watches at the node that are no longer wanted. */
@@ -104,7 +105,8 @@ export class Watches implements WatchHost {
       this.#byId.set(stream.id, stream);
       const { id, key, isPrefix, after } = stream;
       frame.add({ op: OP.watch, id, key, isPrefix, after });
-      stream.onAsked({ index: this.#attachedIndex, number: REVISION_NUMBER_MAX });
+      const index = this.#attachedIndex;
+      if (index > 0) stream.onAsked({ index, number: REVISION_NUMBER_MAX });
     }
   }
 
