@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
+import { SeededBugsFirst } from "./test/seeded-bugs-first.js";
 
 /** Real clusters under every command, browsers, databases, all seeded bugs: `npm run test:long`. */
 const LONG = "test/**/*.long.test.ts";
@@ -14,8 +15,9 @@ export default defineConfig({
     // Most of the time that a short file takes is for starting a process and loading the sources.
     isolate: isLong,
     // By itself it leaves one core of two to nobody, and takes twice as long. Long tests wait for their
-    // clusters for a third of their time.
-    maxWorkers: isLong ? Math.ceil(1.5 * availableParallelism()) : "100%",
+    // clusters for much of their time, beside those that compute with low priority.
+    maxWorkers: isLong ? 2 * availableParallelism() : "100%",
+    ...(isLong ? { sequence: { sequencer: SeededBugsFirst } } : {}),
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: process.env["CI"]

@@ -1,4 +1,5 @@
 /** All targets for about two minutes in all, as `npm run fuzz` runs them, guided by coverage. */
+import "../low-priority.js";
 import { spawnSync } from "node:child_process";
 import { expect, test } from "vitest";
 import { FUZZ_TARGETS } from "./targets/index.js";

@@ -1,4 +1,5 @@
 /** Every seeded bug is found by the seed that is known to find it. */
+import "../low-priority.js";
 import { afterAll, describe, expect, test } from "vitest";
 import { MUTANTS } from "./mutants/catalogue.js";
 import { MutantRuns } from "./mutants/mutant-runs.js";

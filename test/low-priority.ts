@@ -1,0 +1,9 @@
+/**
+ * Imported by tests that only compute: they leave the processor to tests of real clusters, whose
+ * deadlines are those of a user. Processes that they start inherit it.
+ */
+import { setPriority } from "node:os";
+
+const NICENESS = 10;
+
+setPriority(NICENESS);
