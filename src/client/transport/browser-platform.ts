@@ -18,6 +18,9 @@ interface NativeSocket {
 
 type NativeSocketClass = new (url: string, protocol: string) => NativeSocket;
 
+/** With types of the DOM, its own functions refuse memory that threads may share; none of this is. */
+type Unshared = Uint8Array<ArrayBuffer>;
+
 const OPEN = 1;
 
 class NativeTransport implements Transport {
@@ -99,7 +102,7 @@ export async function readPage(
 async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
   const { subtle } = globalThis.crypto as { subtle?: typeof globalThis.crypto.subtle };
   if (subtle === undefined) throw new TypeError("SHA-256 needs a page that came through https:");
-  return new Uint8Array(await subtle.digest("SHA-256", bytes));
+  return new Uint8Array(await subtle.digest("SHA-256", bytes as Unshared));
 }
 
 /** A function, so that importing this file has no effect. */
@@ -109,7 +112,7 @@ export function browserPlatform(): Platform {
     wallMs: () => Date.now(),
     random: () => Math.random(),
     randomBytes: (target) => {
-      globalThis.crypto.getRandomValues(target);
+      globalThis.crypto.getRandomValues(target as Unshared);
     },
     sha256,
     soon: taskQueue(),

@@ -38,6 +38,9 @@ const REFUSAL_BYTES_MAX = 500;
 /** The HTTP status with which a node refuses a certificate. */
 const FORBIDDEN = 403;
 
+/** With types of the DOM, its functions refuse memory that threads may share; none of this is. */
+type Unshared = Uint8Array<ArrayBuffer>;
+
 /** The part of a socket that decides whether the process may end. */
 interface Referable {
   ref(): unknown;
@@ -212,10 +215,10 @@ const PLATFORM: Omit<Platform, "open"> = Object.freeze({
   ...(sinceBootMs === undefined ? {} : { sinceBootMs }),
   random: () => Math.random(),
   randomBytes: (target: Uint8Array) => {
-    globalThis.crypto.getRandomValues(target);
+    globalThis.crypto.getRandomValues(target as Unshared);
   },
   sha256: async (bytes: Uint8Array) =>
-    new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes)),
+    new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes as Unshared)),
   soon: (task: () => void) => {
     setImmediate(task);
   },

@@ -1,0 +1,23 @@
+/** The views of the page, in the order of its navigation. */
+import type { ComponentType } from "preact";
+import { ClusterView } from "./cluster/cluster-view.js";
+
+export interface ViewProps {
+  /** What follows the route in the address, decoded; "" if nothing does. */
+  readonly argument: string;
+  /** The fields of the address; `setQuery` of the router changes them. */
+  readonly query: URLSearchParams;
+}
+
+export interface ViewDefinition {
+  /** The first part of the address. */
+  readonly route: string;
+  readonly title: string;
+  readonly component: ComponentType<ViewProps>;
+  /** Reached from other views only, because it needs an argument. */
+  readonly isInner?: boolean;
+}
+
+export const VIEWS: readonly ViewDefinition[] = [
+  { route: "cluster", title: "Cluster", component: ClusterView },
+];

@@ -1,0 +1,56 @@
+/**
+ * Bundles the page that nodes serve (`dashboard/`) into files whose names contain the hash of their
+ * content, so that browsers may keep them for ever. Only `index.html` keeps its name. Must not let
+ * anything of Node into the bundle.
+ */
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { build, type Plugin } from "esbuild";
+
+/** The SDK loads this file only in Node, so a page has an empty one in its place. */
+const withoutNodePlatform: Plugin = {
+  name: "without-node-platform",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]client[\\/]transport[\\/]node-platform\.ts$/ }, () => ({
+      contents: "export {};",
+    }));
+  },
+};
+
+/** @throws what could not be bundled */
+export async function bundleDashboard(sources: string, target: string): Promise<void> {
+  await rm(target, { recursive: true, force: true });
+  await mkdir(target, { recursive: true });
+  const { metafile } = await build({
+    absWorkingDir: sources,
+    entryPoints: { dashboard: "main.tsx", icon: "icon.svg" },
+    outdir: target,
+    entryNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    loader: { ".svg": "copy" },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: ["es2022", "chrome110", "firefox115", "safari16.4"],
+    // The SDK starts the platform of Node by an import that a page never runs.
+    splitting: false,
+    legalComments: "none",
+    charset: "utf8",
+    metafile: true,
+    logLevel: "warning",
+    plugins: [withoutNodePlatform],
+  });
+  const names = Object.keys(metafile.outputs).map((path) => basename(path));
+  const nameOf = (ending: string): string => {
+    const name = names.find((one) => one.endsWith(ending));
+    if (name === undefined) throw new Error(`the bundle has no ${ending}`);
+    return name;
+  };
+  const template = await readFile(join(sources, "index.html"), "utf8");
+  const page = template
+    .replace("PROGRAM", nameOf(".js"))
+    .replace("STYLE", nameOf(".css"))
+    .replace("ICON", nameOf(".svg"));
+  await writeFile(join(target, "index.html"), page);
+}
