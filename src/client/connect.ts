@@ -9,6 +9,7 @@ import type { Owner } from "./options/owner.js";
 import { Session } from "./session/session.js";
 import { loadPlatform } from "./transport/load-platform.js";
 import type { Platform, TaskContext } from "./transport/platform.js";
+import type { ConnectTrace, Tracing } from "./transport/tracing.js";
 
 /**
  * Connects to a cluster and opens a session. An idle client does not keep the process running; one
@@ -66,12 +67,28 @@ export async function connectOn(platform: Platform, settings: ClientSettings): P
   settings.signal?.throwIfAborted();
   const ports = context === undefined ? platform : outsideOfTasks(platform, context);
   const session = new Session(ports, settings, context);
-  await session.open(settings.signal);
+  await open(session, settings, platform.tracing);
   if (settings.releaseOnExit && platform.onExit !== undefined) {
     const undo = platform.onExit(() => session.close());
     session.closed.addEventListener("abort", undo, { once: true });
   }
   return new HoldfastClient(session);
+}
+
+async function open(
+  session: Session,
+  { endpoints, name, signal }: ClientSettings,
+  tracing: Tracing | undefined,
+): Promise<void> {
+  // Before observers: what they bind to this call must not belong to the socket, which outlives it.
+  const opened = session.open(signal);
+  if (tracing?.connect.hasSubscribers !== true) return opened;
+  const context: ConnectTrace = { operation: "connect", endpoints, name };
+  return tracing.connect.trace(context, async () => {
+    await opened;
+    context.endpoint = session.endpoint;
+    context.session = session.id;
+  });
 }
 
 /**
@@ -80,9 +97,10 @@ export async function connectOn(platform: Platform, settings: ClientSettings): P
  */
 function outsideOfTasks(platform: Platform, context: TaskContext<Owner>): Platform {
   const outside = <Result>(work: () => Result): Result => context.run(undefined, work);
-  const { sinceBootMs } = platform;
+  const { sinceBootMs, tracing } = platform;
   return {
     ...(sinceBootMs === undefined ? {} : { sinceBootMs: () => sinceBootMs.call(platform) }),
+    ...(tracing === undefined ? {} : { tracing }),
     monotonicMs: () => platform.monotonicMs(),
     wallMs: () => platform.wallMs(),
     random: () => platform.random(),

@@ -119,6 +119,13 @@ export type { Resumed, ResumedWait } from "./session/resumption.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./transport/platform.js";
 export type { TokenSource } from "./transport/sign-in.js";
 export type {
+  AcquireTrace,
+  ConnectTrace,
+  ReleaseTrace,
+  TraceContext,
+  UsingTrace,
+} from "./transport/tracing.js";
+export type {
   LockGrantedCallback,
   LockInfo,
   LockManager,

@@ -41,7 +41,7 @@ function graph(): { files: Set<string>; packages: Map<string, string[]> } {
   return { files, packages };
 }
 
-it("imports ws, http, TLS, sockets, os and async_hooks in files for Node, msgpackr in framing, nothing else", () => {
+it("imports ws, http, TLS, sockets, os, async_hooks and diagnostics_channel in files for Node, msgpackr in framing, nothing else", () => {
   const { files, packages } = graph();
   expect(files.size).toBeGreaterThan(30);
   expect(files.has(NODE_FILE)).toBe(true);
@@ -62,7 +62,13 @@ it("imports ws, http, TLS, sockets, os and async_hooks in files for Node, msgpac
     expect([name, packages.get(name)?.sort()]).toEqual([name, importers]);
     packages.delete(name);
   }
-  expect([...packages.keys()].sort()).toEqual(["msgpackr", "node:async_hooks", "node:os", "ws"]);
+  expect([...packages.keys()].sort()).toEqual([
+    "msgpackr",
+    "node:async_hooks",
+    "node:diagnostics_channel",
+    "node:os",
+    "ws",
+  ]);
 });
 
 it("names nothing of Node outside those files", () => {

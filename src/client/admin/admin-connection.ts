@@ -97,6 +97,11 @@ export class AdminConnection {
     return this.#clusterId;
   }
 
+  /** The endpoint of the node behind the connection; "" while there is none. */
+  get endpoint(): string {
+    return this.#connection.endpoint;
+  }
+
   get endpoints(): readonly string[] {
     return this.#endpoints.urls;
   }

@@ -6,6 +6,7 @@ import {
 } from "../options/operator-options.js";
 import { loadPlatform } from "../transport/load-platform.js";
 import type { Platform } from "../transport/platform.js";
+import type { ConnectTrace, Tracing } from "../transport/tracing.js";
 import { type Admin, ClusterAdmin } from "./admin.js";
 import { AdminConnection } from "./admin-connection.js";
 
@@ -27,6 +28,21 @@ export async function connectAdmin(options: ConnectAdminOptions = {}): Promise<A
 export async function connectAdminOn(platform: Platform, settings: AdminSettings): Promise<Admin> {
   settings.signal?.throwIfAborted();
   const connection = new AdminConnection(platform, settings);
-  await connection.open(settings.signal);
+  await open(connection, settings, platform.tracing);
   return new ClusterAdmin(connection, platform);
+}
+
+function open(
+  connection: AdminConnection,
+  { endpoints, signal }: AdminSettings,
+  tracing: Tracing | undefined,
+): Promise<void> {
+  // Before observers: what they bind to this call must not belong to the socket, which outlives it.
+  const opened = connection.open(signal);
+  if (tracing?.connect.hasSubscribers !== true) return opened;
+  const context: ConnectTrace = { operation: "connectAdmin", endpoints, name: "" };
+  return tracing.connect.trace(context, async () => {
+    await opened;
+    context.endpoint = connection.endpoint;
+  });
 }

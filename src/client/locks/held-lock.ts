@@ -15,6 +15,7 @@ import type {
   UpgradeOptions,
 } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
+import type { CallTraces } from "./call-traces.js";
 import type { Handle, Hold } from "./hold.js";
 import type { ReleaseWaiter } from "./hold-calls.js";
 import type { Lock, LockEvents, ReleaseResult } from "./lock.js";
@@ -23,6 +24,7 @@ export type LockCallback<T> = (lock: Lock) => Promise<T> | T;
 
 /** Runs code that belongs to a task. */
 export interface TaskRunner {
+  readonly traces: CallTraces;
   runAs<T>(owner: Owner, work: () => T): T;
 }
 
@@ -131,14 +133,23 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
     if (this.isHeld) {
       this.#state = "released";
       this.#endReason = "released";
-      this.#release = new Promise((resolve) => {
-        this.#resolveRelease = resolve;
-      });
-      this.#abort();
-      this.#host.release(this.#hold, this);
+      const { traces } = this.#host;
+      if (traces.seesReleases) return traces.release(this, () => this.#giveBack());
+      return this.#giveBack();
     }
     this.#release ??= Promise.resolve({ released: false, reason: this.#endReason });
     return this.#release;
+  }
+
+  #giveBack(): Promise<ReleaseResult> {
+    // Before listeners of the signal, which may release it too.
+    const released = new Promise<ReleaseResult>((resolve) => {
+      this.#resolveRelease = resolve;
+    });
+    this.#release = released;
+    this.#abort();
+    this.#host.release(this.#hold, this);
+    return released;
   }
 
   async upgrade(options?: UpgradeOptions): Promise<void> {
@@ -276,7 +287,17 @@ export async function holdWhile<T, Options>(
   const isShort = typeof optionsOrCallback === "function";
   const run = isShort ? (optionsOrCallback as LockCallback<T>) : callback;
   if (typeof run !== "function") throw new TypeError("using needs a callback");
-  const lock = await acquire(isShort ? undefined : (optionsOrCallback as Options));
+  const options = isShort ? undefined : (optionsOrCallback as Options);
+  const { traces } = tasks;
+  if (!traces.seesUsing) return holdAround(tasks, await acquire(options), run);
+  return traces.using(async (onLock) => {
+    const lock = await acquire(options);
+    onLock(lock);
+    return holdAround(tasks, lock, run);
+  });
+}
+
+async function holdAround<T>(tasks: TaskRunner, lock: HeldLock, run: LockCallback<T>): Promise<T> {
   let value: T;
   try {
     value = await tasks.runAs(lock.owner, () => run(lock));

@@ -29,6 +29,7 @@ import {
   resolveValue,
   type Ticket,
   type UpgradeOptions,
+  type UpgradeWish,
 } from "../options/lock-options.js";
 import { Owner } from "../options/owner.js";
 import type { TaskContext } from "../transport/platform.js";
@@ -41,6 +42,7 @@ import {
   type LockWish,
 } from "./acquire-call.js";
 import { CallSites } from "./call-sites.js";
+import { CallTraces, type TracedClient } from "./call-traces.js";
 import { exportedLocks } from "./exported-locks.js";
 import { HeldLock, type LockHost, type MakeLock } from "./held-lock.js";
 import { type Granted, type GrantTaker, Hold, type HoldHost, UpgradeCall } from "./hold.js";
@@ -50,7 +52,7 @@ import { LOCK_HELD, routeOf, sharedItems, Task } from "./reentrance.js";
 import { UpgradeJoin } from "./upgrade-join.js";
 
 /** What this part of a session needs from the others. */
-export interface LocksHost {
+export interface LocksHost extends TracedClient {
   /** 0 while there is none. */
   readonly sessionId: number;
   readonly isEnding: boolean;
@@ -74,6 +76,7 @@ export interface LocksHost {
 
 export class Locks implements AcquireHost, HoldHost, LockHost {
   readonly waiters: Waiters;
+  readonly traces: CallTraces;
   readonly #holds: Holds;
   /**
    * Requests that the table answered with `queued`, by number: acquires that are wanted, and
@@ -94,6 +97,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     this.#host = host;
     this.#lease = lease;
     this.#window = window;
+    this.traces = new CallTraces(host);
     this.#holds = new Holds(lease);
     this.waiters = new Waiters(() => host.onIdle());
     this.#sites = new CallSites(host.capturesStacks, this.#holds, this.#waits);
@@ -153,6 +157,15 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   // What the application asks for.
 
   request(wish: LockWish): Promise<HeldLock | undefined> {
+    if (!this.traces.seesAcquires) return this.#request(wish);
+    const { items, owner, waitMs, isTry } = wish;
+    const several = items.length > 1 ? "acquireAll" : "acquire";
+    const traced = { operation: isTry ? "tryAcquire" : several, items, owner, waitMs } as const;
+    const work = () => this.#request(wish);
+    return this.traces.acquire(traced, work, (lock) => lock);
+  }
+
+  #request(wish: LockWish): Promise<HeldLock | undefined> {
     const askedAt = this.#sites.capture(this.request);
     return this.#begin(wish.signal, (nowMs, caller) => {
       const call = new AcquireCall(this, wish, nowMs, this.#host.tryTimeoutMs, caller);
@@ -163,6 +176,14 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   }
 
   claim(wish: ClaimWish): Promise<HeldLock> {
+    if (!this.traces.seesAcquires) return this.#claim(wish);
+    const { owner } = wish;
+    const traced = { operation: "claim", items: [], owner, waitMs: 0 } as const;
+    const work = () => this.#claim(wish);
+    return this.traces.acquire(traced, work, (lock) => lock);
+  }
+
+  #claim(wish: ClaimWish): Promise<HeldLock> {
     return this.#begin(wish.signal, (nowMs, caller) => {
       this.submit(new ClaimCall(this, wish, nowMs + this.#host.tryTimeoutMs, caller));
     });
@@ -202,6 +223,20 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     const wish = resolveUpgrade(lock, options);
     if (wish === undefined) return undefined;
     const askedAt = this.#sites.capture(this.upgrade);
+    const begin = (): Promise<void> => this.#upgrade(hold, lock, wish, askedAt);
+    if (!this.traces.seesAcquires) return begin();
+    const items = [{ key: wish.key, mode: "exclusive" }] as const;
+    const { waitMs } = wish;
+    const traced = { operation: "upgrade", items, owner: hold.owner, waitMs } as const;
+    return this.traces.acquire(traced, begin, () => lock);
+  }
+
+  #upgrade(
+    hold: Hold,
+    lock: HeldLock,
+    wish: UpgradeWish,
+    askedAt: string | undefined,
+  ): Promise<void> {
     return this.#begin(wish.signal, (nowMs, caller) => {
       const times = { nowMs, tryTimeoutMs: this.#host.tryTimeoutMs };
       const join = new UpgradeJoin(this, { hold, handle: lock, askedAt }, wish, times, caller);

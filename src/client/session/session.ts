@@ -137,6 +137,11 @@ export class Session {
     return this.#attachment.session;
   }
 
+  /** The endpoint of the node behind the connection; "" while there is none. */
+  get endpoint(): string {
+    return this.#connection.endpoint;
+  }
+
   get endpoints(): readonly string[] {
     return this.#endpoints.urls;
   }
@@ -230,11 +235,15 @@ export class Session {
       get sessionId() {
         return session.id;
       },
+      get endpoint() {
+        return session.endpoint;
+      },
       get isEnding() {
         return session.#isEnding;
       },
       endError: () => session.#endError(),
       context,
+      tracing: this.#platform.tracing,
       capturesStacks: this.#settings.captureStacks,
       tryTimeoutMs: this.#settings.connectTimeoutMs,
       now: () => this.#readClock(),

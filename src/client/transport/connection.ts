@@ -120,6 +120,11 @@ export class Connection {
     return this.#endpoints.noLeader;
   }
 
+  /** The endpoint of the node that serves; "" while there is none. */
+  get endpoint(): string {
+    return this.#link?.isReady === true ? this.#link.url : "";
+  }
+
   get isReady(): boolean {
     return this.#link?.isReady === true;
   }

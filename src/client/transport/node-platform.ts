@@ -17,6 +17,7 @@ import {
   readLocalPage,
 } from "./node-socket.js";
 import { type ClientTls, clientTls } from "./node-tls.js";
+import { NODE_TRACING } from "./node-tracing.js";
 import type {
   Platform,
   ReadPage,
@@ -225,6 +226,7 @@ const PLATFORM: Omit<Platform, "open"> = Object.freeze({
   setTimer: (delayMs: number, task: () => void) => new NodeTimer(delayMs, task),
   loadTaskContext,
   onExit,
+  tracing: NODE_TRACING,
 });
 
 /** Throws `INVALID_ARGUMENT` for certificates that cannot be used. */

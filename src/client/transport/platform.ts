@@ -8,6 +8,7 @@
  */
 
 import type { ErrorCode } from "../../errors.js";
+import type { Tracing } from "./tracing.js";
 
 /** Certificates for `wss:` endpoints, as PEM. */
 export interface TlsSettings {
@@ -88,6 +89,8 @@ export interface Platform {
    * Runs `task` before the process ends by SIGTERM or SIGINT. Returns a function that undoes this.
    */
   onExit?(task: () => Promise<void>): () => void;
+  /** Tells observers of this process what clients do. Absent if the platform has none. */
+  readonly tracing?: Tracing;
 }
 
 /**

@@ -40,6 +40,8 @@ beforeEach(() => {
       isEnding: false,
       endError: () => new Error("ended"),
       context: undefined,
+      tracing: undefined,
+      endpoint: "",
       capturesStacks: false,
       tryTimeoutMs: 1_000,
       now: () => nowMs,

@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { ProcessClock } from "../../../lab/simulated/process-clock.js";
 import type { Platform, Timer, Transport, TransportEvents } from "../../../src/client/index.js";
 import { createTaskContext } from "../../../src/client/transport/node-task-context.js";
+import { NODE_TRACING } from "../../../src/client/transport/node-tracing.js";
 import type { TaskContext } from "../../../src/client/transport/platform.js";
 import type { ServerConnection } from "./server-connection.js";
 import type { SimulatedWorld } from "./simulated-world.js";
@@ -16,6 +17,7 @@ import type { TableServer } from "./table-server.js";
 const WALL_START_MS = 1_700_000_000_000;
 
 export class SimulatedPlatform implements Platform {
+  readonly tracing = NODE_TRACING;
   readonly #world: SimulatedWorld;
   readonly #server: TableServer;
   readonly #clock: ProcessClock;
