@@ -41,6 +41,10 @@ export type {
   SessionView,
   SettingView,
   VerifyView,
+  VitalsEvent,
+  VitalsPeer,
+  VitalsPoint,
+  VitalsView,
   WaiterView,
   WaitGraphView,
   WhoAmIView,
@@ -103,6 +107,7 @@ export {
   type RevokeOptions,
   type RevokeTarget,
   type SnapshotOptions,
+  type VitalsOptions,
 } from "./options/operator-options.js";
 export type { Owner } from "./options/owner.js";
 export type { TlsOptions } from "./options/tls-options.js";

@@ -66,6 +66,8 @@ export const OP = {
   whoAmI: 86,
   /** Answered by the node that it reaches, before anything else of the connection. */
   signIn: 87,
+  /** Answered by the node that it reaches from what it knows of itself, also without a leader. */
+  vitals: 88,
 } as const;
 
 /** Whether the operation enters the log. */

@@ -101,6 +101,10 @@ export const REVISION_NUMBER_MAX = 2 ** 32 - 1;
 /** Watches of one connection. */
 export const WATCHES_MAX = 256;
 
+/** Points and events in one answer to `vitals`. */
+export const VITALS_POINTS_MAX = 180;
+export const VITALS_EVENTS_MAX = 256;
+
 /** Keys or sessions of one page: as many as take a node a few milliseconds. */
 export const QUERY_PAGE_MAX = 200;
 

@@ -137,6 +137,14 @@ export interface SignInQuery {
   readonly token: string;
 }
 
+/** How the node is that answers, and what happened on it lately. It asks no other node. */
+export interface VitalsQuery {
+  readonly op: typeof OP.vitals;
+  readonly id: number;
+  /** Only points and events after this wall time, in milliseconds since 1970; 0: all that are kept. */
+  readonly after: number;
+}
+
 export type Query =
   | InspectQuery
   | KeysQuery
@@ -151,7 +159,8 @@ export type Query =
   | AccessQuery
   | CheckAccessQuery
   | WhoAmIQuery
-  | SignInQuery;
+  | SignInQuery
+  | VitalsQuery;
 
 /** The members of the cluster, as the leader knows them. */
 export interface MembersOperation {

@@ -322,3 +322,113 @@ export interface WhoAmIView {
   readonly name: string;
   readonly grants: readonly GrantView[];
 }
+
+/**
+ * Answer to `vitals`: how one node is, by what it knows itself. Counts of locks are those of its own
+ * table, in which all nodes agree once they have applied the same entries.
+ */
+export interface VitalsView {
+  /** The id of the node that answers. */
+  readonly node: number;
+  readonly version: string;
+  readonly modelVersion: number;
+  /** When this process began, by its own wall clock, in milliseconds since 1970. */
+  readonly startedWallMs: number;
+  /** Its wall clock now. */
+  readonly wallMs: number;
+  /** A node that is `starting` or `quarantined` takes no requests: its page `/status` says so. */
+  readonly role: "starting" | "follower" | "candidate" | "leader" | "learner" | "quarantined";
+  readonly term: number;
+  /** 0 while unknown. */
+  readonly leader: number;
+  readonly commitIndex: number;
+  readonly appliedIndex: number;
+  /** Whether it has heard from a majority, or from a leader that has, within an election timeout. */
+  readonly hasQuorumContact: boolean;
+  readonly isDiskFull: boolean;
+  /** It takes no commands that would enlarge the table. */
+  readonly isMemoryScarce: boolean;
+  /** It is being stopped. */
+  readonly isDraining: boolean;
+  /** Everybody may do everything in the cluster. */
+  readonly isOpen: boolean;
+  /** The longest stall of its event loop within the last ten seconds. */
+  readonly loopDelayMaxMs: number;
+  /** 99 of 100 writes of the log took at most about this long lately; `null`: there were none. */
+  readonly logSyncP99Ms: number | null;
+  /** Of clients of this node. */
+  readonly connections: number;
+  readonly watches: number;
+  readonly sessions: number;
+  readonly keys: number;
+  readonly holds: number;
+  readonly waiters: number;
+  /** Requests refused for closing a cycle, since the start. */
+  readonly deadlocks: number;
+  readonly auditState: "writing" | "failing" | "off";
+  /** When its TLS certificate expires; `null` without TLS. */
+  readonly certificateEndsWallMs: number | null;
+  /** The other members, in the order of their ids. */
+  readonly peers: readonly VitalsPeer[];
+  /** One for each five seconds, oldest first, at most `VITALS_POINTS_MAX`. */
+  readonly points: readonly VitalsPoint[];
+  /** What happened on this node, oldest first, at most `VITALS_EVENTS_MAX`. */
+  readonly events: readonly VitalsEvent[];
+}
+
+/** Another member, as the node sees it that answers. */
+export interface VitalsPeer {
+  readonly node: number;
+  /** Whether there is a link to it. */
+  readonly isConnected: boolean;
+  /** Of the last question to it over that link that was answered; `null`: none was. */
+  readonly roundTripMs: number | null;
+  /** On a leader: the log of the peer is durable and equal up to here; `null` on other nodes. */
+  readonly matchIndex: number | null;
+}
+
+/**
+ * Five seconds of one node. The numbers of locks count what it applied, whoever asked for it. The
+ * times are estimates from histograms: the upper end of a bucket, or `null` if nothing happened.
+ */
+export interface VitalsPoint {
+  /** The end of the five seconds, by the wall clock of the node. */
+  readonly wallMs: number;
+  /** Keys granted. */
+  readonly grants: number;
+  /** Requests that began to wait, key by key. */
+  readonly waits: number;
+  /** Requests that waited and ended without a grant, key by key. */
+  readonly failures: number;
+  /** Holds that ended in any other way than by their client, key by key. */
+  readonly lost: number;
+  /** On a leader: from the proposal of an entry to its commit. */
+  readonly commitP50Ms: number | null;
+  readonly commitP99Ms: number | null;
+  /** From the arrival of a request in the table to its grant, in cluster time. */
+  readonly waitP50Ms: number | null;
+  readonly waitP99Ms: number | null;
+  /** The longest stall of the event loop within the ten seconds before the end. */
+  readonly loopDelayMaxMs: number;
+}
+
+/** What an event is about. A client must expect kinds that it does not know. */
+export type VitalsEventKind =
+  | "started"
+  | "leader"
+  | "noLeader"
+  | "members"
+  | "peer"
+  | "disk"
+  | "memory"
+  | "snapshot"
+  | "audit"
+  | "access";
+
+/** Something that happened on one node. */
+export interface VitalsEvent {
+  readonly wallMs: number;
+  readonly kind: VitalsEventKind | (string & {});
+  /** One sentence for people. It names no lock, session or client. */
+  readonly text: string;
+}

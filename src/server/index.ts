@@ -8,6 +8,7 @@
  * - `reads`: answers from the table of this node: queries, watches, the history and its audit
  * - `snapshots`: takes, sends, receives and restores snapshots of the table
  * - `members`: requests of operators about the cluster itself
+ * - `vitals`: what a node measures of itself, and what happened on it lately
  * - `offline`: works on data directories and snapshot files while no node runs on them
  */
 export { type AssembledDriver, assembleDriver, bootDriver } from "./driver/boot.js";

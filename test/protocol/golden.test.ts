@@ -267,6 +267,11 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
   ],
   ["a question for oneself", { op: OP.whoAmI, id: 1 }, "92 56 01"],
   ["a token of access", { op: OP.signIn, id: 1, token: "t~!" }, "93 57 01 a3747e21"],
+  [
+    "how a node is",
+    { op: OP.vitals, id: 1, after: 1_800_000_000_000 },
+    "93 58 01 cf000001a3185c5000",
+  ],
 ];
 
 /** Operators' requests; everything below them enters the log, or is read. */

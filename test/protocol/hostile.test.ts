@@ -26,7 +26,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["operation 63", "91 92 3f 01", /^unknown operation 63 at offset 1$/],
   ["operation 75", "91 92 4b 01", /^unknown operation 75 at offset 1$/],
   ["operation 79", "91 92 4f 01", /^unknown operation 79 at offset 1$/],
-  ["operation 88", "91 92 58 01", /^unknown operation 88 at offset 1$/],
+  ["operation 100", "91 92 64 01", /^unknown operation 100 at offset 1$/],
   ["operation 2^53 - 1", "91 92 cf001fffffffffffff 01", /^unknown operation 9007199254740991/],
   ["members with a value too many", "91 93 46 01 c0", /^operation 70 with 3 values at offset 1$/],
   ["a transfer without a node", "91 92 48 01", /^operation 72 with 2 values at offset 1$/],

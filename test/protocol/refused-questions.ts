@@ -12,6 +12,7 @@ import {
   REVISION_NUMBER_MAX,
   type Request,
   WAIT_GRAPH_EDGES_MAX,
+  WALL_MS_MAX,
 } from "../../src/protocol/index.js";
 
 const query = { op: OP.query, id: 5, prefix: "", after: undefined, limit: 1 };
@@ -135,5 +136,10 @@ export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[]
     { op: OP.signIn, id: 5, token: "t".repeat(ACCESS_TOKEN_BYTES_MAX + 1) },
     "token exceeds 512 bytes",
     { op: OP.signIn, id: 5, token: "t".repeat(ACCESS_TOKEN_BYTES_MAX) },
+  ],
+  [
+    { op: OP.vitals, id: 5, after: WALL_MS_MAX + 1 },
+    "after 8640000000000001 not in 0..8640000000000000",
+    { op: OP.vitals, id: 5, after: WALL_MS_MAX },
   ],
 ];

@@ -72,7 +72,7 @@ export class AdminConnection {
       },
     });
     this.#alarm = new Alarm(platform, () => this.#onAlarm());
-    this.#endpoints = new Endpoints(settings.endpoints, true, platform.random);
+    this.#endpoints = new Endpoints(settings.endpoints, settings.followLeader, platform.random);
     this.#connection = new Connection(
       platform,
       this.#endpoints,

@@ -3,7 +3,7 @@
  * it. Checks arguments and interprets answers; the connection carries the requests.
  */
 import { HoldfastError } from "../../errors.js";
-import { type MemberAction, type MembersView, OP } from "../../protocol/index.js";
+import { type MemberAction, type MembersView, OP, type VitalsView } from "../../protocol/index.js";
 import {
   changeSetting,
   endSession,
@@ -19,7 +19,9 @@ import {
   type RevokeOptions,
   type RevokeTarget,
   resolveSnapshotOptions,
+  resolveVitalsOptions,
   type SnapshotOptions,
+  type VitalsOptions,
 } from "../options/operator-options.js";
 import {
   type Question,
@@ -62,6 +64,12 @@ export interface Admin extends Views, OperatorCommands, AsyncDisposable {
   readonly endpoints: readonly string[];
   /** Who may do what: identities, their credentials and their grants. */
   readonly access: Access;
+  /**
+   * How the node is to which this `Admin` is connected, and what happened on it lately. It answers by
+   * itself, also while there is no leader. With one endpoint and `followLeader: false` that is always
+   * the same node.
+   */
+  vitals(options?: VitalsOptions): Promise<VitalsView>;
   /** The members of the cluster and the state of each, as the leader sees it. */
   members(options?: AdminCallOptions): Promise<MembersView>;
   /**
@@ -155,6 +163,11 @@ export class ClusterAdmin extends ClusterViews implements Admin {
     const view = await this.#connection.ask({ op: OP.members }, signalOf(options));
     if (isMembersView(view)) return view;
     throw new HoldfastError("PROTOCOL", "the cluster's answer is not a list of its members");
+  }
+
+  async vitals(options?: VitalsOptions): Promise<VitalsView> {
+    const { after, signal } = resolveVitalsOptions(options);
+    return (await this.#connection.ask({ op: OP.vitals, after }, signal)) as VitalsView;
   }
 
   async addMember(id: number, address: string, options?: AdminCallOptions): Promise<void> {

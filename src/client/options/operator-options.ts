@@ -1,5 +1,5 @@
 /** The options of operators' calls, and the complete, checked values that are made of them. */
-import { GRACE_MS_MAX, isValidReason } from "../../protocol/index.js";
+import { GRACE_MS_MAX, isValidReason, WALL_MS_MAX } from "../../protocol/index.js";
 import type { TlsSettings } from "../transport/platform.js";
 import type { TokenSource } from "../transport/sign-in.js";
 import {
@@ -30,6 +30,11 @@ export interface ConnectAdminOptions extends TlsOptions {
   token?: TokenSource | undefined;
   /** How long connecting, and each call, may take. 1 – 2^31 − 1. Default 10,000. */
   timeoutMs?: number | undefined;
+  /**
+   * Whether to learn the other nodes and prefer the leader. `false` uses only the given endpoints: for
+   * an `Admin` of one node, or for a proxy. Default true.
+   */
+  followLeader?: boolean | undefined;
   /** Gives up connecting when aborted. */
   signal?: AbortSignal | undefined;
 }
@@ -38,6 +43,7 @@ export interface AdminSettings extends TlsSettings {
   readonly endpoints: readonly string[];
   readonly token: TokenSource | undefined;
   readonly timeoutMs: number;
+  readonly followLeader: boolean;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -45,6 +51,7 @@ export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
   endpoints: CLIENT_DEFAULTS.endpoints,
   token: undefined,
   timeoutMs: 10_000,
+  followLeader: true,
   signal: undefined,
   ...NO_TLS,
 });
@@ -62,6 +69,12 @@ export interface SnapshotOptions extends AdminCallOptions {
    * its majority. It may be old. Default false.
    */
   stale?: boolean | undefined;
+}
+
+/** The options of `Admin.vitals`. */
+export interface VitalsOptions extends AdminCallOptions {
+  /** Only points and events after this wall time of the node, in milliseconds. Default 0: all. */
+  after?: number | undefined;
 }
 
 /** The options of `clusterStatus`. */
@@ -112,6 +125,7 @@ const TARGET_OPTIONS: ReadonlySet<string> = new Set(["key", "token"]);
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 const ADMIN_OPTIONS: ReadonlySet<string> = new Set(Object.keys(ADMIN_DEFAULTS));
 const SNAPSHOT_OPTIONS: ReadonlySet<string> = new Set(["signal", "stale"]);
+const VITALS_OPTIONS: ReadonlySet<string> = new Set(["after", "signal"]);
 const STATUS_OPTIONS: ReadonlySet<string> = new Set([
   "token",
   "timeoutMs",
@@ -125,12 +139,14 @@ export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings
   requireObject(options, "options");
   requireKnown(options, ADMIN_OPTIONS);
   const { endpoints = ADMIN_DEFAULTS.endpoints, signal, token } = options;
-  const { timeoutMs = ADMIN_DEFAULTS.timeoutMs } = options;
+  const { timeoutMs = ADMIN_DEFAULTS.timeoutMs, followLeader = true } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
+  requireBoolean(followLeader, "followLeader");
   requireSignal(signal);
   const urls = requireEndpoints(endpoints);
   requireToken(token, urls);
-  return { endpoints: urls, token, timeoutMs, signal, ...requireTls(options, urls) };
+  const tls = requireTls(options, urls);
+  return { endpoints: urls, token, timeoutMs, followLeader, signal, ...tls };
 }
 
 /** The timeout of each node, the signal that gives all of them up, and the certificates. */
@@ -159,6 +175,15 @@ export function resolveSnapshotOptions(options: SnapshotOptions | undefined): {
   const signal = signalOf(options, SNAPSHOT_OPTIONS);
   if (options?.stale !== undefined) requireBoolean(options.stale, "stale");
   return { isStale: options?.stale === true, signal };
+}
+
+export function resolveVitalsOptions(options: VitalsOptions | undefined): {
+  readonly after: number;
+  readonly signal: AbortSignal | undefined;
+} {
+  const signal = signalOf(options, VITALS_OPTIONS);
+  const { after = 0 } = options ?? {};
+  return { after: Math.floor(requireNumber(after, "after", 0, WALL_MS_MAX)), signal };
 }
 
 /** As on the wire: without a key, or with token 0. */

@@ -343,6 +343,10 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     words: "proves an identity, before any other request",
     fields: { id, token: text(ACCESS_TOKEN_BYTES_MAX, isValidAccessToken) },
   },
+  vitals: {
+    words: "shows how the node is that answers",
+    fields: { id, after: uint(0, WALL_MS_MAX) },
+  },
 };
 
 /** The kinds of an item's values other than its mode; the last two are for semaphores. */

@@ -20,6 +20,9 @@ import {
   PROTOCOL_VERSION,
   type Query,
   type SessionCommand,
+  STATUS,
+  type VitalsQuery,
+  type VitalsView,
   type WatchQuery,
 } from "../../protocol/index.js";
 import type { Configuration, NodeId } from "../../raft/index.js";
@@ -64,6 +67,8 @@ export interface ClientSideParts {
   readonly watches: Watches;
   readonly exporter: SnapshotExporter;
   readonly limits: Limits;
+  /** How this node is; only points and events after that wall time. */
+  readonly vitals: (after: number) => VitalsView;
 }
 
 export class ClientSide implements GatewayEvents {
@@ -144,6 +149,7 @@ export class ClientSide implements GatewayEvents {
       this.#forbid(attachment, query);
     else if (query.op === OP.watch) this.#watch(attachment, query);
     else if (query.op === OP.unwatch) watches.unwatch(attachment, query);
+    else if (query.op === OP.vitals) this.#tellVitals(attachment, query);
     else if (limits.refusesRead(attachment, leastCostOf(query)))
       refuseRead(attachment, query, ERROR_NUMBERS.BUSY);
     else reads.add(attachment, query, clock.nowMs());
@@ -256,6 +262,20 @@ export class ClientSide implements GatewayEvents {
     else if (limits.refusesRead(attachment, leastCostOf(query)))
       refuse(attachment, query, ERROR_NUMBERS.BUSY);
     else watches.begin(attachment, query);
+  }
+
+  /** At once, by what this node knows of rights: it may have no leader whom it could ask. */
+  #tellVitals(attachment: Attachment, query: VitalsQuery): void {
+    const problem = this.#problemOf(attachment, query);
+    if (problem !== undefined) refuse(attachment, query, problem);
+    else if (this.#parts.limits.refusesRead(attachment, leastCostOf(query)))
+      refuse(attachment, query, ERROR_NUMBERS.BUSY);
+    else {
+      const payload = this.#parts.vitals(query.after);
+      attachment.connection.send({
+        ...{ kind: MESSAGE.answer, id: query.id, status: STATUS.ok, payload },
+      });
+    }
   }
 
   onReceived(connection: ClientConnection, bytes: number): void {

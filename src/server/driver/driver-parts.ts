@@ -22,6 +22,7 @@ import { Operations, type OperationsHost } from "../members/operations.js";
 import { Reads } from "../reads/reads.js";
 import { RequestIds } from "../request-ids.js";
 import { DriverSnapshots, type Snapshots } from "../snapshots/snapshots.js";
+import { Vitals } from "../vitals/vitals.js";
 import { Applier } from "./applier.js";
 import { ClientRedirect } from "./client-redirect.js";
 import { ClientSide, type ClientSideHost } from "./client-side.js";
@@ -34,6 +35,7 @@ import { Members } from "./members.js";
 import { Observation, type ObservationParts } from "./observation.js";
 import { PeerRequests, type PeerRequestsHost } from "./peer-requests.js";
 import { PeerSide } from "./peer-side.js";
+import { vitalsSource } from "./vitals-source.js";
 
 /** Election timeouts for which a read waits for its index. */
 const READ_WAIT_TIMEOUTS = 5;
@@ -144,6 +146,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     {
       ...{ nodeId, clusterId, clock, table, attachments, signIn, accessLog, admission },
       ...{ reads, operations, watches, limits },
+      vitals: (after) => vitals.view(after),
       exporter: snapshots.exporter,
     },
     host,
@@ -163,8 +166,13 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     { index: raft.appliedIndex, configuration },
     { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
   );
+  const source = vitalsSource(ports, {
+    ...{ nodeId, leaderView, observation, attachments, applier, handOver },
+  });
+  const vitals: Vitals = new Vitals(nodeId, clock, source, ports.process);
   return {
     leaderView,
+    vitals,
     line,
     attachments,
     admission,

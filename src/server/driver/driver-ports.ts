@@ -18,6 +18,7 @@ import type { NodeTuning } from "../options.js";
 import type { Clock, Logger, Memory, Scheduler } from "../ports.js";
 import type { AuditOptions, AuditStatus } from "../reads/audit.js";
 import type { SnapshotStatus } from "../snapshots/ports.js";
+import type { ProcessFigures } from "../vitals/vitals.js";
 
 export type { PageRight } from "../commands/sign-in.js";
 
@@ -36,6 +37,8 @@ export interface DriverPorts {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly logger: Logger;
+  /** Of the process, for the vitals. Default: none is known. */
+  readonly process?: ProcessFigures;
   /** Sets the peers to be linked with, this node included; none until a leader has sent them. */
   readonly onPeers: (peers: readonly MemberAddress[]) => void;
   /** Remembers a peer that was met, across restarts. */

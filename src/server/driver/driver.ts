@@ -247,6 +247,7 @@ export class Driver implements DriverHost {
     this.#flushPeers();
     gateway.flush();
     this.#parts.handOver.onTurn(raft.role === "leader");
+    this.#parts.vitals.onTurn(nowMs);
     this.#planNextTurn(nowMs);
     if (this.#isLeft) this.#endRemoved();
   }

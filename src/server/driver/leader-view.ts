@@ -6,6 +6,7 @@ import type { NodeId, Raft } from "../../raft/index.js";
 
 export class LeaderView {
   readonly #linkEpochs = new Map<NodeId, number>();
+  #revision = 0;
   #term = 0;
   #leader: NodeId = 0;
   #linkEpoch = 0;
@@ -24,6 +25,20 @@ export class LeaderView {
     return this.#isLeading;
   }
 
+  /** Grows with each change of the leader or of a link. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** The peers to which there is a link. */
+  get linked(): NodeId[] {
+    return [...this.#linkEpochs.keys()];
+  }
+
+  isLinked(peer: NodeId): boolean {
+    return this.#linkEpochs.has(peer);
+  }
+
   /** Whether another node leads and is connected. */
   get canReachLeader(): boolean {
     return !this.#isLeading && this.#linkEpoch !== 0;
@@ -31,10 +46,13 @@ export class LeaderView {
 
   onLinkUp(peer: NodeId, epoch: number): void {
     this.#linkEpochs.set(peer, epoch);
+    this.#revision += 1;
   }
 
   onLinkDown(peer: NodeId, epoch: number): void {
-    if (this.#linkEpochs.get(peer) === epoch) this.#linkEpochs.delete(peer);
+    if (this.#linkEpochs.get(peer) !== epoch) return;
+    this.#linkEpochs.delete(peer);
+    this.#revision += 1;
   }
 
   isCurrent(raft: Raft): boolean {
@@ -51,6 +69,7 @@ export class LeaderView {
     this.#leader = raft.leader;
     this.#isLeading = raft.role === "leader";
     this.#linkEpoch = this.#linkTo(raft);
+    this.#revision += 1;
   }
 
   #linkTo(raft: Raft): number {

@@ -6,7 +6,7 @@
 import type { LockTable } from "../../lockfsm/index.js";
 import type { AccessLog } from "../commands/access-log.js";
 import type { NodeTuning } from "../options.js";
-import { Audit } from "../reads/audit.js";
+import { Audit, type AuditStatus } from "../reads/audit.js";
 import { History } from "../reads/history.js";
 import {
   QueryAnswers,
@@ -51,6 +51,11 @@ export class Observation {
         : new Audit({ store: audit.store, transitions, wake, logger }, audit);
     const history = new History({ table, transitions, audit: this.#audit });
     this.#answers = new QueryAnswers({ table, transitions, history, accessLog, save });
+  }
+
+  /** `undefined` if the audit is off. */
+  get auditState(): AuditStatus["state"] | undefined {
+    return this.#audit?.state;
   }
 
   get status(): ObservationStatus {

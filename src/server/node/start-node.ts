@@ -179,6 +179,7 @@ class Node implements RunningNode {
   readonly #tls: NodeTls | undefined;
   readonly #access: AccessFile;
   readonly #startedMs = CLOCK.nowMs();
+  readonly #startedWallMs = CLOCK.wallMs();
   /** The members as far as they were known before the log was read. */
   #found: FoundCluster;
   readonly #loop = new EventLoopMeter();
@@ -305,6 +306,12 @@ class Node implements RunningNode {
         memory: new HeapMeter(CLOCK.nowMs, log),
         scheduler: new LoopScheduler(CLOCK.nowMs),
         random: Math.random,
+        process: {
+          startedWallMs: this.#startedWallMs,
+          loopDelayMaxMs: () => this.#loop.maxMs,
+          certificateEndsWallMs: () => this.#certificateEndsWallMs,
+          isDraining: () => this.#isDraining || this.#closing !== undefined,
+        },
         logger: log,
         trace: this.#trace?.line,
         onPeers: (peers) => links.setPeers(this.#peersAmong(peers)),
@@ -427,6 +434,10 @@ class Node implements RunningNode {
       // While it starts it knows nothing that it could tell.
       judge: (caller) => this.#assembled?.driver.judgePage(caller) ?? "granted",
     });
+  }
+
+  get #certificateEndsWallMs(): number | null {
+    return this.#tls === undefined ? null : this.#tls.status.certificateEndsAt * 1_000;
   }
 
   #tlsTold(): TlsTold | undefined {

@@ -110,6 +110,10 @@ export class Audit {
     return isAfter(floor, this.#through) ? floor.index : this.#mark.completeAfter;
   }
 
+  get state(): AuditStatus["state"] {
+    return this.#state;
+  }
+
   get status(): AuditStatus {
     const { transitions } = this.#parts;
     return {

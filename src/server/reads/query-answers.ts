@@ -18,6 +18,7 @@ import {
   type SignInQuery,
   STATUS,
   type UnwatchQuery,
+  type VitalsQuery,
   type WatchQuery,
 } from "../../protocol/index.js";
 import type { AccessLog } from "../commands/access-log.js";
@@ -48,7 +49,7 @@ export function leastCostOf({ op }: { readonly op: number }): number {
 
 /** Queries that are answered from the table. */
 export type TableQuery =
-  | Exclude<Query, WatchQuery | UnwatchQuery | SignInQuery>
+  | Exclude<Query, WatchQuery | UnwatchQuery | SignInQuery | VitalsQuery>
   | SaveSnapshotOperation;
 
 export interface QueryAnswersParts {

@@ -95,6 +95,7 @@ function mayAsk(viewer: Viewer, request: Query | Operation): boolean {
     case OP.query:
     case OP.waitGraph:
     case OP.settings:
+    case OP.vitals:
     case OP.members:
       return viewer.highest >= observe;
     case OP.sessions:

@@ -1,0 +1,104 @@
+/**
+ * What the vitals of a node are made of, read from the parts of its driver. Reads only.
+ */
+import { END_REASON, type VitalsView } from "../../protocol/index.js";
+import { isVoter, type Raft } from "../../raft/index.js";
+import type { PointTotals } from "../vitals/point-ring.js";
+import { peersInOrder, type VitalsFacts, type VitalsSource } from "../vitals/vitals.js";
+import type { DriverPorts } from "./driver-ports.js";
+import type { LeaderView } from "./leader-view.js";
+import type { Observation } from "./observation.js";
+
+/** How clients end holds. */
+const CLIENT_ENDS: ReadonlySet<number> = new Set([
+  END_REASON.released,
+  END_REASON.closed,
+  END_REASON.cancelled,
+]);
+
+export interface VitalsParts {
+  readonly nodeId: number;
+  readonly leaderView: LeaderView;
+  readonly observation: Observation;
+  readonly attachments: { readonly count: number };
+  readonly applier: { readonly index: number };
+  readonly handOver: { readonly isDiskFull: boolean };
+}
+
+export function vitalsSource(ports: DriverPorts, parts: VitalsParts): VitalsSource {
+  const { raft, table, memory } = ports;
+  const { leaderView, observation, handOver } = parts;
+  const isOpen = (): boolean => table.anonymousLevels.everywhere === "admin";
+  return {
+    revision: () => leaderView.revision,
+    watched: () => {
+      const { voters, outgoing, learners } = raft.configuration;
+      return {
+        ...{ term: raft.term, leader: raft.leader, voters, outgoing, learners },
+        linked: leaderView.linked,
+        isDiskFull: handOver.isDiskFull,
+        isMemoryScarce: memory.isScarce,
+        isOpen: isOpen(),
+        snapshotIndex: raft.snapshotIndex,
+        auditState: auditStateOf(observation),
+      };
+    },
+    totals: () => totalsOf(observation),
+    takeTimes: () => {
+      return { commitP50Ms: null, commitP99Ms: null, waitP50Ms: null, waitP99Ms: null };
+    },
+    facts: () => factsOf(ports, parts, isOpen()),
+  };
+}
+
+function factsOf(ports: DriverPorts, parts: VitalsParts, isOpen: boolean): VitalsFacts {
+  const { raft, table, memory } = ports;
+  const { nodeId, leaderView, observation, attachments, applier, handOver } = parts;
+  const { sessions, keys, holds, waiters, deadlocks } = table.counts();
+  const { configuration } = raft;
+  return {
+    role: roleOf(raft, nodeId),
+    term: raft.term,
+    leader: raft.leader,
+    commitIndex: raft.commitIndex,
+    appliedIndex: applier.index,
+    hasQuorumContact: raft.hasQuorumContact,
+    isDiskFull: handOver.isDiskFull,
+    isMemoryScarce: memory.isScarce,
+    isOpen,
+    logSyncP99Ms: null,
+    connections: attachments.count,
+    watches: observation.watches.count,
+    ...{ sessions, keys, holds, waiters, deadlocks },
+    auditState: auditStateOf(observation),
+    peers: peersInOrder(
+      configuration.addresses
+        .filter(({ id }) => id !== nodeId)
+        .map(({ id }) => ({
+          node: id,
+          isConnected: leaderView.isLinked(id),
+          roundTripMs: null,
+          matchIndex: raft.peers.find((peer) => peer.id === id)?.matchIndex ?? null,
+        })),
+    ),
+  };
+}
+
+function roleOf({ role, configuration }: Raft, nodeId: number): VitalsView["role"] {
+  if (role === "follower" && !isVoter(configuration, nodeId)) return "learner";
+  return role === "preCandidate" ? "candidate" : role;
+}
+
+function totalsOf({ transitions }: Observation): PointTotals {
+  const { granted, queued, left } = transitions.totals;
+  let lost = 0;
+  for (const [reason, count] of transitions.endsByReason.entries()) {
+    if (!CLIENT_ENDS.has(reason)) lost += count;
+  }
+  return { grants: granted, waits: queued, failures: left, lost };
+}
+
+function auditStateOf({ auditState }: Observation): VitalsView["auditState"] {
+  if (auditState === undefined) return "off";
+  return auditState === "writing" ? "writing" : "failing";
+}

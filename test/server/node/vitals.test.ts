@@ -1,0 +1,81 @@
+/** The vitals of real nodes, as the SDK shows them. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { freePorts } from "../../../lab/free-ports.js";
+import { type Admin, connect, connectAdmin } from "../../../src/client/index.js";
+import { type RunningNode, startNode } from "../../../src/server/index.js";
+
+const HOST = "127.0.0.1";
+const IDS = [1, 2, 3];
+
+let directory: string;
+let nodes: RunningNode[] = [];
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "holdfast-vitals-"));
+  const ports = await freePorts(IDS.length);
+  const initialCluster = ports.map((port, at) => ({ id: at + 1, address: { host: HOST, port } }));
+  nodes = await Promise.all(
+    IDS.map((id) =>
+      startNode({
+        id,
+        initialCluster,
+        audit: true,
+        dataDirectory: join(directory, `n${id}`),
+        listen: { host: HOST, port: 0 },
+        peerListen: { host: HOST, port: ports[id - 1] as number },
+      }),
+    ),
+  );
+});
+
+afterEach(async () => {
+  await Promise.all(nodes.map((node) => node.stop()));
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** An admin of this node alone. */
+function adminOf(node: RunningNode): Promise<Admin> {
+  return connectAdmin({ endpoints: [node.endpoint], followLeader: false });
+}
+
+describe("the admin of one node", () => {
+  test("asks that node and no other, and is answered by it when the others are gone", async () => {
+    const first = nodes[0] as RunningNode;
+    await using client = await connect({ endpoints: [first.endpoint] });
+    await client.acquire("orders/1");
+    const admins = await Promise.all(nodes.map(adminOf));
+    const views = await Promise.all(admins.map((admin) => admin.vitals()));
+    expect(views.map(({ node }) => node)).toEqual(IDS);
+    expect(new Set(views.map(({ leader }) => leader)).size).toBe(1);
+    expect(views.filter(({ role }) => role === "leader")).toHaveLength(1);
+    for (const view of views) {
+      expect(view.startedWallMs).toBeLessThanOrEqual(view.wallMs);
+      expect(view).toMatchObject({ auditState: "writing", certificateEndsWallMs: null });
+      expect(view.events[0]).toMatchObject({ kind: "started" });
+    }
+    for (const [at, admin] of admins.entries()) {
+      expect(admin.endpoints).toEqual([nodes[at]?.endpoint]);
+    }
+    await client.close();
+    await Promise.all(nodes.slice(1).map((node) => node.stop()));
+    const [admin] = admins as [Admin, ...Admin[]];
+    let view = await admin.vitals();
+    while (view.leader !== 0) view = await admin.vitals({ after: view.wallMs });
+    expect(view).toMatchObject({ node: 1, hasQuorumContact: false });
+    expect((await admin.vitals()).events.map(({ kind }) => kind)).toContain("noLeader");
+    await Promise.all(admins.map((each) => each.close()));
+  });
+
+  test("refuses options that are none", async () => {
+    const admin = await adminOf(nodes[0] as RunningNode);
+    await expect(admin.vitals({ after: -1 })).rejects.toThrow(RangeError);
+    await expect(admin.vitals({ before: 1 } as object)).rejects.toThrow(TypeError);
+    await expect(connectAdmin({ followLeader: 1 as unknown as boolean })).rejects.toThrow(
+      TypeError,
+    );
+    await admin.close();
+  });
+});
