@@ -36,7 +36,7 @@ const ACTING = "Acting:";
 const OPERATING = "Operating:";
 const TOOLS = "Tools:";
 
-const { failed, held, noCluster, refused, lost, timedOut } = EXIT;
+const { failed, held, noCluster, refused, lost, altered, timedOut } = EXIT;
 const { notStarted, notExecutable, notFound } = EXIT;
 const UNDER_LOCK = [
   ...[failed, held, noCluster, refused, lost, timedOut],
@@ -102,7 +102,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   {
     name: "history",
     summary: "show who held a lock, for how long, and why it ended",
-    otherWords: ["log", "audit"],
+    otherWords: ["log"],
     group: SEEING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("../commands/history.js")).defineHistory,
@@ -199,6 +199,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: OPERATING,
     exits: [failed, noCluster, refused],
     load: async () => (await import("../commands/access.js")).defineAccess,
+  },
+  {
+    name: "audit",
+    summary: "check the audit of a node",
+    otherWords: ["trail"],
+    group: OPERATING,
+    exits: [failed, altered],
+    load: async () => (await import("../commands/audit.js")).defineAudit,
   },
   {
     name: "cert",

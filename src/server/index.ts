@@ -11,10 +11,12 @@
  * - `vitals`: what a node measures of itself, and what happened on it lately
  * - `offline`: works on data directories and snapshot files while no node runs on them
  */
+export type { AuditHead, AuditProblem, AuditReport } from "../storage/index.js";
 export { type AssembledDriver, assembleDriver, bootDriver } from "./driver/boot.js";
 export { computeClusterId } from "./node/cluster-id.js";
 export { resolveOptions, resolveTuning } from "./node/resolve-options.js";
 export { startNode } from "./node/start-node.js";
+export { verifyAuditOf } from "./offline/audit-of-directory.js";
 export { examineNode, type NodeFinding } from "./offline/examine-node.js";
 export {
   type RecoveredNode,

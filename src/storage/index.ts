@@ -11,8 +11,16 @@
  * The ports to the machine are in `file-system.ts`, `ordered-store.ts` and `storage-ports.ts`, those
  * to the driver in `log-store.ts` and `snapshot-store.ts`.
  */
+export type { AuditHead } from "./audit/audit-block.js";
 export type { AuditRecord } from "./audit/audit-record.js";
 export { type AuditMark, AuditStore } from "./audit/audit-store.js";
+export {
+  type AuditEnd,
+  type AuditProblem,
+  type AuditReport,
+  type ExpectedHead,
+  verifyAudit,
+} from "./audit/audit-verification.js";
 export { type DamageReport, damageOf } from "./corruption.js";
 export { AccessFile } from "./directory/access-file.js";
 export {
@@ -28,6 +36,7 @@ export {
   type RestoringMeans,
 } from "./directory/restored-directory.js";
 export { readIdentity, type SetAsideOptions, setDataAside } from "./directory/set-aside.js";
+export { withStoppedAudit } from "./directory/stopped-audit.js";
 export { type FileSystem, isDiskFailure } from "./file-system.js";
 export type * from "./log-store.js";
 export type { KnownPeer } from "./mark/known-peers.js";

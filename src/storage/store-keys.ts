@@ -11,13 +11,15 @@ export const KEY_PREFIX = {
   snapshotDraft: 0x11,
   /** id (8), number (4) → a chunk of either. */
   snapshotChunk: 0x12,
-  // 0x20 was used before, 0x30 to 0x32 by an earlier form of the audit.
-  /** row (2), number (8) → the tenure of a holder. */
+  // 0x20 was used before, 0x30 to 0x32, 0x34 and 0x35 by earlier forms of the audit.
+  /** row (2), number (8) → the tenure of a holder, or what an operator did. */
   auditRecord: 0x33,
-  /** number (1) → the numbers of the records of some rows. */
-  auditRows: 0x34,
+  /** number (2) → the numbers of the records of some rows. */
+  auditRows: 0x36,
   /** nothing → up to where the audit was written. */
-  auditMark: 0x35,
+  auditMark: 0x37,
+  /** number (8) → a block of the chain of the audit. */
+  auditBlock: 0x38,
 } as const;
 
 export type KeyPrefix = (typeof KEY_PREFIX)[keyof typeof KEY_PREFIX];
@@ -61,14 +63,20 @@ export function auditRecordKey(row: number, number: number): Buffer {
   return key;
 }
 
-/** The `number` that was passed to `auditRecordKey`. */
-export function auditRecordNumber(key: Uint8Array): number {
+/** The number with which the key of a record or a block ends. */
+export function numberInKey(key: Uint8Array): number {
   const bytes = Buffer.from(key.buffer, key.byteOffset, key.length);
-  return Number(bytes.readBigUInt64BE(3));
+  return Number(bytes.readBigUInt64BE(key.length - 8));
+}
+
+export function auditBlockKey(number: number): Buffer {
+  const key = Buffer.alloc(9);
+  key.writeBigUInt64BE(BigInt(number), key.writeUInt8(KEY_PREFIX.auditBlock, 0));
+  return key;
 }
 
 export function auditRowsKey(number: number): Uint8Array {
-  return Uint8Array.of(KEY_PREFIX.auditRows, number);
+  return Uint8Array.of(KEY_PREFIX.auditRows, number >> 8, number & 0xff);
 }
 
 export function auditMarkKey(): Uint8Array {

@@ -62,6 +62,8 @@ const LOOKS_PER_TURN_MAX = 8_192;
 const MARK_ENTRIES = 4_096;
 const RETRY_MS = 2_000;
 const TRIM_INTERVAL_MS = 60_000;
+/** How often the head of the chain is logged, so that operators can keep it elsewhere. */
+const TELL_HEAD_MS = 3_600_000;
 /** Records that one step of trimming removes. */
 const TRIM_RECORDS_MAX = 512;
 
@@ -81,6 +83,9 @@ export class Audit {
   #hasMore = false;
   #retryAtMs = Number.POSITIVE_INFINITY;
   #trimAtMs = Number.NEGATIVE_INFINITY;
+  #tellHeadAtMs = Number.NEGATIVE_INFINITY;
+  /** The number of the block that was logged last. */
+  #toldHead = 0;
   #writtenTotal = 0;
   #gapsTotal = 0;
   /** Lost records that were logged. */
@@ -138,6 +143,10 @@ export class Audit {
   /** Once a turn. `index`: the last applied entry. */
   work(index: number, isTakingSnapshot: boolean, nowMs: number, wallMs: number): void {
     this.#calls.deliver(nowMs);
+    if (nowMs >= this.#tellHeadAtMs) {
+      this.#tellHeadAtMs = nowMs + TELL_HEAD_MS;
+      this.#tellHead();
+    }
     if (isTakingSnapshot && !this.#wasTakingSnapshot) this.#mustMark = true;
     this.#wasTakingSnapshot = isTakingSnapshot;
     if (this.#isBusy || this.#state === "failed") return;
@@ -179,9 +188,18 @@ export class Audit {
   }
 
   /** Resolves when no call is under way. */
-  stop(): Promise<void> {
+  async stop(): Promise<void> {
     this.#state = "failed";
-    return this.#calls.settled();
+    await this.#calls.settled();
+    this.#tellHead();
+  }
+
+  #tellHead(): void {
+    const { store, logger } = this.#parts;
+    const { number, digest } = store.head;
+    if (number <= this.#toldHead) return;
+    this.#toldHead = number;
+    logger("info", "audit head", { head: `${number}:${digest}`, records: store.recordsTotal });
   }
 
   /** The store lost them silently: only a reader of the whole row notices it. */

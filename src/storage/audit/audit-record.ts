@@ -1,6 +1,6 @@
 /**
- * One record of the audit in the form in which it is stored. Only the writer knows the meaning of
- * the body.
+ * One record of the audit in the form in which it is stored: a tenure that ended, or something else
+ * that happened, without a lock. Only the writer knows the meaning of the body.
  *
  * Little-endian: index (8), number (4), wall time of the end (8), bytes of the lock's key (2), the
  * lock's key, the body.
@@ -9,6 +9,7 @@ import { readUint53, writeUint53 } from "../disk-bytes.js";
 import type { StoredRevision } from "../store-keys.js";
 
 export interface AuditRecord extends StoredRevision {
+  /** Empty for a record that belongs to no lock. */
   readonly lockKey: string;
   /** Milliseconds since 1970; decides when the record is old. */
   readonly endedWallMs: number;

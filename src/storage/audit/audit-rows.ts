@@ -9,8 +9,12 @@ import { crc32 } from "node:zlib";
 import { readUint53, writeUint53 } from "../disk-bytes.js";
 
 /** A read goes through one row: the more rows there are, the shorter they are. */
-export const AUDIT_ROWS = 4_096;
+const LOCK_ROWS = 4_096;
+/** The records that belong to no lock: what operators did, and what this node refused. */
+export const AUDIT_ACTIONS_ROW = LOCK_ROWS;
 const ROWS_PER_CHUNK = 16;
+/** The last ones are not used. */
+export const AUDIT_ROWS = LOCK_ROWS + ROWS_PER_CHUNK;
 const ROW_BYTES = 16;
 const CHUNK_BYTES = ROWS_PER_CHUNK * ROW_BYTES;
 /** More than any cluster writes: numbers of records can be added without a loss of precision. */
@@ -18,8 +22,9 @@ export const AUDIT_RECORDS_MAX = 2 ** 48;
 /** Rows are stored in chunks, so that a batch writes little more than the rows it extends. */
 export const AUDIT_CHUNKS = AUDIT_ROWS / ROWS_PER_CHUNK;
 
+/** @param lockKey empty for a record that belongs to no lock */
 export function auditRowOf(lockKey: string): number {
-  return crc32(lockKey) % AUDIT_ROWS;
+  return lockKey === "" ? AUDIT_ACTIONS_ROW : crc32(lockKey) % LOCK_ROWS;
 }
 
 export function chunkOfRow(row: number): number {

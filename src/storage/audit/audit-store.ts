@@ -1,8 +1,11 @@
 /**
- * The durable history: records of who held a lock, each written once, under the row of its lock and
- * a number (`audit-rows.ts`). It never claims a record that it does not have: a record that the
- * store lost leaves a hole in the numbers of its row, and every read that passes the hole reports
- * it. Damage never fails a call.
+ * The durable history: records of who held a lock and of what operators did, each written once,
+ * under the row of its lock and a number (`audit-rows.ts`). It never claims a record that it does
+ * not have: a record that the store lost leaves a hole in the numbers of its row, and every read
+ * that passes the hole reports it. Damage never fails a call.
+ *
+ * Each write with records adds a block to a chain (`audit-block.ts`), and removing old blocks from
+ * the front adds one too. `audit-verification.ts` checks the chain; nothing here rests on it.
  *
  * The mark says up to where everything was written, and how many records that were. Mark, numbers
  * and records change in one batch. So after a crash the writer continues after the mark, nothing is
@@ -14,12 +17,28 @@ import { damageOf } from "../corruption.js";
 import { readUint53, writeUint53 } from "../disk-bytes.js";
 import type { OrderedStore, StoreOperation } from "../ordered-store.js";
 import {
+  auditBlockKey,
   auditMarkKey,
   auditRecordKey,
-  auditRecordNumber,
   auditRowsKey,
+  KEY_PREFIX,
+  rangeOf,
   type StoredRevision,
 } from "../store-keys.js";
+import {
+  AUDIT_HEAD_BYTES,
+  type AuditBlock,
+  type AuditHead,
+  type AuditPlace,
+  decodeAuditBlock,
+  digestOfBlock,
+  encodeAuditBlock,
+  NO_BLOCK,
+  NO_DIGEST,
+  RecordsDigest,
+  readAuditHead,
+  writeAuditHead,
+} from "./audit-block.js";
 import { type AuditRecord, decodeAuditRecord, encodeAuditRecord } from "./audit-record.js";
 import {
   AUDIT_CHUNKS,
@@ -30,12 +49,18 @@ import {
   chunkOfRow,
   rowsOfChunk,
 } from "./audit-rows.js";
+import {
+  getIntact,
+  highestNumber,
+  isAnyStored,
+  type KeyOfNumber,
+  walkNumbers,
+} from "./numbered-values.js";
 
-const MARK_BYTES = 5 * 8 + 4;
-/** Records that are read at once. */
-const WINDOW = 128;
-/** Rows that one step of trimming looks at. */
-const TRIMMED_ROWS_MAX = 256;
+const CHAIN_AT = 5 * 8 + 4;
+const MARK_BYTES = CHAIN_AT + 2 * AUDIT_HEAD_BYTES + 8;
+/** Records of lost blocks that one removed record takes along. */
+const STRAYS_MAX = 1_024;
 /** Holes that one read reports separately. */
 const HOLES_MAX = 16;
 const BEGINNING: StoredRevision = Object.freeze({ index: 0, number: 0 });
@@ -65,7 +90,7 @@ export interface AuditFindings {
 export interface AuditTrimming {
   /** `undefined`: nothing was removed. */
   readonly mark: AuditMark | undefined;
-  /** Every row was looked at since the last round. */
+  /** Nothing old is left. */
   readonly isRoundOver: boolean;
 }
 
@@ -81,6 +106,29 @@ interface NumberedRecord {
   readonly record: AuditRecord;
 }
 
+/** Both ends of the chain of blocks. */
+interface AuditChain {
+  /** The newest block; all blocks up to `trimmed` were removed because of their age. */
+  readonly head: AuditHead;
+  readonly trimmed: AuditHead;
+  /** The number that the next record gets in the sequence of all records. */
+  readonly nextRecord: number;
+}
+
+export interface StoredBlock {
+  readonly block: AuditBlock;
+  readonly digest: string;
+}
+
+/** Changes that one batch makes beside its records. */
+interface AuditPlaces {
+  readonly mark: AuditMark;
+  readonly rows: AuditRows;
+  readonly chunks: Iterable<number>;
+  readonly chain: AuditChain;
+}
+
+const NO_CHAIN: AuditChain = Object.freeze({ head: NO_BLOCK, trimmed: NO_BLOCK, nextRecord: 1 });
 const NO_LOSS: AuditLoss = Object.freeze({ count: 0, through: 0 });
 const CHUNKS: readonly number[] = Array.from({ length: AUDIT_CHUNKS }, (_, chunk) => chunk);
 
@@ -89,12 +137,11 @@ export class AuditStore {
   #mark: AuditMark | undefined;
   #rows = new AuditRows();
   #loss: AuditLoss = NO_LOSS;
+  #chain: AuditChain = NO_CHAIN;
   /** The stored numbers of the rows do not fit the mark: the next batch writes all of them. */
   #areRowsDirty = false;
   /** Records that were missed, by row: the most that any walk has missed. */
   readonly #missed = new Map<number, number>();
-  /** The row at which the next step of trimming continues. */
-  #trimmedRow = 0;
   /** Messages for operators about the opening. */
   readonly notices: string[] = [];
 
@@ -115,61 +162,133 @@ export class AuditStore {
     return total;
   }
 
+  /** The newest block. */
+  get head(): AuditHead {
+    return this.#chain.head;
+  }
+
+  /** Blocks up to this one were removed because of their age. */
+  get trimmed(): AuditHead {
+    return this.#chain.trimmed;
+  }
+
+  /** The records that were ever written, lost ones included. */
+  get recordsTotal(): number {
+    return this.#chain.nextRecord - 1;
+  }
+
   /** One batch, durable when it resolves; one at a time. Fails as `OrderedStore.write` does. */
   async write(records: readonly AuditRecord[], mark: AuditMark): Promise<void> {
     const rows = this.#rows.copy();
     const chunks = new Set<number>();
     const operations: StoreOperation[] = [];
+    const places: AuditPlace[] = [];
+    const digest = new RecordsDigest();
     for (const record of records) {
       const row = auditRowOf(record.lockKey);
       const number = rows.lastOf(row) + 1;
       rows.set(row, rows.firstOf(row), number);
       chunks.add(chunkOfRow(row));
-      const key = auditRecordKey(row, number);
-      operations.push({ type: "put", key, value: encodeAuditRecord(record) });
+      const value = encodeAuditRecord(record);
+      operations.push({ type: "put", key: auditRecordKey(row, number), value });
+      places.push({ row, number });
+      digest.add({ row, number }, value);
     }
-    await this.#writePlace(operations, mark, rows, chunks);
+    let chain = this.#chain;
+    if (records.length > 0) {
+      const times = records.map(({ endedWallMs }) => endedWallMs);
+      chain = addBlock(operations, chain, {
+        places,
+        lastIndex: Math.max(...records.map(({ index }) => index)),
+        oldestWallMs: Math.min(...times),
+        newestWallMs: Math.max(...times),
+        recordsDigest: digest.end(),
+      });
+    }
+    await this.#writePlaces(operations, { mark, rows, chunks, chain });
     this.#rows = rows;
   }
 
   /**
-   * Removes the oldest records of the next rows, some `recordsMax` of them, if they ended before
-   * `wallMs`, and notes in the mark that they are missing. Not at the same time as `write`.
+   * Removes the oldest blocks, some `recordsMax` records of them, if all of their records ended
+   * before `wallMs`, and notes in the mark that they are missing. A block of its own says up to
+   * where they were removed. Not at the same time as `write`.
    */
   async trim(wallMs: number, recordsMax: number, mark: AuditMark): Promise<AuditTrimming> {
     const before = this.#rows;
     const rows = before.copy();
     const chunks = new Set<number>();
     const operations: StoreOperation[] = [];
+    let { trimmed } = this.#chain;
     let { completeAfter } = mark;
-    let row = this.#trimmedRow;
-    for (let looks = 0; row < AUDIT_ROWS && looks < TRIMMED_ROWS_MAX; row += 1) {
-      if (before.firstOf(row) > before.lastOf(row)) continue;
-      looks += 1;
-      for await (const { number, record } of this.#oldestFirst(row)) {
-        if (record.endedWallMs >= wallMs || operations.length >= recordsMax) break;
-        this.#noteMissed(row, number - rows.firstOf(row));
-        operations.push({ type: "remove", key: auditRecordKey(row, number) });
-        completeAfter = Math.max(completeAfter, record.index);
-        rows.set(row, number + 1, before.lastOf(row));
-        chunks.add(chunkOfRow(row));
+    let hasRecords = false;
+    let isRoundOver = true;
+    for await (const { block, digest } of this.blocks(trimmed.number + 1, this.head.number, 1)) {
+      if (block.places.length > 0 && block.newestWallMs >= wallMs) break;
+      if (operations.length >= recordsMax) {
+        isRoundOver = false;
+        break;
       }
-      // The rest of this row follows in the next step.
-      if (operations.length >= recordsMax) break;
+      for (const place of block.places) {
+        await this.#removeRecord(operations, rows, place);
+        chunks.add(chunkOfRow(place.row));
+        hasRecords = true;
+      }
+      completeAfter = Math.max(completeAfter, block.lastIndex);
+      operations.push({ type: "remove", key: auditBlockKey(block.number) });
+      trimmed = { number: block.number, digest };
     }
-    const isRoundOver = row === AUDIT_ROWS;
-    this.#trimmedRow = isRoundOver ? 0 : row;
-    if (operations.length === 0) return { mark: undefined, isRoundOver };
-    const trimmed: AuditMark = { through: mark.through, completeAfter };
+    // Blocks without records are not worth one more.
+    if (!hasRecords) return { mark: undefined, isRoundOver };
+    const after: AuditMark = { through: mark.through, completeAfter };
+    const chain = addBlock(operations, { ...this.#chain, trimmed }, NO_RECORDS);
     // A read that is under way must not miss records that are removed on purpose.
     this.#rows = rows;
     try {
-      await this.#writePlace(operations, trimmed, rows, chunks);
+      await this.#writePlaces(operations, { mark: after, rows, chunks, chain });
     } catch (error) {
       this.#rows = before;
       throw error;
     }
-    return { mark: trimmed, isRoundOver };
+    return { mark: after, isRoundOver };
+  }
+
+  /** Removes a record and, in its row, those before it, which were of lost blocks. */
+  async #removeRecord(
+    operations: StoreOperation[],
+    rows: AuditRows,
+    { row, number }: AuditPlace,
+  ): Promise<void> {
+    const first = rows.firstOf(row);
+    if (number < first || number > rows.lastOf(row)) return;
+    let missed = number - first;
+    for (let stray = Math.max(first, number - STRAYS_MAX); stray < number; stray += 1) {
+      const key = auditRecordKey(row, stray);
+      if ((await getIntact(this.#store, key)) !== undefined) missed -= 1;
+      operations.push({ type: "remove", key });
+    }
+    this.#noteMissed(row, missed);
+    operations.push({ type: "remove", key: auditRecordKey(row, number) });
+    rows.set(row, number + 1, rows.lastOf(row));
+  }
+
+  /** The intact blocks among the numbers `from` … `to`, upwards or downwards. */
+  async *blocks(from: number, to: number, step: 1 | -1): AsyncIterable<StoredBlock> {
+    for await (const { number, value } of walkNumbers(this.#store, auditBlockKey, from, to, step)) {
+      const block = decodeAuditBlock(value);
+      if (block?.number === number) yield { block, digest: digestOfBlock(value) };
+    }
+  }
+
+  /** `undefined` if it is lost, or altered so that it cannot be read. */
+  async recordAt(place: AuditPlace): Promise<AuditRecord | undefined> {
+    const value = await this.valueAt(place);
+    return value === undefined ? undefined : decodeAuditRecord(value);
+  }
+
+  /** The bytes of a record, of which the digest is made. */
+  valueAt({ row, number }: AuditPlace): Promise<Uint8Array | undefined> {
+    return getIntact(this.#store, auditRecordKey(row, number));
   }
 
   /** Records of a lock up to `through`, at most `limit`, and the losses of that time. */
@@ -208,29 +327,26 @@ export class AuditStore {
     return { records, holes };
   }
 
-  async #writePlace(
-    operations: StoreOperation[],
-    mark: AuditMark,
-    rows: AuditRows,
-    chunks: Iterable<number>,
-  ): Promise<void> {
+  async #writePlaces(operations: StoreOperation[], places: AuditPlaces): Promise<void> {
+    const { mark, rows, chunks, chain } = places;
     const loss = mark.completeAfter < this.#loss.through ? this.#loss : NO_LOSS;
     for (const chunk of this.#areRowsDirty ? CHUNKS : chunks) {
       operations.push({ type: "put", key: auditRowsKey(chunk), value: rows.encodeChunk(chunk) });
     }
-    const value = encodeMark({ mark, loss, writtenTotal: rows.writtenTotal });
+    const value = encodeMark({ mark, loss, writtenTotal: rows.writtenTotal, chain });
     operations.push({ type: "put", key: auditMarkKey(), value });
     await this.#store.write(operations);
     this.#areRowsDirty = false;
     this.#mark = mark;
     this.#loss = loss;
+    this.#chain = chain;
   }
 
   /** To be called first. `notices`, `lostTotal` and reads report damage. */
   async load(): Promise<void> {
-    const bytes = await this.#getIntact(auditMarkKey());
+    const bytes = await getIntact(this.#store, auditMarkKey());
     const found = bytes === undefined ? undefined : decodeMark(bytes);
-    const chunks = await Promise.all(CHUNKS.map((n) => this.#getIntact(auditRowsKey(n))));
+    const chunks = await Promise.all(CHUNKS.map((n) => getIntact(this.#store, auditRowsKey(n))));
     const unread = new Set(CHUNKS);
     for (const [chunk, value] of chunks.entries()) {
       if (value !== undefined && this.#rows.decodeChunk(chunk, value)) unread.delete(chunk);
@@ -238,6 +354,7 @@ export class AuditStore {
     const expected = found?.writtenTotal ?? 0;
     this.#mark = found?.mark;
     this.#loss = found?.loss ?? NO_LOSS;
+    this.#chain = await this.#findChain(found?.chain ?? NO_CHAIN);
     // A lost chunk is likelier than one that fell back; and it may never have existed.
     await this.#findLast(unread, expected);
     await this.#findLast(CHUNKS, expected);
@@ -248,6 +365,26 @@ export class AuditStore {
     }
     if (missing < 0)
       this.notices.push("its mark was lost: the changes that the log still has are written again");
+  }
+
+  /** The mark may have been lost, or have fallen back to an older state than the blocks. */
+  async #findChain(marked: AuditChain): Promise<AuditChain> {
+    const { number } = marked.head;
+    const isMore = await isAnyStored(this.#store, auditBlockKey, number + 1, AUDIT_RECORDS_MAX);
+    if (!isMore) return marked;
+    const newest = await highestNumber(this.#store, auditBlockKey, AUDIT_RECORDS_MAX);
+    this.notices.push(`its mark does not know of block ${newest}, the last one of the chain`);
+    for await (const { block, digest } of this.blocks(newest, 1, -1)) {
+      const trimmed = block.trimmed.number > marked.trimmed.number ? block.trimmed : marked.trimmed;
+      const isNewest = block.number === newest;
+      return {
+        // If it cannot be read, the next block cannot say what it follows.
+        head: { number: newest, digest: isNewest ? digest : NO_DIGEST },
+        trimmed,
+        nextRecord: Math.max(marked.nextRecord, block.firstRecord + block.places.length),
+      };
+    }
+    return { ...marked, head: { number: newest, digest: NO_DIGEST } };
   }
 
   /** The numbers of these rows were lost or fell back: finds them by the records themselves. */
@@ -271,62 +408,39 @@ export class AuditStore {
     return this.#walk(row, this.#rows.lastOf(row), this.#rows.firstOf(row), -1);
   }
 
-  #oldestFirst(row: number): AsyncIterable<NumberedRecord> {
-    return this.#walk(row, this.#rows.firstOf(row), this.#rows.lastOf(row), 1);
-  }
-
   /** The existing records among `from` … `to` of a row, upwards or downwards. */
   async *#walk(row: number, from: number, to: number, step: 1 | -1): AsyncIterable<NumberedRecord> {
-    let size = WINDOW;
-    for (let at = from; (to - at) * step >= 0; ) {
-      const end = step > 0 ? Math.min(to, at + size - 1) : Math.max(to, at - size + 1);
-      const found = await this.#window(row, Math.min(at, end), Math.max(at, end));
-      if (found === undefined) {
-        size = WINDOW;
-        continue;
-      }
-      yield* step > 0 ? found : found.reverse();
-      // A hole may be larger than any row is long.
-      size = found.length > 0 ? WINDOW : size * 2;
-      at = end + step;
+    const keyOf: KeyOfNumber = (number) => auditRecordKey(row, number);
+    for await (const { number, value } of walkNumbers(this.#store, keyOf, from, to, step)) {
+      const record = decodeAuditRecord(value);
+      if (record !== undefined) yield { number, record };
     }
   }
 
-  /**
-   * The remaining records among `from` … `to`, oldest first. `undefined`: there is damage among
-   * them, and they are too many to read one by one.
-   */
-  async #window(row: number, from: number, to: number): Promise<NumberedRecord[] | undefined> {
-    const found: NumberedRecord[] = [];
-    const keep = (number: number, value: Uint8Array | undefined): void => {
-      const record = value === undefined ? undefined : decodeAuditRecord(value);
-      if (record !== undefined) found.push({ number, record });
-    };
-    try {
-      const range = { from: auditRecordKey(row, from), to: auditRecordKey(row, to + 1) };
-      for await (const { key, value } of this.#store.iterate(range)) {
-        keep(auditRecordNumber(key), value);
-      }
-      return found;
-    } catch (error) {
-      if (damageOf(error) === undefined) throw error;
-    }
-    if (to - from >= WINDOW) return undefined;
-    found.length = 0;
-    for (let number = from; number <= to; number += 1) {
-      keep(number, await this.#getIntact(auditRecordKey(row, number)));
-    }
-    return found;
+  /** Whether reads of the row pass this place. */
+  isCounted({ row, number }: AuditPlace): boolean {
+    return (
+      row < AUDIT_ROWS && number >= this.#rows.firstOf(row) && number <= this.#rows.lastOf(row)
+    );
   }
 
-  /** `undefined` also for an altered value. */
-  async #getIntact(key: Uint8Array): Promise<Uint8Array | undefined> {
+  /** How many intact values are stored under keys of records, whether a block names them or not. */
+  async countStored(): Promise<number> {
+    let count = 0;
     try {
-      return await this.#store.get(key);
+      for await (const _ of this.#store.iterate(rangeOf(KEY_PREFIX.auditRecord))) count += 1;
+      return count;
     } catch (error) {
       if (damageOf(error) === undefined) throw error;
-      return undefined;
     }
+    count = 0;
+    for (let row = 0; row < AUDIT_ROWS; row += 1) {
+      const keyOf: KeyOfNumber = (number) => auditRecordKey(row, number);
+      if (!(await isAnyStored(this.#store, keyOf, 0, AUDIT_RECORDS_MAX))) continue;
+      const last = await highestNumber(this.#store, keyOf, AUDIT_RECORDS_MAX);
+      for await (const _ of walkNumbers(this.#store, keyOf, 0, last, 1)) count += 1;
+    }
+    return count;
   }
 
   #noteMissed(row: number, count: number): void {
@@ -349,20 +463,49 @@ function addHole(holes: AuditHole[], hole: AuditHole): void {
   else holes[HOLES_MAX - 1] = { ...hole, count: last.count + hole.count, before: last.before };
 }
 
+const NO_RECORDS: NewBlock = Object.freeze({
+  places: [],
+  lastIndex: 0,
+  oldestWallMs: 0,
+  newestWallMs: 0,
+  recordsDigest: new RecordsDigest().end(),
+});
+
+type NewBlock = Omit<AuditBlock, "number" | "firstRecord" | "trimmed" | "previous">;
+
+/** Adds the next block to a batch, and returns the chain with it. */
+function addBlock(operations: StoreOperation[], chain: AuditChain, block: NewBlock): AuditChain {
+  const { head, trimmed, nextRecord } = chain;
+  const number = head.number + 1;
+  const value = encodeAuditBlock({
+    ...block,
+    ...{ number, trimmed, firstRecord: nextRecord, previous: head.digest },
+  });
+  operations.push({ type: "put", key: auditBlockKey(number), value });
+  return {
+    head: { number, digest: digestOfBlock(value) },
+    trimmed,
+    nextRecord: nextRecord + block.places.length,
+  };
+}
+
 interface StoredMark {
   readonly mark: AuditMark;
+  readonly chain: AuditChain;
   readonly loss: AuditLoss;
   readonly writtenTotal: number;
 }
 
-function encodeMark({ mark, loss, writtenTotal }: StoredMark): Buffer {
+function encodeMark({ mark, loss, writtenTotal, chain }: StoredMark): Buffer {
   const { through, completeAfter } = mark;
   const value = Buffer.alloc(MARK_BYTES);
   let at = value.writeUInt32LE(through.number, writeUint53(value, through.index, 0));
   at = writeUint53(value, completeAfter, at);
   at = writeUint53(value, writtenTotal, at);
   at = writeUint53(value, loss.count, at);
-  writeUint53(value, loss.through, at);
+  at = writeUint53(value, loss.through, at);
+  at = writeAuditHead(value, chain.trimmed, writeAuditHead(value, chain.head, at));
+  writeUint53(value, chain.nextRecord, at);
   return value;
 }
 
@@ -377,5 +520,11 @@ function decodeMark(value: Uint8Array): StoredMark | undefined {
   const indexes = [through.index, completeAfter, loss.through];
   const isPossible = indexes.every(Number.isSafeInteger) && loss.count <= AUDIT_RECORDS_MAX;
   if (!isPossible || writtenTotal > AUDIT_RECORDS_MAX) return undefined;
-  return { mark: { through, completeAfter }, writtenTotal, loss };
+  const head = readAuditHead(bytes, CHAIN_AT);
+  const trimmed = readAuditHead(bytes, CHAIN_AT + AUDIT_HEAD_BYTES);
+  const nextRecord = readUint53(bytes, CHAIN_AT + 2 * AUDIT_HEAD_BYTES);
+  if (head === undefined || trimmed === undefined || trimmed.number > head.number) return undefined;
+  if (nextRecord < 1 || nextRecord > AUDIT_RECORDS_MAX) return undefined;
+  const chain: AuditChain = { head, trimmed, nextRecord };
+  return { mark: { through, completeAfter }, writtenTotal, loss, chain };
 }

@@ -17,6 +17,7 @@ test("the exit codes are the documented ones and all different", () => {
     noCluster: 4,
     refused: 5,
     lost: 6,
+    altered: 7,
     internal: 70,
     timedOut: 124,
     notStarted: 125,

@@ -29,6 +29,8 @@ export class Life {
   readonly audit: Audit;
   readonly store: OrderedStore;
   readonly story: string[] = [];
+  /** Heads of the chain that were logged. */
+  readonly heads: string[] = [];
   nowMs = 0;
   index: number;
   #wake: () => void = () => {};
@@ -53,7 +55,10 @@ export class Life {
         store: audit,
         transitions: this.log,
         wake: () => this.#wake(),
-        logger: (level, event) => this.story.push(`${level}: ${event}`),
+        logger: (level, event, fields) => {
+          if (event === "audit head") this.heads.push(String(fields?.["head"]));
+          else this.story.push(`${level}: ${event}`);
+        },
       },
       { keepMs: KEEP_MS },
     );

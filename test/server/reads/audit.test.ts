@@ -75,7 +75,9 @@ describe.each([
   test("is trimmed of what is older than it is to be kept", async () => {
     const open = await disk();
     const life = await Life.start(open);
-    life.apply(1, 1_200);
+    life.apply(1, 1_100);
+    await life.settle();
+    life.apply(1_101, 1_200);
     await life.settle();
     life.nowMs += 60_000;
     await life.settle(WALL_MS + KEEP_MS + 1_101);
@@ -86,6 +88,28 @@ describe.each([
 });
 
 describe("the audit of a node", () => {
+  test("logs the head of its chain at its start, each hour if there is more, and at its end", async () => {
+    const open = await memoryDisk();
+    const first = await Life.start(open);
+    first.apply(1, 10);
+    await first.settle();
+    expect(first.heads).toEqual([]);
+    first.nowMs += 3_600_000;
+    first.turn();
+    expect(first.heads).toHaveLength(1);
+    first.nowMs += 3_600_000;
+    first.turn();
+    expect(first.heads).toHaveLength(1);
+    first.apply(11, 20);
+    await first.settle();
+    await first.stop();
+    expect(first.heads.map((head) => head.split(":")[0])).toEqual(["1", "2"]);
+    const second = await Life.start(open, { snapshotIndex: 20 });
+    second.turn();
+    expect(second.heads).toEqual(first.heads.slice(1));
+    await second.stop();
+  });
+
   test("that takes a snapshot has its place written, and finds it behind the snapshot", async () => {
     const open = await memoryDisk();
     const first = await Life.start(open);

@@ -1,0 +1,86 @@
+/** The audit of a node for people: what a check of its chain found. */
+import type { AuditHead, AuditProblem, AuditReport } from "../../src/server/index.js";
+import { formatWallTime } from "../text/wall-time.js";
+
+/** `NUMBER:DIGEST`, as the log and the commands write a head. */
+export function headText({ number, digest }: AuditHead): string {
+  return `${number}:${digest}`;
+}
+
+/** The reverse; `undefined` for other texts. */
+export function parseHead(text: string): AuditHead | undefined {
+  const [, number, digest] = /^([1-9]\d{0,15}):([0-9a-f]{64})$/i.exec(text) ?? [];
+  if (number === undefined || digest === undefined) return undefined;
+  const head = { number: Number(number), digest: digest.toLowerCase() };
+  return Number.isSafeInteger(head.number) ? head : undefined;
+}
+
+/** Nothing is lost or altered, and the head that was kept elsewhere was found or has aged out. */
+export function isInOrder({ problemsTotal, expected }: AuditReport): boolean {
+  return problemsTotal === 0 && expected !== "different" && expected !== "missing";
+}
+
+export function reportLines(report: AuditReport): string[] {
+  const { head, trimmed, first, last, blocks, records, problems, problemsTotal } = report;
+  const lines = [`${plural(records, "record")} in ${plural(blocks, "block")}`];
+  if (first !== undefined && last !== undefined) {
+    lines.push(`first   record ${first.record}, ${formatWallTime(first.wallMs)}`);
+    lines.push(`last    record ${last.record}, ${formatWallTime(last.wallMs)}`);
+  }
+  if (trimmed.number > 0) lines.push(`before  removed by age up to block ${trimmed.number}`);
+  lines.push(`head    ${head.number === 0 ? "none" : headText(head)}`);
+  for (const problem of problems) lines.push(problemText(problem));
+  if (problemsTotal > problems.length) {
+    lines.push(`and ${plural(problemsTotal - problems.length, "more problem")}`);
+  }
+  const expected = expectedText(report);
+  if (expected !== undefined) lines.push(expected);
+  lines.push(isInOrder(report) ? "in order" : "NOT in order");
+  return lines;
+}
+
+function expectedText({ expected }: AuditReport): string | undefined {
+  switch (expected) {
+    case undefined:
+      return undefined;
+    case "same":
+      return "expected head: found, so nothing up to it has changed";
+    case "removed":
+      return "expected head: its block was removed because of its age; it proves nothing any more";
+    case "different":
+      return "EXPECTED HEAD DIFFERS: something up to that block was changed";
+    default:
+      return "EXPECTED HEAD IS MISSING: the records from that block on were removed or lost";
+  }
+}
+
+function problemText(problem: AuditProblem): string {
+  const { kind, fromBlock, toBlock, records, afterWallMs, beforeWallMs } = problem;
+  const where = fromBlock === toBlock ? `block ${fromBlock}` : `blocks ${fromBlock} to ${toBlock}`;
+  const count = records === 0 ? "" : `, ${plural(records, "record")}`;
+  const times = timesText(afterWallMs, beforeWallMs);
+  switch (kind) {
+    case "lost":
+      return `LOST: ${where}${count}${times}`;
+    case "altered":
+      return `ALTERED: ${where}${count}${times}`;
+    case "restarted":
+      return `BEGUN ANEW: ${where} does not say what came before it${times}`;
+    case "truncated":
+      return `CUT OFF: ${where} are gone from the front, and not because of their age`;
+    default:
+      return `OUTSIDE THE CHAIN: ${plural(records, "record")} that no kept block names`;
+  }
+}
+
+function timesText(afterWallMs: number, beforeWallMs: number): string {
+  const after = afterWallMs === 0 ? undefined : formatWallTime(afterWallMs);
+  const before = beforeWallMs === 0 ? undefined : formatWallTime(beforeWallMs);
+  if (after !== undefined && before !== undefined) return `, between ${after} and ${before}`;
+  if (after !== undefined) return `, after ${after}`;
+  return before === undefined ? "" : `, before ${before}`;
+}
+
+function plural(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,74 @@
+/** `holdfast audit`, on the data of a real node. */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endAllStarted } from "../../../lab/end-with-process.js";
+import { connect } from "../../../src/index.js";
+import { type ClusterProcess, type NodeHandle, startCluster } from "../world/cluster-process.js";
+import { expectFailure } from "../world/command-result.js";
+import { expectDocumented } from "../world/documented-json.js";
+import { until } from "../world/process-life.js";
+
+let cluster: ClusterProcess;
+let node: NodeHandle;
+let data = "";
+
+beforeAll(async () => {
+  cluster = await startCluster({ nodes: 1, serverArguments: ["--audit"] });
+  node = cluster.nodes[0] as NodeHandle;
+  data = join(cluster.directory, "n1");
+});
+
+afterAll(async () => {
+  endAllStarted();
+  await cluster?.stop();
+});
+
+async function holdAndRelease(key: string): Promise<void> {
+  const client = await connect({ endpoints: cluster.endpoints, name: "billing" });
+  await (await client.acquire(key)).release();
+  await client.close();
+}
+
+/** The heads that the node has logged, oldest first. */
+function headsOf({ stderr }: NodeHandle): string[] {
+  return Array.from(stderr.matchAll(/audit head.*?(\d+:[0-9a-f]{64})/g), ([, head]) => head ?? "");
+}
+
+test("verify checks a stopped node, finds the heads it logged, and leaves its data usable", async () => {
+  await holdAndRelease("orders/1");
+  expectFailure(await cluster.holdfast(["audit", "verify", "--data", data]), 1, /in use/);
+  await node.stop();
+  const [head] = headsOf(node);
+  expect(head).toMatch(/^\d+:/);
+  const first = await cluster.holdfast(["audit", "verify", "--data", data, "--expect", `${head}`]);
+  expect(first.stdout).toContain("expected head: found");
+  expect(first.stdout).toMatch(/\nin order\n$/);
+  expect(first.code).toBe(0);
+
+  await node.start();
+  await until("the node to lead", async () => (await node.status())?.role === "leader");
+  await holdAndRelease("orders/2");
+  await node.stop();
+  const json = ["audit", "verify", "--data", data, "--json", "--expect"];
+  const second = await cluster.holdfast([...json, `${head}`]);
+  expect(second.code).toBe(0);
+  const report = JSON.parse(second.stdout) as Record<string, unknown>;
+  expectDocumented(report, "audit verify");
+  expect(report).toMatchObject({ isInOrder: true, expected: "same", problems: [] });
+  expect(report["head"]).toBe(headsOf(node).at(-1));
+
+  const forged = await cluster.holdfast([...json, `1:${"0".repeat(64)}`]);
+  expect(forged.code).toBe(7);
+  expect(JSON.parse(forged.stdout)).toMatchObject({ isInOrder: false, expected: "different" });
+});
+
+test("verify refuses what is no data directory and what is no head", async () => {
+  const missing = ["audit", "verify", "--data", join(cluster.directory, "missing")];
+  expect((await cluster.holdfast(missing)).code).toBe(1);
+  const ofCluster = ["audit", "verify", "--data", cluster.directory];
+  expect((await cluster.holdfast(ofCluster)).code).toBe(2);
+  const head = ["audit", "verify", "--data", data, "--expect", "12"];
+  expectFailure(await cluster.holdfast(head), 2, /A head is NUMBER:DIGEST/);
+  await rm(join(cluster.directory, "missing"), { recursive: true, force: true });
+});
