@@ -21,7 +21,7 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import { MessageReader } from "./message-reader.js";
-import { unpackPayload } from "./payload.js";
+import { unpackPayload } from "./unpack-payload.js";
 
 /** The fields of a refusal to attach, apart from the attempt and the error. */
 const NOT_ATTACHED = Object.freeze({

@@ -3,4 +3,5 @@
  * clients use, also in browsers.
  */
 export { decodeServerFrame } from "./decode-server-frame.js";
-export { packPayload, unpackPayload } from "./payload.js";
+export { packPayload } from "./pack-payload.js";
+export { unpackPayload } from "./unpack-payload.js";

@@ -1,17 +1,15 @@
 /**
- * The payload of an answer: plain data (objects, arrays, strings, numbers, booleans, null) as one
- * msgpack value. An answer can have thousands of lines, and the node does nothing else while it
- * packs it, so packing takes one pass and copies no data. msgpackr does the reading.
+ * Packs the payload of an answer: plain data (objects, arrays, strings, numbers, booleans, null) as
+ * one msgpack value. An answer can have thousands of lines, and the node does nothing else while it
+ * packs it, so packing takes one pass and copies no data.
  *
  * Whole numbers are written as integers, however large, because a client in another language must
  * receive a fencing token as an integer.
  */
-import { Packr, Unpackr } from "msgpackr";
-import { ProtocolError, Writer } from "../../protocol/index.js";
-import { plainValueEnd } from "./plain-value.js";
+import { Packr } from "msgpackr";
+import { Writer } from "../../protocol/index.js";
 
 const packr = new Packr({ useRecords: false });
-const unpackr = new Unpackr({ useRecords: false, int64AsType: "number" });
 const writer = new Writer();
 /** A lone surrogate, or one of a pair. A string of one-byte characters contains none. */
 const SURROGATE = /[\ud800-\udfff]/;
@@ -29,21 +27,6 @@ export function packPayload(value: unknown): Uint8Array {
   const packed = writer.take();
   writer.reset();
   return packed;
-}
-
-/**
- * Unpacks one value that fills `bytes`.
- * @throws {ProtocolError} when the bytes are not exactly one value, or contain a refused type
- */
-export function unpackPayload(bytes: Uint8Array): unknown {
-  const end = plainValueEnd(bytes, 0);
-  if (end !== bytes.length) throw new ProtocolError("bytes after the payload", end);
-  try {
-    return unpackr.unpack(bytes);
-  } catch {
-    // The names of an object's fields are not all texts or numbers.
-    throw new ProtocolError("a payload that is not plain data", 0);
-  }
 }
 
 function write(value: unknown): void {
