@@ -68,6 +68,7 @@ export {
   type LockManagerSnapshot,
   type LockMode,
   type LockRequestOptions,
+  type Logger,
   type LossReason,
   type LostTenures,
   type MembersView,

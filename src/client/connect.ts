@@ -97,10 +97,11 @@ async function open(
  */
 function outsideOfTasks(platform: Platform, context: TaskContext<Owner>): Platform {
   const outside = <Result>(work: () => Result): Result => context.run(undefined, work);
-  const { sinceBootMs, tracing } = platform;
+  const { sinceBootMs, tracing, warn } = platform;
   return {
     ...(sinceBootMs === undefined ? {} : { sinceBootMs: () => sinceBootMs.call(platform) }),
     ...(tracing === undefined ? {} : { tracing }),
+    ...(warn === undefined ? {} : { warn: (text) => warn.call(platform, text) }),
     monotonicMs: () => platform.monotonicMs(),
     wallMs: () => platform.wallMs(),
     random: () => platform.random(),

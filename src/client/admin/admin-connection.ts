@@ -22,6 +22,7 @@ import type { WatchStream } from "../reads/watch-stream.js";
 import { Watches } from "../reads/watches.js";
 import { Opening } from "../session/lifetime.js";
 import { Alarm } from "../transport/alarm.js";
+import { ClientLog } from "../transport/client-log.js";
 import { Connection } from "../transport/connection.js";
 import { Endpoints } from "../transport/endpoints.js";
 import { FrameWriter } from "../transport/frame-writer.js";
@@ -79,6 +80,7 @@ export class AdminConnection {
       () => platform.monotonicMs(),
       Math.min(settings.timeoutMs, HANDSHAKE_TIMEOUT_MS_MAX),
       settings.token,
+      new ClientLog(settings.logger, platform),
       {
         objection: (hello) => this.#objection(hello),
         onReady: (hello) => this.#onReady(hello),

@@ -6,8 +6,9 @@
  * After a refusal it pauses. Weak commands go on in the meantime, unless the refused command was
  * weak. Then one strong command is tried, and the rest follow when it is answered.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber, errorCodeOf } from "../../errors.js";
 import { OP } from "../../protocol/index.js";
+import type { ClientLog } from "../transport/client-log.js";
 import { FrameWriter } from "../transport/frame-writer.js";
 import { type Call, NOTHING_ACKNOWLEDGED } from "./call.js";
 import { CommandWindow } from "./command-window.js";
@@ -25,6 +26,7 @@ export class Outgoing {
   readonly window = new CommandWindow();
   readonly keepalives = new Keepalives();
   readonly #random: () => number;
+  readonly #log: ClientLog;
   /** No strong command is sent before this time: the node has no room. */
   #strongPauseMs = LONG_AGO;
   /** No weak command either is sent before this time. */
@@ -38,7 +40,8 @@ export class Outgoing {
   /** The strong command that is tried after a refusal. */
   #probe: Call | undefined;
 
-  constructor(send: (frame: Uint8Array) => void, random: () => number) {
+  constructor(send: (frame: Uint8Array) => void, random: () => number, log: ClientLog) {
+    this.#log = log;
     this.frame = new FrameWriter(send);
     this.#random = random;
   }
@@ -149,8 +152,12 @@ export class Outgoing {
       call.refusedSinceMs = Math.min(call.refusedSinceMs, nowMs);
       if (nowMs - call.refusedSinceMs >= patienceMs) giveUp(call, status);
     }
+    const pauseMs = this.nextPauseMs();
+    const fields = { code: errorCodeOf(status), pauseMs: Math.round(pauseMs) };
+    // Once for each time without room; the rest is for debugging.
+    this.#log[this.#isProbing ? "debug" : "warn"]("no room: tries again after a pause", fields);
     this.#isProbing = true;
-    this.#strongPauseMs = nowMs + this.nextPauseMs();
+    this.#strongPauseMs = nowMs + pauseMs;
     if (!refused.isStrong) this.#weakPauseMs = this.#strongPauseMs;
   }
 
@@ -172,6 +179,7 @@ export class Outgoing {
   }
 
   #goOn(): void {
+    if (this.#isProbing) this.#log.info("goes on after a refusal", { refusals: this.#refusals });
     this.#refusals = 0;
     this.#isProbing = false;
     this.#probe = undefined;

@@ -32,6 +32,7 @@ import {
   type UpgradeWish,
 } from "../options/lock-options.js";
 import { Owner } from "../options/owner.js";
+import type { ClientLog } from "../transport/client-log.js";
 import type { TaskContext } from "../transport/platform.js";
 import {
   AcquireCall,
@@ -59,6 +60,7 @@ export interface LocksHost extends TracedClient {
   /** `undefined`: tasks are named, or nested in locks. */
   readonly context: TaskContext<Owner> | undefined;
   readonly capturesStacks: boolean;
+  readonly log: ClientLog;
   /** Why nothing can be asked for any more. */
   readonly endError: () => Error;
   /** How long a try, or a command that is answered at once, may look for the cluster. */
@@ -306,6 +308,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   onGrantLost(taker: GrantTaker, granted: Granted, reason: LossReason): void {
     const hold = new Hold(this, taker, granted);
     this.#handOut(hold);
+    this.#tellLoss(hold, reason);
     hold.end(reason);
   }
 
@@ -591,8 +594,18 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     for (const hold of holds) {
       const { ending, endReason } = hold;
       ending?.onLost(reason ?? endReason);
+      this.#tellLoss(hold, reason ?? endReason);
       hold.end(reason ?? endReason);
     }
+  }
+
+  /** Before listeners run, since they may end the process. */
+  #tellLoss({ handles, items, token }: Hold, reason: LossReason): void {
+    if (handles.length === 0) return;
+    // The application wanted these.
+    const isWished = reason === "closed" || reason === "exported";
+    const fields = { keys: items.map(({ key }) => key), token, reason };
+    this.#host.log[isWished ? "debug" : "warn"]("lock lost", fields);
   }
 
   /** Calls that give something back still get their answers. */

@@ -9,6 +9,7 @@ import {
   TTL_MS_MIN,
 } from "../../protocol/index.js";
 import { accessTokenProblem } from "../transport/access-token.js";
+import { LOG_LEVELS, type Logger } from "../transport/client-log.js";
 import { isLocal, normalizeEndpoint } from "../transport/endpoints.js";
 import type { TlsSettings } from "../transport/platform.js";
 import type { TokenSource } from "../transport/sign-in.js";
@@ -59,6 +60,13 @@ export interface ConnectOptions extends TlsOptions {
    * endpoints and learn no others, for proxies and to ask one certain node. Default true.
    */
   followLeader?: boolean | undefined;
+  /**
+   * Is told of connections made and lost, sessions opened, lost and taken over, lost locks, and
+   * retries: an object with `debug`, `info`, `warn` and `error`, such as a pino logger. It gets no
+   * secrets. It must not call the client. If it throws, the client goes on, and the process gets
+   * one warning. Default: nothing is told.
+   */
+  logger?: Logger | undefined;
   /** Gives up the first connection when aborted. */
   signal?: AbortSignal | undefined;
   /**
@@ -125,6 +133,7 @@ export interface ClientSettings extends TlsSettings {
   readonly ownerFromContext: boolean;
   readonly captureStacks: boolean;
   readonly signal: AbortSignal | undefined;
+  readonly logger: Logger | undefined;
   /** The exported session that is taken over instead of opening one. */
   readonly resume: ExportedSession | undefined;
   /** Even from a process that has taken it over already. */
@@ -143,6 +152,7 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   ownerFromContext: false,
   captureStacks: false,
   signal: undefined,
+  logger: undefined,
   resume: undefined,
   force: false,
   ...NO_TLS,
@@ -169,6 +179,7 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
     captureStacks = CLIENT_DEFAULTS.captureStacks,
     force = CLIENT_DEFAULTS.force,
     signal,
+    logger,
     token,
   } = options;
   requireInteger(ttlMs, "ttlMs", TTL_MS_MIN, TTL_MS_MAX);
@@ -179,11 +190,21 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireText(name, "name", isValidSessionName);
   requireText(metadata, "metadata", isValidMetadata);
   requireSignal(signal);
+  requireLogger(logger);
   const urls = requireEndpoints(endpoints);
   requireToken(token, urls);
   const tls = requireTls(options, urls);
   const session = { ttlMs, name, metadata, ...switches, connectTimeoutMs, resume };
-  return { endpoints: urls, token, ...session, signal, ...tls };
+  return { endpoints: urls, token, ...session, signal, logger, ...tls };
+}
+
+export function requireLogger(logger: unknown): void {
+  if (logger === undefined) return;
+  requireObject(logger, "logger");
+  for (const level of LOG_LEVELS) {
+    if (typeof (logger as Record<string, unknown>)[level] === "function") continue;
+    throw new TypeError(`logger must have a method ${level}(fields, message), as pino's`);
+  }
 }
 
 /** A text that can be a token, or a function; an error never shows it. */

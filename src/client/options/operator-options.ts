@@ -1,5 +1,6 @@
 /** The options of operators' calls, and the complete, checked values that are made of them. */
 import { GRACE_MS_MAX, isValidReason, WALL_MS_MAX } from "../../protocol/index.js";
+import type { Logger } from "../transport/client-log.js";
 import type { TlsSettings } from "../transport/platform.js";
 import type { TokenSource } from "../transport/sign-in.js";
 import {
@@ -17,6 +18,7 @@ import {
 import {
   CLIENT_DEFAULTS,
   requireEndpoints,
+  requireLogger,
   requireToken,
   TIMEOUT_MS_MAX,
 } from "./connect-options.js";
@@ -35,6 +37,8 @@ export interface ConnectAdminOptions extends TlsOptions {
    * an `Admin` of one node, or for a proxy. Default true.
    */
   followLeader?: boolean | undefined;
+  /** As for `connect`. */
+  logger?: Logger | undefined;
   /** Gives up connecting when aborted. */
   signal?: AbortSignal | undefined;
 }
@@ -45,6 +49,7 @@ export interface AdminSettings extends TlsSettings {
   readonly timeoutMs: number;
   readonly followLeader: boolean;
   readonly signal: AbortSignal | undefined;
+  readonly logger: Logger | undefined;
 }
 
 export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
@@ -53,6 +58,7 @@ export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
   timeoutMs: 10_000,
   followLeader: true,
   signal: undefined,
+  logger: undefined,
   ...NO_TLS,
 });
 
@@ -138,15 +144,16 @@ const STATUS_TIMEOUT_MS_MAX = 600_000;
 export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings {
   requireObject(options, "options");
   requireKnown(options, ADMIN_OPTIONS);
-  const { endpoints = ADMIN_DEFAULTS.endpoints, signal, token } = options;
+  const { endpoints = ADMIN_DEFAULTS.endpoints, signal, logger, token } = options;
   const { timeoutMs = ADMIN_DEFAULTS.timeoutMs, followLeader = true } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireBoolean(followLeader, "followLeader");
   requireSignal(signal);
+  requireLogger(logger);
   const urls = requireEndpoints(endpoints);
   requireToken(token, urls);
   const tls = requireTls(options, urls);
-  return { endpoints: urls, token, timeoutMs, followLeader, signal, ...tls };
+  return { endpoints: urls, token, timeoutMs, followLeader, signal, logger, ...tls };
 }
 
 /** The timeout of each node, the signal that gives all of them up, and the certificates. */

@@ -30,6 +30,7 @@ import type { Locks } from "../locks/locks.js";
 import type { ClientSettings } from "../options/connect-options.js";
 import type { ExportedSession } from "../options/exported-session.js";
 import type { Watches } from "../reads/watches.js";
+import type { ClientLog } from "../transport/client-log.js";
 import type { Connection } from "../transport/connection.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 import type { Platform } from "../transport/platform.js";
@@ -164,6 +165,7 @@ export interface AttacherHost {
   clock(): number;
   /** Whether another session may be opened after this one ends. */
   goesOn(): boolean;
+  readonly log: ClientLog;
   /** Whether the session is taken from any process that has it. */
   readonly isForced: boolean;
   /** The cluster refuses this client. `loss`: what became of its locks. */
@@ -230,6 +232,9 @@ export class Attacher {
     }
     const { sentMs, isTakeOver } = attachment;
     if (attachment.session === 0 || isTakeOver) lease.reset(ttlMs);
+    const isNew = attachment.session === 0;
+    const how = isNew ? "session opened" : "session resumed";
+    this.#host.log.info(isTakeOver ? "session taken over" : how, { session, ttlMs: lease.ttlMs });
     attachment.attached(session, generation);
     this.#phase = "attached";
     connection.served();
@@ -251,6 +256,7 @@ export class Attacher {
    */
   loseSession(reason: LossReason): void {
     const { attachment, outgoing, answers, lease, locks, connection } = this.#of;
+    this.#host.log.warn("session lost", { session: attachment.session, reason });
     if (!this.#host.goesOn()) return;
     this.#phase = "detached";
     attachment.reset();
@@ -267,6 +273,7 @@ export class Attacher {
     const isExpired = code === "SESSION_EXPIRED";
     const isForNow = code === "BUSY" || code === "UNAVAILABLE" || code === "DISK_FULL";
     if (isForNow || (isExpired && attachment.session === 0)) {
+      this.#host.log.debug("no session for now", { code });
       const isQuiet = code === "UNAVAILABLE";
       connection.servesNot(isQuiet ? NO_SESSION_YET : `refuses the session for now: ${code}`);
       attachment.refused(nowMs + outgoing.nextPauseMs());
@@ -297,6 +304,8 @@ export class Attacher {
   }
 
   #displace(taker: string): void {
+    const { session } = this.#of.attachment;
+    this.#host.log.warn("another process has taken the session over", { session, taker });
     const way =
       "that process now has everything this client held, and this client can no longer be used";
     this.#host.end(takenOver(taker, way), "takenOver");

@@ -29,6 +29,7 @@ import { AFTER_NO_COMMANDS, Reads } from "../reads/reads.js";
 import type { WatchStream } from "../reads/watch-stream.js";
 import { Watches } from "../reads/watches.js";
 import { Alarm } from "../transport/alarm.js";
+import { ClientLog } from "../transport/client-log.js";
 import { Connection } from "../transport/connection.js";
 import { Endpoints } from "../transport/endpoints.js";
 import type { Platform, TaskContext } from "../transport/platform.js";
@@ -53,6 +54,7 @@ export class Session {
   readonly locks: Locks;
   readonly #platform: Platform;
   readonly #settings: ClientSettings;
+  readonly #log: ClientLog;
   readonly #clock: LeaseClock;
   readonly #lease: Lease;
   readonly #alarm: Alarm;
@@ -77,6 +79,7 @@ export class Session {
   constructor(platform: Platform, settings: ClientSettings, context?: TaskContext<Owner>) {
     this.#platform = platform;
     this.#settings = settings;
+    this.#log = new ClientLog(settings.logger, platform);
     this.#clock = new LeaseClock(platform);
     this.#nowMs = this.#clock.read();
     this.#lease = new Lease(settings.ttlMs);
@@ -89,6 +92,7 @@ export class Session {
       () => this.#clock.read(),
       Math.min(settings.ttlMs * MOVE_PER_TTL, HANDSHAKE_TIMEOUT_MS_MAX),
       settings.token,
+      this.#log,
       {
         objection: (hello) => this.#attacher.objection(hello),
         onReady: (hello) => this.#attacher.onReady(hello),
@@ -99,7 +103,8 @@ export class Session {
         onTurnEnd: () => this.#settleTurn(),
       },
     );
-    this.#outgoing = new Outgoing((frame) => this.#connection.send(frame), platform.random);
+    const send = (frame: Uint8Array): void => this.#connection.send(frame);
+    this.#outgoing = new Outgoing(send, platform.random, this.#log);
     this.locks = new Locks(this.#locksHost(context), this.#lease, this.#outgoing);
     this.#answers = new Answers(this.#outgoing, this.locks, this.#lease);
     this.#reads = new Reads(platform.random, () => this.#settleTurn());
@@ -126,6 +131,7 @@ export class Session {
     this.#attacher = new Attacher(parts, {
       ttlMs: settings.ttlMs,
       isForced: settings.force,
+      log: this.#log,
       clock: () => this.#clock.read(),
       goesOn: () => this.#goesOn(),
       end: (reason, loss) => this.#end(reason, loss),
@@ -244,6 +250,7 @@ export class Session {
       endError: () => session.#endError(),
       context,
       tracing: this.#platform.tracing,
+      log: this.#log,
       capturesStacks: this.#settings.captureStacks,
       tryTimeoutMs: this.#settings.connectTimeoutMs,
       now: () => this.#readClock(),
@@ -399,6 +406,7 @@ export class Session {
   #end(reason: unknown, loss?: LossReason): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
+    this.#log.info("the client has ended", { why: reason instanceof Error ? reason.message : "" });
     this.#connection.stop();
     this.#alarm.cancel();
     this.#attachment.reset();

@@ -10,6 +10,7 @@ import { type ErrorCode, HoldfastError } from "../../errors.js";
 import { decodeServerFrame } from "../../net/framing/index.js";
 import { isProtected } from "../../protected-url.js";
 import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
+import type { ClientLog } from "./client-log.js";
 import { type Endpoints, isLocal, socketUrl } from "./endpoints.js";
 import type { Platform, Transport } from "./platform.js";
 import {
@@ -69,6 +70,9 @@ export class Connection {
   readonly #nowMs: () => number;
   readonly #handshakeTimeoutMs: number;
   readonly #token: TokenSource | undefined;
+  readonly #log: ClientLog;
+  /** What was logged of each endpoint since a node last served: repetitions are for debugging. */
+  readonly #complaints = new Map<string, string>();
   /** The one connection that counts; events of any other are ignored. */
   #link: Link | undefined;
   #isStopped = true;
@@ -100,6 +104,7 @@ export class Connection {
     nowMs: () => number,
     handshakeTimeoutMs: number,
     token: TokenSource | undefined,
+    log: ClientLog,
     events: ConnectionEvents,
   ) {
     this.#platform = platform;
@@ -107,6 +112,7 @@ export class Connection {
     this.#nowMs = nowMs;
     this.#handshakeTimeoutMs = handshakeTimeoutMs;
     this.#token = token;
+    this.#log = log;
     this.#events = events;
   }
 
@@ -165,6 +171,7 @@ export class Connection {
     const link = this.#link;
     if (link?.isReady !== true) return;
     this.#drop(CLOSE.normal, "");
+    this.#log.info("moves to another node", { endpoint: link.url, why: reason });
     this.#lost(link, reason);
   }
 
@@ -246,7 +253,9 @@ export class Connection {
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       this.#drop(CLOSE.protocolError, text.slice(0, 120));
-      this.#lost(link, `sent a broken frame: ${text}`);
+      const why = `sent a broken frame: ${text}`;
+      this.#log.warn("connection lost", { endpoint: link.url, why });
+      this.#lost(link, why);
       return;
     }
     let from = 0;
@@ -294,6 +303,7 @@ export class Connection {
       this.#ready(link, hello);
       return;
     }
+    this.#log.debug("looks for a better node", { endpoint: link.url, leader: hello.leaderId });
     this.#drop(CLOSE.normal, "");
     this.#fallbacks.push(link.url);
     if (better !== "") this.#candidates.unshift(better);
@@ -304,6 +314,9 @@ export class Connection {
     link.isReady = true;
     this.dueMs = Number.POSITIVE_INFINITY;
     this.frameBytesMax = hello.frameBytesMax;
+    this.#complaints.clear();
+    const { nodeId: node, leaderId: leader, clusterId: cluster } = hello;
+    this.#log.info("connected", { endpoint: link.url, node, leader, cluster });
     this.#note(link, hello.leaderId === 0 ? "knows of no leader" : "does not answer");
     this.#events.onReady(hello);
   }
@@ -363,6 +376,7 @@ export class Connection {
       this.#refuse(new HoldfastError(error, text, { details }));
     } else if (link.isReady) {
       this.#endpoints.fellSilent(link.url);
+      this.#log.warn("connection lost", { endpoint: link.url, why: what });
       this.#lost(link, what);
     } else {
       this.#failed(link, what);
@@ -372,6 +386,7 @@ export class Connection {
   #refuse(error: HoldfastError): void {
     this.#isStopped = true;
     this.dueMs = Number.POSITIVE_INFINITY;
+    this.#log.error("the cluster refuses this client", { code: error.code, why: error.message });
     this.#events.onRefused(error);
   }
 
@@ -386,6 +401,9 @@ export class Connection {
   /** An attempt of this search failed. */
   #failed(link: Link, why: string): void {
     this.#note(link, why);
+    const isNews = this.#complaints.get(link.url) !== why;
+    this.#complaints.set(link.url, why);
+    this.#log[isNews ? "warn" : "debug"]("a node does not serve", { endpoint: link.url, why });
     this.#endpoints.fellSilent(link.url);
     this.#endpoints.failed(link.url, this.#nowMs());
     if (!this.#isStopped) this.#dialNext();

@@ -226,6 +226,7 @@ const PLATFORM: Omit<Platform, "open"> = Object.freeze({
   setTimer: (delayMs: number, task: () => void) => new NodeTimer(delayMs, task),
   loadTaskContext,
   onExit,
+  warn: (text) => process.emitWarning(text, "HoldfastWarning"),
   tracing: NODE_TRACING,
 });
 

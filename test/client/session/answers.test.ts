@@ -6,6 +6,7 @@ import type { HeldLock } from "../../../src/client/locks/held-lock.js";
 import { EndCall } from "../../../src/client/locks/hold-calls.js";
 import { Locks } from "../../../src/client/locks/locks.js";
 import { Answers } from "../../../src/client/session/answers.js";
+import { ClientLog } from "../../../src/client/transport/client-log.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
   END_REASON,
@@ -17,6 +18,7 @@ import {
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
 
+const log = new ClientLog(undefined, {});
 const SESSION = 7;
 const RELEASED: Result = { status: STATUS.released };
 
@@ -32,6 +34,7 @@ beforeEach(() => {
   outgoing = new Outgoing(
     () => undefined,
     () => 0.5,
+    log,
   );
   outgoing.frame.begin(1 << 20);
   locks = new Locks(
@@ -42,6 +45,7 @@ beforeEach(() => {
       context: undefined,
       tracing: undefined,
       endpoint: "",
+      log,
       capturesStacks: false,
       tryTimeoutMs: 1_000,
       now: () => nowMs,

@@ -18,6 +18,8 @@ const WALL_START_MS = 1_700_000_000_000;
 
 export class SimulatedPlatform implements Platform {
   readonly tracing = NODE_TRACING;
+  /** What the people who run the program were warned of. */
+  readonly warnings: string[] = [];
   readonly #world: SimulatedWorld;
   readonly #server: TableServer;
   readonly #clock: ProcessClock;
@@ -50,6 +52,10 @@ export class SimulatedPlatform implements Platform {
       this.sleepClockReads += 1;
       return Math.floor(this.#clock.withSleepMs() / 10) * 10;
     };
+  }
+
+  warn(text: string): void {
+    this.warnings.push(text);
   }
 
   /** Whether its own code could not have run yet, whatever happened meanwhile. */
