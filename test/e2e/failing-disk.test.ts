@@ -5,7 +5,7 @@
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, rm, statfs, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -16,6 +16,7 @@ import { connect } from "../../src/index.js";
 import { COMMAND } from "./world/command-line.js";
 import { NodeHandle } from "./world/node-handle.js";
 import { until } from "./world/process-life.js";
+import { canMount, fillVolume, mountVolume, unmountVolume } from "./world/volume.js";
 
 const run = promisify(execFile);
 const VOLUME_MEBIBYTES = 64;
@@ -38,17 +39,8 @@ async function temporaryDirectory(): Promise<string> {
   return path;
 }
 
-async function canMount(): Promise<boolean> {
-  const path = await mkdtemp(join(tmpdir(), "holdfast-mount-"));
-  const isMounted = await canRun("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", path);
-  if (isMounted) await run("umount", [path]);
-  await rm(path, { recursive: true });
-  return isMounted;
-}
-
 const CAN_MOUNT = await canMount();
 const CAN_TRACE = await canRun("strace", "-qq", "-e", "inject=fdatasync:error=EIO", "true");
-if (!CAN_MOUNT) process.stderr.write("SKIPPED: a full disk needs the right to mount a tmpfs\n");
 if (!CAN_TRACE)
   process.stderr.write("SKIPPED: a failing disk needs strace and the right to trace\n");
 
@@ -84,17 +76,9 @@ async function takeLock(node: NodeHandle): Promise<void> {
 describe.skipIf(!CAN_MOUNT)("a node that starts on a full disk", () => {
   async function volume(): Promise<string> {
     const directory = await temporaryDirectory();
-    await run("mount", ["-t", "tmpfs", "-o", `size=${VOLUME_MEBIBYTES}m`, "tmpfs", directory]);
-    endings.push(() => run("umount", [directory]));
+    await mountVolume(directory, VOLUME_MEBIBYTES);
+    endings.push(() => unmountVolume(directory));
     return directory;
-  }
-
-  /** Returns what makes room again. */
-  async function fill(directory: string): Promise<() => Promise<void>> {
-    const ballast = join(directory, "ballast");
-    const { bavail, bsize } = await statfs(directory);
-    await writeFile(ballast, Buffer.alloc(bavail * bsize));
-    return () => rm(ballast);
   }
 
   async function demandWaiting(node: NodeHandle): Promise<void> {
@@ -107,7 +91,7 @@ describe.skipIf(!CAN_MOUNT)("a node that starts on a full disk", () => {
 
   test("waits for room, says so, and serves when there is room, with fresh data", async () => {
     const { node, directory } = await placeIn(await volume());
-    const makeRoom = await fill(directory);
+    const makeRoom = await fillVolume(directory);
     await node.start();
     await demandWaiting(node);
     await makeRoom();
@@ -123,7 +107,7 @@ describe.skipIf(!CAN_MOUNT)("a node that starts on a full disk", () => {
     await node.start();
     await takeLock(node);
     await node.kill();
-    const makeRoom = await fill(directory);
+    const makeRoom = await fillVolume(directory);
     await node.start();
     await demandWaiting(node);
     await node.kill("SIGTERM");

@@ -1,74 +1,9 @@
-/**
- * A leader that is cut off, with a proxy on every directed link between the nodes and one before
- * each client port: `--peer-address` and `--advertise` are all it takes.
- */
+/** A leader that is cut off, and a follower that hears nothing, with proxies between all nodes. */
 import { afterEach, expect, test } from "vitest";
-import { freePorts } from "../../lab/free-ports.js";
-import { TcpProxy } from "../../lab/tcp-proxy.js";
+import type { TcpProxy } from "../../lab/tcp-proxy.js";
 import { connect } from "../../src/index.js";
-import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
 import { until } from "./world/process-life.js";
-
-const IDS = [1, 2, 3];
-
-class ProxiedCluster {
-  readonly cluster: ClusterProcess;
-  /** By "from>to". */
-  readonly links: ReadonlyMap<string, TcpProxy>;
-  readonly clientPorts: ReadonlyMap<number, TcpProxy>;
-
-  constructor(
-    cluster: ClusterProcess,
-    links: ReadonlyMap<string, TcpProxy>,
-    clientPorts: ReadonlyMap<number, TcpProxy>,
-  ) {
-    this.cluster = cluster;
-    this.links = links;
-    this.clientPorts = clientPorts;
-  }
-
-  get endpoints(): string[] {
-    return [...this.clientPorts.values()].map(endpointOf);
-  }
-
-  /** Both directions between `id` and everybody else. */
-  linksOf(id: number): TcpProxy[] {
-    return [...this.links].filter(([name]) => name.includes(String(id))).map(([, link]) => link);
-  }
-
-  async stop(): Promise<void> {
-    await this.cluster.stop();
-    const proxies = [...this.links.values(), ...this.clientPorts.values()];
-    await Promise.all(proxies.map((proxy) => proxy.close()));
-  }
-}
-
-function endpointOf(proxy: TcpProxy): string {
-  return `ws://127.0.0.1:${proxy.address.port}`;
-}
-
-async function startProxied(): Promise<ProxiedCluster> {
-  const ports = await freePorts(2 * IDS.length);
-  const links = new Map<string, TcpProxy>();
-  const clientPorts = new Map<number, TcpProxy>();
-  for (const to of IDS) {
-    clientPorts.set(to, await TcpProxy.to(ports[to - 1] ?? 0));
-    for (const from of IDS) {
-      if (from === to) continue;
-      links.set(`${from}>${to}`, await TcpProxy.to(ports[IDS.length + to - 1] ?? 0));
-    }
-  }
-  const argumentsOf = (id: number): string[] => {
-    const client = clientPorts.get(id);
-    const flags = client === undefined ? [] : [`--advertise=${endpointOf(client)}`];
-    for (const to of IDS) {
-      const link = links.get(`${id}>${to}`);
-      if (link !== undefined) flags.push(`--peer-address=${to}=127.0.0.1:${link.address.port}`);
-    }
-    return flags;
-  };
-  return new ProxiedCluster(await startCluster({ ports, argumentsOf }), links, clientPorts);
-}
+import { endpointOf, IDS, type ProxiedCluster, startProxied } from "./world/proxied-cluster.js";
 
 let proxied: ProxiedCluster | undefined;
 
