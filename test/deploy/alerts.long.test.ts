@@ -1,0 +1,221 @@
+/**
+ * Every alert of `deploy/prometheus/alerts.yml` is made to fire by its real cause, on real nodes that
+ * a real Prometheus scrapes. Times are a sixtieth of those in the file; thresholds are those of the
+ * file. What follows assumes what was before: a cluster goes from well to quite dead.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endAllStarted } from "../../lab/end-with-process.js";
+import { type Admin, type Client, connect, connectAdmin } from "../../src/index.js";
+import type { ClusterProcess } from "../e2e/world/cluster-process.js";
+import type { NodeHandle } from "../e2e/world/node-handle.js";
+import { type ProxiedCluster, startProxied } from "../e2e/world/proxied-cluster.js";
+import { canMount, fillVolume, mountVolume, unmountVolume } from "../e2e/world/volume.js";
+import { PrometheusServer, prometheusProgram } from "./prometheus-server.js";
+
+const PROMETHEUS = prometheusProgram("prometheus");
+const CAN_MOUNT = await canMount();
+const IDS = [1, 2, 3];
+/** One more than the threshold of the alert. */
+const WAITERS = 1_001;
+const SIGN_INS = 25;
+const TRANSFERS = 7;
+/** Changes that a node keeps in memory, so that an audit that is not written soon has a gap. */
+const CHANGES_MAX = 256;
+/** The node whose store has a volume of its own. */
+const SMALL = 3;
+const VOLUME_MEBIBYTES = 32;
+
+/** What has fired in this file. */
+const fired = new Set<string>();
+const endings: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+  endAllStarted();
+});
+
+async function demandFiring(
+  prometheus: PrometheusServer,
+  names: readonly string[],
+  cause?: () => unknown,
+): Promise<void> {
+  await prometheus.untilFiring(names, cause);
+  for (const name of names) fired.add(name);
+}
+
+/** Takes locks until it is told to stop. */
+function flood(client: Client, tasks: number): () => Promise<void> {
+  let isOn = true;
+  const loops = Array.from({ length: tasks }, async (_, task) => {
+    while (isOn) {
+      // While there is no leader, nothing succeeds.
+      const lock = await client.acquire(`flood/${task}`).catch(() => undefined);
+      await lock?.release().catch(() => undefined);
+    }
+  });
+  return async () => {
+    isOn = false;
+    await Promise.all(loops);
+  };
+}
+
+describe.skipIf(PROMETHEUS === undefined || !CAN_MOUNT)("a closed cluster of three nodes", () => {
+  let proxied: ProxiedCluster;
+  let cluster: ClusterProcess;
+  let prometheus: PrometheusServer;
+  /** As admin, whom no limits stop. */
+  let client: Client;
+  let admin: Admin;
+  let tokens: string;
+
+  const token = (name: string): string => readFileSync(join(tokens, name), "utf8").trim();
+  const access = (...words: string[]) =>
+    cluster.holdfast(["access", ...words], {
+      env: { HOLDFAST_ACCESS_TOKEN_FILE: join(tokens, "admin") },
+    });
+  const connectAsAdmin = () => {
+    return connect({ endpoints: proxied.endpoints, token: token("admin"), ttlMs: 120_000 });
+  };
+  const work = async () => {
+    const tasks = Array.from({ length: CHANGES_MAX }, async (_, task) => {
+      const lock = await client.acquire(`worked/${task}`);
+      await lock.release();
+    });
+    await Promise.all(tasks);
+  };
+  const follower = async (): Promise<NodeHandle> => {
+    const { leaderId } = await admin.members();
+    return cluster.node(leaderId === 1 ? 2 : 1);
+  };
+
+  beforeAll(async () => {
+    const directory = mkdtempSync(join(tmpdir(), "holdfast-alerts-"));
+    endings.push(() => rmSync(directory, { recursive: true, force: true }));
+    const store = join(directory, `n${SMALL}`, "store");
+    mkdirSync(store, { recursive: true });
+    await mountVolume(store, VOLUME_MEBIBYTES);
+    endings.push(() => unmountVolume(store));
+    proxied = await startProxied({
+      directory,
+      serverArguments: ["--audit", `--changes-max=${CHANGES_MAX}`, "--identity-limit=commands=200"],
+    });
+    ({ cluster } = proxied);
+    tokens = join(cluster.directory, "tokens");
+    mkdirSync(tokens);
+    await cluster.operate("access", "init", `--out=${join(tokens, "admin")}`);
+    for (const name of ["monitoring", "greedy"]) {
+      await access("add", name);
+      await access("token", name, `--out=${join(tokens, name)}`);
+      await access("grant", name, name === "greedy" ? "acquire" : "observe", "*");
+    }
+    await access("anonymous", "deny");
+    prometheus = await PrometheusServer.start(PROMETHEUS as string, {
+      addresses: cluster.endpoints.map((endpoint) => new URL(endpoint).host),
+      further: `authorization: { credentials_file: ${join(tokens, "monitoring")} }`,
+    });
+    client = await connectAsAdmin();
+    admin = await connectAdmin({ endpoints: proxied.endpoints, token: token("admin") });
+  });
+  afterAll(async () => {
+    await admin?.close();
+    await client?.close();
+    await prometheus?.stop();
+    await proxied?.stop();
+  });
+
+  test("is scraped with a token, and when all is well no alert fires", async () => {
+    await prometheus.until("five scrapes of each node", async () => {
+      const scraped = await prometheus.query("count_over_time((up == 1)[1h:1s]) >= 5");
+      return scraped.length === IDS.length;
+    });
+    await prometheus.until(
+      "no alert to fire",
+      async () => (await prometheus.firing()).length === 0,
+    );
+    expect(await prometheus.query("sum(holdfast_is_leader)")).toMatchObject([
+      { value: [expect.any(Number), "1"] },
+    ]);
+  });
+
+  test("alerts of many waiters, limits, refused sign-ins, credentials and changes of the leader", async () => {
+    await access("token", "greedy", "--label=short", "--expires=3d");
+    await access("token", "greedy", "--label=old", `--out=${join(tokens, "old")}`);
+    await access("remove", "greedy", "--label=old");
+    const greedy = await connect({ endpoints: proxied.endpoints, token: token("greedy") });
+    const calm = flood(greedy, 50);
+    await client.acquire("wanted");
+    const waits = Array.from({ length: WAITERS }, () => client.acquire("wanted"));
+    const waited = Promise.allSettled(waits);
+    for (let count = 0; count < SIGN_INS; count += 1) {
+      const refused = connect({ endpoints: [cluster.node(1).endpoint], token: token("old") });
+      await expect(refused).rejects.toMatchObject({ code: "UNAUTHENTICATED" });
+    }
+    for (let count = 0; count < TRANSFERS; count += 1) await admin.transferLeadership();
+    await demandFiring(prometheus, [
+      "HoldfastManyWaiters",
+      "HoldfastLimitExceeded",
+      "HoldfastSignInsRefused",
+      "HoldfastCredentialsExpire",
+      "HoldfastLeaderChanges",
+    ]);
+    await calm();
+    await greedy.close();
+    await client.close();
+    await waited;
+    client = await connectAsAdmin();
+  });
+
+  test("alerts when it is opened again", async () => {
+    await access("anonymous", "allow");
+    await demandFiring(prometheus, ["HoldfastAccessOpened"]);
+    await access("anonymous", "deny");
+  });
+
+  test("alerts of a node that stands still for a moment", async () => {
+    const paused = await follower();
+    paused.pause();
+    // Longer than it waits for the answer.
+    expect(await paused.status()).toBe(undefined);
+    paused.resume();
+    await demandFiring(prometheus, ["HoldfastEventLoopStalls"]);
+  });
+
+  test("alerts of a node that is cut off, and of what it misses", async () => {
+    const { id } = await follower();
+    for (const link of proxied.linksOf(id)) link.cut();
+    await demandFiring(prometheus, ["HoldfastNodeCutOff", "HoldfastNodeBehind"], work);
+    for (const link of proxied.linksOf(id)) link.heal();
+  });
+
+  test("alerts of an audit that cannot be written, and of what is missing in it", async () => {
+    const makeRoom = await fillVolume(join(cluster.directory, `n${SMALL}`, "store"));
+    await demandFiring(prometheus, ["HoldfastAuditFailing", "HoldfastAuditIncomplete"], work);
+    await makeRoom();
+    await prometheus.until("the audit to be written again", async () => {
+      return !(await prometheus.firing()).includes("HoldfastAuditFailing");
+    });
+  });
+
+  test("alerts of a node that starts on a full disk", async () => {
+    const small = cluster.node(SMALL);
+    await small.kill("SIGTERM");
+    const makeRoom = await fillVolume(join(cluster.directory, `n${SMALL}`, "store"));
+    await small.start();
+    await demandFiring(prometheus, ["HoldfastDiskFull"]);
+    await small.kill("SIGTERM");
+    await makeRoom();
+  });
+
+  test("alerts of a node whose data are damaged", async () => {
+    rmSync(join(cluster.directory, `n${SMALL}`, "store", "CURRENT"));
+    await cluster.node(SMALL).start();
+    await demandFiring(prometheus, ["HoldfastNodeQuarantined"]);
+  });
+
+  test("alerts of a node that hangs, and of a majority that is lost by it", async () => {
+    cluster.nodes.find(({ id }) => id !== SMALL)?.pause();
+    await demandFiring(prometheus, ["HoldfastNodeDown", "HoldfastNoLeader"]);
+  });
+});
