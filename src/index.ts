@@ -80,6 +80,7 @@ export {
   type Owner,
   type PageOptions,
   type PermitOptions,
+  type RefusedDeadlock,
   type ReleaseResult,
   type ReleaseTrace,
   type RequestedLock,

@@ -3,7 +3,7 @@
  * refuses the request that would close one, unless detection was turned off.
  */
 import { type Command, Option } from "commander";
-import type { WaitGraphView } from "../../src/index.js";
+import type { CycleMember, RefusedDeadlock, WaitGraphView } from "../../src/index.js";
 import { keyText } from "../../src/safe-text.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import {
@@ -19,6 +19,7 @@ import { note, print, printJson } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { dotText } from "../text/printable.js";
 import { sessionText } from "../text/session-names.js";
+import { formatWallTime } from "../text/wall-time.js";
 
 interface GraphFlags {
   readonly limit: number;
@@ -36,7 +37,8 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 
 const NOTES = `
 A task is what an acquire belongs to: acquires of a client with the same owner
-belong to one task.`;
+belong to one task. Below stand the deadlocks that the answering node has seen
+refused since it was started, at most 16, newest first.`;
 
 const COLUMNS: readonly Column[] = [
   { heading: "WHO WAITS" },
@@ -46,6 +48,16 @@ const COLUMNS: readonly Column[] = [
   { heading: "BEHIND" },
   { heading: "TASK", alignment: "right" },
   { heading: "WHICH" },
+];
+
+const CYCLE_COLUMNS: readonly Column[] = [
+  { heading: "" },
+  { heading: "WHO WAITED" },
+  { heading: "TASK", alignment: "right" },
+  { heading: "KEY" },
+  { heading: "MODE" },
+  { heading: "BEHIND" },
+  { heading: "TASK", alignment: "right" },
 ];
 
 export function defineGraph(command: Command, finish: (exitCode: number) => void): void {
@@ -78,11 +90,37 @@ async function dotOf(view: WaitGraphView): Promise<string> {
   return dotText(toDot(view));
 }
 
-function printTable({ owners, edges, isTruncated }: WaitGraphView): void {
-  if (edges.length === 0) {
-    note("no request is waiting");
-    return;
+function printTable(view: WaitGraphView): void {
+  if (view.edges.length === 0) note("no request is waiting");
+  else printWaits(view);
+  for (const line of refusedLines(view.refused)) print(line);
+}
+
+/** Each deadlock that was refused lately: when, and who waited for whom in what. */
+export function refusedLines(refused: readonly RefusedDeadlock[]): string[] {
+  if (refused.length === 0) return [];
+  const lines = ["", "REFUSED LATELY"];
+  for (const { wallMs, cycle } of refused) {
+    lines.push(`${formatWallTime(wallMs)}  a deadlock of ${cycle.length}`);
+    const rows = cycle.map((member, at) => [
+      at === 0 ? "refused" : "",
+      ...taskOf(member),
+      member.key === "" ? "another key" : keyText(member.key),
+      member.mode,
+      ...taskOf(cycle[(at + 1) % cycle.length] ?? member),
+    ]);
+    lines.push(...tableLines(CYCLE_COLUMNS, rows));
   }
+  return lines;
+}
+
+/** Of a member in a key that may not be observed nothing is known. */
+function taskOf({ sessionName, session, identity, owner, key }: CycleMember): [string, string] {
+  if (key === "") return ["somebody", "-"];
+  return [sessionText(sessionName, session, identity), String(owner)];
+}
+
+function printWaits({ owners, edges, isTruncated }: WaitGraphView): void {
   const byId = new Map(owners.map((owner) => [owner.id, owner]));
   const nameOf = (id: number): [string, string] => {
     const { sessionName = "", session = 0, identity = "", owner } = byId.get(id) ?? {};

@@ -36,6 +36,7 @@ export type {
   LostTenures,
   MembersView,
   MemberView,
+  RefusedDeadlock,
   Revision,
   SessionsView,
   SessionView,

@@ -283,6 +283,7 @@ export class LockTable {
    * that is under way continues with the state before.
    */
   become(restored: LockTable): void {
+    restored.#state.refused.push(...this.#state.refused);
     this.#state = restored.#state;
     this.#state.listener = this.#listener;
     this.#state.accessListener = this.#accessListener;

@@ -68,6 +68,8 @@ export const OP = {
   signIn: 87,
   /** Answered by the node that it reaches from what it knows of itself, also without a leader. */
   vitals: 88,
+  /** Answered by the node that it reaches, at once. */
+  readOnly: 89,
 } as const;
 
 /** Whether the operation enters the log. */

@@ -56,6 +56,8 @@ export const SETTING_NAME_BYTES_MAX = 64;
  * number.
  */
 export const CYCLE_MEMBERS_MAX = 64;
+/** Refused deadlocks that a node shows with the wait-for graph. */
+export const REFUSED_DEADLOCKS_MAX = 16;
 
 /**
  * Commands of one session from the first whose reply has not been read (its mark) to the newest.

@@ -145,6 +145,15 @@ export interface VitalsQuery {
   readonly after: number;
 }
 
+/**
+ * From now on this connection may only read: every command and every operation that changes something
+ * is `FORBIDDEN` on it, whatever its identity may do. For a connection without a session.
+ */
+export interface ReadOnlyQuery {
+  readonly op: typeof OP.readOnly;
+  readonly id: number;
+}
+
 export type Query =
   | InspectQuery
   | KeysQuery
@@ -160,7 +169,8 @@ export type Query =
   | CheckAccessQuery
   | WhoAmIQuery
   | SignInQuery
-  | VitalsQuery;
+  | VitalsQuery
+  | ReadOnlyQuery;
 
 /** The members of the cluster, as the leader knows them. */
 export interface MembersOperation {

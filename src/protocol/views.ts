@@ -5,7 +5,7 @@
  */
 import type { AccessLevel, ClaimMode, CredentialKind } from "./commands.js";
 import type { Revision } from "./questions.js";
-import type { Blocker, EndReason } from "./replies.js";
+import type { Blocker, CycleMember, EndReason } from "./replies.js";
 
 /** Payload of `inspect`. */
 export interface KeyView {
@@ -40,6 +40,8 @@ export interface HoldView {
   readonly heldMs: number;
   /** Cluster milliseconds until the lease of its session, or the ticket, ends. */
   readonly leaseMs: number;
+  /** The whole length of that lease, or of the ticket, in milliseconds. */
+  readonly ttlMs: number;
   /** Milliseconds until it ends by its maximum duration or a revoke; `null` if neither is set. */
   readonly endsInMs: number | null;
   readonly isRevoked: boolean;
@@ -115,6 +117,18 @@ export interface WaitGraphView {
   readonly edges: readonly GraphEdge[];
   /** Whether there are more edges than were asked for. */
   readonly isTruncated: boolean;
+  /**
+   * The last deadlocks that this node saw refused, at most `REFUSED_DEADLOCKS_MAX`, newest first. A
+   * node does not keep them: one that was started again knows those of the log that it applied since.
+   */
+  readonly refused: readonly RefusedDeadlock[];
+}
+/** A cycle of waits that was broken by refusing one of them. */
+export interface RefusedDeadlock {
+  /** The leader's wall clock, in milliseconds since 1970; for display. */
+  readonly wallMs: number;
+  /** Each waited for the next, and the last for the first, whose request was refused. */
+  readonly cycle: readonly CycleMember[];
 }
 /** One task of the wait-for graph. */
 export interface GraphOwner {
@@ -168,6 +182,12 @@ export interface SessionView {
   readonly metadata: string;
   readonly ttlMs: number;
   readonly leaseMs: number;
+  /** Cluster milliseconds since the table last executed a command of it or heard that it lives. */
+  readonly idleMs: number;
+  /** The node to which its client attached last, whether or not it is still connected. */
+  readonly node: number;
+  /** The address from which that client came, as the node saw it; "" if it is not known. */
+  readonly address: string;
   readonly holds: number;
   readonly waits: number;
   /** Whether an operator has ordered its end. */
@@ -209,6 +229,13 @@ export interface Tenure {
   readonly grantedWallMs: number;
   /** Milliseconds of cluster time, which stands still while there is no leader. */
   readonly heldMs: number;
+  /** How long its request waited, in cluster milliseconds; `null` if that is not known. */
+  readonly waitedMs: number | null;
+  /**
+   * The identity that ended it by an order, or stole it; "" if it ended otherwise, or is held and
+   * nobody has ordered its end.
+   */
+  readonly orderedBy: string;
   /** `null` while it is held. Also `released` for the session that made it a ticket. */
   readonly reason: EndReason | null;
 }

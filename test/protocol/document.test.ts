@@ -177,8 +177,8 @@ const blocker: Required<protocol.Blocker> = {
 };
 const revision: Required<protocol.Revision> = { index: 1, number: 0 };
 const hold: Required<protocol.HoldView> = {
-  ...{ token: 1, mode: "exclusive", ...who, sequence: 1, heldMs: 0, leaseMs: 0, endsInMs: null },
-  ...{ isRevoked: false, isTicket: false, permits: 0, slots: [], value: "" },
+  ...{ token: 1, mode: "exclusive", ...who, sequence: 1, heldMs: 0, leaseMs: 0, ttlMs: 0 },
+  ...{ endsInMs: null, isRevoked: false, isTicket: false, permits: 0, slots: [], value: "" },
 };
 const waiter: Required<protocol.WaiterView> = {
   ...{ mode: "exclusive", ...who, sequence: 1, arrival: 1, waitingMs: 0, endsInMs: null },
@@ -206,13 +206,17 @@ const sessionView: Required<protocol.SessionView> = {
     metadata: "",
     ttlMs: 1_000,
     leaseMs: 0,
+    idleMs: 0,
+    node: 1,
+    address: "",
     holds: 0,
     waits: 0,
   },
   isRevoked: false,
 };
 const tenure: Required<protocol.Tenure> = {
-  ...{ ...lock, token: 1, ...who, sequence: 1, grantedWallMs: 0, heldMs: 0, reason: null },
+  ...{ ...lock, token: 1, ...who, sequence: 1, grantedWallMs: 0, heldMs: 0 },
+  ...{ waitedMs: null, orderedBy: "", reason: null },
 };
 const change: Required<protocol.ChangeView> = {
   ...{ revision, type: "granted", ...lock, ...who, token: 1, sequence: 0, value: "" },
@@ -227,8 +231,13 @@ const members: Required<protocol.MembersView> = {
 };
 const keys: Required<protocol.KeysView> = { keys: [keyView], next: null };
 const explain: Required<protocol.ExplainView> = { key: "", request: waiter, keys: [explainedKey] };
+const cycleMember: Required<protocol.CycleMember> = {
+  ...{ session: 1, sessionName: "", owner: 1, ...lock, identity: "" },
+};
+const refused: Required<protocol.RefusedDeadlock> = { wallMs: 1, cycle: [cycleMember] };
 const graph: Required<protocol.WaitGraphView> = {
   ...{ owners: [graphOwner], edges: [graphEdge], isTruncated: false },
+  refused: [refused],
 };
 const verify: Required<protocol.VerifyView> = { isCurrent: false, newestToken: 0 };
 const setting: Required<protocol.SettingView> = {
@@ -245,7 +254,18 @@ const failure: Required<protocol.OperationFailure> = { message: "" };
 
 test.each([
   ...[hold, waiter, closing, truncated, keyView, keys, explainedKey, blocker, explain],
-  ...[graphOwner, graphEdge, graph, verify, setting, sessionView, sessions, tenure, history],
+  ...[
+    graphOwner,
+    graphEdge,
+    refused,
+    graph,
+    verify,
+    setting,
+    sessionView,
+    sessions,
+    tenure,
+    history,
+  ],
   ...[revision, watch, change, changes, member, members, failure],
 ])("every field of a payload is named, in its order: %o", (payload: object) => {
   expect(text).toContain(`\`{${Object.keys(payload).join(", ")}}\``);

@@ -272,6 +272,7 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     { op: OP.vitals, id: 1, after: 1_800_000_000_000 },
     "93 58 01 cf000001a3185c5000",
   ],
+  ["a wish only to read", { op: OP.readOnly, id: 2 }, "92 59 02"],
 ];
 
 /** Operators' requests; everything below them enters the log, or is read. */

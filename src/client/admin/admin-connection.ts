@@ -11,8 +11,10 @@ import {
   type Answer,
   type Hello,
   MESSAGE,
+  OP,
   type Result,
   type ServerMessage,
+  STATUS,
 } from "../../protocol/index.js";
 import type { OperatorWish } from "../calls/operator-commands.js";
 import { clientClosed, unavailable } from "../failures.js";
@@ -39,6 +41,9 @@ const PATIENCE_MS_MAX = 5_000;
 const LINGER_MS = 1_000;
 
 const NEVER = Number.POSITIVE_INFINITY;
+
+/** No other request of the connection has this number. */
+const READ_ONLY_ID = Number.MAX_SAFE_INTEGER - 1;
 
 export class AdminConnection {
   readonly #platform: Platform;
@@ -127,9 +132,10 @@ export class AdminConnection {
 
   /** Resolves to the table's answer. Rejects with its refusal, or when no answer comes in time. */
   command(wish: OperatorWish): Promise<Result> {
-    return this.#begin(wish.signal, (nowMs) => {
-      return this.#operations.command(wish, nowMs, this.#settings.timeoutMs);
-    });
+    const { readOnly, timeoutMs } = this.#settings;
+    const texts = { ...wish.texts, FORBIDDEN: "this connection may only read" };
+    const told = readOnly ? { ...wish, texts } : wish;
+    return this.#begin(wish.signal, (nowMs) => this.#operations.command(told, nowMs, timeoutMs));
   }
 
   /** Changes from now on, or after a revision, whatever node this is connected to. */
@@ -193,6 +199,9 @@ export class AdminConnection {
   #onReady(hello: Hello): void {
     this.#clusterId = hello.clusterId;
     this.#frame.begin(this.#connection.frameBytesMax);
+    // Before anything else: whatever follows is judged as that of a reader.
+    if (this.#settings.readOnly) this.#frame.add({ op: OP.readOnly, id: READ_ONLY_ID });
+    this.#frame.end();
     this.#opening?.succeed();
     this.#opening = undefined;
     this.#write();
@@ -225,6 +234,10 @@ export class AdminConnection {
   #onAnswer(answer: Answer): void {
     if (this.#watches.onAnswer(answer, this.#platform.monotonicMs())) {
       this.#connection.served();
+      return;
+    }
+    if (answer.id === READ_ONLY_ID && answer.status !== STATUS.ok) {
+      this.#connection.move("the node does not let this connection only read");
       return;
     }
     const verdict = this.#operations.onAnswer(answer, this.#platform.monotonicMs());

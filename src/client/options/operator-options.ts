@@ -39,6 +39,12 @@ export interface ConnectAdminOptions extends TlsOptions {
   followLeader?: boolean | undefined;
   /** As for `connect`. */
   logger?: Logger | undefined;
+  /**
+   * Only to read, whatever else the identity may do: each node refuses every change on these
+   * connections (`FORBIDDEN`), so that a mistake in the program, or somebody who gets hold of its
+   * `Admin`, cannot change anything. Snapshots are refused too. Default false.
+   */
+  readOnly?: boolean | undefined;
   /** Gives up connecting when aborted. */
   signal?: AbortSignal | undefined;
 }
@@ -48,6 +54,7 @@ export interface AdminSettings extends TlsSettings {
   readonly token: TokenSource | undefined;
   readonly timeoutMs: number;
   readonly followLeader: boolean;
+  readonly readOnly: boolean;
   readonly signal: AbortSignal | undefined;
   readonly logger: Logger | undefined;
 }
@@ -57,6 +64,7 @@ export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
   token: undefined,
   timeoutMs: 10_000,
   followLeader: true,
+  readOnly: false,
   signal: undefined,
   logger: undefined,
   ...NO_TLS,
@@ -145,15 +153,17 @@ export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings
   requireObject(options, "options");
   requireKnown(options, ADMIN_OPTIONS);
   const { endpoints = ADMIN_DEFAULTS.endpoints, signal, logger, token } = options;
-  const { timeoutMs = ADMIN_DEFAULTS.timeoutMs, followLeader = true } = options;
+  const { timeoutMs = ADMIN_DEFAULTS.timeoutMs, followLeader = true, readOnly = false } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireBoolean(followLeader, "followLeader");
+  requireBoolean(readOnly, "readOnly");
   requireSignal(signal);
   requireLogger(logger);
   const urls = requireEndpoints(endpoints);
   requireToken(token, urls);
   const tls = requireTls(options, urls);
-  return { endpoints: urls, token, timeoutMs, followLeader, signal, logger, ...tls };
+  const how = { timeoutMs, followLeader, readOnly, signal, logger };
+  return { endpoints: urls, token, ...how, ...tls };
 }
 
 /** The timeout of each node, the signal that gives all of them up, and the certificates. */

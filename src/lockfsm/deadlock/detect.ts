@@ -10,11 +10,13 @@ import {
   ACCESS_LEVEL,
   CYCLE_MEMBERS_MAX,
   type CycleMember,
+  REFUSED_DEADLOCKS_MAX,
   type Result,
 } from "../../protocol/index.js";
 import { endWait } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
 import { list, type OwnedBy, requestsOf, unlist } from "../holds/owners.js";
+import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
 import { orderOf, type Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
@@ -44,11 +46,12 @@ export function refusalOf(
   const cycle = search(state, request, request, anyCycle);
   if (cycle === UNDECIDED || cycle === undefined) return cycle;
   if (request.rank >= request.enqueuedAt || request.upgrades !== undefined) {
-    return deadlock(cycle, request);
+    return deadlock(state, cycle, request);
   }
   giveUpHeadStart(request);
   const remaining = search(state, request, request, anyCycle);
-  if (remaining !== UNDECIDED && remaining !== undefined) return deadlock(remaining, request);
+  if (remaining !== UNDECIDED && remaining !== undefined)
+    return deadlock(state, remaining, request);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     advance(state, place.key);
   }
@@ -122,7 +125,7 @@ function breakCycles(state: TableState, owner: OwnedBy, isLast: boolean): void {
     const victim = cycle === undefined ? undefined : lastOf(cycle);
     if (cycle === undefined || victim === undefined) return;
     state.deadlocks += 1;
-    endWait(state, victim, deadlock(cycle, victim));
+    endWait(state, victim, deadlock(state, cycle, victim));
   }
 }
 
@@ -199,29 +202,37 @@ function lastOf(cycle: Cycle): Request | undefined {
   return last;
 }
 
-/** The refusal, whose cycle begins with the owner of the refused request. */
-function deadlock(cycle: Cycle, refused: Request): Result {
+/** The refusal, whose cycle begins with the owner of the refused request, and which is remembered. */
+function deadlock(state: TableState, cycle: Cycle, refused: Request): Result {
   const at = Math.max(
     0,
     cycle.findIndex((place) => orderOf(place) === refused),
   );
   const named = [...cycle.slice(at), ...cycle.slice(0, at)].slice(0, CYCLE_MEMBERS_MAX);
-  return { status: ERROR_NUMBERS.DEADLOCK, cycle: named.map((place) => memberOf(place, refused)) };
+  const members = named.map(memberOf);
+  state.refused.push({ wallMs: state.wallMs, cycle: members });
+  if (state.refused.length > REFUSED_DEADLOCKS_MAX) state.refused.shift();
+  const { identity } = refused.session.credential;
+  return { status: ERROR_NUMBERS.DEADLOCK, cycle: redactedCycle(members, identity) };
 }
 
-/** Nothing but its mode where the identity that is told may not observe the key. */
-function memberOf(place: Place, { session: told }: Request): CycleMember {
-  const { mode } = place;
-  if (told.credential.identity.levelOf(place.key.name) < ACCESS_LEVEL.observe) {
-    return { session: 0, sessionName: "", owner: 0, key: "", mode, identity: "" };
-  }
+function memberOf(place: Place): CycleMember {
   const { session, owner } = orderOf(place);
   return {
     session: session.id,
     sessionName: session.name,
     owner,
     key: place.key.name,
-    mode,
+    mode: place.mode,
     identity: session.identityName,
   };
+}
+
+/** Nothing but their modes of those who wait in a key that the identity may not observe. */
+export function redactedCycle(cycle: readonly CycleMember[], told: Identity): CycleMember[] {
+  return cycle.map((member) => {
+    if (told.levelOf(member.key) >= ACCESS_LEVEL.observe) return member;
+    const { mode } = member;
+    return { session: 0, sessionName: "", owner: 0, key: "", mode, identity: "" };
+  });
 }

@@ -8,6 +8,7 @@ import {
   END_REASON,
   type EndReason,
   MESSAGE,
+  type RefusedDeadlock,
   type Result,
   type SessionMessage,
 } from "../../protocol/index.js";
@@ -120,6 +121,8 @@ export class TableState {
   searchesDeferred = 0;
   searchesGivenUp = 0;
   deadlocks = 0;
+  /** The last deadlocks that were refused, oldest first. Shown to people, not replicated. */
+  readonly refused: RefusedDeadlock[] = [];
 
   constructor(settings: TableSettings, nextToken = 0) {
     this.settings = settings;

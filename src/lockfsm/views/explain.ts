@@ -9,8 +9,10 @@ import {
   type ExplainView,
   type GraphEdge,
   type GraphOwner,
+  type RefusedDeadlock,
   type WaitGraphView,
 } from "../../protocol/index.js";
+import { redactedCycle } from "../deadlock/detect.js";
 import { WaitEdges } from "../deadlock/wait-edges.js";
 import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
 import { blockersOf } from "../holds/blockers.js";
@@ -62,6 +64,23 @@ export function waitGraph(
   edgesMax: number,
   viewer: Identity | undefined,
 ): WaitGraphView {
+  return { ...presentGraph(state, edgesMax, viewer), refused: refusedFor(state, viewer) };
+}
+
+/** Those in whose cycle the viewer may observe a key, the newest first. */
+function refusedFor({ refused }: TableState, viewer: Identity | undefined): RefusedDeadlock[] {
+  const newestFirst = [...refused].reverse();
+  if (viewer === undefined) return newestFirst;
+  return newestFirst
+    .filter(({ cycle }) => cycle.some(({ key }) => mayObserve(viewer, key)))
+    .map(({ wallMs, cycle }) => ({ wallMs, cycle: redactedCycle(cycle, viewer) }));
+}
+
+function presentGraph(
+  state: TableState,
+  edgesMax: number,
+  viewer: Identity | undefined,
+): Omit<WaitGraphView, "refused"> {
   const owners: GraphOwner[] = [];
   const edges: GraphEdge[] = [];
   const ids = new Map<OwnerNode, number>();

@@ -347,6 +347,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     words: "shows how the node is that answers",
     fields: { id, after: uint(0, WALL_MS_MAX) },
   },
+  readOnly: { words: "lets the connection only read from now on", fields: { id } },
 };
 
 /** The kinds of an item's values other than its mode; the last two are for semaphores. */

@@ -71,6 +71,8 @@ export class Attachment implements CommandSource, Watcher, LimitedClient {
   isHeldBack = false;
   /** It asked to sign in, and may ask for nothing else before the answer. */
   isSigningIn = false;
+  /** It asked to be allowed only to read, for good. */
+  isReadOnly = false;
   /** Reads without an answer yet. */
   readCount = 0;
   /** By the number that the client gave each. */

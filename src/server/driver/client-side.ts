@@ -19,6 +19,8 @@ import {
   type OperationFailure,
   PROTOCOL_VERSION,
   type Query,
+  type ReadOnlyQuery,
+  type SequencedCommand,
   type SessionCommand,
   STATUS,
   type VitalsQuery,
@@ -39,7 +41,8 @@ import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
 import type { SnapshotExporter } from "../snapshots/exporter.js";
 
-const { UNAUTHENTICATED } = ERROR_NUMBERS;
+const { FORBIDDEN, UNAUTHENTICATED } = ERROR_NUMBERS;
+const READ_ONLY = "this connection may only read";
 const NOT_SURE =
   "without contact with a leader this node cannot tell who may save a snapshot: " +
   "use the socket in its data directory";
@@ -107,7 +110,10 @@ export class ClientSide implements GatewayEvents {
   onAttach(connection: ClientConnection, command: AttachCommand, bytes: Uint8Array): void {
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (!this.#isTurnedAway(attachment) || this.#isOwn(attachment, command)) {
+    if (attachment.isReadOnly) {
+      this.#parts.attachments.refuseAttach(attachment, command.attempt, FORBIDDEN);
+      this.#host.wake();
+    } else if (!this.#isTurnedAway(attachment) || this.#isOwn(attachment, command)) {
       this.#parts.admission.attach(attachment, command, bytes);
     } else {
       this.report(attachment, command, UNAUTHENTICATED);
@@ -121,13 +127,20 @@ export class ClientSide implements GatewayEvents {
     if (attachment === undefined) return;
     // What a session gives back is always taken. The table would answer an order in the same way.
     const isOrder = connection.session === 0 && "sequence" in command;
-    if (isOrder && this.#isTurnedAway(attachment)) {
-      const { sequence } = command;
-      const result = { status: UNAUTHENTICATED };
+    if (isOrder && attachment.isReadOnly) this.#refuseOrder(attachment, command, FORBIDDEN);
+    else if (isOrder && this.#isTurnedAway(attachment)) {
       this.report(attachment, command, UNAUTHENTICATED);
-      connection.send({ kind: MESSAGE.reply, sequence, stamp: 0, result });
-      this.#host.wake();
+      this.#refuseOrder(attachment, command, UNAUTHENTICATED);
     } else this.#parts.admission.command(attachment, command, bytes);
+  }
+
+  #refuseOrder(
+    { connection }: Attachment,
+    { sequence }: SequencedCommand,
+    status: AccessRefusal,
+  ): void {
+    connection.send({ kind: MESSAGE.reply, sequence, stamp: 0, result: { status } });
+    this.#host.wake();
   }
 
   onInvalidCommand(connection: ClientConnection, op: number, id: number): void {
@@ -145,7 +158,8 @@ export class ClientSide implements GatewayEvents {
     }
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (this.#isTurnedAway(attachment) && !this.#isForStrangers(attachment, query))
+    if (query.op === OP.readOnly) this.#lower(attachment, query);
+    else if (this.#isTurnedAway(attachment) && !this.#isForStrangers(attachment, query))
       this.#forbid(attachment, query);
     else if (query.op === OP.watch) this.#watch(attachment, query);
     else if (query.op === OP.unwatch) watches.unwatch(attachment, query);
@@ -160,7 +174,9 @@ export class ClientSide implements GatewayEvents {
     const { operations, reads, exporter, clock } = this.#parts;
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (this.#isTurnedAway(attachment)) this.#forbid(attachment, operation);
+    if (attachment.isReadOnly && operation.op !== OP.members)
+      refuse(attachment, operation, FORBIDDEN, { message: READ_ONLY });
+    else if (this.#isTurnedAway(attachment)) this.#forbid(attachment, operation);
     else if (!isNodeOperation(operation))
       operations.add(attachment, operation, bytes, clock.nowMs());
     else if (operation.op === OP.saveSnapshot && !operation.isStale)
@@ -251,6 +267,17 @@ export class ClientSide implements GatewayEvents {
   #problemOf(attachment: Attachment, request: Query | Operation): AccessRefusal | undefined {
     const viewer = this.#parts.table.viewerOf(attachment.credential);
     return judge(this.#parts.accessLog, attachment, viewer, request);
+  }
+
+  /** What it may do needs no look at the table: from now on that is less. */
+  #lower(attachment: Attachment, { id }: ReadOnlyQuery): void {
+    if (attachment.connection.session !== 0 || attachment.awaitedAttach !== undefined) {
+      this.#parts.attachments.close(attachment, "a connection with a session cannot only read");
+      return;
+    }
+    attachment.isReadOnly = true;
+    const status = STATUS.ok;
+    attachment.connection.send({ kind: MESSAGE.answer, id, status, payload: null });
   }
 
   #watch(attachment: Attachment, query: WatchQuery): void {

@@ -14,6 +14,7 @@ import {
   MESSAGE,
   OP,
   type Query,
+  type ReadOnlyQuery,
   type SaveSnapshotOperation,
   type SignInQuery,
   STATUS,
@@ -49,7 +50,7 @@ export function leastCostOf({ op }: { readonly op: number }): number {
 
 /** Queries that are answered from the table. */
 export type TableQuery =
-  | Exclude<Query, WatchQuery | UnwatchQuery | SignInQuery | VitalsQuery>
+  | Exclude<Query, WatchQuery | UnwatchQuery | SignInQuery | VitalsQuery | ReadOnlyQuery>
   | SaveSnapshotOperation;
 
 export interface QueryAnswersParts {

@@ -105,6 +105,7 @@ function mayAsk(viewer: Viewer, request: Query | Operation): boolean {
     case OP.unwatch:
     case OP.whoAmI:
     case OP.signIn:
+    case OP.readOnly:
       return true;
     default:
       return viewer.everywhere >= admin;

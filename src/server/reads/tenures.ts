@@ -43,7 +43,9 @@ export function tenureAt(log: TransitionLog, position: number): NotedTenure | un
   const reason = type === "detached" ? END_REASON.released : rest.reason;
   const heldMs = stamp - grantedAt;
   const who = { key, mode, token, session, sessionName, identity, owner, sequence };
-  return { revision, endedWallMs: wallMs, tenure: { ...who, grantedWallMs, heldMs, reason } };
+  const facts = { waitedMs: null, orderedBy: "" };
+  const tenure = { ...who, ...facts, grantedWallMs, heldMs, reason };
+  return { revision, endedWallMs: wallMs, tenure };
 }
 
 /** The tenures of a key that ended and are kept, the newest first, at most `limit`. */
@@ -110,5 +112,5 @@ export function decodeTenure(key: string, body: Uint8Array): Tenure {
   const identity = reader.text(reader.stringHeader());
   if (identity === undefined) throw new ProtocolError("no tenure", reader.at);
   const who = { key, mode, token, session, sessionName, identity, owner, sequence };
-  return { ...who, grantedWallMs, heldMs, reason };
+  return { ...who, grantedWallMs, heldMs, waitedMs: null, orderedBy: "", reason };
 }

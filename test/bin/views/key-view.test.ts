@@ -12,6 +12,7 @@ const hold = {
   owner: 1,
   heldMs: 4_210,
   leaseMs: 14_000,
+  ttlMs: 15_000,
   endsInMs: null,
   isRevoked: false,
   isTicket: false,

@@ -17,6 +17,7 @@ import {
   IN_FLIGHT_MAX,
   isAttachCommand,
   isOperation,
+  isOrder,
   isQuery,
   MESSAGE,
   OP,
@@ -80,6 +81,7 @@ export class ServerConnection {
   /** The number of what it has shown; 0: nothing. */
   credential = 0;
   #hasAsked = false;
+  #isReadOnly = false;
   session = 0;
   epoch = 0;
   /** How often the session had been taken over when this connection was attached to it. */
@@ -248,8 +250,18 @@ export class ServerConnection {
       return;
     }
     this.#hasAsked = true;
+    if (isQuery(request) && request.op === OP.readOnly) {
+      this.#isReadOnly = true;
+      this.push({ kind: MESSAGE.answer, id: request.id, status: STATUS.ok, payload: null });
+      this.flush();
+      return;
+    }
     if (isQuery(request)) {
       this.#answer(request);
+      return;
+    }
+    if (this.#isReadOnly && request.op !== OP.members) {
+      this.#refuseChange(request);
       return;
     }
     if (isOperation(request)) {
@@ -257,6 +269,19 @@ export class ServerConnection {
       return;
     }
     this.#server.propose(this, request);
+  }
+
+  #refuseChange(request: Command | Operation): void {
+    const status = ERROR_NUMBERS.FORBIDDEN;
+    if (isOperation(request)) {
+      const payload = { message: "this connection may only read" };
+      this.push({ kind: MESSAGE.answer, id: request.id, status, payload });
+    } else {
+      if (!isOrder(request)) throw new Error(`the SDK sent ${request.op} to only read`);
+      const { sequence } = request;
+      this.push({ kind: MESSAGE.reply, sequence, stamp: 0, result: { status } });
+    }
+    this.flush();
   }
 
   /** After each entry. */

@@ -170,6 +170,8 @@ export class TableReads {
       sequence: change.sequence,
       grantedWallMs,
       heldMs,
+      waitedMs: null,
+      orderedBy: "",
       reason: end,
     });
   }

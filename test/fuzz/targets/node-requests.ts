@@ -236,6 +236,10 @@ function corpus(): Uint8Array[] {
       { op: OP.transfer, id: 2, node: 0 },
     ],
     [{ op: OP.saveSnapshot, id: 1, isStale: true }],
+    [
+      { op: OP.readOnly, id: 1 },
+      { op: OP.setGrant, ...head(2 ** 33), ...toAll },
+    ],
   ];
   const frames = conversations.map((requests) => frameOf(requests as readonly Request[]));
   const samples = sampleFrames(12).map((frame, at) => headed(at % CLIENTS.length, frame));

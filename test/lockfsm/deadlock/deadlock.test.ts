@@ -375,3 +375,36 @@ describe("the thief of a key", () => {
     expect(log.line("k")).toEqual(["c", "|", "b"]);
   });
 });
+
+describe("refused deadlocks are remembered", () => {
+  test("the newest first, each from the refused request on, and sixteen of them", () => {
+    const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
+    for (let owner = 1; owner <= 20; owner += 1) {
+      a.take(exclusive(`k${owner}`), { owner });
+      b.take(exclusive(`l${owner}`), { owner });
+      wait(a, exclusive(`l${owner}`), { owner });
+      wait(b, exclusive(`k${owner}`), { owner });
+    }
+    const cycles = log.table.waitGraph(99).refused.map(({ cycle }) => {
+      return cycle.map(({ sessionName, key }) => `${sessionName}:${key}`);
+    });
+    const owners = Array.from({ length: 16 }, (_, at) => 20 - at);
+    expect(cycles).toEqual(owners.map((owner) => [`b:k${owner}`, `a:l${owner}`]));
+  });
+
+  test("also when it arose because a ticket was claimed, and the outcome of a wait tells it", () => {
+    const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
+    const hold = a.take(exclusive("k"));
+    a.detach(hold, SECRET);
+    b.take(exclusive("l"));
+    wait(a, exclusive("l"));
+    wait(b, exclusive("k"));
+    expect(log.table.waitGraph(99).refused).toEqual([]);
+    a.claim(hold.token, SECRET);
+    const [refused] = log.table.waitGraph(99).refused;
+    expect(refused?.cycle.map(({ sessionName, key }) => [sessionName, key])).toEqual([
+      ["b", "k"],
+      ["a", "l"],
+    ]);
+  });
+});

@@ -78,6 +78,8 @@ export interface ModelSession {
   identity: ModelIdentity;
   credential: number;
   expiresAt: number;
+  /** When something of it was executed last. */
+  renewedAt: number;
   /** How often it was taken over, by whom last, and when. */
   generation: number;
   taker: string;
@@ -112,7 +114,7 @@ export interface NamedCycle {
 export function nobody(identity: ModelIdentity): ModelSession {
   return {
     ...{ identity, credential: 0 },
-    ...{ id: 0, nonce: "", name: "", metadata: "", ttlMs: 0, expiresAt: 0 },
+    ...{ id: 0, nonce: "", name: "", metadata: "", ttlMs: 0, expiresAt: 0, renewedAt: 0 },
     ...{ generation: 0, taker: "", takenOverAt: 0, attempt: 0, epoch: 0 },
     ...{ attachedAt: 0, attachedSequence: 0, highest: 0, mark: 1 },
     ...{ replies: [], outcomes: [], losses: [], forced: undefined, endedBy: undefined },

@@ -25,6 +25,7 @@ const TAKEOVER_PAUSE_MS = 1_000;
 
 export function renew(model: Model, session: ModelSession): void {
   session.expiresAt = Math.max(session.expiresAt, model.stamp + session.ttlMs);
+  session.renewedAt = model.stamp;
 }
 
 export function open(model: Model, command: OpenCommand, by: number): void {
@@ -60,6 +61,7 @@ export function open(model: Model, command: OpenCommand, by: number): void {
       identity: credential.identity,
       credential: by,
       expiresAt: model.stamp + ttlMs,
+      renewedAt: model.stamp,
       generation: 0,
       taker: "",
       takenOverAt: Number.NEGATIVE_INFINITY,

@@ -151,6 +151,40 @@ describe("what concerns a key that may not be observed", () => {
     });
   });
 
+  test("is blank in refused deadlocks, which are left out if all of them is", () => {
+    const log = new AccessLog();
+    const credential = log.identity("ci", ["open", false, "observe"]);
+    const viewer = log.table.findCredential(credential)?.identity;
+    const [a, b] = [log.openAs(LOCAL_CREDENTIAL, "a"), log.openAs(LOCAL_CREDENTIAL, "b")];
+    for (const [first, second, owner] of [
+      ["shut", "open", 1],
+      ["hidden", "closed", 2],
+    ] as const) {
+      a.take(exclusive(first), { owner });
+      b.take(exclusive(second), { owner });
+      b.acquire(exclusive(first), WAIT_FOREVER, { owner });
+      a.acquire(exclusive(second), WAIT_FOREVER, { owner });
+    }
+    const { refused } = log.table.waitGraph(99, viewer);
+    const [seen, ...others] = refused;
+    expect(others).toEqual([]);
+    expect(seen?.cycle).toEqual([
+      {
+        ...{ session: a.session, sessionName: "a", identity: "local", owner: 1 },
+        ...{ key: "open", mode: "exclusive" },
+      },
+      {
+        ...{ session: 0, sessionName: "", identity: "", owner: 0 },
+        ...{ key: "", mode: "exclusive" },
+      },
+    ]);
+    const all = log.table.waitGraph(99).refused.map(({ cycle }) => cycle.map(({ key }) => key));
+    expect(all).toEqual([
+      ["closed", "hidden"],
+      ["open", "shut"],
+    ]);
+  });
+
   test("is not looked at: a refused try names no blockers, whether it is held or not", () => {
     const { a } = tangled();
     for (const key of ["shut", "free"]) {

@@ -65,6 +65,8 @@ describe.each([
         sequence: 840,
         grantedWallMs: WALL_MS + 420 - 5,
         heldMs: 5,
+        waitedMs: null,
+        orderedBy: "",
         reason: END_REASON.expired,
       },
     ]);
