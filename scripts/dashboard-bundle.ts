@@ -53,4 +53,6 @@ export async function bundleDashboard(sources: string, target: string): Promise<
     .replace("STYLE", nameOf(".css"))
     .replace("ICON", nameOf(".svg"));
   await writeFile(join(target, "index.html"), page);
+  // What nodes serve; nothing else that lies there.
+  await writeFile(join(target, "files.json"), `${JSON.stringify(["index.html", ...names])}\n`);
 }

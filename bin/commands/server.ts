@@ -56,6 +56,7 @@ export interface ServerFlags {
   readonly requireClientCert?: boolean | undefined;
   readonly allowHost?: readonly string[] | undefined;
   readonly allowOrigin?: readonly string[] | undefined;
+  readonly dashboard?: "on" | "off";
   readonly limits?: "enforce" | "observe" | undefined;
   readonly identityLimit?: Partial<ClientLimits> | undefined;
   readonly addressLimit?: Partial<ClientLimits> | undefined;
@@ -194,6 +195,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     ...(clusterName === undefined ? {} : { clusterName }),
     ...(trace === undefined ? {} : { traceFile: trace }),
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
+    dashboard: flags.dashboard !== "off",
     ...(allowOrigin === undefined ? {} : { allowedOrigins: allowOrigin }),
     ...(limits === undefined ? {} : { limits }),
     ...(identityLimit === undefined ? {} : { identityLimits: identityLimit }),

@@ -82,6 +82,11 @@ const ADDRESSES = {
     { defaultText: "IP addresses, localhost, the hosts of --listen and --advertise" },
   ),
   allowOrigin: ALLOW_ORIGIN,
+  dashboard: optionWithDefault<"on" | "off">(
+    choiceKind("mode", ["on", "off"]),
+    "serve the page for browsers on --listen (on), or not (off)",
+    "on",
+  ),
   healthListen: option(hostPortKind, "address for /livez, /readyz and /metrics in plain text", {
     defaultText: "nowhere",
   }),

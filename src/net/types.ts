@@ -285,6 +285,16 @@ export interface PageCaller {
   readonly certifiedName?: string | undefined;
   /** What it showed in `Authorization: Bearer`; not checked. */
   readonly token?: string | undefined;
+  /** Its browser would show a page, and can unpack gzip. Only of the client port. */
+  readonly browser?: PageBrowser | undefined;
+}
+
+/** What a browser that asks for a page says of itself. */
+export interface PageBrowser {
+  readonly wantsHtml: boolean;
+  readonly takesGzip: boolean;
+  /** The host and port by which it knows this node, if that is one of its names. */
+  readonly host: string | undefined;
 }
 
 /** Answers a request for a page by its path. */
@@ -295,6 +305,10 @@ export interface HttpAnswer {
   readonly status: number;
   readonly contentType: string;
   readonly body: string;
+  /** Sent in place of `body`. */
+  readonly bytes?: Uint8Array | undefined;
+  /** In addition to those that every answer has, or in place of them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface ClientGateway {

@@ -97,6 +97,10 @@ export interface NodeOptions {
    * `localhost`, and the hosts of `listen` and `advertise`. Default: none.
    */
   readonly allowedHosts?: readonly string[];
+  /**
+   * Whether the client port serves the page for browsers, whose pages may then connect. Default true.
+   */
+  readonly dashboard?: boolean;
   /** Whether what exceeds a limit of clients is refused or only counted. Default "enforce". */
   readonly limits?: "enforce" | "observe";
   /** Limits of the clients of each identity. Defaults: `clientLimits` in `limits/defaults.ts`. */

@@ -36,6 +36,7 @@ import { descriptorLimit } from "./descriptor-limit.js";
 import {
   answerHttp,
   bearerOf,
+  browserOf,
   HTTP_LIMITS,
   judgeHost,
   judgeUpgrade,
@@ -51,6 +52,7 @@ import {
   type PortLimits,
   UNCOUNTED_LIMITS,
 } from "./options.js";
+import { PageOrigins } from "./page-origins.js";
 import { ReportedNames } from "./reported-names.js";
 import { GatewayRequests, UNHEARD_BYTES } from "./requests.js";
 import { GatewaySocket } from "./socket.js";
@@ -107,6 +109,7 @@ class Gateway implements StartableGateway {
   /** Counts every socket, including those that never send anything. */
   readonly #socketAddresses = new AddressTally();
   readonly #knownHosts: KnownHosts;
+  readonly #origins: PageOrigins;
   readonly #reported = new ReportedNames();
   #http: HttpServer | undefined;
   #security: Security | undefined;
@@ -141,6 +144,7 @@ class Gateway implements StartableGateway {
     this.#limits = socketLimitsOf(connectionsMax, descriptorsMax, addressConnectionsMax);
     this.#outbound = new Outbound(tuning);
     this.#knownHosts = new KnownHosts(tuning.allowedHosts);
+    this.#origins = new PageOrigins(tuning.allowedOrigins, this.#knownHosts, tuning.pageOrigins);
   }
 
   get traffic(): Traffic {
@@ -271,6 +275,7 @@ class Gateway implements StartableGateway {
       certifiedNode: certificates?.nodeOf(socket),
       certifiedName: certificates?.nameOf(socket),
       token: bearerOf(request),
+      browser: browserOf(request, this.#knownHosts),
     };
   }
 
@@ -362,7 +367,8 @@ class Gateway implements StartableGateway {
   ): boolean {
     // Any host name will do here: a browser always sends the page's origin with an upgrade, and
     // that is checked.
-    const refusal = problem ?? judgeUpgrade(request, this.#tuning.allowedOrigins);
+    const refusal =
+      problem ?? judgeUpgrade(request, (origin, host) => this.#origins.mayConnect(origin, host));
     if (refusal !== undefined) {
       refuseUpgrade(socket, refusal.status, refusal.text);
       this.#tell(refusal);

@@ -7,7 +7,7 @@ import { SUBPROTOCOL } from "../../protocol/index.js";
 import { quoted } from "../../safe-text.js";
 import { cutText } from "../cut-text.js";
 import { pathOf } from "../listen.js";
-import type { HttpAnswer, PageCaller, Pages } from "../types.js";
+import type { HttpAnswer, PageBrowser, PageCaller, Pages } from "../types.js";
 import { hostOf, type KnownHosts } from "./known-hosts.js";
 
 const CLIENT_PATH = "/v1";
@@ -63,6 +63,16 @@ export function bearerOf({ headers }: IncomingMessage): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 }
 
+/** What a request says of the browser that sent it. */
+export function browserOf({ headers }: IncomingMessage, hosts: KnownHosts): PageBrowser {
+  const { accept = "", host } = headers;
+  return {
+    wantsHtml: /\btext\/html\b/i.test(accept),
+    takesGzip: /\bgzip\b/i.test(String(headers["accept-encoding"] ?? "")),
+    host: host !== undefined && host !== "" && hosts.has(host) ? host.toLowerCase() : undefined,
+  };
+}
+
 /** These reveal nothing that a page could use, and health checks use any host name. */
 const HEALTH_PATHS: ReadonlySet<string> = new Set(["/livez", "/readyz"]);
 
@@ -83,14 +93,14 @@ export function judgeHost(request: IncomingMessage, hosts: KnownHosts): Refusal 
  */
 export function judgeUpgrade(
   request: IncomingMessage,
-  allowedOrigins: readonly string[],
+  mayConnect: (origin: string, host: string | undefined) => boolean,
 ): Refusal | undefined {
-  const { origin } = request.headers;
+  const { origin, host } = request.headers;
   if (pathOf(request.url) !== CLIENT_PATH) {
     return { status: 404, text: `WebSocket clients connect to ${CLIENT_PATH}` };
   }
   // Every page that a browser shows can connect to loopback; only listed origins may take locks.
-  if (origin !== undefined && !allowedOrigins.includes(origin)) {
+  if (origin !== undefined && !mayConnect(origin, host)) {
     const text = `pages of ${shown(origin)} may not connect: allow them with --allow-origin`;
     return { status: 403, text, stranger: origin };
   }
@@ -111,11 +121,13 @@ function text(status: number, line: string): HttpAnswer {
 }
 
 function write(request: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {
+  const body = answer.bytes ?? answer.body;
   response.writeHead(answer.status, {
     "Content-Type": answer.contentType,
-    "Content-Length": Buffer.byteLength(answer.body),
+    "Content-Length": Buffer.byteLength(body),
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
+    ...answer.headers,
   });
-  response.end(request.method === "HEAD" ? undefined : answer.body);
+  response.end(request.method === "HEAD" ? undefined : body);
 }

@@ -81,6 +81,11 @@ export interface GatewayTuning {
    * Web pages that may connect, by origin. A request without an origin does not come from a page.
    */
   readonly allowedOrigins: readonly string[];
+  /**
+   * The origins of the pages that members serve, this node among them; `undefined`: this node serves
+   * none, and only listed origins may connect. Asked for each request.
+   */
+  readonly pageOrigins: (() => readonly string[]) | undefined;
   /** How long a close handshake may take. */
   readonly closeGraceMs: number;
 }
@@ -102,5 +107,6 @@ export const GATEWAY_DEFAULTS: GatewayTuning = Object.freeze({
   totalBufferedBytesMax: 256 << 20,
   allowedHosts: [],
   allowedOrigins: [],
+  pageOrigins: undefined,
   closeGraceMs: 1_000,
 });

@@ -3,7 +3,7 @@
  * on a quorum; `/readyz` says whether clients should come here. No page shows names of locks.
  */
 import type { TableCounts } from "../../lockfsm/index.js";
-import type { HttpAnswer, PageCaller, Pages, PortLoad } from "../../net/index.js";
+import type { HttpAnswer, PageBrowser, PageCaller, Pages, PortLoad } from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
 import { isVoter } from "../../raft/index.js";
 import type { DriverStatus, PageRight } from "../driver/driver-ports.js";
@@ -75,6 +75,15 @@ export interface PageSource {
   readonly isDraining: () => boolean;
   /** Whether the caller has a right to anything; without one it may only know how the node is. */
   readonly judge: (caller: PageCaller) => PageRight;
+  /**
+   * A file of the page for browsers, if there is one at that path. `isStranger`: must not be told the
+   * members.
+   */
+  readonly pageFile: (
+    path: string,
+    browser: PageBrowser,
+    isStranger: boolean,
+  ) => HttpAnswer | undefined;
 }
 
 export function createPages(source: PageSource): Pages {
@@ -87,9 +96,14 @@ export function createPages(source: PageSource): Pages {
         return reasons.length === 0 ? text(200, "ok\n") : text(503, `${reasons.join("\n")}\n`);
       }
       default:
-        return answerTo(source.judge(caller), path, source);
+        return filed(path, caller, source) ?? answerTo(source.judge(caller), path, source);
     }
   };
+}
+
+function filed(path: string, caller: PageCaller, source: PageSource): HttpAnswer | undefined {
+  if (caller.browser === undefined) return undefined;
+  return source.pageFile(path, caller.browser, source.judge(caller) !== "granted");
 }
 
 function answerTo(right: PageRight, path: string, source: PageSource): HttpAnswer {

@@ -84,6 +84,8 @@ export interface ResolvedOptions {
   readonly peerAddresses: ReadonlyMap<number, HostPort>;
   /** Web pages that may connect. */
   readonly allowedOrigins: readonly string[];
+  /** Whether the client port serves the page for browsers. */
+  readonly servesPage: boolean;
   /** Host names to which the client port answers. */
   readonly allowedHosts: readonly string[];
   /** Whether limits of clients are enforced, and those that were set. */
@@ -154,6 +156,7 @@ export function resolveOptions(
     join,
     joinToken: options.joinToken,
     peerAddresses: options.peerAddresses ?? new Map(),
+    servesPage: options.dashboard ?? true,
     allowedOrigins: resolveOrigins(options.allowedOrigins ?? []),
     allowedHosts: resolveHosts(options),
     ...resolveLimits(options),

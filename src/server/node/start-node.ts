@@ -13,6 +13,7 @@ import {
   type PeerAddress,
   type Traffic,
 } from "../../net/index.js";
+import type { NodeEndpoint } from "../../protocol/index.js";
 import {
   type Configuration,
   type MemberAddress,
@@ -42,6 +43,7 @@ import { LoopScheduler } from "./loop-scheduler.js";
 import type { TlsTold } from "./metrics.js";
 import { nodeLimits, portLimits } from "./node-limits.js";
 import { NodeTls } from "./node-tls.js";
+import { originsOf, type PageFiles, pageFileAt, readPageFiles } from "./page-files.js";
 import { requireFreePort } from "./port-check.js";
 import { startQuarantined } from "./quarantine.js";
 import { type ResolvedOptions, resolveOptions } from "./resolve-options.js";
@@ -184,6 +186,8 @@ class Node implements RunningNode {
   #found: FoundCluster;
   readonly #loop = new EventLoopMeter();
   readonly #pages: Pages;
+  /** Of the page for browsers; empty until they are read, and without the page. */
+  #pageFiles: PageFiles = new Map();
   #trace: Trace | undefined;
   #isDraining = false;
   #stopping: Promise<void> | undefined;
@@ -213,6 +217,7 @@ class Node implements RunningNode {
       ...{ listen, allowedHosts, allowedOrigins, tls: tls?.transport, onRefused },
       ...portLimits(options),
       limits: this.#limitCounts,
+      pageOrigins: options.servesPage ? () => originsOf(this.#endpoints()) : undefined,
     });
     this.#health = new HealthPort(allowedHosts, this.#pages, onRefused);
     this.ended = new Promise((resolve) => {
@@ -241,6 +246,7 @@ class Node implements RunningNode {
     const { peerListen, healthListen, tuning, log, traceFile } = this.#options;
     const { identity, notices, log: store } = this.#directory;
     await this.#access.note({ isRequired: this.#options.isAccessRequired });
+    await this.#readPage();
     await this.#gateway.start(this.#pages, "starting");
     await this.#listenLocal();
     if (healthListen !== undefined) await this.#health.start(healthListen);
@@ -274,6 +280,13 @@ class Node implements RunningNode {
     });
     const { quietMs } = assembled.table;
     if (quietMs > 0) log("warn", "restored: no session is opened for a while", { quietMs });
+  }
+
+  async #readPage(): Promise<void> {
+    if (!this.#options.servesPage) return;
+    this.#pageFiles = await readPageFiles();
+    if (this.#pageFiles.size > 0) return;
+    this.#options.log("warn", "the page for browsers is not served: it was not built", {});
   }
 
   /** A node serves without it, too. */
@@ -433,11 +446,19 @@ class Node implements RunningNode {
       isDraining: () => this.#isDraining || this.#closing !== undefined,
       // While it starts it knows nothing that it could tell.
       judge: (caller) => this.#assembled?.driver.judgePage(caller) ?? "granted",
+      pageFile: (path, browser, isStranger) => {
+        const endpoints = isStranger ? [] : this.#endpoints();
+        return pageFileAt(this.#pageFiles, path, browser, endpoints);
+      },
     });
   }
 
   get #certificateEndsWallMs(): number | null {
     return this.#tls === undefined ? null : this.#tls.status.certificateEndsAt * 1_000;
+  }
+
+  #endpoints(): readonly NodeEndpoint[] {
+    return this.#assembled?.driver.endpoints ?? [];
   }
 
   #tlsTold(): TlsTold | undefined {

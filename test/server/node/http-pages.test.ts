@@ -45,6 +45,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     limits: () => new LimitCounts(true, { nowMs: () => 0 }, () => {}),
     tls: () => undefined,
     isDraining: () => false,
+    pageFile: () => undefined,
     judge: (caller) => node.driver.judgePage(caller),
     ...changed,
   });
