@@ -11,6 +11,7 @@
  * - `cluster`: what commands ask of any cluster
  * - `local-cluster`: the processes of `holdfast cluster`
  * - `views`: keys, members, snapshots and certificates as text
+ * - `top`: the screen of `holdfast top`
  * - `completion`: what a shell offers after Tab
  * - `bench`: the load of `holdfast bench`
  * - `config`: options from flags, environment and file, all from one table

@@ -9,7 +9,7 @@ import { EXIT } from "../exit/exit-codes.js";
 import { Failure, failureOf, isDebugging, systemCodeOf } from "../exit/failure.js";
 import { jsonLine, withoutCredentials } from "../text/printable.js";
 
-export type Style = "bold" | "dim" | "red" | "green" | "yellow";
+export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "reverse";
 
 const ESCAPES: Readonly<Record<Style, readonly [number, number]>> = Object.freeze({
   bold: [1, 22],
@@ -17,6 +17,7 @@ const ESCAPES: Readonly<Record<Style, readonly [number, number]>> = Object.freez
   red: [31, 39],
   green: [32, 39],
   yellow: [33, 39],
+  reverse: [7, 27],
 });
 
 /** Error codes of a stream whose reader or terminal went away. */

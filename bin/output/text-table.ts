@@ -26,29 +26,46 @@ export function tableLines(
   stream: NodeJS.WriteStream = process.stdout,
   widthMax = widthOf(stream),
 ): string[] {
-  const natural = columns.map(({ heading }, index) =>
-    rows.reduce(
+  const [heading = [], ...padded] = paddedCells(columns, rows, widthMax);
+  const line = (texts: readonly string[], at: number): string => {
+    const cells = texts.map((text, index) => {
+      const style = columns[index]?.style?.(rows[at]?.[index] ?? "");
+      return style === undefined ? text : styled(style, text, stream);
+    });
+    return cells.join(GAP).trimEnd();
+  };
+  return [styled("dim", heading.join(GAP).trimEnd(), stream), ...padded.map(line)];
+}
+
+/** The same without any style, the heading first. */
+export function plainTableLines(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  widthMax: number,
+): string[] {
+  return paddedCells(columns, rows, widthMax).map((cells) => cells.join(GAP).trimEnd());
+}
+
+/** The heading and every row, each cell as wide as its column. */
+function paddedCells(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  widthMax: number,
+): string[][] {
+  const headings = columns.map(({ heading }) => heading);
+  const natural = columns.map((_, index) =>
+    [headings, ...rows].reduce(
       (widest, row) => Math.max(widest, displayWidth(row[index] ?? "")),
-      displayWidth(heading),
+      0,
     ),
   );
   const widths = fittedWidths(columns, natural, widthMax);
-  const padded = (cells: readonly string[]): string[] =>
+  return [headings, ...rows].map((cells) =>
     cells.map((cell, index) => {
       const width = widths[index] ?? 0;
       return pad(cutInTheMiddle(cell, width), width, columns[index]?.alignment ?? "left");
-    });
-  const line = (cells: readonly string[]): string => {
-    const texts = padded(cells).map((text, index) => {
-      const style = columns[index]?.style?.(cells[index] ?? "");
-      return style === undefined ? text : styled(style, text, stream);
-    });
-    return texts.join(GAP).trimEnd();
-  };
-  const heading = padded(columns.map((column) => column.heading))
-    .join(GAP)
-    .trimEnd();
-  return [styled("dim", heading, stream), ...rows.map(line)];
+    }),
+  );
 }
 
 /** The width of a terminal; anything else is unlimited. */
@@ -80,7 +97,8 @@ function fittedWidths(
   return widths;
 }
 
-function pad(cell: string, width: number, alignment: Alignment): string {
+/** A cell in a column of that width, which it does not exceed. */
+export function pad(cell: string, width: number, alignment: Alignment): string {
   const blanks = " ".repeat(width - displayWidth(cell));
   return alignment === "right" ? blanks + cell : cell + blanks;
 }

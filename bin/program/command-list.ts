@@ -116,6 +116,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/watch.js")).defineWatch,
   },
   {
+    name: "top",
+    summary: "show locks and nodes live, in a terminal",
+    otherWords: ["monitor", "dash"],
+    group: SEEING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/top.js")).defineTop,
+  },
+  {
     name: "graph",
     summary: "show who waits for whom",
     group: SEEING,

@@ -50,6 +50,14 @@ export function cutInTheMiddle(text: string, widthMax: number): string {
   return [...start, ELLIPSIS, ...end].join("");
 }
 
+/** The text, or its beginning: never wider than `widthMax`, from 0. */
+export function cutAtTheEnd(text: string, widthMax: number): string {
+  if (displayWidth(text) <= widthMax) return text;
+  graphemes ??= new Intl.Segmenter("en", { granularity: "grapheme" });
+  const characters = [...graphemes.segment(text)].map(({ segment }) => segment);
+  return beginningOf(characters, widthMax).join("");
+}
+
 /** As many of the first characters as there is room for. */
 function beginningOf(characters: readonly string[], widthMax: number): string[] {
   let width = 0;

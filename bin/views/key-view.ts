@@ -13,7 +13,7 @@ type Hold = KeyView["holds"][number];
 type Waiter = KeyView["waiters"][number];
 type Closing = KeyView["closings"][number];
 
-const HOLD_COLUMNS: readonly Column[] = [
+export const HOLD_COLUMNS: readonly Column[] = [
   { heading: "HELD BY" },
   { heading: "MODE" },
   { heading: "SESSION", alignment: "right" },
@@ -23,7 +23,7 @@ const HOLD_COLUMNS: readonly Column[] = [
   { heading: "" },
 ];
 
-const WAITER_COLUMNS: readonly Column[] = [
+export const WAITER_COLUMNS: readonly Column[] = [
   { heading: "#", alignment: "right" },
   { heading: "WAITING" },
   { heading: "MODE" },
@@ -83,11 +83,11 @@ function modeText({ mode, permits }: { mode: string; permits: number }): string 
   return mode === "permits" ? (permits === 1 ? "1 permit" : `${permits} permits`) : mode;
 }
 
-function limitText(limit: number): string {
+export function limitText(limit: number): string {
   return `a semaphore of ${limit} ${limit === 1 ? "permit" : "permits"}`;
 }
 
-function holdRow(hold: Hold): string[] {
+export function holdRow(hold: Hold): string[] {
   return [
     hold.isTicket ? "(a ticket)" : nameOf(hold),
     modeText(hold),
@@ -108,7 +108,7 @@ function holdRemarks({ slots, endsInMs, isRevoked, value }: Hold): string[] {
   return remarks;
 }
 
-function waiterRow(waiter: Waiter, index: number): string[] {
+export function waiterRow(waiter: Waiter, index: number): string[] {
   const { isUpgrade, isEligible, priority, endsInMs } = waiter;
   const remarks: string[] = [];
   if (isUpgrade) remarks.push("an upgrade");
@@ -125,7 +125,7 @@ function waiterRow(waiter: Waiter, index: number): string[] {
   ];
 }
 
-function closingLine(closing: Closing): string {
+export function closingLine(closing: Closing): string {
   const { token, endsInMs } = closing;
   return `closed for ${formatDuration(endsInMs)} more after token ${token} (${modeText(closing)})`;
 }
