@@ -2,6 +2,7 @@
 import { render } from "preact";
 import { App } from "./app/app.js";
 import "./app/page.css";
+import "./app/views.css";
 import { Cluster } from "./connection/cluster.js";
 import { ClusterContext } from "./connection/context.js";
 import { homeEndpoint } from "./connection/home.js";

@@ -1,6 +1,10 @@
 /** The views of the page, in the order of its navigation. */
 import type { ComponentType } from "preact";
 import { ClusterView } from "./cluster/cluster-view.js";
+import { GraphView } from "./graph/graph-view.js";
+import { LockView } from "./lock/lock-view.js";
+import { LocksView } from "./locks/locks-view.js";
+import { SessionsView } from "./sessions/sessions-view.js";
 
 export interface ViewProps {
   /** What follows the route in the address, decoded; "" if nothing does. */
@@ -20,4 +24,8 @@ export interface ViewDefinition {
 
 export const VIEWS: readonly ViewDefinition[] = [
   { route: "cluster", title: "Cluster", component: ClusterView },
+  { route: "locks", title: "Locks", component: LocksView },
+  { route: "lock", title: "Lock", component: LockView, isInner: true },
+  { route: "sessions", title: "Sessions", component: SessionsView },
+  { route: "graph", title: "Graph", component: GraphView },
 ];

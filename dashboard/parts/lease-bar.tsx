@@ -1,0 +1,30 @@
+/**
+ * What is left of a lease, as a bar that drains. It moves between two answers of the cluster, and
+ * stands still while the viewer has paused the page.
+ */
+import { useNow } from "../state/clock.js";
+import { Bar } from "./bar.js";
+import { durationText } from "./duration-text.js";
+
+/** Less than this part of a lease is left: its client did not renew it when it should have. */
+const LOW_PART = 1 / 3;
+
+export interface LeaseBarProps {
+  /** What was left when the cluster answered. */
+  readonly leaseMs: number;
+  /** The whole lease. */
+  readonly ttlMs: number;
+  /** When it answered, in wall time. */
+  readonly atMs: number;
+}
+
+export function LeaseBar({ leaseMs, ttlMs, atMs }: LeaseBarProps) {
+  const nowMs = useNow();
+  const leftMs = Math.max(0, leaseMs - Math.max(0, nowMs - atMs));
+  const part = ttlMs > 0 ? leftMs / ttlMs : 0;
+  return (
+    <Bar part={part} isLow={part < LOW_PART}>
+      {durationText(leftMs)}
+    </Bar>
+  );
+}

@@ -1,0 +1,55 @@
+/**
+ * Sentences that contain other people's text: names of clients, identities, keys. Such text stays
+ * apart from ours until it is drawn, so that it can be isolated and escaped there. Pure.
+ */
+import { keyText, printable } from "../../src/safe-text.js";
+
+/** Our own words, a key, or any other text of a client. */
+export type PhrasePart = string | { readonly key: string } | { readonly other: string };
+export type Phrase = readonly PhrasePart[];
+
+/** The identity of connections that have shown nothing. */
+const ANONYMOUS = "anonymous";
+
+/** What a view says of a session or of a task of one. */
+export interface Someone {
+  readonly sessionName: string;
+  readonly identity: string;
+  /** 0 for a ticket; `undefined` if it is not known. */
+  readonly session?: number | undefined;
+  readonly isTicket?: boolean | undefined;
+}
+
+/** "worker-3 as billing", "session 17", "a ticket", "an unnamed client". */
+export function whoPhrase({ sessionName, identity, session, isTicket }: Someone): Phrase {
+  if (isTicket === true || (session === 0 && sessionName === "")) return ["a ticket"];
+  const name: Phrase =
+    sessionName !== ""
+      ? [{ other: sessionName }]
+      : [session === undefined ? "an unnamed client" : `session ${session}`];
+  const isShown = identity !== "" && (identity !== ANONYMOUS || sessionName.includes(" as "));
+  return isShown ? [...name, " as ", { other: identity }] : name;
+}
+
+/** As plain text, for titles and for what is spoken. */
+export function phraseText(phrase: Phrase): string {
+  return phrase.map(partText).join("");
+}
+
+function partText(part: PhrasePart): string {
+  if (typeof part === "string") return part;
+  return "key" in part ? keyText(part.key) : printable(part.other);
+}
+
+/** "a", "a and b", "a, b and c". */
+export function listPhrase(items: readonly Phrase[]): Phrase {
+  return items.flatMap((item, index) => {
+    if (index === 0) return item;
+    return [index === items.length - 1 ? " and " : ", ", ...item];
+  });
+}
+
+/** "1 request", "2 requests". */
+export function countText(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
+}
