@@ -3,17 +3,21 @@
  * a real Prometheus scrapes. Times are a sixtieth of those in the file; thresholds are those of the
  * file. What follows assumes what was before: a cluster goes from well to quite dead.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { connect as connectSocket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createSecureContext } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endAllStarted } from "../../lab/end-with-process.js";
+import { freePorts } from "../../lab/free-ports.js";
+import { createAuthority, issueNodeCertificate } from "../../src/certificates/index.js";
 import { type Admin, type Client, connect, connectAdmin } from "../../src/index.js";
 import type { ClusterProcess } from "../e2e/world/cluster-process.js";
-import type { NodeHandle } from "../e2e/world/node-handle.js";
+import { NodeHandle } from "../e2e/world/node-handle.js";
 import { type ProxiedCluster, startProxied } from "../e2e/world/proxied-cluster.js";
 import { canMount, fillVolume, mountVolume, unmountVolume } from "../e2e/world/volume.js";
-import { PrometheusServer, prometheusProgram } from "./prometheus-server.js";
+import { PrometheusServer, prometheusProgram, RULES } from "./prometheus-server.js";
 
 const PROMETHEUS = prometheusProgram("prometheus");
 const CAN_MOUNT = await canMount();
@@ -27,6 +31,13 @@ const CHANGES_MAX = 256;
 /** The node whose store has a volume of its own. */
 const SMALL = 3;
 const VOLUME_MEBIBYTES = 32;
+const CERTIFICATE_DAYS = 3;
+/** Of a process: it then takes some hundred sockets for clients. */
+const DESCRIPTORS = 480;
+const SOCKETS = 150;
+/** A heap that some ten thousand large locks fill. */
+const HEAP_MIB = 96;
+const LOCKS_AT_ONCE = 2_000;
 
 /** What has fired in this file. */
 const fired = new Set<string>();
@@ -218,4 +229,91 @@ describe.skipIf(PROMETHEUS === undefined || !CAN_MOUNT)("a closed cluster of thr
     cluster.nodes.find(({ id }) => id !== SMALL)?.pause();
     await demandFiring(prometheus, ["HoldfastNodeDown", "HoldfastNoLeader"]);
   });
+});
+
+describe.skipIf(PROMETHEUS === undefined)(
+  "a node with TLS, little memory and few descriptors",
+  () => {
+    let directory: string;
+    let node: NodeHandle;
+    let prometheus: PrometheusServer;
+    let port = 0;
+    let ca: string;
+
+    beforeAll(async () => {
+      directory = mkdtempSync(join(tmpdir(), "holdfast-alerts-"));
+      const authority = createAuthority({ name: "authority", days: 30 });
+      ca = authority.certificatePem;
+      const host = { cluster: "prod", nodeId: 1, hosts: ["127.0.0.1"], days: CERTIFICATE_DAYS };
+      const { certificatePem, keyPem } = issueNodeCertificate(authority, host);
+      const at = (name: string): string => join(directory, name);
+      writeFileSync(at("ca.crt"), ca);
+      writeFileSync(at("node.crt"), certificatePem);
+      writeFileSync(at("node.key"), keyPem);
+      const [clientPort = 0, peerPort] = await freePorts(2);
+      port = clientPort;
+      node = new NodeHandle(
+        1,
+        `wss://127.0.0.1:${port}`,
+        [
+          ...["--id=1", `--data=${at("n1")}`, `--listen=127.0.0.1:${port}`, "--cluster-name=prod"],
+          ...[`--initial-cluster=1=127.0.0.1:${peerPort}`, "--stop-on-stdin-end"],
+          ...[
+            `--tls-cert=${at("node.crt")}`,
+            `--tls-key=${at("node.key")}`,
+            `--tls-ca=${at("ca.crt")}`,
+          ],
+        ],
+        {
+          launcher: ["bash", "-c", `ulimit -n ${DESCRIPTORS}; exec "$@"`, "bash"],
+          env: () => ({ NODE_OPTIONS: `--max-old-space-size=${HEAP_MIB}` }),
+          tls: { secureContext: createSecureContext({ ca }), hasCertificate: false },
+        },
+      );
+      await node.start();
+      prometheus = await PrometheusServer.start(PROMETHEUS as string, {
+        addresses: [`127.0.0.1:${port}`],
+        further: `scheme: https\ntls_config: { ca_file: ${at("ca.crt")} }`,
+      });
+    });
+    afterAll(async () => {
+      await prometheus?.stop();
+      await node?.stop();
+      rmSync(directory, { recursive: true, force: true });
+    });
+
+    test("alerts of a certificate that expires in three days", async () => {
+      await demandFiring(prometheus, ["HoldfastCertificateExpires"]);
+    });
+
+    test("alerts of changed files that cannot be used, and of sockets beyond the limit", async () => {
+      writeFileSync(join(directory, "node.crt"), "no certificate\n");
+      node.hangUp();
+      const sockets = Array.from({ length: SOCKETS }, () => connectSocket(port, "127.0.0.1"));
+      for (const socket of sockets) socket.on("error", () => undefined);
+      await demandFiring(prometheus, ["HoldfastTlsFilesRefused", "HoldfastConnectionsRefused"]);
+      for (const socket of sockets) socket.destroy();
+    });
+
+    test("alerts of a heap that is nearly full", async () => {
+      const greedy = await connect({ endpoints: [node.endpoint], ca, ttlMs: 120_000 });
+      let asked = 0;
+      const ask = async (): Promise<void> => {
+        if (node.stderr.includes("memory is scarce")) return;
+        const batch = Array.from({ length: LOCKS_AT_ONCE }, (_, at) => {
+          const key = `greedy/${asked + at}/`.padEnd(512, "k");
+          return greedy.acquire(key, { waitMs: 0, value: "v".repeat(1_024) });
+        });
+        asked += LOCKS_AT_ONCE;
+        await Promise.allSettled(batch);
+      };
+      await demandFiring(prometheus, ["HoldfastMemoryScarce"], ask);
+      await greedy.close();
+    });
+  },
+);
+
+test.skipIf(PROMETHEUS === undefined || !CAN_MOUNT)("every alert has fired", () => {
+  const names = Array.from(readFileSync(RULES, "utf8").matchAll(/^ *- alert: (\w+)$/gm));
+  expect([...fired].sort()).toEqual(names.map(([, name]) => name).sort());
 });

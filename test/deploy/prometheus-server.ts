@@ -19,7 +19,7 @@ const HASTE = 60;
 const RANGE_SECONDS_MIN = 4;
 const STOP_MS_MAX = 10_000;
 const START = { msMax: 30_000, intervalMs: 50 };
-const FIRING_MS_MAX = 90_000;
+const FIRING_MS_MAX = 45_000;
 const POLL_INTERVAL_MS = 200;
 
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };

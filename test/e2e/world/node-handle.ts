@@ -15,6 +15,8 @@ const STDERR_MAX = 1 << 20;
 export interface NodeProgram {
   /** Another file to run. Default: the build's. */
   readonly command?: string;
+  /** What is put before the command line of the node, to start it. */
+  readonly launcher?: readonly string[];
   /** Added to the environment of the tests; looked at with every start. */
   readonly env?: () => NodeJS.ProcessEnv;
   /** How it is asked for its status over `https:`. */
@@ -32,7 +34,7 @@ export class NodeHandle {
     id: number,
     endpoint: string,
     serverArguments: readonly string[],
-    { command = COMMAND, env, tls }: NodeProgram = {},
+    { command = COMMAND, launcher = [], env, tls }: NodeProgram = {},
   ) {
     this.#tls = tls;
     this.id = id;
@@ -40,7 +42,7 @@ export class NodeHandle {
     this.#process = new ServerProcess(
       {
         name: `node ${id}`,
-        command: [process.execPath, command, "server", ...serverArguments],
+        command: [...launcher, process.execPath, command, "server", ...serverArguments],
         env: () => ({ ...process.env, ...env?.() }),
       },
       {

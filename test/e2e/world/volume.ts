@@ -3,12 +3,14 @@
  * a test without that right is skipped and says so.
  */
 import { execFile } from "node:child_process";
-import { mkdtemp, rm, statfs, writeFile } from "node:fs/promises";
+import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
+const MEBIBYTE = 1 << 20;
+const PAGE_BYTES = 4_096;
 
 export async function canMount(): Promise<boolean> {
   const path = await mkdtemp(join(tmpdir(), "holdfast-mount-"));
@@ -32,10 +34,22 @@ export async function unmountVolume(directory: string): Promise<void> {
   await run("umount", [directory]);
 }
 
-/** Leaves no room on the volume. Returns what makes room again. */
+/** Leaves no room on the volume, though a node may write there. Returns what makes room again. */
 export async function fillVolume(directory: string): Promise<() => Promise<void>> {
   const ballast = join(directory, "ballast");
-  const { bavail, bsize } = await statfs(directory);
-  await writeFile(ballast, Buffer.alloc(bavail * bsize));
+  const file = await open(ballast, "w");
+  try {
+    for (const bytes of [MEBIBYTE, PAGE_BYTES]) await writeUntilFull(file, Buffer.alloc(bytes));
+  } finally {
+    await file.close();
+  }
   return () => rm(ballast);
+}
+
+async function writeUntilFull(file: FileHandle, piece: Buffer): Promise<void> {
+  try {
+    for (;;) await file.write(piece);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+  }
 }
