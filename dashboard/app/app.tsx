@@ -2,6 +2,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { ClusterState } from "../connection/cluster.js";
 import { useConnection } from "../connection/context.js";
+import { nameOf, pageOf } from "../connection/sentences.js";
 import { OtherText } from "../parts/key-text.js";
 import { LiveRegion } from "../parts/live-region.js";
 import { isPaused } from "../state/preferences.js";
@@ -89,10 +90,20 @@ function Header({ state, current }: HeaderProps) {
 
 /** What is unusual about the connection; also spoken, by `announce`. */
 function Banner({ state: { notice, phase } }: { readonly state: ClusterState }) {
+  const connection = useConnection();
   const paused = useStore(isPaused);
   return (
     <>
-      {notice !== undefined && phase !== "signIn" && <p class="banner">{notice}</p>}
+      {notice !== undefined && phase !== "signIn" && (
+        <p class="banner">
+          {notice}{" "}
+          {phase === "connected" && (
+            <button type="button" onClick={() => connection.dismissNotice()}>
+              Dismiss
+            </button>
+          )}
+        </p>
+      )}
       {paused && phase === "connected" && (
         <p class="banner banner-quiet">Paused: what is shown does not change until you go on.</p>
       )}
@@ -111,12 +122,35 @@ function Content({ state, view, at }: ContentProps) {
     case "connecting":
       return <p>Connecting to the cluster …</p>;
     case "lost":
-      return <p>No node answers. What was shown here may be out of date, so it is not shown.</p>;
+      return <Lost state={state} />;
     case "signIn":
       return <SignIn />;
     case "connected":
       return <Viewed view={view} at={at} />;
   }
+}
+
+/** A browser may be allowed to open pages of nodes to which this page may not connect. */
+function Lost({ state: { nodes } }: { readonly state: ClusterState }) {
+  const known = nodes.filter(({ id }) => id !== 0);
+  return (
+    <>
+      <h1>No connection</h1>
+      <p>What was shown here may be out of date, so it is not shown.</p>
+      {known.length > 0 && (
+        <>
+          <p>Other nodes may answer on pages of their own:</p>
+          <ul>
+            {known.map((node) => (
+              <li key={node.id}>
+                <a href={pageOf(node.endpoint)}>{nameOf(node)}</a>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </>
+  );
 }
 
 function Viewed({ view, at }: Omit<ContentProps, "state">) {

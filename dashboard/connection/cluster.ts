@@ -3,7 +3,7 @@
  * to the node that the page came from, and to another member when that node does not answer. What
  * changes something is done over a connection of its own, which lasts as long as the act.
  *
- * Must never keep the access token anywhere, nor act by the connection that reads.
+ * Must never show the access token to anyone, nor act by the connection that reads.
  */
 import {
   type Admin,
@@ -11,11 +11,13 @@ import {
   connectAdmin,
   HoldfastError,
   type MembersView,
+  type VitalsView,
   type WhoAmIView,
 } from "../../src/index.js";
 import { announce } from "../state/announcements.js";
 import { Store } from "../state/store.js";
 import { currentToken, forgetToken, keepToken } from "./access-token.js";
+import { type KnownNode, nameOf, signInReason } from "./sentences.js";
 
 export interface ClusterState {
   /**
@@ -28,24 +30,27 @@ export interface ClusterState {
   /** The node behind `admin`; 0 if unknown. */
   readonly node: number;
   readonly viewer: WhoAmIView | undefined;
+  /** As the leader last told; `undefined` if none did. */
   readonly members: MembersView | undefined;
+  /** Whether the last question for the members was answered: there is a leader. */
+  readonly hasLeader: boolean;
   /** A sentence about the connection, for a banner. */
   readonly notice: string | undefined;
   /** Why the viewer has to sign in. */
   readonly signInReason: string | undefined;
+  /** All nodes that the page knows. */
+  readonly nodes: readonly KnownNode[];
 }
 
-interface KnownNode {
-  readonly endpoint: string;
-  /** 0 until it is known. */
-  id: number;
-}
-
-const BEAT_MS = 2_000;
+/** Shorter than the SDK keeps an idle connection, so that it stays the same one. */
+const BEAT_MS = 800;
 /** A node that says nothing for so long is left. */
-const SILENCE_MS = 4_000;
+const SILENCE_MS = 3_000;
+const RETRY_MS = 2_000;
 const CALL_TIMEOUT_MS = 10_000;
-const VIEWER_BEATS = 15;
+/** The members and the viewer's rights are asked for at each of so many beats. */
+const MEMBERS_BEATS = 3;
+const VIEWER_BEATS = 20;
 
 const START: ClusterState = {
   phase: "connecting",
@@ -53,33 +58,30 @@ const START: ClusterState = {
   node: 0,
   viewer: undefined,
   members: undefined,
+  hasLeader: true,
   notice: undefined,
   signInReason: undefined,
+  nodes: [],
 };
 
 export class Cluster {
   readonly state = new Store<ClusterState>(START);
-  readonly #home: string;
   #nodes: KnownNode[];
   #current: KnownNode;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #beats = 0;
+  /** Up to where the points of the current node are known: a beat wants no more than an answer. */
+  #beatAfterMs = 0;
   /** Of the connection that counts: what an older one still reports is ignored. */
   #generation = 0;
 
   constructor(home: string) {
-    this.#home = home;
     this.#current = { endpoint: home, id: 0 };
     this.#nodes = [this.#current];
   }
 
   start(): void {
-    void this.#connect();
-  }
-
-  /** All nodes that the page knows. */
-  get endpoints(): readonly string[] {
-    return this.#nodes.map(({ endpoint }) => endpoint);
+    void this.#connect(this.#nodes);
   }
 
   /** Whether the viewer showed a token that the cluster took. */
@@ -91,12 +93,17 @@ export class Cluster {
   signIn(token: string, isKept: boolean): void {
     keepToken(token, isKept);
     this.#update({ signInReason: undefined });
-    void this.#connect();
+    void this.#connect(this.#nodes);
   }
 
   signOut(): void {
     forgetToken();
-    void this.#connect();
+    this.#update({ viewer: undefined, signInReason: undefined });
+    void this.#connect(this.#nodes);
+  }
+
+  dismissNotice(): void {
+    this.#update({ notice: undefined });
   }
 
   /** Runs `act` with a connection that may change things, and ends it. Rejects as `act` does. */
@@ -109,149 +116,183 @@ export class Cluster {
     }
   }
 
+  /** A connection to one node, which only reads. The caller closes it. */
+  async connectTo(endpoint: string, signal: AbortSignal): Promise<Admin> {
+    return connectAdmin({ ...this.#options(endpoint), readOnly: true, signal });
+  }
+
   #options(endpoint: string): ConnectAdminOptions {
-    return { endpoints: [endpoint], token: currentToken(), timeoutMs: CALL_TIMEOUT_MS };
+    const token = currentToken();
+    return { endpoints: [endpoint], token, timeoutMs: CALL_TIMEOUT_MS, followLeader: false };
   }
 
   #update(changes: Partial<ClusterState>): void {
-    this.state.set({ ...this.state.value, ...changes });
+    this.state.set({ ...this.state.value, ...changes, nodes: this.#nodes });
   }
 
-  /** Connects to the current node, or to the first other one that answers. */
-  async #connect(): Promise<void> {
+  /** Connects to the first of these nodes that answers. */
+  async #connect(order: readonly KnownNode[]): Promise<void> {
     this.#generation += 1;
     const generation = this.#generation;
     clearTimeout(this.#timer);
     void this.state.value.admin?.close();
-    this.#update({ admin: undefined, phase: "connecting" });
-    const first = this.#current;
-    const order = [first, ...this.#nodes.filter((node) => node !== first)];
+    const isLost = this.state.value.phase === "lost";
+    this.#update({ admin: undefined, phase: isLost ? "lost" : "connecting" });
     for (const node of order) {
-      const outcome = await this.#tryNode(node, generation);
-      if (generation !== this.#generation || outcome === "done") return;
+      const isDone = await this.#tryNode(node, generation);
+      if (generation !== this.#generation || isDone) return;
     }
-    this.#lose(first);
+    this.#lose();
   }
 
-  async #tryNode(node: KnownNode, generation: number): Promise<"done" | "silent"> {
+  /** Whether the search is over; otherwise the node does not answer. */
+  async #tryNode(node: KnownNode, generation: number): Promise<boolean> {
     let admin: Admin | undefined;
     try {
       const signal = AbortSignal.timeout(SILENCE_MS);
-      admin = await connectAdmin({ ...this.#options(node.endpoint), signal });
-      const viewer = await admin.whoAmI();
-      if (generation !== this.#generation) await admin.close();
-      else this.#welcome(node, admin, viewer);
-      return "done";
+      admin = await this.connectTo(node.endpoint, signal);
+      const viewer = await admin.whoAmI({ signal });
+      const vitals = viewer.grants.length === 0 ? undefined : await admin.vitals({ signal });
+      if (generation === this.#generation) this.#welcome(node, admin, viewer, vitals);
+      else void admin.close();
+      return true;
     } catch (error) {
       void admin?.close();
-      if (generation !== this.#generation) return "done";
-      if (!isSignInProblem(error)) return "silent";
-      this.#demandSignIn(error);
-      return "done";
+      if (generation !== this.#generation) return true;
+      if (!isSignInProblem(error)) return false;
+      this.#demandSignIn(undefined);
+      return true;
     }
   }
 
-  #welcome(node: KnownNode, admin: Admin, viewer: WhoAmIView): void {
-    if (viewer.grants.length === 0) {
+  #welcome(
+    node: KnownNode,
+    admin: Admin,
+    viewer: WhoAmIView,
+    vitals: VitalsView | undefined,
+  ): void {
+    if (vitals === undefined) {
       void admin.close();
-      this.#demandSignIn(undefined, viewer);
+      this.#demandSignIn(viewer);
       return;
     }
     const before = this.#current;
+    this.#identify(node, vitals.node);
     this.#current = node;
-    const notice = this.#noticeOf(before, node);
-    if (notice !== undefined) announce(notice);
-    this.#update({ phase: "connected", admin, viewer, node: node.id, notice });
+    this.#beatAfterMs = vitals.wallMs;
     this.#beats = 0;
+    const hasMoved = before !== node;
+    const notice = hasMoved
+      ? `${nameOf(before)} does not answer; connected to ${nameOf(node).toLowerCase()}.`
+      : undefined;
+    if (notice !== undefined) announce(notice);
+    else if (this.state.value.phase === "lost") announce(`Connected to ${nameOf(node)} again.`);
+    this.#update({ phase: "connected", admin, viewer, node: node.id, notice });
     void this.#beat(admin, this.#generation);
   }
 
-  #noticeOf(before: KnownNode, node: KnownNode): string | undefined {
-    if (before !== node) {
-      return `${nameOf(before)} does not answer; connected to ${nameOf(node)}.`;
-    }
-    // What was said about an earlier move stays true as long as the page is away from home.
-    return node.endpoint === this.#home ? undefined : this.state.value.notice;
-  }
-
-  #demandSignIn(error: unknown, viewer?: WhoAmIView): void {
+  #demandSignIn(viewer: WhoAmIView | undefined): void {
     const hadToken = currentToken() !== undefined;
     const hadViewer = this.state.value.viewer !== undefined;
     forgetToken();
+    this.#generation += 1;
+    clearTimeout(this.#timer);
+    void this.state.value.admin?.close();
     this.#update({
       phase: "signIn",
       admin: undefined,
       viewer: undefined,
-      signInReason: signInReason(error, viewer, hadToken, hadViewer),
+      signInReason: signInReason({ viewer, hadToken, hadViewer }),
     });
   }
 
-  #lose(first: KnownNode): void {
-    const all = this.#nodes.length === 1 ? nameOf(first) : `None of ${this.#nodes.length} nodes`;
-    const verb = this.#nodes.length === 1 ? "does not answer" : "answers";
-    const notice = `${all} ${verb}. This page keeps trying.`;
+  #lose(): void {
+    const count = this.#nodes.length;
+    const all = count === 1 ? nameOf(this.#current) : `None of ${count} nodes`;
+    const notice = `${all} ${count === 1 ? "does not answer" : "answers"}. This page keeps trying.`;
     if (this.state.value.phase !== "lost") announce(notice);
     this.#update({ phase: "lost", notice });
-    this.#timer = setTimeout(() => void this.#connect(), BEAT_MS);
+    this.#timer = setTimeout(() => void this.#connect(this.#nodes), RETRY_MS);
   }
 
   /** Notices that the node is gone, that the members changed, and that the viewer's rights did. */
   async #beat(admin: Admin, generation: number): Promise<void> {
     try {
       const signal = AbortSignal.timeout(SILENCE_MS);
-      const members = await admin.members({ signal });
-      const isDue = this.#beats % VIEWER_BEATS === VIEWER_BEATS - 1;
-      const viewer = isDue ? await admin.whoAmI({ signal }) : this.state.value.viewer;
+      const { wallMs } = await admin.vitals({ after: this.#beatAfterMs, signal });
       if (generation !== this.#generation) return;
-      this.#learn(members);
-      this.#update({ members, viewer, node: this.#current.id });
+      this.#beatAfterMs = wallMs;
+      if (this.#beats % MEMBERS_BEATS === 0) void this.#askMembers(admin, generation);
+      if (this.#beats % VIEWER_BEATS === VIEWER_BEATS - 1) void this.#askViewer(admin, generation);
     } catch (error) {
       if (generation !== this.#generation) return;
-      if (isSignInProblem(error)) this.#demandSignIn(error);
-      else if (isSilence(error)) void this.#connect();
+      this.#onFailure(error);
+      if (generation !== this.#generation) return;
     }
-    if (generation !== this.#generation || this.state.value.phase !== "connected") return;
     this.#beats += 1;
     this.#timer = setTimeout(() => void this.#beat(admin, generation), BEAT_MS);
   }
 
-  #learn({ members }: MembersView): void {
-    for (const { id, endpoint } of members) {
-      if (endpoint === "") continue;
-      const known = this.#nodes.find((node) => node.endpoint === endpoint);
-      if (known === undefined) this.#nodes.push({ endpoint, id });
-      else known.id = id;
+  #onFailure(error: unknown): void {
+    if (isSignInProblem(error)) this.#demandSignIn(undefined);
+    else if (isCode(error, "FORBIDDEN")) void this.#connect([this.#current]);
+    else if (isSilence(error)) {
+      const others = this.#nodes.filter((node) => node !== this.#current);
+      void this.#connect([...others, this.#current]);
     }
+  }
+
+  /** Without a leader there is no answer, and what was known of the members stays. */
+  async #askMembers(admin: Admin, generation: number): Promise<void> {
+    try {
+      const members = await admin.members({ signal: AbortSignal.timeout(SILENCE_MS) });
+      if (generation !== this.#generation) return;
+      this.#learn(members);
+      this.#update({ members, hasLeader: true });
+    } catch (error) {
+      if (generation !== this.#generation) return;
+      if (isSilence(error)) this.#update({ hasLeader: false });
+      else this.#onFailure(error);
+    }
+  }
+
+  async #askViewer(admin: Admin, generation: number): Promise<void> {
+    try {
+      const viewer = await admin.whoAmI({ signal: AbortSignal.timeout(SILENCE_MS) });
+      if (generation === this.#generation) this.#update({ viewer });
+    } catch (error) {
+      // Without a leader the rights are not known anew; the next beat finds out whether the node is.
+      if (generation === this.#generation && !isSilence(error)) this.#onFailure(error);
+    }
+  }
+
+  #learn({ members }: MembersView): void {
+    const known = this.#nodes.filter(
+      (node) => node === this.#current || members.some(({ id }) => id === node.id),
+    );
+    for (const { id, endpoint } of members) {
+      if (endpoint === "" || known.some((node) => node.id === id)) continue;
+      known.push({ endpoint, id });
+    }
+    this.#nodes = known;
+  }
+
+  /** The address by which the page came may be another than the one that the node advertises. */
+  #identify(node: KnownNode, id: number): void {
+    node.id = id;
+    this.#nodes = this.#nodes.filter((one) => one === node || one.id !== id);
   }
 }
 
-function nameOf({ id, endpoint }: KnownNode): string {
-  return id === 0 ? `The node at ${endpoint}` : `Node ${id}`;
+function isCode(error: unknown, code: HoldfastError["code"]): boolean {
+  return error instanceof HoldfastError && error.code === code;
 }
 
 function isSignInProblem(error: unknown): boolean {
-  return error instanceof HoldfastError && error.code === "UNAUTHENTICATED";
+  return isCode(error, "UNAUTHENTICATED");
 }
 
 function isSilence(error: unknown): boolean {
   if (error instanceof HoldfastError) return error.code === "UNAVAILABLE";
   return error instanceof DOMException && error.name === "TimeoutError";
-}
-
-function signInReason(
-  error: unknown,
-  viewer: WhoAmIView | undefined,
-  hadToken: boolean,
-  hadViewer: boolean,
-): string | undefined {
-  if (viewer !== undefined && hadToken) {
-    return `The token belongs to ${viewer.name}, who has no rights in this cluster.`;
-  }
-  if (hadViewer && hadToken) {
-    return "Your access token is no longer accepted: it ended, or was removed or replaced.";
-  }
-  if (hadToken) return "The cluster does not know this token.";
-  return hadViewer && error !== undefined
-    ? "The cluster now demands a token: it was closed while this page was open."
-    : undefined;
 }
