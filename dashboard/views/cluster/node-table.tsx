@@ -2,8 +2,8 @@
 import type { MembersView } from "../../../src/index.js";
 import { Badge } from "../../parts/badge.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
+import { durationText } from "../../parts/duration-text.js";
 import { OtherText } from "../../parts/key-text.js";
-import { durationText } from "../../parts/time.js";
 import type { NodeHealth } from "./health.js";
 
 interface NodeLine extends NodeHealth {
