@@ -6,7 +6,7 @@
 import { readdirSync } from "node:fs";
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
-import type { TokenSource } from "../../src/index.js";
+import type { LogLevel, TokenSource } from "../../src/index.js";
 import type {
   ClientLimits,
   HostPort,
@@ -63,6 +63,7 @@ export interface ServerFlags {
   readonly audit?: boolean | undefined;
   readonly auditKeep?: number | undefined;
   readonly logFormat: LogFormat;
+  readonly logLevel: LogLevel;
   readonly trace?: string | undefined;
   readonly stopOnStdinEnd?: boolean | undefined;
   readonly electionTimeout?: number | undefined;
@@ -186,6 +187,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     insecure: flags.insecure === true,
     ...(flags.access === undefined ? {} : { access: flags.access }),
     log: createLogger(flags.logFormat),
+    logLevel: flags.logLevel,
     tuning: tuningOf(flags),
     ...tlsOptions(flags),
     ...(healthListen === undefined ? {} : { healthListen }),

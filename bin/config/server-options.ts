@@ -2,6 +2,7 @@
  * The options of `holdfast server`. The defaults for tuning repeat those of the node itself, which
  * is not loaded for a reference page; a test compares them.
  */
+import type { LogLevel } from "../../src/index.js";
 import type { LogFormat } from "../output/node-log.js";
 import { formatSize } from "../text/sizes.js";
 import { clientLimitsKind } from "./client-limits-kind.js";
@@ -180,6 +181,11 @@ const PROCESS = {
     choiceKind("format", ["text", "json"]),
     "format of log lines: text or json",
     "text",
+  ),
+  logLevel: optionWithDefault<LogLevel>(
+    choiceKind("level", ["debug", "info", "warn", "error"]),
+    "log lines of this level and above; holdfast log-level changes it for a while",
+    "info",
   ),
   trace: option(
     textKind("file"),

@@ -194,6 +194,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/snapshot.js")).defineSnapshot,
   },
   {
+    name: "log-level",
+    summary: "show how much each node logs, or change it for a while",
+    otherWords: ["debug", "verbose", "loglevel"],
+    group: OPERATING,
+    exits: [failed, noCluster, refused],
+    load: async () => (await import("../commands/log-level.js")).defineLogLevel,
+  },
+  {
     name: "recover",
     summary: "recover a node whose data are damaged or lost",
     group: OPERATING,

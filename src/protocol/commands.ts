@@ -56,6 +56,7 @@ export const OP = {
   /** Requests of operators that the node they reach carries out. */
   saveSnapshot: 73,
   readSnapshot: 74,
+  logLevel: 75,
   /** More reads. */
   history: 80,
   sessions: 81,

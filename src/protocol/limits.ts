@@ -127,6 +127,8 @@ export const LOCAL_CREDENTIAL = 2 ** 32 - 1;
 export const ANONYMOUS = "anonymous";
 export const LOCAL = "local";
 /** The last millisecond that a `Date` can show. */
+/** How long a node writes another log level than the one it was started with: a day. */
+export const LOG_LEVEL_MS_MAX = 86_400_000;
 export const WALL_MS_MAX = 8.64e15;
 
 /** `host:port` of a member, in printable ASCII. */

@@ -224,10 +224,26 @@ export interface ReadSnapshotOperation {
   readonly chunk: number;
 }
 
+/** Which lines a node logs: those of its level and of all that follow it. On the wire the number. */
+export const LOG_LEVEL = { debug: 0, info: 1, warn: 2, error: 3 } as const;
+export type LogLevel = keyof typeof LOG_LEVEL;
+
+/** Shows the level of the node's log, or changes it for a while. */
+export interface LogLevelOperation {
+  readonly op: typeof OP.logLevel;
+  readonly id: number;
+  /** The node that is meant; 0: the one that it reaches. Another one refuses it. */
+  readonly node: number;
+  /** `undefined`: it stays as it is. */
+  readonly level: LogLevel | undefined;
+  /** After how long the node goes back to its own level; 0 without a level, or at once. */
+  readonly forMs: number;
+}
+
 /** Carried out by the leader, whichever node they reach. */
 export type LeaderOperation = MembersOperation | ChangeMemberOperation | TransferOperation;
 /** Carried out by the node that they reach. */
-export type NodeOperation = SaveSnapshotOperation | ReadSnapshotOperation;
+export type NodeOperation = SaveSnapshotOperation | ReadSnapshotOperation | LogLevelOperation;
 export type Operation = LeaderOperation | NodeOperation;
 export type Request = Command | Query | Operation;
 
@@ -244,5 +260,6 @@ export function isOperation(request: Request): request is Operation {
 }
 
 export function isNodeOperation(operation: Operation): operation is NodeOperation {
-  return operation.op === OP.saveSnapshot || operation.op === OP.readSnapshot;
+  const { op } = operation;
+  return op === OP.saveSnapshot || op === OP.readSnapshot || op === OP.logLevel;
 }

@@ -5,6 +5,7 @@
  */
 import type { ErrorNumber } from "../errors.js";
 import type { ClaimMode } from "./commands.js";
+import type { LogLevel } from "./questions.js";
 
 export const MESSAGE = {
   hello: 1,
@@ -390,6 +391,16 @@ export type ServerMessage =
 export interface OperationFailure {
   /** A text for people: what the obstacle is, and what could be done. */
   readonly message: string;
+}
+
+/** The payload of `logLevel`. */
+export interface LogLevelView {
+  readonly node: number;
+  readonly level: LogLevel;
+  /** The level to which it goes back: the one that the node was started with. */
+  readonly usual: LogLevel;
+  /** When it goes back, by the node's clock, in milliseconds since 1970; `null`: it need not. */
+  readonly untilWallMs: number | null;
 }
 
 /** The payload of `saveSnapshot`: not ready yet, or the snapshot to read. */

@@ -2,7 +2,7 @@
  * The options of one node: one interface with a line per field, one frozen object of defaults.
  */
 import type { TlsVersion } from "../net/index.js";
-import type { Logger } from "./ports.js";
+import type { Logger, LogLevel } from "./ports.js";
 
 export interface HostPort {
   readonly host: string;
@@ -117,6 +117,8 @@ export interface NodeOptions {
   readonly signal?: AbortSignal;
   readonly tuning?: Partial<NodeTuning>;
   readonly log?: Logger;
+  /** Lines of a lower level are not logged. Operators can change it for a while. Default "info". */
+  readonly logLevel?: LogLevel;
 }
 
 export interface NodeTuning {

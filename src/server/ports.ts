@@ -2,6 +2,10 @@
  * What the driver needs from the world. Production wires sockets, files and timers; the simulator
  * wires simulated ones. The driver itself uses no clocks, timers or random numbers.
  */
+import type { LogLevel, LogLevelView } from "../protocol/index.js";
+
+export type { LogLevel } from "../protocol/index.js";
+
 export interface Clock {
   /** Monotonic milliseconds, fractions allowed. */
   nowMs(): number;
@@ -23,5 +27,15 @@ export interface Memory {
 }
 
 /** Events for operators as they happen. One line each; never a secret. */
-export type LogLevel = "info" | "warn" | "error";
-export type Logger = (level: LogLevel, event: string, fields?: Record<string, unknown>) => void;
+export interface Logger {
+  (level: LogLevel, event: string, fields?: Record<string, unknown>): void;
+  /** Whether lines for debugging are written: look here before one is made. Absent: they are not. */
+  readonly isDebugging?: boolean;
+}
+
+/** The level of this node's log, which operators may change for a while. */
+export interface LogLevels {
+  readonly view: Omit<LogLevelView, "node">;
+  /** `by`: who wants it, for the log. With `forMs` 0 the node goes back to its own level at once. */
+  change(level: LogLevel, forMs: number, by: string): void;
+}

@@ -217,6 +217,16 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
   ["a snapshot", { op: OP.saveSnapshot, id: 7, isStale: false }, "93 49 07 c2"],
   ["a snapshot of one node's", { op: OP.saveSnapshot, id: 7, isStale: true }, "93 49 07 c3"],
   [
+    "the log level of whichever node",
+    { op: OP.logLevel, id: 7, node: 0, level: undefined, forMs: 0 },
+    "95 4b 07 00 c0 00",
+  ],
+  [
+    "another log level for a second",
+    { op: OP.logLevel, id: 7, node: 2, level: "error", forMs: 1_000 },
+    "95 4b 07 02 03 cd 03 e8",
+  ],
+  [
     "a part of a snapshot",
     { op: OP.readSnapshot, id: 8, checksum: "0123456789abcdef".repeat(4), chunk: 256 },
     `94 4a 08 c420${"0123456789abcdef".repeat(4)} cd0100`,
@@ -276,7 +286,7 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
 ];
 
 /** Operators' requests; everything below them enters the log, or is read. */
-const OPERATIONS: readonly number[] = [70, 71, 72, 73, 74];
+const OPERATIONS: readonly number[] = [70, 71, 72, 73, 74, 75];
 
 describe.each(GOLDEN)("%s", (_name, request, digits) => {
   const golden = bytes(digits);

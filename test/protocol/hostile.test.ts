@@ -24,7 +24,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["operation 0", "91 91 00", /^unknown operation 0 at offset 1$/],
   ["operation 23", "91 94 17 01 01 90", /^unknown operation 23 at offset 1$/],
   ["operation 63", "91 92 3f 01", /^unknown operation 63 at offset 1$/],
-  ["operation 75", "91 92 4b 01", /^unknown operation 75 at offset 1$/],
+  ["operation 76", "91 92 4c 01", /^unknown operation 76 at offset 1$/],
   ["operation 79", "91 92 4f 01", /^unknown operation 79 at offset 1$/],
   ["operation 100", "91 92 64 01", /^unknown operation 100 at offset 1$/],
   ["operation 2^53 - 1", "91 92 cf001fffffffffffff 01", /^unknown operation 9007199254740991/],

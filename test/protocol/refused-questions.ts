@@ -6,6 +6,7 @@ import {
   ACCESS_TOKEN_BYTES_MAX,
   CHUNK_MAX,
   HISTORY_PAGE_MAX,
+  LOG_LEVEL_MS_MAX,
   NODE_ID_MAX,
   OP,
   QUERY_PAGE_MAX,
@@ -126,6 +127,16 @@ export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[]
     { op: OP.transfer, id: 5, node: NODE_ID_MAX + 1 },
     "node 4294967296 not in 0..4294967295",
     { op: OP.transfer, id: 5, node: 0 },
+  ],
+  [
+    { op: OP.logLevel, id: 5, node: 1, level: undefined, forMs: 1 },
+    "a time without a level",
+    { op: OP.logLevel, id: 5, node: 1, level: "warn", forMs: 1 },
+  ],
+  [
+    { op: OP.logLevel, id: 5, node: 1, level: "warn", forMs: LOG_LEVEL_MS_MAX + 1 },
+    "forMs 86400001 not in 0..86400000",
+    { op: OP.logLevel, id: 5, node: 1, level: "warn", forMs: LOG_LEVEL_MS_MAX },
   ],
   [
     { op: OP.signIn, id: 5, token: "a b" },

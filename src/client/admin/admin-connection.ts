@@ -26,7 +26,7 @@ import { Opening } from "../session/lifetime.js";
 import { Alarm } from "../transport/alarm.js";
 import { ClientLog } from "../transport/client-log.js";
 import { Connection } from "../transport/connection.js";
-import { Endpoints } from "../transport/endpoints.js";
+import { Endpoints, isLocal } from "../transport/endpoints.js";
 import { FrameWriter } from "../transport/frame-writer.js";
 import type { Platform } from "../transport/platform.js";
 import { Operations, type Wish } from "./operations.js";
@@ -172,6 +172,17 @@ export class AdminConnection {
       this.#keepers -= 1;
       this.#settleTurn();
     };
+  }
+
+  /** Whether it knows only the endpoints that it was given. */
+  get isFixed(): boolean {
+    return !this.#settings.followLeader || this.#settings.endpoints.some(isLocal);
+  }
+
+  /** A connection with the same proofs to that node and no other. */
+  to(endpoint: string): AdminConnection {
+    const settings = { ...this.#settings, endpoints: [endpoint], followLeader: false };
+    return new AdminConnection(this.#platform, settings);
   }
 
   close(): void {

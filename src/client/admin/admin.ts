@@ -2,8 +2,14 @@
  * Operating a cluster from a program: show and change its members, its leader and what is held in
  * it. Checks arguments and interprets answers; the connection carries the requests.
  */
-import { HoldfastError } from "../../errors.js";
-import { type MemberAction, type MembersView, OP, type VitalsView } from "../../protocol/index.js";
+import {
+  type LogLevel,
+  type LogLevelView,
+  type MemberAction,
+  type MembersView,
+  OP,
+  type VitalsView,
+} from "../../protocol/index.js";
 import {
   changeSetting,
   endSession,
@@ -16,10 +22,13 @@ import { type CallOptions, requireAddress, requireNodeId, signalOf } from "../op
 import {
   type AdminCallOptions,
   type EndSessionOptions,
+  type LogLevelOptions,
   type RevokeOptions,
   type RevokeTarget,
+  requireLogLevel,
   resolveSnapshotOptions,
   resolveVitalsOptions,
+  type SetLogLevelOptions,
   type SnapshotOptions,
   type VitalsOptions,
 } from "../options/operator-options.js";
@@ -35,6 +44,7 @@ import type { Platform } from "../transport/platform.js";
 import { type Access, ClusterAccess } from "./access.js";
 import type { AdminConnection } from "./admin-connection.js";
 import { askForSnapshot, type ClusterSnapshot } from "./cluster-snapshot.js";
+import { askForLogLevel, askForMembers } from "./log-level.js";
 
 /**
  * Operates one cluster. Needs no session and holds no locks, so it works even if the cluster has no
@@ -70,6 +80,17 @@ export interface Admin extends Views, OperatorCommands, AsyncDisposable {
    * the same node.
    */
   vitals(options?: VitalsOptions): Promise<VitalsView>;
+  /**
+   * Which lines a node logs, and until when. Rejects with `INVALID_ARGUMENT` for a node that is not a
+   * member, with `UNAVAILABLE` for one that does not answer.
+   */
+  logLevel(options?: LogLevelOptions): Promise<LogLevelView>;
+  /**
+   * Has a node log lines of that level and of those above it (`debug`, `info`, `warn`, `error`) for a
+   * while. It goes back by itself, also when it is started again, and logs both. Needs the right
+   * `admin`. Rejects like `logLevel`.
+   */
+  setLogLevel(level: LogLevel, options?: SetLogLevelOptions): Promise<LogLevelView>;
   /** The members of the cluster and the state of each, as the leader sees it. */
   members(options?: AdminCallOptions): Promise<MembersView>;
   /**
@@ -160,14 +181,21 @@ export class ClusterAdmin extends ClusterViews implements Admin {
   }
 
   async members(options?: AdminCallOptions): Promise<MembersView> {
-    const view = await this.#connection.ask({ op: OP.members }, signalOf(options));
-    if (isMembersView(view)) return view;
-    throw new HoldfastError("PROTOCOL", "the cluster's answer is not a list of its members");
+    return askForMembers(this.#connection, signalOf(options));
   }
 
   async vitals(options?: VitalsOptions): Promise<VitalsView> {
     const { after, signal } = resolveVitalsOptions(options);
     return (await this.#connection.ask({ op: OP.vitals, after }, signal)) as VitalsView;
+  }
+
+  async logLevel(options?: LogLevelOptions): Promise<LogLevelView> {
+    return askForLogLevel(this.#connection, undefined, options);
+  }
+
+  async setLogLevel(level: LogLevel, options?: SetLogLevelOptions): Promise<LogLevelView> {
+    requireLogLevel(level);
+    return askForLogLevel(this.#connection, level, options);
   }
 
   async addMember(id: number, address: string, options?: AdminCallOptions): Promise<void> {
@@ -221,9 +249,4 @@ export class ClusterAdmin extends ClusterViews implements Admin {
     const wish = { op: OP.changeMember, action, node, address } as const;
     await this.#connection.ask(wish, signalOf(options));
   }
-}
-
-function isMembersView(payload: unknown): payload is MembersView {
-  if (typeof payload !== "object" || payload === null) return false;
-  return "leaderId" in payload && "members" in payload && Array.isArray(payload.members);
 }

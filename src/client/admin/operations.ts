@@ -18,6 +18,7 @@ import {
   isOrder,
   isQuery,
   isStateOrder,
+  type LogLevelOperation,
   type MembersOperation,
   OP,
   type Operation,
@@ -46,7 +47,8 @@ export type Wish =
   | Omit<ChangeMemberOperation, "id">
   | Omit<TransferOperation, "id">
   | Omit<SaveSnapshotOperation, "id">
-  | Omit<ReadSnapshotOperation, "id">;
+  | Omit<ReadSnapshotOperation, "id">
+  | Omit<LogLevelOperation, "id">;
 
 /** What an answer says about its node; only a node that did not serve the request is left. */
 export type Verdict =
@@ -71,10 +73,11 @@ const NAMES: Readonly<Record<Operation["op"], string>> = Object.freeze({
   [OP.transfer]: "the transfer of leadership",
   [OP.saveSnapshot]: "a snapshot of the cluster",
   [OP.readSnapshot]: "a part of the snapshot",
+  [OP.logLevel]: "the log level of the node",
 });
 
 /** Operations that may have happened although no answer came. */
-const CHANGES: ReadonlySet<number> = new Set([OP.changeMember, OP.transfer]);
+const CHANGES: ReadonlySet<number> = new Set([OP.changeMember, OP.transfer, OP.logLevel]);
 
 class OpenOperation implements Abortable {
   number: number;

@@ -1,5 +1,12 @@
 /** The options of operators' calls, and the complete, checked values that are made of them. */
-import { GRACE_MS_MAX, isValidReason, WALL_MS_MAX } from "../../protocol/index.js";
+import {
+  GRACE_MS_MAX,
+  isValidReason,
+  LOG_LEVEL,
+  LOG_LEVEL_MS_MAX,
+  type LogLevel,
+  WALL_MS_MAX,
+} from "../../protocol/index.js";
 import type { Logger } from "../transport/client-log.js";
 import type { TlsSettings } from "../transport/platform.js";
 import type { TokenSource } from "../transport/sign-in.js";
@@ -8,6 +15,7 @@ import {
   requireBoolean,
   requireInteger,
   requireKnown,
+  requireNodeId,
   requireNumber,
   requireObject,
   requireSignal,
@@ -74,6 +82,21 @@ export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
 export interface AdminCallOptions {
   /** Aborting rejects with the signal's reason; a change that was sent may still happen. */
   signal?: AbortSignal | undefined;
+}
+
+/** The option of `Admin.logLevel`. */
+export interface LogLevelOptions extends AdminCallOptions {
+  /** Which node. Default: the one that answers. */
+  node?: number | undefined;
+}
+
+/** The options of `Admin.setLogLevel`. */
+export interface SetLogLevelOptions extends LogLevelOptions {
+  /**
+   * After how many milliseconds the node goes back to the level that it was started with. 0: at once.
+   * At most 86,400,000, a day. Default 600,000, ten minutes.
+   */
+  forMs?: number | undefined;
 }
 
 /** The options of `Admin.snapshot`. */
@@ -183,6 +206,32 @@ export function resolveStatusOptions(
   requireSignal(signal);
   requireToken(token, endpoints);
   return { timeoutMs, signal, token, tls: requireTls(options, endpoints) };
+}
+
+const LOG_LEVEL_MS_DEFAULT = 600_000;
+const LOG_LEVEL_OPTIONS: ReadonlySet<string> = new Set(["node", "signal"]);
+const SET_LOG_LEVEL_OPTIONS: ReadonlySet<string> = new Set(["node", "forMs", "signal"]);
+
+export function requireLogLevel(level: unknown): void {
+  if (typeof level === "string" && Object.hasOwn(LOG_LEVEL, level)) return;
+  throw new TypeError(`level must be one of ${Object.keys(LOG_LEVEL).join(", ")}`);
+}
+
+/** `node` 0: the one that answers. */
+export function resolveLogLevelOptions(
+  options: SetLogLevelOptions | undefined,
+  level: LogLevel | undefined,
+): {
+  readonly node: number;
+  readonly forMs: number;
+  readonly signal: AbortSignal | undefined;
+} {
+  const isChange = level !== undefined;
+  const signal = signalOf(options, isChange ? SET_LOG_LEVEL_OPTIONS : LOG_LEVEL_OPTIONS);
+  const { node, forMs = isChange ? LOG_LEVEL_MS_DEFAULT : 0 } = options ?? {};
+  if (node !== undefined) requireNodeId(node);
+  requireInteger(forMs, "forMs", 0, LOG_LEVEL_MS_MAX);
+  return { node: node ?? 0, forMs, signal };
 }
 
 export function resolveSnapshotOptions(options: SnapshotOptions | undefined): {

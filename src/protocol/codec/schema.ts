@@ -24,6 +24,7 @@ import {
   LABEL_BYTES_MAX,
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
+  LOG_LEVEL_MS_MAX,
   MAX_HOLD_MS_MIN,
   METADATA_BYTES_MAX,
   NODE_ID_MAX,
@@ -46,7 +47,7 @@ import {
   WAIT_MS_MAX,
   WALL_MS_MAX,
 } from "../limits.js";
-import { MEMBER_ACTION, type Request } from "../questions.js";
+import { LOG_LEVEL, MEMBER_ACTION, type Request } from "../questions.js";
 import {
   isValidAccessToken,
   isValidAddress,
@@ -308,6 +309,17 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
   readSnapshot: {
     words: "reads a chunk of that snapshot",
     fields: { id, checksum: digits(CHECKSUM_BYTES), chunk: uint(0, CHUNK_MAX) },
+  },
+  logLevel: {
+    words: "shows the log level of the node, or changes it for a while",
+    fields: {
+      id,
+      node: uint(0, NODE_ID_MAX),
+      level: optional(choice(LOG_LEVEL)),
+      forMs: where(uint(0, LOG_LEVEL_MS_MAX), (forMs, { level }) =>
+        level === undefined && forMs !== 0 ? "a time without a level" : undefined,
+      ),
+    },
   },
   history: {
     words: "lists the past holders of a key",

@@ -256,6 +256,12 @@ export class SignIn {
 
   #speakAs(attachment: Attachment, credential: Credential): void {
     attachment.credential = credential.number;
+    const { logger } = this.#parts;
+    if (logger.isDebugging === true) {
+      const { id, address } = attachment.connection;
+      const identity = credential.identity.name;
+      logger("debug", "client signed in", { connection: id, address, identity });
+    }
     if (credential.expiresWallMs === 0) return;
     this.#expiring.add(attachment);
     this.#checkAtMs = Math.min(this.#checkAtMs, this.#parts.clock.nowMs() + EXPIRY_CHECK_MS);

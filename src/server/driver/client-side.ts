@@ -11,6 +11,7 @@ import {
   CLIENT_FRAME_BYTES_MAX,
   isNodeOperation,
   LOCAL_CREDENTIAL,
+  type LogLevelOperation,
   MESSAGE,
   NO_CREDENTIAL,
   type NodeEndpoint,
@@ -34,7 +35,7 @@ import type { Attachment, Attachments } from "../commands/attachments.js";
 import type { SignIn } from "../commands/sign-in.js";
 import type { Limits } from "../limits/limits.js";
 import type { Operations } from "../members/operations.js";
-import type { Clock } from "../ports.js";
+import type { Clock, Logger, LogLevels } from "../ports.js";
 import { leastCostOf, refuse as refuseRead } from "../reads/query-answers.js";
 import { type AccessRefusal, accessProblem, judge, report } from "../reads/read-rights.js";
 import type { Reads } from "../reads/reads.js";
@@ -44,7 +45,7 @@ import type { SnapshotExporter } from "../snapshots/exporter.js";
 const { FORBIDDEN, UNAUTHENTICATED } = ERROR_NUMBERS;
 const READ_ONLY = "this connection may only read";
 const NOT_SURE =
-  "without contact with a leader this node cannot tell who may save a snapshot: " +
+  "without contact with a leader this node cannot tell who may do this: " +
   "use the socket in its data directory";
 
 /** What the loop reports about itself, and the way to wake it. */
@@ -72,6 +73,8 @@ export interface ClientSideParts {
   readonly limits: Limits;
   /** How this node is; only points and events after that wall time. */
   readonly vitals: (after: number) => VitalsView;
+  readonly logger: Logger;
+  readonly logLevels: LogLevels | undefined;
 }
 
 export class ClientSide implements GatewayEvents {
@@ -87,6 +90,11 @@ export class ClientSide implements GatewayEvents {
     const { attachments, signIn, limits } = this.#parts;
     const attachment = attachments.add(connection);
     limits.arrive(attachment);
+    if (this.#parts.logger.isDebugging === true) {
+      const { id, address, isEncrypted, isLocal, certifiedName } = connection;
+      const fields = { connection: id, address, isEncrypted, isLocal, certifiedName };
+      this.#parts.logger("debug", "client connected", fields);
+    }
     signIn.meet(attachment);
     this.#host.wake();
   }
@@ -187,6 +195,7 @@ export class ClientSide implements GatewayEvents {
       else if (operation.op === OP.saveSnapshot && !this.#isSureOf(attachment)) {
         refuse(attachment, operation, ERROR_NUMBERS.UNAVAILABLE, { message: NOT_SURE });
       } else if (operation.op === OP.readSnapshot) exporter.read(attachment, operation);
+      else if (operation.op === OP.logLevel) this.#logLevel(attachment, operation);
       else exporter.save(attachment, operation);
     }
     this.#host.wake();
@@ -305,6 +314,25 @@ export class ClientSide implements GatewayEvents {
     }
   }
 
+  #logLevel(attachment: Attachment, operation: LogLevelOperation): void {
+    const { nodeId, logLevels, table } = this.#parts;
+    const { id, node, level, forMs } = operation;
+    if (node !== 0 && node !== nodeId) {
+      const message = `this is node ${nodeId}, not ${node}`;
+      refuse(attachment, operation, ERROR_NUMBERS.INVALID_ARGUMENT, { message });
+    } else if (logLevels === undefined) {
+      const message = "the log of this node has no levels";
+      refuse(attachment, operation, ERROR_NUMBERS.INVALID_ARGUMENT, { message });
+    } else if (level !== undefined && !this.#isSureOf(attachment)) {
+      refuse(attachment, operation, ERROR_NUMBERS.UNAVAILABLE, { message: NOT_SURE });
+    } else {
+      const by = table.viewerOf(attachment.credential)?.name ?? "";
+      if (level !== undefined) logLevels.change(level, forMs, by);
+      const payload = { node: nodeId, ...logLevels.view };
+      attachment.connection.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload });
+    }
+  }
+
   onReceived(connection: ClientConnection, bytes: number): void {
     const attachment = this.#parts.attachments.of(connection);
     // A turn plans when it is read again.
@@ -315,6 +343,9 @@ export class ClientSide implements GatewayEvents {
   onClosed(connection: ClientConnection): void {
     const attachment = this.#parts.attachments.of(connection);
     if (attachment !== undefined) this.#parts.attachments.remove(attachment);
+    if (this.#parts.logger.isDebugging !== true) return;
+    const { id, address, session } = connection;
+    this.#parts.logger("debug", "client gone", { connection: id, address, session });
   }
 }
 

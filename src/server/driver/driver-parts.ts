@@ -147,6 +147,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
       ...{ nodeId, clusterId, clock, table, attachments, signIn, accessLog, admission },
       ...{ reads, operations, watches, limits },
       vitals: (after) => vitals.view(after),
+      ...{ logger, logLevels: ports.logLevels },
       exporter: snapshots.exporter,
     },
     host,

@@ -15,7 +15,7 @@ import type {
 import type { RefusalCount } from "../commands/access-log.js";
 import type { NodeLimits } from "../limits/limits.js";
 import type { NodeTuning } from "../options.js";
-import type { Clock, Logger, Memory, Scheduler } from "../ports.js";
+import type { Clock, Logger, LogLevels, Memory, Scheduler } from "../ports.js";
 import type { AuditOptions, AuditStatus } from "../reads/audit.js";
 import type { SnapshotStatus } from "../snapshots/ports.js";
 import type { ProcessFigures } from "../vitals/vitals.js";
@@ -37,6 +37,8 @@ export interface DriverPorts {
   readonly raft: Raft;
   readonly table: LockTable;
   readonly logger: Logger;
+  /** Absent: the level cannot be changed. */
+  readonly logLevels?: LogLevels;
   /** Of the process, for the vitals. Default: none is known. */
   readonly process?: ProcessFigures;
   /** Sets the peers to be linked with, this node included; none until a leader has sent them. */

@@ -36,6 +36,9 @@ import {
 import type { DriverOptions, DriverPorts, DriverStatus, PageRight } from "./driver-ports.js";
 import { driverStatus } from "./driver-status.js";
 
+/** A turn that takes longer than this keeps clients and peers waiting. */
+const SLOW_TURN_MS = 20;
+
 export class Driver implements DriverHost {
   /** For the gateway and for the links to peers. */
   readonly clientEvents: GatewayEvents;
@@ -248,8 +251,16 @@ export class Driver implements DriverHost {
     gateway.flush();
     this.#parts.handOver.onTurn(raft.role === "leader");
     this.#parts.vitals.onTurn(nowMs);
+    if (this.#ports.logger.isDebugging === true) this.#noteSlowTurn(nowMs);
     this.#planNextTurn(nowMs);
     if (this.#isLeft) this.#endRemoved();
+  }
+
+  /** Only while lines for debugging are written. */
+  #noteSlowTurn(beganMs: number): void {
+    const { clock, logger, raft } = this.#ports;
+    const ms = Math.round(clock.nowMs() - beganMs);
+    if (ms >= SLOW_TURN_MS) logger("debug", "slow turn", { ms, applied: raft.commitIndex });
   }
 
   /**

@@ -20,7 +20,7 @@ import {
   type NodeOptions,
   type NodeTuning,
 } from "../options.js";
-import type { Logger } from "../ports.js";
+import type { Logger, LogLevel } from "../ports.js";
 import { computeClusterId } from "./cluster-id.js";
 
 const NODE_ID_MAX = 2 ** 32 - 1;
@@ -96,6 +96,7 @@ export interface ResolvedOptions {
   readonly auditKeepMs: number | undefined;
   readonly tuning: NodeTuning;
   readonly log: Logger;
+  readonly logLevel: LogLevel;
   readonly traceFile: string | undefined;
   readonly signal: AbortSignal | undefined;
 }
@@ -163,6 +164,7 @@ export function resolveOptions(
     auditKeepMs: resolveAudit(options),
     tuning: resolveTuning(options.tuning ?? {}),
     log: options.log ?? (() => {}),
+    logLevel: options.logLevel ?? "info",
     traceFile: options.traceFile,
     signal: options.signal,
   };

@@ -39,6 +39,7 @@ import { demandPlausibleClock } from "./founding-clock.js";
 import { HeapMeter } from "./heap-meter.js";
 import { createPages } from "./http-pages.js";
 import { demandNoVote, type FoundCluster, findCluster, type JoinProof } from "./join-cluster.js";
+import { NodeLogLevels } from "./log-levels.js";
 import { LoopScheduler } from "./loop-scheduler.js";
 import type { TlsTold } from "./metrics.js";
 import { nodeLimits, portLimits } from "./node-limits.js";
@@ -74,7 +75,9 @@ type Directory = Awaited<ReturnType<typeof openDataDirectory>>;
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const access = await AccessFile.read(options.dataDirectory);
-  const resolved = resolveOptions(options, access.facts.isRequired ? "required" : "open");
+  const settled = resolveOptions(options, access.facts.isRequired ? "required" : "open");
+  const logLevels = new NodeLogLevels(settled.log, settled.logLevel, CLOCK);
+  const resolved = { ...settled, log: logLevels.log, logLevels };
   const { listen, peerListen, healthListen, id, log } = resolved;
   await requireFreePort("listen", listen);
   await requireFreePort("peerListen", peerListen);
@@ -91,8 +94,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   }
 }
 
+/** The options with the log whose level can be changed. */
+type NodeSettings = ResolvedOptions & { readonly logLevels: NodeLogLevels };
+
 async function startWith(
-  resolved: ResolvedOptions,
+  resolved: NodeSettings,
   tls: NodeTls | undefined,
   access: AccessFile,
 ): Promise<RunningNode> {
@@ -173,7 +179,7 @@ function joinProof({ joinToken }: ResolvedOptions, tls: NodeTls | undefined): Jo
 
 class Node implements RunningNode {
   readonly ended: Promise<Error | undefined>;
-  readonly #options: ResolvedOptions;
+  readonly #options: NodeSettings;
   readonly #directory: Directory;
   readonly #gateway: Gateway;
   readonly #limitCounts: LimitCounts;
@@ -198,7 +204,7 @@ class Node implements RunningNode {
   #end: (error: Error | undefined) => void = () => {};
 
   constructor(
-    options: ResolvedOptions,
+    options: NodeSettings,
     directory: Directory,
     found: FoundCluster,
     tls: NodeTls | undefined,
@@ -326,6 +332,7 @@ class Node implements RunningNode {
           isDraining: () => this.#isDraining || this.#closing !== undefined,
         },
         logger: log,
+        logLevels: this.#options.logLevels,
         trace: this.#trace?.line,
         onPeers: (peers) => links.setPeers(this.#peersAmong(peers)),
         onAccess: (isClosed) => this.#noteAccess(isClosed),
@@ -408,6 +415,7 @@ class Node implements RunningNode {
       await Promise.all([...ports, stopped]);
     } finally {
       this.#tls?.close();
+      this.#options.logLevels.stop();
       await this.#directory.close();
       this.#trace?.close();
       this.#loop.stop();

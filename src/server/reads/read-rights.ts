@@ -74,6 +74,7 @@ function verbOf(op: number): AccessLevel {
     case OP.transfer:
     case OP.saveSnapshot:
     case OP.readSnapshot:
+    case OP.logLevel:
       return "admin";
     default:
       return isCommandOp(op) ? "admin" : "observe";
@@ -102,6 +103,8 @@ function mayAsk(viewer: Viewer, request: Query | Operation): boolean {
       return viewer.everywhere >= observe;
     case OP.checkAccess:
       return viewer.everywhere >= admin || request.name === viewer.name;
+    case OP.logLevel:
+      return request.level === undefined ? viewer.highest >= observe : viewer.everywhere >= admin;
     case OP.unwatch:
     case OP.whoAmI:
     case OP.signIn:

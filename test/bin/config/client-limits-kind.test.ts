@@ -50,7 +50,11 @@ test("limits reach the options of the node under its own names", () => {
   const address = { host: "127.0.0.1", port: 7_511 };
   const flags = {
     ...{ id: 4, data: "n4", listen: { host: "127.0.0.1", port: 7_411 } },
-    ...{ logFormat: "text" as const, initialCluster: [{ id: 4, address }] },
+    ...{
+      logFormat: "text" as const,
+      logLevel: "info" as const,
+      initialCluster: [{ id: 4, address }],
+    },
   };
   const options = nodeOptions({
     ...flags,

@@ -11,6 +11,7 @@ const FLAGS: ServerFlags = {
   data: "n4",
   listen: { host: "127.0.0.1", port: 7_411 },
   logFormat: "text",
+  logLevel: "info",
 };
 const ADDRESS = { host: "127.0.0.1", port: 7_511 };
 const HEALTH = { host: "127.0.0.1", port: 7_412 };

@@ -36,6 +36,10 @@ export class TableSnapshots {
   carryOut(connection: ServerConnection, operation: NodeOperation, nowMs: number): Answered {
     if (this.falsehood !== undefined) return { status: STATUS.ok, payload: this.falsehood };
     if (operation.op === OP.saveSnapshot) return this.#save(connection, nowMs);
+    if (operation.op === OP.logLevel) {
+      const payload = { message: "the log of this node has no levels" };
+      return { status: ERROR_NUMBERS.INVALID_ARGUMENT, payload };
+    }
     const saved = this.#saved.get(connection);
     if (saved?.view.checksum !== operation.checksum) {
       return { status: ERROR_NUMBERS.COMPACTED, payload: { message: "it is gone: begin again" } };

@@ -240,6 +240,7 @@ function corpus(): Uint8Array[] {
       { op: OP.readOnly, id: 1 },
       { op: OP.setGrant, ...head(2 ** 33), ...toAll },
     ],
+    [{ op: OP.logLevel, id: 1, node: 0, level: "debug", forMs: 1 }],
   ];
   const frames = conversations.map((requests) => frameOf(requests as readonly Request[]));
   const samples = sampleFrames(12).map((frame, at) => headed(at % CLIENTS.length, frame));
