@@ -84,3 +84,10 @@ test("the SDK asks the node that is named, or the only one that it knows", async
   });
   await expect(admin.setLogLevel("loud" as LogLevel)).rejects.toThrow(TypeError);
 });
+
+test("a connection that only reads sees the level and cannot change it", async () => {
+  const endpoints = [cluster.node(1).endpoint];
+  await using reader = await connectAdmin({ endpoints, followLeader: false, readOnly: true });
+  expect(await reader.logLevel()).toMatchObject({ node: 1, usual: "info" });
+  await expect(reader.setLogLevel("debug")).rejects.toMatchObject({ code: "FORBIDDEN" });
+});

@@ -182,7 +182,7 @@ export class ClientSide implements GatewayEvents {
     const { operations, reads, exporter, clock } = this.#parts;
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (attachment.isReadOnly && operation.op !== OP.members)
+    if (attachment.isReadOnly && !onlyShows(operation))
       refuse(attachment, operation, FORBIDDEN, { message: READ_ONLY });
     else if (this.#isTurnedAway(attachment)) this.#forbid(attachment, operation);
     else if (!isNodeOperation(operation))
@@ -347,6 +347,12 @@ export class ClientSide implements GatewayEvents {
     const { id, address, session } = connection;
     this.#parts.logger("debug", "client gone", { connection: id, address, session });
   }
+}
+
+/** Whether it changes nothing and takes nothing away. */
+function onlyShows(operation: Operation): boolean {
+  if (operation.op === OP.logLevel) return operation.level === undefined;
+  return operation.op === OP.members;
 }
 
 function refuse(
