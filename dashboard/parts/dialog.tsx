@@ -17,8 +17,11 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const before = document.activeElement;
-    element.current?.showModal();
+    const dialog = element.current;
+    dialog?.showModal();
     return () => {
+      // While it is open, nothing behind it takes the focus.
+      dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();
     };
   }, []);

@@ -1,10 +1,11 @@
 /**
  * A list that changes by itself and stands still under the pointer: around a table, it holds the
- * rows where they are while the pointer or the focus is in them. New rows wait above the table, where
- * their number is shown with a button.
+ * rows where they are while the pointer or the focus is in them. A line above the table says how many
+ * new ones wait.
  */
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
+import { countText } from "./phrase.js";
 import { type Settled, settle } from "./settle.js";
 
 export interface StillRowsProps<Row> {
@@ -25,12 +26,9 @@ export function StillRows<Row>({ rows, keyOf, list, noun, children }: StillRowsP
   shown.current = { list, rows: settled.rows };
   return (
     <>
-      <p class="still" aria-live="off">
-        {settled.newCount > 0 && (
-          <button type="button" onClick={() => setHeld(false)}>
-            Show {settled.newCount} new {settled.newCount === 1 ? noun : `${noun}s`}
-          </button>
-        )}
+      <p class="still hint" aria-live="off">
+        {settled.newCount > 0 &&
+          `${countText(settled.newCount, `new ${noun}`)}, shown when you leave the table`}
       </p>
       <div
         onPointerEnter={() => setHeld(true)}

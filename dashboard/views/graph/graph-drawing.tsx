@@ -28,7 +28,7 @@ export function GraphDrawing({ layout, title = "Who waits for whom" }: GraphDraw
   const height = (layout.rows - 1) * ROW_HEIGHT + BOX_HEIGHT + 2 * MARGIN + ROW_HEIGHT / 2;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: without it, no key scrolls a wide drawing
-    <section class="drawing" aria-label={title} tabIndex={0}>
+    <section class="drawing" aria-label={`${title}, as a picture`} tabIndex={0}>
       <svg
         viewBox={`0 0 ${width} ${height}`}
         width={width}

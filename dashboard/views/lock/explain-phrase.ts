@@ -63,7 +63,10 @@ function isTicket(sessionName: string, identity: string, token: number): boolean
   return token !== 0 && sessionName === "" && identity === "";
 }
 
-function expectationPhrase({ expectedWaitMs }: ExplainedKey): Phrase {
+function expectationPhrase({ expectedWaitMs, blockers }: ExplainedKey): Phrase {
   if (expectedWaitMs === null) return [];
+  if (expectedWaitMs === 0) {
+    return blockers.some(({ token }) => token !== 0) ? [" It is held longer than usual."] : [];
+  }
   return [` Usually this takes about ${durationText(expectedWaitMs)}.`];
 }

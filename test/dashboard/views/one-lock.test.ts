@@ -30,10 +30,17 @@ function sentences(keys: readonly ExplainedKey[], request: WaiterView | null = n
 }
 
 describe("why a request waits", () => {
-  it("names who holds the lock, and since when it usually takes how long", () => {
+  it("names who holds the lock, and how long that usually takes", () => {
     const one = explained({ blockers: [blocker("w1", 7, "billing")], expectedWaitMs: 3_000 });
     expect(sentences([one], REQUEST)).toEqual([
       "Waits because w1 as billing holds it (exclusive). Usually this takes about 3.0 s.",
+    ]);
+  });
+
+  it("says so when a lock is held longer than usual", () => {
+    const one = explained({ blockers: [blocker("w1", 7)], expectedWaitMs: 0 });
+    expect(sentences([one], REQUEST)).toEqual([
+      "Waits because w1 holds it (exclusive). It is held longer than usual.",
     ]);
   });
 
