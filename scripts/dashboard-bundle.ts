@@ -17,6 +17,16 @@ const withoutNodePlatform: Plugin = {
   },
 };
 
+/** The SDK reads checked plain data only, for which the page has a reader of its own. */
+const withSmallReader: Plugin = {
+  name: "with-small-reader",
+  setup({ onResolve, initialOptions }) {
+    onResolve({ filter: /^msgpackr\/unpack$/ }, () => ({
+      path: join(initialOptions.absWorkingDir ?? "", "plain-unpackr.ts"),
+    }));
+  },
+};
+
 /** @throws what could not be bundled */
 export async function bundleDashboard(sources: string, target: string): Promise<void> {
   await rm(target, { recursive: true, force: true });
@@ -39,7 +49,7 @@ export async function bundleDashboard(sources: string, target: string): Promise<
     charset: "utf8",
     metafile: true,
     logLevel: "warning",
-    plugins: [withoutNodePlatform],
+    plugins: [withoutNodePlatform, withSmallReader],
   });
   const names = Object.keys(metafile.outputs).map((path) => basename(path));
   const nameOf = (ending: string): string => {

@@ -95,17 +95,19 @@ function Banner({ state: { notice, phase } }: { readonly state: ClusterState }) 
   return (
     <>
       {notice !== undefined && phase !== "signIn" && (
-        <p class="banner">
+        <section class="banner" aria-label="Connection">
           {notice}{" "}
           {phase === "connected" && (
             <button type="button" onClick={() => connection.dismissNotice()}>
               Dismiss
             </button>
           )}
-        </p>
+        </section>
       )}
       {paused && phase === "connected" && (
-        <p class="banner banner-quiet">Paused: what is shown does not change until you go on.</p>
+        <section class="banner banner-quiet" aria-label="Pause">
+          Paused: what is shown does not change until you go on.
+        </section>
       )}
     </>
   );
