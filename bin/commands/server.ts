@@ -62,6 +62,7 @@ export interface ServerFlags {
   readonly addressLimit?: Partial<ClientLimits> | undefined;
   readonly audit?: boolean | undefined;
   readonly auditKeep?: number | undefined;
+  readonly metricsPrefix?: readonly string[] | undefined;
   readonly logFormat: LogFormat;
   readonly logLevel: LogLevel;
   readonly trace?: string | undefined;
@@ -178,7 +179,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
   requireDistinctPorts(flags, peerListen);
   requireServerRelations(flags);
   const { audit, auditKeep, allowHost, allowOrigin, healthListen } = flags;
-  const { limits, identityLimit, addressLimit } = flags;
+  const { limits, identityLimit, addressLimit, metricsPrefix } = flags;
   return {
     id: flags.id,
     dataDirectory: flags.data,
@@ -204,6 +205,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     ...(addressLimit === undefined ? {} : { addressLimits: addressLimit }),
     ...(audit === undefined ? {} : { audit }),
     ...(auditKeep === undefined ? {} : { auditKeepMs: auditKeep }),
+    ...(metricsPrefix === undefined ? {} : { metricsPrefixes: metricsPrefix }),
     ...(peerAddress === undefined
       ? {}
       : { peerAddresses: new Map(peerAddress.map(({ id, address }) => [id, address])) }),

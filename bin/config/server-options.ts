@@ -167,6 +167,11 @@ const KEEPING = {
 };
 
 const PROCESS = {
+  metricsPrefix: option(
+    textsKind("prefix"),
+    "prefix of keys that is measured apart in /metrics, such as orders/; at most 20, can be repeated",
+    { defaultText: "none" },
+  ),
   electionTimeout: optionWithDefault(
     durationKind(50, MINUTE_MS),
     "silence of the leader after which another one is elected; the same on all nodes",

@@ -42,6 +42,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ["requireClientCert", "--require-client-cert"],
   ["tlsMinVersion", "--tls-min-version"],
   ["healthListen", "--health-listen"],
+  ["metricsPrefixes", "--metrics-prefix"],
   ["traceFile", "--trace"],
   ["quietTime", "--quiet-time"],
   ["restoreId", "--restore-id"],

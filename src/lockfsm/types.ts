@@ -67,6 +67,13 @@ export interface TableChange {
   readonly sequence: number;
   /** Set for a hold, otherwise 0. */
   readonly grantedAt: number;
+  /**
+   * When the request came to the table that this change grants or ends without a grant; 0 for every
+   * other change.
+   */
+  readonly requestedAt: number;
+  /** Of a request that `left`: why, a status that its client gets or would get; otherwise 0. */
+  readonly status: number;
   readonly value: string;
   readonly reason: EndReason;
 }

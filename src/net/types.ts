@@ -144,6 +144,8 @@ export interface PeerEvents {
    * or disappeared.
    */
   onDown(peer: NodeId, epoch: number, closed: boolean): void;
+  /** The peer answered a ping on the outgoing link. */
+  onRoundTrip?(peer: NodeId, tookMs: number): void;
   /** Messages arrive in order per peer. The receiver may keep byte fields. */
   onMessage(peer: NodeId, group: number, message: PeerMessage): void;
   /**

@@ -111,6 +111,11 @@ export interface NodeOptions {
   readonly audit?: boolean;
   /** How long it is kept there. 1 minute – 100 years. Default 30 days. */
   readonly auditKeepMs?: number;
+  /**
+   * Prefixes of keys whose waits and holds `/metrics` shows apart, each as a value of the label
+   * `prefix`; all other keys are `other`. At most 20 of 1 – 512 bytes, each once. Default: none.
+   */
+  readonly metricsPrefixes?: readonly string[];
   /** Receives a line of JSON for every transition of the core; `-` is standard error. */
   readonly traceFile?: string;
   /** Ends a start that waits for other nodes. */

@@ -30,6 +30,8 @@ export interface LogEvents {
    * `append` wrote itself are left out.
    */
   onDurable(seq: number): void;
+  /** A record was written and synced, which took that long. */
+  onSynced?(tookMs: number): void;
   /** Called at most once. The node must stop. */
   onFailure(error: Error): void;
   /**

@@ -1,8 +1,9 @@
 /**
- * What the storage needs from the world in addition to files: a timer and random bytes. The
+ * What the storage needs from the world in addition to files: a timer, a clock and random bytes. The
  * simulator passes its own, so that a run can be repeated.
  */
 import { randomBytes } from "node:crypto";
+import { performance } from "node:perf_hooks";
 
 /**
  * Runs `task` once after `delayMs`; the returned function disarms it. Must not keep a process
@@ -14,6 +15,8 @@ export type RandomBytes = (count: number) => Uint8Array;
 
 export interface StoragePorts {
   readonly timer: Timer;
+  /** Monotonic milliseconds, to measure how long writes take. */
+  readonly nowMs: () => number;
   readonly randomBytes: RandomBytes;
 }
 
@@ -23,5 +26,6 @@ export const NODE_STORAGE_PORTS: StoragePorts = Object.freeze({
     timeout.unref();
     return () => clearTimeout(timeout);
   },
+  nowMs: () => performance.now(),
   randomBytes: (count: number) => randomBytes(count),
 });

@@ -136,7 +136,9 @@ const CASES: readonly Case[] = [
   {
     // In seconds since 1970; the world of promtool begins then.
     alert: "HoldfastCertificateExpires",
-    series: { [`holdfast_tls_certificate_expires_seconds{${NODE_1}}`]: `${7 * 86_400 + 120}x20` },
+    series: {
+      [`holdfast_certificate_expiry_timestamp_seconds{${NODE_1}}`]: `${7 * 86_400 + 120}x20`,
+    },
     ...{ quietAt: "2m", firesAt: "2m15s" },
   },
   {

@@ -22,7 +22,7 @@ const IDS = [1, 2, 3];
 /** Served only by a node that does not take part; that they are is seen by the alerts of them. */
 const OF_STANDBY = ["holdfast_waiting_for_room", "holdfast_quarantined"];
 /** What there is only after something was refused. */
-const ABSENT_WHEN_WELL = ["holdfast_access_refused_total"];
+const ABSENT_WHEN_WELL = ["holdfast_auth_refusals_total"];
 
 interface Panel {
   readonly id: number;

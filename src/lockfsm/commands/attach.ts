@@ -154,7 +154,7 @@ function change(
   const upgrades = upgradesOf(state, session);
   for (const upgrade of upgrades) {
     if (upgrade.slot !== undefined) session.replies.forget(upgrade.slot);
-    leaveQueues(state, upgrade);
+    leaveQueues(state, upgrade, ERROR_NUMBERS.CANCELLED);
   }
   renewAllTokens(state, session);
   attach(state, session, command, credential);

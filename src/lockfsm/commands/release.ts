@@ -4,6 +4,7 @@
  * granted, so that a client learns that its lock has ended before it can see anything that followed
  * from that.
  */
+import { ERROR_NUMBERS } from "../../errors.js";
 import { END_REASON, type EndCommand } from "../../protocol/index.js";
 import { advanceKeys, endRow } from "../holds/end.js";
 import { store } from "../holds/lease.js";
@@ -33,6 +34,6 @@ export function release(state: TableState, session: Session, command: EndCommand
   session.acknowledgeLoss(target);
   store(state, session, sequence, request === undefined ? notReleased(reason) : OK);
   if (request === undefined) return;
-  leaveQueues(state, request);
+  leaveQueues(state, request, ERROR_NUMBERS.CANCELLED);
   advanceKeys(state, request);
 }

@@ -4,6 +4,7 @@
  * continues in the work queue if there are many.
  */
 import { assert } from "../../assert.js";
+import { ERROR_NUMBERS } from "../../errors.js";
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../protocol/index.js";
 import type { Hold, Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
@@ -73,7 +74,7 @@ export function endClaims(state: TableState, session: Session): void {
 
 /** Ends a wait whose session is gone, so that no outcome is sent. */
 function endRequest(state: TableState, request: Request): void {
-  leaveQueues(state, request);
+  leaveQueues(state, request, ERROR_NUMBERS.SESSION_EXPIRED);
   advanceKeys(state, request);
 }
 

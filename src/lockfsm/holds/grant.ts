@@ -86,7 +86,7 @@ export function grantAtOnce(state: TableState, session: Session, command: Acquir
     last = place;
     place.key.addHold(place);
   }
-  addHold(state, hold);
+  addHold(state, hold, state.stamp);
   return grantedResult(hold);
 }
 
@@ -118,7 +118,7 @@ function becomeHold(state: TableState, request: Request): Result {
     place.claimant = hold;
     place.key.addHold(place);
   }
-  addHold(state, hold);
+  addHold(state, hold, request.enqueuedAt);
   return grantedResult(hold);
 }
 
@@ -131,7 +131,7 @@ function strengthen(state: TableState, request: Request, hold: Hold): Result {
   const held = placeIn(hold, key);
   assert(held !== undefined, () => `${key.name} is not of ${hold.token}`);
   held.change().mode = "exclusive";
-  state.note("converted", hold, held);
+  state.noteGrant("converted", hold, request.enqueuedAt, held);
   state.suspects.push({ session: hold.session, owner: hold.owner });
   return { status: STATUS.upgraded, token: hold.token };
 }
@@ -223,14 +223,14 @@ function makeHold(
   return hold;
 }
 
-/** Adds a hold whose places are in their keys. */
-function addHold(state: TableState, hold: Hold): void {
+/** Adds a hold whose places are in their keys, and that was asked for at `requestedAt`. */
+function addHold(state: TableState, hold: Hold, requestedAt: number): void {
   const { session, owner } = hold;
   hold.change().row = state.rows.add(session, hold.token, hold.sequence, hold);
   state.holds.add(hold.row);
   state.holdsBySequence.add(hold.row);
   const hasMore = join(state, hold);
   if (hold.extras !== undefined) scheduleEnd(state, hold);
-  state.note("granted", hold);
+  state.noteGrant("granted", hold, requestedAt);
   if (hasMore) state.suspects.push({ session, owner });
 }

@@ -7,15 +7,15 @@ import { leave } from "./owners.js";
 /** Ends a wait without granting other requests. */
 export function withdraw(state: TableState, request: Request, result: Result): void {
   const { session, sequence, slot } = request;
-  leaveQueues(state, request);
+  leaveQueues(state, request, result.status);
   if (slot !== undefined) session.replies.settle(slot, state.stamp, result);
   state.pushOutcome(session, sequence, result);
 }
 
-/** Removes a request from everything except the stored replies. */
-export function leaveQueues(state: TableState, request: Request): void {
+/** Removes a request from everything except the stored replies. `status`: why, for the listener. */
+export function leaveQueues(state: TableState, request: Request, status: number): void {
   forgetRequest(state, request);
-  state.note("left", request);
+  state.noteLeft(request, status);
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     place.key.dequeue(place);
   }

@@ -110,6 +110,8 @@ export class TableState {
     token: 0,
     sequence: 0,
     grantedAt: 0,
+    requestedAt: 0,
+    status: 0,
     value: "",
     reason: END_REASON.unknown,
   };
@@ -171,6 +173,22 @@ export class TableState {
     }
   }
 
+  /** Reports a grant, or the upgrade in the one `place`, of what was asked for at `requestedAt`. */
+  noteGrant(type: "granted" | "converted", hold: Hold, requestedAt: number, place?: Place): void {
+    this.#change.requestedAt = requestedAt;
+    this.note(type, hold, place);
+    this.#change.requestedAt = 0;
+  }
+
+  /** Reports that a request ended without a grant, with the status that says why. */
+  noteLeft(request: Request, status: number): void {
+    this.#change.requestedAt = request.enqueuedAt;
+    this.#change.status = status;
+    this.note("left", request);
+    this.#change.requestedAt = 0;
+    this.#change.status = 0;
+  }
+
   /**
    * Sends the end of a session. `taker` names the process that took it over, if that is the reason.
    */
@@ -194,9 +212,11 @@ export class TableState {
     change.token = rows.tokenOf(row);
     change.sequence = rows.sequenceOf(row);
     change.grantedAt = rows.grantedAtOf(row);
+    change.requestedAt = type === "granted" ? change.grantedAt : 0;
     change.value = "";
     change.reason = reason;
     this.listener(change);
+    change.requestedAt = 0;
   }
 
   #noteOne(

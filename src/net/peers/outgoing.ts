@@ -8,6 +8,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
+import { performance } from "node:perf_hooks";
 import type { TLSSocket } from "node:tls";
 import { WebSocket } from "ws";
 import { assert } from "../../assert.js";
@@ -77,6 +78,8 @@ export class OutgoingLink {
   /** The epoch of the link while it is up; otherwise 0. */
   #epoch = 0;
   #silentTicks = 0;
+  /** When the first ping was sent that was not answered. */
+  #pingedMs = 0;
   /** Attempts since the link was last up. */
   #attempts = 0;
   #redial: NodeJS.Timeout | undefined;
@@ -143,7 +146,11 @@ export class OutgoingLink {
     this.#silentTicks += 1;
     if (this.#silentTicks > SILENT_TICKS_MAX) this.#giveUp();
     else if (this.#hasExpired()) this.#refuseCertificate("has expired");
-    else this.#socket?.ping();
+    else if (this.#socket !== undefined) {
+      // Of several pings without an answer, the first.
+      if (this.#silentTicks === 1) this.#pingedMs = performance.now();
+      this.#socket.ping();
+    }
   }
 
   /** This node has new TLS credentials: ends the link if they do not accept it, and dials again. */
@@ -228,7 +235,13 @@ export class OutgoingLink {
       socket.send(encodeHello(this.#context.identities.own, this.#peer), HELLO_OPTIONS);
     });
     socket.on("pong", () => {
-      if (this.#socket === socket) this.#silentTicks = 0;
+      if (this.#socket !== socket) return;
+      // `silentTicks` is 0 after a second pong: what it answers was measured.
+      if (this.#silentTicks > 0 && this.#state === "up") {
+        const { events } = this.#context;
+        events.onRoundTrip?.(this.#peer, performance.now() - this.#pingedMs);
+      }
+      this.#silentTicks = 0;
     });
     socket.on("message", (data) => {
       if (this.#socket === socket) this.#greeted(socket, data as Buffer);

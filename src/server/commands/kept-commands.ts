@@ -15,6 +15,7 @@ import {
 } from "../../protocol/index.js";
 import type { Fifo } from "../fifo.js";
 import type { Share, Usage } from "../limits/usage.js";
+import type { CommandTimes } from "../vitals/command-times.js";
 import type { Lane, LaneItem } from "./lane.js";
 
 /** Commands of a frame up to this size are kept as views of it. */
@@ -56,6 +57,8 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
   readonly bytes: Uint8Array;
   /** Rises with arrival at this node; commands that are sent again are sent in this order. */
   readonly order: number;
+  /** When it arrived, as `CommandTimes` has it. */
+  readonly arrivalUs: number;
   /** Its number in its session, or the number that its client drew for it; 0: it has none. */
   readonly sequence: number;
   /** Nothing more has to be done for it. */
@@ -64,7 +67,13 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
   isInLine = false;
   nextInLane: KeptCommand | undefined = undefined;
 
-  constructor(attachment: CommandSource, command: Command, bytes: Uint8Array, order: number) {
+  constructor(
+    attachment: CommandSource,
+    command: Command,
+    bytes: Uint8Array,
+    order: number,
+    arrivalUs: number,
+  ) {
     this.attachment = attachment;
     this.identity = attachment.share.identity;
     this.attaches = isAttachCommand(command);
@@ -74,6 +83,7 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
     this.command = command;
     this.bytes = bytes;
     this.order = order;
+    this.arrivalUs = arrivalUs;
     this.sequence = "sequence" in command ? command.sequence : 0;
   }
 
@@ -88,11 +98,13 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
 
 export class KeptCommands {
   readonly #sources: CommandSources;
+  readonly #times: CommandTimes;
   #bytes = 0;
   #lastOrder = 0;
 
-  constructor(sources: CommandSources) {
+  constructor(sources: CommandSources, times: CommandTimes) {
     this.#sources = sources;
+    this.#times = times;
   }
 
   get bytes(): number {
@@ -101,7 +113,13 @@ export class KeptCommands {
 
   keep(source: CommandSource, command: Command, bytes: Uint8Array): KeptCommand {
     this.#lastOrder += 1;
-    const kept = new KeptCommand(source, command, ownBytes(bytes), this.#lastOrder);
+    const kept = new KeptCommand(
+      source,
+      command,
+      ownBytes(bytes),
+      this.#lastOrder,
+      this.#times.arrivalUs,
+    );
     this.#bytes += kept.recordBytes;
     kept.identity.keptBytes += kept.recordBytes;
     source.kept.push(kept);
@@ -113,16 +131,16 @@ export class KeptCommands {
     switch (message.kind) {
       case MESSAGE.reply:
         if (source.connection.session > 0) this.#settleUpTo(source, message.sequence);
-        else this.#settleEach(source, ({ sequence }) => sequence === message.sequence);
+        else this.#answerEach(source, ({ sequence }) => sequence === message.sequence);
         return;
       case MESSAGE.pulse:
       case MESSAGE.recalled:
-        this.#settleEach(source, ({ command }) => {
+        this.#answerEach(source, ({ command }) => {
           return "number" in command && command.number === message.number;
         });
         return;
       case MESSAGE.attached:
-        this.settleAttaches(source);
+        this.#answerEach(source, ({ attaches }) => attaches);
         return;
       default:
     }
@@ -137,9 +155,13 @@ export class KeptCommands {
     }
   }
 
-  /** The client was attached, or refused, or asks for another attach than before. */
+  /** The client was refused, or asks for another attach than before. */
   settleAttaches(source: CommandSource): void {
-    this.#settleEach(source, ({ attaches }) => attaches);
+    for (let i = 0; i < source.kept.length; i += 1) {
+      const kept = source.kept.at(i);
+      if (kept?.attaches === true) this.#settle(kept);
+    }
+    trim(source);
   }
 
   /** Everything kept, in order of arrival. */
@@ -159,17 +181,24 @@ export class KeptCommands {
     for (let i = 0; i < source.kept.length; i += 1) {
       const kept = source.kept.at(i);
       if (kept === undefined || kept.sequence > sequence) break;
-      if (kept.sequence > 0) this.#settle(kept);
+      if (kept.sequence > 0) this.#answer(kept);
     }
     trim(source);
   }
 
-  #settleEach(source: CommandSource, isIt: (kept: KeptCommand) => boolean): void {
+  #answerEach(source: CommandSource, isIt: (kept: KeptCommand) => boolean): void {
     for (let i = 0; i < source.kept.length; i += 1) {
       const kept = source.kept.at(i);
-      if (kept !== undefined && isIt(kept)) this.#settle(kept);
+      if (kept !== undefined && isIt(kept)) this.#answer(kept);
     }
     trim(source);
+  }
+
+  /** The table has executed it. */
+  #answer(kept: KeptCommand): void {
+    if (kept.isSettled) return;
+    this.#times.answered(kept.command.op, kept.arrivalUs);
+    this.#settle(kept);
   }
 
   #settle(kept: KeptCommand): void {

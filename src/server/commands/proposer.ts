@@ -10,6 +10,7 @@ import { BATCH_HEADER_BYTES, writeBatchHeader } from "../../protocol/index.js";
 import type { Input, Raft, RefusalReason } from "../../raft/index.js";
 import type { NodeTuning } from "../options.js";
 import type { Clock } from "../ports.js";
+import type { CommandTimes } from "../vitals/command-times.js";
 import type { EntryCache } from "./entry-cache.js";
 import { EntrySchedule } from "./entry-schedule.js";
 import { KeptCommand } from "./kept-commands.js";
@@ -25,6 +26,7 @@ export interface ProposerParts {
   readonly line: WaitingLine;
   readonly cache: EntryCache;
   readonly step: (input: Input) => void;
+  readonly times: CommandTimes;
 }
 
 /** An entry on its way into the core. */
@@ -34,6 +36,7 @@ interface Proposal {
   readonly data: Uint8Array;
   readonly items: readonly WaitingItem[];
   readonly commands: readonly TableCommand[];
+  readonly proposedMs: number;
 }
 
 export class Proposer {
@@ -62,6 +65,7 @@ export class Proposer {
     const { raft, table, cache } = this.#parts;
     this.#refusedAtCommit = -1;
     cache.clear();
+    this.#parts.times.forgetProposed();
     this.#schedule.begin(raft, table, appliedIndex, nowMs);
   }
 
@@ -69,6 +73,7 @@ export class Proposer {
   end(): void {
     this.#refusedAtCommit = -1;
     this.#parts.cache.clear();
+    this.#parts.times.forgetProposed();
     this.#schedule.end();
   }
 
@@ -82,7 +87,7 @@ export class Proposer {
     const { clock, step } = this.#parts;
     const stamp = this.#schedule.countTime(nowMs);
     if (!this.isDue(nowMs)) return;
-    const { id, data } = this.#compose(stamp, clock.wallMs());
+    const { id, data } = this.#compose(stamp, clock.wallMs(), nowMs);
     step({ type: "propose", id, data });
   }
 
@@ -98,9 +103,10 @@ export class Proposer {
   }
 
   onAccepted(id: number, index: number): void {
-    const { stamp, data, commands } = this.#close(id);
+    const { stamp, data, commands, proposedMs } = this.#close(id);
     this.#schedule.onStamped(stamp, index);
     this.#parts.cache.add(index, data, commands);
+    this.#parts.times.proposed(index, proposedMs);
   }
 
   /**
@@ -117,7 +123,7 @@ export class Proposer {
     this.#schedule.onApplied(index);
   }
 
-  #compose(stamp: number, wallMs: number): Proposal {
+  #compose(stamp: number, wallMs: number, nowMs: number): Proposal {
     assert(this.#open === undefined, () => `proposal ${this.#lastId} has no answer yet`);
     const { bytes, view, items } = this.#parts.line.take(
       this.#tuning.batchBytesMax,
@@ -130,7 +136,7 @@ export class Proposer {
     }
     writeBatchHeader(view, stamp, wallMs, commands.length);
     this.#lastId += 1;
-    this.#open = { id: this.#lastId, stamp, data: bytes, items, commands };
+    this.#open = { id: this.#lastId, stamp, data: bytes, items, commands, proposedMs: nowMs };
     return this.#open;
   }
 

@@ -22,6 +22,7 @@ import { Operations, type OperationsHost } from "../members/operations.js";
 import { Reads } from "../reads/reads.js";
 import { RequestIds } from "../request-ids.js";
 import { DriverSnapshots, type Snapshots } from "../snapshots/snapshots.js";
+import { NodeTimes } from "../vitals/node-times.js";
 import { Vitals } from "../vitals/vitals.js";
 import { Applier } from "./applier.js";
 import { ClientRedirect } from "./client-redirect.js";
@@ -67,6 +68,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const wake = (): void => host.wake();
   const fail = (error: unknown): void => host.fail(error);
 
+  const times = new NodeTimes(clock, options.metricsPrefixes ?? []);
   const leaderView = new LeaderView();
   const line = new WaitingLine();
   const cache = new EntryCache();
@@ -81,7 +83,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
       limits.leave(attachment);
     },
   });
-  const kept: KeptCommands = new KeptCommands(attachments);
+  const kept: KeptCommands = new KeptCommands(attachments, times.commands);
   const handOver = new LeadershipHandOver(electionTimeoutMs);
   const capacity = new Capacity(
     { raft, line, kept, handOver, log: ports.log, memory, clock, send },
@@ -118,7 +120,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const save: ObservationParts["save"] = (attachment, operation) =>
     snapshots.exporter.save(attachment, operation);
   const observation = new Observation(
-    { table, reads, audit: ports.audit, clock, logger, accessLog, wake, save },
+    { table, reads, audit: ports.audit, clock, logger, accessLog, wake, save, times: times.locks },
     tuning,
     raft.appliedIndex,
   );
@@ -157,7 +159,10 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     host,
   );
   const step = (input: Input): void => raft.step(input);
-  const proposer = new Proposer({ raft, table, clock, line, cache, step }, tuning);
+  const proposer = new Proposer(
+    { raft, table, clock, line, cache, step, times: times.commands },
+    tuning,
+  );
   const applier = new Applier(
     {
       ...{ raft, table, attachments, cache, members, operations, proposer },
@@ -168,12 +173,13 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
   );
   const source = vitalsSource(ports, {
-    ...{ nodeId, leaderView, observation, attachments, applier, handOver },
+    ...{ nodeId, leaderView, observation, attachments, applier, handOver, times },
   });
   const vitals: Vitals = new Vitals(nodeId, clock, source, ports.process);
   return {
     leaderView,
     vitals,
+    times,
     line,
     attachments,
     admission,
@@ -195,7 +201,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     clientSide,
     peerRequests,
     entryCheck: new EntryCheck({ raft, table, applier, logger }),
-    peerSide: new PeerSide(options, leaderView, logger, wake, ports.notePeer),
+    peerSide: new PeerSide(options, leaderView, logger, wake, ports.notePeer, times),
     interest: new CommitInterest(send),
     handOver,
   };

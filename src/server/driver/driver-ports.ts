@@ -18,6 +18,7 @@ import type { NodeTuning } from "../options.js";
 import type { Clock, Logger, LogLevels, Memory, Scheduler } from "../ports.js";
 import type { AuditOptions, AuditStatus } from "../reads/audit.js";
 import type { SnapshotStatus } from "../snapshots/ports.js";
+import type { NodeTimes } from "../vitals/node-times.js";
 import type { ProcessFigures } from "../vitals/vitals.js";
 
 export type { PageRight } from "../commands/sign-in.js";
@@ -76,6 +77,8 @@ export interface DriverOptions {
   /** Default: neither. */
   readonly access?: AccessOptions;
   readonly tuning: NodeTuning;
+  /** Prefixes of keys whose waits and holds are measured apart. Default: none. */
+  readonly metricsPrefixes?: readonly string[];
   /** Default: clients are not limited by identity and address. */
   readonly limits?: NodeLimits;
 }
@@ -133,4 +136,6 @@ export interface DriverStatus {
   /** What was refused to clients of this node because of who they are, since the start. */
   readonly refusals: readonly Readonly<RefusalCount>[];
   readonly signInsRefusedTotal: number;
+  /** How long things took. */
+  readonly times: NodeTimes;
 }

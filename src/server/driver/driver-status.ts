@@ -18,6 +18,7 @@ export function driverStatus(
     observation,
     accessLog,
     signIn,
+    times,
   }: DriverParts,
   leaderChangesTotal: number,
 ): DriverStatus {
@@ -45,5 +46,6 @@ export function driverStatus(
     observation: observation.status,
     refusals: accessLog.refusals,
     signInsRefusedTotal: signIn.refusedTotal,
+    times,
   };
 }

@@ -146,12 +146,13 @@ export class Driver implements DriverHost {
   /** Starts the log and the loop. */
   start(): void {
     this.#isStarted = true;
-    const { peerSide, handOver, members } = this.#parts;
+    const { peerSide, handOver, members, times } = this.#parts;
     this.#ports.log.start({
       onDurable: (seq) => {
         this.#durableSeq = seq;
         peerSide.push({ type: "persisted", seq });
       },
+      onSynced: (tookMs) => times.onLogSynced(tookMs),
       onFailure: (error) => this.fail(error),
       onSpace: (error) => {
         this.#ports.logger("warn", "log space", { error: error?.message ?? "there is room again" });
@@ -222,9 +223,10 @@ export class Driver implements DriverHost {
   #runTurn(): void {
     const { raft, clock, gateway } = this.#ports;
     const { leaderView, peerRequests, peerSide, forwarding, operations } = this.#parts;
-    const { applier, snapshots, observation, signIn } = this.#parts;
+    const { applier, snapshots, observation, signIn, times } = this.#parts;
     const nowMs = clock.nowMs();
     this.#turn += 1;
+    times.commands.beginTurn();
     const snapshotTurn = this.#stepInputs(nowMs);
     if (!leaderView.isCurrent(raft)) this.#followLeader(nowMs);
     if (peerSide.takeNewEndpoints()) this.#tellEndpoints();
@@ -237,6 +239,7 @@ export class Driver implements DriverHost {
     while (this.#perform(raft.take(), nowMs, snapshotTurn))
       this.step({ type: "persisted", seq: this.#durableSeq });
     this.#flushPeers();
+    times.commands.beginAnswers(raft.commitIndex);
     applier.apply(raft.commitIndex, snapshotTurn);
     snapshotTurn.end(this.#durableSeq);
     // First: what was applied may have taken from watches the right to be told of it.
@@ -409,6 +412,7 @@ export class Driver implements DriverHost {
   #onConfiguration(configuration: Configuration, nowMs: number): void {
     this.#parts.redirect.setVoters(configuration.voters);
     this.#parts.members.onEffective(configuration, nowMs);
+    this.#parts.times.keepPeers(new Set(membersOf(configuration)));
     this.#tellEndpoints();
   }
 

@@ -16,6 +16,7 @@ import {
 import type { Reads } from "../reads/reads.js";
 import { TransitionLog } from "../reads/transition-log.js";
 import { Watches } from "../reads/watches.js";
+import type { LockTimes } from "../vitals/lock-times.js";
 import type { DriverPorts, ObservationStatus } from "./driver-ports.js";
 
 export interface ObservationParts {
@@ -25,6 +26,7 @@ export interface ObservationParts {
   readonly clock: DriverPorts["clock"];
   readonly logger: DriverPorts["logger"];
   readonly accessLog: AccessLog;
+  readonly times: LockTimes;
   /** Asks for a turn. */
   readonly wake: () => void;
   readonly save: QueryAnswersParts["save"];
@@ -39,10 +41,13 @@ export class Observation {
 
   /** `index`: the last entry whose effects the table holds. */
   constructor(parts: ObservationParts, tuning: NodeTuning, index: number) {
-    const { table, audit, wake, logger, accessLog, save } = parts;
+    const { table, audit, wake, logger, accessLog, save, times } = parts;
     this.#parts = parts;
     const transitions = new TransitionLog(tuning, index);
-    table.listen((change) => transitions.add(change));
+    table.listen((change) => {
+      transitions.add(change);
+      times.note(change, transitions.stamp);
+    });
     this.transitions = transitions;
     this.watches = new Watches(transitions, tuning, index);
     this.#audit =

@@ -6,6 +6,7 @@ import type { PeerEvents, PeerIdentity, PeerMessage } from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
 import type { Input, NodeId } from "../../raft/index.js";
 import type { Logger } from "../ports.js";
+import type { NodeTimes } from "../vitals/node-times.js";
 import type { DriverOptions } from "./driver-ports.js";
 import type { LeaderView } from "./leader-view.js";
 
@@ -19,6 +20,7 @@ export interface PeerInput {
 
 export class PeerSide implements PeerEvents {
   readonly #group: number;
+  readonly #times: NodeTimes;
   readonly #leaderView: LeaderView;
   readonly #logger: Logger;
   readonly #wake: () => void;
@@ -37,7 +39,9 @@ export class PeerSide implements PeerEvents {
     logger: Logger,
     wake: () => void,
     notePeer: (peer: PeerIdentity) => void,
+    times: NodeTimes,
   ) {
+    this.#times = times;
     this.#group = group;
     for (const [id, { incarnation }] of knownPeers) this.#incarnations.set(id, incarnation);
     this.#leaderView = leaderView;
@@ -84,6 +88,10 @@ export class PeerSide implements PeerEvents {
     this.#logger("info", "peer link down", { peer, closed });
     this.#leaderView.onLinkDown(peer, epoch);
     this.push({ type: "peerDown", peer, epoch, closed });
+  }
+
+  onRoundTrip(peer: NodeId, tookMs: number): void {
+    this.#times.onRoundTrip(peer, tookMs);
   }
 
   onMessage(peer: NodeId, group: number, message: PeerMessage): void {

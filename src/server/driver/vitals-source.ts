@@ -3,6 +3,7 @@
  */
 import { END_REASON, type VitalsView } from "../../protocol/index.js";
 import { isVoter, type Raft } from "../../raft/index.js";
+import type { NodeTimes } from "../vitals/node-times.js";
 import type { PointTotals } from "../vitals/point-ring.js";
 import { peersInOrder, type VitalsFacts, type VitalsSource } from "../vitals/vitals.js";
 import type { DriverPorts } from "./driver-ports.js";
@@ -23,6 +24,7 @@ export interface VitalsParts {
   readonly attachments: { readonly count: number };
   readonly applier: { readonly index: number };
   readonly handOver: { readonly isDiskFull: boolean };
+  readonly times: NodeTimes;
 }
 
 export function vitalsSource(ports: DriverPorts, parts: VitalsParts): VitalsSource {
@@ -44,16 +46,14 @@ export function vitalsSource(ports: DriverPorts, parts: VitalsParts): VitalsSour
       };
     },
     totals: () => totalsOf(observation),
-    takeTimes: () => {
-      return { commitP50Ms: null, commitP99Ms: null, waitP50Ms: null, waitP99Ms: null };
-    },
+    takeTimes: () => parts.times.takeForPoint(),
     facts: () => factsOf(ports, parts, isOpen()),
   };
 }
 
 function factsOf(ports: DriverPorts, parts: VitalsParts, isOpen: boolean): VitalsFacts {
   const { raft, table, memory } = ports;
-  const { nodeId, leaderView, observation, attachments, applier, handOver } = parts;
+  const { nodeId, leaderView, observation, attachments, applier, handOver, times } = parts;
   const { sessions, keys, holds, waiters, deadlocks } = table.counts();
   const { configuration } = raft;
   return {
@@ -66,7 +66,7 @@ function factsOf(ports: DriverPorts, parts: VitalsParts, isOpen: boolean): Vital
     isDiskFull: handOver.isDiskFull,
     isMemoryScarce: memory.isScarce,
     isOpen,
-    logSyncP99Ms: null,
+    logSyncP99Ms: times.logSyncP99Ms,
     connections: attachments.count,
     watches: observation.watches.count,
     ...{ sessions, keys, holds, waiters, deadlocks },
@@ -77,7 +77,7 @@ function factsOf(ports: DriverPorts, parts: VitalsParts, isOpen: boolean): Vital
         .map(({ id }) => ({
           node: id,
           isConnected: leaderView.isLinked(id),
-          roundTripMs: null,
+          roundTripMs: times.roundTripMs(id),
           matchIndex: raft.peers.find((peer) => peer.id === id)?.matchIndex ?? null,
         })),
     ),

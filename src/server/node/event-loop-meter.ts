@@ -7,6 +7,8 @@
  * by the longer interval.
  */
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from "node:perf_hooks";
+import { Histogram } from "../vitals/histogram.js";
+import type { LoopLag } from "../vitals/process-meter.js";
 
 /** The interval of measurements; a stall is measured to about this precision. */
 const RESOLUTION_MS = 5;
@@ -15,6 +17,7 @@ const IDLE_RESOLUTION_MS = 25;
 /** The loop is hardly used below this share of the time. */
 const IDLE_UTILIZATION = 0.1;
 const WINDOW_SECONDS = 10;
+const LAG_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1];
 
 /**
  * One histogram with a fixed interval. It is never replaced by a new one, because each takes
@@ -40,6 +43,20 @@ class Sampler {
     return Math.max(0, max / 1e6 - this.resolutionMs, outsideMs - 2 * this.resolutionMs);
   }
 
+  /** Of the measurements since `begin`. */
+  get lag(): LoopLag {
+    const { min, max, mean, stddev, count } = this.#histogram;
+    const late = (ns: number): number =>
+      count === 0 ? 0 : Math.max(0, ns / 1e6 - this.resolutionMs) / 1_000;
+    return {
+      ...{ min: late(min), max: late(max), mean: late(mean) },
+      stddev: count === 0 ? 0 : stddev / 1e9,
+      p50: late(this.#histogram.percentile(50)),
+      p90: late(this.#histogram.percentile(90)),
+      p99: late(this.#histogram.percentile(99)),
+    };
+  }
+
   /** Discards earlier measurements and starts measuring. */
   begin(): void {
     this.#histogram.enable();
@@ -53,11 +70,19 @@ class Sampler {
 }
 
 export class EventLoopMeter {
+  /** One value a second. */
+  readonly stalls = new Histogram({
+    name: "event_loop_lag_seconds",
+    help: "Longest stall of the event loop in each second.",
+    bounds: LAG_SECONDS,
+    rows: [""],
+  });
   readonly #timer: NodeJS.Timeout;
   /** The longest stall of each of the last seconds. */
   readonly #maximaMs: number[] = [];
   readonly #often = new Sampler(RESOLUTION_MS);
   readonly #seldom = new Sampler(IDLE_RESOLUTION_MS);
+  #lag: LoopLag | undefined;
   // A process that starts counts as used.
   #sampler = this.#often;
   #used = performance.eventLoopUtilization();
@@ -66,6 +91,11 @@ export class EventLoopMeter {
     this.#sampler.begin();
     this.#timer = setInterval(() => this.#endSecond(), 1_000);
     this.#timer.unref();
+  }
+
+  /** Of the last whole second; `undefined` before the first is over. */
+  get lag(): LoopLag | undefined {
+    return this.#lag;
   }
 
   /** The longest stall within the last ten seconds, in milliseconds. */
@@ -79,7 +109,10 @@ export class EventLoopMeter {
   }
 
   #endSecond(): void {
-    this.#maximaMs.push(this.#sampler.stallMs);
+    const stallMs = this.#sampler.stallMs;
+    this.#lag = this.#sampler.lag;
+    this.stalls.observe(0, stallMs / 1_000);
+    this.#maximaMs.push(stallMs);
     if (this.#maximaMs.length > WINDOW_SECONDS) this.#maximaMs.shift();
     const used = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(used, this.#used);

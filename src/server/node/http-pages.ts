@@ -10,7 +10,7 @@ import type { DriverStatus, PageRight } from "../driver/driver-ports.js";
 import type { LimitCounts } from "../limits/limit-counts.js";
 import { VERSION } from "../version.js";
 import type { AccessFigures } from "./access-figures.js";
-import { metricsText, type NodeTraffic, type TlsTold } from "./metrics.js";
+import { metricsText, type NodeTraffic, type ProcessMetrics, type TlsTold } from "./metrics.js";
 
 /** Committed entries that a ready node may not have applied yet. */
 const READY_LAG_ENTRIES_MAX = 1_024;
@@ -60,6 +60,8 @@ export interface PageSource {
   readonly uptimeMs: () => number;
   /** The longest stall of the event loop within the last ten seconds. */
   readonly loopDelayMaxMs: () => number;
+  /** For `/metrics`. */
+  readonly process: () => ProcessMetrics;
   readonly endpoint: () => string;
   /** `undefined` while the node starts: while its log is read and its table is restored. */
   readonly driver: () => PagedDriver | undefined;
@@ -205,7 +207,7 @@ function metricsOf(source: PageSource): string {
     source.traffic(),
     source.clientPort(),
     source.limits(),
-    source.loopDelayMaxMs(),
+    source.process(),
     source.tls(),
   );
 }

@@ -3,22 +3,18 @@
  * never contain names of locks, sessions or clients, because there may be a million of them.
  */
 import type { TableCounts } from "../../lockfsm/index.js";
+import { MODEL_VERSION } from "../../model-version.js";
 import type { HandshakeCounts, PortLoad, Traffic } from "../../net/index.js";
-import { CHANGE_TYPES, END_REASON } from "../../protocol/index.js";
+import { CHANGE_TYPES, END_REASON, PROTOCOL_VERSION } from "../../protocol/index.js";
 import type { LogWrites } from "../../storage/index.js";
 import type { DriverStatus, ObservationStatus } from "../driver/driver-ports.js";
 import { LIMIT_LABELS, type LimitCounts, type LimitName } from "../limits/limit-counts.js";
 import { LIMITED_BY } from "../limits/usage.js";
+import { VERSION } from "../version.js";
+import type { Histogram } from "../vitals/histogram.js";
+import { counter, gauge, histogramText, type Metric, metricText } from "../vitals/metric-text.js";
 import type { AccessFigures } from "./access-figures.js";
 import type { TlsStatus } from "./node-tls.js";
-
-interface Metric {
-  readonly name: string;
-  readonly type: "gauge" | "counter";
-  readonly help: string;
-  /** One value, or one for each value of a label. */
-  readonly samples: number | readonly (readonly [label: string, value: number])[];
-}
 
 /** What this process has written to the disk and moved over the sockets. */
 export interface NodeTraffic {
@@ -33,6 +29,15 @@ export interface TlsTold extends TlsStatus {
   readonly peer: HandshakeCounts | undefined;
 }
 
+/** What the metrics show of the process around the node. */
+export interface ProcessMetrics {
+  /** The longest stall of the event loop within the last ten seconds. */
+  readonly loopDelayMaxMs: number;
+  readonly stalls: Histogram;
+  /** The metrics of the process itself. */
+  readonly text: string;
+}
+
 export function metricsText(
   status: DriverStatus,
   counts: TableCounts,
@@ -40,10 +45,12 @@ export function metricsText(
   traffic: NodeTraffic,
   clientPort: PortLoad,
   limits: LimitCounts,
-  loopDelayMaxMs: number,
+  { loopDelayMaxMs, stalls, text }: ProcessMetrics,
   tls: TlsTold | undefined,
 ): string {
+  const { times } = status;
   const metrics = [
+    buildMetric(),
     ...raftMetrics(status),
     ...snapshotMetrics(status),
     ...loopMetrics(status, loopDelayMaxMs),
@@ -56,7 +63,17 @@ export function metricsText(
     ...observationMetrics(status.observation),
     ...(tls === undefined ? [] : tlsMetrics(tls)),
   ];
-  return metrics.map(metricText).join("");
+  return [
+    ...metrics.map(metricText),
+    ...[...times.histograms, stalls].map((histogram) => histogramText([histogram])),
+    histogramText(times.roundTrips),
+    text,
+  ].join("");
+}
+
+function buildMetric(): Metric {
+  const versions = `version="${VERSION}",model="${MODEL_VERSION}",protocol="${PROTOCOL_VERSION}"`;
+  return gauge("build_info", "Versions of this node.", [[versions, 1]]);
 }
 
 function raftMetrics(status: DriverStatus): Metric[] {
@@ -188,7 +205,7 @@ function refusalMetrics({ refusals, signInsRefusedTotal }: DriverStatus): Metric
     ({ verb, code, count }) => [`verb="${verb}",code="${code}"`, count] as const,
   );
   return [
-    counter("access_refused_total", "Requests refused because of who asked.", byVerb),
+    counter("auth_refusals_total", "Requests refused because of who asked.", byVerb),
     counter("sign_ins_refused_total", "Sign-ins refused.", signInsRefusedTotal),
   ];
 }
@@ -242,7 +259,7 @@ function tlsMetrics({ client, peer, ...status }: TlsTold): Metric[] {
     );
   return [
     gauge(
-      "tls_certificate_expires_seconds",
+      "certificate_expiry_timestamp_seconds",
       "When the certificate of this node expires, in seconds since 1970.",
       status.certificateEndsAt,
     ),
@@ -261,20 +278,4 @@ function tlsMetrics({ client, peer, ...status }: TlsTold): Metric[] {
       byPort(({ failed }) => failed),
     ),
   ];
-}
-
-function gauge(name: string, help: string, samples: Metric["samples"]): Metric {
-  return { name, type: "gauge", help, samples };
-}
-
-function counter(name: string, help: string, samples: Metric["samples"]): Metric {
-  return { name, type: "counter", help, samples };
-}
-
-function metricText({ name, type, help, samples }: Metric): string {
-  const full = `holdfast_${name}`;
-  const lines = [`# HELP ${full} ${help}`, `# TYPE ${full} ${type}`];
-  if (typeof samples === "number") lines.push(`${full} ${samples}`);
-  else for (const [label, value] of samples) lines.push(`${full}{${label}} ${value}`);
-  return `${lines.join("\n")}\n`;
 }

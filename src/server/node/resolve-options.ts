@@ -6,6 +6,7 @@ import { HoldfastError } from "../../errors.js";
 import type { TlsVersion } from "../../net/index.js";
 import {
   CLIENT_FRAME_BYTES_MAX,
+  isValidPrefix,
   MEMBERS_MAX,
   PEER_FRAME_BYTES_MAX,
   SNAPSHOT_CHUNK_BYTES_MAX,
@@ -21,6 +22,7 @@ import {
   type NodeTuning,
 } from "../options.js";
 import type { Logger, LogLevel } from "../ports.js";
+import { OTHER_PREFIX } from "../vitals/lock-times.js";
 import { computeClusterId } from "./cluster-id.js";
 
 const NODE_ID_MAX = 2 ** 32 - 1;
@@ -29,6 +31,8 @@ const CLUSTER_NAME_LENGTH_MAX = 128;
 const AUDIT_KEEP_MS_MIN = 60_000;
 const AUDIT_KEEP_MS_MAX = 100 * 365 * 86_400_000;
 const AUDIT_KEEP_MS_DEFAULT = 30 * 86_400_000;
+/** Each is a set of series in `/metrics`. */
+const METRICS_PREFIXES_MAX = 20;
 const ADVERTISE_LENGTH_MAX = 1_024;
 const ORIGIN_LENGTH_MAX = 1_024;
 /**
@@ -94,6 +98,8 @@ export interface ResolvedOptions {
   readonly addressLimits: Partial<ClientLimits>;
   /** How long the audit is kept; `undefined`: there is no audit. */
   readonly auditKeepMs: number | undefined;
+  /** Prefixes of keys that are measured apart. */
+  readonly metricsPrefixes: readonly string[];
   readonly tuning: NodeTuning;
   readonly log: Logger;
   readonly logLevel: LogLevel;
@@ -162,6 +168,7 @@ export function resolveOptions(
     allowedHosts: resolveHosts(options),
     ...resolveLimits(options),
     auditKeepMs: resolveAudit(options),
+    metricsPrefixes: resolvePrefixes(options.metricsPrefixes ?? []),
     tuning: resolveTuning(options.tuning ?? {}),
     log: options.log ?? (() => {}),
     logLevel: options.logLevel ?? "info",
@@ -219,6 +226,22 @@ function resolveLimits({
   demandLimits("identityLimits", identityLimits);
   demandLimits("addressLimits", addressLimits);
   return { enforcesLimits: limits === "enforce", identityLimits, addressLimits };
+}
+
+/** Each is a value of a label, and so is `other`: they must differ. */
+function resolvePrefixes(prefixes: readonly string[]): readonly string[] {
+  const distinct = [...new Set(prefixes)];
+  check(
+    distinct.length <= METRICS_PREFIXES_MAX,
+    () => `metricsPrefixes has ${distinct.length} prefixes, not at most ${METRICS_PREFIXES_MAX}`,
+  );
+  for (const prefix of distinct) {
+    const shown = JSON.stringify(prefix);
+    const problem = prefix === "" ? "it is empty" : isValidPrefix(prefix);
+    check(problem === undefined, () => `metricsPrefixes ${shown} is no prefix of keys: ${problem}`);
+    check(prefix !== OTHER_PREFIX, () => `metricsPrefixes ${shown} is what all other keys are`);
+  }
+  return distinct;
 }
 
 function resolveAudit({ audit = false, auditKeepMs }: NodeOptions): number | undefined {

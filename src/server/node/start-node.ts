@@ -31,6 +31,7 @@ import { type AssembledDriver, bootDriver } from "../driver/boot.js";
 import { LimitCounts } from "../limits/limit-counts.js";
 import type { NodeOptions, RunningNode } from "../options.js";
 import type { Clock } from "../ports.js";
+import { ProcessMeter } from "../vitals/process-meter.js";
 import { accessFigures } from "./access-figures.js";
 import { endpointOf, foundingConfiguration, peersOf } from "./addresses.js";
 import { whenDiskHasSpace } from "./disk-space-wait.js";
@@ -191,6 +192,7 @@ class Node implements RunningNode {
   /** The members as far as they were known before the log was read. */
   #found: FoundCluster;
   readonly #loop = new EventLoopMeter();
+  readonly #processMeter = new ProcessMeter();
   readonly #pages: Pages;
   /** Of the page for browsers; empty until they are read, and without the page. */
   #pageFiles: PageFiles = new Map();
@@ -307,7 +309,7 @@ class Node implements RunningNode {
   }
 
   #boot(links: Links): Promise<AssembledDriver> {
-    const { founders, tuning, auditKeepMs, isAccessRequired, log } = this.#options;
+    const { founders, tuning, auditKeepMs, isAccessRequired, metricsPrefixes, log } = this.#options;
     return bootDriver(
       {
         group: GROUP,
@@ -315,6 +317,7 @@ class Node implements RunningNode {
         advertise: this.#endpoint,
         access: { isRequired: isAccessRequired, wasClosed: this.#access.facts.isClosed },
         auditKeepMs,
+        metricsPrefixes,
         tuning,
         limits: nodeLimits(this.#options, this.#gateway.load, this.#limitCounts),
       },
@@ -419,6 +422,7 @@ class Node implements RunningNode {
       await this.#directory.close();
       this.#trace?.close();
       this.#loop.stop();
+      this.#processMeter.stop();
     }
   }
 
@@ -437,6 +441,11 @@ class Node implements RunningNode {
       incarnation,
       pid: process.pid,
       loopDelayMaxMs: () => this.#loop.maxMs,
+      process: () => ({
+        loopDelayMaxMs: this.#loop.maxMs,
+        stalls: this.#loop.stalls,
+        text: this.#processMeter.text(this.#loop.lag),
+      }),
       uptimeMs: () => CLOCK.nowMs() - this.#startedMs,
       endpoint: () => this.#endpoint,
       driver: () => this.#assembled?.driver,

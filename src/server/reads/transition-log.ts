@@ -75,6 +75,11 @@ export class TransitionLog {
     return this.#bytes;
   }
 
+  /** Of the entry whose changes are added now. */
+  get stamp(): number {
+    return this.#entry.stamp;
+  }
+
   /** Applied here since the start. */
   get totals(): Readonly<Record<ChangeType, number>> {
     return this.#totals;

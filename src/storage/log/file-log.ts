@@ -191,8 +191,12 @@ export class FileLog implements LogStore {
   #writeNow(segment: Segment, waiting: Waiting): boolean {
     const group = [waiting];
     const { seq } = waiting.write;
+    const { nowMs } = this.#parts.ports;
     try {
-      segment.appendNow(this.#encode(segment, group, seq), seq);
+      const record = this.#encode(segment, group, seq);
+      const beganMs = nowMs();
+      segment.appendNow(record, seq);
+      this.#events?.onSynced?.(nowMs() - beganMs);
     } catch (error) {
       this.#writing = Promise.resolve().then(() => {
         this.#fail(error as Error);
@@ -254,7 +258,11 @@ export class FileLog implements LogStore {
     if (segment === undefined || segment.freeBytes < recordBytes) {
       segment = await this.#roll(recordBytes);
     }
-    await segment.append(this.#encode(segment, group, seq), seq);
+    const record = this.#encode(segment, group, seq);
+    const { nowMs } = this.#parts.ports;
+    const beganMs = nowMs();
+    await segment.append(record, seq);
+    this.#events?.onSynced?.(nowMs() - beganMs);
     this.#wrote(segment, bodyBytes);
   }
 

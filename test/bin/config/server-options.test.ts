@@ -41,6 +41,14 @@ test("a founder listens for peers where the others expect it", () => {
   );
 });
 
+test("the prefixes that are measured apart are those that are named", () => {
+  const founding = { initialCluster: [{ id: 4, address: ADDRESS }] };
+  const metricsPrefix = ["orders/", "jobs/"];
+  const options = nodeOptions({ ...FLAGS, ...founding, metricsPrefix });
+  expect(options).toMatchObject({ metricsPrefixes: metricsPrefix });
+  expect(nodeOptions({ ...FLAGS, ...founding })).not.toHaveProperty("metricsPrefixes");
+});
+
 test("an audit is kept where that is asked for, and only there", () => {
   const founding = { initialCluster: [{ id: 4, address: ADDRESS }] };
   expect(nodeOptions({ ...FLAGS, ...founding })).not.toHaveProperty("audit");

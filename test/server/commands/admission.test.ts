@@ -24,6 +24,7 @@ import { Forwarding } from "../../../src/server/commands/forwarding.js";
 import { KeptCommands } from "../../../src/server/commands/kept-commands.js";
 import { WaitingLine } from "../../../src/server/commands/waiting-line.js";
 import { NODE_TUNING_DEFAULTS } from "../../../src/server/options.js";
+import { CommandTimes } from "../../../src/server/vitals/command-times.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 
 const { BUSY, DISK_FULL, INVALID_ARGUMENT } = ERROR_NUMBERS;
@@ -72,7 +73,10 @@ class Node {
     onTold: (attachment, message) => this.kept.onTold(attachment, message),
     onCutOff: (attachment) => this.kept.drop(attachment),
   });
-  readonly kept: KeptCommands = new KeptCommands(this.attachments);
+  readonly kept: KeptCommands = new KeptCommands(
+    this.attachments,
+    new CommandTimes({ nowMs: () => this.nowMs }),
+  );
   readonly capacity: Capacity;
   readonly admission: Admission;
   readonly forwarding = new Forwarding(this.kept, this.line, {

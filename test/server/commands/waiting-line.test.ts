@@ -51,7 +51,7 @@ class Crowd {
       ...{ target: 1, value },
     };
     const bytes = encodeCommand(command);
-    const kept = new KeptCommand(client, command, bytes, this.#order);
+    const kept = new KeptCommand(client, command, bytes, this.#order, 1);
     this.line.push(kept, 0);
     return kept;
   }

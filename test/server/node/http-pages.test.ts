@@ -5,6 +5,7 @@ import { OP, type SessionCommand, STATUS } from "../../../src/protocol/index.js"
 import { LimitCounts } from "../../../src/server/limits/limit-counts.js";
 import { accessFigures } from "../../../src/server/node/access-figures.js";
 import { createPages, type PageSource } from "../../../src/server/node/http-pages.js";
+import { Histogram } from "../../../src/server/vitals/histogram.js";
 import { startCluster } from "../world/cluster.js";
 import { World, type WorldNode } from "../world/world.js";
 
@@ -23,6 +24,10 @@ const CLIENT_PORT = {
   refusedTotal: 46,
 };
 
+const STALLS = new Histogram({
+  ...{ name: "event_loop_lag_seconds", help: "Stalls.", bounds: [0.1, 1], rows: [""] },
+});
+
 const WALL_MS = 1_800_000_000_000;
 
 const STRANGER: PageCaller = { isTrusted: false };
@@ -35,6 +40,11 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     pid: 42,
     uptimeMs: () => 1_234.5,
     loopDelayMaxMs: () => 1.25,
+    process: () => ({
+      loopDelayMaxMs: 1.25,
+      stalls: STALLS,
+      text: "# HELP process_test A test.\n# TYPE process_test gauge\nprocess_test 1\n",
+    }),
     endpoint: () => `ws://node-${node.id}`,
     driver: () => node.driver,
     counts: () => node.table.counts(),
@@ -104,9 +114,7 @@ describe("the HTTP pages", () => {
     const { body } = pagesOf(leader)("/metrics");
     const samples = body.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
     for (const line of samples)
-      expect(line).toMatch(
-        /^holdfast_[a-z_]+(\{[a-z]+="[A-Za-z]+"(,[a-z]+="[A-Za-z]+")?\})? \d+(\.\d+)?$/,
-      );
+      expect(line).toMatch(/^[a-z_]+(\{[a-z]+="[^"]+"(,[a-z]+="[^"]+")*\})? \d+(\.\d+)?$/);
     expect(samples).toContain("holdfast_is_leader 1");
     expect(samples).toContain("holdfast_leader_changes_total 1");
   });
@@ -201,8 +209,8 @@ describe("the HTTP pages", () => {
       "identities 1",
       "credentials_expiring 1",
       "credentials_expired 1",
-      'access_refused_total{verb="acquire",code="UNAUTHENTICATED"} 1',
-      'access_refused_total{verb="admin",code="UNAUTHENTICATED"} 0',
+      'auth_refusals_total{verb="acquire",code="UNAUTHENTICATED"} 1',
+      'auth_refusals_total{verb="admin",code="UNAUTHENTICATED"} 0',
       "sign_ins_refused_total 0",
     ]) {
       expect(lines).toContain(`holdfast_${sample}`);

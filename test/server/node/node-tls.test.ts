@@ -324,7 +324,7 @@ describe("a node with TLS", () => {
     write(directory, nodeCertificate(2));
     await node.reloadTls();
     const { body } = await page("/metrics");
-    expect(body).toMatch(/^holdfast_tls_certificate_expires_seconds \d+$/m);
+    expect(body).toMatch(/^holdfast_certificate_expiry_timestamp_seconds \d+$/m);
     expect(body).toContain('holdfast_tls_reloads_total{result="refused"} 1\n');
     expect(body).toContain('holdfast_tls_handshakes_total{port="client"} 0\n');
     for (const path of ["/status", "/", "/v1"]) expect((await page(path)).status).toBe(404);

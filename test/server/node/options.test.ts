@@ -226,6 +226,21 @@ describe("the options of a node", () => {
     expect(refusal({ auditKeepMs })).toBe("auditKeepMs without audit");
   });
 
+  test("measure up to twenty prefixes of keys apart, each once", () => {
+    expect(resolveOptions(GOOD).metricsPrefixes).toEqual([]);
+    const metricsPrefixes = ["orders/", "jobs/", "orders/"];
+    expect(resolveOptions({ ...GOOD, metricsPrefixes }).metricsPrefixes).toEqual([
+      "orders/",
+      "jobs/",
+    ]);
+    const many = (count: number) => Array.from({ length: count }, (_, i) => `${i}/`);
+    expect(resolveOptions({ ...GOOD, metricsPrefixes: many(20) }).metricsPrefixes).toHaveLength(20);
+    expect(refusal({ metricsPrefixes: many(21) })).toContain("has 21 prefixes, not at most 20");
+    expect(refusal({ metricsPrefixes: [""] })).toContain("it is empty");
+    expect(refusal({ metricsPrefixes: ["a\n"] })).toContain("control character");
+    expect(refusal({ metricsPrefixes: ["other"] })).toContain("what all other keys are");
+  });
+
   test("may be open to other machines when that is said aloud", () => {
     const listen = { host: "0.0.0.0", port: 7_411 };
     const advertise = "ws://lock-1.example:7411";

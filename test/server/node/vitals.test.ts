@@ -36,6 +36,11 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
+/** The page of metrics of a node. */
+async function metricsOf({ clientPort }: RunningNode): Promise<string> {
+  return (await fetch(`http://${HOST}:${clientPort}/metrics`)).text();
+}
+
 /** An admin of this node alone. */
 function adminOf(node: RunningNode): Promise<Admin> {
   return connectAdmin({ endpoints: [node.endpoint], followLeader: false });
@@ -67,6 +72,32 @@ describe("the admin of one node", () => {
     expect(view).toMatchObject({ node: 1, hasQuorumContact: false });
     expect((await admin.vitals()).events.map(({ kind }) => kind)).toContain("noLeader");
     await Promise.all(admins.map((each) => each.close()));
+  });
+
+  test("is told what was measured: synced writes and the answers of peers", async () => {
+    const admins = await Promise.all(nodes.map(adminOf));
+    await using client = await connect({ endpoints: [nodes[0]?.endpoint ?? ""] });
+    for (let i = 0; i < 20; i += 1) await (await client.acquire(`orders/${i}`)).release();
+    for (const [at, admin] of admins.entries()) {
+      let { peers } = await admin.vitals();
+      while (peers.some(({ roundTripMs }) => roundTripMs === null)) {
+        ({ peers } = await admin.vitals());
+      }
+      expect(peers).toHaveLength(2);
+      const text = await metricsOf(nodes[at] as RunningNode);
+      for (const { node, roundTripMs } of peers) {
+        expect(roundTripMs).toBeGreaterThan(0);
+        expect(text).toMatch(
+          new RegExp(`^holdfast_peer_round_trip_seconds_count\\{peer="${node}"\\} [1-9]`, "m"),
+        );
+      }
+      expect(text).toMatch(/^holdfast_log_sync_seconds_count [1-9]/m);
+      expect(text).toMatch(/^process_resident_memory_bytes [1-9]/m);
+    }
+    const texts = await Promise.all(nodes.map(metricsOf));
+    const commits = texts.map((text) => /^holdfast_commit_seconds_count (\d+)$/m.exec(text)?.[1]);
+    expect(commits.some((count) => Number(count) >= 20)).toBe(true);
+    await Promise.all(admins.map((admin) => admin.close()));
   });
 
   test("refuses options that are none", async () => {

@@ -81,6 +81,8 @@ export class Life {
           token: 1_000 + index,
           sequence: 2 * index,
           grantedAt: 10 * index - 5,
+          requestedAt: 0,
+          status: 0,
           value: "",
         };
         this.log.add({ ...claim, ...hold, type: "granted", reason: END_REASON.unknown });

@@ -20,6 +20,8 @@ const GRANT: TableChange = {
   token: 2 ** 52 + 1,
   sequence: 4,
   grantedAt: 500,
+  requestedAt: 0,
+  status: 0,
   value: "v",
   reason: END_REASON.unknown,
 };
@@ -58,12 +60,14 @@ describe("the log of transitions", () => {
     log.add(ended);
     log.add(opened);
     const views = [0, 1, 2, 3].map((position) => log.viewAt(position));
-    const expected = [queued, GRANT, ended, opened].map(({ grantedAt: _, ...change }, i) => ({
-      ...change,
-      revision: { index: i < 2 ? 7 : 9, number: i % 2 },
-      stamp: i < 2 ? 600 : 800,
-      wallMs: i < 2 ? 1_000 : 1_200,
-    }));
+    const expected = [queued, GRANT, ended, opened].map(
+      ({ grantedAt: _, requestedAt: _at, status: _why, ...change }, i) => ({
+        ...change,
+        revision: { index: i < 2 ? 7 : 9, number: i % 2 },
+        stamp: i < 2 ? 600 : 800,
+        wallMs: i < 2 ? 1_000 : 1_200,
+      }),
+    );
     expect(views).toEqual(expected);
     expect(log.grantedAtAt(2)).toBe(500);
   });

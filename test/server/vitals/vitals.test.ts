@@ -107,6 +107,29 @@ describe("every node of a cluster", () => {
   });
 });
 
+describe("the points of a node", () => {
+  test("have the times of commits on the leader alone, and of waits everywhere", async () => {
+    const { world, leader, followers } = await startCluster();
+    const [holder, waiting] = [world.client(), world.client()];
+    await holder.start(leader, 60_000);
+    await waiting.start(leader, 60_000);
+    const held = await take(holder, "a");
+    await waiting.untilReply(waiting.acquire("a"));
+    await world.run(700);
+    await holder.untilReply(holder.end(held));
+    await world.run(6_000);
+    for (const node of [leader, ...followers]) {
+      const { points } = await vitalsOf(world, node);
+      const isLeader = node === leader;
+      expect(points.some(({ commitP50Ms }) => commitP50Ms !== null)).toBe(isLeader);
+      const longest = Math.max(...points.map(({ waitP99Ms }) => waitP99Ms ?? 0));
+      // The bucket of 700 ms.
+      expect(longest).toBeGreaterThan(500);
+      expect(longest).toBeLessThanOrEqual(1_000);
+    }
+  });
+});
+
 describe("the vitals of a closed cluster", () => {
   test("are for those who may observe something, and for nobody else", async () => {
     const { world, leader, signedIn } = await startClosedCluster({ nothing: "none" });

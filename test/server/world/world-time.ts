@@ -15,6 +15,8 @@ export interface WorldOptions {
   readonly tuning: Partial<NodeTuning>;
   /** How long every node keeps its audit; `undefined`: none does. */
   readonly auditKeepMs: number | undefined;
+  /** Prefixes of keys that are measured apart. */
+  readonly metricsPrefixes: readonly string[];
   /** Of the clients of each identity and address. Default: none. */
   readonly limits: Partial<ClientLimits> | undefined;
   /** Takes a line of the trace of every node. */

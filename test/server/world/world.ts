@@ -43,6 +43,7 @@ const DEFAULTS: WorldOptions = {
   diskMs: 1,
   tuning: {},
   auditKeepMs: undefined,
+  metricsPrefixes: [],
   limits: undefined,
   trace: undefined,
 };
@@ -331,6 +332,7 @@ function startProcess(
       advertise: `ws://node-${node.id}`,
       access: node.access,
       tuning: world.tuning,
+      metricsPrefixes: world.options.metricsPrefixes,
       limits: { identity: clientLimits, address: clientLimits, counts },
     },
     {

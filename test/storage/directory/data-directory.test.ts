@@ -85,6 +85,7 @@ describe("a data directory", () => {
     const drawn = [Uint8Array.from([0, 1, 2, 3, 250, 251, 252, 253]), new Uint8Array(8).fill(7)];
     const ports = {
       timer: () => () => {},
+      nowMs: () => 0,
       randomBytes: (count: number) => drawn.shift() ?? new Uint8Array(count),
     };
     const first = await opened({ ports });

@@ -179,6 +179,7 @@ export class NodeDisk {
       },
       ports: {
         timer: (delayMs, task) => life.timer(delayMs, task),
+        nowMs: () => 0,
         randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
       },
     };

@@ -364,6 +364,7 @@ export class SimNode {
       openStore: (_path, mustExist) => this.disk.openStoreFor(life, mustExist),
       ports: {
         timer: (delayMs, task) => life.timer(delayMs, task),
+        nowMs: () => this.clock.nowMs(),
         randomBytes: (count) => Uint8Array.from({ length: count }, () => random.below(256)),
       },
     });
