@@ -23,8 +23,10 @@ export function LeaseBar({ leaseMs, ttlMs, atMs }: LeaseBarProps) {
   const leftMs = Math.max(0, leaseMs - Math.max(0, nowMs - atMs));
   const part = ttlMs > 0 ? leftMs / ttlMs : 0;
   return (
-    <Bar part={part} isLow={part < LOW_PART}>
-      {durationText(leftMs)}
-    </Bar>
+    <span class="lease">
+      <Bar part={part} isLow={part < LOW_PART}>
+        {durationText(leftMs)}
+      </Bar>
+    </span>
   );
 }

@@ -5,7 +5,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { isPaused } from "./preferences.js";
 
-const TICK_MS = 500;
+const TICK_MS = 1_000;
 
 const watchers = new Set<() => void>();
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -15,7 +15,7 @@ function tick(): void {
   for (const watcher of [...watchers]) watcher();
 }
 
-/** Wall time in milliseconds since 1970, anew about twice a second. */
+/** Wall time in milliseconds since 1970, anew about once a second. */
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {
