@@ -97,6 +97,34 @@ const CASES: readonly Case[] = [
     ...{ quietAt: "3m45s", firesAt: "4m" },
   },
   {
+    // All below 0.1 s, then two of a hundred above.
+    alert: "HoldfastCommitSlow",
+    series: {
+      [`holdfast_commit_seconds_bucket{${NODE_1},le="0.1"}`]: "0+100x40 4098+98x60",
+      [`holdfast_commit_seconds_bucket{${NODE_1},le="0.5"}`]: "0+100x100",
+      [`holdfast_commit_seconds_bucket{${NODE_1},le="+Inf"}`]: "0+100x100",
+    },
+    ...{ quietAt: "10m", firesAt: "20m" },
+  },
+  {
+    alert: "HoldfastLogSyncSlow",
+    series: {
+      [`holdfast_log_sync_seconds_bucket{${NODE_1},le="0.05"}`]: "0+100x40 4098+98x60",
+      [`holdfast_log_sync_seconds_bucket{${NODE_1},le="0.25"}`]: "0+100x100",
+      [`holdfast_log_sync_seconds_bucket{${NODE_1},le="+Inf"}`]: "0+100x100",
+    },
+    ...{ quietAt: "10m", firesAt: "20m" },
+  },
+  {
+    alert: "HoldfastLongWaits",
+    series: {
+      [`holdfast_acquire_wait_seconds_bucket{${NODE_1},le="30"}`]: "0+100x40 4089+89x60",
+      [`holdfast_acquire_wait_seconds_bucket{${NODE_1},le="60"}`]: "0+100x100",
+      [`holdfast_acquire_wait_seconds_bucket{${NODE_1},le="+Inf"}`]: "0+100x100",
+    },
+    ...{ quietAt: "10m", firesAt: "16m15s" },
+  },
+  {
     alert: "HoldfastAuditFailing",
     series: { [`holdfast_audit_failing{${NODE_1}}`]: "0x7 1x20" },
     ...{ quietAt: "2m45s", firesAt: "3m" },

@@ -3,7 +3,7 @@
  * a real Prometheus scrapes. Times are a sixtieth of those in the file; thresholds are those of the
  * file. What follows assumes what was before: a cluster goes from well to quite dead.
  */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect as connectSocket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,15 +12,24 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endAllStarted } from "../../lab/end-with-process.js";
 import { freePorts } from "../../lab/free-ports.js";
 import { createAuthority, issueNodeCertificate } from "../../src/certificates/index.js";
-import { type Admin, type Client, connect, connectAdmin } from "../../src/index.js";
+import {
+  type Admin,
+  type Client,
+  connect,
+  connectAdmin,
+  type HoldfastError,
+  type Lock,
+} from "../../src/index.js";
 import type { ClusterProcess } from "../e2e/world/cluster-process.js";
 import { NodeHandle } from "../e2e/world/node-handle.js";
 import { type ProxiedCluster, startProxied } from "../e2e/world/proxied-cluster.js";
+import { canTrace, traceDisk } from "../e2e/world/traced-disk.js";
 import { canMount, fillVolume, mountVolume, unmountVolume } from "../e2e/world/volume.js";
 import { PrometheusServer, prometheusProgram, RULES } from "./prometheus-server.js";
 
 const PROMETHEUS = prometheusProgram("prometheus");
 const CAN_MOUNT = await canMount();
+const CAN_TRACE = await canTrace();
 const IDS = [1, 2, 3];
 /** One more than the threshold of the alert. */
 const WAITERS = 1_001;
@@ -38,6 +47,12 @@ const SOCKETS = 150;
 /** A heap that some ten thousand large locks fill. */
 const HEAP_MIB = 96;
 const LOCKS_AT_ONCE = 2_000;
+const DISK_DELAY_MS = 150;
+/** Longer than the threshold of the alert. */
+const LONG_WAIT_MS = 31_000;
+/** Locks, and requests that wait for each. */
+const LONG_HOLDS = 50;
+const LONG_WAITS = 4;
 
 /** What has fired in this file. */
 const fired = new Set<string>();
@@ -80,6 +95,11 @@ describe.skipIf(PROMETHEUS === undefined || !CAN_MOUNT)("a closed cluster of thr
   let client: Client;
   let admin: Admin;
   let tokens: string;
+  /** It has waited for these locks since the beginning. */
+  let patient: Client;
+  let keeper: Client;
+  const kept: Lock[] = [];
+  let lastWait: Promise<string>;
 
   const token = (name: string): string => readFileSync(join(tokens, name), "utf8").trim();
   const access = (...words: string[]) =>
@@ -127,6 +147,20 @@ describe.skipIf(PROMETHEUS === undefined || !CAN_MOUNT)("a closed cluster of thr
       further: `authorization: { credentials_file: ${join(tokens, "monitoring")} }`,
     });
     client = await connectAsAdmin();
+    patient = await connectAsAdmin();
+    keeper = await connectAsAdmin();
+    for (let number = 0; number < LONG_HOLDS; number += 1) {
+      kept.push(await keeper.acquire(`kept/${number}`));
+      const waits = Array.from({ length: LONG_WAITS }, () =>
+        patient.acquire(`kept/${number}`, { mode: "shared" }),
+      );
+      Promise.all(waits).catch(() => undefined);
+    }
+    // The others have waited for longer when this one gives up.
+    lastWait = patient.acquire("kept/0", { waitMs: LONG_WAIT_MS }).then(
+      () => "granted",
+      (error: HoldfastError) => error.code,
+    );
     admin = await connectAdmin({ endpoints: proxied.endpoints, token: token("admin") });
   });
   afterAll(async () => {
@@ -198,6 +232,13 @@ describe.skipIf(PROMETHEUS === undefined || !CAN_MOUNT)("a closed cluster of thr
     for (const link of proxied.linksOf(id)) link.cut();
     await demandFiring(prometheus, ["HoldfastNodeCutOff", "HoldfastNodeBehind"], work);
     for (const link of proxied.linksOf(id)) link.heal();
+  });
+
+  test("alerts of waits that last long", async () => {
+    expect(await lastWait).toBe("LOCK_TIMEOUT");
+    await demandFiring(prometheus, ["HoldfastLongWaits"], () => kept.pop()?.release());
+    await patient.close();
+    await keeper.close();
   });
 
   test("alerts of an audit that cannot be written, and of what is missing in it", async () => {
@@ -310,10 +351,24 @@ describe.skipIf(PROMETHEUS === undefined)(
       await demandFiring(prometheus, ["HoldfastMemoryScarce"], ask);
       await greedy.close();
     });
+
+    test.skipIf(!CAN_TRACE)("alerts of a slow disk, and of commits that wait for it", async () => {
+      const log = join(directory, "n1", "log");
+      const files = readdirSync(log).map((name) => join(log, name));
+      const calls = "pwrite64,pwritev,pwritev2,write,fdatasync";
+      const slow = `${calls}:delay_exit=${DISK_DELAY_MS * 1_000}`;
+      const endDelay = traceDisk(node.pid, files, slow);
+      const client = await connect({ endpoints: [node.endpoint], ca, ttlMs: 120_000 });
+      const calm = flood(client, 1);
+      await demandFiring(prometheus, ["HoldfastLogSyncSlow", "HoldfastCommitSlow"]);
+      await endDelay();
+      await calm();
+      await client.close();
+    });
   },
 );
 
-test.skipIf(PROMETHEUS === undefined || !CAN_MOUNT)("every alert has fired", () => {
+test.skipIf(PROMETHEUS === undefined || !CAN_MOUNT || !CAN_TRACE)("every alert has fired", () => {
   const names = Array.from(readFileSync(RULES, "utf8").matchAll(/^ *- alert: (\w+)$/gm));
   expect([...fired].sort()).toEqual(names.map(([, name]) => name).sort());
 });

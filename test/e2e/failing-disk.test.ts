@@ -3,12 +3,11 @@
  * A node whose disk fails ends and says that it was the disk. Real processes: a file system of
  * limited size, and system calls that fail under `strace`.
  */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { afterEach, describe, expect, test } from "vitest";
 import { endWithProcess } from "../../lab/end-with-process.js";
 import { freePorts } from "../../lab/free-ports.js";
@@ -16,22 +15,15 @@ import { connect } from "../../src/index.js";
 import { COMMAND } from "./world/command-line.js";
 import { NodeHandle } from "./world/node-handle.js";
 import { until } from "./world/process-life.js";
+import { canTrace, traceDisk } from "./world/traced-disk.js";
 import { canMount, fillVolume, mountVolume, unmountVolume } from "./world/volume.js";
 
-const run = promisify(execFile);
 const VOLUME_MEBIBYTES = 64;
 
 const endings: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
-
-async function canRun(command: string, ...words: readonly string[]): Promise<boolean> {
-  return run(command, words).then(
-    () => true,
-    () => false,
-  );
-}
 
 async function temporaryDirectory(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "holdfast-disk-"));
@@ -40,9 +32,7 @@ async function temporaryDirectory(): Promise<string> {
 }
 
 const CAN_MOUNT = await canMount();
-const CAN_TRACE = await canRun("strace", "-qq", "-e", "inject=fdatasync:error=EIO", "true");
-if (!CAN_TRACE)
-  process.stderr.write("SKIPPED: a failing disk needs strace and the right to trace\n");
+const CAN_TRACE = await canTrace();
 
 interface Place {
   readonly node: NodeHandle;
@@ -125,16 +115,7 @@ describe.skipIf(!CAN_TRACE)("a node whose disk fails under its store", () => {
     await takeLock(node);
     const store = join(directory, "n1", "store");
     const journal = (await readdir(store)).find((name) => name.endsWith(".log")) as string;
-    const tracer = spawn(
-      "strace",
-      [
-        ...["-f", "-qq", "-o", "/dev/null", "-P", join(store, journal)],
-        ...["-e", "inject=fdatasync,fsync:error=EIO", "-p", String(node.pid)],
-      ],
-      { stdio: "ignore" },
-    );
-    endWithProcess(tracer);
-    endings.push(() => endOf(tracer));
+    endings.push(traceDisk(node.pid, [join(store, journal)], "fdatasync,fsync:error=EIO"));
     // Each one is written to the audit, as soon as the tracer is there for the next one to fail.
     await until("the node ends", async () => {
       await Promise.race([takeLock(node).catch(() => undefined), node.exited]);
@@ -168,9 +149,3 @@ describe.skipIf(!CAN_TRACE)("a node whose disk fails under its store", () => {
     expect(said).not.toContain("corrupt");
   });
 });
-
-async function endOf(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  child.kill("SIGKILL");
-  await once(child, "exit");
-}
