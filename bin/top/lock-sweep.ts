@@ -8,7 +8,7 @@ import type { KeyView } from "../../src/index.js";
 import { type LockRow, type LocksSeen, lockRowOf, ROWS_MAX, type Sort } from "./cluster-facts.js";
 
 /** Locks that one step looks at: ten pages of the protocol. */
-export const STEP_KEYS = 2_000;
+const STEP_KEYS = 2_000;
 
 /** Where the pages come from: `Admin.query`, which asks for a page only when it is needed. */
 export type QueryKeys = (prefix: string, signal: AbortSignal) => AsyncIterable<KeyView>;

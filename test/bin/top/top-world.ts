@@ -55,7 +55,7 @@ export function keyView({
   return { key, kind: "lock", limit: 0, holds: [hold], waiters: queue, closings: [] };
 }
 
-export const lockRow = (lock: LockOf): LockRow => lockRowOf(keyView(lock));
+const lockRow = (lock: LockOf): LockRow => lockRowOf(keyView(lock));
 
 export function locksSeen(
   locks: readonly LockOf[],
