@@ -10,6 +10,7 @@
  * - `run`: what `run` and `elect` do with their command, and requests to stop
  * - `cluster`: what commands ask of any cluster
  * - `local-cluster`: the processes of `holdfast cluster`
+ * - `tour`: what the page of a local cluster can do to it
  * - `views`: keys, members, snapshots and certificates as text
  * - `top`: the screen of `holdfast top`
  * - `completion`: what a shell offers after Tab

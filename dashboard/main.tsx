@@ -5,12 +5,14 @@ import "./app/page.css";
 import "./app/views.css";
 import { Cluster } from "./connection/cluster.js";
 import { ClusterContext } from "./connection/context.js";
+import { takeControl } from "./connection/control.js";
 import { homeEndpoint } from "./connection/home.js";
 import { followPreferences } from "./state/preferences.js";
 import { followAddress } from "./state/router.js";
 
 followPreferences();
 followAddress();
+takeControl();
 const cluster = new Cluster(homeEndpoint(location));
 cluster.start();
 const root = document.getElementById("page");

@@ -43,8 +43,9 @@ export async function bundleDashboard(sources: string, target: string): Promise<
     format: "esm",
     platform: "browser",
     target: ["es2022", "chrome110", "firefox115", "safari16.4"],
-    // The SDK starts the platform of Node by an import that a page never runs.
-    splitting: false,
+    // The tour is loaded only by those who take it, and what a page never runs by nobody.
+    splitting: true,
+    chunkNames: "part-[hash]",
     legalComments: "none",
     charset: "utf8",
     metafile: true,
@@ -53,7 +54,7 @@ export async function bundleDashboard(sources: string, target: string): Promise<
   });
   const names = Object.keys(metafile.outputs).map((path) => basename(path));
   const nameOf = (ending: string): string => {
-    const name = names.find((one) => one.endsWith(ending));
+    const name = names.find((one) => !one.startsWith("part-") && one.endsWith(ending));
     if (name === undefined) throw new Error(`the bundle has no ${ending}`);
     return name;
   };

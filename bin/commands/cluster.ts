@@ -26,6 +26,8 @@ import { onUnplannedExit } from "../output/unplanned-exit.js";
 import { StopRequest } from "../run/stop-request.js";
 import { DEFAULT_ENDPOINTS } from "../text/addresses.js";
 import { exportLines, shellWord } from "../text/shell-word.js";
+import { ControlDoor } from "../tour/control-door.js";
+import { Tour } from "../tour/tour.js";
 
 const NODES_DEFAULT = 3;
 const PEER_PORT_DEFAULT = 7511;
@@ -84,9 +86,12 @@ async function runCluster(flags: ClusterFlags): Promise<number> {
   prepareDirectory(plan);
   const renewed = (await certificates?.complete()) ?? [];
   if (renewed.length > 0) note(`${RENEWED}: ${renewed.join(", ")}`);
+  // For people who look at a page; not for scripts, nor for what must be signed in to.
+  const door = flags.json === true || flags.tls ? undefined : await ControlDoor.open();
   const cluster = new LocalCluster(plan, {
     restart: flags.restart === true,
     argumentsOf: (nodeId) => [
+      ...(door === undefined ? [] : [`--dashboard-control=127.0.0.1:${door.port}`]),
       ...(flags.allowOrigin ?? []).map((origin) => `--allow-origin=${origin}`),
       ...(certificates?.serverArguments(nodeId) ?? []),
       ...(flags.requireClientCert ? ["--require-client-cert"] : []),
@@ -95,11 +100,15 @@ async function runCluster(flags: ClusterFlags): Promise<number> {
   });
   // Also when a second signal asks for an immediate end.
   onUnplannedExit(() => cluster.kill());
+  let tour: Tour | undefined;
   try {
     const reports = await cluster.start(stop.signal);
     if (flags.json === true) printDocument(plan, reports, certificates?.clientFiles);
     else announce(plan, reports, clientVariables(plan, flags, certificates?.clientFiles));
+    tour = offerTour(plan, reports, cluster, door);
+    if (flags.json !== true) print("\nCtrl-C stops it.");
   } catch (error) {
+    door?.close();
     await cluster.stop();
     if (stop.signal.aborted) return stop.exitCode;
     throw error;
@@ -108,8 +117,32 @@ async function runCluster(flags: ClusterFlags): Promise<number> {
   const reason = await Promise.race([stop.requested, cluster.empty.then(() => "empty" as const)]);
   if (reason === "empty") throw new Failure(EXIT.failed, "no node is left");
   if (flags.json !== true) note("stopping");
+  door?.close();
+  await tour?.end();
   await cluster.stop();
   return EXIT.done;
+}
+
+/** Only in a cluster that is open to everybody: its page may then stop and start nodes. */
+function offerTour(
+  plan: ClusterPlan,
+  reports: readonly NodeReport[],
+  cluster: LocalCluster,
+  door: ControlDoor | undefined,
+): Tour | undefined {
+  if (door === undefined) return undefined;
+  if (leaderOf(reports)?.access?.state !== "open") {
+    door.close();
+    return undefined;
+  }
+  const { endpoints, nodes } = plan;
+  const tour = new Tour({ cluster, endpoints, nodeIds: nodes.map(({ id }) => id) });
+  const pages = endpoints.map((endpoint) => endpoint.replace(/^ws:/, "http:"));
+  door.admit(tour, pages);
+  print("");
+  print("A tour in a browser, which kills and pauses nodes of this cluster:");
+  print(`  ${pages[0]}/#/tour?control=${door.key}`);
+  return tour;
 }
 
 async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
@@ -208,8 +241,6 @@ function announce(
   }
   print(`  ${prefix}holdfast run demo -- sh -c 'echo "token $HOLDFAST_TOKEN"; sleep 10'`);
   print(`  ${prefix}holdfast inspect demo`);
-  print("");
-  print("Ctrl-C stops it.");
 }
 
 /** How to come in, if not everybody may. */

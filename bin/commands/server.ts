@@ -57,6 +57,7 @@ export interface ServerFlags {
   readonly allowHost?: readonly string[] | undefined;
   readonly allowOrigin?: readonly string[] | undefined;
   readonly dashboard?: "on" | "off";
+  readonly dashboardControl?: HostPort | undefined;
   readonly limits?: "enforce" | "observe" | undefined;
   readonly identityLimit?: Partial<ClientLimits> | undefined;
   readonly addressLimit?: Partial<ClientLimits> | undefined;
@@ -199,6 +200,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     ...(trace === undefined ? {} : { traceFile: trace }),
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
     dashboard: flags.dashboard !== "off",
+    ...(flags.dashboardControl === undefined ? {} : { dashboardControl: flags.dashboardControl }),
     ...(allowOrigin === undefined ? {} : { allowedOrigins: allowOrigin }),
     ...(limits === undefined ? {} : { limits }),
     ...(identityLimit === undefined ? {} : { identityLimits: identityLimit }),

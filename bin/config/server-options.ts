@@ -88,6 +88,11 @@ const ADDRESSES = {
     "serve the page for browsers on --listen (on), or not (off)",
     "on",
   ),
+  dashboardControl: option(
+    hostPortKind,
+    "the process of this machine that the page may ask to stop nodes: set by holdfast cluster",
+    { defaultText: "none" },
+  ),
   healthListen: option(hostPortKind, "address for /livez, /readyz and /metrics in plain text", {
     defaultText: "nowhere",
   }),

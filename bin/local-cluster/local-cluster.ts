@@ -92,6 +92,20 @@ export class LocalCluster {
     for (const process of this.#processes.values()) process.kill();
   }
 
+  /** Of the node that runs under that id; `undefined`: it does not run. */
+  processOf(id: number): NodeProcess | undefined {
+    const process = this.#processes.get(id);
+    return process?.isGone === true ? undefined : process;
+  }
+
+  /** Starts a node that ended. A cluster with `restart` does so by itself. */
+  startNode(id: number): void {
+    const plan = this.#plan.nodes.find((node) => node.id === id);
+    if (plan === undefined || this.processOf(id) !== undefined) return;
+    if (this.#options.restart || this.#stopping.signal.aborted) return;
+    void this.#watch(this.#spawn(plan));
+  }
+
   #spawn(plan: NodePlan): NodeProcess {
     const process = new NodeProcess(plan, this.#plan, this.#options.argumentsOf(plan.id));
     this.#processes.set(plan.id, process);

@@ -87,6 +87,15 @@ export class NodeProcess {
     if (!this.#isGone) this.#child?.kill("SIGKILL");
   }
 
+  /** Stops it where it is, as if its machine were suspended; `resume` lets it go on. */
+  pause(): void {
+    if (!this.#isGone) this.#child?.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    if (!this.#isGone) this.#child?.kill("SIGCONT");
+  }
+
   /** The failure that the node itself logged before it ended, if there is one. */
   lastWords(): string | undefined {
     const error = this.#spawnError;

@@ -5,6 +5,7 @@ import { GraphView } from "./graph/graph-view.js";
 import { LockView } from "./lock/lock-view.js";
 import { LocksView } from "./locks/locks-view.js";
 import { SessionsView } from "./sessions/sessions-view.js";
+import { TourView } from "./tour/tour-view.js";
 
 export interface ViewProps {
   /** What follows the route in the address, decoded; "" if nothing does. */
@@ -28,4 +29,5 @@ export const VIEWS: readonly ViewDefinition[] = [
   { route: "lock", title: "Lock", component: LockView, isInner: true },
   { route: "sessions", title: "Sessions", component: SessionsView },
   { route: "graph", title: "Graph", component: GraphView },
+  { route: "tour", title: "Tour", component: TourView, isInner: true },
 ];

@@ -101,6 +101,11 @@ export interface NodeOptions {
    * Whether the client port serves the page for browsers, whose pages may then connect. Default true.
    */
   readonly dashboard?: boolean;
+  /**
+   * The loopback address of the process that started this node and that its page may ask to stop and
+   * start nodes: for clusters to try out. Default: none.
+   */
+  readonly dashboardControl?: HostPort;
   /** Whether what exceeds a limit of clients is refused or only counted. Default "enforce". */
   readonly limits?: "enforce" | "observe";
   /** Limits of the clients of each identity. Defaults: `clientLimits` in `limits/defaults.ts`. */

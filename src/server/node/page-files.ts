@@ -81,6 +81,7 @@ export function pageFileAt(
   path: string,
   browser: PageBrowser,
   endpoints: readonly NodeEndpoint[],
+  control: string | undefined,
 ): HttpAnswer | undefined {
   const isIndex = path === "/" && browser.wantsHtml;
   const name = isIndex ? INDEX : path.slice(1);
@@ -96,7 +97,10 @@ export function pageFileAt(
       Vary: "Accept, Accept-Encoding",
       "Referrer-Policy": "no-referrer",
       ...(isIndex
-        ? { "Cache-Control": "no-cache", "Content-Security-Policy": policy(browser, endpoints) }
+        ? {
+            "Cache-Control": "no-cache",
+            "Content-Security-Policy": policy(browser, endpoints, control),
+          }
         : { "Cache-Control": FOR_EVER }),
     },
   };
@@ -106,18 +110,23 @@ export function pageFileAt(
  * Some browsers do not take `'self'` for the WebSocket of the page's own host, so that is named,
  * too.
  */
-function policy({ host }: PageBrowser, endpoints: readonly NodeEndpoint[]): string {
+function policy(
+  { host }: PageBrowser,
+  endpoints: readonly NodeEndpoint[],
+  control: string | undefined,
+): string {
   const own = host !== undefined && HOST.test(host) ? [`ws://${host}`, `wss://${host}`] : [];
   const members = endpoints
     .map(({ endpoint }) => new URL(endpoint))
     .filter((url) => HOST.test(url.host))
     .map((url) => `${url.protocol}//${url.host}`);
+  const all = [...own, ...members, ...(control === undefined ? [] : [control])];
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "img-src 'self'",
-    `connect-src ${["'self'", ...new Set([...own, ...members])].join(" ")}`,
+    `connect-src ${["'self'", ...new Set(all)].join(" ")}`,
     "frame-ancestors 'none'",
     "base-uri 'none'",
     "form-action 'none'",

@@ -90,6 +90,8 @@ export interface ResolvedOptions {
   readonly allowedOrigins: readonly string[];
   /** Whether the client port serves the page for browsers. */
   readonly servesPage: boolean;
+  /** An origin to which the page may connect besides members; `undefined`: none. */
+  readonly pageControl: string | undefined;
   /** Host names to which the client port answers. */
   readonly allowedHosts: readonly string[];
   /** Whether limits of clients are enforced, and those that were set. */
@@ -164,6 +166,7 @@ export function resolveOptions(
     joinToken: options.joinToken,
     peerAddresses: options.peerAddresses ?? new Map(),
     servesPage: options.dashboard ?? true,
+    pageControl: resolvePageControl(options.dashboardControl),
     allowedOrigins: resolveOrigins(options.allowedOrigins ?? []),
     allowedHosts: resolveHosts(options),
     ...resolveLimits(options),
@@ -175,6 +178,16 @@ export function resolveOptions(
     traceFile: options.traceFile,
     signal: options.signal,
   };
+}
+
+/** Only a process of this machine may be the one that started a node. */
+function resolvePageControl(address: HostPort | undefined): string | undefined {
+  if (address === undefined) return undefined;
+  check(
+    address.host === "127.0.0.1" && address.port > 0,
+    () => "dashboardControl is an address of 127.0.0.1 with a port",
+  );
+  return `http://127.0.0.1:${address.port}`;
 }
 
 /**

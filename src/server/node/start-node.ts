@@ -465,7 +465,7 @@ class Node implements RunningNode {
       judge: (caller) => this.#assembled?.driver.judgePage(caller) ?? "granted",
       pageFile: (path, browser, isStranger) => {
         const endpoints = isStranger ? [] : this.#endpoints();
-        return pageFileAt(this.#pageFiles, path, browser, endpoints);
+        return pageFileAt(this.#pageFiles, path, browser, endpoints, this.#options.pageControl);
       },
     });
   }
