@@ -235,6 +235,8 @@ function announce(
   const prefix = process.env["npm_command"] === undefined ? "" : "npx ";
   print("");
   for (const line of closedLines(plan, prefix, leader?.access?.state)) print(line);
+  print(`See it in a browser: ${(plan.endpoints[0] ?? "").replace(/^ws/, "http")}/`);
+  print("");
   print("Take a lock from another shell:");
   for (const [name, value] of Object.entries(variables)) {
     for (const line of exportLines(name, value, EXAMPLE_COLUMNS)) print(`  ${line}`);

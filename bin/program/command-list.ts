@@ -155,6 +155,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/limit.js")).defineLimit,
   },
   {
+    name: "dashboard",
+    summary: "open the page of the cluster in a browser",
+    otherWords: ["ui", "web"],
+    group: SEEING,
+    exits: [failed, noCluster],
+    load: async () => (await import("../commands/dashboard.js")).defineDashboard,
+  },
+  {
     name: "status",
     summary: "show the nodes of the cluster",
     otherWords: ["health", "info"],

@@ -1,4 +1,7 @@
 /** The page in a real browser, from real nodes of a cluster under load, one of which is killed. */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -128,6 +131,36 @@ describe.skipIf(executable === undefined)("the page", () => {
       await node.start();
       await shown(page, /All is well/);
       await page.close();
+    });
+  });
+
+  test("is found by holdfast dashboard, which opens it where there is a desktop", async () => {
+    const address = cluster.node(1).endpoint.replace("ws:", "http:");
+    const printed = await cluster.holdfast(["dashboard", "--print"]);
+    expect(printed).toMatchObject({ code: 0, stdout: `${address}/\n`, stderr: "" });
+    const bin = await mkdtemp(join(tmpdir(), "holdfast-desktop-"));
+    try {
+      await writeFile(
+        join(bin, "xdg-open"),
+        `#!/bin/sh\nprintf %s "$1" >"${bin}/opened.part"\nmv "${bin}/opened.part" "${bin}/opened"\n`,
+        { mode: 0o755 },
+      );
+      const env = { DISPLAY: ":0", PATH: `${bin}:${process.env["PATH"]}` };
+      expect(await cluster.holdfast(["dashboard"], { env })).toMatchObject({ code: 0 });
+      await expect
+        .poll(() => readFile(join(bin, "opened"), "utf8").catch(() => ""))
+        .toBe(`${address}/`);
+    } finally {
+      await rm(bin, { recursive: true });
+    }
+  });
+
+  test("is not found where no node serves it", async () => {
+    await using bare = await startCluster({ nodes: 1, serverArguments: ["--dashboard=off"] });
+    const { code, stderr } = await bare.holdfast(["dashboard", "--print"]);
+    expect({ code, stderr }).toEqual({
+      code: 4,
+      stderr: expect.stringContaining("no node serves the page"),
     });
   });
 
