@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import type { LostTenures, Tenure } from "../../src/index.js";
-import { keyText } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/safe-text.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,
@@ -30,8 +30,8 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-GRANTED is by the clock of the machine that led then. FOR is in cluster time,
-which stands still while there is no leader. A node remembers about 130,000
+GRANTED is by the clock of the machine that led then. WAITED, of its request, and
+FOR are in cluster time, which stands still while there is no leader. A node remembers about 130,000
 changes of all locks; a node with --audit keeps them on its disk.`;
 
 const CUT = "there are older ones, or there may have been: a larger --limit shows more";
@@ -42,6 +42,7 @@ const COLUMNS: readonly Column[] = [
   { heading: "GRANTED" },
   { heading: "HELD BY" },
   { heading: "MODE" },
+  { heading: "WAITED", alignment: "right" },
   { heading: "FOR", alignment: "right" },
   { heading: "END" },
   { heading: "TOKEN", alignment: "right" },
@@ -87,13 +88,22 @@ function document(tenure: Tenure): Record<string, unknown> {
   return { ...tenure, reason: tenure.reason ?? null };
 }
 
-function row(tenure: Tenure): string[] {
+/** `revoked by ops`: who ordered it, if anybody did. */
+function endText({ reason, orderedBy }: Tenure): string {
+  if (orderedBy === "") return reason ?? "held";
+  const by = `by ${printable(orderedBy)}`;
+  if (reason === "revoked" || reason === "stolen") return `${reason} ${by}`;
+  return `${reason ?? "held"}, revoked ${by}`;
+}
+
+export function row(tenure: Tenure): string[] {
   return [
     formatWallTime(tenure.grantedWallMs),
     sessionText(tenure.sessionName, tenure.session, tenure.identity),
     tenure.mode,
+    formatDuration(tenure.waitedMs),
     formatDuration(tenure.heldMs),
-    tenure.reason ?? "held",
+    endText(tenure),
     String(tenure.token),
   ];
 }

@@ -9,6 +9,7 @@ import type {
   Command,
   EndReason,
   OrderCommand,
+  Origin,
   SequencedCommand,
   SessionMessage,
 } from "../protocol/index.js";
@@ -21,6 +22,8 @@ export interface TableCommand {
   readonly session: number;
   readonly epoch: number;
   readonly command: Command | undefined;
+  /** Of a command that attaches: where its client is. It is shown, and decides nothing. */
+  readonly origin?: Origin | undefined;
 }
 
 /** A stamped entry of the log. */
@@ -74,8 +77,12 @@ export interface TableChange {
   readonly requestedAt: number;
   /** Of a request that `left`: why, a status that its client gets or would get; otherwise 0. */
   readonly status: number;
+  /** How long its request waited, in milliseconds; set for a hold, otherwise 0. */
+  readonly waitedMs: number;
   readonly value: string;
   readonly reason: EndReason;
+  /** Of an end: the identity that ordered it, or stole the hold; "" if nobody did. */
+  readonly orderedBy: string;
 }
 
 /**

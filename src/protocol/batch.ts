@@ -5,7 +5,9 @@
  * record  = session u64, epoch u32, length u32, command bytes
  *
  * A record of no session (session 0: commands that attach, and orders) has the number of its
- * connection's credential in place of the epoch. The node sets both; no client can.
+ * connection's credential in place of the epoch. After the bytes of a command that attaches comes
+ * its origin, as its client cannot know it ("codec/origin.ts"). The node sets all of these; no client
+ * can.
  *
  * A follower forwards records. The leader puts the records of many nodes after one header without
  * reading them. `stamp` is the cluster clock; `wallMs` is the leader's wall clock, for display and

@@ -15,6 +15,7 @@ export {
   type RequestSink,
 } from "./codec/decode-request.js";
 export { encodeCommand, writeRequest } from "./codec/encode-request.js";
+export { type Origin, withOrigin } from "./codec/origin.js";
 export { NESTING_MAX, Reader } from "./codec/reader.js";
 export { writeServerMessage } from "./codec/write-server-message.js";
 export { Writer } from "./codec/writer.js";

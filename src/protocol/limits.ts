@@ -56,6 +56,8 @@ export const SETTING_NAME_BYTES_MAX = 64;
  * number.
  */
 export const CYCLE_MEMBERS_MAX = 64;
+/** The address of a client in the log; longer than any that a socket has. */
+export const ORIGIN_ADDRESS_BYTES_MAX = 64;
 /** Refused deadlocks that a node shows with the wait-for graph. */
 export const REFUSED_DEADLOCKS_MAX = 16;
 

@@ -38,6 +38,8 @@ export interface HoldView {
   /** The sequence of its acquire or claim, which, with the session, identifies it. */
   readonly sequence: number;
   readonly heldMs: number;
+  /** How long its request waited, in cluster milliseconds. */
+  readonly waitedMs: number;
   /** Cluster milliseconds until the lease of its session, or the ticket, ends. */
   readonly leaseMs: number;
   /** The whole length of that lease, or of the ticket, in milliseconds. */
@@ -45,6 +47,8 @@ export interface HoldView {
   /** Milliseconds until it ends by its maximum duration or a revoke; `null` if neither is set. */
   readonly endsInMs: number | null;
   readonly isRevoked: boolean;
+  /** The identity that has revoked it, or ordered the end of its session; "" if none has. */
+  readonly orderedBy: string;
   readonly isTicket: boolean;
   readonly permits: number;
   readonly slots: readonly number[];
@@ -229,11 +233,11 @@ export interface Tenure {
   readonly grantedWallMs: number;
   /** Milliseconds of cluster time, which stands still while there is no leader. */
   readonly heldMs: number;
-  /** How long its request waited, in cluster milliseconds; `null` if that is not known. */
-  readonly waitedMs: number | null;
+  /** How long its request waited, in cluster milliseconds. */
+  readonly waitedMs: number;
   /**
-   * The identity that ended it by an order, or stole it; "" if it ended otherwise, or is held and
-   * nobody has ordered its end.
+   * The identity that stole it, or ordered its end, also if its holder then released it in time; ""
+   * if nobody did.
    */
   readonly orderedBy: string;
   /** `null` while it is held. Also `released` for the session that made it a ticket. */

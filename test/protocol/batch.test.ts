@@ -12,13 +12,18 @@ import {
   decodeCommands,
   encodeBatch,
   encodeCommand,
+  isAttachCommand,
+  OP,
   RECORD_HEADER_BYTES,
   selectRecords,
+  withOrigin,
   writeBatchHeader,
   writeRecord,
 } from "../../src/protocol/index.js";
 import { anyCommand, anyNumber } from "./arbitraries.js";
 import { bytes, type CommandRecord, hex, recordsOf } from "./frames.js";
+
+const ORIGIN = { node: 3, address: "10.0.0.7" } as const;
 
 const anyRecord = fc.record({
   session: anyNumber(),
@@ -173,12 +178,37 @@ describe("the commands of a batch", () => {
   test("are read as each would be alone, whatever stands before and behind it", () => {
     fc.assert(
       fc.property(anyRecords, (records) => {
-        const expected = records.map(({ session, epoch, bytes: one }) => {
-          return { session, epoch, command: decodeCommand(one) };
+        const isAttach = (bytes: Uint8Array) => {
+          const command = decodeCommand(bytes);
+          return command !== undefined && isAttachCommand(command);
+        };
+        const written = records.map((record) => {
+          const { bytes } = record;
+          return isAttach(bytes) ? { ...record, bytes: withOrigin(bytes, ORIGIN) } : record;
         });
-        expect(decodeCommands(chunkOf(records), 0)).toEqual(expected);
+        const expected = records.map(({ session, epoch, bytes: one }) => {
+          const origin = isAttach(one) ? ORIGIN : undefined;
+          return { session, epoch, command: decodeCommand(one), origin };
+        });
+        expect(decodeCommands(chunkOf(written), 0)).toEqual(expected);
       }),
       { numRuns: 500 },
     );
+  });
+
+  test("of commands that attach have an origin, and are none without it", () => {
+    const open = { op: OP.open, nonce: "ab".repeat(16), attempt: 1, ttlMs: 5_000 } as const;
+    const bytes = encodeCommand({ ...open, name: "n", metadata: "" });
+    const read = (one: Uint8Array) =>
+      decodeCommands(chunkOf([{ session: 0, epoch: 0, bytes: one }]), 0);
+    for (const address of ["", "10.0.0.1", "fe80:0:0:0::/64", "a".repeat(64)]) {
+      const origin = { node: 2 ** 32 - 1, address };
+      expect(read(withOrigin(bytes, origin))).toMatchObject([{ command: open, origin }]);
+    }
+    const whole = withOrigin(bytes, ORIGIN);
+    const bad = [bytes, whole.subarray(0, whole.length - 1), Uint8Array.of(...whole, 0)];
+    bad.push(withOrigin(bytes, { node: 0, address: "" }));
+    for (const one of bad) expect(read(one)).toMatchObject([{ command: undefined }]);
+    expect(() => withOrigin(bytes, { node: 1, address: "a".repeat(80) })).toThrow("address");
   });
 });

@@ -177,8 +177,17 @@ const blocker: Required<protocol.Blocker> = {
 };
 const revision: Required<protocol.Revision> = { index: 1, number: 0 };
 const hold: Required<protocol.HoldView> = {
-  ...{ token: 1, mode: "exclusive", ...who, sequence: 1, heldMs: 0, leaseMs: 0, ttlMs: 0 },
-  ...{ endsInMs: null, isRevoked: false, isTicket: false, permits: 0, slots: [], value: "" },
+  ...{ token: 1, mode: "exclusive", ...who, sequence: 1, heldMs: 0, waitedMs: 0, leaseMs: 0 },
+  ...{
+    ttlMs: 0,
+    endsInMs: null,
+    isRevoked: false,
+    orderedBy: "",
+    isTicket: false,
+    permits: 0,
+    slots: [],
+    value: "",
+  },
 };
 const waiter: Required<protocol.WaiterView> = {
   ...{ mode: "exclusive", ...who, sequence: 1, arrival: 1, waitingMs: 0, endsInMs: null },
@@ -216,7 +225,7 @@ const sessionView: Required<protocol.SessionView> = {
 };
 const tenure: Required<protocol.Tenure> = {
   ...{ ...lock, token: 1, ...who, sequence: 1, grantedWallMs: 0, heldMs: 0 },
-  ...{ waitedMs: null, orderedBy: "", reason: null },
+  ...{ waitedMs: 0, orderedBy: "", reason: null },
 };
 const change: Required<protocol.ChangeView> = {
   ...{ revision, type: "granted", ...lock, ...who, token: 1, sequence: 0, value: "" },

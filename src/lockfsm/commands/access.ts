@@ -30,14 +30,17 @@ const GRANTS_MAX = 100_000;
 const UNKNOWN_IDENTITY = findRefusal(ERROR_NUMBERS.UNKNOWN_IDENTITY) as Result;
 const LAST_ADMIN = findRefusal(ERROR_NUMBERS.LAST_ADMIN) as Result;
 
-/** The answer to the command, whose giver may change access; its effect comes with it. */
-export function changeAccess(state: TableState, command: AccessCommand): Result {
+/**
+ * The answer to the command, whose giver may change access; its effect comes with it.
+ * @param orderedBy the name of the identity that gives it
+ */
+export function changeAccess(state: TableState, command: AccessCommand, orderedBy: string): Result {
   if (isInvalid(command)) return INVALID_ARGUMENT;
   switch (command.op) {
     case OP.putIdentity:
       return putIdentity(state, command.name);
     case OP.removeIdentity:
-      return removeIdentity(state, command.name);
+      return removeIdentity(state, command.name, orderedBy);
     case OP.putCredential:
       return putCredential(state, command);
     case OP.removeCredential:
@@ -58,7 +61,7 @@ function putIdentity(state: TableState, name: string): Result {
   return changed(state, bytesOfName(name));
 }
 
-function removeIdentity(state: TableState, name: string): Result {
+function removeIdentity(state: TableState, name: string, orderedBy: string): Result {
   const { access } = state;
   const identity = access.find(name);
   if (identity === undefined) return OK;
@@ -67,7 +70,7 @@ function removeIdentity(state: TableState, name: string): Result {
   access.remove(identity);
   const sessions = sessionsOf(state.sessions, identity);
   if (sessions.length === 0) access.forget(identity);
-  else state.work.addIdentity(new RemovedIdentity(identity, sessions));
+  else state.work.addIdentity(new RemovedIdentity(identity, sessions, orderedBy));
   return changed(state, -bytes);
 }
 

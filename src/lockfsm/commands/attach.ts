@@ -16,6 +16,7 @@ import {
   MESSAGE,
   OP,
   type OpenCommand,
+  type Origin,
   type ResumeCommand,
   STATUS,
   type TakeOverCommand,
@@ -41,7 +42,7 @@ import { digestOf } from "./secret-digest.js";
 const TAKEOVER_MS_MIN = 1_000;
 
 /** @param by number of the credential of the connection that it came on */
-export function open(state: TableState, command: OpenCommand, by: number): void {
+export function open(state: TableState, command: OpenCommand, by: number, origin: Origin): void {
   const { nonce, attempt, ttlMs } = command;
   const isValidTtl = Number.isSafeInteger(ttlMs) && ttlMs >= TTL_MS_MIN && ttlMs <= TTL_MS_MAX;
   if (!isValidTtl || !isWithin(attempt, 1, ATTEMPT_MAX)) {
@@ -65,7 +66,7 @@ export function open(state: TableState, command: OpenCommand, by: number): void 
   const known = state.sessions.findByNonce(digest);
   if (known?.isAliveAt(state.stamp)) {
     if (!mayAttach(state, known, command, credential)) return;
-    if (known.generation === 0) attach(state, known, command, credential);
+    if (known.generation === 0) attach(state, known, command, credential, origin);
     else refuseTaken(state, command, known);
     return;
   }
@@ -86,6 +87,7 @@ export function open(state: TableState, command: OpenCommand, by: number): void 
     attempt,
     credential,
   );
+  session.change().origin = origin;
   state.sessions.add(session);
   state.due.add(session);
   answer(state, session, command);
@@ -96,12 +98,17 @@ function isFull(state: TableState, identity: Identity): boolean {
   return isBeyondIdentity(state, identity, "session");
 }
 
-export function resume(state: TableState, command: ResumeCommand, by: number): void {
+export function resume(
+  state: TableState,
+  command: ResumeCommand,
+  by: number,
+  origin: Origin,
+): void {
   const meant = findMeant(state, command, by);
   if (meant === undefined) return;
   const { session, credential } = meant;
   const { generation } = command;
-  if (generation === session.generation) attach(state, session, command, credential);
+  if (generation === session.generation) attach(state, session, command, credential, origin);
   else if (generation < session.generation) refuseTaken(state, command, session);
   else refuse(state, command, ERROR_NUMBERS.FORBIDDEN);
 }
@@ -110,13 +117,18 @@ export function resume(state: TableState, command: ResumeCommand, by: number): v
  * Another process continues the session: all its holds get new tokens, and no upgrade keeps
  * waiting.
  */
-export function takeOver(state: TableState, command: TakeOverCommand, by: number): void {
+export function takeOver(
+  state: TableState,
+  command: TakeOverCommand,
+  by: number,
+  origin: Origin,
+): void {
   const meant = findMeant(state, command, by);
   if (meant === undefined) return;
   const { session, credential } = meant;
   const { generation, taker } = command;
   if (generation + 1 === session.generation && taker === session.taker) {
-    attach(state, session, command, credential);
+    attach(state, session, command, credential, origin);
     return;
   }
   if (generation !== session.generation) {
@@ -124,7 +136,7 @@ export function takeOver(state: TableState, command: TakeOverCommand, by: number
     return;
   }
   const refusal = takeoverProblem(state, session);
-  if (refusal === undefined) change(state, session, command, credential);
+  if (refusal === undefined) change(state, session, command, credential, origin);
   else refuse(state, command, refusal);
 }
 
@@ -142,6 +154,7 @@ function change(
   session: Session,
   command: TakeOverCommand,
   credential: Credential,
+  origin: Origin,
 ): void {
   const { taker } = command;
   state.pushEnded(session.id, session.attachEpoch, END_REASON.takenOver, taker);
@@ -157,7 +170,7 @@ function change(
     leaveQueues(state, upgrade, ERROR_NUMBERS.CANCELLED);
   }
   renewAllTokens(state, session);
-  attach(state, session, command, credential);
+  attach(state, session, command, credential, origin);
   for (const upgrade of upgrades) advanceKeys(state, upgrade);
 }
 
@@ -250,6 +263,7 @@ function attach(
   session: Session,
   command: AttachCommand,
   credential: Credential,
+  origin: Origin,
 ): void {
   const { attempt } = command;
   if (attempt < session.attempt) return;
@@ -261,6 +275,7 @@ function attach(
       countFor(session, credential.identity);
     }
     attached.credential = credential;
+    attached.origin = origin;
     // The field in a record has 32 bits.
     attached.attachEpoch = (session.attachEpoch % ATTEMPT_MAX) + 1;
     attached.attachedAt = state.stamp;

@@ -18,7 +18,7 @@ import { resolveSuspects } from "../deadlock/detect.js";
 import { endSession } from "../holds/end.js";
 import { renewLease, store } from "../holds/lease.js";
 import { mayDo, noteRefusal, ofSession } from "../holds/rights.js";
-import type { Session } from "../records/session.js";
+import { type Session, UNKNOWN_ORIGIN } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
 import type { TableCommand } from "../types.js";
@@ -30,12 +30,13 @@ import { recall } from "./recall.js";
 import { release } from "./release.js";
 import { claim, detach } from "./tickets.js";
 
-export function execute(state: TableState, { session: id, epoch, command }: TableCommand): void {
+export function execute(state: TableState, recorded: TableCommand): void {
+  const { session: id, epoch, command, origin = UNKNOWN_ORIGIN } = recorded;
   if (command === undefined) return;
   state.stepUnits = state.settings.grantsPerStepMax;
-  if (command.op === OP.open) open(state, command, epoch);
-  else if (command.op === OP.resume) resume(state, command, epoch);
-  else if (command.op === OP.takeOver) takeOver(state, command, epoch);
+  if (command.op === OP.open) open(state, command, epoch, origin);
+  else if (command.op === OP.resume) resume(state, command, epoch, origin);
+  else if (command.op === OP.takeOver) takeOver(state, command, epoch, origin);
   else executeOf(state, id, epoch, command);
   resolveSuspects(state);
 }

@@ -98,7 +98,7 @@ function carryOut(
       revoke(state, identity, command, answer);
       return;
     case OP.endSession:
-      endByOperator(state, command, answer);
+      endByOperator(state, identity, command, answer);
       return;
     case OP.setLimit:
       setLimit(state, command, answer);
@@ -111,7 +111,7 @@ function carryOut(
     case OP.putCredential:
     case OP.removeCredential:
     case OP.setGrant:
-      answer(changeAccess(state, command));
+      answer(changeAccess(state, command, identity.name));
       return;
     default:
       unreachable(command);
@@ -178,7 +178,7 @@ function revoke(
       return;
     }
     answer({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 });
-    revokeHold(state, hold, command);
+    revokeHold(state, hold, command, identity.name);
     return;
   }
   const { holds, closings, remaining } = affected(state, name, command);
@@ -189,7 +189,7 @@ function revoke(
   const opened = closings.length;
   answer({ status: STATUS.revoked, count: holds.length, remaining, opened });
   if (opened > 0) openKeyOf(state, name, closings);
-  for (const hold of holds) revokeHold(state, hold, command);
+  for (const hold of holds) revokeHold(state, hold, command, identity.name);
 }
 
 /**
@@ -204,7 +204,12 @@ function openKeyOf(state: TableState, name: string, closings: readonly Closing[]
 }
 
 /** Ends a session. One that is unknown or has ended is `NOT_HELD`. A session may end itself. */
-function endByOperator(state: TableState, command: EndSessionCommand, answer: Answer): void {
+function endByOperator(
+  state: TableState,
+  identity: Identity,
+  command: EndSessionCommand,
+  answer: Answer,
+): void {
   const { graceMs, now, reason } = command;
   const target = state.sessions.find(command.session);
   if (target === undefined || !target.isAliveAt(state.stamp)) {
@@ -214,7 +219,7 @@ function endByOperator(state: TableState, command: EndSessionCommand, answer: An
   answer(OK);
   const ending = target.change();
   if (now) {
-    endSession(state, target, END_REASON.revoked);
+    endSession(state, target, END_REASON.revoked, identity.name);
     return;
   }
   const dueAt = Math.max(state.stamp + graceMs, target.dueAt);
@@ -223,7 +228,7 @@ function endByOperator(state: TableState, command: EndSessionCommand, answer: An
     if (forcedEnd.dueAt <= dueAt) return;
     state.due.remove(forcedEnd);
   }
-  ending.forcedEnd = new SessionEnd(target, dueAt, state.takeNumber(), reason);
+  ending.forcedEnd = new SessionEnd(target, dueAt, state.takeNumber(), reason, identity.name);
   state.due.add(ending.forcedEnd);
   notifyForcedEnd(state, target);
 }
@@ -276,15 +281,16 @@ function isRevokedBy(state: TableState, hold: Hold, force: Force): boolean {
   return !force.now && revokedAt > 0 && revokedAt <= forceAt(state, hold, force);
 }
 
-function revokeHold(state: TableState, hold: Hold, force: Force): void {
+function revokeHold(state: TableState, hold: Hold, force: Force, orderedBy: string): void {
   if (force.now) {
-    loseHold(state, hold, END_REASON.revoked);
+    loseHold(state, hold, END_REASON.revoked, orderedBy);
     return;
   }
   if (isRevokedBy(state, hold, force)) return;
   const extras = hold.changeExtras();
   extras.revokedAt = forceAt(state, hold, force);
   extras.revokeReason = force.reason;
+  extras.revokedBy = orderedBy;
   scheduleEnd(state, hold);
   notifyRevoked(state, hold);
 }

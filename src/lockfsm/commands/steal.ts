@@ -49,7 +49,7 @@ export function steal(
     for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
       keys.add(place.key);
     }
-    takeAway(state, hold, END_REASON.stolen);
+    takeAway(state, hold, END_REASON.stolen, identity.name);
   }
   for (const { key: name } of command.items) {
     const closing = lookAtKey(state, name)?.firstHold?.claimant;

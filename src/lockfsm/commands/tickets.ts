@@ -53,7 +53,7 @@ export function detach(state: TableState, session: Session, command: DetachComma
   state.rows.move(hold.row, state.detached, hold.token);
   const { identity } = session.credential;
   const endsAt = state.stamp + ticketTtlMs;
-  extras.ticket = { secretDigest: digestOf(secret), endsAt, identity };
+  extras.ticket = { secretDigest: digestOf(secret), endsAt, ttlMs: ticketTtlMs, identity };
   scheduleEnd(state, hold);
   // Grants the requests that waited after its upgrade.
   if (upgrade !== undefined) advanceKeys(state, upgrade);

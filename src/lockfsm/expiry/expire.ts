@@ -78,7 +78,8 @@ function endSessionsOf(state: TableState, removed: RemovedIdentity): void {
       return;
     }
     state.stepUnits -= 1;
-    endSession(state, removed.sessions[removed.done] as Session, END_REASON.revoked);
+    const session = removed.sessions[removed.done] as Session;
+    endSession(state, session, END_REASON.revoked, removed.orderedBy);
   }
   state.access.forget(removed.identity);
 }
@@ -87,6 +88,7 @@ function end(state: TableState, due: Due): void {
   if (due instanceof Request) endWait(state, due, LOCK_TIMEOUT);
   else if (due instanceof HoldEnd) loseHold(state, due.hold, reasonAtEnd(due.hold));
   else if (due instanceof Closing) endClosing(state, due);
-  else if (due instanceof SessionEnd) endSession(state, due.session, END_REASON.revoked);
+  else if (due instanceof SessionEnd)
+    endSession(state, due.session, END_REASON.revoked, due.orderedBy);
   else endSession(state, due, END_REASON.expired);
 }

@@ -18,20 +18,21 @@ import { leave } from "./owners.js";
 
 /**
  * Ends a hold that its session did not release, notifies the session, and grants waiting requests.
+ * @param orderedBy the identity that ordered this now
  */
-export function loseHold(state: TableState, hold: Hold, reason: EndReason): void {
-  takeAway(state, hold, reason);
+export function loseHold(state: TableState, hold: Hold, reason: EndReason, orderedBy = ""): void {
+  takeAway(state, hold, reason, orderedBy);
   advanceKeys(state, hold);
 }
 
 /** The same without granting waiting requests. */
-export function takeAway(state: TableState, hold: Hold, reason: EndReason): void {
+export function takeAway(state: TableState, hold: Hold, reason: EndReason, orderedBy = ""): void {
   const { session, sequence, token } = hold;
   if (session !== state.detached) {
     session.recordLoss(sequence, token, reason);
     state.say(session, { kind: MESSAGE.lost, sequence, token, stamp: state.stamp, reason });
   }
-  takeOut(state, hold, reason);
+  takeOut(state, hold, reason, orderedBy);
 }
 
 /** Ends a wait with an outcome, which its session receives. */
@@ -43,10 +44,18 @@ export function endWait(state: TableState, request: Request, result: Result): vo
 /**
  * Ends a session, which is unknown from here on. Its claims end in this step and, if there are
  * many, in later ones.
+ * @param orderedBy the identity that ordered it
  */
-export function endSession(state: TableState, session: Session, reason: EndReason): void {
+export function endSession(
+  state: TableState,
+  session: Session,
+  reason: EndReason,
+  orderedBy = "",
+): void {
   assert(!session.isEnded, () => `session ${session.id} ended twice`);
-  session.change().endedBy = reason;
+  const ended = session.change();
+  ended.endedBy = reason;
+  ended.orderedBy = orderedBy;
   state.sessions.remove(session);
   state.due.remove(session);
   if (session.forcedEnd !== undefined) state.due.remove(session.forcedEnd);
@@ -80,12 +89,14 @@ function endRequest(state: TableState, request: Request): void {
 
 export function endRow(state: TableState, row: number, reason: EndReason): void {
   const content = state.rows.contentOf(row);
-  if (typeof content === "string") endLoneHold(state, row, reason);
-  else endHold(state, content, reason);
+  if (typeof content === "string") {
+    const session = state.rows.sessionOf(row);
+    endLoneHold(state, row, reason, ordererOf(session, session.forcedEnd?.orderedBy ?? "", reason));
+  } else endHold(state, content, reason);
 }
 
 function endHold(state: TableState, hold: Hold, reason: EndReason): void {
-  takeOut(state, hold, reason);
+  takeOut(state, hold, reason, "");
   advanceKeys(state, hold);
 }
 
@@ -97,7 +108,7 @@ export function advanceKeys(state: TableState, { firstPlace }: Hold | Request): 
 }
 
 /** Removes a hold from everything; its keys stay closed for as long as its policies say. */
-function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
+function takeOut(state: TableState, hold: Hold, reason: EndReason, orderedBy: string): void {
   const ended = hold.change();
   const upgrade = hold.extras?.upgrade;
   if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);
@@ -110,7 +121,8 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
   state.rows.remove(hold.row);
   ended.row = 0;
   cancelEnd(state, hold);
-  state.note("ended", hold, undefined, reason);
+  const orderer = orderedBy === "" ? ordererOf(hold.session, hold.orderedBy, reason) : orderedBy;
+  state.note("ended", hold, undefined, reason, orderer);
   const closedMs = closedMsAfter(state, hold, reason);
   if (closedMs > 0) {
     close(state, hold, state.stamp + closedMs);
@@ -119,6 +131,15 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason): void {
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     place.key.removeHold(place);
   }
+}
+
+/**
+ * Who ordered an end for that reason. A holder that gave back in time what `asker` had revoked did so
+ * because of that order.
+ */
+function ordererOf({ orderedBy }: Session, asker: string, reason: EndReason): string {
+  if (orderedBy !== "") return orderedBy;
+  return reason === END_REASON.revoked || isWished(reason) ? asker : "";
 }
 
 /** How long the keys stay closed: the last column of the table in semantics.md, 6. */

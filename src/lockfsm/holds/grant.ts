@@ -109,7 +109,9 @@ export function grant(state: TableState, request: Request): Result {
 function becomeHold(state: TableState, request: Request): Result {
   const { session, sequence, owner, options } = request;
   const hold = makeHold(state, session, owner, sequence, options);
-  hold.change().firstPlace = request.firstPlace;
+  const granted = hold.change();
+  granted.firstPlace = request.firstPlace;
+  granted.waitedMs = state.stamp - request.enqueuedAt;
   for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
     assert(place.key.hasReached(place), () => `${sequence}: ${place.key.name} not reached`);
     place.key.dequeue(place);

@@ -74,9 +74,14 @@ export function addLoneHold(
 }
 
 /** Ends a lone hold. Nothing keeps its key closed, and there are no waiters to grant. */
-export function endLoneHold(state: TableState, row: number, reason: EndReason): void {
+export function endLoneHold(
+  state: TableState,
+  row: number,
+  reason: EndReason,
+  orderedBy: string,
+): void {
   const { rows } = state;
-  state.noteLoneHold("ended", row, reason);
+  state.noteLoneHold("ended", row, reason, orderedBy);
   state.loneOwners.remove(row);
   state.holds.remove(row);
   state.holdsBySequence.remove(row);

@@ -4,7 +4,12 @@
  * not enough. Nothing here may know the table: the code that grants, ends and finds claims is
  * above.
  */
-import { type AcquireOptions, END_REASON, type EndReason } from "../../protocol/index.js";
+import {
+  type AcquireOptions,
+  END_REASON,
+  type EndReason,
+  type Origin,
+} from "../../protocol/index.js";
 import { type DueItem, NOT_IN_HEAP } from "../structures/due-heap.js";
 import { unlink } from "../structures/record-list.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
@@ -16,6 +21,8 @@ import type { Order } from "./waiting-queue.js";
 
 /** Lost holds of one session that are remembered for a recall. */
 export const LOSSES_MAX = 1_000;
+
+export const UNKNOWN_ORIGIN: Origin = Object.freeze({ node: 0, address: "" });
 
 /** How a hold ended that its session did not release. */
 export interface Loss {
@@ -30,13 +37,16 @@ export class SessionEnd implements DueItem {
   readonly dueAt: number;
   readonly number: number;
   readonly reason: string;
+  /** The name of the identity that ordered it. */
+  readonly orderedBy: string;
   heapIndex = NOT_IN_HEAP;
 
-  constructor(session: Session, dueAt: number, number: number, reason: string) {
+  constructor(session: Session, dueAt: number, number: number, reason: string, orderedBy: string) {
     this.session = session;
     this.dueAt = dueAt;
     this.number = number;
     this.reason = reason;
+    this.orderedBy = orderedBy;
   }
 }
 
@@ -51,6 +61,8 @@ export class Session implements DueItem, Copied {
   readonly ttlMs: number;
   /** What its newest attachment came with; the session is of that credential's identity. */
   readonly credential: Credential;
+  /** From where that came; node 0 if it is not known. */
+  readonly origin: Origin = UNKNOWN_ORIGIN;
   /** When the lease ends, in cluster time. It only ever moves to later. */
   readonly dueAt: number;
   heapIndex = NOT_IN_HEAP;
@@ -71,6 +83,8 @@ export class Session implements DueItem, Copied {
   readonly highestSequence: number = 0;
   /** Set when it was ended; its claims may take further steps to end. */
   readonly endedBy: EndReason | undefined = undefined;
+  /** The name of the identity that ended it by an order; "" if it ended otherwise. */
+  readonly orderedBy: string = "";
   /** Set when an operator has ordered its end. */
   readonly forcedEnd: SessionEnd | undefined = undefined;
   readonly replies: ReplyWindow<Request>;
@@ -341,6 +355,7 @@ export class HoldEnd implements DueItem {
 export interface Ticket {
   readonly secretDigest: string;
   readonly endsAt: number;
+  readonly ttlMs: number;
   /** Of the session that detached it. */
   readonly identity: Identity;
 }
@@ -354,6 +369,8 @@ export class HoldExtras {
   /** The cluster time at which a revoke ends it by force; 0 if it was not revoked. */
   readonly revokedAt: number = 0;
   readonly revokeReason: string = "";
+  /** The name of the identity that revoked it. */
+  readonly revokedBy: string = "";
   readonly ticket: Ticket | undefined = undefined;
   readonly end: HoldEnd | undefined = undefined;
   /** Set while its upgrade waits. A snapshot stores the link in the request only. */
@@ -373,6 +390,8 @@ export class Hold implements Claimant {
   /** The sequence of the acquire or claim that was granted. */
   readonly sequence: number;
   readonly grantedAt: number;
+  /** How long its request waited; that of a lone hold never did. */
+  readonly waitedMs: number = 0;
   /** Whether its holder has been told that a request waits. */
   readonly isContended: boolean = false;
   readonly extras: HoldExtras | undefined = undefined;
@@ -391,6 +410,12 @@ export class Hold implements Claimant {
 
   get value(): string {
     return this.extras?.value ?? "";
+  }
+
+  /** Who has revoked it or ordered the end of its session; "" if nobody has. */
+  get orderedBy(): string {
+    const { revokedBy = "" } = this.extras ?? {};
+    return revokedBy === "" ? (this.session.forcedEnd?.orderedBy ?? "") : revokedBy;
   }
 
   /** What it counts against. */

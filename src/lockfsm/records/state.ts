@@ -112,8 +112,10 @@ export class TableState {
     grantedAt: 0,
     requestedAt: 0,
     status: 0,
+    waitedMs: 0,
     value: "",
     reason: END_REASON.unknown,
+    orderedBy: "",
   };
   /**
    * Owners that were granted something and may still wait: each is searched when the step is over.
@@ -165,10 +167,18 @@ export class TableState {
   }
 
   /** Reports a change to the listener, for each of the claim's keys or for the one `place`. */
-  note(type: ChangeType, claim: Request | Hold | Closing, place?: Place, reason?: EndReason): void {
+  note(
+    type: ChangeType,
+    claim: Request | Hold | Closing,
+    place?: Place,
+    reason: EndReason = END_REASON.unknown,
+    orderedBy = "",
+  ): void {
     if (this.listener === undefined) return;
+    this.#change.reason = reason;
+    this.#change.orderedBy = orderedBy;
     for (let at = place ?? claim.firstPlace; at !== undefined; at = at.sibling) {
-      this.#noteOne(this.listener, type, claim, at, reason ?? END_REASON.unknown);
+      this.#noteOne(this.listener, type, claim, at);
       if (place !== undefined) return;
     }
   }
@@ -197,7 +207,7 @@ export class TableState {
   }
 
   /** Reports a change of a lone hold, that of `row`. */
-  noteLoneHold(type: ChangeType, row: number, reason: EndReason): void {
+  noteLoneHold(type: ChangeType, row: number, reason: EndReason, orderedBy = ""): void {
     if (this.listener === undefined) return;
     const { rows } = this;
     const session = rows.sessionOf(row);
@@ -213,8 +223,10 @@ export class TableState {
     change.sequence = rows.sequenceOf(row);
     change.grantedAt = rows.grantedAtOf(row);
     change.requestedAt = type === "granted" ? change.grantedAt : 0;
+    change.waitedMs = 0;
     change.value = "";
     change.reason = reason;
+    change.orderedBy = orderedBy;
     this.listener(change);
     change.requestedAt = 0;
   }
@@ -224,7 +236,6 @@ export class TableState {
     type: ChangeType,
     claim: Request | Hold | Closing,
     { key, mode }: Place,
-    reason: EndReason,
   ): void {
     const session = claim instanceof Closing ? this.detached : claim.session;
     const change = this.#change;
@@ -238,8 +249,8 @@ export class TableState {
     change.token = claim instanceof Request ? 0 : claim.token;
     change.sequence = claim instanceof Closing ? 0 : claim.sequence;
     change.grantedAt = claim instanceof Hold ? claim.grantedAt : 0;
+    change.waitedMs = claim instanceof Hold ? claim.waitedMs : 0;
     change.value = claim instanceof Hold ? claim.value : "";
-    change.reason = reason;
     listener(change);
   }
 }

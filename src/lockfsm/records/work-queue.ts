@@ -24,12 +24,15 @@ export function sessionsOf(sessions: SessionIndex, identity: Identity): Session[
 export class RemovedIdentity {
   readonly identity: Identity;
   readonly sessions: readonly Session[];
-  /** How many of them were dealt with. */
+  /** The name of the identity that removed it. */
+  readonly orderedBy: string;
+  /** How many of the sessions were dealt with. */
   done = 0;
 
-  constructor(identity: Identity, sessions: readonly Session[]) {
+  constructor(identity: Identity, sessions: readonly Session[], orderedBy: string) {
     this.identity = identity;
     this.sessions = sessions;
+    this.orderedBy = orderedBy;
   }
 }
 

@@ -23,16 +23,16 @@
  * the stamp of the snapshot less that of the field, *back* means its next token less the token, and
  * *or 0* means 0 if there is none.
  *
- *     1 session     id, digest of its nonce, name, metadata, identity, credential, ttlMs, dueAt,
- *                   attempt, attachEpoch, attachedAt ago, generation, (taker, takenOverAt ago) if
+ *     1 session     id, digest of its nonce, name, metadata, identity, credential, node and
+ *                   address of its origin, ttlMs, dueAt, attempt, attachEpoch, attachedAt ago, generation, (taker, takenOverAt ago) if
  *                   that is above 0,
- *                   attachedSequence, highestSequence, mark, reason of its end + 1 or 0, forced end
- *                   (dueAt, number, reason) or 0, count of losses, (sequence, back, reason) of each
+ *                   attachedSequence, highestSequence, mark, reason of its end + 1 and who
+ *                   ordered it or 0, forced end (dueAt, number, reason, who) or 0, count of losses, (sequence, back, reason) of each
  *     2 of          id: the session of the slots, holds and requests that follow, until the next
  *                   record of kind 1 or 2; its own record comes before. 0: tickets
  *     3 slot        sequence, stamp ago, state, result
- *     4 hold        back, owner, sequence, grantedAt ago, flags (1 contended, 2 extras), extras if
- *                   there are any, items; or flag 4 and the name of the one lock held exclusively
+ *     4 hold        back, owner, sequence, grantedAt ago, flags (1 contended, 2 extras), waitedMs,
+ *                   extras if there are any, items; or flag 4 and the name of the one lock held exclusively
  *     5 request     number, kind, (rank below enqueuedAt, options) of an acquire or the sequence of
  *                   the hold of an upgrade, owner, sequence, enqueuedAt ago, waitMs + 1 or 0
  *                   without end, 1 if it may be refused, 1 if it is unchecked, items; the slot of
@@ -50,12 +50,12 @@
  *    13 grant      key, 1 if it is a prefix, level; of the last identity
  *    14 credential number, label, kind, digest or "", expiresWallMs, createdWallMs; of the last
  *                  identity
- *    15 work identity: number of one that was removed
+ *    15 work identity: number of one that was removed, who removed it
  *
  *     items         count, then for each its mode and its key, and of a semaphore the permits
  *                   wanted, or the slots held
  *     extras        value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
- *                   ticket (endsAt, digest of its secret, identity) or 0, number of its due time
+ *                   who revoked it or "", ticket (endsAt, ttlMs, digest of its secret, identity) or 0, number of its due time
  *                   or 0
  *     options       0, or 1 and all of them in the order of their numbers on the wire
  *     result        status and its fields, tokens as back

@@ -294,7 +294,8 @@ function linkWorkPart(
     if (identity === undefined || !removed.delete(identity)) {
       throw corruptSnapshot(`identity ${part.number} queued for work, but not removed or twice`);
     }
-    state.work.addIdentity(new RemovedIdentity(identity, sessionsOf(state.sessions, identity)));
+    const sessions = sessionsOf(state.sessions, identity);
+    state.work.addIdentity(new RemovedIdentity(identity, sessions, part.orderedBy));
   } else if (part.kind === "session") {
     if (!ended.delete(part.session))
       refuse(part.session, "queued for work, but not ended or twice");

@@ -46,7 +46,7 @@ export type WorkPart =
       readonly evictFrom: Order | undefined;
     }
   | { readonly kind: "session"; readonly session: Session }
-  | { readonly kind: "identity"; readonly number: number }
+  | { readonly kind: "identity"; readonly number: number; readonly orderedBy: string }
   | { readonly kind: "request"; readonly session: number; readonly sequence: number };
 
 export class SnapshotParts {

@@ -20,6 +20,8 @@ import {
   LOCAL,
   LOCK_DELAY_MS_MAX,
   NO_CREDENTIAL,
+  NODE_ID_MAX,
+  ORIGIN_ADDRESS_BYTES_MAX,
   PERMITS_MAX,
   TTL_MS_MAX,
   TTL_MS_MIN,
@@ -108,7 +110,8 @@ export class SnapshotReader {
     else if (kind === KIND.workSession) {
       parts.work.push({ kind: "session", session: findSession(parts, fields).session });
     } else if (kind === KIND.workIdentity) {
-      parts.work.push({ kind: "identity", number: fields.uint() });
+      const [number, orderedBy] = [fields.uint(), readOrderer(fields)];
+      parts.work.push({ kind: "identity", number, orderedBy });
     } else if (kind === KIND.workRequest) {
       parts.work.push({ kind: "request", session: fields.uint(), sequence: fields.uint() });
     } else if (kind === KIND.end) this.#end(parts, fields);
@@ -265,6 +268,9 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   if (sessionsById.get(id) !== undefined) fields.fail(`session ${id} twice`);
   const [nonceDigest, name, metadata] = [fields.text(), fields.text(), fields.text()];
   const [identity, credential] = [fields.uint(), fields.uint()];
+  const node = fields.within(0, NODE_ID_MAX, "node");
+  const address = fields.text();
+  if (address.length > ORIGIN_ADDRESS_BYTES_MAX) fields.fail(`address ${address}`);
   const ttlMs = fields.within(TTL_MS_MIN, TTL_MS_MAX, "lease");
   const dueAt = fields.uint();
   const attempt = fields.within(1, ATTEMPT_MAX, "attempt");
@@ -282,6 +288,7 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
     state.access.noCredential,
   );
   const restored = session.change();
+  restored.origin = { node, address };
   restored.attachEpoch = epoch;
   restored.generation = fields.within(0, GENERATION_MAX, "generation");
   if (session.generation > 0) {
@@ -293,10 +300,13 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   restored.highestSequence = fields.within(0, SAFE_MAX - 1, "highest sequence");
   session.replies.restoreMark(fields.within(1, session.highestSequence + 1, "mark"));
   restored.endedBy = fields.optionalEndReason();
+  if (session.isEnded) restored.orderedBy = readOrderer(fields);
   const forcedAt = fields.uint();
   if (forcedAt > 0) {
     const number = fields.within(1, state.nextNumber - 1, "number");
-    restored.forcedEnd = new SessionEnd(session, forcedAt, number, fields.text());
+    const reason = fields.text();
+    const orderedBy = readOrderer(fields);
+    restored.forcedEnd = new SessionEnd(session, forcedAt, number, reason, orderedBy);
   }
   for (let left = fields.within(0, LOSSES_MAX, "losses"); left > 0; left -= 1) {
     const sequence = fields.within(1, session.highestSequence, "sequence");
@@ -343,6 +353,7 @@ function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   }
   const hold = new Hold(token, of.session, owner, sequence, grantedAt);
   hold.change().isContended = (flags & HOLD_CONTENDED) !== 0;
+  hold.change().waitedMs = fields.within(0, grantedAt, "wait");
   if ((flags & HOLD_EXTRAS) !== 0) readExtras(parts, hold, fields);
   hold.change().firstPlace = readItems(state, hold, true, fields);
   if (hold.isTicket !== (of.session === state.detached)) fields.fail("a ticket of a session");
@@ -358,12 +369,15 @@ function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void
   extras.lockDelayMs = fields.within(0, LOCK_DELAY_MS_MAX, "lockDelayMs");
   extras.revokedAt = fields.uint();
   extras.revokeReason = fields.text();
+  extras.revokedBy = readOrderer(fields);
   const endsAt = fields.uint();
   if (endsAt > 0) {
+    const ticketTtlMs = fields.within(TTL_MS_MIN, TTL_MS_MAX, "lease of a ticket");
     const secretDigest = fields.text();
     parts.countedFor.set(hold, fields.within(0, state.access.nextIdentity - 1, "identity"));
     // Its identity may not have been read yet.
-    extras.ticket = { endsAt, secretDigest, identity: state.access.anonymous };
+    const identity = state.access.anonymous;
+    extras.ticket = { endsAt, ttlMs: ticketTtlMs, secretDigest, identity };
   }
   const number = fields.within(0, state.nextNumber - 1, "number");
   if (number > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
@@ -459,6 +473,13 @@ function readPermits(isHeld: boolean, fields: FieldReader): Permits {
   }
   permits.slots = slots;
   return permits;
+}
+
+/** The name of the identity that ordered something; "": none did. */
+function readOrderer(fields: FieldReader): string {
+  const name = fields.text();
+  const problem = name === "" ? undefined : isValidIdentityName(name);
+  return problem === undefined ? name : fields.fail(problem);
 }
 
 /** The sequence of a command that was executed. */

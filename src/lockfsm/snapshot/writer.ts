@@ -49,7 +49,11 @@ export type WorkRecord =
       readonly evictFrom: Order | undefined;
     }
   | { readonly kind: typeof KIND.workSession; readonly session: number }
-  | { readonly kind: typeof KIND.workIdentity; readonly identity: number }
+  | {
+      readonly kind: typeof KIND.workIdentity;
+      readonly identity: number;
+      readonly orderedBy: string;
+    }
   | {
       readonly kind: typeof KIND.workRequest;
       readonly session: number;
@@ -81,7 +85,8 @@ export function recordWork(state: TableState): WorkRecord[] {
       const evictFrom = semaphore?.evictFrom;
       records.push({ kind: KIND.workKey, name, frontier, evictFrom });
     } else if (item instanceof RemovedIdentity) {
-      records.push({ kind: KIND.workIdentity, identity: item.identity.number });
+      const { identity, orderedBy } = item;
+      records.push({ kind: KIND.workIdentity, identity: identity.number, orderedBy });
     } else records.push({ kind: KIND.workSession, session: item.id });
   });
   state.searches.forEach(({ session, sequence }) => {
@@ -189,6 +194,8 @@ export class SnapshotWriter {
     body.string(session.metadata);
     body.uint(session.credential.identity.number);
     body.uint(session.credential.number);
+    body.uint(session.origin.node);
+    body.string(session.origin.address);
     body.uint(session.ttlMs);
     body.uint(session.dueAt);
     body.uint(session.attempt);
@@ -203,10 +210,12 @@ export class SnapshotWriter {
     body.uint(session.highestSequence);
     body.uint(session.replies.mark);
     body.uint(session.endedBy === undefined ? 0 : session.endedBy + 1);
+    if (session.endedBy !== undefined) body.string(session.orderedBy);
     body.uint(forcedEnd?.dueAt ?? 0);
     if (forcedEnd !== undefined) {
       body.uint(forcedEnd.number);
       body.string(forcedEnd.reason);
+      body.string(forcedEnd.orderedBy);
     }
     body.uint(losses?.size ?? 0);
     for (const [sequence, { token, reason }] of losses ?? []) {
@@ -243,6 +252,7 @@ export class SnapshotWriter {
     body.uint(this.#stamp - hold.grantedAt);
     const flags = (hold.isContended ? HOLD_CONTENDED : 0) | (extras ? HOLD_EXTRAS : 0);
     body.uint(flags);
+    body.uint(hold.waitedMs);
     if (extras !== undefined) this.#extras(extras);
     this.#items(hold.firstPlace, true);
     this.#endRecord();
@@ -314,8 +324,10 @@ export class SnapshotWriter {
       body.uint(item.frontier);
       body.uint(item.evictFrom === undefined ? 0 : item.evictFrom.rank - RANK_LOWEST + 1);
       if (item.evictFrom !== undefined) body.uint(item.evictFrom.number);
-    } else if (item.kind === KIND.workIdentity) body.uint(item.identity);
-    else {
+    } else if (item.kind === KIND.workIdentity) {
+      body.uint(item.identity);
+      body.string(item.orderedBy);
+    } else {
       body.uint(item.session);
       if (item.kind === KIND.workRequest) body.uint(item.sequence);
     }
@@ -380,8 +392,10 @@ export class SnapshotWriter {
     body.uint(extras.lockDelayMs);
     body.uint(extras.revokedAt);
     body.string(extras.revokeReason);
+    body.string(extras.revokedBy);
     body.uint(ticket?.endsAt ?? 0);
     if (ticket !== undefined) {
+      body.uint(ticket.ttlMs);
       body.string(ticket.secretDigest);
       body.uint(ticket.identity.number);
     }

@@ -103,10 +103,13 @@ function digestWork(digest: Digest, item: Work): void {
     digest.text(item.name);
     digest.number(item.frontier === undefined ? 0 : orderOf(item.frontier).number);
     digestOrder(digest, item.semaphore?.evictFrom);
-  } else if (item instanceof RemovedIdentity) digest.number(item.identity.number);
-  else {
+  } else if (item instanceof RemovedIdentity) {
+    digest.number(item.identity.number);
+    digest.text(item.orderedBy);
+  } else {
     digest.number(item.id);
     digest.text(item.name);
+    digest.text(item.orderedBy);
   }
 }
 
@@ -144,6 +147,8 @@ function digestSession(session: Session): Digest {
   digest.text(session.metadata);
   digest.number(session.credential.identity.number);
   digest.number(session.credential.number);
+  digest.number(session.origin.node);
+  digest.text(session.origin.address);
   digest.number(session.ttlMs);
   digest.number(session.dueAt);
   digest.number(session.generation);
@@ -158,6 +163,8 @@ function digestSession(session: Session): Digest {
   digest.number(session.forcedEnd?.dueAt ?? 0);
   digest.number(session.forcedEnd?.number ?? 0);
   digest.text(session.forcedEnd?.reason ?? "");
+  digest.text(session.forcedEnd?.orderedBy ?? "");
+  digest.text(session.orderedBy);
   for (const [sequence, { token, reason }] of session.losses ?? []) {
     digest.number(sequence);
     digest.number(token);
@@ -223,6 +230,7 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.number(hold.token);
   digest.number(hold.sequence);
   digest.number(hold.grantedAt);
+  digest.number(hold.waitedMs);
   digest.flag(hold.isContended);
   // Extras are made when one is first needed, and stay: one with default values equals none.
   const extras = hold.extras ?? NO_EXTRAS;
@@ -232,8 +240,10 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.number(extras.lockDelayMs);
   digest.number(extras.revokedAt);
   digest.text(extras.revokeReason);
+  digest.text(extras.revokedBy);
   digest.text(extras.ticket?.secretDigest ?? "");
   digest.number(extras.ticket?.endsAt ?? 0);
+  digest.number(extras.ticket?.ttlMs ?? 0);
   digest.number(extras.ticket?.identity.number ?? -1);
   digest.number(extras.end?.number ?? 0);
 }

@@ -10,6 +10,7 @@
 import { forEachRecord } from "../batch.js";
 import {
   type Command,
+  isAttachCommand,
   type KeepaliveCommand,
   OP,
   type RecallCommand,
@@ -18,6 +19,7 @@ import {
 import { CLIENT_FRAME_REQUESTS_MAX, SEQUENCE_MAX, WAIT_MS_MAX } from "../limits.js";
 import { ProtocolError } from "../protocol-error.js";
 import { isCommand, isOperation, type Operation, type Request } from "../questions.js";
+import { type Origin, readOrigin } from "./origin.js";
 import { RequestReader } from "./request-reader.js";
 import { optionsProblem, REQUEST_SCHEMAS } from "./schema.js";
 import { readFields, schemaOf } from "./schema-codec.js";
@@ -96,18 +98,49 @@ export interface RecordedCommand {
   readonly session: number;
   readonly epoch: number;
   readonly command: Command | undefined;
+  /** Of a command that attaches. */
+  readonly origin: Origin | undefined;
 }
 
-/** Decodes every record from `offset` to the end of `bytes`, each as `decodeCommand` would. */
+/**
+ * Decodes every record from `offset` to the end of `bytes`, each as `decodeCommand` would; one that
+ * attaches with its origin.
+ */
 export function decodeCommands(bytes: Uint8Array, offset: number): RecordedCommand[] {
   const reader = new RequestReader(bytes);
   const commands: RecordedCommand[] = [];
   forEachRecord(bytes, offset, (session, epoch, start, end) => {
-    const request = readBetween(reader, start, end);
-    const command = request !== undefined && isCommand(request) ? request : undefined;
-    commands.push({ session, epoch, command });
+    commands.push(readRecorded(reader, session, epoch, start, end));
   });
   return commands;
+}
+
+function readRecorded(
+  reader: RequestReader,
+  session: number,
+  epoch: number,
+  start: number,
+  end: number,
+): RecordedCommand {
+  const request = readFrom(reader, start);
+  if (request !== undefined && isAttachCommand(request)) {
+    const origin = originAt(reader, end);
+    return { session, epoch, command: origin === undefined ? undefined : request, origin };
+  }
+  const isOne = request !== undefined && isCommand(request) && reader.at === end;
+  const command = isOne ? request : undefined;
+  return { session, epoch, command, origin: undefined };
+}
+
+/** The origin from here to `end`. */
+function originAt(reader: RequestReader, end: number): Origin | undefined {
+  try {
+    const origin = readOrigin(reader);
+    return reader.at === end ? origin : undefined;
+  } catch (error) {
+    if (error instanceof ProtocolError) return undefined;
+    throw error;
+  }
 }
 
 /** The allowed request that fills `bytes`; `undefined` if there is none. */
@@ -120,11 +153,17 @@ function decodeAlone(bytes: Uint8Array): Request | undefined {
  * bytes.
  */
 function readBetween(reader: RequestReader, start: number, end: number): Request | undefined {
+  const request = readFrom(reader, start);
+  return reader.at === end ? request : undefined;
+}
+
+/** The allowed request that begins at `start`; the reader is at its end then. */
+function readFrom(reader: RequestReader, start: number): Request | undefined {
   reader.at = start;
   reader.problem = undefined;
   try {
     const request = readRequest(reader);
-    return reader.problem === undefined && reader.at === end ? request : undefined;
+    return reader.problem === undefined ? request : undefined;
   } catch (error) {
     if (error instanceof ProtocolError) return undefined;
     throw error;

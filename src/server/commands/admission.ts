@@ -13,9 +13,11 @@ import {
   isOrder,
   MESSAGE,
   OP,
+  type Origin,
   RECORD_HEADER_BYTES,
   type SequencedCommand,
   type SessionCommand,
+  withOrigin,
 } from "../../protocol/index.js";
 import type { Limits } from "../limits/limits.js";
 import type { Clock } from "../ports.js";
@@ -31,6 +33,7 @@ import type { WaitingLine } from "./waiting-line.js";
 export const KEPT_PER_CONNECTION_MAX = 4 * IN_FLIGHT_MAX;
 
 export interface AdmissionParts {
+  readonly nodeId: number;
   readonly attachments: Attachments;
   readonly kept: KeptCommands;
   readonly line: WaitingLine;
@@ -56,10 +59,12 @@ export class Admission {
   attach(attachment: Attachment, command: AttachCommand, bytes: Uint8Array): void {
     const { attachments, kept, wake } = this.#parts;
     kept.settleAttaches(attachment);
-    const why = this.#refusalOf(attachment, command, bytes);
+    const origin = { node: this.#parts.nodeId, address: attachment.connection.address };
+    const recorded = withOrigin(bytes, origin);
+    const why = this.#refusalOf(attachment, command, recorded);
     if (why === undefined) {
       attachments.await(attachment, command);
-      this.#keep(attachment, command, bytes);
+      this.#keep(attachment, command, recorded, origin);
     } else this.#refuseAttach(attachment, command.attempt, why);
     wake();
   }
@@ -164,14 +169,14 @@ export class Admission {
     this.#parts.attachments.refuseAttach(attachment, attempt, status);
   }
 
-  #keep(attachment: Attachment, command: Command, bytes: Uint8Array): void {
+  #keep(attachment: Attachment, command: Command, bytes: Uint8Array, origin?: Origin): void {
     const { kept, line, clock, wake } = this.#parts;
     if (attachment.kept.length >= KEPT_PER_CONNECTION_MAX) {
       this.#breach(attachment, "too many commands without an answer");
       return;
     }
     const isFirst = line.isEmpty;
-    line.push(kept.keep(attachment, command, bytes), isFirst ? clock.nowMs() : 0);
+    line.push(kept.keep(attachment, command, bytes, origin), isFirst ? clock.nowMs() : 0);
     // Waiting commands already have a turn, and a keepalive joins it: many keepalives make one
     // turn.
     if (isFirst || command.op !== OP.keepalive) wake();

@@ -10,6 +10,7 @@ import {
   type Command,
   isAttachCommand,
   MESSAGE,
+  type Origin,
   RECORD_HEADER_BYTES,
   type SessionMessage,
 } from "../../protocol/index.js";
@@ -53,8 +54,9 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
   readonly session: number;
   readonly epoch: number;
   readonly command: Command;
-  /** As they came from the client. */
+  /** As they came from the client; of a command that attaches, followed by its origin. */
   readonly bytes: Uint8Array;
+  readonly origin: Origin | undefined;
   /** Rises with arrival at this node; commands that are sent again are sent in this order. */
   readonly order: number;
   /** When it arrived, as `CommandTimes` has it. */
@@ -73,6 +75,7 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
     bytes: Uint8Array,
     order: number,
     arrivalUs: number,
+    origin: Origin | undefined,
   ) {
     this.attachment = attachment;
     this.identity = attachment.share.identity;
@@ -82,6 +85,7 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
     this.epoch = this.session === 0 ? attachment.credential : attachment.connection.attachEpoch;
     this.command = command;
     this.bytes = bytes;
+    this.origin = origin;
     this.order = order;
     this.arrivalUs = arrivalUs;
     this.sequence = "sequence" in command ? command.sequence : 0;
@@ -111,7 +115,8 @@ export class KeptCommands {
     return this.#bytes;
   }
 
-  keep(source: CommandSource, command: Command, bytes: Uint8Array): KeptCommand {
+  /** @param origin of a command that attaches, whose bytes end with it */
+  keep(source: CommandSource, command: Command, bytes: Uint8Array, origin?: Origin): KeptCommand {
     this.#lastOrder += 1;
     const kept = new KeptCommand(
       source,
@@ -119,6 +124,7 @@ export class KeptCommands {
       ownBytes(bytes),
       this.#lastOrder,
       this.#times.arrivalUs,
+      origin,
     );
     this.#bytes += kept.recordBytes;
     kept.identity.keptBytes += kept.recordBytes;

@@ -90,7 +90,16 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     tuning,
   );
   const limits = new Limits(options.limits ?? unlimited(ports), { table, clock });
-  const admission = new Admission({ attachments, kept, line, capacity, limits, clock, wake });
+  const admission = new Admission({
+    nodeId,
+    attachments,
+    kept,
+    line,
+    capacity,
+    limits,
+    clock,
+    wake,
+  });
   const requestIds = new RequestIds(options.incarnation);
   const retry = {
     batchBytesMax,

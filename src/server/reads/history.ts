@@ -76,7 +76,8 @@ export class History {
       const { mode, token, session, sessionName, identity, owner, sequence, heldMs } = hold;
       const grantedWallMs = transitions.wallMsAt(table.stamp - heldMs);
       const who = { key, mode, token, session, sessionName, identity, owner, sequence };
-      return { ...who, grantedWallMs, heldMs, waitedMs: null, orderedBy: "", reason: null };
+      const { waitedMs, orderedBy } = hold;
+      return { ...who, grantedWallMs, heldMs, waitedMs, orderedBy, reason: null };
     });
     return present.reverse();
   }

@@ -28,7 +28,7 @@ const USUAL_OF_LAST = 16;
 /** … among this many of the last transitions, which takes at most a millisecond. */
 const USUAL_LOOKS_MAX = 32_768;
 /** Fields of a record. */
-const POSITIONS = 10;
+const POSITIONS = 12;
 /** Most records fit in this size. */
 const INITIAL_BYTES = 64;
 
@@ -43,7 +43,7 @@ export function tenureAt(log: TransitionLog, position: number): NotedTenure | un
   const reason = type === "detached" ? END_REASON.released : rest.reason;
   const heldMs = stamp - grantedAt;
   const who = { key, mode, token, session, sessionName, identity, owner, sequence };
-  const facts = { waitedMs: null, orderedBy: "" };
+  const facts = { waitedMs: log.waitedMsAt(position), orderedBy: log.orderedByAt(position) };
   const tenure = { ...who, ...facts, grantedWallMs, heldMs, reason };
   return { revision, endedWallMs: wallMs, tenure };
 }
@@ -76,7 +76,8 @@ export function usualHoldMs(log: TransitionLog, key: string): number | undefined
  * A tenure as the audit keeps it: everything but the key, which is the key of the record. One array
  * of the canonical encoding; later versions may append fields.
  *
- * `[mode, token, session, sessionName, owner, sequence, grantedWallMs, heldMs, reason, identity]`
+ * `[mode, token, session, sessionName, owner, sequence, grantedWallMs, heldMs, reason, identity,
+ * waitedMs, orderedBy]`
  */
 export function encodeTenure(tenure: EndedTenure): Uint8Array {
   const writer = new Writer(INITIAL_BYTES);
@@ -91,6 +92,8 @@ export function encodeTenure(tenure: EndedTenure): Uint8Array {
   writer.uint(tenure.heldMs);
   writer.uint(tenure.reason);
   writer.string(tenure.identity);
+  writer.uint(tenure.waitedMs);
+  writer.string(tenure.orderedBy);
   return writer.take();
 }
 
@@ -110,7 +113,11 @@ export function decodeTenure(key: string, body: Uint8Array): Tenure {
   const heldMs = reader.uint();
   const reason = reader.uint() as EndReason;
   const identity = reader.text(reader.stringHeader());
-  if (identity === undefined) throw new ProtocolError("no tenure", reader.at);
+  const waitedMs = reader.uint();
+  const orderedBy = reader.text(reader.stringHeader());
+  if (identity === undefined || orderedBy === undefined) {
+    throw new ProtocolError("no tenure", reader.at);
+  }
   const who = { key, mode, token, session, sessionName, identity, owner, sequence };
-  return { ...who, grantedWallMs, heldMs, waitedMs: null, orderedBy: "", reason };
+  return { ...who, grantedWallMs, heldMs, waitedMs, orderedBy, reason };
 }

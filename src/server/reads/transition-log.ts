@@ -157,6 +157,16 @@ export class TransitionLog {
     return this.#pageAt(position).grantedAtAt(this.#slotAt(position));
   }
 
+  /** How long the request of that hold waited. */
+  waitedMsAt(position: number): number {
+    return this.#pageAt(position).waitedMsAt(this.#slotAt(position));
+  }
+
+  /** The identity that ordered that end; "" if nobody did. */
+  orderedByAt(position: number): string {
+    return this.#pageAt(position).orderedByAt(this.#slotAt(position));
+  }
+
   /**
    * The leader's wall clock at a moment of cluster time. Exact if an entry of that moment is kept;
    * otherwise as if both clocks had run alike, although cluster time stands still without a leader.

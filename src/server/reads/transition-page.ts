@@ -18,9 +18,9 @@ import {
 export const PAGE_TRANSITIONS = 1_024;
 
 /** Bytes of one transition without its texts. */
-const TRANSITION_BYTES = 80;
-const NUMBER_COLUMNS = 5;
-const TEXT_COLUMNS = 4;
+const TRANSITION_BYTES = 96;
+const NUMBER_COLUMNS = 6;
+const TEXT_COLUMNS = 5;
 const ENTRY_COLUMNS = 4;
 
 const TYPE_NUMBERS: Readonly<Record<ChangeType, number>> = numbersOf(CHANGE_TYPES);
@@ -44,13 +44,13 @@ export class TransitionPage {
    * which are those of the table.
    */
   bytes = 0;
-  /** Session, owner, token, sequence, and the time of a hold's grant. */
+  /** Session, owner, token, sequence, the time of a hold's grant, and how long it was waited for. */
   readonly #numbers = new Float64Array(PAGE_TRANSITIONS * NUMBER_COLUMNS);
   /** Type, mode and reason. */
   readonly #kinds = new Uint16Array(PAGE_TRANSITIONS);
   /** The entry of each, as a slot of the entries below. */
   readonly #entryOf = new Uint16Array(PAGE_TRANSITIONS);
-  /** Key, name of the session, value, name of the identity. */
+  /** Key, name of the session, value, names of its identity and of the one that ordered its end. */
   readonly #texts: string[] = new Array(PAGE_TRANSITIONS * TEXT_COLUMNS).fill("");
   /**
    * Index, stamp, wall clock, and the slot of the change with the number 0, if it were in this
@@ -82,6 +82,7 @@ export class TransitionPage {
     numbers[at + 2] = change.token;
     numbers[at + 3] = change.sequence;
     numbers[at + 4] = change.grantedAt;
+    numbers[at + 5] = change.waitedMs;
     this.#kinds[slot] =
       TYPE_NUMBERS[change.type] |
       (MODE_NUMBERS[change.mode] << MODE_SHIFT) |
@@ -93,6 +94,7 @@ export class TransitionPage {
     texts[at + 1] = sessionName;
     texts[at + 2] = value;
     texts[at + 3] = identity;
+    texts[at + 4] = change.orderedBy;
     this.count = slot + 1;
     this.bytes += TRANSITION_BYTES + key.length + sessionName.length + value.length;
   }
@@ -121,6 +123,16 @@ export class TransitionPage {
   /** Of the hold, in cluster time. */
   grantedAtAt(slot: number): number {
     return this.#number(slot, 4);
+  }
+
+  /** How long the request of the hold waited. */
+  waitedMsAt(slot: number): number {
+    return this.#number(slot, 5);
+  }
+
+  /** Of an end: the identity that ordered it. */
+  orderedByAt(slot: number): string {
+    return this.#texts[slot * TEXT_COLUMNS + 4] as string;
   }
 
   viewAt(slot: number): ChangeView {

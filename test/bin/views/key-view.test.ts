@@ -11,6 +11,8 @@ const hold = {
   identity: "anonymous",
   owner: 1,
   heldMs: 4_210,
+  waitedMs: 0,
+  orderedBy: "",
   leaseMs: 14_000,
   ttlMs: 15_000,
   endsInMs: null,

@@ -170,8 +170,8 @@ export class TableReads {
       sequence: change.sequence,
       grantedWallMs,
       heldMs,
-      waitedMs: null,
-      orderedBy: "",
+      waitedMs: change.waitedMs,
+      orderedBy: change.orderedBy,
       reason: end,
     });
   }

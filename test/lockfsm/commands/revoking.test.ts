@@ -242,3 +242,63 @@ describe("the end of a session by an operator", () => {
     expect(log.table.counts().sessions).toBe(2);
   });
 });
+
+describe("who ordered an end", () => {
+  /** The ends that a listener hears: key, reason, who ordered it, and how long was waited for it. */
+  function scene() {
+    const log = new ClusterLog();
+    const ends: unknown[] = [];
+    log.table.listen(({ type, key, reason, orderedBy, waitedMs }) => {
+      if (type === "ended") ends.push([key, reason, orderedBy, waitedMs]);
+    });
+    const [a, b, operator] = [log.open("a"), log.open("b"), log.open("operator")];
+    return { log, ends, a, b, operator };
+  }
+
+  test("is told of a revoke at once, and of one at its time", () => {
+    const { log, ends, a, operator } = scene();
+    a.take(exclusive("k"));
+    operator.revokeKey("k", { now: true });
+    a.take(exclusive("l"));
+    operator.revokeKey("l");
+    expect(log.table.inspect("l").holds).toMatchObject([{ orderedBy: "anonymous" }]);
+    log.pass(600_000);
+    expect(ends).toContainEqual(["k", END_REASON.revoked, "anonymous", 0]);
+    expect(ends.filter((end) => (end as unknown[])[0] === "l")).toHaveLength(1);
+  });
+
+  test("is told when the holder gives back in time, and not of any other end", () => {
+    const { ends, a, operator } = scene();
+    const hold = a.take(exclusive("k"));
+    operator.revokeKey("k", { graceMs: 60_000 });
+    a.end(hold);
+    a.end(a.take(exclusive("l")));
+    expect(ends).toEqual([
+      ["k", END_REASON.released, "anonymous", 0],
+      ["l", END_REASON.released, "", 0],
+    ]);
+  });
+
+  test("is told of each claim of a session that is ended, and the wait of each", () => {
+    const { log, ends, a, b, operator } = scene();
+    const first = a.take(exclusive("k"));
+    b.acquire(exclusive("k"));
+    log.pass(700);
+    a.end(first);
+    b.take(exclusive("l"), { owner: 2 });
+    ends.length = 0;
+    expect(log.table.inspect("k").holds).toMatchObject([{ waitedMs: 700 }]);
+    operator.endSession(b.session, { now: true });
+    expect(ends).toEqual([
+      ["k", END_REASON.revoked, "anonymous", 700],
+      ["l", END_REASON.revoked, "anonymous", 0],
+    ]);
+  });
+
+  test("is told of a steal", () => {
+    const { ends, a, b } = scene();
+    a.take(exclusive("k"));
+    b.take(exclusive("k"), { options: { steal: true } });
+    expect(ends).toEqual([["k", END_REASON.stolen, "anonymous", 0]]);
+  });
+});

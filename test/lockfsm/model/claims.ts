@@ -184,9 +184,12 @@ export function tellHolders(model: Model, key: string): void {
 
 /** The request becomes a hold, or makes the hold that it upgrades exclusive. */
 export function grant(model: Model, request: ModelRequest): Result {
-  const { session, owner, sequence, items, options, upgrades } = request;
+  const { session, owner, sequence, items, options, upgrades, since } = request;
   dequeue(model, request);
-  if (upgrades === undefined) return makeHold(model, session, owner, sequence, items, options);
+  const waitedMs = model.stamp - since;
+  if (upgrades === undefined) {
+    return makeHold(model, session, owner, sequence, items, options, waitedMs);
+  }
   takeNewToken(model, upgrades);
   const key = items[0]?.key ?? "";
   (itemIn(upgrades, key) as ModelItem).mode = "exclusive";
@@ -201,6 +204,7 @@ export function makeHold(
   sequence: number,
   items: readonly ModelItem[],
   options: AcquireOptions,
+  waitedMs = 0,
 ): Result {
   for (const item of items) item.slots = lowestFreeSlots(model, item);
   const hold: ModelHold = {
@@ -210,6 +214,7 @@ export function makeHold(
     sequence,
     items,
     since: model.stamp,
+    waitedMs,
     options,
     value: options.value,
     revoked: undefined,

@@ -167,7 +167,8 @@ export function detach(model: Model, session: ModelSession, command: DetachComma
     hold.session = undefined;
     hold.owner = 0;
     const { identity } = session;
-    hold.ticket = { secret, endsAt: model.stamp + ticketTtlMs, identity };
+    const endsAt = model.stamp + ticketTtlMs;
+    hold.ticket = { secret, endsAt, ttlMs: ticketTtlMs, identity };
     scheduleEnd(model, hold);
     if (withdrawn !== undefined) lookAll(model, keysOf(withdrawn));
   }
@@ -229,7 +230,7 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
     answer(model, session, sequence, {
       ...{ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 },
     });
-    force(model, hold, command);
+    force(model, hold, command, session.identity.name);
     return;
   }
   const all = heldIn(model, key)
@@ -247,7 +248,7 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
   answer(model, session, sequence, { status: STATUS.revoked, count, remaining, opened });
   for (const closing of closings) openIn(model, closing, [key]);
   if (opened > 0) look(model, key);
-  for (const hold of holds) force(model, hold, command);
+  for (const hold of holds) force(model, hold, command, session.identity.name);
 }
 
 /** Not before the lease ends that the holder had when this was decided; a ticket has none. */
@@ -261,10 +262,10 @@ function isForcedBy(model: Model, hold: ModelHold, command: Force): boolean {
   return hold.revoked.at <= forceAt(model, hold, command);
 }
 
-function force(model: Model, hold: ModelHold, command: Force): void {
+function force(model: Model, hold: ModelHold, command: Force, by: string): void {
   if (command.now) lose(model, hold, END_REASON.revoked);
   else if (!isForcedBy(model, hold, command)) {
-    hold.revoked = { at: forceAt(model, hold, command), reason: command.reason };
+    hold.revoked = { at: forceAt(model, hold, command), reason: command.reason, by };
     scheduleEnd(model, hold);
     tellRevoked(model, hold);
   }
@@ -294,7 +295,7 @@ export function endByOperator(
   }
   const at = Math.max(model.stamp + graceMs, target.expiresAt);
   if (target.forced !== undefined && target.forced.at <= at) return;
-  target.forced = { at, number: model.takeNumber(), reason };
+  target.forced = { at, number: model.takeNumber(), reason, by: session.identity.name };
   tellForced(model, target);
 }
 

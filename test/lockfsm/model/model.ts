@@ -23,6 +23,7 @@ import {
   MESSAGE,
   OP,
   type OrderCommand,
+  type Origin,
   RECALL_MAX,
   type SequencedCommand,
   type SessionCommand,
@@ -137,11 +138,14 @@ function checkReached(model: Model): void {
   }
 }
 
-function execute(model: Model, { session: id, epoch, command }: TableCommand): void {
+const UNKNOWN: Origin = { node: 0, address: "" };
+
+function execute(model: Model, { session: id, epoch, command, origin }: TableCommand): void {
+  const from = origin ?? UNKNOWN;
   if (command === undefined) return;
-  if (command.op === OP.open) open(model, command, epoch);
-  else if (command.op === OP.resume) resume(model, command, epoch);
-  else if (command.op === OP.takeOver) takeOver(model, command, epoch);
+  if (command.op === OP.open) open(model, command, epoch, from);
+  else if (command.op === OP.resume) resume(model, command, epoch, from);
+  else if (command.op === OP.takeOver) takeOver(model, command, epoch, from);
   else if (id === 0 && isOrder(command)) orderBy(model, epoch, command);
   else executeOf(model, id, epoch, command);
 }

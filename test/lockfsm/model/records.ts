@@ -14,6 +14,7 @@ import {
   type Item,
   LOCAL,
   LOCAL_CREDENTIAL,
+  type Origin,
   type Result,
 } from "../../../src/protocol/index.js";
 
@@ -77,6 +78,8 @@ export interface ModelSession {
   /** Who has it, and the number of the credential of its newest attachment. */
   identity: ModelIdentity;
   credential: number;
+  /** From where that came. */
+  origin: Origin;
   expiresAt: number;
   /** When something of it was executed last. */
   renewedAt: number;
@@ -98,7 +101,14 @@ export interface ModelSession {
   outcomes: ModelReply[];
   losses: ModelLoss[];
   /** An operator wants it to end. */
-  forced: { readonly at: number; readonly number: number; readonly reason: string } | undefined;
+  forced:
+    | {
+        readonly at: number;
+        readonly number: number;
+        readonly reason: string;
+        readonly by: string;
+      }
+    | undefined;
   endedBy: EndReason | undefined;
 }
 
@@ -113,7 +123,7 @@ export interface NamedCycle {
 /** Who gives an order without a session: what is stored for it is never looked at. */
 export function nobody(identity: ModelIdentity): ModelSession {
   return {
-    ...{ identity, credential: 0 },
+    ...{ identity, credential: 0, origin: { node: 0, address: "" } },
     ...{ id: 0, nonce: "", name: "", metadata: "", ttlMs: 0, expiresAt: 0, renewedAt: 0 },
     ...{ generation: 0, taker: "", takenOverAt: 0, attempt: 0, epoch: 0 },
     ...{ attachedAt: 0, attachedSequence: 0, highest: 0, mark: 1 },
@@ -157,11 +167,18 @@ export interface ModelHold {
   sequence: number;
   readonly items: readonly ModelItem[];
   readonly since: number;
+  /** How long its request stood in queues. */
+  readonly waitedMs: number;
   readonly options: AcquireOptions;
   value: string;
-  revoked: { readonly at: number; readonly reason: string } | undefined;
+  revoked: { readonly at: number; readonly reason: string; readonly by: string } | undefined;
   ticket:
-    | { readonly secret: string; readonly endsAt: number; readonly identity: ModelIdentity }
+    | {
+        readonly secret: string;
+        readonly endsAt: number;
+        readonly ttlMs: number;
+        readonly identity: ModelIdentity;
+      }
     | undefined;
   /** When it ends by itself, with its number among due times. */
   end: { readonly at: number; readonly number: number } | undefined;

@@ -8,6 +8,7 @@ import {
   MESSAGE,
   OP,
   type OpenCommand,
+  type Origin,
   type ResumeCommand,
   STATUS,
   type TakeOverCommand,
@@ -28,7 +29,7 @@ export function renew(model: Model, session: ModelSession): void {
   session.renewedAt = model.stamp;
 }
 
-export function open(model: Model, command: OpenCommand, by: number): void {
+export function open(model: Model, command: OpenCommand, by: number, origin: Origin): void {
   const { nonce, attempt, ttlMs, name, metadata } = command;
   const isValidTtl = Number.isSafeInteger(ttlMs) && ttlMs >= 1_000 && ttlMs <= 600_000;
   const known = model.sessions.findLast((session) => session.nonce === nonce);
@@ -43,7 +44,7 @@ export function open(model: Model, command: OpenCommand, by: number): void {
     if (!mayHave(credential, known)) forbid(model, command, "FORBIDDEN");
     else if (isTooMuch(model, credential, known)) refuse(model, command, "QUOTA");
     // Who opens it is its first process.
-    else if (known.generation === 0) attach(model, known, command, credential);
+    else if (known.generation === 0) attach(model, known, command, credential, origin);
     else refuseTaken(model, command, known);
   } else if (
     model.sessions.length >= model.settings.sessionsMax ||
@@ -60,6 +61,7 @@ export function open(model: Model, command: OpenCommand, by: number): void {
       ttlMs,
       identity: credential.identity,
       credential: by,
+      origin,
       expiresAt: model.stamp + ttlMs,
       renewedAt: model.stamp,
       generation: 0,
@@ -78,27 +80,27 @@ export function open(model: Model, command: OpenCommand, by: number): void {
       endedBy: undefined,
     };
     model.sessions.push(session);
-    attach(model, session, command, credential);
+    attach(model, session, command, credential, origin);
   }
 }
 
-export function resume(model: Model, command: ResumeCommand, by: number): void {
+export function resume(model: Model, command: ResumeCommand, by: number, origin: Origin): void {
   const meant = sessionOf(model, command, by);
   if (meant === undefined) return;
   const { session, credential } = meant;
   if (command.generation > session.generation) refuse(model, command, "FORBIDDEN");
   else if (command.generation < session.generation) refuseTaken(model, command, session);
-  else attach(model, session, command, credential);
+  else attach(model, session, command, credential, origin);
 }
 
-export function takeOver(model: Model, command: TakeOverCommand, by: number): void {
+export function takeOver(model: Model, command: TakeOverCommand, by: number, origin: Origin): void {
   const meant = sessionOf(model, command, by);
   if (meant === undefined) return;
   const { session, credential } = meant;
   const { generation, taker } = command;
-  if (generation === session.generation) change(model, session, command, credential);
+  if (generation === session.generation) change(model, session, command, credential, origin);
   else if (generation + 1 === session.generation && taker === session.taker) {
-    attach(model, session, command, credential);
+    attach(model, session, command, credential, origin);
   } else refuseTaken(model, command, session);
 }
 
@@ -108,6 +110,7 @@ function change(
   session: ModelSession,
   command: TakeOverCommand,
   credential: ModelCredential,
+  origin: Origin,
 ): void {
   const holds = model.holds.filter((hold) => hold.session === session);
   if (holds.length > model.settings.holdsPerStepMax) refuse(model, command, "QUOTA");
@@ -130,7 +133,7 @@ function change(
     const upgrades = holds.flatMap((hold) => upgradeOf(model, hold) ?? []);
     for (const upgrade of upgrades) dequeue(model, upgrade);
     for (const hold of holds) takeNewToken(model, hold);
-    attach(model, session, command, credential);
+    attach(model, session, command, credential, origin);
     for (const upgrade of upgrades) lookAll(model, keysOf(upgrade));
   }
 }
@@ -144,6 +147,7 @@ function attach(
   session: ModelSession,
   command: AttachCommand,
   { identity, number }: ModelCredential,
+  origin: Origin,
 ): void {
   const { attempt } = command;
   if (attempt < session.attempt) return;
@@ -152,7 +156,7 @@ function attach(
   if (isRepeated && session.credential !== number) return;
   if (attempt > session.attempt) {
     renew(model, session);
-    Object.assign(session, { identity, credential: number });
+    Object.assign(session, { identity, credential: number, origin });
     session.attempt = attempt;
     session.epoch += 1;
     session.attachedAt = model.stamp;

@@ -43,7 +43,8 @@ export function inspect(model: Model, key: string): KeyView {
     limit: semaphore?.limit ?? 0,
     holds: holdsIn(model, key).map((hold) => {
       const { mode, permits, slots } = itemIn(hold, key) as ModelItem;
-      const { token, session, owner, sequence, since, value, ticket, end } = hold;
+      const { token, session, owner, sequence, since, waitedMs, value, revoked, ticket, end } =
+        hold;
       const isAlive = session !== undefined && model.isAlive(session);
       return {
         token,
@@ -54,10 +55,12 @@ export function inspect(model: Model, key: string): KeyView {
         owner,
         sequence,
         heldMs: stamp - since,
+        waitedMs,
         leaseMs: restMs(ticket?.endsAt ?? (isAlive ? session.expiresAt : 0)),
-        ttlMs: session?.ttlMs ?? 0,
+        ttlMs: ticket?.ttlMs ?? session?.ttlMs ?? 0,
         endsInMs: end === undefined ? null : restMs(end.at),
         isRevoked: isRevokedAtEnd(hold),
+        orderedBy: revoked?.by ?? session?.forced?.by ?? "",
         isTicket: ticket !== undefined,
         permits,
         slots,
@@ -104,8 +107,7 @@ export function sessionsOf(model: Model): SessionView[] {
       ttlMs: session.ttlMs,
       leaseMs: session.expiresAt - model.stamp,
       idleMs: model.stamp - session.renewedAt,
-      node: 0,
-      address: "",
+      ...session.origin,
       holds: model.holds.filter((hold) => hold.session === session).length,
       waits: model.requests.filter((request) => request.session === session).length,
       isRevoked: session.forced !== undefined,

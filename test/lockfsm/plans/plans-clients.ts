@@ -234,7 +234,9 @@ export class Clients implements Outbox {
     const command = this.#commandOf(wanted, client);
     if (isAttachCommand(command)) {
       this.#attaching.set(attachKeyOf(command), wanted.client);
-      return [{ session: 0, epoch: wanted.credential ?? 0, command }];
+      const place = command.attempt % 7;
+      const origin = { node: 1 + (place % 3), address: `10.0.0.${place}` };
+      return [{ session: 0, epoch: wanted.credential ?? 0, command, origin }];
     }
     // Every third one is given by nobody's session.
     const isUnattached = wanted.kind === "access" ? wanted.isUnattached : undefined;

@@ -99,6 +99,7 @@ class Node {
       tuning,
     );
     this.admission = new Admission({
+      nodeId: 1,
       ...{ attachments: this.attachments, kept: this.kept, line: this.line },
       ...{ capacity: this.capacity, clock: { nowMs: () => this.nowMs }, wake: () => {} },
       limits: { refusesCommand: () => this.isOverLimit },

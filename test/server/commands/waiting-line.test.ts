@@ -51,7 +51,7 @@ class Crowd {
       ...{ target: 1, value },
     };
     const bytes = encodeCommand(command);
-    const kept = new KeptCommand(client, command, bytes, this.#order, 1);
+    const kept = new KeptCommand(client, command, bytes, this.#order, 1, undefined);
     this.line.push(kept, 0);
     return kept;
   }

@@ -83,7 +83,9 @@ export class Life {
           grantedAt: 10 * index - 5,
           requestedAt: 0,
           status: 0,
+          waitedMs: 3,
           value: "",
+          orderedBy: "",
         };
         this.log.add({ ...claim, ...hold, type: "granted", reason: END_REASON.unknown });
         this.log.add({ ...claim, ...hold, type: "ended", reason: END_REASON.expired });

@@ -65,7 +65,7 @@ describe.each([
         sequence: 840,
         grantedWallMs: WALL_MS + 420 - 5,
         heldMs: 5,
-        waitedMs: null,
+        waitedMs: 3,
         orderedBy: "",
         reason: END_REASON.expired,
       },

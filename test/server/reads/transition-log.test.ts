@@ -22,7 +22,9 @@ const GRANT: TableChange = {
   grantedAt: 500,
   requestedAt: 0,
   status: 0,
+  waitedMs: 7,
   value: "v",
+  orderedBy: "ops",
   reason: END_REASON.unknown,
 };
 
@@ -61,7 +63,10 @@ describe("the log of transitions", () => {
     log.add(opened);
     const views = [0, 1, 2, 3].map((position) => log.viewAt(position));
     const expected = [queued, GRANT, ended, opened].map(
-      ({ grantedAt: _, requestedAt: _at, status: _why, ...change }, i) => ({
+      (
+        { grantedAt: _, requestedAt: _at, status: _why, waitedMs: _ms, orderedBy: _by, ...change },
+        i,
+      ) => ({
         ...change,
         revision: { index: i < 2 ? 7 : 9, number: i % 2 },
         stamp: i < 2 ? 600 : 800,
@@ -115,7 +120,7 @@ describe("the log of transitions", () => {
     }
     expect(log.bytes).toBeGreaterThan(1 << 20);
     expect(log.bytes).toBeLessThan(5 << 20);
-    expect(log.bytes).toBe(log.count * (80 + 1_000 + 1 + 4));
+    expect(log.bytes).toBe(log.count * (96 + 1_000 + 1 + 4));
   });
 
   test("begins anew behind a snapshot", () => {

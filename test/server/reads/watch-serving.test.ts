@@ -34,15 +34,8 @@ const GRANT: TableChange = {
     identity: "anonymous",
     owner: 1,
   },
-  ...{
-    token: 1,
-    sequence: 0,
-    grantedAt: 1,
-    requestedAt: 0,
-    status: 0,
-    value: "",
-    reason: END_REASON.unknown,
-  },
+  ...{ token: 1, sequence: 0, grantedAt: 1, requestedAt: 0, status: 0, waitedMs: 0, value: "" },
+  ...{ reason: END_REASON.unknown, orderedBy: "" },
 };
 
 class Scene {

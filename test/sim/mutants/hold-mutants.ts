@@ -287,9 +287,9 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     name: "displaced-takes-back",
     rule: "8.3: who was displaced resumes nothing",
     file: "src/lockfsm/commands/attach.ts",
-    find: "  if (generation === session.generation) attach(state, session, command, credential);\n  else if (generation < session.generation) refuseTaken",
+    find: "  if (generation === session.generation) attach(state, session, command, credential, origin);\n  else if (generation < session.generation) refuseTaken",
     replace:
-      "  if (generation <= session.generation) attach(state, session, command, credential);\n  else if (generation < session.generation) refuseTaken",
+      "  if (generation <= session.generation) attach(state, session, command, credential, origin);\n  else if (generation < session.generation) refuseTaken",
     seeds: [1],
   },
   {

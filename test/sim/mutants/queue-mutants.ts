@@ -118,8 +118,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     name: "bystander-refused",
     rule: "only a member of the cycle gives way",
     file: "src/lockfsm/deadlock/detect.ts",
-    find: "    endWait(state, victim, deadlock(cycle, victim));",
-    replace: "    endWait(state, victim.next ?? victim, deadlock(cycle, victim));",
+    find: "    endWait(state, victim, deadlock(state, cycle, victim));",
+    replace: "    endWait(state, victim.next ?? victim, deadlock(state, cycle, victim));",
     seeds: [6_000_017],
   },
   {

@@ -38,9 +38,9 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     name: "waiter-not-woken",
     rule: "what a hold's end lets through is granted in that step",
     file: "src/lockfsm/holds/end.ts",
-    find: "function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason);\n  advanceKeys(state, hold);\n}",
+    find: 'function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason, "");\n  advanceKeys(state, hold);\n}',
     replace:
-      "function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason);\n}",
+      'function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason, "");\n}',
     seeds: [1],
   },
   {
