@@ -32,6 +32,8 @@ export function keyView({
     mode: "exclusive",
     sessionName: holder,
     heldMs,
+    waitedMs: 0,
+    orderedBy: "",
     leaseMs: 14_000,
     ttlMs: 15_000,
     endsInMs: null,

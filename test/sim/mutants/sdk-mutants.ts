@@ -275,7 +275,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     name: "watch-misses-its-beginning",
     rule: "a watch whose first answer was lost begins where it was first asked for",
     file: "src/client/reads/watches.ts",
-    find: "      stream.onAsked({ index: this.#attachedIndex, number: REVISION_NUMBER_MAX });\n",
+    find: "      if (index > 0) stream.onAsked({ index, number: REVISION_NUMBER_MAX });\n",
     replace: "",
     seeds: [],
   },
