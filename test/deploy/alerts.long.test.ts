@@ -224,7 +224,8 @@ describe.skipIf(PROMETHEUS === undefined || !CAN_MOUNT)("a closed cluster of thr
     // Longer than it waits for the answer.
     expect(await paused.status()).toBe(undefined);
     paused.resume();
-    await demandFiring(prometheus, ["HoldfastEventLoopStalls"]);
+    await prometheus.untilFiringFor(new URL(paused.endpoint).host, "HoldfastEventLoopStalls");
+    fired.add("HoldfastEventLoopStalls");
   });
 
   test("alerts of a node that is cut off, and of what it misses", async () => {
@@ -267,7 +268,9 @@ describe.skipIf(PROMETHEUS === undefined || !CAN_MOUNT)("a closed cluster of thr
   });
 
   test("alerts of a node that hangs, and of a majority that is lost by it", async () => {
-    cluster.nodes.find(({ id }) => id !== SMALL)?.pause();
+    const hanging = cluster.nodes.find(({ id }) => id !== SMALL) as NodeHandle;
+    hanging.pause();
+    await prometheus.untilFiringFor(new URL(hanging.endpoint).host, "HoldfastNodeDown");
     await demandFiring(prometheus, ["HoldfastNodeDown", "HoldfastNoLeader"]);
   });
 });

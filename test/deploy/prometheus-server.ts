@@ -144,6 +144,16 @@ export class PrometheusServer implements AsyncDisposable {
     });
   }
 
+  /** The same of one node. */
+  async untilFiringFor(address: string, name: string): Promise<void> {
+    await this.until(`${name} to fire for ${address}`, async () =>
+      (await this.alerts()).some(({ state, labels }) => {
+        const { alertname, instance } = labels;
+        return state === "firing" && alertname === name && instance === address;
+      }),
+    );
+  }
+
   /** Resolves when `isSo` says so; rejects with what is the case instead if that takes too long. */
   async until(what: string, isSo: () => Promise<boolean>): Promise<void> {
     const deadlineMs = performance.now() + FIRING_MS_MAX;
