@@ -16,7 +16,17 @@ import { basename, dirname, join } from "node:path";
 import { ROOT } from "./document-project.js";
 import { anchorsOf, filesBelow, headingsOf, PAGES, read } from "./pages.js";
 
-const SOURCE_FOLDERS = ["src", "bin", "bench", "jepsen-lite", "lab", "scripts", "test", "examples"];
+const SOURCE_FOLDERS = [
+  "src",
+  "bin",
+  "dashboard",
+  "bench",
+  "jepsen-lite",
+  "lab",
+  "scripts",
+  "test",
+  "examples",
+];
 export const SOURCES = SOURCE_FOLDERS.flatMap((folder) => filesBelow(folder, ".ts"));
 
 /** The next line of a comment goes on with the sentence. */

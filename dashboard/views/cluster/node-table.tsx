@@ -66,7 +66,7 @@ function roleOf({ node, vitals, member, leaderId }: NodeLine): string {
 function diskOf({ vitals }: NodeLine): string {
   if (vitals === undefined) return NONE;
   if (vitals.isDiskFull) return "full";
-  if (vitals.logSyncP99Ms === null) return "nothing written";
+  if (vitals.logSyncP99Ms === null) return NONE;
   return `sync p99 ${durationText(vitals.logSyncP99Ms)}`;
 }
 
