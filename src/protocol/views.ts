@@ -420,7 +420,7 @@ export interface VitalsPeer {
 
 /**
  * Five seconds of one node. The numbers of locks count what it applied, whoever asked for it. The
- * times are estimates from histograms: the upper end of a bucket, or `null` if nothing happened.
+ * times are estimates within a bucket of a histogram, or `null` if nothing happened.
  */
 export interface VitalsPoint {
   /** The end of the five seconds, by the wall clock of the node. */
