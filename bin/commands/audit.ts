@@ -1,14 +1,25 @@
 /**
- * `holdfast audit verify`: checks the chain of the audit in the data directory of a node that does
- * not run.
+ * `holdfast audit ls|verify`: shows who held what and who did what, from the audit of a node that
+ * runs or from the data directory of one that does not; and checks the chain of the latter.
  */
-import { type Command, InvalidArgumentError } from "commander";
-import type { AuditHead, AuditReport } from "../../src/server/index.js";
-import { examplesText, jsonOption } from "../config/command-options.js";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import type { AuditKind, AuditPage, AuditPlace } from "../../src/index.js";
+import type { AuditFilter, AuditHead, AuditReport } from "../../src/server/index.js";
+import { askCluster } from "../cluster/cluster-queries.js";
+import {
+  type ClusterAccess,
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+  wholeNumberArgument,
+} from "../config/command-options.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { directoryFailure } from "../exit/start-failure.js";
-import { print, printJson } from "../output/terminal.js";
-import { headText, isInOrder, parseHead, reportLines } from "../views/audit-view.js";
+import { note, print, printJson } from "../output/terminal.js";
+import { MOMENT_PROBLEM, parseMoment } from "../text/moments.js";
+import { entryLines, headText, isInOrder, parseHead, reportLines } from "../views/audit-view.js";
 
 type Finish = (exitCode: number) => void;
 
@@ -37,9 +48,150 @@ first, last: null without records. expected: null without --expect, else same,
 different, missing or removed. kind: lost, altered, restarted (after damage),
 truncated (cut off from the front), unnamed (records outside the chain).`;
 
+const AUDIT_KINDS: readonly AuditKind[] = [
+  ...(["hold", "order", "access", "steal", "members"] as const),
+  ...(["operation", "snapshot", "refused", "signIn", "gap"] as const),
+];
+const LIMIT_DEFAULT = 100;
+const LIMIT_MAX = 1_000_000;
+const PAGE_MAX = 200;
+
+const LS_EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast audit ls --prefix orders/ --since 2h", "of one running node"],
+  ["holdfast audit ls --kind access --json", "who changed who may do what"],
+  ["holdfast audit ls --data n1 --identity billing", "of a stopped node"],
+];
+
+const LS_NOTES = `
+The newest records come first. A running node answers from its own audit, to
+identities with admin; name one node with --endpoints, because nodes differ in
+what they keep: each has the ends of holds, orders and changes of members, but
+only the node that was asked has refusals, sign-ins and saved snapshots, and
+only the node that led has operations. ADDRESS is known to the node to which the
+client was connected. Kinds: ${AUDIT_KINDS.join(", ")}.
+
+With --json each line is one record:
+  {"block":7,"at":0,"record":31,"index":905,"wallMs":1790000000000,
+   "kind":"order","identity":"ops","credential":"token:laptop",
+   "address":"10.0.0.7","what":"revoke","key":"orders/1","outcome":"done",
+   "details":{"token":77,"graceMs":0,"now":false,"reason":""}}`;
+
 export function defineAudit(command: Command, finish: Finish): void {
-  command.addHelpText("before", examplesText(VERIFY_EXAMPLES));
+  command.addHelpText("before", examplesText([...LS_EXAMPLES.slice(0, 1), ...VERIFY_EXAMPLES]));
+  defineLs(command, finish);
   defineVerify(command, finish);
+}
+
+interface LsFlags {
+  readonly data?: string;
+  readonly key?: string;
+  readonly prefix?: string;
+  readonly identity?: string;
+  readonly kind?: AuditKind;
+  readonly since?: number;
+  readonly until?: number;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+function defineLs(parent: Command, finish: Finish): void {
+  const command = parent
+    .command("ls")
+    .description("list what the audit of a node has, newest first");
+  command
+    .addHelpText("before", examplesText(LS_EXAMPLES))
+    .addOption(new Option("--key <key>", "only about this key").conflicts("prefix"))
+    .option("--prefix <prefix>", "only about keys that begin so")
+    .option("--identity <name>", "only of this identity")
+    .addOption(new Option("--kind <kind>", "only of this kind").choices([...AUDIT_KINDS]))
+    .option("--since <moment>", "only from then on: 2h, 2026-11-20T19:30", momentArgument)
+    .option("--until <moment>", "only up to then", momentArgument)
+    .addOption(
+      new Option("-l, --limit <n>", "show the newest n")
+        .argParser(wholeNumberArgument(1, LIMIT_MAX))
+        .default(LIMIT_DEFAULT),
+    )
+    .option("--data <directory>", "read the data directory of a stopped node; asks no cluster")
+    .addOption(jsonOption("print one JSON document for each record"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", LS_NOTES)
+    .action(async () => {
+      const flags = command.opts<LsFlags>();
+      const shown = new ShownPages(flags.json === true);
+      const { data } = flags;
+      if (data === undefined) await listRunning(clusterAccessFor(command), flags, shown);
+      else await listStopped(data, flags, shown);
+      shown.end(flags.limit);
+      finish(EXIT.done);
+    });
+}
+
+/** What was printed so far. */
+class ShownPages {
+  readonly #isJson: boolean;
+  #count = 0;
+  #lost = 0;
+  #next: AuditPlace | null = null;
+
+  constructor(isJson: boolean) {
+    this.#isJson = isJson;
+  }
+
+  add({ entries, lost, next }: AuditPage): void {
+    if (this.#isJson) for (const entry of entries) printJson(entry);
+    else for (const line of entryLines(entries, this.#count === 0)) print(line);
+    this.#count += entries.length;
+    this.#lost += lost;
+    this.#next = next;
+  }
+
+  end(limit: number): void {
+    if (this.#count === 0) note("nothing in the audit fits");
+    else if (this.#next !== null && this.#count >= limit)
+      note("there are older ones: a larger --limit shows more");
+    if (this.#lost > 0) note(`damaged: ${this.#lost} records in between are lost`);
+  }
+}
+
+async function listRunning(
+  access: ClusterAccess,
+  flags: LsFlags,
+  shown: ShownPages,
+): Promise<void> {
+  const { key, prefix, identity, kind, since, until, limit } = flags;
+  await askCluster({ ...access, followLeader: false }, async (admin) => {
+    let left = limit;
+    let before: AuditPlace | undefined;
+    for (;;) {
+      const page = await admin.audit({
+        ...{ before, limit: Math.min(left, PAGE_MAX) },
+        ...{ key, prefix, identity, kind, since, until },
+      });
+      shown.add(page);
+      left -= page.entries.length;
+      if (page.next === null || left === 0) return;
+      before = page.next;
+    }
+  });
+}
+
+async function listStopped(data: string, flags: LsFlags, shown: ShownPages): Promise<void> {
+  const { key, prefix, identity, kind, since, until, limit } = flags;
+  const filter: AuditFilter = {
+    ...{ key: key ?? prefix, isPrefix: prefix !== undefined, identity, kind },
+    ...{ sinceWallMs: since, untilWallMs: until },
+  };
+  const { listAuditOf } = await import("../../src/server/index.js");
+  await listAuditOf(data, filter, limit, (page) => shown.add(page)).catch((error: unknown) => {
+    throw directoryFailure(error, data);
+  });
+}
+
+function momentArgument(text: string): number {
+  const moment = parseMoment(text, Date.now());
+  if (moment !== undefined) return moment;
+  throw new InvalidArgumentError(`${MOMENT_PROBLEM[0]?.toUpperCase()}${MOMENT_PROBLEM.slice(1)}.`);
 }
 
 interface VerifyFlags {

@@ -81,6 +81,8 @@ export interface NodeAccess extends Readonly<TlsOptions> {
 /** The same with the time to find a node. `connect` takes it as it is. */
 export interface ClusterAccess extends NodeAccess {
   readonly connectTimeoutMs: number;
+  /** For a question to one node: the others are not learned. Default true. */
+  readonly followLeader?: boolean;
 }
 
 /** From the flags after the command, those before it, the environment, a file, or the defaults. */

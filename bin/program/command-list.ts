@@ -226,10 +226,10 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "audit",
-    summary: "check the audit of a node",
+    summary: "show and check who held what and who did what",
     otherWords: ["trail"],
     group: OPERATING,
-    exits: [failed, altered],
+    exits: [failed, noCluster, refused, altered],
     load: async () => (await import("../commands/audit.js")).defineAudit,
   },
   {

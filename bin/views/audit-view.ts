@@ -1,5 +1,9 @@
-/** The audit of a node for people: what a check of its chain found. */
+/** The audit of a node for people: its records, and what a check of its chain found. */
+import type { AuditEntry } from "../../src/index.js";
+import { keyText, printable } from "../../src/safe-text.js";
 import type { AuditHead, AuditProblem, AuditReport } from "../../src/server/index.js";
+import { type Column, tableLines } from "../output/text-table.js";
+import { formatDuration } from "../text/durations.js";
 import { formatWallTime } from "../text/wall-time.js";
 
 /** `NUMBER:DIGEST`, as the log and the commands write a head. */
@@ -13,6 +17,39 @@ export function parseHead(text: string): AuditHead | undefined {
   if (number === undefined || digest === undefined) return undefined;
   const head = { number: Number(number), digest: digest.toLowerCase() };
   return Number.isSafeInteger(head.number) ? head : undefined;
+}
+
+const COLUMNS: readonly Column[] = [
+  ...[{ heading: "TIME" }, { heading: "IDENTITY" }, { heading: "ADDRESS" }, { heading: "WHAT" }],
+  ...[{ heading: "KEY" }, { heading: "OUTCOME" }, { heading: "DETAILS" }],
+];
+
+/** One line for each record. */
+export function entryLines(entries: readonly AuditEntry[], hasHeadings: boolean): string[] {
+  if (entries.length === 0) return [];
+  const lines = tableLines(COLUMNS, entries.map(entryRow));
+  return hasHeadings ? lines : lines.slice(1);
+}
+
+function entryRow(entry: AuditEntry): string[] {
+  const { wallMs, identity, credential, address, what, key, outcome } = entry;
+  const who = [identity, credential === "" ? "" : `(${credential})`].filter((part) => part !== "");
+  return [
+    formatWallTime(wallMs),
+    ...[printable(who.join(" ")) || "-", printable(address) || "-", what],
+    key === "" ? "-" : keyText(key),
+    ...[outcome, detailsText(entry)],
+  ];
+}
+
+function detailsText({ kind, details }: AuditEntry): string {
+  if (kind === "hold") {
+    const { sessionName, heldMs, token, mode } = details;
+    const held = formatDuration(Number(heldMs));
+    return printable(`${String(mode)} for ${held} by ${String(sessionName)}, token ${token}`);
+  }
+  const shown = Object.entries(details).filter(([, value]) => value !== "" && value !== false);
+  return printable(shown.map(([name, value]) => `${name}=${String(value)}`).join(" "));
 }
 
 /** Nothing is lost or altered, and the head that was kept elsewhere was found or has aged out. */

@@ -15,6 +15,11 @@
  * - `transport`: connections, and the ports of the platform
  */
 export type {
+  AuditDetails,
+  AuditEntry,
+  AuditKind,
+  AuditPage,
+  AuditPlace,
   Blocker,
   CheckAccessView,
   ClaimMode,
@@ -104,6 +109,7 @@ export {
   ADMIN_DEFAULTS,
   type AdminCallOptions,
   type AdminSettings,
+  type AuditOptions,
   type ClusterStatusOptions,
   type ConnectAdminOptions,
   type EndSessionOptions,

@@ -22,6 +22,7 @@ import type {
   WaitGraphView,
 } from "../protocol/index.js";
 import { execute } from "./commands/execute.js";
+import { giverOf } from "./commands/operator-commands.js";
 import { expire } from "./expiry/expire.js";
 import type { Credential, Identity } from "./records/identity.js";
 import { TableState } from "./records/state.js";
@@ -33,6 +34,7 @@ import type {
   AccessListener,
   ChangeListener,
   CredentialCounts,
+  OrderGiver,
   Outbox,
   TableCounts,
   TableEntry,
@@ -219,6 +221,12 @@ export class LockTable {
   /** The credential of that number, until it is removed. */
   findCredential(number: number): Credential | undefined {
     return this.#state.access.findCredential(number);
+  }
+
+  /** As whom the audit names one who has that credential; `undefined` when it is removed. */
+  giverOf(credential: number): OrderGiver | undefined {
+    const found = this.findCredential(credential);
+    return found === undefined ? undefined : giverOf(found, 0);
   }
 
   /** The identity for which a credential speaks, until that is removed. */

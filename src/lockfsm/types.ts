@@ -2,6 +2,7 @@
 import type { ERROR_NUMBERS } from "../errors.js";
 import type {
   AccessLevel,
+  AcquireCommand,
   AttachCommand,
   Attached,
   ChangeType,
@@ -153,11 +154,22 @@ export interface RefusedCommand {
  */
 export interface AccessListener {
   onRefused(refused: RefusedCommand): void;
+  /** A request took these holds of others away. `wallMs` is that of its entry. */
+  onSteal(by: OrderGiver, command: AcquireCommand, holds: number, wallMs: number): void;
   /**
    * An order was carried out; one that changes access has changed something. `wallMs` is that of its
    * entry.
    */
-  onOrder(identity: string, command: OrderCommand, wallMs: number): void;
+  onOrder(by: OrderGiver, command: OrderCommand, wallMs: number): void;
+}
+
+/** Who gave an order. */
+export interface OrderGiver {
+  readonly identity: string;
+  /** `KIND:LABEL` of the credential by which it spoke; "" for `anonymous` and `local`. */
+  readonly credential: string;
+  /** The session that gave it; 0 without one. */
+  readonly session: number;
 }
 
 /** When credentials expire, as a wall clock has it. */

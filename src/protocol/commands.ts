@@ -71,6 +71,8 @@ export const OP = {
   vitals: 88,
   /** Answered by the node that it reaches, at once. */
   readOnly: 89,
+  /** Answered by the node that it reaches from its own audit. */
+  audit: 90,
 } as const;
 
 /** Whether the operation enters the log. */

@@ -105,6 +105,10 @@ export const REVISION_NUMBER_MAX = 2 ** 32 - 1;
 /** Watches of one connection. */
 export const WATCHES_MAX = 256;
 
+/** Entries in one answer to `audit`. */
+export const AUDIT_PAGE_MAX = 200;
+/** Blocks and records that an audit may have. */
+export const AUDIT_NUMBER_MAX = 2 ** 48;
 /** Points and events in one answer to `vitals`. */
 export const VITALS_POINTS_MAX = 180;
 export const VITALS_EVENTS_MAX = 256;

@@ -154,6 +154,39 @@ export interface ReadOnlyQuery {
   readonly id: number;
 }
 
+/**
+ * What a record of the audit is about: a hold that ended, an order, a change of access, holds that
+ * were stolen, members, an operation on the cluster, a saved snapshot, a refused request, a refused
+ * sign-in, something that is missing. On the wire and on disk the number, which is never reused.
+ */
+export const AUDIT_KIND = {
+  ...({ hold: 0, order: 1, access: 2, steal: 3, members: 4 } as const),
+  ...({ operation: 5, snapshot: 6, refused: 7, signIn: 8, gap: 9 } as const),
+};
+export type AuditKind = keyof typeof AUDIT_KIND;
+export const AUDIT_KINDS = Object.keys(AUDIT_KIND) as readonly AuditKind[];
+
+/** The audit of the node that answers, newest first: what is older than a place, and fits. */
+export interface AuditQuery {
+  readonly op: typeof OP.audit;
+  readonly id: number;
+  /** Only what is older than this record of this block; block 0: everything. */
+  readonly block: number;
+  readonly at: number;
+  /** 1 … `AUDIT_PAGE_MAX`. */
+  readonly limit: number;
+  /** Only about this key, or about keys that begin so; `undefined`: about anything. */
+  readonly key: string | undefined;
+  readonly isPrefix: boolean;
+  /** `undefined`: of anybody. */
+  readonly identity: string | undefined;
+  /** `undefined`: of any kind. */
+  readonly kind: AuditKind | undefined;
+  /** Wall times in milliseconds since 1970, both included. */
+  readonly since: number;
+  readonly until: number;
+}
+
 export type Query =
   | InspectQuery
   | KeysQuery
@@ -170,7 +203,8 @@ export type Query =
   | WhoAmIQuery
   | SignInQuery
   | VitalsQuery
-  | ReadOnlyQuery;
+  | ReadOnlyQuery
+  | AuditQuery;
 
 /** The members of the cluster, as the leader knows them. */
 export interface MembersOperation {

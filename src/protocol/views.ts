@@ -4,7 +4,7 @@
  * waits for time to pass; reads write nothing, and only entries carry time.
  */
 import type { AccessLevel, ClaimMode, CredentialKind } from "./commands.js";
-import type { Revision } from "./questions.js";
+import type { AuditKind, Revision } from "./questions.js";
 import type { Blocker, CycleMember, EndReason } from "./replies.js";
 
 /** Payload of `inspect`. */
@@ -462,4 +462,49 @@ export interface VitalsEvent {
   readonly kind: VitalsEventKind | (string & {});
   /** One sentence for people. It names no lock, session or client. */
   readonly text: string;
+}
+
+export type AuditDetails = Readonly<Record<string, string | number | boolean | null>>;
+
+/** One record of the audit of a node. */
+export interface AuditEntry {
+  /** Where it is in the chain: its block, its number in it from 0, and its number among all. */
+  readonly block: number;
+  readonly at: number;
+  readonly record: number;
+  /** The entry of the log with which it was noted. */
+  readonly index: number;
+  /** When it happened, in milliseconds since 1970; for people. */
+  readonly wallMs: number;
+  readonly kind: AuditKind;
+  /** "" if it is not known. */
+  readonly identity: string;
+  /** `token:LABEL`, `certificate:LABEL`, or what a certificate names; "" without one. */
+  readonly credential: string;
+  /** Of the client, if it was connected to the node of this audit; otherwise "". */
+  readonly address: string;
+  /** The name of the request; `held` for a hold. */
+  readonly what: string;
+  /** "" if it is about no key. */
+  readonly key: string;
+  /** `done`, the code of an error, or why a hold ended. */
+  readonly outcome: string;
+  readonly details: AuditDetails;
+}
+
+/** A place in the audit of a node: a block, and a record in it. */
+export interface AuditPlace {
+  readonly block: number;
+  readonly at: number;
+}
+
+/** Payload of `audit`: newest first. */
+export interface AuditPage {
+  readonly entries: readonly AuditEntry[];
+  /** Where the next page goes on, which may be there although this one is empty; null at the end. */
+  readonly next: AuditPlace | null;
+  /** Records that were passed and are lost or unreadable. */
+  readonly lost: number;
+  /** `NUMBER:DIGEST` of the newest block; "" if there is none. */
+  readonly head: string;
 }

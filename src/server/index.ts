@@ -16,7 +16,7 @@ export { type AssembledDriver, assembleDriver, bootDriver } from "./driver/boot.
 export { computeClusterId } from "./node/cluster-id.js";
 export { resolveOptions, resolveTuning } from "./node/resolve-options.js";
 export { startNode } from "./node/start-node.js";
-export { verifyAuditOf } from "./offline/audit-of-directory.js";
+export { listAuditOf, verifyAuditOf } from "./offline/audit-of-directory.js";
 export { examineNode, type NodeFinding } from "./offline/examine-node.js";
 export {
   type RecoveredNode,
@@ -41,4 +41,5 @@ export {
   type RunningNode,
 } from "./options.js";
 export type { Logger } from "./ports.js";
+export type { AuditFilter } from "./reads/audit-page.js";
 export { VERSION } from "./version.js";

@@ -13,7 +13,7 @@
  */
 export type { AuditHead } from "./audit/audit-block.js";
 export type { AuditRecord } from "./audit/audit-record.js";
-export { type AuditMark, AuditStore } from "./audit/audit-store.js";
+export { type AuditMark, AuditStore, type StoredBlock } from "./audit/audit-store.js";
 export {
   type AuditEnd,
   type AuditProblem,

@@ -283,6 +283,14 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     "93 58 01 cf000001a3185c5000",
   ],
   ["a wish only to read", { op: OP.readOnly, id: 2 }, "92 59 02"],
+  [
+    "the audit of a node",
+    {
+      ...{ op: OP.audit, id: 1, block: 7, at: 2, limit: 50, key: "a", isPrefix: true },
+      ...{ identity: "ci", kind: "access", since: 0, until: 1_800_000_000_000 },
+    },
+    "9b 5a 01 07 02 32 a161 c3 a26369 02 00 cf000001a3185c5000",
+  ],
 ];
 
 /** Operators' requests; everything below them enters the log, or is read. */

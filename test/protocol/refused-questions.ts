@@ -4,6 +4,7 @@
  */
 import {
   ACCESS_TOKEN_BYTES_MAX,
+  AUDIT_PAGE_MAX,
   CHUNK_MAX,
   HISTORY_PAGE_MAX,
   LOG_LEVEL_MS_MAX,
@@ -26,6 +27,10 @@ const NEEDS_HOST = "address needs a host name, an IPv4 address or an IPv6 addres
 const NEEDS_PORT = "address needs a port 1..65535";
 const explain = { op: OP.explain, id: 5, key: "k", session: 0, sequence: 0 };
 const graph = { op: OP.waitGraph, id: 5, limit: 1 };
+const audit = {
+  ...{ op: OP.audit, id: 5, block: 0, at: 0, limit: 1, key: undefined, isPrefix: false },
+  ...{ identity: undefined, kind: undefined, since: 0, until: WALL_MS_MAX },
+} as const;
 const history = { op: OP.history, id: 5, key: "k", limit: 1 };
 const sessions = { op: OP.sessions, id: 5, after: 0, limit: 1 };
 const watch = { op: OP.watch, id: 5, key: "k", isPrefix: false, after: undefined };
@@ -152,5 +157,11 @@ export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[]
     { op: OP.vitals, id: 5, after: WALL_MS_MAX + 1 },
     "after 8640000000000001 not in 0..8640000000000000",
     { op: OP.vitals, id: 5, after: WALL_MS_MAX },
+  ],
+  [{ ...audit, limit: 0 }, "limit 0 not in 1..200", { ...audit, limit: 1 }],
+  [
+    { ...audit, limit: AUDIT_PAGE_MAX + 1 },
+    "limit 201 not in 1..200",
+    { ...audit, limit: AUDIT_PAGE_MAX },
   ],
 ];

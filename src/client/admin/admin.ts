@@ -3,6 +3,7 @@
  * it. Checks arguments and interprets answers; the connection carries the requests.
  */
 import {
+  type AuditPage,
   type LogLevel,
   type LogLevelView,
   type MemberAction,
@@ -21,11 +22,13 @@ import {
 import { type CallOptions, requireAddress, requireNodeId, signalOf } from "../options/checks.js";
 import {
   type AdminCallOptions,
+  type AuditOptions,
   type EndSessionOptions,
   type LogLevelOptions,
   type RevokeOptions,
   type RevokeTarget,
   requireLogLevel,
+  resolveAuditOptions,
   resolveSnapshotOptions,
   resolveVitalsOptions,
   type SetLogLevelOptions,
@@ -91,6 +94,13 @@ export interface Admin extends Views, OperatorCommands, AsyncDisposable {
    * `admin`. Rejects like `logLevel`.
    */
   setLogLevel(level: LogLevel, options?: SetLogLevelOptions): Promise<LogLevelView>;
+  /**
+   * A page of the audit of the node to which this `Admin` is connected, newest first: who held what,
+   * and what operators did. Needs `admin`, and a node with `--audit`: `INVALID_ARGUMENT` otherwise.
+   * A page may be empty and have a `next`. Nodes differ in what they keep; with one endpoint and
+   * `followLeader: false` it is always the same node.
+   */
+  audit(options?: AuditOptions): Promise<AuditPage>;
   /** The members of the cluster and the state of each, as the leader sees it. */
   members(options?: AdminCallOptions): Promise<MembersView>;
   /**
@@ -196,6 +206,11 @@ export class ClusterAdmin extends ClusterViews implements Admin {
   async setLogLevel(level: LogLevel, options?: SetLogLevelOptions): Promise<LogLevelView> {
     requireLogLevel(level);
     return askForLogLevel(this.#connection, level, options);
+  }
+
+  async audit(options?: AuditOptions): Promise<AuditPage> {
+    const { query, signal } = resolveAuditOptions(options);
+    return (await this.#connection.ask(query, signal)) as AuditPage;
   }
 
   async addMember(id: number, address: string, options?: AdminCallOptions): Promise<void> {

@@ -1,10 +1,18 @@
 /** The options of operators' calls, and the complete, checked values that are made of them. */
 import {
+  AUDIT_KINDS,
+  AUDIT_NUMBER_MAX,
+  AUDIT_PAGE_MAX,
+  type AuditKind,
+  type AuditPlace,
+  type AuditQuery,
   GRACE_MS_MAX,
+  isValidIdentityName,
   isValidReason,
   LOG_LEVEL,
   LOG_LEVEL_MS_MAX,
   type LogLevel,
+  OP,
   WALL_MS_MAX,
 } from "../../protocol/index.js";
 import type { Logger } from "../transport/client-log.js";
@@ -18,6 +26,7 @@ import {
   requireNodeId,
   requireNumber,
   requireObject,
+  requirePrefix,
   requireSignal,
   requireTableKey,
   requireText,
@@ -114,6 +123,24 @@ export interface VitalsOptions extends AdminCallOptions {
   after?: number | undefined;
 }
 
+/** The options of `Admin.audit`. */
+export interface AuditOptions extends AdminCallOptions {
+  /** `next` of the page before. Default: begins with the newest record. */
+  before?: AuditPlace | undefined;
+  /** 1 – 200 records. Default 200. */
+  limit?: number | undefined;
+  /** Only records about this key; not together with `prefix`. */
+  key?: string | undefined;
+  /** Only records about keys that begin so. */
+  prefix?: string | undefined;
+  /** Only records of this identity. */
+  identity?: string | undefined;
+  kind?: AuditKind | undefined;
+  /** Wall times in milliseconds since 1970, both included. */
+  since?: number | undefined;
+  until?: number | undefined;
+}
+
 /** The options of `clusterStatus`. */
 export interface ClusterStatusOptions extends TlsOptions {
   /** As for `connect`: a closed cluster shows its status to those with a right to some key. */
@@ -162,6 +189,9 @@ const TARGET_OPTIONS: ReadonlySet<string> = new Set(["key", "token"]);
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 const ADMIN_OPTIONS: ReadonlySet<string> = new Set(Object.keys(ADMIN_DEFAULTS));
 const SNAPSHOT_OPTIONS: ReadonlySet<string> = new Set(["signal", "stale"]);
+const AUDIT_OPTIONS: ReadonlySet<string> = new Set([
+  ...["before", "limit", "key", "prefix", "identity", "kind", "since", "until", "signal"],
+]);
 const VITALS_OPTIONS: ReadonlySet<string> = new Set(["after", "signal"]);
 const STATUS_OPTIONS: ReadonlySet<string> = new Set([
   "token",
@@ -250,6 +280,33 @@ export function resolveVitalsOptions(options: VitalsOptions | undefined): {
   const signal = signalOf(options, VITALS_OPTIONS);
   const { after = 0 } = options ?? {};
   return { after: Math.floor(requireNumber(after, "after", 0, WALL_MS_MAX)), signal };
+}
+
+/** As on the wire, without its number. */
+export function resolveAuditOptions(options: AuditOptions | undefined): {
+  readonly query: Omit<AuditQuery, "id">;
+  readonly signal: AbortSignal | undefined;
+} {
+  const signal = signalOf(options, AUDIT_OPTIONS);
+  const { before, limit = AUDIT_PAGE_MAX, key, prefix, identity, kind } = options ?? {};
+  const { since = 0, until = WALL_MS_MAX } = options ?? {};
+  requireInteger(limit, "limit", 1, AUDIT_PAGE_MAX);
+  if (key !== undefined && prefix !== undefined)
+    throw new TypeError("key and prefix exclude each other");
+  if (key !== undefined) requireTableKey(key);
+  if (prefix !== undefined) requirePrefix(prefix);
+  if (identity !== undefined) requireText(identity, "identity", isValidIdentityName);
+  if (kind !== undefined && !AUDIT_KINDS.includes(kind))
+    throw new TypeError(`kind must be one of ${AUDIT_KINDS.join(", ")}`);
+  const { block = 0, at = 0 } = before ?? {};
+  requireInteger(block, "before.block", 0, AUDIT_NUMBER_MAX);
+  requireInteger(at, "before.at", 0, AUDIT_NUMBER_MAX);
+  const query = {
+    ...{ op: OP.audit, block, at, limit, key: key ?? prefix, isPrefix: prefix !== undefined },
+    ...{ identity, kind, since: Math.floor(requireNumber(since, "since", 0, WALL_MS_MAX)) },
+    until: Math.floor(requireNumber(until, "until", 0, WALL_MS_MAX)),
+  };
+  return { query, signal };
 }
 
 /** As on the wire: without a key, or with token 0. */

@@ -113,7 +113,7 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     case OP.putCredential:
     case OP.removeCredential:
     case OP.setGrant:
-      order(state, session.credential.identity, command, (result) => {
+      order(state, { credential: session.credential, session: session.id }, command, (result) => {
         if (result === FORBIDDEN) noteRefusal(state, command, ofSession(session));
         store(state, session, command.sequence, result);
       });

@@ -41,7 +41,7 @@ import { isTableFull } from "../holds/quotas.js";
 import { mayOrder, mayTake, noteRefusal } from "../holds/rights.js";
 import { findHold } from "../holds/tokens.js";
 import { Closing } from "../records/closing.js";
-import type { Identity } from "../records/identity.js";
+import type { Credential, Identity } from "../records/identity.js";
 import type { Key } from "../records/key.js";
 import type { Semaphore } from "../records/semaphore.js";
 import { Hold, orderOf, type Session, SessionEnd } from "../records/session.js";
@@ -57,6 +57,7 @@ import {
   WRONG_KIND,
 } from "../results.js";
 import { isSettingName, isSettingValue, withSetting } from "../settings.js";
+import type { OrderGiver } from "../types.js";
 import { changeAccess } from "./access.js";
 
 /**
@@ -70,16 +71,25 @@ type Answer = (result: Result) => void;
  */
 export function order(
   state: TableState,
-  identity: Identity,
+  by: { readonly credential: Credential; readonly session: number },
   command: OrderCommand,
   answer: Answer,
 ): void {
   if (isStateOrder(command)) countOrder(state, command);
-  carryOut(state, identity, command, (result) => {
+  const { credential, session } = by;
+  carryOut(state, credential.identity, command, (result) => {
+    // Before the answer: until then the node of the client knows which connection asked.
+    if (hasEffect(state, command, result)) {
+      state.accessListener?.onOrder(giverOf(credential, session), command, state.wallMs);
+    }
     answer(result);
-    if (!hasEffect(state, command, result)) return;
-    state.accessListener?.onOrder(identity.name, command, state.wallMs);
   });
+}
+
+/** As whom the audit names the giver of an order. */
+export function giverOf({ identity, kind, label }: Credential, session: number): OrderGiver {
+  const isNamed = identity.credentials.length > 0 && label !== "";
+  return { identity: identity.name, credential: isNamed ? `${kind}:${label}` : "", session };
 }
 
 function hasEffect(state: TableState, { op }: OrderCommand, { status }: Result): boolean {
@@ -125,7 +135,8 @@ function carryOut(
 export function orderWithoutSession(state: TableState, command: OrderCommand, by: number): void {
   const { outbox, stamp, access } = state;
   const { sequence } = command;
-  const identity = access.findCredential(by)?.identity;
+  const credential = access.findCredential(by);
+  const identity = credential?.identity;
   const isUnknown = identity === undefined || identity === access.anonymous;
   const status = isUnknown ? ERROR_NUMBERS.UNAUTHENTICATED : ERROR_NUMBERS.FORBIDDEN;
   const answer: Answer = (given) => {
@@ -133,7 +144,7 @@ export function orderWithoutSession(state: TableState, command: OrderCommand, by
     const result = given === FORBIDDEN && isUnknown ? UNAUTHENTICATED : given;
     outbox.toSession(0, 0, { kind: MESSAGE.reply, sequence, stamp, result });
   };
-  if (identity === undefined || !mayOrder(state, identity, command)) {
+  if (credential === undefined || !mayOrder(state, credential.identity, command)) {
     answer(FORBIDDEN);
     return;
   }
@@ -142,7 +153,7 @@ export function orderWithoutSession(state: TableState, command: OrderCommand, by
     answer({ status: ERROR_NUMBERS.OUTDATED_ORDER, orderCount });
     return;
   }
-  order(state, identity, command, answer);
+  order(state, { credential, session: 0 }, command, answer);
 }
 
 /**

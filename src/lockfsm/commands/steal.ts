@@ -13,6 +13,7 @@ import type { Claimant, Key } from "../records/key.js";
 import { Hold, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, QUOTA } from "../results.js";
+import { giverOf } from "./operator-commands.js";
 
 export interface Stolen {
   readonly result: Result;
@@ -44,8 +45,10 @@ export function steal(
   for (const claim of claims) {
     if (claim instanceof Hold && !mayTake(identity, claim, "operate")) return FORBIDDEN;
   }
+  let taken = 0;
   for (const hold of claims) {
     if (!(hold instanceof Hold)) continue;
+    taken += 1;
     for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
       keys.add(place.key);
     }
@@ -54,6 +57,10 @@ export function steal(
   for (const { key: name } of command.items) {
     const closing = lookAtKey(state, name)?.firstHold?.claimant;
     if (closing instanceof Closing) openAll(state, name);
+  }
+  if (taken > 0) {
+    const by = giverOf(session.credential, session.id);
+    state.accessListener?.onSteal(by, command, taken, state.wallMs);
   }
   return { result: grantAtOnce(state, session, command), keys };
 }

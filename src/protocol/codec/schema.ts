@@ -14,6 +14,8 @@ import {
   ACKNOWLEDGED_MAX,
   ADDRESS_BYTES_MAX,
   ATTEMPT_MAX,
+  AUDIT_NUMBER_MAX,
+  AUDIT_PAGE_MAX,
   CHECKSUM_BYTES,
   CHUNK_MAX,
   GENERATION_MAX,
@@ -47,7 +49,7 @@ import {
   WAIT_MS_MAX,
   WALL_MS_MAX,
 } from "../limits.js";
-import { LOG_LEVEL, MEMBER_ACTION, type Request } from "../questions.js";
+import { AUDIT_KIND, LOG_LEVEL, MEMBER_ACTION, type Request } from "../questions.js";
 import {
   isValidAccessToken,
   isValidAddress,
@@ -360,6 +362,21 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     fields: { id, after: uint(0, WALL_MS_MAX) },
   },
   readOnly: { words: "lets the connection only read from now on", fields: { id } },
+  audit: {
+    words: "lists the audit of the node that answers",
+    fields: {
+      id,
+      block: uint(0, AUDIT_NUMBER_MAX),
+      at: uint(0, AUDIT_NUMBER_MAX),
+      limit: uint(1, AUDIT_PAGE_MAX),
+      key: optional(prefix),
+      isPrefix: boolean,
+      identity: optional(identity),
+      kind: optional(choice(AUDIT_KIND)),
+      since: uint(0, WALL_MS_MAX),
+      until: uint(0, WALL_MS_MAX),
+    },
+  },
 };
 
 /** The kinds of an item's values other than its mode; the last two are for semaphores. */

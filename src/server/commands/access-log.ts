@@ -2,14 +2,16 @@
  * What this node reports to its operators about who may do what. It counts and logs what is refused
  * to its own clients, and, while it leads, logs which orders were carried out and by whom. Clients
  * cannot fill the log: there are few lines of each kind in a minute, for orders of each identity, and
- * the next line says how many were left out. Decides nothing, and never sees a token.
+ * the next line says how many were left out. The audit gets the same, with limits of its own. It
+ * decides nothing, and never sees a token.
  */
 import { ERROR_NUMBERS } from "../../errors.js";
-import type { AccessListener, RefusedCommand } from "../../lockfsm/index.js";
+import type { AccessListener, OrderGiver, RefusedCommand } from "../../lockfsm/index.js";
 import type { ClientConnection } from "../../net/index.js";
 import {
   ACCESS_LEVEL,
   type AccessLevel,
+  type AcquireCommand,
   isAccessOp,
   OP,
   type OrderCommand,
@@ -17,11 +19,16 @@ import {
 import { keyText } from "../../safe-text.js";
 import type { Clock, Logger } from "../ports.js";
 import type { Attachments } from "./attachments.js";
+import type { ActionDetails, AuditAction, AuditActions } from "./audit-actions.js";
 
 const WINDOW_MS = 60_000;
 const REFUSALS_PER_WINDOW_MAX = 1;
 const ORDERS_PER_WINDOW_MAX = 100;
 const KEY_CHARACTERS_MAX = 64;
+/** Refusals go to the audit once in this time for each identity, address and code, … */
+const AUDIT_WINDOW_MS = 10_000;
+/** … and so many in all. */
+const AUDITED_PER_WINDOW_MAX = 64;
 
 const CODES = ["FORBIDDEN", "UNAUTHENTICATED"] as const;
 const VERBS = (Object.keys(ACCESS_LEVEL) as AccessLevel[]).filter((level) => level !== "none");
@@ -55,6 +62,8 @@ export interface AccessLogParts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly isLeader: () => boolean;
+  /** `undefined` if the node keeps no audit. */
+  readonly actions?: AuditActions | undefined;
 }
 
 export class AccessLog implements AccessListener {
@@ -65,6 +74,10 @@ export class AccessLog implements AccessListener {
     CODES.map((code) => ({ verb, code, count: 0 })),
   );
   readonly #windows = new Map<string, Window>();
+  /** How many refusals of each kind were not recorded since the last record, and of the others. */
+  readonly #audited = new Map<string, number>();
+  #auditedUntilMs = Number.NEGATIVE_INFINITY;
+  #notAudited = 0;
 
   constructor(parts: AccessLogParts) {
     this.#parts = parts;
@@ -84,9 +97,17 @@ export class AccessLog implements AccessListener {
   }
 
   /** A request of a client of this node was refused. */
-  onRequest({ address }: Pick<ClientConnection, "address">, refused: RefusedRequest): void {
+  onRequest(
+    { address, certifiedName }: Pick<ClientConnection, "address" | "certifiedName">,
+    refused: RefusedRequest,
+  ): void {
     const { verb, status, identity, op, key } = refused;
     const code = status === ERROR_NUMBERS.FORBIDDEN ? "FORBIDDEN" : "UNAUTHENTICATED";
+    const credential = certifiedName ?? "";
+    this.#auditRefusal({
+      ...{ kind: "refused", identity, credential, address, key, outcome: code },
+      ...{ what: REQUEST_NAMES.get(op) ?? "", details: { needs: verb } },
+    });
     for (const counted of this.#refusals) {
       if (counted.verb === verb && counted.code === code) counted.count += 1;
     }
@@ -98,11 +119,30 @@ export class AccessLog implements AccessListener {
 
   /** A connection did not prove who it is. */
   onSignIn({ address, certifiedName }: ClientConnection, reason: string): void {
+    this.#auditRefusal({
+      ...{ kind: "signIn", identity: "", credential: certifiedName ?? "", address, key: "" },
+      ...{ what: "signIn", outcome: "UNAUTHENTICATED", details: { reason } },
+    });
     const fields = { reason, certificate: certifiedName, address: shown(address) };
     this.#say("warn", "sign-in refused", "sign-in", REFUSALS_PER_WINDOW_MAX, () => fields);
   }
 
-  onOrder(identity: string, command: OrderCommand, wallMs: number): void {
+  onSteal(by: OrderGiver, command: AcquireCommand, holds: number, wallMs: number): void {
+    const [first] = command.items;
+    const { session, sequence } = { session: by.session, sequence: command.sequence };
+    this.#parts.actions?.onApplied(
+      {
+        ...{ kind: "steal", identity: by.identity, credential: by.credential, what: "acquire" },
+        ...{ address: this.#addressOf(by, command), key: first?.key ?? "", outcome: "done" },
+        details: { holds, keys: command.items.length, session, sequence },
+      },
+      wallMs,
+    );
+  }
+
+  onOrder(by: OrderGiver, command: OrderCommand, wallMs: number): void {
+    this.#audit(by, command, wallMs);
+    const { identity } = by;
     if (!this.#parts.isLeader() || wallMs < this.#startedWallMs) return;
     const { op } = command;
     const event = isAccessOp(op) ? "access changed" : "order carried out";
@@ -110,6 +150,48 @@ export class AccessLog implements AccessListener {
     this.#say("info", event, `${event} ${identity}`, ORDERS_PER_WINDOW_MAX, () => ({
       ...{ by: identity, request: REQUEST_NAMES.get(op), ...detailsOf(command) },
     }));
+  }
+
+  #addressOf({ session }: OrderGiver, command: OrderCommand | AcquireCommand): string {
+    return this.#parts.attachments.sourceOf(session, command)?.connection.address ?? "";
+  }
+
+  #audit(by: OrderGiver, command: OrderCommand, wallMs: number): void {
+    const { actions } = this.#parts;
+    if (actions === undefined) return;
+    const key = "key" in command ? (command.key ?? "") : "";
+    const isAccess = isAccessOp(command.op);
+    actions.onApplied(
+      {
+        ...{ kind: isAccess ? "access" : "order", identity: by.identity },
+        ...{ credential: by.credential, address: this.#addressOf(by, command) },
+        ...{ what: REQUEST_NAMES.get(command.op) ?? "", key: isAccess ? "" : key },
+        ...{ outcome: "done", details: auditedDetailsOf(command) },
+      },
+      wallMs,
+    );
+  }
+
+  /** Clients cannot fill the audit: the next record says how many were left out. */
+  #auditRefusal(action: AuditAction): void {
+    const { actions, clock } = this.#parts;
+    if (actions === undefined) return;
+    const nowMs = clock.nowMs();
+    if (nowMs >= this.#auditedUntilMs) {
+      this.#auditedUntilMs = nowMs + AUDIT_WINDOW_MS;
+      for (const leftOut of this.#audited.values()) this.#notAudited += leftOut;
+      this.#audited.clear();
+    }
+    const kind = [action.kind, action.outcome, action.identity, action.address].join("\n");
+    const leftOut = this.#audited.get(kind);
+    if (leftOut !== undefined) this.#audited.set(kind, leftOut + 1);
+    else if (this.#audited.size >= AUDITED_PER_WINDOW_MAX) this.#notAudited += 1;
+    else {
+      this.#audited.set(kind, 0);
+      const notAudited = this.#notAudited === 0 ? undefined : this.#notAudited;
+      this.#notAudited = 0;
+      actions.onHere({ ...action, details: { ...action.details, leftOut: notAudited } });
+    }
   }
 
   #say(
@@ -134,6 +216,34 @@ export class AccessLog implements AccessListener {
     const leftOut = window.leftOut === 0 ? undefined : window.leftOut;
     window.leftOut = 0;
     this.#parts.logger(level, event, { ...fieldsOf(), leftOut });
+  }
+}
+
+/** The exact names and texts, but for secrets and the digests of secrets. */
+function auditedDetailsOf(command: OrderCommand): ActionDetails {
+  switch (command.op) {
+    case OP.revoke:
+    case OP.endSession: {
+      const { graceMs, now, reason } = command;
+      const of = command.op === OP.revoke ? { token: command.token } : { session: command.session };
+      return { ...of, graceMs, now, reason };
+    }
+    case OP.setLimit:
+      return { limit: command.limit ?? null };
+    case OP.changeSetting:
+      return { setting: command.name, value: command.value ?? null };
+    case OP.setGrant: {
+      const { name, level, key, isPrefix } = command;
+      return { of: name, level, on: key, isPrefix };
+    }
+    case OP.putCredential: {
+      const { name, label, kind, expiresWallMs } = command;
+      return { of: name, label, kind, expiresWallMs };
+    }
+    case OP.removeCredential:
+      return { of: command.name, label: command.label };
+    default:
+      return { of: command.name };
   }
 }
 

@@ -23,8 +23,10 @@ import type { EntryCache } from "../commands/entry-cache.js";
 import type { Proposer } from "../commands/proposer.js";
 import type { Operations, OperationsHost } from "../members/operations.js";
 import type { Logger } from "../ports.js";
+import type { ActionLog } from "../reads/action-log.js";
 import type { TransitionLog } from "../reads/transition-log.js";
 import type { NamedSnapshots, SnapshotTurn } from "../snapshots/ports.js";
+import { membersAction } from "./audited.js";
 import type { AppliedPosition, Members } from "./members.js";
 
 const CLOSE_REASON = "this node takes over a snapshot";
@@ -39,6 +41,8 @@ export interface ApplierParts {
   readonly proposer: Proposer;
   /** Records what the table reports of each entry. */
   readonly transitions: TransitionLog;
+  /** `undefined` if the node keeps no audit. */
+  readonly actions: ActionLog | undefined;
   readonly logger: Logger;
 }
 
@@ -166,10 +170,12 @@ export class Applier {
     const configuration = decodeConfiguration(data);
     assert(configuration !== undefined, () => `entry ${index} is no configuration`);
     this.#configuration = configuration;
+    this.#parts.actions?.begin(index);
+    this.#parts.actions?.onApplied(membersAction(configuration), this.#parts.transitions.wallMs);
   }
 
   #apply(index: number, data: Uint8Array): void {
-    const { table, attachments, cache, transitions, logger } = this.#parts;
+    const { table, attachments, cache, transitions, actions, logger } = this.#parts;
     const { stamp, wallMs } = decodeBatchHeader(data);
     assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
     const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
@@ -177,6 +183,7 @@ export class Applier {
       logger("error", "an entry holds what is no command", { index });
     const isHeard = attachments.count > 0;
     transitions.begin(index, stamp, wallMs);
+    actions?.begin(index);
     table.apply({ index, stamp, wallMs, commands }, isHeard ? attachments : NOBODY);
     this.#commandCount += commands.length;
     if (isHeard) this.#closeOvertaken(commands);

@@ -25,6 +25,7 @@ import { DriverSnapshots, type Snapshots } from "../snapshots/snapshots.js";
 import { NodeTimes } from "../vitals/node-times.js";
 import { Vitals } from "../vitals/vitals.js";
 import { Applier } from "./applier.js";
+import { actionLogOf, operationAction, savedAction } from "./audited.js";
 import { ClientRedirect } from "./client-redirect.js";
 import { ClientSide, type ClientSideHost } from "./client-side.js";
 import { CommitInterest } from "./commit-interest.js";
@@ -113,7 +114,8 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   };
   const reads = new Reads(readTiming, send, requestIds);
   const isLeader = (): boolean => raft.role === "leader";
-  const accessLog = new AccessLog({ attachments, clock, logger, isLeader });
+  const actions = actionLogOf(ports);
+  const accessLog = new AccessLog({ attachments, clock, logger, isLeader, actions });
   table.listenToAccess(accessLog);
   const signIn = new SignIn({
     ...{ table, attachments, clock, logger, accessLog },
@@ -129,19 +131,30 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const save: ObservationParts["save"] = (attachment, operation) =>
     snapshots.exporter.save(attachment, operation);
   const observation = new Observation(
-    { table, reads, audit: ports.audit, clock, logger, accessLog, wake, save, times: times.locks },
+    {
+      ...{ table, reads, audit: ports.audit, actions, clock, logger, accessLog, wake, save },
+      times: times.locks,
+    },
     tuning,
     raft.appliedIndex,
   );
   const { transitions, watches } = observation;
   const operationWaitMs = OPERATION_WAIT_TIMEOUTS * electionTimeoutMs;
-  const operations = new Operations(operationWaitMs, send, requestIds, (...refused) =>
-    clientSide.report(...refused),
+  const operations = new Operations(
+    operationWaitMs,
+    send,
+    requestIds,
+    (...refused) => clientSide.report(...refused),
+    (...begun) => actions?.onHere(operationAction(table, ...begun)),
   );
   const redirect = new ClientRedirect(nodeId, electionTimeoutMs);
   const members = new Members(nodeId, electionTimeoutMs, ports.onPeers, send);
   const snapshots: Snapshots = new DriverSnapshots(
-    { nodeId, clock, store: ports.snapshots, table, raft, peers: ports.peers, send, wake, logger },
+    {
+      ...{ nodeId, clock, store: ports.snapshots, table, raft, peers: ports.peers },
+      ...{ send, wake, logger },
+      onSaved: (attachment, index) => actions?.onHere(savedAction(table, attachment, index)),
+    },
     {
       snapshotLogBytes: tuning.snapshotLogBytes,
       snapshotSizeFactor: tuning.snapshotSizeFactor,
@@ -175,7 +188,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const applier = new Applier(
     {
       ...{ raft, table, attachments, cache, members, operations, proposer },
-      ...{ transitions, logger },
+      ...{ transitions, actions, logger },
     },
     host,
     { index: raft.appliedIndex, configuration },

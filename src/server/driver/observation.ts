@@ -6,6 +6,7 @@
 import type { LockTable } from "../../lockfsm/index.js";
 import type { AccessLog } from "../commands/access-log.js";
 import type { NodeTuning } from "../options.js";
+import type { ActionLog } from "../reads/action-log.js";
 import { Audit, type AuditStatus } from "../reads/audit.js";
 import { History } from "../reads/history.js";
 import {
@@ -23,6 +24,8 @@ export interface ObservationParts {
   readonly table: LockTable;
   readonly reads: Reads;
   readonly audit: DriverPorts["audit"];
+  /** `undefined` if the node keeps no audit. */
+  readonly actions: ActionLog | undefined;
   readonly clock: DriverPorts["clock"];
   readonly logger: DriverPorts["logger"];
   readonly accessLog: AccessLog;
@@ -41,7 +44,7 @@ export class Observation {
 
   /** `index`: the last entry whose effects the table holds. */
   constructor(parts: ObservationParts, tuning: NodeTuning, index: number) {
-    const { table, audit, wake, logger, accessLog, save, times } = parts;
+    const { table, audit, actions, wake, logger, accessLog, save, times } = parts;
     this.#parts = parts;
     const transitions = new TransitionLog(tuning, index);
     table.listen((change) => {
@@ -53,9 +56,12 @@ export class Observation {
     this.#audit =
       audit === undefined
         ? undefined
-        : new Audit({ store: audit.store, transitions, wake, logger }, audit);
+        : new Audit({ store: audit.store, transitions, actions, wake, logger }, audit);
     const history = new History({ table, transitions, audit: this.#audit });
-    this.#answers = new QueryAnswers({ table, transitions, history, accessLog, save });
+    this.#answers = new QueryAnswers({
+      ...{ table, transitions, history, accessLog, save },
+      audit: this.#audit,
+    });
   }
 
   /** `undefined` if the audit is off. */

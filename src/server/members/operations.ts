@@ -39,6 +39,11 @@ type Asker =
   | { readonly kind: "peer"; readonly peer: NodeId; readonly id: number };
 
 type Forbidden = typeof ERROR_NUMBERS.FORBIDDEN | typeof ERROR_NUMBERS.UNAUTHENTICATED;
+type OnBegun = (
+  operation: ChangeMemberOperation | TransferOperation,
+  credential: number,
+  address: string,
+) => void;
 type OnForbidden = (attachment: Attachment, operation: LeaderOperation, status: Forbidden) => void;
 
 interface Request {
@@ -92,17 +97,21 @@ export class Operations {
   readonly #requestIds: RequestIds;
 
   readonly #onForbidden: OnForbidden;
+  readonly #onBegun: OnBegun;
 
   /**
    * @param waitMsMax how long a request may take before it is answered `UNAVAILABLE`: outcome unknown
    * @param onForbidden called before a client is told that it may not do that
+   * @param onBegun called when this node, which leads, first asks the core for it
    */
   constructor(
     waitMsMax: number,
     send: (peer: NodeId, message: PeerMessage) => void,
     requestIds = new RequestIds(0),
     onForbidden: OnForbidden = () => {},
+    onBegun: OnBegun = () => {},
   ) {
+    this.#onBegun = onBegun;
     this.#onForbidden = onForbidden;
     this.#waitMsMax = waitMsMax;
     this.#send = send;
@@ -351,25 +360,35 @@ export class Operations {
       this.#settling.push(request);
       this.onApplied(host);
     } else {
-      const id = this.#noteStepped(request, host.nodeId);
+      const id = this.#noteStepped(request, operation, host.nodeId);
       host.step({ type: "changeMembership", id, target: plan.target });
     }
   }
 
-  #beginTransfer(request: Request, { node }: TransferOperation, host: OperationsHost): void {
+  #beginTransfer(request: Request, operation: TransferOperation, host: OperationsHost): void {
+    const { node } = operation;
     if (node === host.nodeId) {
       this.#answer(request.asker, STATUS.ok, null);
     } else if (node !== 0 && !host.configuration.voters.includes(node)) {
       const message = `node ${node} is no voter and cannot lead`;
       this.#answer(request.asker, ERROR_NUMBERS.INVALID_ARGUMENT, { message });
     } else {
-      const id = this.#noteStepped(request, host.nodeId);
+      const id = this.#noteStepped(request, operation, host.nodeId);
       host.step({ type: "transferLeadership", id, target: node });
     }
   }
 
   /** Negative, so that it differs from the numbers of proposals. */
-  #noteStepped(request: Request, nodeId: NodeId): number {
+  #noteStepped(
+    request: Request,
+    operation: ChangeMemberOperation | TransferOperation,
+    nodeId: NodeId,
+  ): number {
+    const { asker, credential } = request;
+    if (request.begunBy !== nodeId) {
+      const address = asker.kind === "client" ? asker.attachment.connection.address : "";
+      this.#onBegun(operation, credential, address);
+    }
     const id = -this.#requestIds.next();
     request.begunBy = nodeId;
     this.#stepped.set(id, request);

@@ -1,5 +1,5 @@
 /**
- * Writes the history of locks into the store as it happens, and keeps it for as long as the
+ * Writes the history of locks and the actions of operators into the store as they happen, and keeps it for as long as the
  * operator wants. It reads the transition log like a watch, with one batch in flight, so that the
  * table never waits for it. A batch and its mark are one write, so that a restart, which replays
  * the log, continues after it.
@@ -8,7 +8,7 @@
  * keeps trying while only space is missing, and notes a gap when the transition log has forgotten
  * something that was not written.
  */
-import type { LostTenures, Revision, Tenure } from "../../protocol/index.js";
+import type { AuditPage, AuditPlace, LostTenures, Revision, Tenure } from "../../protocol/index.js";
 import {
   type AuditMark,
   type AuditRecord,
@@ -18,7 +18,10 @@ import {
 } from "../../storage/index.js";
 import type { Logger } from "../ports.js";
 import { StoreCalls } from "../snapshots/store-calls.js";
-import { endOfEntry, isAfter } from "./revisions.js";
+import type { ActionLog, NotedAction } from "./action-log.js";
+import { encodeAction } from "./action-record.js";
+import { type AuditFilter, readAuditPage } from "./audit-page.js";
+import { endOfEntry, isAfter, wholeEntryAt } from "./revisions.js";
 import { decodeTenure, encodeTenure, tenureAt } from "./tenures.js";
 import type { TransitionLog } from "./transition-log.js";
 
@@ -31,6 +34,8 @@ export interface AuditParts {
   /** Has been loaded. */
   readonly store: AuditStore;
   readonly transitions: TransitionLog;
+  /** What operators did, and what was refused. Default: nothing of that is written. */
+  readonly actions?: ActionLog | undefined;
   /** Asks for a turn. */
   readonly wake: () => void;
   readonly logger: Logger;
@@ -187,6 +192,22 @@ export class Audit {
     );
   }
 
+  /** A page of the audit. Calls one of the two in a later turn. */
+  page(
+    filter: AuditFilter,
+    limit: number,
+    before: AuditPlace | undefined,
+    onDone: (page: AuditPage) => void,
+    onFailure: () => void,
+  ): void {
+    const { store, logger } = this.#parts;
+    this.#calls.run(readAuditPage(store, filter, limit, before), onDone, (error) => {
+      if (isDiskFailure(error)) throw error;
+      logger("error", "the audit cannot be read", { error: messageOf(error) });
+      onFailure();
+    });
+  }
+
   /** Resolves when no call is under way. */
   async stop(): Promise<void> {
     this.#state = "failed";
@@ -219,13 +240,20 @@ export class Audit {
     this.#gapsTotal += 1;
     const gap = { from: through.index, to: floor.index };
     this.#parts.logger("error", "the audit has a gap: what ended in it is not in history", gap);
+    this.#parts.actions?.onHere({
+      ...{ kind: "gap", identity: "", credential: "", address: "", key: "", outcome: "lost" },
+      ...{ what: "entriesForgotten", details: gap },
+    });
     this.#mark = { through: floor, completeAfter: floor.index };
     this.#through = floor;
   }
 
   /** Begins to write what is not written yet. Returns whether there is anything. */
   #write(index: number): boolean {
-    const { records, reached } = this.#collect(index);
+    const { records: tenures, reached } = this.#collect(index);
+    const { actions } = this.#parts;
+    const noted = actions?.upTo(wholeEntryAt(reached)) ?? [];
+    const records = noted.length === 0 ? tenures : inOrder([...tenures, ...noted.map(recordOf)]);
     const written = this.#mark.through;
     if (records.length === 0) {
       if (isAfter(reached, this.#through)) this.#through = reached;
@@ -238,6 +266,7 @@ export class Audit {
       this.#mark = mark;
       this.#through = reached;
       this.#writtenTotal += records.length;
+      actions?.forget(noted, wholeEntryAt(reached));
     });
     return true;
   }
@@ -313,6 +342,17 @@ export class Audit {
     this.#state = "full";
     this.#retryAtMs = nowMs + RETRY_MS;
   }
+}
+
+/** A record of no lock. Its number says that it comes after what the entry changed. */
+function recordOf({ index, wallMs, action }: NotedAction): AuditRecord {
+  const body = encodeAction(action);
+  return { ...endOfEntry(index), lockKey: "", endedWallMs: Math.floor(wallMs), body };
+}
+
+/** Stable: what has the same index stays as it is. */
+function inOrder(records: AuditRecord[]): readonly AuditRecord[] {
+  return records.sort((one, other) => one.index - other.index);
 }
 
 function messageOf(error: unknown): string {

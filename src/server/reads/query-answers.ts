@@ -10,6 +10,7 @@ import { unreachable } from "../../assert.js";
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import { type LockTable, type Viewer, whoAmI } from "../../lockfsm/index.js";
 import {
+  type AuditQuery,
   type ExplainQuery,
   MESSAGE,
   OP,
@@ -24,6 +25,7 @@ import {
 } from "../../protocol/index.js";
 import type { AccessLog } from "../commands/access-log.js";
 import type { Attachment } from "../commands/attachments.js";
+import type { Audit } from "./audit.js";
 import type { History } from "./history.js";
 import { judge } from "./read-rights.js";
 import { usualHoldMs } from "./tenures.js";
@@ -31,6 +33,8 @@ import type { TransitionLog } from "./transition-log.js";
 
 /** The cost of any answer in addition to the lines it shows. */
 const ANSWER_COST = 16;
+/** Pages of the audit that are read at a time. */
+const AUDIT_READS_MAX = 4;
 /** How much one turn may spend on answering reads; the rest waits for the next turn. */
 export const READ_COST_PER_TURN_MAX = 1_024;
 /** Those that cost a whole turn. */
@@ -41,6 +45,7 @@ const DEAR_OPS: ReadonlySet<number> = new Set([
   OP.sessions,
   OP.history,
   OP.access,
+  OP.audit,
 ]);
 
 /** What a read costs at least, as far as can be told before it is answered. */
@@ -57,6 +62,8 @@ export interface QueryAnswersParts {
   readonly table: LockTable;
   readonly transitions: TransitionLog;
   readonly history: History;
+  /** `undefined` if the node keeps none. */
+  readonly audit: Audit | undefined;
   readonly accessLog: AccessLog;
   /** Called when the snapshot that is asked for may be saved. */
   readonly save: (attachment: Attachment, operation: SaveSnapshotOperation) => void;
@@ -64,6 +71,7 @@ export interface QueryAnswersParts {
 
 export class QueryAnswers {
   readonly #parts: QueryAnswersParts;
+  #auditReads = 0;
 
   constructor(parts: QueryAnswersParts) {
     this.#parts = parts;
@@ -109,6 +117,9 @@ export class QueryAnswers {
           else send(attachment, query, ERROR_NUMBERS.INTERNAL, null);
         });
         return READ_COST_PER_TURN_MAX;
+      case OP.audit:
+        this.#readAudit(attachment, query, reply);
+        return READ_COST_PER_TURN_MAX;
       case OP.access:
         reply(table.listIdentities(query.after, query.limit));
         return READ_COST_PER_TURN_MAX;
@@ -124,6 +135,30 @@ export class QueryAnswers {
       default:
         return unreachable(query);
     }
+  }
+
+  #readAudit(attachment: Attachment, query: AuditQuery, reply: (payload: unknown) => void): void {
+    const { audit } = this.#parts;
+    if (audit === undefined) {
+      const message = "this node keeps no audit: start it with --audit";
+      send(attachment, query, ERROR_NUMBERS.INVALID_ARGUMENT, { message });
+      return;
+    }
+    if (this.#auditReads >= AUDIT_READS_MAX) {
+      refuse(attachment, query, ERROR_NUMBERS.BUSY);
+      return;
+    }
+    this.#auditReads += 1;
+    const { block, at, limit, key, isPrefix, identity, kind, since, until } = query;
+    const filter = { key, isPrefix, identity, kind, sinceWallMs: since, untilWallMs: until };
+    const onDone = (payload: unknown): void => {
+      this.#auditReads -= 1;
+      reply(payload);
+    };
+    audit.page(filter, limit, block === 0 ? undefined : { block, at }, onDone, () => {
+      this.#auditReads -= 1;
+      send(attachment, query, ERROR_NUMBERS.INTERNAL, null);
+    });
   }
 
   #explain({ key, session, sequence }: ExplainQuery, viewer: Viewer): unknown {

@@ -70,6 +70,7 @@ function verbOf(op: number): AccessLevel {
       return "operate";
     case OP.access:
     case OP.checkAccess:
+    case OP.audit:
     case OP.changeMember:
     case OP.transfer:
     case OP.saveSnapshot:

@@ -21,3 +21,8 @@ export function placeBefore({ index, number }: Revision): Revision {
 export function endOfEntry(index: number): Revision {
   return { index, number: REVISION_NUMBER_MAX };
 }
+
+/** The last entry of which a place has passed everything. */
+export function wholeEntryAt({ index, number }: Revision): number {
+  return number === REVISION_NUMBER_MAX ? index : index - 1;
+}

@@ -58,6 +58,11 @@ export class TransitionLog {
     return this.#floor;
   }
 
+  /** The leader's wall clock at the last entry; 0 before the first one. */
+  get wallMs(): number {
+    return this.#entry.wallMs;
+  }
+
   get first(): number {
     return this.#first;
   }

@@ -42,6 +42,8 @@ export interface ExporterParts {
   readonly appliedIndex: () => number;
   /** A snapshot in the store may have become garbage. */
   readonly onGarbage: () => void;
+  /** A snapshot of that entry is ready for the client. */
+  readonly onSaved: (attachment: Attachment, index: number) => void;
 }
 
 interface Export {
@@ -191,6 +193,7 @@ export class SnapshotExporter {
       if (one.manifest === undefined && newest !== undefined && newest.index >= one.indexMin) {
         one.manifest = newest;
         this.#exportedTotal += 1;
+        this.#parts.onSaved(one.attachment, newest.index);
       }
       if (one.question === 0) continue;
       if (one.manifest !== undefined) this.#answer(one, this.#viewOf(one.manifest));

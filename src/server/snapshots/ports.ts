@@ -5,6 +5,7 @@ import type { LockTable } from "../../lockfsm/index.js";
 import type { PeerLinks, PeerMessage } from "../../net/index.js";
 import type { Configuration, InstalledSnapshot, NodeId, Raft, Write } from "../../raft/index.js";
 import type { SnapshotStore } from "../../storage/index.js";
+import type { Attachment } from "../commands/attachments.js";
 import type { Clock, Logger } from "../ports.js";
 
 export type SnapshotMessage = Extract<
@@ -28,6 +29,8 @@ export interface SnapshotPorts {
   /** Asks for a turn. */
   readonly wake: () => void;
   readonly logger: Logger;
+  /** A client is told that a snapshot of that entry is ready for it. */
+  readonly onSaved?: (attachment: Attachment, index: number) => void;
 }
 
 /** One turn of the loop. Only `Snapshots.beginTurn` returns it, and it is of no use after `end`. */

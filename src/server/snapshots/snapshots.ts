@@ -103,6 +103,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
         newest: () => this.#retention.newest,
         appliedIndex: () => this.#taker.appliedIndex,
         onGarbage,
+        onSaved: (attachment, index) => ports.onSaved?.(attachment, index),
       },
       this.#calls,
     );

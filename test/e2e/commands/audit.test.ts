@@ -72,3 +72,38 @@ test("verify refuses what is no data directory and what is no head", async () =>
   expectFailure(await cluster.holdfast(head), 2, /A head is NUMBER:DIGEST/);
   await rm(join(cluster.directory, "missing"), { recursive: true, force: true });
 });
+
+test("ls shows who held what and who did what, of the running node and of the stopped one", async () => {
+  await node.start();
+  await until("the node to lead", async () => (await node.status())?.role === "leader");
+  await holdAndRelease("orders/7");
+  expect((await cluster.holdfast(["settings", "set", "waitersMax", "70"])).code).toBe(0);
+  expect((await cluster.holdfast(["access", "add", "billing"])).code).toBe(0);
+  let running = "";
+  await until("the audit to have it", async () => {
+    running = (await cluster.holdfast(["audit", "ls", "--json"])).stdout;
+    return running.includes("putIdentity");
+  });
+  const entries = linesOf(running);
+  for (const entry of entries) expectDocumented({ ...entry, details: {} }, "audit ls");
+  const [newest, setting] = entries;
+  expect(newest).toMatchObject({ kind: "access", what: "putIdentity", details: { of: "billing" } });
+  expect(newest?.["address"]).not.toBe("");
+  expect(setting).toMatchObject({ what: "changeSetting", details: { value: 70 } });
+  expect(entries).toContainEqual(
+    expect.objectContaining({ kind: "hold", key: "orders/7", outcome: "released" }),
+  );
+  const some = await cluster.holdfast(["audit", "ls", "--prefix", "orders/", "-l", "1"]);
+  expect(some.stdout).toMatch(/orders\/7 +released +exclusive for .* by billing/);
+  expect(some.stderr).toContain("there are older ones");
+
+  await node.stop();
+  const stopped = await cluster.holdfast(["audit", "ls", "--json", "--data", data, "-l", "1000"]);
+  expect(linesOf(stopped.stdout)).toEqual(entries);
+  expect((await cluster.holdfast(["audit", "verify", "--data", data])).code).toBe(0);
+});
+
+function linesOf(text: string): Record<string, unknown>[] {
+  const lines = text.split("\n").filter((line) => line !== "");
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}

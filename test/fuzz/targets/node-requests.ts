@@ -15,6 +15,7 @@ import {
   type Request,
   type ServerMessage,
   STATUS,
+  WALL_MS_MAX,
 } from "../../../src/protocol/index.js";
 import { frameOf } from "../../protocol/frames.js";
 import { startCluster } from "../../server/world/cluster.js";
@@ -227,6 +228,12 @@ function corpus(): Uint8Array[] {
     [{ op: OP.query, id: 1, prefix: "", after: undefined, limit: 200 }],
     [{ op: OP.watch, id: 1, key: "other/", isPrefix: true, after: undefined }],
     [{ op: OP.history, id: 1, key: `other/${HIDDEN}`, limit: 100 }],
+    [
+      {
+        ...{ op: OP.audit, id: 1, block: 0, at: 0, limit: 100, key: undefined, isPrefix: false },
+        ...{ identity: undefined, kind: undefined, since: 0, until: WALL_MS_MAX },
+      },
+    ],
     [
       { op: OP.sessions, id: 1, after: 0, limit: 200 },
       { op: OP.waitGraph, id: 2, limit: 100 },

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { OP, type OrderCommand } from "../../../src/protocol/index.js";
 import { AccessLog, type RefusedRequest } from "../../../src/server/commands/access-log.js";
+import type { AuditAction, AuditActions } from "../../../src/server/commands/audit-actions.js";
 import { RecordingConnection } from "../world/recording-connection.js";
 
 const STARTED_WALL_MS = 1_800_000_000_000;
@@ -26,12 +27,19 @@ class Lines {
   refuse(fields: Partial<RefusedRequest> = {}): void {
     const status = ERROR_NUMBERS.FORBIDDEN;
     const refused = { verb: "acquire", status, identity: "ci", op: OP.acquire, key: "k" } as const;
-    this.log.onRequest({ address: "192.0.2.7" }, { ...refused, ...fields });
+    this.log.onRequest(
+      { certifiedName: undefined, address: "192.0.2.7" },
+      { ...refused, ...fields },
+    );
   }
 
   order(fields: object, wallMs = STARTED_WALL_MS, by = "alice"): void {
     const head = { sequence: 1, mark: 1, acknowledged: [] };
-    this.log.onOrder(by, { ...head, ...fields } as unknown as OrderCommand, wallMs);
+    this.log.onOrder(
+      { identity: by, credential: "", session: 0 },
+      { ...head, ...fields } as unknown as OrderCommand,
+      wallMs,
+    );
   }
 }
 
@@ -157,5 +165,73 @@ describe("an order that was carried out", () => {
     lines.nowMs += MINUTE_MS;
     lines.order(order);
     expect(lines.told[100]?.[1]).toMatchObject({ leftOut: 150 });
+  });
+});
+
+describe("the audit is told", () => {
+  /** What would be written. */
+  class Noted implements AuditActions {
+    readonly actions: AuditAction[] = [];
+
+    onApplied(action: AuditAction): void {
+      this.actions.push(action);
+    }
+
+    onHere(action: AuditAction): void {
+      this.actions.push(action);
+    }
+  }
+
+  function logWith(clock: { nowMs: number }): { log: AccessLog; noted: Noted } {
+    const noted = new Noted();
+    const log = new AccessLog({
+      attachments: { sourceOf: () => undefined },
+      clock: { nowMs: () => clock.nowMs, wallMs: () => 0 },
+      logger: () => {},
+      isLeader: () => false,
+      actions: noted,
+    });
+    return { log, noted };
+  }
+
+  const refused = { verb: "observe", status: ERROR_NUMBERS.FORBIDDEN, op: OP.inspect } as const;
+  const from = (address: string) => ({ address, certifiedName: undefined });
+
+  test("of a refusal once in ten seconds for each identity and address, with how many were left out", () => {
+    const clock = { nowMs: 0 };
+    const { log, noted } = logWith(clock);
+    for (let time = 0; time < 5; time += 1) {
+      log.onRequest(from("10.0.0.1"), { ...refused, identity: "ci", key: `k/${time}` });
+    }
+    log.onRequest(from("10.0.0.2"), { ...refused, identity: "ci", key: "other" });
+    expect(noted.actions.map(({ address, key }) => [address, key])).toEqual([
+      ["10.0.0.1", "k/0"],
+      ["10.0.0.2", "other"],
+    ]);
+    clock.nowMs = 10_000;
+    log.onRequest(from("10.0.0.1"), { ...refused, identity: "ci", key: "later" });
+    expect(noted.actions[2]).toMatchObject({
+      ...{ kind: "refused", identity: "ci", outcome: "FORBIDDEN", what: "inspect", key: "later" },
+      details: { needs: "observe", leftOut: 4 },
+    });
+  });
+
+  test("of no more than 64 refusals in ten seconds, from however many addresses", () => {
+    const { log, noted } = logWith({ nowMs: 0 });
+    for (let at = 0; at < 1_000; at += 1) {
+      log.onRequest(from(`10.0.${at >> 8}.${at & 255}`), { ...refused, identity: "", key: "" });
+    }
+    expect(noted.actions).toHaveLength(64);
+  });
+
+  test("of no secret: neither a token nor its digest", () => {
+    const { log, noted } = logWith({ nowMs: 0 });
+    const digest = "ab".repeat(32);
+    const command = { op: OP.putCredential, name: "ci", label: "t", kind: "token", digest };
+    const head = { sequence: 1, mark: 1, acknowledged: [], expiresWallMs: 0 };
+    const by = { identity: "ops", credential: "token:laptop", session: 0 };
+    log.onOrder(by, { ...command, ...head } as unknown as OrderCommand, 5);
+    expect(noted.actions).toMatchObject([{ kind: "access", credential: "token:laptop" }]);
+    expect(JSON.stringify(noted.actions)).not.toContain(digest);
   });
 });

@@ -15,5 +15,12 @@ export function answersFrom(table: LockTable): QueryAnswers {
     logger: () => {},
     isLeader: () => false,
   });
-  return new QueryAnswers({ table, transitions, history, accessLog, save: () => {} });
+  return new QueryAnswers({
+    table,
+    transitions,
+    history,
+    audit: undefined,
+    accessLog,
+    save: () => {},
+  });
 }
