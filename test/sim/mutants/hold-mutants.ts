@@ -54,9 +54,9 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     name: "withdrawn-upgrade-ends-the-hold",
     rule: "an upgrade that is withdrawn leaves the shared hold",
     file: "src/lockfsm/commands/release.ts",
-    find: "  leaveQueues(state, request);\n  advanceKeys(state, request);\n",
+    find: "  leaveQueues(state, request, ERROR_NUMBERS.CANCELLED);\n  advanceKeys(state, request);\n",
     replace:
-      "  leaveQueues(state, request);\n  advanceKeys(state, request);\n  if (request.upgrades !== undefined) endRow(state, request.upgrades.row, END_REASON.released);\n",
+      "  leaveQueues(state, request, ERROR_NUMBERS.CANCELLED);\n  advanceKeys(state, request);\n  if (request.upgrades !== undefined) endRow(state, request.upgrades.row, END_REASON.released);\n",
     seeds: [45],
   },
   {

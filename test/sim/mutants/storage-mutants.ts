@@ -47,8 +47,8 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     name: "durable-before-written",
     rule: "durable is reported when the write resolved",
     file: "src/storage/log/file-log.ts",
-    find: "await segment.append(this.#encode(segment, group, seq), seq);",
-    replace: "void segment.append(this.#encode(segment, group, seq), seq);",
+    find: "await segment.append(record, seq);",
+    replace: "void segment.append(record, seq);",
     seeds: [1],
   },
   {

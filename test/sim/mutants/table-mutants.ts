@@ -63,7 +63,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     name: "end-leaves-the-wait",
     rule: "5.2: an end that comes before the grant ends the wait",
     file: "src/lockfsm/commands/release.ts",
-    find: "  leaveQueues(state, request);\n  advanceKeys(state, request);\n",
+    find: "  leaveQueues(state, request, ERROR_NUMBERS.CANCELLED);\n  advanceKeys(state, request);\n",
     replace: "",
     seeds: [5],
   },
