@@ -25,7 +25,7 @@ type Finish = (exitCode: number) => void;
 
 const VERIFY_EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast audit verify --data n1", "stop the node first"],
-  ["holdfast audit verify --data n1 --expect 812:9f2c…", "with a head that was kept elsewhere"],
+  ["holdfast audit verify --data n1 --expect 812:9f2c…", "with a head kept elsewhere"],
 ];
 
 const VERIFY_NOTES = `
@@ -68,7 +68,7 @@ identities with admin; name one node with --endpoints, because nodes differ in
 what they keep: each has the ends of holds, orders and changes of members, but
 only the node that was asked has refusals, sign-ins and saved snapshots, and
 only the node that led has operations. ADDRESS is known to the node to which the
-client was connected. Kinds: ${AUDIT_KINDS.join(", ")}.
+client was connected.
 
 With --json each line is one record:
   {"block":7,"at":0,"record":31,"index":905,"wallMs":1790000000000,

@@ -30,9 +30,10 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-GRANTED is by the clock of the machine that led then. WAITED, of its request, and
-FOR are in cluster time, which stands still while there is no leader. A node remembers about 130,000
-changes of all locks; a node with --audit keeps them on its disk.`;
+GRANTED is by the clock of the machine that led then. WAITED, of its request,
+and FOR are in cluster time, which stands still while there is no leader. A node
+remembers about 130,000 changes of all locks; a node with --audit keeps them on
+its disk.`;
 
 const CUT = "there are older ones, or there may have been: a larger --limit shows more";
 /** Memory is short, and after a restart it lacks everything that is in a snapshot. */
