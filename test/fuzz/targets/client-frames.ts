@@ -9,11 +9,13 @@ import {
   decodeFrame,
   decodeOperation,
   encodeBatch,
+  isAttachCommand,
   isCommandOp,
   isOperationOp,
   ProtocolError,
   RECORD_HEADER_BYTES,
   type Request,
+  withOrigin,
   writeRecord,
 } from "../../../src/protocol/index.js";
 import { anyCommand, anyOperation, anyQuery, requestsOf } from "../../protocol/arbitraries.js";
@@ -24,6 +26,7 @@ import { demand, demandEqual, demandSameBytes, type FuzzTarget } from "../engine
 
 const SEED = 7;
 const REASON_LENGTH_MAX = 120;
+const ORIGIN = { node: 1, address: "192.0.2.7" } as const;
 
 export const clientFrames: FuzzTarget = {
   name: "client-frames",
@@ -87,8 +90,16 @@ function demandAlone(request: Request, bytes: Uint8Array): void {
   const { op } = request;
   demandEqual(decodeCommand(bytes) !== undefined, isCommandOp(op), `op ${op} is a command`);
   demandEqual(decodeOperation(bytes) !== undefined, isOperationOp(op), `op ${op} is an operation`);
+  const isAttach = isAttachCommand(request);
+  const inRecord = isAttach ? withOrigin(bytes, ORIGIN) : bytes;
+  demandEqual(isReadInRecord(inRecord), isCommandOp(op), `op ${op} is read from an entry`);
+  // A client cannot say from where it attaches, nor leave it out.
+  if (isAttach) demandEqual(isReadInRecord(bytes), false, `op ${op} is read without its origin`);
+}
+
+function isReadInRecord(bytes: Uint8Array): boolean {
   const record = new Uint8Array(RECORD_HEADER_BYTES + bytes.length);
   writeRecord(record, new DataView(record.buffer), 0, 1, 1, bytes);
   const [recorded] = decodeCommands(encodeBatch(1, 1, 1, [record]), BATCH_HEADER_BYTES);
-  demandEqual(recorded?.command !== undefined, isCommandOp(op), `op ${op} is read from an entry`);
+  return recorded?.command !== undefined;
 }
