@@ -144,7 +144,9 @@ class Gateway implements StartableGateway {
     this.#limits = socketLimitsOf(connectionsMax, descriptorsMax, addressConnectionsMax);
     this.#outbound = new Outbound(tuning);
     this.#knownHosts = new KnownHosts(tuning.allowedHosts);
-    this.#origins = new PageOrigins(tuning.allowedOrigins, this.#knownHosts, tuning.pageOrigins);
+    const { allowedOrigins, pageOrigins } = tuning;
+    const isEncrypted = tls !== undefined;
+    this.#origins = new PageOrigins(allowedOrigins, this.#knownHosts, pageOrigins, isEncrypted);
   }
 
   get traffic(): Traffic {

@@ -14,15 +14,19 @@ export class PageOrigins {
   readonly #listed: readonly string[];
   readonly #hosts: KnownHosts;
   readonly #ofMembers: (() => readonly string[]) | undefined;
+  readonly #isEncrypted: boolean;
 
+  /** @param isEncrypted whether the port speaks TLS */
   constructor(
     listed: readonly string[],
     hosts: KnownHosts,
     ofMembers: (() => readonly string[]) | undefined,
+    isEncrypted: boolean,
   ) {
     this.#listed = listed;
     this.#hosts = hosts;
     this.#ofMembers = ofMembers;
+    this.#isEncrypted = isEncrypted;
   }
 
   /** @param host the `Host` of the request */
@@ -32,8 +36,13 @@ export class PageOrigins {
     return this.#isOwn(origin, host) || this.#ofMembers().includes(origin);
   }
 
-  /** The scheme is not compared: before this node, a proxy may end TLS. */
+  /**
+   * A port in plain text takes both schemes, because a proxy before it may end TLS. A port with TLS
+   * has no pages in plain text: those that a browser got so may come from anyone on the way, and it
+   * would show the certificate of its user for them.
+   */
   #isOwn(origin: string, host: string | undefined): boolean {
+    if (this.#isEncrypted && !origin.startsWith("https:")) return false;
     const named = ORIGIN.exec(origin)?.[1];
     if (named === undefined || host === undefined || host === "") return false;
     return named === host.toLowerCase() && this.#hosts.has(named);

@@ -48,6 +48,9 @@ const NOT_SURE =
   "without contact with a leader this node cannot tell who may do this: " +
   "use the socket in its data directory";
 
+/** Vitals are long and told at once, so that only so many can be in a turn. */
+const VITALS_PER_TURN_MAX = 8;
+
 /** What the loop reports about itself, and the way to wake it. */
 export interface ClientSideHost {
   /** 0 if unknown, or if this node has not had contact with a majority. */
@@ -80,6 +83,7 @@ export interface ClientSideParts {
 export class ClientSide implements GatewayEvents {
   readonly #parts: ClientSideParts;
   readonly #host: ClientSideHost;
+  #vitalsLeft = VITALS_PER_TURN_MAX;
 
   constructor(parts: ClientSideParts, host: ClientSideHost) {
     this.#parts = parts;
@@ -97,6 +101,10 @@ export class ClientSide implements GatewayEvents {
     }
     signIn.meet(attachment);
     this.#host.wake();
+  }
+
+  endTurn(): void {
+    this.#vitalsLeft = VITALS_PER_TURN_MAX;
   }
 
   /** Who has no right to anything hears nothing of the other nodes. */
@@ -304,9 +312,13 @@ export class ClientSide implements GatewayEvents {
   #tellVitals(attachment: Attachment, query: VitalsQuery): void {
     const problem = this.#problemOf(attachment, query);
     if (problem !== undefined) refuse(attachment, query, problem);
-    else if (this.#parts.limits.refusesRead(attachment, leastCostOf(query)))
+    else if (
+      this.#vitalsLeft === 0 ||
+      this.#parts.limits.refusesRead(attachment, leastCostOf(query))
+    ) {
       refuse(attachment, query, ERROR_NUMBERS.BUSY);
-    else {
+    } else {
+      this.#vitalsLeft -= 1;
       const payload = this.#parts.vitals(query.after);
       attachment.connection.send({
         ...{ kind: MESSAGE.answer, id: query.id, status: STATUS.ok, payload },

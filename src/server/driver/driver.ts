@@ -254,6 +254,7 @@ export class Driver implements DriverHost {
     gateway.flush();
     this.#parts.handOver.onTurn(raft.role === "leader");
     this.#parts.vitals.onTurn(nowMs);
+    this.#parts.clientSide.endTurn();
     if (this.#ports.logger.isDebugging === true) this.#noteSlowTurn(nowMs);
     this.#planNextTurn(nowMs);
     if (this.#isLeft) this.#endRemoved();

@@ -46,6 +46,7 @@ const DEAR_OPS: ReadonlySet<number> = new Set([
   OP.history,
   OP.access,
   OP.audit,
+  OP.vitals,
 ]);
 
 /** What a read costs at least, as far as can be told before it is answered. */

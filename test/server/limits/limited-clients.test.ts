@@ -252,6 +252,16 @@ describe("reads of an identity", () => {
     expect(linesOf(world)).toHaveLength(1);
   });
 
+  test("cost as much as a page of a list if they are for the vitals of a node", async () => {
+    const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits });
+    const greedy = await signedIn("greedy", leader);
+    const statuses: number[] = [];
+    for (let id = 10; id < 30; id += 1)
+      statuses.push(await read(world, greedy, { op: OP.vitals, id, after: 0 }));
+    expect(statuses[0]).toBe(STATUS.ok);
+    expect(statuses).toContain(BUSY);
+  });
+
   test("cost what they show: a crowded key costs more than an empty one", async () => {
     const crowd = { ...limits, readCostPerSecondMax: 300 };
     const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits: crowd });

@@ -107,6 +107,27 @@ describe("every node of a cluster", () => {
   });
 });
 
+describe("a client that asks a node for its vitals again and again", () => {
+  test("is told only some of them in a turn, and again in the next", async () => {
+    const { world, leader } = await startCluster();
+    const client = world.client();
+    client.connect(leader);
+    await world.until("hello", () => client.hello !== undefined);
+    const asked = 200;
+    for (let id = 1; id <= asked; id += 1) client.query({ op: OP.vitals, id, after: 0 });
+    await world.until("the last answer", () => client.answer(asked) !== undefined);
+    const statuses = Array.from({ length: asked }, (_, at) => client.answer(at + 1)?.status);
+    const told = statuses.filter((status) => status === STATUS.ok);
+    const refused = statuses.filter((status) => status === ERROR_NUMBERS.BUSY);
+    expect(told.length).toBeGreaterThan(0);
+    expect(refused.length).toBeGreaterThan(asked / 2);
+    expect(told.length + refused.length).toBe(asked);
+    client.query({ op: OP.vitals, id: asked + 1, after: 0 });
+    await world.until("one more", () => client.answer(asked + 1) !== undefined);
+    expect(client.answer(asked + 1)?.status).toBe(STATUS.ok);
+  });
+});
+
 describe("the points of a node", () => {
   test("have the times of commits on the leader alone, and of waits everywhere", async () => {
     const { world, leader, followers } = await startCluster();
