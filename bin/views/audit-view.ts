@@ -36,9 +36,9 @@ function entryRow(entry: AuditEntry): string[] {
   const who = [identity, credential === "" ? "" : `(${credential})`].filter((part) => part !== "");
   return [
     formatWallTime(wallMs),
-    ...[printable(who.join(" ")) || "-", printable(address) || "-", what],
+    ...[printable(who.join(" ")) || "-", printable(address) || "-", printable(what)],
     key === "" ? "-" : keyText(key),
-    ...[outcome, detailsText(entry)],
+    ...[printable(outcome), detailsText(entry)],
   ];
 }
 

@@ -3,7 +3,12 @@
  * cluster, saved snapshots. It decides nothing.
  */
 import type { LockTable } from "../../lockfsm/index.js";
-import { type ChangeMemberOperation, OP, type TransferOperation } from "../../protocol/index.js";
+import {
+  type ChangeMemberOperation,
+  type LogLevelOperation,
+  OP,
+  type TransferOperation,
+} from "../../protocol/index.js";
 import type { Configuration } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import type { AuditAction } from "../commands/audit-actions.js";
@@ -58,5 +63,18 @@ export function savedAction(
   return {
     ...{ kind: "snapshot", identity: by.identity, credential: by.credential, address, key: "" },
     ...{ what: "saveSnapshot", outcome: "done", details: { index } },
+  };
+}
+
+/** On the node whose log it is. */
+export function logLevelAction(
+  table: LockTable,
+  { credential, connection: { address } }: Attachment,
+  { level, forMs }: LogLevelOperation,
+): AuditAction {
+  const by = table.giverOf(credential) ?? UNKNOWN;
+  return {
+    ...{ kind: "operation", identity: by.identity, credential: by.credential, address, key: "" },
+    ...{ what: "logLevel", outcome: "done", details: { level, forMs } },
   };
 }

@@ -78,6 +78,8 @@ export interface ClientSideParts {
   readonly vitals: (after: number) => VitalsView;
   readonly logger: Logger;
   readonly logLevels: LogLevels | undefined;
+  /** A client has changed the level of the log. */
+  readonly onLogLevel: (attachment: Attachment, operation: LogLevelOperation) => void;
 }
 
 export class ClientSide implements GatewayEvents {
@@ -327,7 +329,7 @@ export class ClientSide implements GatewayEvents {
   }
 
   #logLevel(attachment: Attachment, operation: LogLevelOperation): void {
-    const { nodeId, logLevels, table } = this.#parts;
+    const { nodeId, logLevels, table, onLogLevel } = this.#parts;
     const { id, node, level, forMs } = operation;
     if (node !== 0 && node !== nodeId) {
       const message = `this is node ${nodeId}, not ${node}`;
@@ -339,7 +341,10 @@ export class ClientSide implements GatewayEvents {
       refuse(attachment, operation, ERROR_NUMBERS.UNAVAILABLE, { message: NOT_SURE });
     } else {
       const by = table.viewerOf(attachment.credential)?.name ?? "";
-      if (level !== undefined) logLevels.change(level, forMs, by);
+      if (level !== undefined) {
+        logLevels.change(level, forMs, by);
+        onLogLevel(attachment, operation);
+      }
       const payload = { node: nodeId, ...logLevels.view };
       attachment.connection.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload });
     }

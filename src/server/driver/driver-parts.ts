@@ -25,7 +25,7 @@ import { DriverSnapshots, type Snapshots } from "../snapshots/snapshots.js";
 import { NodeTimes } from "../vitals/node-times.js";
 import { Vitals } from "../vitals/vitals.js";
 import { Applier } from "./applier.js";
-import { actionLogOf, operationAction, savedAction } from "./audited.js";
+import { actionLogOf, logLevelAction, operationAction, savedAction } from "./audited.js";
 import { ClientRedirect } from "./client-redirect.js";
 import { ClientSide, type ClientSideHost } from "./client-side.js";
 import { CommitInterest } from "./commit-interest.js";
@@ -172,6 +172,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
       ...{ reads, operations, watches, limits },
       vitals: (after) => vitals.view(after),
       ...{ logger, logLevels: ports.logLevels },
+      onLogLevel: (...changed) => actions?.onHere(logLevelAction(table, ...changed)),
       exporter: snapshots.exporter,
     },
     host,

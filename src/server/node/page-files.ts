@@ -116,10 +116,7 @@ function policy(
   control: string | undefined,
 ): string {
   const own = host !== undefined && HOST.test(host) ? [`ws://${host}`, `wss://${host}`] : [];
-  const members = endpoints
-    .map(({ endpoint }) => new URL(endpoint))
-    .filter((url) => HOST.test(url.host))
-    .map((url) => `${url.protocol}//${url.host}`);
+  const members = urlsOf(endpoints).map(({ protocol, host }) => `${protocol}//${host}`);
   const all = [...own, ...members, ...(control === undefined ? [] : [control])];
   return [
     "default-src 'none'",
@@ -137,8 +134,15 @@ function policy(
 
 /** The origins of the pages that members serve, by the endpoints that clients are told. */
 export function originsOf(endpoints: readonly NodeEndpoint[]): string[] {
-  return endpoints.map(({ endpoint }) => {
-    const { protocol, host } = new URL(endpoint);
+  return urlsOf(endpoints).map(({ protocol, host }) => {
     return `${protocol === "wss:" ? "https:" : "http:"}//${host}`;
   });
+}
+
+/** Each node names its own endpoint to the others: what no page could connect to is left out. */
+function urlsOf(endpoints: readonly NodeEndpoint[]): URL[] {
+  return endpoints
+    .filter(({ endpoint }) => URL.canParse(endpoint))
+    .map(({ endpoint }) => new URL(endpoint))
+    .filter(({ protocol, host }) => /^wss?:$/.test(protocol) && HOST.test(host));
 }

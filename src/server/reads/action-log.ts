@@ -26,6 +26,8 @@ export class ActionLog implements AuditActions {
   #applied: NotedAction[] = [];
   #here: NotedAction[] = [];
   #leftOut = 0;
+  /** Of them, those that the last `upTo` told of. */
+  #toldLeftOut = 0;
 
   /**
    * @param index the last entry whose effects the table has
@@ -65,6 +67,7 @@ export class ActionLog implements AuditActions {
     const due = this.#applied.filter(({ index }) => index <= through);
     const all = [...due, ...this.#here];
     const [first] = all;
+    this.#toldLeftOut = first === undefined ? 0 : this.#leftOut;
     if (first === undefined || this.#leftOut === 0) return all;
     const { index, wallMs } = first;
     const action: AuditAction = {
@@ -81,7 +84,9 @@ export class ActionLog implements AuditActions {
     const gone = new Set(written);
     this.#applied = this.#applied.filter((noted) => !gone.has(noted));
     this.#here = this.#here.filter((noted) => !gone.has(noted));
-    this.#leftOut = 0;
+    // More may have been left out while these were written.
+    this.#leftOut -= this.#toldLeftOut;
+    this.#toldLeftOut = 0;
   }
 
   #keep(list: NotedAction[], max: number, noted: NotedAction): void {

@@ -1,5 +1,11 @@
 /** The level of a node's log, and how it goes back. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, it } from "vitest";
+import { freePorts } from "../../../lab/free-ports.js";
+import { connectAdmin } from "../../../src/index.js";
+import { startNode } from "../../../src/server/index.js";
 import { NodeLogLevels } from "../../../src/server/node/log-levels.js";
 
 const CLOCK = { nowMs: () => performance.now(), wallMs: () => 1_000_000 };
@@ -61,4 +67,32 @@ it("the level goes back at once for no time, and a second change replaces the fi
   levels.change("debug", 0, "bob");
   expect(levels.view).toEqual({ level: "info", usual: "info", untilWallMs: null });
   expect(lines).toHaveLength(3);
+});
+
+it("the audit says who changed it, for how long, and not who looked at it", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "holdfast-level-"));
+  const host = "127.0.0.1";
+  const [port = 0] = await freePorts(1);
+  const node = await startNode({
+    ...{ id: 1, dataDirectory: directory, audit: true, listen: { host, port: 0 } },
+    ...{ peerListen: { host, port }, initialCluster: [{ id: 1, address: { host, port } }] },
+  });
+  try {
+    await using admin = await connectAdmin({ endpoints: [node.endpoint] });
+    await admin.logLevel();
+    await admin.setLogLevel("error", { forMs: 60_000 });
+    const changes = async () => {
+      const { entries } = await admin.audit();
+      return entries.filter(({ what }) => what === "logLevel");
+    };
+    await expect.poll(changes).toMatchObject([
+      {
+        ...{ kind: "operation", identity: "anonymous", address: host, outcome: "done" },
+        details: { level: "error", forMs: 60_000 },
+      },
+    ]);
+  } finally {
+    await node.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
 });
