@@ -3,7 +3,7 @@ import { HoldfastError } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
 
 /** What an error means to the viewer. Never a stack. */
-export function problemText(error: unknown): string {
+function problemText(error: unknown): string {
   if (!(error instanceof HoldfastError)) {
     return printable(error instanceof Error ? error.message : String(error));
   }

@@ -1,7 +1,7 @@
 /** Times and durations as text: short to read, exact when pointed at. */
 import { durationText } from "./duration-text.js";
 
-export function Duration({ ms }: { readonly ms: number }) {
+function Duration({ ms }: { readonly ms: number }) {
   return <span class="number">{durationText(ms)}</span>;
 }
 

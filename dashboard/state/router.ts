@@ -23,7 +23,7 @@ function decoded(text: string): string {
   }
 }
 
-export function placeOf(hash: string): Place {
+function placeOf(hash: string): Place {
   const [path = "", search = ""] = split(hash.replace(/^#?\/?/, ""), "?");
   const [route = "", argument = ""] = split(path, "/");
   return {

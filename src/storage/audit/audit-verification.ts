@@ -63,7 +63,7 @@ export interface AuditReport {
   readonly expected: ExpectedHead | undefined;
 }
 
-export const AUDIT_PROBLEMS_MAX = 1_000;
+const AUDIT_PROBLEMS_MAX = 1_000;
 
 /** @param store has been loaded, and nothing is written to it meanwhile */
 export function verifyAudit(
