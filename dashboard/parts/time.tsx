@@ -1,10 +1,6 @@
 /** Times and durations as text: short to read, exact when pointed at. */
 import { durationText } from "./duration-text.js";
 
-function Duration({ ms }: { readonly ms: number }) {
-  return <span class="number">{durationText(ms)}</span>;
-}
-
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 
