@@ -1,5 +1,4 @@
-/** Times and durations as text: short to read, exact when pointed at. */
-import { durationText } from "./duration-text.js";
+/** Times of the day as text, in the zone of the viewer. */
 
 const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });

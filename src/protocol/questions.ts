@@ -163,6 +163,7 @@ export const AUDIT_KIND = {
   ...({ hold: 0, order: 1, access: 2, steal: 3, members: 4 } as const),
   ...({ operation: 5, snapshot: 6, refused: 7, signIn: 8, gap: 9 } as const),
 };
+/** What a record of the audit is about. */
 export type AuditKind = keyof typeof AUDIT_KIND;
 export const AUDIT_KINDS = Object.keys(AUDIT_KIND) as readonly AuditKind[];
 
@@ -260,6 +261,7 @@ export interface ReadSnapshotOperation {
 
 /** Which lines a node logs: those of its level and of all that follow it. On the wire the number. */
 export const LOG_LEVEL = { debug: 0, info: 1, warn: 2, error: 3 } as const;
+/** The name of a level of a node's log. */
 export type LogLevel = keyof typeof LOG_LEVEL;
 
 /** Shows the level of the node's log, or changes it for a while. */

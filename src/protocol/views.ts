@@ -464,6 +464,7 @@ export interface VitalsEvent {
   readonly text: string;
 }
 
+/** What else a record of the audit says, by name. */
 export type AuditDetails = Readonly<Record<string, string | number | boolean | null>>;
 
 /** One record of the audit of a node. */

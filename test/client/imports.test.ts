@@ -64,6 +64,7 @@ it("imports ws, http, TLS, sockets, os, async_hooks and diagnostics_channel in f
   }
   expect([...packages.keys()].sort()).toEqual([
     "msgpackr",
+    "msgpackr/unpack",
     "node:async_hooks",
     "node:diagnostics_channel",
     "node:os",

@@ -25,6 +25,8 @@ export class Lease {
   #stamp = 0;
   /** Cluster time at which an operator ends the session; `Infinity`: none does. */
   #forcedEndAt = NEVER;
+  /** Why an operator ends the session; `undefined`: none does. */
+  forcedReason: string | undefined;
   /** When holds are given up unless newer evidence arrives. -Infinity without evidence. */
   deadlineMs = Number.NEGATIVE_INFINITY;
   /** The reason of their end at that time. */
@@ -54,8 +56,9 @@ export class Lease {
   }
 
   /** An operator ends the session at `endsAt`, unless it ends earlier. */
-  force(endsAt: number): void {
+  force(endsAt: number, reason: string): void {
     this.#forcedEndAt = Math.min(this.#forcedEndAt, endsAt);
+    this.forcedReason = reason;
     this.#count();
   }
 
@@ -64,6 +67,7 @@ export class Lease {
     this.ttlMs = ttlMs;
     this.#newestMs = Number.NEGATIVE_INFINITY;
     this.#forcedEndAt = NEVER;
+    this.forcedReason = undefined;
     this.#count();
   }
 

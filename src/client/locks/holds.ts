@@ -47,7 +47,9 @@ export class Holds {
   /** A caller gets it: from now on this class watches its end. */
   onHandedOut(hold: Hold, nowMs: number): void {
     this.#ends.place(hold);
-    if (hold.endReason === "revoked") this.#announceRecalled(hold, nowMs);
+    const { forcedReason } = this.#lease;
+    if (forcedReason !== undefined) this.#announce(hold, forcedReason, nowMs);
+    else if (hold.endReason === "revoked") this.#announce(hold, "", nowMs);
   }
 
   remove(hold: Hold): void {
@@ -77,14 +79,15 @@ export class Holds {
     const { token, endsAt, isRevoked, isContended } = told;
     hold.token = Math.max(hold.token, token);
     if (endsAt > 0) this.#setEnd(hold, endsAt, isRevoked ? "revoked" : "maxHold");
-    if (isRevoked) this.#announceRecalled(hold, nowMs);
+    // The reason was sent over the connection that broke.
+    if (isRevoked) this.#announce(hold, "", nowMs);
     if (isContended) hold.contend();
   }
 
-  /** A recall found it revoked; the reason was sent over the connection that broke. */
-  #announceRecalled(hold: Hold, nowMs: number): void {
+  /** Announces an end that nothing has announced for this hold yet. */
+  #announce(hold: Hold, reason: string, nowMs: number): void {
     if (hold.revocation !== undefined) return;
-    hold.announce({ reason: "", remainingMs: this.remainingMs(hold, nowMs) });
+    hold.announce({ reason, remainingMs: this.remainingMs(hold, nowMs) });
   }
 
   /** The hold will end at `endsAt` in cluster time. */

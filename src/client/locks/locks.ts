@@ -450,7 +450,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
       if (hold !== undefined) this.#holds.revoke(hold, endsAt, reason, nowMs);
       return;
     }
-    this.#lease.force(endsAt);
+    this.#lease.force(endsAt, reason);
     for (const hold of this.#holds.all()) {
       hold.announce({ reason, remainingMs: this.#holds.remainingMs(hold, nowMs) });
     }

@@ -135,9 +135,11 @@ export interface AuditOptions extends AdminCallOptions {
   prefix?: string | undefined;
   /** Only records of this identity. */
   identity?: string | undefined;
+  /** Only records of this kind. */
   kind?: AuditKind | undefined;
-  /** Wall times in milliseconds since 1970, both included. */
+  /** Only records of this wall time, in milliseconds since 1970, or later. */
   since?: number | undefined;
+  /** Only records of this wall time, in milliseconds since 1970, or earlier. */
   until?: number | undefined;
 }
 

@@ -14,9 +14,9 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-export type LogLevel = keyof Logger;
+export type LoggerMethod = keyof Logger;
 
-export const LOG_LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+export const LOG_LEVELS: readonly LoggerMethod[] = ["debug", "info", "warn", "error"];
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -46,7 +46,7 @@ export class ClientLog {
     this.#write("error", message, fields);
   }
 
-  #write(level: LogLevel, message: string, fields: Fields): void {
+  #write(level: LoggerMethod, message: string, fields: Fields): void {
     const logger = this.#logger;
     if (logger === undefined) return;
     try {

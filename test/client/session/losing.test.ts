@@ -241,6 +241,24 @@ describe("a new connection", () => {
     expect(lock.isHeld).toBe(true);
   });
 
+  it("tells of a lock that is granted later that an operator ends its session", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 6_000 });
+    const two = await connectTo(server);
+    const before = await world.until(two.client.acquire("k"));
+    const asking = one.client.acquire("k");
+    await world.run(100);
+    const order = { graceMs: 3_000, reason: "why" };
+    await world.until(two.client.endSession(one.client.session, order));
+    await world.until(before.release());
+    const lock = await world.until(asking);
+    const notices: unknown[] = [];
+    lock.on("revoking", (notice) => notices.push(notice));
+    expect(notices).toEqual([expect.objectContaining({ reason: "why" })]);
+    await world.run(10_000);
+    expect(lock.signal.reason).toMatchObject({ details: { reason: "revoked" } });
+  });
+
   it("tells that a grant it repeats was lost since, and nobody believes in it", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 6_000 });

@@ -11,6 +11,7 @@ import {
   encodeCommand,
   OP,
   RECORD_HEADER_BYTES,
+  withOrigin,
   writeRecord,
 } from "../../../src/protocol/index.js";
 import { decodeConfiguration, type Entry, encodeConfiguration } from "../../../src/raft/index.js";
@@ -36,7 +37,8 @@ beforeEach(async () => {
 afterEach(() => rm(place, { recursive: true, force: true }));
 
 function batch(stamp: number, session: number, epoch: number, command: Command): Uint8Array {
-  const bytes = encodeCommand(command);
+  const encoded = encodeCommand(command);
+  const bytes = session === 0 ? withOrigin(encoded, { node: 1, address: "" }) : encoded;
   const record = new Uint8Array(RECORD_HEADER_BYTES + bytes.length);
   writeRecord(record, new DataView(record.buffer), 0, session, epoch, bytes);
   return encodeBatch(stamp, WALL_MS + stamp, 1, [record]);

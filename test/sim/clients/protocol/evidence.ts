@@ -46,7 +46,7 @@ export class Evidence {
   }
 
   endSessionAt(clusterMs: number): void {
-    this.#lease.force(clusterMs);
+    this.#lease.force(clusterMs, "");
   }
 
   reset(ttlMs: number): void {
