@@ -3,6 +3,7 @@
  * runs or from the data directory of one that does not; and checks the chain of the latter.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import { HoldfastError } from "../../src/errors.js";
 import type { AuditKind, AuditPage, AuditPlace } from "../../src/index.js";
 import type { AuditFilter, AuditHead, AuditReport } from "../../src/server/index.js";
 import { askCluster } from "../cluster/cluster-queries.js";
@@ -16,6 +17,7 @@ import {
   wholeNumberArgument,
 } from "../config/command-options.js";
 import { EXIT } from "../exit/exit-codes.js";
+import { Failure } from "../exit/failure.js";
 import { directoryFailure } from "../exit/start-failure.js";
 import { note, print, printJson } from "../output/terminal.js";
 import { MOMENT_PROBLEM, parseMoment } from "../text/moments.js";
@@ -68,7 +70,8 @@ identities with admin; name one node with --endpoints, because nodes differ in
 what they keep: each has the ends of holds, orders and changes of members, but
 only the node that was asked has refusals, sign-ins and saved snapshots, and
 only the node that led has operations. ADDRESS is known to the node to which the
-client was connected.
+client was connected. At the end standard error names the head, for a later
+"holdfast audit verify --expect".
 
 With --json each line is one record:
   {"block":7,"at":0,"record":31,"index":905,"wallMs":1790000000000,
@@ -133,17 +136,20 @@ class ShownPages {
   #count = 0;
   #lost = 0;
   #next: AuditPlace | null = null;
+  /** As it was when the first page was read. */
+  #head: string | undefined;
 
   constructor(isJson: boolean) {
     this.#isJson = isJson;
   }
 
-  add({ entries, lost, next }: AuditPage): void {
+  add({ entries, lost, next, head }: AuditPage): void {
     if (this.#isJson) for (const entry of entries) printJson(entry);
     else for (const line of entryLines(entries, this.#count === 0)) print(line);
     this.#count += entries.length;
     this.#lost += lost;
     this.#next = next;
+    this.#head ??= head;
   }
 
   end(limit: number): void {
@@ -151,6 +157,7 @@ class ShownPages {
     else if (this.#next !== null && this.#count >= limit)
       note("there are older ones: a larger --limit shows more");
     if (this.#lost > 0) note(`damaged: ${this.#lost} records in between are lost`);
+    if (!this.#isJson && this.#head) note(`the head of this audit is ${this.#head}`);
   }
 }
 
@@ -184,8 +191,18 @@ async function listStopped(data: string, flags: LsFlags, shown: ShownPages): Pro
   };
   const { listAuditOf } = await import("../../src/server/index.js");
   await listAuditOf(data, filter, limit, (page) => shown.add(page)).catch((error: unknown) => {
-    throw directoryFailure(error, data);
+    throw stoppedAuditFailure(error, data);
   });
+}
+
+/** Somebody who names the directory of a running node is told how to go on. */
+function stoppedAuditFailure(error: unknown, data: string): Failure {
+  if (!(error instanceof HoldfastError) || error.details?.["isInUse"] !== true) {
+    return directoryFailure(error, data);
+  }
+  const help =
+    'stop the node first, or ask it: "holdfast audit ls" lists its audit and names its head';
+  return new Failure(EXIT.failed, `${error.message}: ${help}`, { cause: error });
 }
 
 function momentArgument(text: string): number {
@@ -214,7 +231,7 @@ function defineVerify(parent: Command, finish: Finish): void {
       const { data, expect, json } = command.opts<VerifyFlags>();
       const { verifyAuditOf } = await import("../../src/server/index.js");
       const report = await verifyAuditOf(data, expect).catch((error: unknown) => {
-        throw directoryFailure(error, data);
+        throw stoppedAuditFailure(error, data);
       });
       if (json === true) printJson(document(report));
       else for (const line of reportLines(report)) print(line);

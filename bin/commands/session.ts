@@ -19,7 +19,8 @@ import { addForceOptions, FORCE_NOTES, type ForceFlags, forceOf } from "../confi
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
-import { type Column, tableLines } from "../output/text-table.js";
+import { type Column, plainTableLines, tableLines } from "../output/text-table.js";
+import { displayWidth } from "../text/display-width.js";
 import { formatDuration } from "../text/durations.js";
 import { isAnonymous } from "../text/session-names.js";
 
@@ -41,7 +42,9 @@ const END_EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const LS_NOTES = `
-LEASE LEFT is how long a session lives if its client sends nothing more.
+LEASE LEFT is how long a session lives if its client sends nothing more. NODE is
+the node to which its client attached last, ADDRESS where that client came from;
+it is left out if the table would be wider than the terminal.
 IDENTITY is left out while all are anonymous.`;
 
 const END_NOTES = `${FORCE_NOTES}
@@ -49,10 +52,13 @@ const END_NOTES = `${FORCE_NOTES}
 Exit code 5 if there is no such session. The JSON document: {"session":17}`;
 
 const IDENTITY: Column = { heading: "IDENTITY" };
+const ADDRESS: Column = { heading: "ADDRESS" };
 const COLUMNS: readonly Column[] = [
   { heading: "SESSION", alignment: "right" },
   { heading: "NAME" },
   IDENTITY,
+  { heading: "NODE", alignment: "right" },
+  ADDRESS,
   { heading: "HOLDS", alignment: "right" },
   { heading: "WAITS", alignment: "right" },
   { heading: "TTL", alignment: "right" },
@@ -129,18 +135,35 @@ async function printTable(admin: Admin): Promise<void> {
   const views: SessionView[] = [];
   for await (const view of admin.sessions()) views.push(view);
   if (views.length === 0) note("no client is connected");
+  if (views.length === 0) return;
   // In an open cluster everybody may be anonymous.
-  const areShown = !views.every(isAnonymous);
-  const columns = COLUMNS.filter((column) => areShown || column !== IDENTITY);
-  const rows = views.map((view) => row(view, areShown));
-  if (rows.length > 0) for (const line of tableLines(columns, rows)) print(line);
+  const hidden = views.every(isAnonymous) ? [IDENTITY] : [];
+  const all = tableOf(views, hidden);
+  const widthMax = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  const natural = plainTableLines(all.columns, all.rows, Number.POSITIVE_INFINITY);
+  const isTooWide = natural.some((line) => displayWidth(line) > widthMax);
+  const { columns, rows } = isTooWide ? tableOf(views, [...hidden, ADDRESS]) : all;
+  for (const line of tableLines(columns, rows)) print(line);
 }
 
-function row(view: SessionView, isIdentityShown: boolean): string[] {
+function tableOf(
+  views: readonly SessionView[],
+  hidden: readonly Column[],
+): { readonly columns: readonly Column[]; readonly rows: readonly (readonly string[])[] } {
+  const isShown = COLUMNS.map((column) => !hidden.includes(column));
+  return {
+    columns: COLUMNS.filter((_, at) => isShown[at]),
+    rows: views.map((view) => row(view).filter((_, at) => isShown[at])),
+  };
+}
+
+function row(view: SessionView): string[] {
   return [
     String(view.session),
     view.name === "" ? "-" : printable(view.name),
-    ...(isIdentityShown ? [printable(view.identity)] : []),
+    printable(view.identity),
+    view.node === 0 ? "-" : String(view.node),
+    view.address === "" ? "-" : printable(view.address),
     String(view.holds),
     String(view.waits),
     formatDuration(view.ttlMs),

@@ -186,7 +186,8 @@ export function explained(path: string, error: unknown): unknown {
   }
   const explanation = EXPLANATIONS[code] ?? cause.message;
   const message = `cannot use the data directory ${path}: ${explanation}`;
-  return new HoldfastError("UNAVAILABLE", message, { cause, details: { path } });
+  const details = code === "LEVEL_LOCKED" ? { path, isInUse: true } : { path };
+  return new HoldfastError("UNAVAILABLE", message, { cause, details });
 }
 
 function diskUnusable(path: string, cause: Error): HoldfastError {

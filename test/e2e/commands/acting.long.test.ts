@@ -106,7 +106,9 @@ describe("session", () => {
       holds: 1,
     });
     const table = await ask("session", "ls");
-    expect(table.stdout).toMatch(/^SESSION +NAME .*\n +\d+ +billing-7 +1 +0 +15s /);
+    expect(table.stdout).toMatch(
+      /^SESSION +NAME +NODE +ADDRESS .*\n +\d+ +billing-7 +[123] +127\.0\.0\.1 +1 +0 +15s /,
+    );
     await lock.release();
   });
 

@@ -37,7 +37,11 @@ function headsOf({ stderr }: NodeHandle): string[] {
 
 test("verify checks a stopped node, finds the heads it logged, and leaves its data usable", async () => {
   await holdAndRelease("orders/1");
-  expectFailure(await cluster.holdfast(["audit", "verify", "--data", data]), 1, /in use/);
+  expectFailure(
+    await cluster.holdfast(["audit", "verify", "--data", data]),
+    1,
+    /in use.*stop the node first/,
+  );
   await node.stop();
   const [head] = headsOf(node);
   expect(head).toMatch(/^\d+:/);
@@ -96,6 +100,7 @@ test("ls shows who held what and who did what, of the running node and of the st
   const some = await cluster.holdfast(["audit", "ls", "--prefix", "orders/", "-l", "1"]);
   expect(some.stdout).toMatch(/orders\/7 +released +exclusive for .* by billing/);
   expect(some.stderr).toContain("there are older ones");
+  expect(some.stderr).toMatch(/the head of this audit is \d+:[0-9a-f]{64}\n/);
 
   await node.stop();
   const stopped = await cluster.holdfast(["audit", "ls", "--json", "--data", data, "-l", "1000"]);
