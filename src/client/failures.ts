@@ -241,10 +241,10 @@ export function sessionFailure(code: ErrorCode): HoldfastError {
   return new HoldfastError(code, `the cluster refused the session: ${texts[code] ?? code}`);
 }
 
-/** Why the cluster does not answer a question. */
-export function readFailure(status: number): HoldfastError {
+/** Why the cluster does not answer a question. `reason`: in its own words. */
+export function readFailure(status: number, reason?: string): HoldfastError {
   const code = errorCodeOf(status) ?? "PROTOCOL";
-  return new HoldfastError(code, `the cluster refused to answer: ${refusalText(code)}`);
+  return new HoldfastError(code, `the cluster refused to answer: ${reason ?? refusalText(code)}`);
 }
 
 /** What a refusal means that comes without a sentence of its own; the code, if that says most. */

@@ -386,7 +386,7 @@ function refusal(
   status: number,
   payload: unknown,
 ): HoldfastError {
-  if (isQuery(request)) return readFailure(status);
+  if (isQuery(request)) return readFailure(status, messageOf(payload));
   const code = errorCodeOf(status) ?? "PROTOCOL";
   return new HoldfastError(code, messageOf(payload) ?? `${what} was refused: ${refusalText(code)}`);
 }

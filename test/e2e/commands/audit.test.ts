@@ -108,6 +108,16 @@ test("ls shows who held what and who did what, of the running node and of the st
   expect((await cluster.holdfast(["audit", "verify", "--data", data])).code).toBe(0);
 });
 
+test("ls of a node without an audit says so", async () => {
+  const without = await startCluster({ nodes: 1 });
+  expectFailure(
+    await without.holdfast(["audit", "ls"]),
+    2,
+    /keeps no audit: start it with --audit/,
+  );
+  await without.stop();
+});
+
 function linesOf(text: string): Record<string, unknown>[] {
   const lines = text.split("\n").filter((line) => line !== "");
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
