@@ -26,7 +26,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 
 const NOTES = `
 Prints the address of the first node that serves the page, and opens it if this
-machine has a desktop and a program for that (xdg-open, open, or start on
+machine has a desktop and a program for that (xdg-open, open, or rundll32 on
 Windows). Exit code 4 if no node serves the page.`;
 
 const ANSWER_MS_MAX = 3_000;
@@ -56,13 +56,13 @@ async function findPage(access: NodeAccess): Promise<string> {
   const given = access.endpoints.filter((endpoint) => !endpoint.startsWith("unix:"));
   for (const endpoint of given) {
     tried.add(endpoint);
-    if (await servesPage(endpoint, access)) return pageOf(endpoint);
+    if (await servesPage(endpoint, access)) return addressOf(endpoint);
   }
   for (const { report } of await clusterMembers(access)) {
     const { endpoint } = report;
     if (!report.isReachable || tried.has(endpoint)) continue;
     tried.add(endpoint);
-    if (await servesPage(endpoint, access)) return pageOf(endpoint);
+    if (await servesPage(endpoint, access)) return addressOf(endpoint);
   }
   const where = [...tried].join(", ");
   throw new Failure(EXIT.noCluster, `no node serves the page; tried ${where}`);
@@ -93,6 +93,11 @@ function pageOf(endpoint: string): string {
   return `${endpoint.replace(/^ws/, "http").replace(/\/+$/, "")}/`;
 }
 
+/** A node may have chosen it: as a URL is written, without blanks, quotes or controls. */
+function addressOf(endpoint: string): string {
+  return new URL(pageOf(endpoint)).href;
+}
+
 /** Leaves the browser alone once it runs. Without a desktop, the printed address is all there is. */
 async function openBrowser(address: string): Promise<void> {
   const command = openerOn(process.platform);
@@ -109,7 +114,8 @@ async function openBrowser(address: string): Promise<void> {
 
 function openerOn(platform: NodeJS.Platform): readonly string[] | undefined {
   if (platform === "darwin") return ["open"];
-  if (platform === "win32") return ["cmd", "/c", "start", ""];
+  // Not `start`: a shell would obey an `&` in the address.
+  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
   const hasDesktop = ["DISPLAY", "WAYLAND_DISPLAY"].some((name) => process.env[name]);
   const tool = hasDesktop ? findTool("xdg-open") : undefined;
   return tool === undefined ? undefined : [tool];

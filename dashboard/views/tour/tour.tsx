@@ -17,6 +17,7 @@ import { ActButton } from "../../parts/act-button.js";
 import { Badge, type BadgeKind } from "../../parts/badge.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
 import { durationText } from "../../parts/duration-text.js";
+import { OtherText } from "../../parts/key-text.js";
 import { LeaseBar } from "../../parts/lease-bar.js";
 import { announce } from "../../state/announcements.js";
 import { useTour } from "./tour-polling.js";
@@ -241,7 +242,7 @@ function Queue({ state }: { readonly state: TourState }) {
     }),
   );
   const columns: Column<Place>[] = [
-    { id: "who", title: "Session", isRowHeader: true, cell: ({ who }) => who },
+    { id: "who", title: "Session", isRowHeader: true, cell: ({ who }) => <OtherText text={who} /> },
     { id: "what", title: "Place", cell: ({ what }) => what },
     { id: "for", title: "For", isNumeric: true, cell: ({ forMs }) => durationText(forMs) },
     {
