@@ -101,6 +101,18 @@ test("a browser gets the page, and every file that it names", async () => {
   }
 });
 
+test("who takes no gzip, or refuses it, gets the file as it is", async () => {
+  for (const encoding of ["identity", "gzip;q=0", "br, gzip; q=0.0, deflate", ""]) {
+    const { headers } = await page(node(1), "/", { ...BROWSER, "accept-encoding": encoding });
+    expect(headers["content-encoding"]).toBeUndefined();
+  }
+  for (const encoding of ["gzip", "br;q=0, gzip;q=0.5", "GZIP"]) {
+    const { headers, body } = await page(node(1), "/", { ...BROWSER, "accept-encoding": encoding });
+    expect(headers["content-encoding"]).toBe("gzip");
+    expect(gunzipSync(body).toString()).toContain("<html");
+  }
+});
+
 test("the policy of the page lets it connect to its node and to the other members", async () => {
   const { headers } = await page(node(1), "/");
   const own = `${LOOPBACK}:${node(1).clientPort}`;

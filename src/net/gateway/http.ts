@@ -63,12 +63,15 @@ export function bearerOf({ headers }: IncomingMessage): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 }
 
+/** Unless it says that it takes none of it. */
+const GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
+
 /** What a request says of the browser that sent it. */
 export function browserOf({ headers }: IncomingMessage, hosts: KnownHosts): PageBrowser {
   const { accept = "", host } = headers;
   return {
     wantsHtml: /\btext\/html\b/i.test(accept),
-    takesGzip: /\bgzip\b/i.test(String(headers["accept-encoding"] ?? "")),
+    takesGzip: GZIP.test(String(headers["accept-encoding"] ?? "")),
     host: host !== undefined && host !== "" && hosts.has(host) ? host.toLowerCase() : undefined,
   };
 }
