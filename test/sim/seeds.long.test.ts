@@ -8,7 +8,7 @@ import type { BatchSummary } from "./run/run-batch.js";
 import { explained, runRange } from "./run/run-seeds.js";
 
 const SEEDS = 200;
-const TIMEOUT_MS = 600_000;
+const TIMEOUT_MS = 1_200_000;
 
 /** What every batch of seeds must have seen at least once. */
 const OUTCOMES = [

@@ -1,7 +1,9 @@
 /** Every exit code of the table, one by one, each by what it is for. */
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { freePorts } from "../../../lab/free-ports.js";
+import { startCluster } from "../world/cluster-process.js";
 import { ClusterScene } from "../world/cluster-scene.js";
 import { type CliResult, runCli } from "../world/command-line.js";
 import { expectFailure } from "../world/command-result.js";
@@ -119,6 +121,20 @@ test("125, 126, 127: cannot be started, cannot be executed, is not there; and it
   expectEnd(await ask(["run", "code/127", "--", "./none"]), EXIT.notFound, /not found/);
   for (const code of [125, 126, 127]) {
     expect((await scene.client.inspect(`code/${code}`)).holds).toEqual([]);
+  }
+});
+
+test("7: an audit that is not in order", async () => {
+  const cluster = await startCluster({ nodes: 1, serverArguments: ["--audit"] });
+  try {
+    await cluster.nodes[0]?.stop();
+    const data = join(cluster.directory, "n1");
+    const expected = ["--expect", `1:${"0".repeat(64)}`];
+    const verified = await ask(["audit", "verify", "--data", data, ...expected]);
+    expect(verified.code).toBe(EXIT.altered);
+    tested.add(EXIT.altered);
+  } finally {
+    await cluster.stop();
   }
 });
 
