@@ -80,7 +80,10 @@ With --json each line is one record:
    "details":{"token":77,"graceMs":0,"now":false,"reason":""}}`;
 
 export function defineAudit(command: Command, finish: Finish): void {
-  command.addHelpText("before", examplesText([...LS_EXAMPLES.slice(0, 1), ...VERIFY_EXAMPLES]));
+  command
+    .helpCommand(false)
+    .usage("<command> [options]")
+    .addHelpText("before", examplesText([...LS_EXAMPLES.slice(0, 1), ...VERIFY_EXAMPLES]));
   defineLs(command, finish);
   defineVerify(command, finish);
 }

@@ -18,7 +18,6 @@ import { EXIT } from "../exit/exit-codes.js";
 import { Failure, failureOf } from "../exit/failure.js";
 import { print, printJson } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
-import { formatDuration } from "../text/durations.js";
 import { formatWallTime } from "../text/wall-time.js";
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
@@ -63,7 +62,7 @@ export function defineLogLevel(command: Command, finish: (exitCode: number) => v
     .addOption(
       new Option("--for <duration>", "how long; at most a day; 0s: back to the usual level now")
         .argParser(timeArgument)
-        .default(FOR_MS_DEFAULT, formatDuration(FOR_MS_DEFAULT)),
+        .default(FOR_MS_DEFAULT, "10m"),
     )
     .addOption(jsonOption("print one JSON document"))
     .addOption(endpointsOption())
