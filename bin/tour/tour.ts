@@ -21,6 +21,8 @@ const WORKER_PROGRAM = fileURLToPath(new URL("./tour-worker.js", import.meta.url
 const NAMES = ["worker-1", "worker-2", "worker-3"] as const;
 /** Short, so that the end of a lease can be waited for. */
 const WORKER_TTL_MS = 3_000;
+/** Short as well: who hears nothing from a node moves to another one after a third of it. */
+const PULSE_TTL_MS = 3_000;
 /** Nobody asked for its state for so long: the page is gone. */
 const UNSEEN_MS_MAX = 20_000;
 const POLL_MS = 50;
@@ -131,7 +133,7 @@ export class Tour {
     this.#beginning = true;
     try {
       const endpoints = [...this.#parts.endpoints];
-      this.#client = await connect({ endpoints, name: "tour pulse" });
+      this.#client = await connect({ endpoints, name: "tour pulse", ttlMs: PULSE_TTL_MS });
       this.#admin = await connectAdmin({ endpoints, timeoutMs: 5_000 });
     } catch (error) {
       await this.end();

@@ -131,13 +131,14 @@ describe.skipIf(PROMETHEUS === undefined || PROMTOOL === undefined)("three nodes
       addresses: cluster.endpoints.map((endpoint) => new URL(endpoint).host),
       further: `scheme: https\ntls_config: { ca_file: ${ca} }`,
     });
-    const url = `${cluster.endpoints[0]?.replace(/^ws/, "http")}/metrics`;
-    page = (await readPage(url, AbortSignal.timeout(10_000), tls)).text;
-    served = new Set(Array.from(page.matchAll(/^# TYPE (\S+)/gm), ([, name = ""]) => name));
     await prometheus.until("three scrapes of each node", async () => {
       const scraped = await prometheus.query("count_over_time((up == 1)[1h:1s]) >= 3");
       return scraped.length === IDS.length;
     });
+    // Not before: some are measured over a while, and between nodes that have found each other.
+    const url = `${cluster.endpoints[0]?.replace(/^ws/, "http")}/metrics`;
+    page = (await readPage(url, AbortSignal.timeout(10_000), tls)).text;
+    served = new Set(Array.from(page.matchAll(/^# TYPE (\S+)/gm), ([, name = ""]) => name));
   });
   afterAll(async () => {
     await prometheus?.stop();

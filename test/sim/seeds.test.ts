@@ -35,6 +35,10 @@ const REMEMBERED = [
   61_004_910,
   // The disk was to hang for less than a step of simulated time more.
   61_002_220,
+  // The lock of a session whose end was ordered did not say that it was to go.
+  6_000_081,
+  // A stranger's word in a session that had just ended was refused as if it were an order.
+  134,
 ];
 
 describe("whole clusters on lying disks, broken networks and drifting clocks", () => {

@@ -143,8 +143,9 @@ export class ClientSide implements GatewayEvents {
   onCommand(connection: ClientConnection, command: SessionCommand, bytes: Uint8Array): void {
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    // What a session gives back is always taken. The table would answer an order in the same way.
-    const isOrder = connection.session === 0 && "sequence" in command;
+    // What a session gives back is always taken, and what comes after its end is left to admission,
+    // which drops it. The table would answer an order in the same way.
+    const isOrder = connection.session === 0 && !attachment.wasAttached && "sequence" in command;
     if (isOrder && attachment.isReadOnly) this.#refuseOrder(attachment, command, FORBIDDEN);
     else if (isOrder && this.#isTurnedAway(attachment)) {
       this.report(attachment, command, UNAUTHENTICATED);

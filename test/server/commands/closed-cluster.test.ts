@@ -138,6 +138,26 @@ describe("a stranger", () => {
     expect(leader.raft.lastIndex).toBe(lastIndex);
   });
 
+  test("whose session was ended hears nothing more of what it says in it", async () => {
+    const all = { name: "anonymous", key: "", isPrefix: true } as const;
+    await order({ op: OP.setGrant, ...all, level: "acquire" });
+    await world.run(100);
+    const stranger = world.client();
+    stranger.connect(followers[0]);
+    await world.until("hello", () => stranger.hello !== undefined);
+    stranger.attach();
+    await world.until("attached", () => stranger.attached(1) !== undefined);
+    await order({ op: OP.setGrant, ...all, level: "none" });
+    const now = { graceMs: 0, now: true, reason: "" };
+    await order({ op: OP.endSession, session: stranger.session, ...now });
+    const isEnded = () => stranger.received.at(-1)?.kind === MESSAGE.ended;
+    await world.until("the end of its session", isEnded);
+    stranger.acquire("jobs/1");
+    await world.run(100);
+    expect(isEnded()).toBe(true);
+    expect(followers[0].driver.status.refusals.every(({ count }) => count === 0)).toBe(true);
+  });
+
   test("reads no page that tells of the cluster", () => {
     const judge = (caller: object) => leader.driver.judgePage({ isTrusted: false, ...caller });
     expect(judge({})).toBe("refused");

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import type { Configuration, MemberAddress } from "../../../src/raft/index.js";
+import {
+  type Configuration,
+  encodeConfiguration,
+  type MemberAddress,
+} from "../../../src/raft/index.js";
 import { Members } from "../../../src/server/driver/members.js";
 
 function configurationOf(...voters: number[]): Configuration {
@@ -32,6 +36,18 @@ describe("whom a node talks to", () => {
     members.onEffective(configurationOf(2, 3, 5), 50);
     members.dropRemovedPeers(50 + 1_000);
     expect(told.at(-1)).toEqual([2, 3, 5]);
+  });
+
+  test("are told to others with the index at which they were applied", () => {
+    const sent: [number, object][] = [];
+    const send = (peer: number, message: object) => void sent.push([peer, message]);
+    const members = new Members(2, 100, () => {}, send);
+    members.tell([1, 3], { index: 20, configuration: configurationOf(1, 2, 3, 5) });
+    const configuration = encodeConfiguration(configurationOf(1, 2, 3, 5));
+    const message = { type: "members", index: 20, configuration };
+    expect(sent).toEqual([1, 3].map((peer) => [peer, message]));
+    members.tell([1], { index: 0, configuration: configurationOf() });
+    expect(sent).toHaveLength(2);
   });
 
   test("are not changed by what its own log tells better, or by what makes no sense", () => {

@@ -96,7 +96,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leader.ts",
     find: "return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;",
     replace: "return leadership.reads.hasWaiting;",
-    seeds: [1],
+    seeds: [4],
   },
   {
     name: "read-by-any-answer",

@@ -48,7 +48,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/server/driver/members.ts",
     find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
     replace: "",
-    seeds: [42_001_125],
+    seeds: [],
   },
   {
     name: "damaged-draft-ends-the-node",

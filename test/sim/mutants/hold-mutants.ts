@@ -16,7 +16,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/convert.ts",
     find: '  state.note("converted", hold, place);\n  advance(state, place.key);',
     replace: '  state.note("converted", hold, place);',
-    seeds: [1],
+    seeds: [8],
   },
   {
     name: "upgrade-keeps-its-token",
@@ -32,7 +32,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/convert.ts",
     find: "} else if (hold.extras?.upgrade !== undefined) {",
     replace: "} else if (hold.extras?.upgrade?.sequence === sequence) {",
-    seeds: [1],
+    seeds: [8],
   },
   {
     name: "upgraded-again",
@@ -314,6 +314,6 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/attach.ts",
     find: "  const upgrades = upgradesOf(state, session);\n",
     replace: "  const upgrades = upgradesOf(state, session).slice(0, 0);\n",
-    seeds: [45],
+    seeds: [8],
   },
 ];

@@ -44,7 +44,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/command-window.ts",
     find: "    this.takeBack(highest + 1);\n",
     replace: "    this.takeBack(Math.min(this.#mark, highest + 1));\n",
-    seeds: [6_000_003],
+    seeds: [4],
   },
   {
     name: "refused-call-goes-last",
@@ -124,7 +124,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "    const sequences = [...this.#waits.keys()];\n",
     replace: "    const sequences: number[] = [];\n",
-    seeds: [101],
+    seeds: [20],
   },
   {
     name: "holds-not-recalled",
@@ -173,7 +173,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     find: "    this.#remove(join);\n    this.balance();\n",
     replace:
       "    this.#remove(join);\n    this.#host.submit(new DowngradeCall(this, undefined));\n    this.balance();\n",
-    seeds: [97_200_177],
+    seeds: [97_200_509],
   },
   {
     name: "abandoned-upgrade-believed",
@@ -237,7 +237,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/exported-locks.ts",
     find: "        downgrades.push({ sequence, key });\n",
     replace: "",
-    seeds: [98_100_256],
+    seeds: [],
   },
   {
     name: "detached-hold-exported",

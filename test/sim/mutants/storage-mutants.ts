@@ -33,7 +33,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/log/open-file-log.ts",
     find: "if (last.tail.length > 0) await",
     replace: "if (last.tail.length < 0) await",
-    seeds: [7],
+    seeds: [1],
   },
   {
     name: "segment-name-not-synced",
