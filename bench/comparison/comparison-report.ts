@@ -6,7 +6,7 @@
 import { machineText } from "../measures/machine.js";
 import { OWN_SYSTEM, type SystemName } from "../options/system-names.js";
 import { grouped } from "../workloads/report-table.js";
-import type { ThroughputResult } from "../workloads/throughput.js";
+import type { ThroughputResult } from "../workloads/throughput/throughput.js";
 import { linesOf, type Result } from "../workloads/workloads.js";
 import { isLoad, type MeasuredStep } from "./comparison.js";
 

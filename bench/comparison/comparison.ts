@@ -7,7 +7,7 @@ import type { Several, Step } from "../options/invocation.js";
 import { OWN_SYSTEM, type SystemName } from "../options/system-names.js";
 import type { PeerName } from "../peers/peer.js";
 import { PEERS } from "../peers/peers.js";
-import type { ThroughputResult } from "../workloads/throughput.js";
+import type { ThroughputResult } from "../workloads/throughput/throughput.js";
 import { measureApart } from "./measured-process.js";
 import type { SavedResults } from "./saved-results.js";
 

@@ -1,23 +1,23 @@
 /** What each workload runs, and how its result is shown. */
 import type { BenchOptions } from "../options/bench-options.js";
-import { type FailoverResult, runFailover } from "./failover.js";
-import { failoverLines } from "./failover-report.js";
-import { runQueue } from "./queue.js";
-import { queueLines } from "./queue-report.js";
-import type { QueueResult } from "./queue-result.js";
-import { runSessions } from "./sessions.js";
-import { sessionsLines } from "./sessions-report.js";
-import type { SessionsResult } from "./sessions-result.js";
-import { runSnapshot } from "./snapshot.js";
-import { snapshotLines } from "./snapshot-report.js";
-import type { SnapshotResult } from "./snapshot-result.js";
-import { runStorm, type StormResult } from "./storm.js";
-import { stormLines } from "./storm-report.js";
-import { runTable } from "./table.js";
-import { tableWorkloadLines } from "./table-report.js";
-import type { TableResult } from "./table-result.js";
-import { runThroughput, type ThroughputResult } from "./throughput.js";
-import { throughputLines } from "./throughput-report.js";
+import { type FailoverResult, runFailover } from "./failover/failover.js";
+import { failoverLines } from "./failover/failover-report.js";
+import { runQueue } from "./queue/queue.js";
+import { queueLines } from "./queue/queue-report.js";
+import type { QueueResult } from "./queue/queue-result.js";
+import { runSessions } from "./sessions/sessions.js";
+import { sessionsLines } from "./sessions/sessions-report.js";
+import type { SessionsResult } from "./sessions/sessions-result.js";
+import { runSnapshot } from "./snapshot/snapshot.js";
+import { snapshotLines } from "./snapshot/snapshot-report.js";
+import type { SnapshotResult } from "./snapshot/snapshot-result.js";
+import { runStorm, type StormResult } from "./storm/storm.js";
+import { stormLines } from "./storm/storm-report.js";
+import { runTable } from "./table/table.js";
+import { tableWorkloadLines } from "./table/table-report.js";
+import type { TableResult } from "./table/table-result.js";
+import { runThroughput, type ThroughputResult } from "./throughput/throughput.js";
+import { throughputLines } from "./throughput/throughput-report.js";
 
 /** Each workload documents its own. */
 export type Result =

@@ -11,7 +11,7 @@ import {
   comparisonMarkdown,
 } from "../../../bench/comparison/comparison-report.js";
 import { parseInvocation } from "../../../bench/options/invocation.js";
-import type { ThroughputResult } from "../../../bench/workloads/throughput.js";
+import type { ThroughputResult } from "../../../bench/workloads/throughput/throughput.js";
 
 function result(cyclesPerSecond: number, fencingViolations = 0): ThroughputResult {
   return {

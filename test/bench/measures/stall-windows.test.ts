@@ -5,7 +5,7 @@ import {
   comparedStalls,
   stallBounds,
 } from "../../../bench/measures/stall-windows.js";
-import { takenSnapshots } from "../../../bench/workloads/snapshot-watch.js";
+import { takenSnapshots } from "../../../bench/workloads/snapshot/snapshot-watch.js";
 
 const SPANS = [
   { node: 1, fromMs: 20_000, toMs: 23_000 },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type MeasuredQueues, queueResult } from "../../../bench/workloads/queue-result.js";
+import { type MeasuredQueues, queueResult } from "../../../bench/workloads/queue/queue-result.js";
 
 const OPTIONS = {
   workload: "queue",

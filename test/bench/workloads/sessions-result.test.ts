@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { largestStall, sessionsResult } from "../../../bench/workloads/sessions-result.js";
+import { largestStall, sessionsResult } from "../../../bench/workloads/sessions/sessions-result.js";
 
 const OPTIONS = {
   workload: "sessions",

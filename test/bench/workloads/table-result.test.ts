@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type MeasuredLoad, tableResult } from "../../../bench/workloads/table-result.js";
+import { type MeasuredLoad, tableResult } from "../../../bench/workloads/table/table-result.js";
 
 const OPTIONS = {
   workload: "table",

@@ -1,6 +1,6 @@
 /** The result of `table`, for people. */
-import { machineText } from "../measures/machine.js";
-import { errorsText, grouped, memoryText, tableLines, violationsText } from "./report-table.js";
+import { machineText } from "../../measures/machine.js";
+import { errorsText, grouped, memoryText, tableLines, violationsText } from "../report-table.js";
 import type { LoadCost, TableResult } from "./table-result.js";
 
 export function tableWorkloadLines(result: TableResult): string[] {

@@ -4,15 +4,15 @@
  * taken.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { NodeProcess } from "../cluster/node-process.js";
-import type { ClosedLoop } from "../load/closed-loop.js";
-import { INTERVAL_MS, StallWatch } from "../measures/stall-watch.js";
+import type { NodeProcess } from "../../cluster/node-process.js";
+import type { ClosedLoop } from "../../load/closed-loop.js";
+import { INTERVAL_MS, StallWatch } from "../../measures/stall-watch.js";
 import {
   isTouched,
   type RateSample,
   type SnapshotSpan,
   type StallBound,
-} from "../measures/stall-windows.js";
+} from "../../measures/stall-windows.js";
 
 /** Intervals of each node in which no node takes a snapshot, for comparison. */
 const CLEAN_INTERVALS_MIN = 20;

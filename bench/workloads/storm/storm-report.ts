@@ -1,6 +1,6 @@
 /** The result of `storm`, for people. */
-import { machineText } from "../measures/machine.js";
-import { grouped, summaryText, tableLines } from "./report-table.js";
+import { machineText } from "../../measures/machine.js";
+import { grouped, summaryText, tableLines } from "../report-table.js";
 import type { StormResult } from "./storm.js";
 
 export function stormLines(result: StormResult): string[] {

@@ -8,14 +8,14 @@
  * operations; so that a batch does not make a short queue long, there are ten short queues.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
-import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { StandingQueues } from "../load/standing-queues.js";
-import { warmUp } from "../load/warm-up.js";
-import { describeMachine } from "../measures/machine.js";
-import { cpuMicros } from "../measures/process-cpu.js";
-import type { QueueOptions } from "../options/bench-options.js";
-import { Progress } from "../progress.js";
+import { closeAll, connectAll, runPrefix } from "../../cluster/bench-clients.js";
+import { type OwnCluster, withOwnCluster } from "../../cluster/own-cluster.js";
+import { StandingQueues } from "../../load/standing-queues.js";
+import { warmUp } from "../../load/warm-up.js";
+import { describeMachine } from "../../measures/machine.js";
+import { cpuMicros } from "../../measures/process-cpu.js";
+import type { QueueOptions } from "../../options/bench-options.js";
+import { Progress } from "../../progress.js";
 import {
   FEW_LOCKS,
   FEW_WAITERS,

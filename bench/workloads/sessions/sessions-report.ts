@@ -1,6 +1,6 @@
 /** The result of `sessions`, for people. */
-import { machineText } from "../measures/machine.js";
-import { grouped, memoryText, tableLines } from "./report-table.js";
+import { machineText } from "../../measures/machine.js";
+import { grouped, memoryText, tableLines } from "../report-table.js";
 import type { SessionsResult } from "./sessions-result.js";
 
 export function sessionsLines(result: SessionsResult): string[] {

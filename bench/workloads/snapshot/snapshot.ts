@@ -5,20 +5,20 @@
  * Then a node is restarted with such data.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/index.js";
-import { closeAll, connectAll, drained, runPrefix } from "../cluster/bench-clients.js";
-import { isReady } from "../cluster/node-pages.js";
-import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { until } from "../cluster/until.js";
-import { ClosedLoop } from "../load/closed-loop.js";
-import { fillTable } from "../load/hold-filler.js";
-import { ownKeys } from "../load/load-shapes.js";
-import { warmUp } from "../load/warm-up.js";
-import { describeMachine } from "../measures/machine.js";
-import { cpuSeconds } from "../measures/process-cpu.js";
-import { residentMiB } from "../measures/resident-memory.js";
-import type { SnapshotOptions } from "../options/bench-options.js";
-import { Progress } from "../progress.js";
+import type { Client } from "../../../src/index.js";
+import { closeAll, connectAll, drained, runPrefix } from "../../cluster/bench-clients.js";
+import { isReady } from "../../cluster/node-pages.js";
+import { type OwnCluster, withOwnCluster } from "../../cluster/own-cluster.js";
+import { until } from "../../cluster/until.js";
+import { ClosedLoop } from "../../load/closed-loop.js";
+import { fillTable } from "../../load/hold-filler.js";
+import { ownKeys } from "../../load/load-shapes.js";
+import { warmUp } from "../../load/warm-up.js";
+import { describeMachine } from "../../measures/machine.js";
+import { cpuSeconds } from "../../measures/process-cpu.js";
+import { residentMiB } from "../../measures/resident-memory.js";
+import type { SnapshotOptions } from "../../options/bench-options.js";
+import { Progress } from "../../progress.js";
 import { type Restarted, type SnapshotResult, snapshotResult } from "./snapshot-result.js";
 import { SnapshotWatch } from "./snapshot-watch.js";
 

@@ -1,10 +1,10 @@
 /** The result of `sessions`: its shape, and how it is computed from the measurements. */
 
-import type { Machine } from "../measures/machine.js";
-import { MIB } from "../measures/resident-memory.js";
-import type { StallBound } from "../measures/stall-windows.js";
-import { tenths } from "../measures/statistics.js";
-import type { SessionsOptions } from "../options/bench-options.js";
+import type { Machine } from "../../measures/machine.js";
+import { MIB } from "../../measures/resident-memory.js";
+import type { StallBound } from "../../measures/stall-windows.js";
+import { tenths } from "../../measures/statistics.js";
+import type { SessionsOptions } from "../../options/bench-options.js";
 
 /** The shape of `--json`; a contract. */
 export interface SessionsResult {

@@ -1,7 +1,7 @@
 /** The result of `queue`, for people. */
-import { machineText } from "../measures/machine.js";
+import { machineText } from "../../measures/machine.js";
+import { grouped, tableLines, violationsText } from "../report-table.js";
 import type { ComparedCost, Cost, QueueResult } from "./queue-result.js";
-import { grouped, tableLines, violationsText } from "./report-table.js";
 
 export function queueLines(result: QueueResult): string[] {
   const { waiters, locks, connections, rounds, operationsPerRound } = result;

@@ -3,13 +3,13 @@
  * returns, and the cost of all this is computed from the times of the grants.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/index.js";
-import { closeAll, connectAll, drained, runPrefix } from "../cluster/bench-clients.js";
-import type { NodeEvent, NodeProcess } from "../cluster/node-process.js";
-import type { OwnCluster } from "../cluster/own-cluster.js";
-import { PacedLoop } from "../load/paced-loop.js";
-import { longestGapMs, merged } from "../measures/service-gap.js";
-import { tenths } from "../measures/statistics.js";
+import type { Client } from "../../../src/index.js";
+import { closeAll, connectAll, drained, runPrefix } from "../../cluster/bench-clients.js";
+import type { NodeEvent, NodeProcess } from "../../cluster/node-process.js";
+import type { OwnCluster } from "../../cluster/own-cluster.js";
+import { PacedLoop } from "../../load/paced-loop.js";
+import { longestGapMs, merged } from "../../measures/service-gap.js";
+import { tenths } from "../../measures/statistics.js";
 
 /** The load runs this long before the fault, and at random up to as much longer. */
 const SETTLING_MS = 1_000;

@@ -4,14 +4,14 @@
  * or a lock was lost. All clients are in this process, so their handshakes take part of the machine.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client, Lock } from "../../src/index.js";
-import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
-import { requireDescriptors } from "../cluster/descriptors.js";
-import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { describeMachine, type Machine } from "../measures/machine.js";
-import { type Summary, summaryOf } from "../measures/statistics.js";
-import type { StormOptions } from "../options/bench-options.js";
-import { Progress } from "../progress.js";
+import type { Client, Lock } from "../../../src/index.js";
+import { closeAll, connectAll, runPrefix } from "../../cluster/bench-clients.js";
+import { requireDescriptors } from "../../cluster/descriptors.js";
+import { type OwnCluster, withOwnCluster } from "../../cluster/own-cluster.js";
+import { describeMachine, type Machine } from "../../measures/machine.js";
+import { type Summary, summaryOf } from "../../measures/statistics.js";
+import type { StormOptions } from "../../options/bench-options.js";
+import { Progress } from "../../progress.js";
 
 /** The SDK's default. */
 const TTL_MS = 15_000;

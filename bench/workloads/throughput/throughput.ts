@@ -4,21 +4,26 @@
  * the servers hang.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { drained } from "../cluster/bench-clients.js";
-import { ClosedLoop } from "../load/closed-loop.js";
-import type { Rule } from "../load/grant-witness.js";
-import type { LoadLoop } from "../load/load-loop.js";
-import type { LoadSubject } from "../load/load-subject.js";
-import { type Latencies, type LoadWindow, latenciesOf, measureLoad } from "../load/load-window.js";
-import { OpenLoop } from "../load/open-loop.js";
-import { withOwnSubject } from "../load/own-subject.js";
-import { withPeerSubject } from "../load/peer-subject.js";
-import { warmUpBy } from "../load/warm-up.js";
-import { describeMachine, type Machine } from "../measures/machine.js";
-import { hundredths } from "../measures/statistics.js";
-import type { LoadWorkload } from "../options/bench-numbers.js";
-import type { LoadOptions } from "../options/bench-options.js";
-import type { Attachment, SystemName } from "../options/system-names.js";
+import { drained } from "../../cluster/bench-clients.js";
+import { ClosedLoop } from "../../load/closed-loop.js";
+import type { Rule } from "../../load/grant-witness.js";
+import type { LoadLoop } from "../../load/load-loop.js";
+import type { LoadSubject } from "../../load/load-subject.js";
+import {
+  type Latencies,
+  type LoadWindow,
+  latenciesOf,
+  measureLoad,
+} from "../../load/load-window.js";
+import { OpenLoop } from "../../load/open-loop.js";
+import { withOwnSubject } from "../../load/own-subject.js";
+import { withPeerSubject } from "../../load/peer-subject.js";
+import { warmUpBy } from "../../load/warm-up.js";
+import { describeMachine, type Machine } from "../../measures/machine.js";
+import { hundredths } from "../../measures/statistics.js";
+import type { LoadWorkload } from "../../options/bench-numbers.js";
+import type { LoadOptions } from "../../options/bench-options.js";
+import type { Attachment, SystemName } from "../../options/system-names.js";
 
 /** The measured workers run this long before they are counted. */
 const SETTLING_SECONDS = 1;

@@ -1,7 +1,7 @@
 /** The results of the closed-loop workloads, for people. */
-import type { LoadWindow } from "../load/load-window.js";
-import { machineText } from "../measures/machine.js";
-import { OWN_SYSTEM } from "../options/system-names.js";
+import type { LoadWindow } from "../../load/load-window.js";
+import { machineText } from "../../measures/machine.js";
+import { OWN_SYSTEM } from "../../options/system-names.js";
 import {
   errorsText,
   grouped,
@@ -9,7 +9,7 @@ import {
   memoryText,
   type Row,
   tableLines,
-} from "./report-table.js";
+} from "../report-table.js";
 import type { ThroughputResult } from "./throughput.js";
 
 const KIND_NAMES: Readonly<Partial<Record<ThroughputResult["workload"], string>>> = {

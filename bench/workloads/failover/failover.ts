@@ -4,14 +4,14 @@
  * cluster under a moderate load; the node returns before the next one. There are proxies between
  * the nodes only for the partitions: the other figures are of direct links.
  */
-import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
-import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { PACE_MS } from "../load/paced-loop.js";
-import { warmUp } from "../load/warm-up.js";
-import { describeMachine, type Machine } from "../measures/machine.js";
-import { type Summary, summaryOf } from "../measures/statistics.js";
-import type { FailoverOptions } from "../options/bench-options.js";
-import { Progress } from "../progress.js";
+import { closeAll, connectAll, runPrefix } from "../../cluster/bench-clients.js";
+import { type OwnCluster, withOwnCluster } from "../../cluster/own-cluster.js";
+import { PACE_MS } from "../../load/paced-loop.js";
+import { warmUp } from "../../load/warm-up.js";
+import { describeMachine, type Machine } from "../../measures/machine.js";
+import { type Summary, summaryOf } from "../../measures/statistics.js";
+import type { FailoverOptions } from "../../options/bench-options.js";
+import { Progress } from "../../progress.js";
 import { FAULTS, type Fault, type FaultRun, runFault } from "./failover-run.js";
 
 type ByFault<T> = Readonly<Record<Fault, T>>;

@@ -6,21 +6,21 @@
  * from the last renewal on, as when a process dies.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/index.js";
-import { closeAll, connectAll, runPrefix } from "../cluster/bench-clients.js";
-import { requireDescriptors } from "../cluster/descriptors.js";
-import { fetchFigures, fetchMetrics } from "../cluster/node-pages.js";
-import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { until } from "../cluster/until.js";
-import { fillTable } from "../load/hold-filler.js";
-import { warmUp } from "../load/warm-up.js";
-import { describeMachine } from "../measures/machine.js";
-import { cpuSeconds } from "../measures/process-cpu.js";
-import { residentMiB } from "../measures/resident-memory.js";
-import { StallWatch } from "../measures/stall-watch.js";
-import { tenths } from "../measures/statistics.js";
-import type { SessionsOptions } from "../options/bench-options.js";
-import { Progress } from "../progress.js";
+import type { Client } from "../../../src/index.js";
+import { closeAll, connectAll, runPrefix } from "../../cluster/bench-clients.js";
+import { requireDescriptors } from "../../cluster/descriptors.js";
+import { fetchFigures, fetchMetrics } from "../../cluster/node-pages.js";
+import { type OwnCluster, withOwnCluster } from "../../cluster/own-cluster.js";
+import { until } from "../../cluster/until.js";
+import { fillTable } from "../../load/hold-filler.js";
+import { warmUp } from "../../load/warm-up.js";
+import { describeMachine } from "../../measures/machine.js";
+import { cpuSeconds } from "../../measures/process-cpu.js";
+import { residentMiB } from "../../measures/resident-memory.js";
+import { StallWatch } from "../../measures/stall-watch.js";
+import { tenths } from "../../measures/statistics.js";
+import type { SessionsOptions } from "../../options/bench-options.js";
+import { Progress } from "../../progress.js";
 import {
   type Expiry,
   type IdleTime,

@@ -1,7 +1,7 @@
 /** The result of `snapshot`, for people. */
-import { machineText } from "../measures/machine.js";
-import { MIB } from "../measures/resident-memory.js";
-import { errorsText, grouped, memoryText, tableLines, violationsText } from "./report-table.js";
+import { machineText } from "../../measures/machine.js";
+import { MIB } from "../../measures/resident-memory.js";
+import { errorsText, grouped, memoryText, tableLines, violationsText } from "../report-table.js";
 import type { SnapshotResult } from "./snapshot-result.js";
 
 export function snapshotLines(result: SnapshotResult): string[] {

@@ -1,16 +1,16 @@
 /** The result of `table`: its shape, and how it is computed from the measurements. */
 
-import type { LoadWindow } from "../load/load-window.js";
-import type { Machine } from "../measures/machine.js";
-import { residentBytesPerHold } from "../measures/resident-memory.js";
+import type { LoadWindow } from "../../load/load-window.js";
+import type { Machine } from "../../measures/machine.js";
+import { residentBytesPerHold } from "../../measures/resident-memory.js";
 import {
   type Compared,
   comparedRates,
   type RateSample,
   type SnapshotSpan,
-} from "../measures/stall-windows.js";
-import { hundredths, medianOf, tenths } from "../measures/statistics.js";
-import type { TableOptions } from "../options/bench-options.js";
+} from "../../measures/stall-windows.js";
+import { hundredths, medianOf, tenths } from "../../measures/statistics.js";
+import type { TableOptions } from "../../options/bench-options.js";
 
 export type LoadName = "empty" | "full";
 

@@ -9,23 +9,23 @@
  * it down.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Client } from "../../src/index.js";
-import { closeAll, connectAll, drained, runPrefix } from "../cluster/bench-clients.js";
-import { fetchFigures } from "../cluster/node-pages.js";
-import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
-import { ClosedLoop } from "../load/closed-loop.js";
-import { fillTable } from "../load/hold-filler.js";
-import { ownKeys } from "../load/load-shapes.js";
-import { measureLoad } from "../load/load-window.js";
-import { PacedLoop } from "../load/paced-loop.js";
-import { warmUp } from "../load/warm-up.js";
-import { describeMachine, type Machine } from "../measures/machine.js";
-import type { MeasuredProcess } from "../measures/process-cpu.js";
-import { residentMiB } from "../measures/resident-memory.js";
-import type { RateSample } from "../measures/stall-windows.js";
-import type { TableOptions } from "../options/bench-options.js";
-import { Progress } from "../progress.js";
-import { takenSnapshots } from "./snapshot-watch.js";
+import type { Client } from "../../../src/index.js";
+import { closeAll, connectAll, drained, runPrefix } from "../../cluster/bench-clients.js";
+import { fetchFigures } from "../../cluster/node-pages.js";
+import { type OwnCluster, withOwnCluster } from "../../cluster/own-cluster.js";
+import { ClosedLoop } from "../../load/closed-loop.js";
+import { fillTable } from "../../load/hold-filler.js";
+import { ownKeys } from "../../load/load-shapes.js";
+import { measureLoad } from "../../load/load-window.js";
+import { PacedLoop } from "../../load/paced-loop.js";
+import { warmUp } from "../../load/warm-up.js";
+import { describeMachine, type Machine } from "../../measures/machine.js";
+import type { MeasuredProcess } from "../../measures/process-cpu.js";
+import { residentMiB } from "../../measures/resident-memory.js";
+import type { RateSample } from "../../measures/stall-windows.js";
+import type { TableOptions } from "../../options/bench-options.js";
+import { Progress } from "../../progress.js";
+import { takenSnapshots } from "../snapshot/snapshot-watch.js";
 import { type LoadName, type MeasuredLoad, type TableResult, tableResult } from "./table-result.js";
 
 /** They are not renewed: long enough for the whole run. */

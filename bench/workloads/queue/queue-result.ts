@@ -1,8 +1,8 @@
 /** The result of `queue`: its shape, and how it is computed from the measurements. */
 
-import type { Machine } from "../measures/machine.js";
-import { hundredths, medianOf, tenths } from "../measures/statistics.js";
-import type { QueueOptions } from "../options/bench-options.js";
+import type { Machine } from "../../measures/machine.js";
+import { hundredths, medianOf, tenths } from "../../measures/statistics.js";
+import type { QueueOptions } from "../../options/bench-options.js";
 
 /** The length of the short queues. */
 export const FEW_WAITERS = 100;

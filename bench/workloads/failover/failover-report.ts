@@ -1,8 +1,6 @@
 /** The result of `failover`, for people. */
 
-import { machineText } from "../measures/machine.js";
-import type { FailoverResult } from "./failover.js";
-import { FAULTS, type Fault } from "./failover-run.js";
+import { machineText } from "../../measures/machine.js";
 import {
   errorsText,
   grouped,
@@ -10,7 +8,9 @@ import {
   summaryText,
   tableLines,
   violationsText,
-} from "./report-table.js";
+} from "../report-table.js";
+import type { FailoverResult } from "./failover.js";
+import { FAULTS, type Fault } from "./failover-run.js";
 
 const NAMES: Readonly<Record<Fault, string>> = {
   kill: "kill -9 of the leader",

@@ -1,12 +1,12 @@
 /** The result of `snapshot`: its shape, and how it is computed from what was watched. */
 
-import type { OwnCluster } from "../cluster/own-cluster.js";
-import type { ClosedLoop } from "../load/closed-loop.js";
-import type { Machine } from "../measures/machine.js";
-import { residentBytesPerHold } from "../measures/resident-memory.js";
-import { type Compared, comparedRates, comparedStalls } from "../measures/stall-windows.js";
-import { type Summary, summaryOf } from "../measures/statistics.js";
-import type { SnapshotOptions } from "../options/bench-options.js";
+import type { OwnCluster } from "../../cluster/own-cluster.js";
+import type { ClosedLoop } from "../../load/closed-loop.js";
+import type { Machine } from "../../measures/machine.js";
+import { residentBytesPerHold } from "../../measures/resident-memory.js";
+import { type Compared, comparedRates, comparedStalls } from "../../measures/stall-windows.js";
+import { type Summary, summaryOf } from "../../measures/statistics.js";
+import type { SnapshotOptions } from "../../options/bench-options.js";
 import type { SnapshotWatch, TakenSnapshot } from "./snapshot-watch.js";
 
 /** The shape of `--json`; a contract. */
