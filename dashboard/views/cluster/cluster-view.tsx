@@ -59,24 +59,33 @@ function nodesOf(
 const WORDS = { good: "Well", warning: "Look here", bad: "Not well" } as const;
 
 function HealthText({ health: { level, sentence, findings } }: { readonly health: Health }) {
+  const [worst] = findings;
   return (
     <section class={`health health-${level}`} aria-label="Health">
       <p>
         <Badge kind={level} word={WORDS[level]} /> <strong>{sentence}</strong>
+        {findings.length === 1 && worst !== undefined && <Help page={worst.help} />}
       </p>
-      {findings.length > 0 && (
+      {findings.length > 1 && (
         <ul>
           {findings.map(({ level: one, sentence: text, help }) => (
             <li key={text}>
-              <Badge kind={one} word={one === "bad" ? "Problem" : "Warning"} /> {text}{" "}
-              <span class="reason">
-                What helps: <code>{help}</code>
-              </span>
+              <Badge kind={one} word={one === "bad" ? "Problem" : "Warning"} /> {text}
+              <Help page={help} />
             </li>
           ))}
         </ul>
       )}
     </section>
+  );
+}
+
+function Help({ page }: { readonly page: string }) {
+  return (
+    <span class="reason">
+      {" "}
+      What helps: <code>{page}</code>
+    </span>
   );
 }
 

@@ -21,7 +21,8 @@ const COLUMNS: readonly Column<NodeLine>[] = [
   numeric("term", "Term", ({ vitals }) => vitals?.term),
   numeric("commit", "Commit index", ({ vitals }) => vitals?.commitIndex),
   numeric("applied", "Applied index", ({ vitals }) => vitals?.appliedIndex),
-  numeric("lag", "Lag", ({ member }) => member?.lagEntries),
+  // Of a member that the leader does not reach nothing is known but what it once had.
+  numeric("lag", "Lag", ({ member }) => (member?.isReachable ? member.lagEntries : undefined)),
   { id: "disk", title: "Disk", cell: diskOf },
   {
     id: "stall",
