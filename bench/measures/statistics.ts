@@ -23,6 +23,11 @@ export function tenths(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
+/** To three decimals. */
+export function thousandths(value: number): number {
+  return Math.round(value * 1_000) / 1_000;
+}
+
 /** To two decimals. */
 export function hundredths(value: number): number {
   return Math.round(value * 100) / 100;

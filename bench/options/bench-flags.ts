@@ -66,6 +66,7 @@ const EXAMPLES = `Examples:
   npm run bench -- storm --count 2000 --tls    all clients come back at once
   npm run bench -- snapshot --holds 1000000    stalls while a table is saved
   npm run bench -- queue --waiters 100000      cost of a long queue
+  npm run bench -- page --rate 5000            cost of a viewer of a node's page
   npm run bench -- table --json                one JSON object
 `;
 
@@ -82,6 +83,7 @@ const ABOUT: Readonly<Record<Workload, string>> = {
   failover: "the leader is killed, stopped, cut off: longest time without a grant",
   storm: "many clients come back at once after the leader is killed: until all are served",
   snapshot: "snapshots of a full table under load: longest stall of the event loop",
+  page: "a node's page in Chromium under load: how smooth it is, and what it costs",
 };
 const LOADS = LOAD_WORKLOADS.join(", ");
 const COMPARED = COMPARED_WORKLOADS.join(" and ");

@@ -20,6 +20,7 @@ export const WORKLOADS = [
   "failover",
   "storm",
   "snapshot",
+  "page",
 ] as const;
 /** Those that every system with locks supports: an exclusive lock, and a queue for it. */
 export const COMPARED_WORKLOADS = ["uncontended", "contended"] as const;
@@ -61,8 +62,8 @@ export const NUMBERS = {
     max: 10_000,
   },
   seconds: {
-    about: "measured time; for table: per round and table",
-    defaults: { ...ofEach(LOAD_WORKLOADS, 10), table: 5, sessions: 30 },
+    about: "measured time; for table: per round and table; for page: per turn",
+    defaults: { ...ofEach(LOAD_WORKLOADS, 10), table: 5, sessions: 30, page: 5 },
     min: 1,
     max: 86_400,
   },
@@ -79,8 +80,10 @@ export const NUMBERS = {
     max: 1_000_000,
   },
   rate: {
-    about: "cycles per second that begin, however slow the service is; 0: closed loops",
-    defaults: ofEach(LOAD_WORKLOADS, 0),
+    about:
+      "cycles per second that begin, however slow the service is; 0: closed loops; " +
+      "for page: takes and releases per second",
+    defaults: { ...ofEach(LOAD_WORKLOADS, 0), page: 5_000 },
     min: 0,
     max: 1_000_000,
   },
@@ -93,7 +96,7 @@ export const NUMBERS = {
   },
   rounds: {
     about: "how often both sides of the comparison are measured",
-    defaults: { queue: 5, table: 5 },
+    defaults: { queue: 5, table: 5, page: 5 },
     min: 1,
     max: 1_000,
   },
@@ -105,7 +108,7 @@ export const NUMBERS = {
   },
   holds: {
     about: "locks held all the time; for sessions: by the one that expires",
-    defaults: { table: 1_000_000, snapshot: 1_000_000, sessions: 100_000 },
+    defaults: { table: 1_000_000, snapshot: 1_000_000, sessions: 100_000, page: 100_000 },
     min: 1,
     max: 10_000_000,
   },

@@ -47,6 +47,9 @@ export type StormOptions = EveryOptions<"storm"> &
 export type SnapshotOptions = EveryOptions<"snapshot"> &
   Numbers<"workers" | "connections" | "holds">;
 
+export type PageOptions = EveryOptions<"page"> &
+  Numbers<"connections" | "seconds" | "rate" | "rounds" | "holds">;
+
 export type BenchOptions =
   | LoadOptions
   | QueueOptions
@@ -54,7 +57,8 @@ export type BenchOptions =
   | SessionsOptions
   | FailoverOptions
   | StormOptions
-  | SnapshotOptions;
+  | SnapshotOptions
+  | PageOptions;
 
 /** `multi` needs up to four different locks at once. */
 const MULTI_KEYS_MIN = 4;
@@ -92,6 +96,9 @@ export function benchOptions(workload: Workload, flags: MeasureFlags): BenchOpti
     throw new UsageError(
       `--rounds ${rounds}, --seconds ${seconds}: table measures at most ${TABLE_SECONDS_MAX} s`,
     );
+  }
+  if (workload === "page" && numbers.rate === 0) {
+    throw new UsageError("--rate 0: page needs changes at a fixed rate");
   }
   // The table of numbers gives each workload the ones that its type has.
   return { workload, warmupSeconds, ...numbers } as BenchOptions;

@@ -39,4 +39,5 @@ export const PLAN: readonly PlannedStep[] = [
   { workload: "storm" },
   { workload: "storm", flags: { tls: true } },
   { workload: "snapshot" },
+  { workload: "page" },
 ];

@@ -2,6 +2,9 @@
 import type { BenchOptions } from "../options/bench-options.js";
 import { type FailoverResult, runFailover } from "./failover/failover.js";
 import { failoverLines } from "./failover/failover-report.js";
+import { runPage } from "./page/page.js";
+import { pageLines } from "./page/page-report.js";
+import type { PageResult } from "./page/page-result.js";
 import { runQueue } from "./queue/queue.js";
 import { queueLines } from "./queue/queue-report.js";
 import type { QueueResult } from "./queue/queue-result.js";
@@ -23,6 +26,7 @@ import { throughputLines } from "./throughput/throughput-report.js";
 export type Result =
   | FailoverResult
   | SnapshotResult
+  | PageResult
   | QueueResult
   | TableResult
   | SessionsResult
@@ -36,6 +40,8 @@ export async function measure(options: BenchOptions, signal: AbortSignal): Promi
       return runFailover(options, signal);
     case "snapshot":
       return runSnapshot(options, signal);
+    case "page":
+      return runPage(options, signal);
     case "queue":
       return runQueue(options, signal);
     case "table":
@@ -56,6 +62,8 @@ export function linesOf(result: Result): string[] {
       return failoverLines(result);
     case "snapshot":
       return snapshotLines(result);
+    case "page":
+      return pageLines(result);
     case "queue":
       return queueLines(result);
     case "table":

@@ -28,6 +28,7 @@ test("every workload has defaults for all that it takes", () => {
     { workload: "failover", ...spread, runs: 20 },
     { workload: "storm", ...every, tls: false, count: 2_000, runs: 3 },
     { workload: "snapshot", ...spread, workers: 64, holds: 1_000_000 },
+    { workload: "page", ...spread, seconds: 5, rate: 5_000, rounds: 5, holds: 100_000 },
   ]);
 });
 
@@ -53,6 +54,11 @@ test("what is given counts, and connections without a worker are not opened", ()
   expect(optionsOf(["queue", "--waiters", "500", "--rounds", "2"])).toMatchObject({
     waiters: 500,
     rounds: 2,
+  });
+  expect(optionsOf(["page", "--holds", "9", "--rate", "100", "--rounds", "1"])).toMatchObject({
+    holds: 9,
+    rate: 100,
+    rounds: 1,
   });
   expect(optionsOf(["sessions", "--count", "20", "--holds", "7"])).toMatchObject({
     count: 20,
@@ -101,6 +107,10 @@ test("an option that the workload has no use for is refused, and so is nonsense"
     ["storm", "--attach", "follower"],
     ["queue", "--tls"],
     ["contended", "--tls", "--system", "redis"],
+    // Without changes there is nothing to compare.
+    ["page", "--rate", "0"],
+    ["page", "--workers", "3"],
+    ["page", "--attach", "follower"],
     ["contended", "--tls", "--endpoints", "ws://a:1"],
     ["throughput"],
     [],

@@ -1,0 +1,12 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { findChromium, launchChromium } from "../../../bench/workloads/page/metered-tab.js";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test("without a browser nothing is measured, and its package is named", async () => {
+  vi.stubEnv("PATH", "");
+  expect(findChromium()).toBeUndefined();
+  await expect(launchChromium()).rejects.toThrow("install the Debian package chromium");
+});
