@@ -1,8 +1,8 @@
 /**
  * Cycles at a fixed rate, in bursts of equal size: for measuring what something else costs the nodes.
  * Nodes handle in one step what arrives together, so a command in a large batch is cheaper. If cycles
- * began one by one, batches would grow with whatever else keeps the cores busy, and that would seem
- * to make commands cheaper. A burst that takes longer than its interval delays the next one.
+ * begin one by one, the size of batches varies with all else that runs on the machine, and with it the
+ * cost of a command. A burst that takes longer than its interval delays the next one.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../src/index.js";

@@ -52,14 +52,16 @@ interface Stage {
 /** `signal` ends it early, by rejecting. */
 export async function runPage(options: PageOptions, signal: AbortSignal): Promise<PageResult> {
   const browser = await launchChromium();
-  const close = () => void browser.close();
+  let closing: Promise<void> | undefined;
+  // The second call would not wait until the browser is gone and its profile is removed.
+  const close = () => (closing ??= browser.close());
   // A page that hangs answers nothing until then.
   signal.addEventListener("abort", close, { once: true });
   try {
     return await withOwnCluster({ signal }, (cluster) => runOn(cluster, browser, options, signal));
   } finally {
     signal.removeEventListener("abort", close);
-    await browser.close();
+    await close();
   }
 }
 
