@@ -55,7 +55,7 @@ test.concurrent.each(BUGS.map(([bug, kind]) => ({ bug, kind, name: bug.name })))
     const { anomalies, checks } = await out.results();
     expect(anomalies[kind], stdout).toBeGreaterThan(0);
     // Nothing is wrong with that build but what clients may do and see.
-    for (const found of Object.keys(anomalies)) expect(found).toMatch(/^forbidden /);
+    for (const found of Object.keys(anomalies)) expect(found, stdout).toMatch(/^forbidden /);
     expect(checks.find(({ subject }) => subject === "identities")?.valid).toBe(false);
     expect(stdout).toContain(`✗ ${kind} × `);
   },
