@@ -2,7 +2,14 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { type Claim, HoldfastError } from "../../src/fence/index.js";
-import { claimHistories, verdicts } from "./claim-history.js";
+import { claimHistories, verdicts, type WrittenClaim } from "./claim-history.js";
+
+const permits = (token: number, ...slots: number[]): WrittenClaim => {
+  return { claim: { token, mode: "permits", slots }, isLive: false };
+};
+
+/** Refused in one of its slots, it must leave nothing in the other. */
+const LATE_IN_ONE_SLOT = [permits(3, 2), permits(2, 0, 2), permits(1, 0)];
 
 /** Resolves if the claim is let through to the resource, else rejects with `STALE_TOKEN`. */
 export type Admit = (resource: string, claim: Claim) => Promise<void>;
@@ -20,7 +27,26 @@ export async function expectTheRule(
     for (const { claim } of history) found.push(await passes(admit, resource, claim));
     expect(found).toEqual(verdicts(history));
   });
-  await fc.assert(property, { numRuns });
+  const examples: [WrittenClaim[]][] = kinds === "lock" ? [] : [[LATE_IN_ONE_SLOT]];
+  await fc.assert(property, { numRuns, examples });
+}
+
+/** Each claim in a transaction of its own, which is rolled back when the claim is refused. */
+export function inTransactions(
+  admit: Admit,
+  query: (text: string) => Promise<unknown>,
+  begin = "begin",
+): Admit {
+  return async (resource, claim) => {
+    await query(begin);
+    try {
+      await admit(resource, claim);
+      await query("commit");
+    } catch (error) {
+      await query("rollback");
+      throw error;
+    }
+  };
 }
 
 export async function passes(admit: Admit, resource: string, claim: Claim): Promise<boolean> {

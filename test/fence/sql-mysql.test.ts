@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Claim, SqlFence, sql } from "../../src/fence/index.js";
-import { expectTheRule, passes } from "./rule-contract.js";
+import { expectTheRule, inTransactions, passes } from "./rule-contract.js";
 import { type MariadbServer, type MariadbSession, startMariadb } from "./stores/mariadb.js";
 
 const TOKEN = 3_710_851_743_744_001;
@@ -26,7 +26,10 @@ test("the table of gates follows the rule of each mode", async (context) => {
   const fence = new SqlFence("mysql", { table: "test.gates" });
   await db.query(fence.createTable);
   await db.query(fence.createTable);
-  const admit = (resource: string, claim: Claim) => fence.admit(db.run, resource, claim);
+  const admit = inTransactions(
+    (resource, claim) => fence.admit(db.run, resource, claim),
+    (text) => db.query(text),
+  );
   await expectTheRule(admit, "lock", 40);
   await expectTheRule(admit, "semaphore", 40);
 });
