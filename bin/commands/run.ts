@@ -8,6 +8,7 @@ import { hostname } from "node:os";
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { Client, HeldItem, Lock } from "../../src/index.js";
+import { within } from "../../src/within.js";
 import { withOutageReport } from "../cluster/cluster-outage.js";
 import {
   type ClusterAccess,
@@ -268,10 +269,11 @@ async function settles(
   withinMs: number,
   leaving: AbortSignal,
 ): Promise<boolean> {
-  const over = AbortSignal.any([leaving, AbortSignal.timeout(withinMs)]);
-  const late = new Promise<boolean>((resolve) => {
-    if (over.aborted) resolve(false);
-    over.addEventListener("abort", () => resolve(false), { once: true });
+  return within(withinMs, leaving, (over) => {
+    const late = new Promise<boolean>((resolve) => {
+      if (over.aborted) resolve(false);
+      over.addEventListener("abort", () => resolve(false), { once: true });
+    });
+    return Promise.race([promise.then(() => true), late]);
   });
-  return Promise.race([promise.then(() => true), late]);
 }

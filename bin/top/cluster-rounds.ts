@@ -6,6 +6,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, KeyView, MembersView } from "../../src/index.js";
+import { within } from "../../src/within.js";
 import { clusterMembers, isLocal } from "../cluster/node-report.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { type LocksSeen, type NodesSeen, nodesSeen, type Sort } from "./cluster-facts.js";
@@ -157,8 +158,7 @@ function knownEndpoints(admin: Admin, { endpoints }: NodeAccess): readonly strin
 /** The leader's view is missing while there is no leader, and to those who may not operate. */
 async function membersOf(admin: Admin, signal: AbortSignal): Promise<MembersView | undefined> {
   try {
-    const timeout = AbortSignal.timeout(STATUS_MS_MAX);
-    return await admin.members({ signal: AbortSignal.any([signal, timeout]) });
+    return await within(STATUS_MS_MAX, signal, (either) => admin.members({ signal: either }));
   } catch (error) {
     const isTimeout = error instanceof DOMException && error.name === "TimeoutError";
     if (isTimeout || error instanceof HoldfastError || signal.aborted) return undefined;

@@ -5,6 +5,7 @@
 import { HoldfastError } from "../../errors.js";
 import { isProtected } from "../../protected-url.js";
 import { printable } from "../../safe-text.js";
+import { isLate, within } from "../../within.js";
 import { CLIENT_DEFAULTS, requireEndpoints } from "../options/connect-options.js";
 import { type ClusterStatusOptions, resolveStatusOptions } from "../options/operator-options.js";
 import { loadReadPage } from "../transport/load-platform.js";
@@ -117,17 +118,21 @@ async function report(
   timeoutMs: number,
   signal: AbortSignal | undefined,
 ): Promise<NodeReport> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  let isTooLate = false;
   let body: unknown;
   try {
     const url = `${endpoint.replace(/^ws/, "http")}/status`;
-    const page = await readPage(url, either);
+    const page = await within(timeoutMs, signal, (either) => {
+      either.addEventListener("abort", () => {
+        isTooLate = isLate(either);
+      });
+      return readPage(url, either);
+    });
     if (page.lacks !== undefined) return closedTo(endpoint, page.lacks);
     if (page.status !== 200) return strange(endpoint, refusalText(page));
     body = JSON.parse(page.text);
   } catch (cause) {
-    const why = timeout.aborted ? `no answer in ${timeoutMs} ms` : reasonOf(cause);
+    const why = isTooLate ? `no answer in ${timeoutMs} ms` : reasonOf(cause);
     const error = new HoldfastError("UNAVAILABLE", `${endpoint}: ${why}`, {
       cause,
       details: { endpoint },

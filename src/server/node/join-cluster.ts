@@ -8,6 +8,7 @@ import { HoldfastError } from "../../errors.js";
 import { isProtected } from "../../protected-url.js";
 import type { NodeId } from "../../raft/index.js";
 import { type PageTls, readPage } from "../../read-page.js";
+import { within } from "../../within.js";
 import type { Logger } from "../ports.js";
 
 const ASK_TIMEOUT_MS = 2_000;
@@ -99,13 +100,13 @@ async function ask(
   signal: AbortSignal | undefined,
   { tls, token }: JoinProof,
 ): Promise<ClusterAnswer | string> {
-  const timeout = AbortSignal.timeout(ASK_TIMEOUT_MS);
-  const either = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   try {
     const url = new URL("/status", endpoint.replace(/^ws/, "http"));
     const isSafe = isProtected(url.href);
     const given = await token?.();
-    const { status, text } = await readPage(url.href, either, tls?.(), isSafe ? given : undefined);
+    const { status, text } = await within(ASK_TIMEOUT_MS, signal, (either) =>
+      readPage(url.href, either, tls?.(), isSafe ? given : undefined),
+    );
     if (status === 401) return `${endpoint}: the cluster is closed: ${closedText(isSafe, given)}`;
     if (status !== 200) {
       const [line = ""] = text.split("\n");
