@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium } from "playwright-core";
-import { findCommand } from "../lab/find-command.js";
+import { chromiumArguments, findChromium } from "../lab/find-chromium.js";
 import { RandomStream } from "../lab/random-stream.js";
 import { ServerProcess } from "../lab/server-process.js";
 import { type Client, connect, HoldfastError } from "../src/index.js";
@@ -131,16 +131,14 @@ async function photograph(browser: Browser, endpoint: string, directory: string)
 }
 
 async function main(): Promise<void> {
-  const executablePath = findCommand("chromium") ?? findCommand("google-chrome");
+  const executablePath = findChromium();
   if (executablePath === undefined) throw new Error("there is no Chromium on this machine");
   const pictures = pathOf("../docs/pictures");
   await mkdir(pictures, { recursive: true });
   const directory = await mkdtemp(join(tmpdir(), "holdfast-pictures-"));
   const end = new AbortController();
   const cluster = await startCluster(directory);
-  // Its sandbox refuses to be root.
-  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  const browser = await chromium.launch({ executablePath, args });
+  const browser = await chromium.launch({ executablePath, args: chromiumArguments() });
   try {
     const clients = await openShop(cluster.endpoints, end.signal);
     await delay(WORK_MS);

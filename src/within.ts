@@ -1,8 +1,15 @@
 /**
- * A time limit for one task. `AbortSignal.any` with `AbortSignal.timeout` is none in Node.js 20: nothing
- * refers to the timeout but the combined signal, which does so weakly, so that it can be collected
- * before it fires, and then never does (nodejs/node#57736).
+ * A time limit for one task. `AbortSignal.any` with `AbortSignal.timeout` is not reliable in Node.js 20:
+ * only the combined signal refers to the timeout, and only weakly, so the timeout can be collected
+ * before it fires (nodejs/node#57736). Nothing here may leave a timer or a listener when the task is
+ * over.
  */
+
+class TooLate extends DOMException {
+  constructor(ms: number) {
+    super(`not done in ${ms} ms`, "TimeoutError");
+  }
+}
 
 /**
  * Runs `task` with a signal that is aborted with `signal`, and after `ms` milliseconds with a
@@ -15,8 +22,7 @@ export async function within<Value>(
 ): Promise<Value> {
   const ending = new AbortController();
   const onAbort = (): void => ending.abort(signal?.reason);
-  const onLate = (): void => ending.abort(new DOMException(`not done in ${ms} ms`, "TimeoutError"));
-  const timer = setTimeout(onLate, ms);
+  const timer = setTimeout(() => ending.abort(new TooLate(ms)), ms);
   signal?.addEventListener("abort", onAbort, { once: true });
   if (signal?.aborted === true) onAbort();
   try {
@@ -27,7 +33,7 @@ export async function within<Value>(
   }
 }
 
-/** Whether that signal of a task is aborted because its time is over. */
+/** Whether the signal of a task was aborted because its time was over, not by its caller. */
 export function isLate({ reason }: AbortSignal): boolean {
-  return reason instanceof DOMException && reason.name === "TimeoutError";
+  return reason instanceof TooLate;
 }

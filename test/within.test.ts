@@ -39,9 +39,9 @@ test("the signal of the caller ends it at once, also when it was aborted before"
   await expect(within(60_000, controller.signal, waiting)).rejects.toThrow("enough");
 });
 
-test("only the end of its time makes a task late", async () => {
+test("only the end of its own time makes a task late", async () => {
   const controller = new AbortController();
-  controller.abort(new Error("enough"));
+  controller.abort(new DOMException("the caller's time is over", "TimeoutError"));
   const seen: boolean[] = [];
   const look = async (signal: AbortSignal) => {
     await waiting(signal).catch(() => seen.push(isLate(signal)));

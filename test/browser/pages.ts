@@ -5,16 +5,14 @@
  */
 
 import { once } from "node:events";
-import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { chromiumArguments, findChromium as chromiumOfMachine } from "../../lab/find-chromium.js";
 import type * as holdfast from "../../src/index.js";
 import { bundleForBrowser } from "./bundle.js";
 
 const PROGRAM = 'import * as holdfast from "holdfast"; globalThis.holdfast = holdfast;';
-const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
 /** What a page has besides what every page has. */
 export interface PageGlobals {
@@ -26,9 +24,7 @@ export interface PageGlobals {
 
 /** `undefined`: there is none on this machine, and it says so. */
 export function findChromium(): string | undefined {
-  const directories = (process.env["PATH"] ?? "").split(":").filter((part) => part !== "");
-  const paths = NAMES.flatMap((name) => directories.map((directory) => join(directory, name)));
-  const found = paths.find((path) => existsSync(path));
+  const found = chromiumOfMachine();
   if (found === undefined) {
     process.stderr.write(
       "\n!!! Chromium is NOT installed: what is tested in a browser is SKIPPED\n\n",
@@ -38,9 +34,7 @@ export function findChromium(): string | undefined {
 }
 
 export function launchChromium(executablePath: string): Promise<Browser> {
-  // Its sandbox refuses to be root.
-  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
-  return chromium.launch({ executablePath, args });
+  return chromium.launch({ executablePath, args: chromiumArguments() });
 }
 
 export interface PageServer extends AsyncDisposable {

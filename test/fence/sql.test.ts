@@ -184,9 +184,12 @@ describe("in PostgreSQL", () => {
       (resource, claim) => fence.admit(run, resource, claim),
       (text) => client.query(text),
     );
-    await expectTheRule(admit, "lock", 40);
-    await expectTheRule(admit, "semaphore", 40);
-    client.release();
+    try {
+      await expectTheRule(admit, "lock", 40);
+      await expectTheRule(admit, "semaphore", 40);
+    } finally {
+      client.release();
+    }
   });
 
   test("an older holder that passed commits before a newer one passes", async (context) => {

@@ -4,13 +4,12 @@
  * own cost is on both sides of a comparison. Chromium comes from the machine and is never downloaded.
  */
 import type { Browser, CDPSession, Page } from "playwright-core";
-import { findCommand } from "../../../lab/find-command.js";
+import { chromiumArguments, findChromium } from "../../../lab/find-chromium.js";
 import { loadPackage } from "../../peers/load-package.js";
 
 /** A tab in which there is nothing to see. */
 export const BLANK = "about:blank";
 
-const NAMES = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 const WINDOW = { width: 1_280, height: 900 };
 const ROWS_MS_MAX = 30_000;
 
@@ -36,11 +35,6 @@ interface MeteredWindow {
   ) => { observe(options: { readonly entryTypes: readonly string[] }): void };
 }
 
-/** `undefined` if there is none on this machine. */
-export function findChromium(): string | undefined {
-  return NAMES.map((name) => findCommand(name)).find((path) => path !== undefined);
-}
-
 /** @throws Error that names the package, if Chromium or its driver is missing */
 export async function launchChromium(): Promise<Browser> {
   const { chromium } = await loadPackage("playwright-core", () => import("playwright-core"));
@@ -48,8 +42,7 @@ export async function launchChromium(): Promise<Browser> {
   if (executablePath === undefined) {
     throw new Error("there is no Chromium on this machine: install the Debian package chromium");
   }
-  // Its sandbox refuses to be root.
-  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  const args = chromiumArguments();
   // Signals are for this process, which then also ends its nodes.
   const signals = { handleSIGINT: false, handleSIGTERM: false, handleSIGHUP: false };
   return chromium.launch({ executablePath, args, ...signals });

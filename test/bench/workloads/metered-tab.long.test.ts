@@ -2,12 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  BLANK,
-  findChromium,
-  launchChromium,
-  MeteredTab,
-} from "../../../bench/workloads/page/metered-tab.js";
+import { BLANK, launchChromium, MeteredTab } from "../../../bench/workloads/page/metered-tab.js";
+import { findChromium } from "../../../lab/find-chromium.js";
 
 /** A table, a heap of 20 MB, and a task of 200 ms each quarter of a second. */
 const BUSY = `<!doctype html><table><tbody><tr><td>row</td></tr></tbody></table><script>

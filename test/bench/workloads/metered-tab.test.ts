@@ -1,5 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { findChromium, launchChromium } from "../../../bench/workloads/page/metered-tab.js";
+import { launchChromium } from "../../../bench/workloads/page/metered-tab.js";
+import { findChromium } from "../../../lab/find-chromium.js";
 
 afterEach(() => {
   vi.unstubAllEnvs();
