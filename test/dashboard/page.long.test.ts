@@ -48,7 +48,12 @@ describe.skipIf(executable === undefined)("the page", () => {
   }
 
   async function shown(page: Page, text: string | RegExp): Promise<void> {
-    await page.getByText(text).first().waitFor({ timeout: 20_000 });
+    try {
+      await page.getByText(text).first().waitFor({ timeout: 20_000 });
+    } catch (cause) {
+      const instead = await page.innerText("body").catch(String);
+      throw new Error(`${text} is not shown, but: ${instead}`, { cause });
+    }
   }
 
   /** What axe finds. Evaluated by the debugger, which no policy of the page forbids. */
