@@ -32,12 +32,12 @@ export class Store<Value> {
 /** The value, now and after each change. */
 export function useStore<Value>(store: Store<Value>): Value {
   const [, draw] = useState({});
+  const drawn = store.value;
   useEffect(() => {
-    const drawn = store.value;
     const end = store.subscribe(() => draw({}));
-    // It may have changed between drawing and subscribing.
+    // Effects run after the frame: it may have changed since it was drawn.
     if (!Object.is(drawn, store.value)) draw({});
     return end;
   }, [store]);
-  return store.value;
+  return drawn;
 }

@@ -11,6 +11,12 @@ import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.
 
 const executable = findChromium();
 const WIDE = { width: 1_280, height: 800 };
+/** As on a busy machine, where the cluster answers before the page has drawn its first frame. */
+const FRAMES_COME_LATE = `{
+  const later = setTimeout;
+  globalThis.requestAnimationFrame = (draw) => later(() => draw(performance.now()), 1_000);
+  globalThis.setTimeout = (task, delayMs, ...rest) => later(task, Math.max(delayMs, 1_000), ...rest);
+}`;
 const NARROW = { width: 360, height: 740 };
 
 describe.skipIf(executable === undefined)("the page", () => {
@@ -203,6 +209,7 @@ describe.skipIf(executable === undefined)("the page", () => {
       await shown(page, /viewer at node 1/);
       await page.getByRole("button", { name: "Sign out" }).click();
       await shown(page, "Sign in");
+      await page.addInitScript(FRAMES_COME_LATE);
       await page.reload();
       await shown(page, "This cluster is closed.");
     } finally {
