@@ -24,13 +24,14 @@ import { findFreePorts, isPortFree } from "../local-cluster/ports.js";
 import { note, print, printJson, styled } from "../output/terminal.js";
 import { onUnplannedExit } from "../output/unplanned-exit.js";
 import { StopRequest } from "../run/stop-request.js";
-import { DEFAULT_ENDPOINTS } from "../text/addresses.js";
+import { DEFAULT_ENDPOINTS, formatHostPort } from "../text/addresses.js";
 import { exportLines, shellWord } from "../text/shell-word.js";
 import { ControlDoor } from "../tour/control-door.js";
 import { Tour } from "../tour/tour.js";
 
 const NODES_DEFAULT = 3;
 const PEER_PORT_DEFAULT = 7511;
+const REDIS_PORT_DEFAULT = 7611;
 const RENEWED = "renewed certificates that had expired or were about to";
 
 /** Of a terminal, less the indent. */
@@ -43,6 +44,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast cluster", "three nodes, data in .holdfast, ports from 7411"],
   ["holdfast cluster --restart", "restart nodes that die"],
   ["holdfast cluster --tls", "with TLS and certificates of its own"],
+  ["holdfast cluster --redis", "serve lock clients of Redis too"],
   [
     "holdfast cluster --data /tmp/locks --port 0 --peer-port 0 --json",
     "on free ports, for scripts",
@@ -63,6 +65,7 @@ With --json one line is printed when the cluster is ready:
   {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,
    "endpoint":"ws://…","log":"…"}],"access":{"state":"open","identities":0},
    "tls":false}
+With --redis each node has its address for Redis clients: "redis":"host:port".
 access: what clients may do that do not sign in, as "holdfast status" shows it:
 open, partlyOpen or closed. With --tls it ends with the files of a client:
    …,"ca":"…/ca.crt","cert":"…/client-local.crt","certKey":"…"}`;
@@ -165,23 +168,29 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
         `peer ports ${known.join(", ")}`,
     );
   }
-  const free = await findFreePorts(HOST, 2 * nodes);
+  const free = await findFreePorts(HOST, 3 * nodes);
   const clientPorts =
     flags.port === 0 ? free.slice(0, nodes) : consecutivePorts("--port", flags.port, nodes);
   const peerPorts =
     known ??
     (flags.peerPort === 0
-      ? free.slice(nodes)
+      ? free.slice(nodes, 2 * nodes)
       : consecutivePorts("--peer-port", flags.peerPort ?? PEER_PORT_DEFAULT, nodes));
   const clusterName = made?.clusterName ?? drawClusterName();
   const scheme = flags.tls ? "wss" : "ws";
-  return planCluster(flags.data, clusterName, clientPorts, peerPorts, scheme);
+  const redisPorts =
+    flags.redis !== true
+      ? []
+      : flags.port === 0
+        ? free.slice(2 * nodes)
+        : consecutivePorts("--redis", REDIS_PORT_DEFAULT, nodes);
+  return planCluster(flags.data, clusterName, clientPorts, peerPorts, scheme, redisPorts);
 }
 
 async function requireFreePorts(plan: ClusterPlan, access: TlsOptions): Promise<void> {
   for (const node of plan.nodes) {
-    const { id, listen, peerListen, endpoint } = node;
-    for (const { host, port } of [listen, peerListen]) {
+    const { id, listen, peerListen, redisListen, endpoint } = node;
+    for (const { host, port } of [listen, peerListen, ...(redisListen ? [redisListen] : [])]) {
       if (await isFree(host, port, id)) continue;
       const [report] = await localReports(port === listen.port ? [node] : [], access);
       const owner =
@@ -210,8 +219,9 @@ function printDocument(
   reports: readonly NodeReport[],
   files: ClientFiles | undefined,
 ): void {
-  const nodes = plan.nodes.map(({ id, endpoint, logFile }) => {
-    return { id, pid: pidAt(endpoint, reports), endpoint, log: logFile };
+  const nodes = plan.nodes.map(({ id, endpoint, logFile, redisListen }) => {
+    const redis = redisListen && { redis: formatHostPort(redisListen) };
+    return { id, pid: pidAt(endpoint, reports), endpoint, log: logFile, ...redis };
   });
   const leader = leaderOf(reports);
   const { access = null } = leader ?? {};
@@ -234,6 +244,7 @@ function announce(
   // Under `npm start` and `npx` the shell probably does not know the command.
   const prefix = process.env["npm_command"] === undefined ? "" : "npx ";
   print("");
+  for (const line of redisLines(plan)) print(line);
   for (const line of closedLines(plan, prefix, leader?.access?.state)) print(line);
   print(`See it in a browser: ${(plan.endpoints[0] ?? "").replace(/^ws/, "http")}/`);
   print("");
@@ -243,6 +254,17 @@ function announce(
   }
   print(`  ${prefix}holdfast run demo -- sh -c 'echo "token $HOLDFAST_TOKEN"; sleep 10'`);
   print(`  ${prefix}holdfast inspect demo`);
+}
+
+/** Where lock clients of Redis are served. */
+function redisLines({ nodes }: ClusterPlan): string[] {
+  const addresses = nodes.flatMap(({ redisListen }) => redisListen ?? []).map(formatHostPort);
+  if (addresses.length === 0) return [];
+  return [
+    "Lock clients of Redis, by any of these addresses or with all of them as sentinels (master",
+    `name mymaster): ${addresses.join(", ")}`,
+    "",
+  ];
 }
 
 /** How to come in, if not everybody may. */

@@ -46,6 +46,11 @@ export interface ServerFlags {
   readonly peerAddress?: readonly NodeAddress[] | undefined;
   readonly clusterName?: string | undefined;
   readonly healthListen?: HostPort | undefined;
+  readonly redisListen?: HostPort | undefined;
+  readonly redisAdvertise?: HostPort | undefined;
+  readonly redisAllowEndless?: boolean | undefined;
+  readonly redisAllowUnproven?: boolean | undefined;
+  readonly redisFair?: boolean | undefined;
   readonly access?: "required" | "open" | undefined;
   readonly insecure?: boolean | undefined;
   readonly tlsCert?: string | undefined;
@@ -192,6 +197,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     logLevel: flags.logLevel,
     tuning: tuningOf(flags),
     ...tlsOptions(flags),
+    ...redisOptions(flags),
     ...(healthListen === undefined ? {} : { healthListen }),
     ...(initialCluster === undefined ? {} : { initialCluster }),
     ...(join === undefined ? {} : { join }),
@@ -224,6 +230,18 @@ function tlsOptions(flags: ServerFlags): Partial<NodeOptions> {
     ...(clientCa === undefined ? {} : { clientCa }),
     ...(tlsMinVersion === undefined ? {} : { tlsMinVersion }),
     ...(requireClientCert === true ? { requireClientCert } : {}),
+  };
+}
+
+/** The node checks which of them go together. */
+function redisOptions(flags: ServerFlags): Partial<NodeOptions> {
+  const { redisListen, redisAdvertise } = flags;
+  return {
+    ...(redisListen === undefined ? {} : { redisListen }),
+    ...(redisAdvertise === undefined ? {} : { redisAdvertise }),
+    ...(flags.redisAllowEndless === true ? { redisAllowEndless: true } : {}),
+    ...(flags.redisAllowUnproven === true ? { redisAllowUnproven: true } : {}),
+    ...(flags.redisFair === true ? { redisFair: true } : {}),
   };
 }
 
@@ -302,11 +320,12 @@ function requireReadable(directory: string): void {
 }
 
 function requireDistinctPorts(flags: ServerFlags, peerListen: HostPort): void {
-  const { listen, healthListen } = flags;
+  const { listen, healthListen, redisListen } = flags;
   const given = {
     "--listen": listen,
     "--peer-listen": peerListen,
     "--health-listen": healthListen,
+    "--redis-listen": redisListen,
   };
   const flagByAddress = new Map<string, string>();
   for (const [flag, address] of Object.entries(given)) {

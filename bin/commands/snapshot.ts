@@ -88,7 +88,8 @@ not a snapshot, or in a later format. The JSON document:
    "savedAt":"…","index":4711,"term":3,"checksum":"…","bytes":48213,
    "members":[{"id":1,"role":"voter","address":"db-1:7511"}],"stamp":86400123,
    "sessions":12,"keys":9,"holds":9,"waiters":3,"closings":0,
-   "nextToken":3665513368518657,"longestLeaseMs":15000,"quietMs":0,
+   "leases":0,"endlessLeases":0,"nextToken":3665513368518657,
+   "longestLeaseMs":15000,"quietMs":0,
    "settings":{"waitersMax":100000},"isIntact":true}
 index and term: of the last log entry that it contains. stamp: cluster time, in
 milliseconds.`;
@@ -103,10 +104,13 @@ end. Tokens continue above all that the old cluster can have given out.
 The new cluster has another id: nodes and clients of the old one are refused.
 First stop every node of the old cluster, and do not start it again: it would
 keep renewing its leases. Clients that were cut off from it may rely on their
-leases for up to ten more minutes, so no session is opened before --quiet-time
-is over, counted from the first leader. Shorten it only to more than the longest
-lease of any client; use --old-leases-are-over if the old cluster was stopped
-longer ago than that.
+leases for up to ten more minutes, and owners of leases (holdfast lease) for as
+long as the setting leaseTtlMsMax allows, so no session is opened before
+--quiet-time is over, counted from the first leader. Shorten it only to more
+than the longest lease of any client; use --old-leases-are-over if the old
+cluster was stopped longer ago than that. If the old cluster allowed leases
+without end, restore needs --drop-endless-leases: first make sure that nobody
+relies on one.
 
 Exit code 1 if the file or the directory cannot be used, 2 if the options are
 wrong, for example if the directory is not empty. A restore that fails or is
@@ -177,10 +181,8 @@ function defineRestore(parent: Command, finish: Finish): void {
     .addOption(jsonOption("print one JSON document"))
     .addHelpText("after", RESTORE_NOTES)
     .action(async (file: string) => {
-      const configuration = Configuration.of(command);
-      const flags = configuration.settle(RESTORE_OPTIONS);
-      const [quiet] = configuration.settings({ quietTime: RESTORE_OPTIONS.quietTime });
-      if (flags.oldLeasesAreOver && quiet?.source === "flag") {
+      const flags = Configuration.of(command).settle(RESTORE_OPTIONS);
+      if (flags.oldLeasesAreOver && flags.quietTime !== undefined) {
         throw new Failure(EXIT.usage, "--quiet-time and --old-leases-are-over exclude each other");
       }
       finish(await untilStopped((signal) => restore(file, flags, isJson(command), signal)));
@@ -283,8 +285,9 @@ interface RestoreFlags {
   readonly data: string;
   readonly initialCluster: readonly { id: number; address: { host: string; port: number } }[];
   readonly restoreId: string;
-  readonly quietTime: number;
+  readonly quietTime: number | undefined;
   readonly oldLeasesAreOver: boolean;
+  readonly dropEndlessLeases: boolean;
   readonly tokenFloor: number | undefined;
 }
 
@@ -295,10 +298,12 @@ async function restore(
   signal: AbortSignal,
 ): Promise<number> {
   const { id, data, initialCluster, restoreId, quietTime, oldLeasesAreOver, tokenFloor } = flags;
+  const { dropEndlessLeases } = flags;
   const { restoreSnapshotFile } = await import("../../src/server/index.js");
   const options = {
     ...{ id, dataDirectory: data, initialCluster, restoreId, signal },
-    quietMs: oldLeasesAreOver ? undefined : quietTime,
+    quietMs: oldLeasesAreOver ? undefined : (quietTime ?? ("default" as const)),
+    dropEndlessLeases,
     tokenFloor: tokenFloor ?? 0,
   };
   const restored = await reading(

@@ -45,6 +45,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
   ["metricsPrefixes", "--metrics-prefix"],
   ["traceFile", "--trace"],
   ["quietTime", "--quiet-time"],
+  ["dropEndlessLeases", "--drop-endless-leases"],
   ["restoreId", "--restore-id"],
 ]);
 

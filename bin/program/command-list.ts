@@ -77,6 +77,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/elect.js")).defineElect,
   },
   {
+    name: "lease",
+    summary: "take, extend, release a lock in steps that share no process",
+    otherWords: ["take", "renew"],
+    group: USING,
+    exits: [failed, held, noCluster, refused, lost, timedOut],
+    load: async () => (await import("../commands/lease.js")).defineLease,
+  },
+  {
     name: "ls",
     summary: "list the locks in use",
     otherWords: ["list", "locks"],

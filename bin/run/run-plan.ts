@@ -29,15 +29,35 @@ export interface RunFlags {
   readonly command?: string | true | undefined;
 }
 
-export interface RunPlan {
+/** What one request asks for, whoever makes it. */
+export type RequestFlags = Pick<
+  RunFlags,
+  | "wait"
+  | "shared"
+  | "permits"
+  | "limit"
+  | "priority"
+  | "value"
+  | "maxHold"
+  | "minHold"
+  | "lockDelay"
+>;
+
+export interface RequestPlan {
   /** The key, or all of them, for messages. */
   readonly name: string;
   /** All in one request. */
   readonly items: readonly WantedItem[];
-  readonly options: Omit<AcquireAllOptions, "waitMs" | "signal" | "owner">;
-  readonly argv: readonly string[];
+  readonly options: Pick<
+    AcquireAllOptions,
+    "priority" | "value" | "maxHoldMs" | "minHoldMs" | "lockDelayMs"
+  >;
   /** Undefined: for ever. */
   readonly waitMs: number | undefined;
+}
+
+export interface RunPlan extends RequestPlan {
+  readonly argv: readonly string[];
   readonly ttlMs: number;
   readonly killGraceMs: number;
   /** Undefined: as long as the command runs. */
@@ -71,14 +91,15 @@ export function planRun(
     keys.push(line);
     line = true;
   }
-  requireKeys(keys, separator >= 0 || line !== undefined);
+  if (keys.length === 0) throw usage(`no key was given: ${USAGE}`);
+  if (separator < 0 && line === undefined) {
+    throw usage(`put -- between the keys and the command: ${USAGE}`);
+  }
+  requireKeys(keys);
   requireRunRelations(flags);
   return {
-    name: keys.map(keyText).join(", "),
-    items: itemsOf(keys, flags),
-    options: holdOptions(flags),
+    ...planRequest(keys, flags),
     argv: commandOf(words, line),
-    waitMs: waitOf(flags.wait),
     ttlMs: flags.ttl,
     killGraceMs: flags.killGrace,
     maxHoldMs: flags.maxHold,
@@ -87,16 +108,23 @@ export function planRun(
   };
 }
 
-function requireKeys(keys: readonly string[], hasCommand: boolean): void {
-  if (keys.length === 0) throw usage(`no key was given: ${USAGE}`);
-  if (!hasCommand) throw usage(`put -- between the keys and the command: ${USAGE}`);
+export function planRequest(keys: readonly string[], flags: RequestFlags): RequestPlan {
+  return {
+    name: keys.map(keyText).join(", "),
+    items: itemsOf(keys, flags),
+    options: holdOptions(flags),
+    waitMs: waitOf(flags.wait),
+  };
+}
+
+export function requireKeys(keys: readonly string[]): void {
   if (keys.length > KEYS_MAX)
     throw usage(`${keys.length} keys: ${KEYS_MAX} at most in one request`);
   const twice = keys.find((key, index) => keys.indexOf(key) < index);
   if (twice !== undefined) throw usage(`the key ${quotedKey(twice)} is given twice`);
 }
 
-function itemsOf(keys: readonly string[], flags: RunFlags): WantedItem[] {
+function itemsOf(keys: readonly string[], flags: RequestFlags): WantedItem[] {
   const { shared, limit } = flags;
   if (flags.permits === undefined && limit === undefined) {
     return keys.map((key) => ({ key, mode: shared === true ? "shared" : "exclusive" }));
@@ -119,7 +147,7 @@ function itemsOf(keys: readonly string[], flags: RunFlags): WantedItem[] {
   return keys.map((key) => ({ key, permits, ...(limit === undefined ? {} : { limit }) }));
 }
 
-function holdOptions(flags: RunFlags): RunPlan["options"] {
+function holdOptions(flags: RequestFlags): RequestPlan["options"] {
   const { priority, value, maxHold, minHold, lockDelay } = flags;
   return {
     ...(priority === undefined ? {} : { priority }),

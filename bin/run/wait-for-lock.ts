@@ -23,8 +23,14 @@ const NO_WAIT_MS = 10_000;
 /** The longest time a timer of the platform can take. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
+/** What messages about a wait need to know of it. */
+type Waiting = Pick<RunPlan, "name" | "waitMs">;
+
 /** `access` with a search for a node that takes no longer than the whole may take. */
-export function accessWithin({ waitMs }: RunPlan, access: ClusterAccess): ClusterAccess {
+export function accessWithin(
+  { waitMs }: Pick<RunPlan, "waitMs">,
+  access: ClusterAccess,
+): ClusterAccess {
   const wholeMs = waitMs === 0 ? NO_WAIT_MS : (waitMs ?? Number.POSITIVE_INFINITY);
   return { ...access, connectTimeoutMs: Math.min(access.connectTimeoutMs, wholeMs) };
 }
@@ -37,7 +43,7 @@ export class NodeSearch {
   readonly signal: AbortSignal;
   readonly outage: OutageOptions;
 
-  constructor({ waitMs, isQuiet }: RunPlan, signal: AbortSignal) {
+  constructor({ waitMs, isQuiet }: Pick<RunPlan, "waitMs" | "isQuiet">, signal: AbortSignal) {
     this.signal = AbortSignal.any([signal, this.#nobody.signal]);
     const end = (outage: string): void => {
       this.#nobody.abort(new Failure(EXIT.noCluster, outage));
@@ -52,7 +58,7 @@ export class NodeSearch {
  */
 export async function connectedWithin<T>(
   work: Promise<T>,
-  plan: RunPlan,
+  plan: Waiting,
   access: ClusterAccess,
 ): Promise<T> {
   try {
@@ -100,7 +106,7 @@ export async function waitForLock(
         });
       } catch (error) {
         if (deadline.signal.aborted) throw plan.waitMs === 0 ? unanswered(plan) : timedOut(plan);
-        if (!hasLostItsPlace(error)) throw ownFailure(error, plan) ?? error;
+        if (!hasLostItsPlace(error)) throw waitFailure(error, plan) ?? error;
       }
       if (!plan.isQuiet) note(lostPlaceText(plan));
     }
@@ -116,13 +122,13 @@ function latestEndMs({ waitMs }: RunPlan): number {
 }
 
 /** The rest of `--wait` after `waitedMs`, at least a moment; `undefined`: for ever. */
-function remainingWaitMs({ waitMs }: RunPlan, waitedMs: number): number | undefined {
+export function remainingWaitMs({ waitMs }: Waiting, waitedMs: number): number | undefined {
   if (waitMs === undefined || waitMs === 0) return waitMs;
   return Math.max(1, Math.ceil(waitMs - waitedMs));
 }
 
 /** And not because an operator ended the session. */
-function hasLostItsPlace(error: unknown): boolean {
+export function hasLostItsPlace(error: unknown): boolean {
   if (!(error instanceof HoldfastError) || error.code !== "SESSION_EXPIRED") return false;
   return error.details["reason"] !== "revoked";
 }
@@ -135,7 +141,11 @@ function lostPlaceText({ name, ttlMs }: RunPlan): string {
   );
 }
 
-function ownFailure(error: unknown, plan: RunPlan): Failure | undefined {
+/** What the outcome of a wait means to its user; `undefined`: what the SDK says. */
+export function waitFailure(
+  error: unknown,
+  plan: Waiting & Pick<RunPlan, "conflictExitCode">,
+): Failure | undefined {
   if (!(error instanceof HoldfastError)) return undefined;
   if (error.code === "LOCK_HELD") {
     const text = whoBlocks(error, plan);
@@ -148,11 +158,19 @@ function ownFailure(error: unknown, plan: RunPlan): Failure | undefined {
 }
 
 /** With the key and the names of the sessions, if they have names. */
-function whoBlocks({ details }: HoldfastError, plan: RunPlan): string {
-  const { blockedBy, blockers = [] } = details as {
+function whoBlocks({ details }: HoldfastError, plan: Waiting): string {
+  const {
+    blockedBy,
+    blockers = [],
+    isSameOwner,
+  } = details as {
     readonly blockedBy?: string;
     readonly blockers?: readonly Blocker[];
+    readonly isSameOwner?: boolean;
   };
+  if (isSameOwner === true) {
+    return `${plan.name}: this owner has a lease there, or waits for one, by another request`;
+  }
   const names = blockers.filter(isNamed).map(({ sessionName, identity }) => {
     return withIdentity(sessionName === "" ? "an unnamed client" : sessionName, identity);
   });
@@ -171,7 +189,7 @@ function unanswered({ name }: RunPlan): Failure {
   return new Failure(EXIT.noCluster, text);
 }
 
-function timedOut(plan: RunPlan): Failure {
+function timedOut(plan: Waiting): Failure {
   const waited = formatDuration(plan.waitMs ?? 0);
   return new Failure(EXIT.timedOut, `${plan.name} was not granted within ${waited}`);
 }

@@ -4,10 +4,39 @@ import { printable } from "../../src/safe-text.js";
 /** The identity of connections that have shown nothing. */
 const ANONYMOUS = "anonymous";
 
-/** A session by its name, or by its number if it has none, and its identity. */
+/**
+ * A session by its name, or by its number if it has none, and its identity. A lease belongs to no
+ * session and has the identity that took it; a ticket has none.
+ */
 export function sessionText(name: string, session: number, identity: string): string {
   if (name !== "") return withIdentity(printable(name), identity);
+  if (session === 0 && identity !== "") return withIdentity("a lease", identity);
   return session === 0 ? "none" : withIdentity(`session ${session}`, identity);
+}
+
+/** A lease by the name that its take gave, or by digits that tell owners apart. */
+export function leaseText({
+  sessionName,
+  identity,
+  leaseOwner,
+}: {
+  readonly sessionName: string;
+  readonly identity: string;
+  readonly leaseOwner: string;
+}): string {
+  const name = sessionName === "" ? `lease:${leaseOwner}` : printable(sessionName);
+  return withIdentity(name, identity);
+}
+
+/** Whether a hold is a lease that ends by release or revoke only. */
+export function isEndless({
+  ttlMs,
+  leaseOwner,
+}: {
+  readonly ttlMs: number;
+  readonly leaseOwner: string;
+}): boolean {
+  return leaseOwner !== "" && ttlMs === 0;
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { ExplainView, KeyView, MembersView } from "../../src/index.js";
 import { isReachable, type NodeReport, type ReachableNode } from "../cluster/node-report.js";
+import { isEndless } from "../text/session-names.js";
 
 /** A lock in use. Times are in milliseconds. */
 export interface LockRow {
@@ -16,11 +17,13 @@ export interface LockRow {
   readonly sessionName: string;
   readonly identity: string;
   readonly isTicket: boolean;
+  /** Digits that tell owners of leases apart; "" if it is no lease. */
+  readonly leaseOwner: string;
   /** Nobody holds it, and it stays closed for a while. */
   readonly isClosed: boolean;
   /** How long the first holder has it; 0 if there is none. */
   readonly heldMs: number;
-  /** What is left of the lease of the first holder; null if there is none. */
+  /** What is left of the lease of the first holder; null if there is none, or it has no end. */
   readonly leaseMs: number | null;
   readonly token: number;
   readonly waiters: number;
@@ -38,9 +41,10 @@ export function lockRowOf({ key, holds, waiters, closings, truncated }: KeyView)
     sessionName: first?.sessionName ?? "",
     identity: first?.identity ?? "",
     isTicket: first?.isTicket ?? false,
+    leaseOwner: first?.leaseOwner ?? "",
     isClosed: first === undefined && closing !== undefined,
     heldMs: first?.heldMs ?? 0,
-    leaseMs: first?.leaseMs ?? null,
+    leaseMs: first === undefined || isEndless(first) ? null : first.leaseMs,
     token: first?.token ?? closing?.token ?? 0,
     waiters: truncated?.waiters ?? waiters.length,
   };

@@ -4,15 +4,20 @@
  */
 import { keyText } from "../../src/safe-text.js";
 import { formatDuration } from "../text/durations.js";
-import { sessionText } from "../text/session-names.js";
+import { leaseText, sessionText } from "../text/session-names.js";
 import type { LockRow } from "./cluster-facts.js";
 
 export function holderCell(row: LockRow): string {
   if (row.isClosed) return "(closed)";
   if (row.holds === 0) return "-";
-  const { sessionName, session, identity } = row;
-  const who = row.isTicket ? "(a ticket)" : sessionText(sessionName, session, identity);
+  const who = whoText(row);
   return row.holds > 1 ? `${who} and ${row.holds - 1} more` : who;
+}
+
+function whoText(row: LockRow): string {
+  const { sessionName, session, identity, isTicket, leaseOwner } = row;
+  if (isTicket) return "(a ticket)";
+  return leaseOwner === "" ? sessionText(sessionName, session, identity) : leaseText(row);
 }
 
 export function modeCell({ mode, permits }: LockRow): string {
@@ -28,8 +33,9 @@ export function heldCell({ holds, heldMs }: LockRow): string {
   return holds === 0 ? "-" : formatDuration(heldMs);
 }
 
-export function leaseCell({ leaseMs }: LockRow): string {
-  return leaseMs === null ? "-" : formatDuration(leaseMs);
+export function leaseCell({ leaseMs, leaseOwner }: LockRow): string {
+  if (leaseMs === null) return leaseOwner === "" ? "-" : "no end";
+  return formatDuration(leaseMs);
 }
 
 export function tokenCell({ token }: LockRow): string {

@@ -7,7 +7,7 @@ import { keyText, printable } from "../../src/safe-text.js";
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { formatDuration } from "../text/durations.js";
-import { sessionText, withIdentity } from "../text/session-names.js";
+import { isEndless, leaseText, sessionText, withIdentity } from "../text/session-names.js";
 
 type Hold = KeyView["holds"][number];
 type Waiter = KeyView["waiters"][number];
@@ -19,6 +19,15 @@ export const HOLD_COLUMNS: readonly Column[] = [
   { heading: "SESSION", alignment: "right" },
   { heading: "FOR", alignment: "right" },
   { heading: "LEASE LEFT", alignment: "right" },
+  { heading: "TOKEN", alignment: "right" },
+  { heading: "" },
+];
+
+const LEASE_COLUMNS: readonly Column[] = [
+  { heading: "LEASE OF" },
+  { heading: "MODE" },
+  { heading: "FOR", alignment: "right" },
+  { heading: "LEFT", alignment: "right" },
   { heading: "TOKEN", alignment: "right" },
   { heading: "" },
 ];
@@ -74,8 +83,33 @@ export function listRow(view: KeyView): string[] {
   return [key, modeText(first), holderText(first) + others, formatDuration(first.heldMs), waiting];
 }
 
-function holderText({ sessionName, session, identity, isTicket }: Hold): string {
-  return isTicket ? "(a ticket)" : sessionText(sessionName, session, identity);
+/** The leases of a key. */
+export function leaseLines(key: string, leases: readonly Hold[]): string[] {
+  const name = styled("bold", keyText(key), process.stdout);
+  if (leases.length === 0) return [`${name}: no lease`];
+  return [name, "", ...tableLines(LEASE_COLUMNS, leases.map(leaseRow))];
+}
+
+function leaseRow(hold: Hold): string[] {
+  return [
+    leaseText(hold),
+    modeText(hold),
+    formatDuration(hold.heldMs),
+    leftText(hold),
+    String(hold.token),
+    holdRemarks(hold).join(", "),
+  ];
+}
+
+function holderText(hold: Hold): string {
+  const { sessionName, session, identity, isTicket, leaseOwner } = hold;
+  if (isTicket) return "(a ticket)";
+  return leaseOwner === "" ? sessionText(sessionName, session, identity) : leaseText(hold);
+}
+
+/** How long the hold lasts if nobody renews it. */
+function leftText(hold: Hold): string {
+  return isEndless(hold) ? "without end" : formatDuration(hold.leaseMs);
 }
 
 /** `exclusive`, `shared`, or how many permits. */
@@ -88,22 +122,26 @@ export function limitText(limit: number): string {
 }
 
 export function holdRow(hold: Hold): string[] {
+  const { isTicket, leaseOwner } = hold;
+  const isLease = leaseOwner !== "";
   return [
-    hold.isTicket ? "(a ticket)" : nameOf(hold),
+    isTicket ? "(a ticket)" : isLease ? leaseText(hold) : nameOf(hold),
     modeText(hold),
-    hold.isTicket ? "-" : String(hold.session),
+    isTicket || isLease ? "-" : String(hold.session),
     formatDuration(hold.heldMs),
-    formatDuration(hold.leaseMs),
+    leftText(hold),
     String(hold.token),
     holdRemarks(hold).join(", "),
   ];
 }
 
-function holdRemarks({ slots, endsInMs, isRevoked, value }: Hold): string[] {
+function holdRemarks({ slots, endsInMs, isRevoked, value, leaseOwner, leaseMs }: Hold): string[] {
   const remarks: string[] = [];
   if (slots.length > 0) remarks.push(`${slots.length === 1 ? "slot" : "slots"} ${slots.join(" ")}`);
   if (isRevoked) remarks.push("being revoked");
-  if (endsInMs !== null) remarks.push(`ends in ${formatDuration(endsInMs)}`);
+  // The end of a lease itself is shown as what is left of it.
+  const isOwnEnd = leaseOwner !== "" && endsInMs === leaseMs;
+  if (endsInMs !== null && !isOwnEnd) remarks.push(`ends in ${formatDuration(endsInMs)}`);
   if (value !== "") remarks.push(`value "${printable(value)}"`);
   return remarks;
 }

@@ -12,7 +12,7 @@ const LOW_PART = 1 / 3;
 export interface LeaseBarProps {
   /** What was left when the cluster answered. */
   readonly leaseMs: number;
-  /** The whole lease. */
+  /** The whole lease; 0: without end. */
   readonly ttlMs: number;
   /** When it answered, in wall time. */
   readonly atMs: number;
@@ -20,8 +20,9 @@ export interface LeaseBarProps {
 
 export function LeaseBar({ leaseMs, ttlMs, atMs }: LeaseBarProps) {
   const nowMs = useNow();
+  if (ttlMs === 0) return <span class="lease">without end</span>;
   const leftMs = Math.max(0, leaseMs - Math.max(0, nowMs - atMs));
-  const part = ttlMs > 0 ? leftMs / ttlMs : 0;
+  const part = leftMs / ttlMs;
   return (
     <span class="lease">
       <Bar part={part} isLow={part < LOW_PART}>

@@ -15,20 +15,28 @@ const ANONYMOUS = "anonymous";
 export interface Someone {
   readonly sessionName: string;
   readonly identity: string;
-  /** 0 for a ticket; `undefined` if it is not known. */
+  /** 0 for a ticket and a lease; `undefined` if it is not known. */
   readonly session?: number | undefined;
   readonly isTicket?: boolean | undefined;
+  /** Of a lease, if it is known: digits that tell owners apart. */
+  readonly leaseOwner?: string | undefined;
 }
 
-/** "worker-3 as billing", "session 17", "a ticket", "an unnamed client". */
-export function whoPhrase({ sessionName, identity, session, isTicket }: Someone): Phrase {
-  if (isTicket === true || (session === 0 && sessionName === "")) return ["a ticket"];
-  const name: Phrase =
-    sessionName !== ""
-      ? [{ other: sessionName }]
-      : [session === undefined ? "an unnamed client" : `session ${session}`];
+/** "worker-3 as billing", "session 17", "lease:5ed4c48d", "a ticket", "an unnamed client". */
+export function whoPhrase(someone: Someone): Phrase {
+  const { sessionName, identity, session, isTicket } = someone;
+  // A lease has the identity that took it, and a ticket has none.
+  const isUnowned = session === 0 && sessionName === "" && identity === "";
+  if (isTicket === true || isUnowned) return ["a ticket"];
+  const name: Phrase = sessionName !== "" ? [{ other: sessionName }] : [unnamedText(someone)];
   const isShown = identity !== "" && (identity !== ANONYMOUS || sessionName.includes(" as "));
   return isShown ? [...name, " as ", { other: identity }] : name;
+}
+
+function unnamedText({ session, leaseOwner = "" }: Someone): string {
+  if (leaseOwner !== "") return `lease:${leaseOwner}`;
+  if (session === 0) return "a lease";
+  return session === undefined ? "an unnamed client" : `session ${session}`;
 }
 
 /** As plain text, for titles and for what is spoken. */

@@ -11,6 +11,8 @@ import {
   revoke,
   setLimit,
 } from "./calls/operator-commands.js";
+import { ClientLeases } from "./leases/client-leases.js";
+import type { Leases } from "./leases/leases.js";
 import { type Deadlock, explainDeadlock } from "./locks/deadlocks.js";
 import { type Election, NamedElection } from "./locks/election.js";
 import { type HeldLock, holdWhile, type LockCallback } from "./locks/held-lock.js";
@@ -125,6 +127,8 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
    * hold that was claimed meanwhile.
    */
   claim(ticket: Ticket, options?: CallOptions & { owner?: Owner | undefined }): Promise<Lock>;
+  /** Leases of named owners, which outlive this client's session. */
+  readonly leases: Leases;
   /** An election. `name` is the key that the leader holds. */
   election(name: string): Election;
   /**
@@ -162,12 +166,14 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
 
 export class HoldfastClient extends ClusterViews implements Client {
   readonly locks: LockManager;
+  readonly leases: Leases;
   readonly #session: Session;
 
   constructor(session: Session) {
     super();
     this.#session = session;
     this.locks = new WebLocks(MADE_HERE, session);
+    this.leases = new ClientLeases(session);
   }
 
   get session(): number {

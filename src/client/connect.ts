@@ -75,6 +75,14 @@ export async function connectOn(platform: Platform, settings: ClientSettings): P
   return new HoldfastClient(session);
 }
 
+/** The same over connections that `open` makes, such as those within the process of a node. */
+export async function connectThrough(
+  open: Platform["open"],
+  settings: ClientSettings,
+): Promise<Client> {
+  return connectOn({ ...(await loadPlatform(settings)), open }, settings);
+}
+
 async function open(
   session: Session,
   { endpoints, name, signal }: ClientSettings,

@@ -106,6 +106,9 @@ const PERMITS_TEXT =
 const TOO_LONG_TEXT =
   "minHoldMs or lockDelayMs is longer than the settings minHoldMsMax and lockDelayMsMax of the cluster allow";
 
+const LEASE_TEXT = "the lease is longer than the setting leaseTtlMsMax of the cluster allows";
+const ENDLESS_TEXT = "a lease without end needs the setting endlessLeases";
+
 /** Why an acquire of `items` failed. */
 export function acquireFailure(items: Named, result: Result): HoldfastError {
   const name = nameOf(items);
@@ -115,6 +118,42 @@ export function acquireFailure(items: Named, result: Result): HoldfastError {
     return new HoldfastError("INVALID_ARGUMENT", `${name}: ${text}`, { details: keysOf(items) });
   }
   return failure(name, keysOf(items), result);
+}
+
+/** What a command on leases asks for, as far as its refusals depend on that. */
+export interface LeaseAsked {
+  /** 0: without end. */
+  readonly ttlMs?: number;
+  readonly options?: { readonly minHoldMs: number; readonly lockDelayMs: number } | undefined;
+}
+
+/** Why a command on a lease of `items` failed. */
+export function leaseFailure(items: Named, asked: LeaseAsked, result: Result): HoldfastError {
+  const name = nameOf(items);
+  const details = keysOf(items);
+  if (result.status === ERROR_NUMBERS.INVALID_ARGUMENT) {
+    const { minHoldMs = 0, lockDelayMs = 0 } = asked.options ?? {};
+    const texts = [asked.ttlMs === 0 ? ENDLESS_TEXT : LEASE_TEXT];
+    if (items.some(({ mode }) => mode === "permits")) texts.push(PERMITS_TEXT);
+    if (minHoldMs + lockDelayMs > 0) texts.push(TOO_LONG_TEXT);
+    return new HoldfastError("INVALID_ARGUMENT", `${name}: ${texts.join("; or ")}`, { details });
+  }
+  if ("isSameOwner" in result && result.isSameOwner === true) {
+    const text = "this owner has it already, or waits for it, by another request";
+    const isSameOwner = { ...details, isSameOwner: true };
+    return new HoldfastError("LOCK_HELD", `${name}: ${text}`, { details: isSameOwner });
+  }
+  if ("reason" in result && result.status === ERROR_NUMBERS.NOT_HELD) {
+    const reason = lossReasonOf(result.reason ?? END_REASON.unknown);
+    const how = reason === "expired" ? "ended: it was not extended in time" : LOSS_TEXTS[reason];
+    const text = `${name}: the lease ${how}`;
+    return new HoldfastError("NOT_HELD", text, { details: { ...details, reason } });
+  }
+  if (result.status === ERROR_NUMBERS.CANCELLED) {
+    const text = `${name}: a repeat of this request waits in its place, or it was given back`;
+    return new HoldfastError("CANCELLED", text, { details });
+  }
+  return failure(name, details, result);
 }
 
 export function upgradeFailure(key: string, result: Result): HoldfastError {
@@ -227,9 +266,30 @@ export function unavailable(what: string, why: string, indeterminate = false): H
 
 /** The session of a waiting request is gone, and with it the place in the queue. */
 export function sessionExpired(items: Named, reason: LossReason): HoldfastError {
-  const how = reason === "revoked" ? "was ended by an operator" : "expired";
-  const text = `${nameOf(items)}: the session ${how} while waiting; nothing is held`;
+  const text = `${nameOf(items)}: ${expiryText(reason)}; nothing is held`;
   return new HoldfastError("SESSION_EXPIRED", text, { details: { ...keysOf(items), reason } });
+}
+
+/**
+ * The session of a take that waited is gone. `indeterminate`: what became of it in the last moments
+ * of the session is unknown, and a lease outlives the session.
+ */
+export function takeExpired(
+  items: Named,
+  reason: LossReason,
+  indeterminate: boolean,
+): HoldfastError {
+  const what = indeterminate
+    ? "the lease may have been granted before that; repeat the request to find out"
+    : "nothing is held";
+  const details = { ...keysOf(items), reason, indeterminate };
+  const text = `${nameOf(items)}: ${expiryText(reason)}; ${what}`;
+  return new HoldfastError("SESSION_EXPIRED", text, { details });
+}
+
+function expiryText(reason: LossReason): string {
+  const how = reason === "revoked" ? "was ended by an operator" : "expired";
+  return `the session ${how} while waiting`;
 }
 
 /** Why the cluster opens or resumes no session for this client. */

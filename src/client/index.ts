@@ -6,7 +6,7 @@
  * the client itself) are above all folders, and `failures.ts`, which imports none of them, is
  * below.
  *
- * - `admin` and `web-locks`: two other ways to use a cluster
+ * - `admin`, `leases` and `web-locks`: three other ways to use a cluster
  * - `session`: attaches, keeps the lease, decides when messages are sent
  * - `locks`: requests and holds; semaphores and elections
  * - `reads`: questions and watches
@@ -70,8 +70,19 @@ export {
 export { connectAdmin, connectAdminOn } from "./admin/connect-admin.js";
 export type { Revoked } from "./calls/operator-commands.js";
 export type { Client } from "./client.js";
-export { connect, connectOn } from "./connect.js";
+export { connect, connectOn, connectThrough } from "./connect.js";
 export { type LossReason, noLeaderText } from "./failures.js";
+export type {
+  ExtendedLeaseOf,
+  ExtendLeaseOptions,
+  GiveBackOptions,
+  GivenBack,
+  Lease,
+  LeaseOwnerOptions,
+  Leases,
+  SplitLease,
+  TakeLeaseOptions,
+} from "./leases/leases.js";
 export type { DeadlockedTask } from "./locks/call-sites.js";
 export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./locks/deadlocks.js";
 export type { Election, Leader, Leadership } from "./locks/election.js";

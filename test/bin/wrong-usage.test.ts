@@ -27,6 +27,10 @@ test("wrong usage is one line that ends with where to read what would be right",
       "--wait and --no-wait exclude each other; see holdfast elect --help",
     ],
     [
+      "lease take a --ttl 30d",
+      "option '--ttl <duration>' argument '30d' is invalid. A duration of 1ms to 7d is required; see holdfast lease take --help",
+    ],
+    [
       "member promote --no-wait --wait 3s 4",
       "--wait and --no-wait exclude each other; see holdfast member promote --help",
     ],

@@ -13,6 +13,7 @@ const ROOMS = [
   "client/lease",
   "client/calls",
   "client/locks",
+  "client/leases",
   "client/reads",
   "client/admin",
   "client/web-locks",

@@ -26,7 +26,7 @@ export function Holders({ view, atMs, whyNotEnd, onEnd }: LockTableProps) {
       id: "session",
       title: "Session",
       isNumeric: true,
-      cell: ({ session, isTicket }) => (isTicket ? "–" : session),
+      cell: (hold) => (isOfSession(hold) ? hold.session : "–"),
     },
     { id: "for", title: "For", isNumeric: true, cell: ({ heldMs }) => durationText(heldMs) },
     { id: "lease", title: "Lease left", cell: (hold) => <LeaseBar {...hold} atMs={atMs} /> },
@@ -36,7 +36,11 @@ export function Holders({ view, atMs, whyNotEnd, onEnd }: LockTableProps) {
       id: "end",
       title: "Act",
       cell: (hold) =>
-        hold.isTicket ? "–" : <EndButton client={hold} whyNot={whyNotEnd(hold)} onEnd={onEnd} />,
+        isOfSession(hold) ? (
+          <EndButton client={hold} whyNot={whyNotEnd(hold)} onEnd={onEnd} />
+        ) : (
+          "–"
+        ),
     },
   ];
   const closed = view.closings.map(({ endsInMs, token }) => {
@@ -136,7 +140,14 @@ function Why({ waiter, place, explained }: WhyProps) {
   );
 }
 
-function Who({ client }: { readonly client: Client & { readonly isTicket?: boolean } }) {
+/** Tickets and leases belong to no session. */
+function isOfSession({ isTicket, leaseOwner }: HoldView): boolean {
+  return !isTicket && leaseOwner === "";
+}
+
+type Shown = Client & Partial<Pick<HoldView, "isTicket" | "leaseOwner">>;
+
+function Who({ client }: { readonly client: Shown }) {
   return (
     <span class="who">
       <PhraseText phrase={whoPhrase(client)} />
@@ -180,12 +191,15 @@ function Remarks({ phrase }: { readonly phrase: readonly Phrase[] }) {
   );
 }
 
-function holdRemarks({ slots, endsInMs, isRevoked, value }: HoldView): readonly Phrase[] {
+function holdRemarks(hold: HoldView): readonly Phrase[] {
+  const { slots, endsInMs, isRevoked, value, leaseOwner, leaseMs } = hold;
   const remarks: Phrase[] = [];
   if (slots.length > 0)
     remarks.push([`${slots.length === 1 ? "slot" : "slots"} ${slots.join(" ")}`]);
   if (isRevoked) remarks.push(["being revoked"]);
-  if (endsInMs !== null) remarks.push([`ends in ${durationText(endsInMs)}`]);
+  // The end of a lease itself is shown as what is left of it.
+  const isOwnEnd = leaseOwner !== "" && endsInMs === leaseMs;
+  if (endsInMs !== null && !isOwnEnd) remarks.push([`ends in ${durationText(endsInMs)}`]);
   if (value !== "") remarks.push(["value ", { other: value }]);
   return remarks;
 }

@@ -162,12 +162,20 @@ function compare(left: LockRow, right: LockRow, column: Exclude<LockColumn, "key
     case "since":
       return (left.heldMs ?? -1) - (right.heldMs ?? -1);
     case "lease":
-      return (left.first?.leaseMs ?? -1) - (right.first?.leaseMs ?? -1);
+      return leaseOrder(left) - leaseOrder(right);
     case "waiters":
       return left.waiters - right.waiters;
   }
 }
 
+/** A lease without end lasts longest. */
+function leaseOrder({ first }: LockRow): number {
+  if (first === undefined) return -1;
+  return first.ttlMs === 0 ? Number.MAX_VALUE : first.leaseMs;
+}
+
 function holderKey({ first }: LockRow): string {
-  return first === undefined ? "" : `${first.sessionName} ${first.identity}`;
+  if (first === undefined) return "";
+  const { sessionName, identity, leaseOwner } = first;
+  return `${sessionName === "" ? leaseOwner : sessionName} ${identity}`;
 }

@@ -34,7 +34,10 @@ export abstract class Call {
   acknowledged: readonly number[] = NOTHING_ACKNOWLEDGED;
   /** When a node first had no room for it. */
   refusedSinceMs = Number.POSITIVE_INFINITY;
-  /** The connection that sent it broke: only a recall can show whether it was executed. */
+  /**
+   * The connection that sent it broke: only a recall can show whether it was executed, or, if it
+   * waits in the table, whether it still does.
+   */
   isUncertain = false;
   /** It was refused finally, and is not sent again. */
   isGivenUp = false;
@@ -68,6 +71,9 @@ export abstract class Call {
   }
 
   abstract command(head: CommandHead, nowMs: number): SequencedCommand;
+
+  /** It waits in the table since that stamp, or since an earlier one. */
+  onQueued(_stamp: number): void {}
 
   /** `stamp`: of the entry that decided it. */
   abstract onResult(result: Result, stamp: number): void;

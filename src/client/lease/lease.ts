@@ -18,6 +18,7 @@ export function marginMs(spanMs: number): number {
   return Math.max(spanMs * MARGIN_RATIO, MARGIN_MS_MIN);
 }
 
+/** The lease of the session, as far as this client may believe in it. */
 export class Lease {
   ttlMs: number;
   /** The newest pair: t (-Infinity without evidence) and s. */

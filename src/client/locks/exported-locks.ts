@@ -31,6 +31,9 @@ export function exportedLocks(
       const { value, maxHoldMs } = options ?? ACQUIRE_DEFAULTS;
       const { sequence } = call;
       waits.push({ sequence, owner: owner.id, items, value, maxHoldMs });
+    } else if (waiting.has(call.sequence)) {
+      // A wait for a lease: its caller gives it up, and may not be able to say so.
+      loose.ends.push(call.sequence);
     }
   }
   return { holds, waits, loose };

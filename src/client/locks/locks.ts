@@ -198,6 +198,17 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     });
   }
 
+  /** A call that `make` makes, with when it begins and how long it may look for the cluster. */
+  begin<T>(
+    signal: AbortSignal | undefined,
+    make: (times: { nowMs: number; tryTimeoutMs: number }, caller: Caller<T>) => Call,
+  ): Promise<T> {
+    const { tryTimeoutMs } = this.#host;
+    return this.#begin<T>(signal, (nowMs, caller) => {
+      this.submit(make({ nowMs, tryTimeoutMs }, caller));
+    });
+  }
+
   // What a held lock asks for.
 
   async acquireUnder(owner: Owner, key: string, options?: NestedOptions): Promise<HeldLock> {
@@ -284,6 +295,10 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   }
 
   // What calls need.
+
+  get sessionId(): number {
+    return this.#host.sessionId;
+  }
 
   submit(call: Call): void {
     this.#host.submit(call);
@@ -428,7 +443,14 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   }
 
   onStillWaiting(sequence: number): void {
-    if (!this.#waits.has(sequence)) this.#endStray(sequence, true);
+    const call = this.#waits.get(sequence);
+    if (call === undefined) this.#endStray(sequence, true);
+    else call.isUncertain = false;
+  }
+
+  /** The connection is gone: what waits in the table may end without being told. */
+  onDisconnected(): void {
+    for (const call of this.#waits.values()) call.isUncertain = true;
   }
 
   /**

@@ -10,6 +10,7 @@ import {
   ITEMS_MAX,
   type Item,
   isValidKey,
+  isValidTableKey,
   isValidValue,
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
@@ -282,7 +283,7 @@ export function resolvePermits(
 ): AcquireWish {
   checkOptions(options, SEMAPHORE_OPTIONS[kind]);
   const { permits = 1 } = options ?? {};
-  const item = permitItem(key, permits, limit);
+  const item = permitItem(key, permits, limit, isValidKey);
   return resolveWish([item], options, owner, kind === "try");
 }
 
@@ -291,21 +292,40 @@ export function resolveAcquireAll(
   options: AcquireAllOptions | undefined,
   owner: Owner,
 ): AcquireWish {
+  checkOptions(options, ALL_OPTIONS);
+  return resolveWish(resolveItems(wanted, isValidKey), options, owner, false);
+}
+
+function resolveItems(wanted: readonly WantedItem[], rule: KeyRule): Item[] {
   if (!Array.isArray(wanted))
     throw new TypeError(`items must be an array, not ${describe(wanted)}`);
   if (wanted.length === 0 || wanted.length > ITEMS_MAX) {
     throw new RangeError(`items must be 1 to ${ITEMS_MAX}, not ${wanted.length}`);
   }
-  checkOptions(options, ALL_OPTIONS);
-  const items = wanted.map(resolveItem);
+  const items = wanted.map((item) => resolveItem(item, rule));
   const keys = new Set(items.map(({ key }) => key));
   if (keys.size < items.length) throw invalid("the same key appears twice in one request");
   let permits = 0;
   for (const item of items) if (item.mode === "permits") permits += item.permits;
   if (permits > PERMITS_MAX)
     throw invalid(`${permits} permits in one request: ${PERMITS_MAX} at most`);
-  return resolveWish(items, options, owner, false);
+  return items;
 }
+
+/** What a take of a lease has in common with an acquire. Its keys may be reserved ones. */
+export function resolveLeaseItems(
+  wanted: readonly WantedItem[],
+  { priority, maxHoldMs, minHoldMs, lockDelayMs, value, waitMs }: LeaseItemOptions,
+): Pick<AcquireWish, "items" | "options" | "waitMs"> {
+  const items = resolveItems(wanted, isValidTableKey);
+  const options = resolveOptions(items, { priority, maxHoldMs, minHoldMs, lockDelayMs, value });
+  return { items, options, waitMs: resolveWait(waitMs) };
+}
+
+type LeaseItemOptions = Pick<
+  AcquireAllOptions,
+  "priority" | "maxHoldMs" | "minHoldMs" | "lockDelayMs" | "value" | "waitMs"
+>;
 
 /** `undefined`: the lock is exclusive already. */
 export function resolveUpgrade(
@@ -383,21 +403,23 @@ export function requireLimit(limit: number | undefined): void {
   if (limit !== undefined) requireInteger(limit, "limit", 1, LIMIT_MAX);
 }
 
-function resolveItem(wanted: WantedItem): Item {
+type KeyRule = (key: string) => string | undefined;
+
+function resolveItem(wanted: WantedItem, rule: KeyRule): Item {
   requireObject(wanted, "an item");
   requireKnown(wanted, ITEM_OPTIONS);
   const { key, mode, permits, limit } = wanted;
   if (permits !== undefined) {
-    if (mode === undefined) return permitItem(key, permits, limit);
+    if (mode === undefined) return permitItem(key, permits, limit, rule);
     throw new TypeError("an item has either a mode (a lock) or permits (a semaphore), not both");
   }
   if (limit !== undefined) throw new TypeError("an item with a limit needs permits");
-  requireText(key, "key", isValidKey);
+  requireText(key, "key", rule);
   return { key, mode: resolveMode(mode) };
 }
 
-function permitItem(key: string, permits: number, limit: number | undefined): Item {
-  requireText(key, "key", isValidKey);
+function permitItem(key: string, permits: number, limit: number | undefined, rule: KeyRule): Item {
+  requireText(key, "key", rule);
   requireInteger(permits, "permits", 1, PERMITS_MAX);
   requireLimit(limit);
   if (limit !== undefined && permits > limit) throw invalid(`${permits} permits of ${limit}`);

@@ -89,8 +89,10 @@ export class Answers {
     if (call === undefined) return;
     this.#outgoing.onAnswered(call);
     if (sequence > window.resumedAt) this.renew(call.sentMs, stamp);
-    if (result.status === STATUS.queued) this.#locks.onQueued(call);
-    else call.onResult(result, stamp);
+    if (result.status === STATUS.queued) {
+      call.onQueued(stamp);
+      this.#locks.onQueued(call);
+    } else call.onResult(result, stamp);
   }
 
   #onOutcome({ sequence, result, stamp }: Outcome): void {
@@ -124,11 +126,11 @@ export class Answers {
 
   #onRecalled({ number, stamp, sequences }: Recalled, nowMs: number): void {
     // First the holds that end by themselves, before the lease is extended.
-    for (const told of sequences) this.#onTold(told, nowMs);
+    for (const told of sequences) this.#onTold(told, stamp, nowMs);
     this.#onPulse(number, stamp, nowMs);
   }
 
-  #onTold(told: RecalledSequence, nowMs: number): void {
+  #onTold(told: RecalledSequence, stamp: number, nowMs: number): void {
     const { window } = this.#outgoing;
     const { sequence, state } = told;
     const sent = window.get(sequence);
@@ -136,6 +138,7 @@ export class Answers {
       if (sent === undefined) this.#locks.onStillWaiting(sequence);
       else {
         this.#outgoing.onAnswered(sent);
+        sent.onQueued(stamp);
         this.#locks.onQueued(sent);
       }
       return;

@@ -208,10 +208,11 @@ export class Attacher {
 
   /** The connection is gone. */
   disconnect(): void {
-    const { attachment, outgoing, answers } = this.#of;
+    const { attachment, outgoing, answers, locks } = this.#of;
     this.#phase = "detached";
     attachment.disconnect();
     outgoing.disconnect();
+    locks.onDisconnected();
     answers.disconnect();
   }
 

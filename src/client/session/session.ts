@@ -199,6 +199,11 @@ export class Session {
     return this.#watches.open(wish);
   }
 
+  /** 32 random hex digits that cannot be guessed. */
+  freshSecret(): string {
+    return freshSecret(this.#platform, SECRET_BYTES);
+  }
+
   /** Ends the session and everything it holds; waits a limited time for the cluster's answer. */
   close(): Promise<void> {
     return this.#lifetime.close(() => this.#beginClosing());
@@ -256,7 +261,7 @@ export class Session {
       now: () => this.#readClock(),
       turnMs: () => this.#nowMs,
       submit: (call) => this.#submit(call),
-      freshSecret: () => freshSecret(this.#platform, SECRET_BYTES),
+      freshSecret: () => this.freshSecret(),
       onIdle: () => {
         // While attached, anything that settles a call ends its turn here anyway.
         if (!this.#isAttached) this.#settleTurn();

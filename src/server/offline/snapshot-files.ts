@@ -23,7 +23,10 @@ import { foundingConfiguration } from "../node/addresses.js";
 import { demandFounders } from "../node/resolve-options.js";
 import { type Founder, NODE_TUNING_DEFAULTS } from "../options.js";
 
-/** The longest lease of a holder, and the longest lock delay after it. */
+/**
+ * The longest lease of a session, and the longest lock delay after it. The leases of named owners
+ * may last longer, by the setting `leaseTtlMsMax`.
+ */
 export const QUIET_MS_DEFAULT = TTL_MS_MAX + LOCK_DELAY_MS_MAX;
 /**
  * Added to the index. More entries than a cluster makes in years after a snapshot, so that a
@@ -94,8 +97,11 @@ export interface SnapshotContents {
   readonly holds: number;
   readonly waiters: number;
   readonly closings: number;
+  /** Of named owners, among the holds; and those of them without end. */
+  readonly leases: number;
+  readonly endlessLeases: number;
   readonly nextToken: number;
-  /** The longest lease of any session; 0 if there is none. */
+  /** The longest lease of any session or named owner that has an end; 0 if there is none. */
   readonly leaseMsMax: number;
   /**
    * How long the cluster of the snapshot, if it was restored itself, would still open no session.
@@ -126,8 +132,13 @@ export interface RestoreOptions {
   readonly initialCluster: readonly Founder[];
   /** 1 to 128 characters that no restore had before; the same on each node. */
   readonly restoreId: string;
-  /** How long no session is opened; `undefined`: all old leases have ended. */
-  readonly quietMs: number | undefined;
+  /**
+   * How long no session is opened; "default": as long as any lease of the old cluster can last;
+   * `undefined`: all old leases have ended.
+   */
+  readonly quietMs: number | "default" | undefined;
+  /** Without this, a cluster that allowed leases without end is not restored. Default: false. */
+  readonly dropEndlessLeases?: boolean;
   /** No token will be below this; 0: only the snapshot and the clock decide. */
   readonly tokenFloor: number;
   readonly signal?: AbortSignal | undefined;
@@ -163,6 +174,7 @@ export async function restoreSnapshotFile(
   const { saved, table, fileBytes } = await readTable(source, signal);
   const contents = contentsOf(saved, table, fileBytes);
   demandRoomAfter(saved.manifest);
+  if (options.dropEndlessLeases !== true) demandNoEndlessLeases(contents);
   const quietMs = quietMsFor(contents, options.quietMs);
   const founded = table.refounded({
     index: saved.manifest.index + INDEX_JUMP,
@@ -200,12 +212,42 @@ function demandRestoreId({ length }: string): void {
   throw new HoldfastError("INVALID_ARGUMENT", message);
 }
 
+/** The owner of a lease without end may rely on it for ever, so no quiet time is long enough. */
+function demandNoEndlessLeases(contents: SnapshotContents): void {
+  const { endlessLeases: count } = contents;
+  const isAllowed = settingOf(contents, "endlessLeases") > 0;
+  if (count === 0 && !isAllowed) return;
+  const what =
+    count === 0
+      ? "the old cluster allowed leases without end and may have granted some after the snapshot"
+      : `the snapshot has ${count} ${count === 1 ? "lease" : "leases"} without end`;
+  const message =
+    `${what}: their owners may rely on them for ever, and the new cluster does not know them; ` +
+    "make sure that none does, and restore with dropEndlessLeases";
+  throw new HoldfastError("INVALID_ARGUMENT", message);
+}
+
+function settingOf({ settings }: SnapshotContents, wanted: string): number {
+  return settings.find(({ name }) => name === wanted)?.value ?? 0;
+}
+
 /** With a shorter time than a known lease, two clients could hold one lock. */
-function quietMsFor({ leaseMsMax, quietMs }: SnapshotContents, asked: number | undefined): number {
+function quietMsFor(contents: SnapshotContents, asked: RestoreOptions["quietMs"]): number {
+  const { leaseMsMax, quietMs, leases } = contents;
   if (asked === undefined) return 0;
+  const ownedMsMax = settingOf(contents, "leaseTtlMsMax");
+  if (asked === "default") {
+    return Math.max(QUIET_MS_DEFAULT, ownedMsMax + LOCK_DELAY_MS_MAX, quietMs);
+  }
+  if (leases > 0 && asked < ownedMsMax) {
+    const message =
+      `quietTime ${asked} ms is shorter than the leases of named owners may last, which the ` +
+      `snapshot has: ${ownedMsMax} ms, the setting leaseTtlMsMax`;
+    throw new HoldfastError("INVALID_ARGUMENT", message);
+  }
   if (asked < leaseMsMax) {
     const message =
-      `quietTime ${asked} ms is shorter than the lease of ${leaseMsMax} ms that a session in the ` +
+      `quietTime ${asked} ms is shorter than the lease of ${leaseMsMax} ms that a client in the ` +
       "snapshot has";
     throw new HoldfastError("INVALID_ARGUMENT", message);
   }
@@ -287,12 +329,12 @@ function restoredClusterId(restoreId: string, { checksum }: SnapshotManifest): s
 function contentsOf(saved: SavedSnapshot, table: LockTable, bytes: number): SnapshotContents {
   const { manifest, clusterId, nodeId, version, savedWallMs } = saved;
   const { index, term, checksum } = manifest;
-  const { sessions, keys, holds, waiters, closings } = table.counts();
+  const { sessions, keys, holds, waiters, closings, leases, endlessLeases } = table.counts();
   const { stamp, nextToken, quietMs } = table;
   return {
     ...{ clusterId, nodeId, version, savedWallMs, index, term, checksum, bytes },
     members: membersIn(manifest),
-    ...{ stamp, sessions, keys, holds, waiters, closings, nextToken },
+    ...{ stamp, sessions, keys, holds, waiters, closings, leases, endlessLeases, nextToken },
     leaseMsMax: leaseMsMaxIn(table),
     quietMs,
     settings: table.settings(),
@@ -313,7 +355,7 @@ function membersIn({ configuration }: SnapshotManifest): readonly MemberOfSnapsh
 }
 
 function leaseMsMaxIn(table: LockTable): number {
-  let longestMs = 0;
+  let longestMs = table.longestLeaseMs;
   for (let after: number | null = 0; after !== null; ) {
     const { sessions, next }: ReturnType<LockTable["listSessions"]> = table.listSessions(
       after,

@@ -39,6 +39,7 @@ export function keyView({
     endsInMs: null,
     isRevoked: false,
     isTicket: false,
+    leaseOwner: "",
     slots: [],
     value: "",
   } as const;

@@ -1,6 +1,6 @@
 /** The line that `holdfast ls` shows for a key. */
 import { expect, test } from "vitest";
-import { keyLines, LIST_COLUMNS, listRow } from "../../../bin/views/key-view.js";
+import { keyLines, LIST_COLUMNS, leaseLines, listRow } from "../../../bin/views/key-view.js";
 import type { KeyView } from "../../../src/index.js";
 
 const hold = {
@@ -18,6 +18,7 @@ const hold = {
   endsInMs: null,
   isRevoked: false,
   isTicket: false,
+  leaseOwner: "",
   sequence: 1,
   permits: 0,
   slots: [],
@@ -60,4 +61,24 @@ test("a key in a list that nobody holds is closed, or only waited for, or has a 
   const closing = { mode: "shared", token: 1, endsInMs: 5, permits: 0 } as const;
   expect(listRow({ ...FREE, closings: [closing] })).toEqual(["k", "shared", "(closed)", "-", "0"]);
   expect(listRow({ ...FREE, kind: "semaphore", limit: 3 })).toEqual(["k", "-", "-", "-", "0"]);
+});
+
+test("a lease is shown by its name, or by digits of its owner, with what is left of it", () => {
+  const lease = { ...hold, session: 0, leaseOwner: "5ed4c48d", leaseMs: 61_000, endsInMs: 61_000 };
+  const named = { ...lease, sessionName: "deploy" };
+  const unnamed = { ...lease, sessionName: "", identity: "ci", value: "v17" };
+  const endless = { ...named, leaseMs: 0, ttlMs: 0, endsInMs: null };
+  const held = (one: KeyView["holds"][number]) => ({
+    ...FREE,
+    kind: "lock" as const,
+    holds: [one],
+  });
+  expect(listRow(held(named))[2]).toBe("deploy");
+  expect(listRow(held(unnamed))[2]).toBe("lease:5ed4c48d as ci");
+  const lines = keyLines(held(named));
+  expect(lines.at(-1)).toMatch(/^deploy +exclusive +- +4\.2s +1m 01s +\d+$/);
+  expect(keyLines(held(endless)).at(-1)).toContain("without end");
+  expect(leaseLines("k", [unnamed]).at(-1)).toMatch(/^lease:5ed4c48d as ci .* value "v17"$/);
+  expect(leaseLines("k", [{ ...named, endsInMs: 5_000 }]).at(-1)).toMatch(/ends in 5s$/);
+  expect(leaseLines("k", [])).toEqual(["k: no lease"]);
 });

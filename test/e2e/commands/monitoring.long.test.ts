@@ -147,6 +147,7 @@ describe("inspect and ls", () => {
           isRevoked: false,
           orderedBy: "",
           isTicket: false,
+          leaseOwner: "",
           sequence: number,
           permits: 0,
           slots: [],

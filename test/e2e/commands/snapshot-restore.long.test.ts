@@ -76,7 +76,7 @@ describe("restoring", () => {
     const both = { more: ["--quiet-time=5m", "--old-leases-are-over"] };
     expectFailure(await restore(1, both), 2, /exclude each other/);
     expectFailure(await restore(9), 2, /id 9 is not in --initial-cluster/);
-    expectFailure(await restore(1, quiet("2h")), 2, /--quiet-time/);
+    expectFailure(await restore(1, quiet("9d")), 2, /--quiet-time/);
     const bare = ["snapshot", "restore", file(), "--id=1", `--data=${join(scene.place, "x")}`];
     expectFailure(await ask(bare), 2, /required option '--initial-cluster/);
     await mkdir(join(scene.place, "full"));

@@ -35,7 +35,7 @@ beforeEach(async () => {
 afterEach(() => rm(place, { recursive: true, force: true }));
 
 /** A table with a session of `ttlMs` that holds as many locks. */
-function tableWith(locks: number, ttlMs = 15_000): LockTable {
+function tableWith(locks: number, ttlMs = 15_000, leaseMs?: number): LockTable {
   const table = new LockTable({ waitersMax: 50 });
   const said = { toSession: () => {}, attached: () => {} };
   let index = 0;
@@ -50,6 +50,35 @@ function tableWith(locks: number, ttlMs = 15_000): LockTable {
     const items = [{ key: `key-${sequence}`, mode: "exclusive" as const }];
     const head = { sequence, mark: 1, acknowledged: [], owner: sequence, waitMs: 0 };
     apply(1, 1, { op: OP.acquire, ...head, items, options: undefined });
+  }
+  if (leaseMs !== undefined) {
+    const lease = { owner: nonce.repeat(2), request: nonce.repeat(2), name: "o", ttlMs: leaseMs };
+    const items = [{ key: "leased", mode: "exclusive" as const }];
+    const head = { sequence: locks + 1, mark: 1, acknowledged: [] };
+    apply(1, 1, { op: OP.take, ...head, ...lease, isSplit: false, items, waitMs: 0 });
+  }
+  return table;
+}
+
+/** A table with one lease of a named owner; 0: without end. */
+function tableWithLease(
+  ttlMs: number,
+  settings: ConstructorParameters<typeof LockTable>[0] = {},
+): LockTable {
+  const table = new LockTable(settings);
+  const said = { toSession: () => {}, attached: () => {} };
+  const head = { sequence: 1, mark: 1, acknowledged: [] };
+  const [owner, request] = ["a".repeat(32), "b".repeat(32)];
+  const commands: readonly Command[] = [
+    { op: OP.open, nonce: "c".repeat(32), attempt: 1, ttlMs: 5_000, name: "", metadata: "" },
+    {
+      ...{ op: OP.take, ...head, owner, request, name: "", ttlMs, isSplit: false, waitMs: 0 },
+      items: [{ key: "k", mode: "exclusive" }],
+    },
+  ];
+  for (const [at, command] of commands.entries()) {
+    const admitted = [{ session: at, epoch: at, command }];
+    table.apply({ index: at + 1, stamp: 10_000, wallMs: SAVED_MS, commands: admitted }, said);
   }
   return table;
 }
@@ -223,6 +252,38 @@ describe("restoring", () => {
     }
     expect(await readdir(place)).toEqual([]);
     await restoreSnapshotFile(streamed(file), optionsFor(1, { quietMs: 45_000 }));
+  });
+
+  test("waits for the longest lease that a named owner could have got", async () => {
+    const file = await fileOf(tableWithLease(60_000, { leaseTtlMsMax: 7_200_000 }));
+    expect(await inspectSnapshotFile(streamed(file))).toMatchObject({ leases: 1, holds: 1 });
+    const made = await restoreSnapshotFile(streamed(file), optionsFor(1, { quietMs: "default" }));
+    expect(made.quietMs).toBe(7_200_000 + 60_000);
+    const short = restoreSnapshotFile(streamed(file), optionsFor(2, { quietMs: 660_000 }));
+    await expect(short).rejects.toThrowError(/quietTime 660000 ms is shorter than the leases/);
+    const usual = await fileOf(tableWith(1));
+    const options = optionsFor(2, { quietMs: "default" });
+    expect((await restoreSnapshotFile(streamed(usual), options)).quietMs).toBe(QUIET_MS_DEFAULT);
+  });
+
+  test("asks for a word about leases without end, which no quiet time outlasts", async () => {
+    const file = await fileOf(tableWithLease(0, { endlessLeases: 1 }));
+    expect(await inspectSnapshotFile(streamed(file))).toMatchObject({
+      ...{ leases: 1, endlessLeases: 1 },
+    });
+    const refused = restoreSnapshotFile(streamed(file), optionsFor(1, { quietMs: undefined }));
+    await expect(refused).rejects.toMatchObject({ code: "INVALID_ARGUMENT" });
+    await expect(refused).rejects.toThrowError(/has 1 lease without end.*dropEndlessLeases/);
+    const later = await fileOf(tableWithLease(1_000, { endlessLeases: 1 }));
+    const unsure = restoreSnapshotFile(streamed(later), optionsFor(1));
+    await expect(unsure).rejects.toThrowError(/may have granted some after the snapshot/);
+    expect(await readdir(place)).toEqual([]);
+    const restored = await restoreSnapshotFile(
+      streamed(file),
+      optionsFor(1, { dropEndlessLeases: true }),
+    );
+    const { table } = await tableIn(join(place, "n1"), 1, restored.clusterId);
+    expect(table.counts()).toMatchObject({ holds: 0, leases: 0, endlessLeases: 0 });
   });
 
   test("makes nothing of a file that is not whole, whatever came before its end", async () => {
