@@ -12,11 +12,11 @@ import {
 } from "./option-definition.js";
 import { durationKind, endpointsKind, textKind, wholeNumberKind } from "./option-kinds.js";
 import { RESTORE_OPTIONS } from "./restore-options.js";
-import { RUN_OPTIONS } from "./run-options.js";
+import { LEASE_OPTIONS, RUN_OPTIONS } from "./run-options.js";
 import { ALLOW_ORIGIN, SERVER_OPTIONS } from "./server-options.js";
 import { TOKEN_OPTIONS } from "./token-options.js";
 
-export { RESTORE_OPTIONS, RUN_OPTIONS, SERVER_OPTIONS };
+export { LEASE_OPTIONS, RESTORE_OPTIONS, RUN_OPTIONS, SERVER_OPTIONS };
 
 const HOUR_MS = 3_600_000;
 const PORT_MAX = 65_535;
@@ -65,6 +65,7 @@ export const CLUSTER_OPTIONS = {
   peerPort: option(wholeNumberKind(0, PORT_MAX), "peer port of the first node; 0: any free ports", {
     defaultText: "those of the data, or 7511",
   }),
+  redis: switchOption("serve lock clients of Redis too, on ports from 7611, or any with --port 0"),
   allowOrigin: ALLOW_ORIGIN,
   tls: switchOption("TLS on all ports, with a private CA in certs in the data directory"),
   requireClientCert: {
@@ -111,6 +112,7 @@ export const OPTION_TABLE: readonly OptionSection[] = [
   },
   { title: "holdfast run", command: "run", options: RUN_OPTIONS },
   { title: "holdfast elect", command: "elect", options: ELECT_OPTIONS },
+  { title: "holdfast lease", command: "lease", options: LEASE_OPTIONS },
   { title: "holdfast server", command: "server", options: SERVER_OPTIONS },
   { title: "holdfast cluster", command: "cluster", options: CLUSTER_OPTIONS },
   { title: "holdfast snapshot restore", command: "snapshot", options: RESTORE_OPTIONS },

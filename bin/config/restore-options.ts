@@ -2,13 +2,12 @@
  * The options of `holdfast snapshot restore`. Those that say which node of which cluster is founded
  * are the same as for `holdfast server`; the rest describe only one restore.
  */
-import { option, optionWithDefault, requiredOption, switchOption } from "./option-definition.js";
+import { option, requiredOption, switchOption } from "./option-definition.js";
 import { durationKind, nodeAddressesKind, textKind, wholeNumberKind } from "./option-kinds.js";
 import { SERVER_OPTIONS } from "./server-options.js";
 
-const HOUR_MS = 3_600_000;
-/** The longest lease plus the longest lock delay. */
-const QUIET_MS_DEFAULT = 660_000;
+/** More than the longest lease that the setting `leaseTtlMsMax` can allow. */
+const QUIET_MS_MAX = 8 * 86_400_000;
 /** Leaves 2^46 tokens: as much as the table itself allows. */
 const TOKEN_FLOOR_MAX = 2 ** 53 - 2 ** 46;
 
@@ -28,16 +27,18 @@ export const RESTORE_OPTIONS = {
     ),
     reach: "flag" as const,
   },
-  quietTime: optionWithDefault(
-    durationKind(1_000, HOUR_MS),
+  quietTime: option(
+    durationKind(1_000, QUIET_MS_MAX),
     "how long the new cluster opens no session: holders may still rely on their leases",
-    QUIET_MS_DEFAULT,
-    { reach: "flag" },
+    { reach: "flag", defaultText: "11m, or the setting leaseTtlMsMax and 1m" },
   ),
   oldLeasesAreOver: switchOption(
     "no quiet time: the old cluster was stopped longer ago than the longest lease",
     { reach: "flag" },
   ),
+  dropEndlessLeases: switchOption("leases without end are over: nobody relies on them any more", {
+    reach: "flag",
+  }),
   tokenFloor: option(
     wholeNumberKind(1, TOKEN_FLOOR_MAX),
     "lower limit of the new cluster's tokens",

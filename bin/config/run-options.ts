@@ -1,6 +1,7 @@
 /**
- * The options of `holdfast run`. Those that describe one request (its mode, its permits, its value)
- * are flags of each call; those that say how runs behave may be configured for many.
+ * The options of `holdfast run` and of `holdfast lease`. Those that describe one request (its mode,
+ * its permits, its value) are flags of each call; those that say how requests behave may be
+ * configured for many.
  */
 import { EXIT } from "../exit/exit-codes.js";
 import { option, optionWithDefault, switchOption } from "./option-definition.js";
@@ -83,4 +84,29 @@ export const RUN_OPTIONS = {
   ),
   quiet: switchOption("do not report what the exit code says", { short: "q" }),
   command: option(shellLineKind, "run a line with /bin/sh", { short: "c", reach: "flag" }),
+};
+
+const { wait, shared, permits, limit, priority, value } = RUN_OPTIONS;
+
+/** What the request for a lease has in common with a run. */
+export const LEASE_OPTIONS = {
+  wait,
+  shared,
+  permits,
+  limit,
+  priority,
+  value,
+  maxHold: {
+    ...RUN_OPTIONS.maxHold,
+    description: "end the lease at the latest after this time, however often it is extended",
+  },
+  minHold: {
+    ...RUN_OPTIONS.minHold,
+    description: "keep the lock closed for at least this long after the grant",
+  },
+  lockDelay: RUN_OPTIONS.lockDelay,
+  conflictExitCode: RUN_OPTIONS.conflictExitCode,
+  leaseOwner: option(textKind("text"), "owner of the lease, as lease take printed it", {
+    reach: "secret",
+  }),
 };

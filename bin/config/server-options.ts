@@ -106,6 +106,24 @@ const ADDRESSES = {
   ),
 };
 
+const REDIS = {
+  redisListen: option(hostPortKind, "address for lock clients of Redis, with TLS as --listen", {
+    defaultText: "nowhere",
+  }),
+  redisAdvertise: option(hostPortKind, "the address that Redis clients are told", {
+    defaultText: "--redis-listen",
+  }),
+  redisAllowEndless: switchOption(
+    "Redis clients may take locks without an expiry, if the setting endlessLeases allows it too",
+  ),
+  redisAllowUnproven: switchOption(
+    "DEL and EXPIRE of Redis clients count for the lock of any value, without a proof",
+  ),
+  redisFair: switchOption(
+    "grant locks in order to Redis clients that ask repeatedly with one random value",
+  ),
+};
+
 const TLS = {
   tlsCert: option(
     textKind("file"),
@@ -210,6 +228,7 @@ const PROCESS = {
 export const SERVER_OPTIONS = {
   ...IDENTITY,
   ...ADDRESSES,
+  ...REDIS,
   ...TLS,
   ...LIMITS,
   ...KEEPING,

@@ -18,6 +18,8 @@ export interface NodePlan {
   readonly name: string;
   readonly listen: HostPort;
   readonly peerListen: HostPort;
+  /** `undefined`: no Redis clients are served. */
+  readonly redisListen: HostPort | undefined;
   readonly endpoint: string;
   readonly dataDirectory: string;
   readonly logFile: string;
@@ -39,16 +41,21 @@ export function planCluster(
   clientPorts: readonly number[],
   peerPorts: readonly number[],
   scheme: "ws" | "wss" = "ws",
+  redisPorts: readonly number[] = [],
 ): ClusterPlan {
   requireDistinct(clientPorts, peerPorts);
+  requireDistinct(clientPorts, redisPorts, "Redis");
+  requireDistinct(redisPorts, peerPorts);
   const nodes = peerPorts.map((peer, index): NodePlan => {
     const client = clientPorts[index] ?? 0;
+    const redis = redisPorts[index];
     const name = `n${index + 1}`;
     return {
       id: index + 1,
       name,
       listen: { host: HOST, port: client },
       peerListen: { host: HOST, port: peer },
+      redisListen: redis === undefined ? undefined : { host: HOST, port: redis },
       endpoint: `${scheme}://${HOST}:${client}`,
       dataDirectory: join(directory, name),
       logFile: join(directory, `${name}.log`),
@@ -74,11 +81,15 @@ export function consecutivePorts(option: string, first: number, count: number): 
   return Array.from({ length: count }, (_, index) => first + index);
 }
 
-/** Refuses a port that would serve both clients and peers. */
-function requireDistinct(clientPorts: readonly number[], peerPorts: readonly number[]): void {
-  const shared = clientPorts.find((port) => peerPorts.includes(port));
+/** Refuses a port that would serve two purposes. */
+function requireDistinct(
+  clientPorts: readonly number[],
+  others: readonly number[],
+  kind = "peer",
+): void {
+  const shared = clientPorts.find((port) => others.includes(port));
   if (shared === undefined) return;
-  throw new Failure(EXIT.usage, `port ${shared} would be both a client port and a peer port`);
+  throw new Failure(EXIT.usage, `port ${shared} would be both a client port and a ${kind} port`);
 }
 
 /** How long to wait before a node is started again, for its nth death in a row. */

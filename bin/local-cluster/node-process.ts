@@ -130,6 +130,9 @@ function serverArguments(plan: NodePlan, cluster: ClusterPlan): string[] {
     `--data=${plan.dataDirectory}`,
     `--listen=${formatHostPort(plan.listen)}`,
     `--peer-listen=${formatHostPort(plan.peerListen)}`,
+    ...(plan.redisListen === undefined
+      ? []
+      : [`--redis-listen=${formatHostPort(plan.redisListen)}`]),
     `--initial-cluster=${cluster.initialCluster}`,
     `--cluster-name=${cluster.clusterName}`,
     "--stop-on-stdin-end",

@@ -10,9 +10,17 @@ export const CLOSE_TRY_AGAIN = 1013;
 /** The most bytes of reason that a close frame can carry. */
 const CLOSE_REASON_BYTES_MAX = 123;
 
+/** What of a socket is needed to close it. */
+export interface ClosableSocket {
+  readonly readyState: number;
+  close(code: number, reason: string): void;
+  terminate(): void;
+  once(event: "close", listener: () => void): unknown;
+}
+
 /** Sends a close frame; destroys the socket unless it is closed within `graceMs`. */
 export function closeSocket(
-  socket: WebSocket,
+  socket: ClosableSocket,
   code: number,
   reason: string,
   graceMs: number,
@@ -23,7 +31,7 @@ export function closeSocket(
 }
 
 /** Destroys a socket that is closing unless it is closed within `graceMs`. */
-export function limitClosing(socket: WebSocket, graceMs: number): void {
+export function limitClosing(socket: ClosableSocket, graceMs: number): void {
   if (socket.readyState === WebSocket.CLOSED) return;
   if (socket.readyState === WebSocket.CONNECTING) {
     socket.terminate();

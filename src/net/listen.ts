@@ -4,7 +4,7 @@
  */
 import { type Server as PlainServer, STATUS_CODES } from "node:http";
 import type { Server as SecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server as StreamServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { HoldfastError } from "../errors.js";
 
@@ -29,7 +29,7 @@ const CAUSES: Readonly<Record<string, string>> = {
  * @returns the port that was bound
  * @throws {HoldfastError} `UNAVAILABLE`, with a message that names address and port
  */
-export function listenOn(server: HttpServer, address: ListenAddress): Promise<number> {
+export function listenOn(server: StreamServer, address: ListenAddress): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (error: NodeJS.ErrnoException): void => {
       server.off("listening", onListening);

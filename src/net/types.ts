@@ -1,6 +1,7 @@
 /**
  * The contracts between `net` and the driver: links to peers, connections of clients. Types only.
  */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type {
   AttachCommand,
   Operation,
@@ -120,6 +121,8 @@ export interface PeerIdentity {
   readonly incarnation: number;
   /** The endpoint that clients are told to connect to. */
   readonly advertise: string;
+  /** `host:port` that Redis clients are told to connect to; absent if the node serves none. */
+  readonly redisAddress?: string | undefined;
 }
 
 /** What is remembered of a node, even after its removal. */
@@ -231,6 +234,32 @@ export interface ClientConnection {
   resume(): void;
 }
 
+/** For whom a door of the node connects: what it knows of its own caller. */
+export interface InProcessCaller {
+  /** As `ClientConnection` has them. */
+  readonly address: string;
+  readonly certifiedName: string | undefined;
+  readonly isEncrypted: boolean;
+  readonly isLocal: boolean;
+}
+
+/** What a client in the node's process hears. Never called from within a call of the link. */
+export interface InProcessEvents {
+  onOpen(): void;
+  /** `frame` is only valid during the call. */
+  onFrame(frame: Uint8Array): void;
+  /** Once, unless the client has closed the link itself. */
+  onClose(code: number, reason: string): void;
+}
+
+/** The end of a connection that a client in the node's process has. */
+export interface InProcessLink {
+  /** Sends one frame. The caller may reuse the bytes when this returns. */
+  send(frame: Uint8Array): void;
+  /** Ends the connection. Nothing is heard of it any more. */
+  close(): void;
+}
+
 export interface GatewayEvents {
   /** The driver answers with `hello`. */
   onConnection(connection: ClientConnection): void;
@@ -313,6 +342,27 @@ export interface HttpAnswer {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Who asks the HTTP door, as far as the connection and the header prove it. */
+export interface HttpCaller extends InProcessCaller {
+  /** What it showed in `Authorization: Bearer`; not checked. */
+  readonly token: string | undefined;
+  /** Why nothing may be done for it: its host name, its origin or its certificate, or no place. */
+  readonly refusal: HttpRefusal | undefined;
+}
+
+export interface HttpRefusal {
+  readonly status: number;
+  readonly text: string;
+}
+
+/**
+ * Answers every request under `/v1/` on the client port and the local socket. If a request comes from
+ * a web page and is not refused, the page is of a listed origin.
+ */
+export interface HttpDoor {
+  onRequest(request: IncomingMessage, response: ServerResponse, caller: HttpCaller): void;
+}
+
 export interface ClientGateway {
   /**
    * Listens; `http` answers plain requests. Until `serve`, every client is closed at once,
@@ -326,6 +376,12 @@ export interface ClientGateway {
    *   errors of the file system
    */
   listenLocal(directory: string): Promise<void>;
+  /**
+   * Connects a client in this process, which the driver sees like any other. It takes no place of the
+   * clients of the port: its door limits its callers. Refused, through `onClose`, with code 1013
+   * before `serve` and while the node stops.
+   */
+  connectInProcess(caller: InProcessCaller, events: InProcessEvents): InProcessLink;
   /** Must follow `start`. From now on `events` receives the requests of clients. */
   serve(events: GatewayEvents): void;
   /** Sends one frame to each connection that has messages. */

@@ -78,6 +78,22 @@ export interface NodeOptions {
   readonly tlsMinVersion?: TlsVersion;
   /** Where `/livez`, `/readyz` and `/metrics` are served in plain text too. Default: nowhere. */
   readonly healthListen?: HostPort;
+  /** Where lock clients of Redis are served, with TLS as `listen`. Port 0 picks a free one. Default: nowhere. */
+  readonly redisListen?: HostPort;
+  /** The address that Redis clients are given for this node. Default: `redisListen`. */
+  readonly redisAdvertise?: HostPort;
+  /**
+   * Redis clients may take locks without an expiry, if the setting `endlessLeases` allows it too.
+   * Default false.
+   */
+  readonly redisAllowEndless?: boolean;
+  /** DEL and EXPIRE of Redis clients end and move the lock of any value. Default false. */
+  readonly redisAllowUnproven?: boolean;
+  /**
+   * Redis clients that ask again and again for a lock, with one value, are granted it in the order in
+   * which they came. For clients that choose a random value for each lock only. Default false.
+   */
+  readonly redisFair?: boolean;
   /**
    * `required`: `anonymous` may do nothing at this node while the cluster is open, that is, while it may
    * do everything. Kept in the data directory, until `open` takes it back. Default: what the directory
@@ -200,6 +216,8 @@ export interface RunningNode {
   /** The port clients connect to, once it is known. */
   readonly clientPort: number;
   readonly peerPort: number;
+  /** The port of Redis clients; 0 if it serves none. */
+  readonly redisPort: number;
   /** Resolves when the node has ended: with the error that ended it, or undefined after `stop`. */
   readonly ended: Promise<Error | undefined>;
   /** Reads the TLS files again now. Does nothing without TLS. */

@@ -13,6 +13,7 @@ import {
   type CycleMember,
   END_REASON,
   type EndReason,
+  type ExtendedLease,
   type NodeEndpoint,
   RECALL_STATE,
   Reader,
@@ -108,8 +109,27 @@ export class MessageReader extends Reader {
       case STATUS.notReleased:
         this.need(count, 2);
         return { status, reason: this.last(this.endReason(), count - 2) };
+      case STATUS.leased: {
+        this.need(count, 4);
+        const [tokens, endsAt] = [this.numbers(), this.uint()];
+        const slots = this.list(() => this.numbers());
+        return { status, tokens, endsAt, slots: this.last(slots, count - 4) };
+      }
+      case STATUS.extended: {
+        this.need(count, 2);
+        const leases = this.list(() => this.#extendedLease());
+        return { status, leases: this.last(leases, count - 2) };
+      }
+      case STATUS.givenBack: {
+        this.need(count, 4);
+        const [ended, waits] = [this.uint(), this.uint()];
+        return { status, count: ended, waits, reason: this.last(this.endReason(), count - 4) };
+      }
+      case ERROR_NUMBERS.NOT_HELD:
+        return count < 2 ? { status } : { status, reason: this.last(this.endReason(), count - 2) };
       case ERROR_NUMBERS.LOCK_HELD:
-        return count < 3 ? this.last({ status }, count - 1) : this.#held(count);
+        if (count === 2) return this.bool() ? { status, isSameOwner: true } : { status };
+        return count < 3 ? { status } : this.#held(count);
       case ERROR_NUMBERS.DEADLOCK:
         return count < 2 ? { status } : this.#deadlock(count);
       case ERROR_NUMBERS.LIMIT_MISMATCH:
@@ -159,6 +179,12 @@ export class MessageReader extends Reader {
     const grantedAt = this.uint();
     const endsAt = this.last(this.uint(), count - 6);
     return { status: STATUS.claimed, token, items, value, grantedAt, endsAt };
+  }
+
+  #extendedLease(): ExtendedLease {
+    const count = this.positions(2);
+    const token = this.uint();
+    return { token, endsAt: this.last(this.uint(), count - 2) };
   }
 
   #claimedItem(): ClaimedItem {

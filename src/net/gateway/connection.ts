@@ -8,8 +8,8 @@ import { packPayload } from "../framing/index.js";
 import { TrafficMeter } from "../traffic-meter.js";
 import type { ClientConnection } from "../types.js";
 import { FRAME_HEADROOM_BYTES } from "../whole-frame.js";
+import type { ClientSocket } from "./client-socket.js";
 import type { GatewayTuning } from "./options.js";
-import type { GatewaySocket } from "./socket.js";
 import { WatchChangesWriter } from "./watch-changes-writer.js";
 
 /**
@@ -134,14 +134,16 @@ export class GatewayConnection implements ClientConnection {
   /** Pings and pongs since the last check. */
   controlFrames = 0;
   limitedIdentity = "";
+  /** Whether it is counted against the places of clients. */
+  hasPlace = false;
   attachment: unknown = undefined;
   isPaused = false;
-  readonly #socket: GatewaySocket;
+  readonly #socket: ClientSocket;
   readonly #outbound: Outbound;
   #slot: FrameSlot | undefined;
   #isTouched = false;
 
-  constructor(id: number, address: string, socket: GatewaySocket, outbound: Outbound) {
+  constructor(id: number, address: string, socket: ClientSocket, outbound: Outbound) {
     this.id = id;
     this.address = address;
     this.#socket = socket;

@@ -4,6 +4,7 @@
  * `connection.ts`. It must know nothing of locks.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
@@ -25,12 +26,17 @@ import type { TransportTls } from "../tls/transport.js";
 import type {
   ClientGateway,
   GatewayEvents,
+  HttpDoor,
+  InProcessCaller,
+  InProcessEvents,
+  InProcessLink,
   PageCaller,
   Pages,
   PortLoad,
   Traffic,
 } from "../types.js";
 import { ClientCertificates } from "./client-certificates.js";
+import type { ClientSocket } from "./client-socket.js";
 import { GatewayConnection, Outbound } from "./connection.js";
 import { descriptorLimit } from "./descriptor-limit.js";
 import {
@@ -38,10 +44,13 @@ import {
   bearerOf,
   browserOf,
   HTTP_LIMITS,
+  isDoorPath,
   judgeHost,
+  judgePageOfDoor,
   judgeUpgrade,
   type Refusal,
 } from "./http.js";
+import { InProcessSocket } from "./in-process-socket.js";
 import { KnownHosts } from "./known-hosts.js";
 import { GatewayLiveness } from "./liveness.js";
 import { LocalPort } from "./local-port.js";
@@ -64,6 +73,13 @@ import {
   socketLimitsOf,
 } from "./socket-limits.js";
 import { UnfinishedFrames } from "./unfinished-frames.js";
+
+/** Of the local socket. */
+const LOCAL_CALLER = Object.freeze({
+  ...{ address: "", certifiedName: undefined, token: undefined },
+  ...{ isEncrypted: false, isLocal: true },
+});
+const STOPPING = "this node is stopping";
 
 /** `port` is the bound port, 0 before `start`; `traffic` counts from the start. */
 export type StartableGateway = ClientGateway & {
@@ -91,8 +107,8 @@ interface ConnectionParts {
 
 /** Creates the gateway; `start` listens. */
 export function createGateway(options: GatewayOptions): StartableGateway {
-  const { listen, tls, onRefused = () => {}, limits = UNCOUNTED_LIMITS } = options;
-  return new Gateway(listen, { ...GATEWAY_DEFAULTS, ...options }, tls, onRefused, limits);
+  const { listen, tls, onRefused = () => {}, limits = UNCOUNTED_LIMITS, door } = options;
+  return new Gateway(listen, { ...GATEWAY_DEFAULTS, ...options }, tls, onRefused, limits, door);
 }
 
 class Gateway implements StartableGateway {
@@ -103,6 +119,9 @@ class Gateway implements StartableGateway {
   readonly #onRefused: (reason: string) => void;
   readonly #limits: SocketLimits;
   readonly #portLimits: PortLimits;
+  readonly #door: HttpDoor | undefined;
+  /** Sockets whose requests the door answers: each has the place of a client. */
+  readonly #doorSockets = new WeakMap<Socket, InProcessCaller>();
   readonly #outbound: Outbound;
   readonly #connections = new Set<GatewayConnection>();
   readonly #clientAddresses = new AddressTally();
@@ -115,8 +134,8 @@ class Gateway implements StartableGateway {
   #security: Security | undefined;
   #parts: ConnectionParts | undefined;
   #local: LocalPort | undefined;
-  /** Of `#connections`, those that came through the local socket. */
-  #localCount = 0;
+  /** Of `#connections`, those that count against `connectionsMax`. */
+  #placesTaken = 0;
   #requests: GatewayRequests | undefined;
   #unfinished: UnfinishedFrames | undefined;
   #sockets = 0;
@@ -134,7 +153,9 @@ class Gateway implements StartableGateway {
     tls: TransportTls | undefined,
     onRefused: (reason: string) => void,
     portLimits: PortLimits,
+    door: HttpDoor | undefined,
   ) {
+    this.#door = door;
     this.#listen = listen;
     this.#tuning = tuning;
     this.#tls = tls;
@@ -175,6 +196,10 @@ class Gateway implements StartableGateway {
     const { liveness, unfinished, webSockets } = parts;
     this.#parts = parts;
     const server = this.#createServer((request, response) => {
+      if (this.#door !== undefined && isDoorPath(request.url)) {
+        this.#askDoor(this.#door, request, response);
+        return;
+      }
       const refusal = this.#security?.certificates.judgePage(request.socket);
       this.#answerPage(request, response, http, this.#callerOf(request), refusal);
     });
@@ -217,6 +242,11 @@ class Gateway implements StartableGateway {
     assert(parts !== undefined, () => "the local socket before the port");
     const port = await LocalPort.open(directory, this.#tuning.handshakeTimeoutMs, {
       onRequest: (request, response) => {
+        if (this.#door !== undefined && isDoorPath(request.url)) {
+          const refusal = this.#judgeDoorRequest(request, undefined);
+          this.#door.onRequest(request, response, { ...LOCAL_CALLER, refusal });
+          return;
+        }
         this.#answerPage(request, response, parts.pages, { isTrusted: true }, undefined);
       },
       onUpgrade: (request, socket, head) => {
@@ -245,6 +275,57 @@ class Gateway implements StartableGateway {
     answerHttp(request, response, pages, caller, refusal);
   }
 
+  #askDoor(door: HttpDoor, request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    const problem =
+      this.#security?.certificates.judgeClient(socket) ?? this.#refusalOfPlace(socket);
+    const refusal = this.#judgeDoorRequest(request, problem);
+    const { address, certifiedName, isEncrypted } =
+      this.#doorSockets.get(socket) ?? this.#socketCaller(socket);
+    door.onRequest(request, response, {
+      ...{ address, certifiedName, isEncrypted, isLocal: false },
+      token: bearerOf(request),
+      refusal,
+    });
+  }
+
+  #judgeDoorRequest(request: IncomingMessage, problem: Refusal | undefined): Refusal | undefined {
+    const refusal =
+      problem ??
+      judgeHost(request, this.#knownHosts) ??
+      judgePageOfDoor(request, this.#tuning.allowedOrigins);
+    if (refusal !== undefined) this.#tell(refusal);
+    return refusal;
+  }
+
+  /** The place of a client is taken with the first request of a socket, and left when it is closed. */
+  #refusalOfPlace(socket: Socket): Refusal | undefined {
+    if (this.#doorSockets.has(socket)) return undefined;
+    const caller = this.#socketCaller(socket);
+    const full = this.#fullFor(caller.address);
+    if (full !== undefined) {
+      this.#refusedTotal += 1;
+      return { status: 503, text: full };
+    }
+    this.#doorSockets.set(socket, caller);
+    this.#placesTaken += 1;
+    this.#clientAddresses.add(caller.address);
+    socket.once("close", () => {
+      this.#placesTaken -= 1;
+      this.#clientAddresses.remove(caller.address);
+    });
+    return undefined;
+  }
+
+  #socketCaller(socket: Socket): InProcessCaller {
+    return {
+      address: addressGroup(socket.remoteAddress),
+      certifiedName: this.#security?.certificates.nameOf(socket),
+      isEncrypted: this.#security !== undefined,
+      isLocal: false,
+    };
+  }
+
   #createServer(
     onRequest: (request: IncomingMessage, response: ServerResponse) => void,
   ): HttpServer {
@@ -260,8 +341,8 @@ class Gateway implements StartableGateway {
     const certificates = new ClientCertificates(tls, (line) => log.say(line));
     const { handshakeTimeoutMs } = this.#tuning;
     const options = { ...HTTP_LIMITS, handshakeTimeout: handshakeTimeoutMs };
-    const port = new SecurePort(tls, "client", options, {
-      onRequest,
+    const server = createSecureServer({ ...options, ...tls.serverOptions("client") }, onRequest);
+    const port = new SecurePort(tls, "client", server, handshakeTimeoutMs, {
       onSecured: (socket, shown) => certificates.meet(socket, shown),
       onFailed: (reason) => log.say(reason),
     });
@@ -307,8 +388,10 @@ class Gateway implements StartableGateway {
       connection.leave();
       liveness.remove(connection);
       unfinished.finished(connection);
-      if (connection.isLocal) this.#localCount -= 1;
-      else this.#clientAddresses.remove(connection.address);
+      if (connection.hasPlace) {
+        this.#placesTaken -= 1;
+        this.#clientAddresses.remove(connection.address);
+      }
       requests.events.onClosed(connection);
     };
     return { pages, webSockets, requests, liveness, unfinished };
@@ -352,7 +435,7 @@ class Gateway implements StartableGateway {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#ticker?.stop();
-    for (const connection of this.#connections) connection.close(1001, "this node is stopping");
+    for (const connection of this.#connections) connection.close(1001, STOPPING);
     this.#security?.port.close();
     const served = this.#http === undefined ? undefined : closeServer(this.#http);
     await Promise.all([this.#local?.close(), served]);
@@ -375,7 +458,7 @@ class Gateway implements StartableGateway {
       refuseUpgrade(socket, refusal.status, refusal.text);
       this.#tell(refusal);
     } else if (this.#isClosed || this.#isDraining) {
-      refuseUpgrade(socket, 503, "this node is stopping");
+      refuseUpgrade(socket, 503, STOPPING);
     } else {
       const full = address === undefined ? undefined : this.#fullFor(address);
       if (full === undefined) return true;
@@ -388,7 +471,7 @@ class Gateway implements StartableGateway {
   /** Why there is no place for another client from that address; `undefined` if there is one. */
   #fullFor(address: string): string | undefined {
     const { connectionsMax } = this.#limits;
-    if (this.#connections.size - this.#localCount >= connectionsMax) {
+    if (this.#placesTaken >= connectionsMax) {
       return `connectionsMax (${connectionsMax}) is reached`;
     }
     const { connectionsMax: max } = limitsFor(this.#limits, address);
@@ -407,20 +490,58 @@ class Gateway implements StartableGateway {
     if (stranger !== undefined && this.#reported.isNew(stranger)) this.#onRefused(text);
   }
 
-  #accept(socket: GatewaySocket, address: string, parts: ConnectionParts): GatewayConnection {
-    const { requests, liveness, unfinished } = parts;
+  /** A connection that is known from now on; its client is not heard yet. */
+  #admit(socket: ClientSocket, address: string, parts: ConnectionParts): GatewayConnection {
     this.#lastId += 1;
     const connection = new GatewayConnection(this.#lastId, address, socket, this.#outbound);
+    this.#connections.add(connection);
+    parts.liveness.add(connection);
+    return connection;
+  }
+
+  connectInProcess(caller: InProcessCaller, events: InProcessEvents): InProcessLink {
+    const parts = this.#parts;
+    assert(parts !== undefined, () => "a client in the process before the port");
+    const socket = new InProcessSocket(caller, events, () => {
+      if (this.#isClosed || this.#isDraining) socket.close(CLOSE_TRY_AGAIN, STOPPING);
+      else this.#acceptInProcess(socket, caller.address, parts);
+    });
+    return socket.link;
+  }
+
+  #acceptInProcess(socket: InProcessSocket, address: string, parts: ConnectionParts): void {
+    const { requests } = parts;
+    const connection = this.#admit(socket, address, parts);
+    socket.receive({
+      onFrame: (frame) => {
+        connection.isHeard = true;
+        this.#outbound.meter.received(frame.length);
+        if (!connection.isOpen) return;
+        requests.read(connection, frame, true);
+        if (connection.isOpen) requests.events.onReceived(connection, frame.length);
+      },
+      onPong: () => {
+        connection.isHeard = true;
+      },
+      onClosed: () => this.#onGone(connection),
+    });
+    requests.events.onConnection(connection);
+  }
+
+  #accept(socket: GatewaySocket, address: string, parts: ConnectionParts): GatewayConnection {
+    const { requests, unfinished } = parts;
+    const connection = this.#admit(socket, address, parts);
     const onControlFrame = (): void => {
       connection.isHeard = true;
       connection.controlFrames += 1;
       if (connection.controlFrames <= this.#tuning.controlFramesMax) return;
       requests.breach(connection, 1008, "too many pings or pongs");
     };
-    this.#connections.add(connection);
-    if (connection.isLocal) this.#localCount += 1;
-    else this.#clientAddresses.add(address);
-    liveness.add(connection);
+    if (!connection.isLocal) {
+      connection.hasPlace = true;
+      this.#placesTaken += 1;
+      this.#clientAddresses.add(address);
+    }
     // This runs after the listener of `ws`, which by then has delivered every whole message.
     socket.stream?.on("data", (chunk: Buffer) => {
       const { isBetweenMessages } = socket;

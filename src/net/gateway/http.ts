@@ -11,7 +11,21 @@ import type { HttpAnswer, PageBrowser, PageCaller, Pages } from "../types.js";
 import { hostOf, type KnownHosts } from "./known-hosts.js";
 
 const CLIENT_PATH = "/v1";
+/** Of the HTTP door. */
+const DOOR_PATHS = "/v1/";
 const NAME_BYTES_SHOWN = 200;
+
+/** As the door answers while it cannot serve. */
+const NO_DOOR: HttpAnswer = Object.freeze({
+  status: 503,
+  contentType: "application/problem+json",
+  body: `${JSON.stringify({
+    title: "Service Unavailable",
+    status: 503,
+    code: "UNAVAILABLE",
+    detail: "this node serves no locks now: ask another one",
+  })}\n`,
+});
 
 /**
  * Limits on requests. Requests for status pages are small and quick; anything else is an attack.
@@ -45,6 +59,9 @@ export function answerHttp(
   const path = pathOf(request.url);
   if (refusal !== undefined) {
     write(request, response, text(refusal.status, refusal.text));
+  } else if (isDoorPath(request.url)) {
+    response.setHeader("Retry-After", "1");
+    write(request, response, NO_DOOR);
   } else if (request.method !== "GET" && request.method !== "HEAD") {
     response.setHeader("Allow", "GET, HEAD");
     write(request, response, text(405, `${request.method} is not served here`));
@@ -56,6 +73,31 @@ export function answerHttp(
     if (answer.status === 401) response.setHeader("WWW-Authenticate", "Bearer");
     write(request, response, answer);
   }
+}
+
+/** Whether the HTTP door answers a request for this target. */
+export function isDoorPath(target: string | undefined): boolean {
+  return target?.startsWith(DOOR_PATHS) === true;
+}
+
+/**
+ * Why the door refuses what a browser sends for a page; `undefined` if it does not. A page of another
+ * site can send requests without reading the answers, which is enough to take a lock. So unlisted
+ * origins are refused for every method, and so is what another site sends without an origin.
+ */
+export function judgePageOfDoor(
+  { headers }: IncomingMessage,
+  listed: readonly string[],
+): Refusal | undefined {
+  const { origin } = headers;
+  if (origin !== undefined) {
+    if (listed.includes(origin)) return undefined;
+    const text = `pages of ${shown(origin)} may not ask this node: allow them with --allow-origin`;
+    return { status: 403, text, stranger: origin };
+  }
+  const site = headers["sec-fetch-site"];
+  if (site !== "cross-site" && site !== "same-site") return undefined;
+  return { status: 403, text: "a page of another site may not ask this node" };
 }
 
 /** The token that the request shows, unchecked. */

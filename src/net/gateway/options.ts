@@ -5,6 +5,7 @@
 import { CLIENT_FRAME_BYTES_MAX } from "../../protocol/index.js";
 import type { ListenAddress } from "../listen.js";
 import type { TransportTls } from "../tls/transport.js";
+import type { HttpDoor } from "../types.js";
 
 export interface GatewayOptions extends Partial<GatewayTuning> {
   /** Where clients connect. Port 0 picks a free one. */
@@ -18,6 +19,8 @@ export interface GatewayOptions extends Partial<GatewayTuning> {
   readonly onRefused?: (reason: string) => void;
   /** Counts what exceeds a limit by identity or address. Default: refuses it, and counts nothing. */
   readonly limits?: PortLimits;
+  /** Answers requests under `/v1/`. Default: they are refused with status 503. */
+  readonly door?: HttpDoor | undefined;
 }
 
 export interface PortLimits {

@@ -3,7 +3,8 @@
  *
  * hello = magic "HFPL", version of the model u16, clusterId 16 bytes, nodeId u32, expectedId u32,
  *         incarnation u64, birth 8 bytes, origin u8 (0 initial, 1 joined),
- *         length u16, advertise (printable ASCII), CRC-32 of all that u32   (big endian)
+ *         lengths of the next two u16 and u16, advertise and Redis address (printable ASCII),
+ *         CRC-32 of all that u32   (big endian)
  *
  * Magic and version come first and never move, so that any two releases can at least tell each
  * other why they do not talk. A hello is no proof of identity: anyone who reads the traffic can
@@ -22,11 +23,12 @@ import type { PeerIdentity } from "../types.js";
 export const PEER_SUBPROTOCOL = "holdfast-peer.v1";
 export const HELLO_BYTES_MAX = 2_048;
 const ADVERTISE_BYTES_MAX = 1_024;
+const REDIS_BYTES_MAX = 512;
 const MAGIC = 0x4846504c;
-const FIXED_BYTES = 49;
+const FIXED_BYTES = 51;
 const CHECKSUM_BYTES = 4;
 const ORIGINS: readonly PeerIdentity["origin"][] = ["initial", "joined"];
-/** The endpoint is passed unchanged into logs and to clients. */
+/** Both addresses are passed unchanged into logs and to clients. */
 const PRINTABLE = /^[!-~]*$/;
 
 /** Close codes of a refused or abandoned link; 1001 and 1002 keep their RFC 6455 meaning. */
@@ -68,14 +70,18 @@ export interface HelloRefusal {
 }
 
 export function encodeHello(identity: PeerIdentity, expectedId: NodeId): Uint8Array {
+  const { redisAddress = "" } = identity;
   assert(PRINTABLE.test(identity.advertise), () => `endpoint ${identity.advertise}`);
+  assert(PRINTABLE.test(redisAddress), () => `address ${redisAddress}`);
   const advertise = Buffer.from(identity.advertise, "latin1");
+  const redis = Buffer.from(redisAddress, "latin1");
   const cluster = Buffer.from(identity.clusterId, "hex");
   const birth = Buffer.from(identity.birth, "hex");
   assert(cluster.length === 16, () => `cluster id ${identity.clusterId}`);
   assert(birth.length === 8, () => `birth ${identity.birth}`);
   assert(advertise.length <= ADVERTISE_BYTES_MAX, () => `endpoint of ${advertise.length} bytes`);
-  const end = FIXED_BYTES + advertise.length;
+  assert(redis.length <= REDIS_BYTES_MAX, () => `address of ${redis.length} bytes`);
+  const end = FIXED_BYTES + advertise.length + redis.length;
   const bytes = Buffer.alloc(end + CHECKSUM_BYTES);
   bytes.writeUInt32BE(MAGIC, 0);
   bytes.writeUInt16BE(MODEL_VERSION, 4);
@@ -86,7 +92,9 @@ export function encodeHello(identity: PeerIdentity, expectedId: NodeId): Uint8Ar
   birth.copy(bytes, 38);
   bytes.writeUInt8(ORIGINS.indexOf(identity.origin), 46);
   bytes.writeUInt16BE(advertise.length, 47);
+  bytes.writeUInt16BE(redis.length, 49);
   advertise.copy(bytes, FIXED_BYTES);
+  redis.copy(bytes, FIXED_BYTES + advertise.length);
   bytes.writeUInt32BE(crc32(bytes.subarray(0, end)), end);
   return bytes;
 }
@@ -115,16 +123,21 @@ export function decodeHello(data: Uint8Array): PeerHello | HelloRefusal {
   const birth = bytes.toString("hex", 38, 46);
   const origin = ORIGINS[bytes.readUInt8(46)];
   const advertiseBytes = bytes.readUInt16BE(47);
+  const redisBytes = bytes.readUInt16BE(49);
   if (nodeId === 0 || expectedId === 0) return malformed("node id 0");
   if (!Number.isSafeInteger(incarnation)) return malformed("incarnation beyond 2^53");
   if (origin === undefined) return malformed(`origin ${bytes.readUInt8(46)}`);
-  if (advertiseBytes > ADVERTISE_BYTES_MAX || end !== FIXED_BYTES + advertiseBytes) {
-    return malformed(`endpoint of ${advertiseBytes} bytes in ${bytes.length}`);
+  const isTooLong = advertiseBytes > ADVERTISE_BYTES_MAX || redisBytes > REDIS_BYTES_MAX;
+  if (isTooLong || end !== FIXED_BYTES + advertiseBytes + redisBytes) {
+    return malformed(`addresses of ${advertiseBytes} + ${redisBytes} bytes in ${bytes.length}`);
   }
   const clusterId = bytes.toString("hex", 6, 22);
-  const advertise = bytes.toString("latin1", FIXED_BYTES, end);
+  const advertise = bytes.toString("latin1", FIXED_BYTES, FIXED_BYTES + advertiseBytes);
+  const redisAddress = bytes.toString("latin1", FIXED_BYTES + advertiseBytes, end);
   if (!PRINTABLE.test(advertise)) return malformed("endpoint with unprintable characters");
-  const identity = { nodeId, clusterId, birth, origin, incarnation, advertise };
+  if (!PRINTABLE.test(redisAddress)) return malformed("address with unprintable characters");
+  const redis = redisAddress === "" ? {} : { redisAddress };
+  const identity = { nodeId, clusterId, birth, origin, incarnation, advertise, ...redis };
   return { identity, expectedId };
 }
 

@@ -8,6 +8,7 @@
  * does not even get that far.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
@@ -200,8 +201,8 @@ export class IncomingLinks {
 
   #createSecurePort(tls: TransportTls): SecurePort {
     const options = { ...HTTP_LIMITS, handshakeTimeout: HTTP_IDLE_MS };
-    return new SecurePort(tls, "peer", options, {
-      onRequest: answerRequest,
+    const server = createSecureServer({ ...options, ...tls.serverOptions("peer") }, answerRequest);
+    return new SecurePort(tls, "peer", server, HTTP_IDLE_MS, {
       onSecured: (stream, shown) => this.#certify(tls, stream, shown),
       onFailed: (reason) => this.#reportStranger(`peer link refused: ${reason}`),
     });

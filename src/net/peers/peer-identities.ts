@@ -71,7 +71,8 @@ export class PeerIdentities {
     if (
       before?.incarnation === identity.incarnation &&
       before.birth === identity.birth &&
-      before.advertise === identity.advertise
+      before.advertise === identity.advertise &&
+      before.redisAddress === identity.redisAddress
     ) {
       return;
     }

@@ -1,16 +1,15 @@
 /**
- * An HTTPS server that checks certificates. It uses new credentials when the node gets them, and ends
- * connections whose certificate has expired or is not trusted any more. `endBy` sets how a connection
- * is ended; by default its socket is destroyed.
+ * Checks the certificates at a TLS server, of HTTPS or of plain streams. It gives the server new
+ * credentials when the node gets them, and ends connections whose certificate has expired or is not
+ * trusted any more. `endBy` sets how a connection is ended; by default its socket is destroyed.
  *
  * It does not limit how many handshakes are unfinished: its owner does, from the event `connection`.
  */
 import type { X509Certificate } from "node:crypto";
-import type { IncomingMessage, ServerResponse } from "node:http";
-import { createServer, type Server, type ServerOptions } from "node:https";
+import type { Server as HttpsServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { TLSSocket } from "node:tls";
+import type { Server, TLSSocket } from "node:tls";
 import { endMsOf } from "../../certificates/index.js";
 import { certificateProblem, incomingProblem } from "./problems.js";
 import type { TlsPort, TransportTls } from "./transport.js";
@@ -33,7 +32,6 @@ interface CertifiedSocket {
 }
 
 export interface SecurePortEvents {
-  onRequest(request: IncomingMessage, response: ServerResponse): void;
   /** Called before anything is read from the connection. May destroy it. */
   onSecured(socket: TLSSocket, shown: ShownCertificate | undefined): void;
   /** A handshake failed. One line for the log. */
@@ -45,8 +43,8 @@ export interface HandshakeCounts {
   failed: number;
 }
 
-export class SecurePort {
-  readonly server: Server;
+export class SecurePort<S extends Server = HttpsServer> {
+  readonly server: S;
   readonly handshakes: HandshakeCounts = { completed: 0, failed: 0 };
   readonly #tls: TransportTls;
   readonly #port: TlsPort;
@@ -61,23 +59,28 @@ export class SecurePort {
   readonly #handshakeTimeoutMs: number;
   readonly #forgetTls: () => void;
 
+  /**
+   * @param server made with `tls.serverOptions(port)`, and with nothing accepted yet
+   * @param handshakeTimeoutMs that of the server
+   */
   constructor(
     tls: TransportTls,
     port: TlsPort,
-    options: ServerOptions & { readonly handshakeTimeout: number },
+    server: S,
+    handshakeTimeoutMs: number,
     events: SecurePortEvents,
   ) {
     this.#tls = tls;
     this.#port = port;
     this.#events = events;
-    this.#handshakeTimeoutMs = options.handshakeTimeout;
-    this.server = createServer({ ...options, ...tls.serverOptions(port) }, events.onRequest);
-    this.server.on("connection", (socket: Socket) => {
+    this.#handshakeTimeoutMs = handshakeTimeoutMs;
+    this.server = server;
+    server.on("connection", (socket: Socket) => {
       this.#unfinished.add(socket);
       socket.once("close", () => this.#unfinished.delete(socket));
     });
-    this.server.prependListener("secureConnection", (socket) => this.#secured(socket));
-    this.server.on("tlsClientError", (error, socket) => this.#failed(error, socket));
+    server.prependListener("secureConnection", (socket) => this.#secured(socket));
+    server.on("tlsClientError", (error, socket) => this.#failed(error, socket));
     this.#forgetTls = tls.onReplaced((trustsLess) => this.#follow(trustsLess));
   }
 
@@ -98,7 +101,7 @@ export class SecurePort {
     }
   }
 
-  /** Destroys unfinished handshakes, which closing the HTTP server does not. */
+  /** Destroys unfinished handshakes, which closing the server does not. */
   close(): void {
     this.#forgetTls();
     for (const socket of this.#unfinished) socket.destroy();

@@ -109,6 +109,18 @@ export class Driver implements DriverHost {
     return endpoints.filter(({ id }) => isMember(id)).sort((a, b) => a.id - b.id);
   }
 
+  /**
+   * Where peers that are members serve Redis clients, as far as they have reported it, by their ids.
+   */
+  get redisAddresses(): ReadonlyMap<NodeId, string> {
+    const addresses = new Map<NodeId, string>();
+    for (const id of membersOf(this.configuration)) {
+      const address = this.#parts.peerSide.redisAddressOf(id);
+      if (address !== undefined) addresses.set(id, address);
+    }
+    return addresses;
+  }
+
   get configuration(): Configuration {
     return this.#ports.raft.configuration;
   }

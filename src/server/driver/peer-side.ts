@@ -27,6 +27,8 @@ export class PeerSide implements PeerEvents {
   readonly #notePeer: (peer: PeerIdentity) => void;
   /** Of the peers that this process has met. */
   readonly #endpoints = new Map<NodeId, NodeEndpoint>();
+  /** Where the peers that this process has met serve Redis clients. */
+  readonly #redisAddresses = new Map<NodeId, string>();
   /** Of all peers that were ever met. */
   readonly #incarnations = new Map<NodeId, number>();
   #hasNewEndpoints = false;
@@ -53,6 +55,11 @@ export class PeerSide implements PeerEvents {
   /** What the peers met so far tell clients to connect to. */
   get endpoints(): NodeEndpoint[] {
     return [...this.#endpoints.values()];
+  }
+
+  /** Where that peer serves Redis clients; `undefined` if it does not, or was not met yet. */
+  redisAddressOf(peer: NodeId): string | undefined {
+    return this.#redisAddresses.get(peer);
   }
 
   /** The highest known incarnation of each peer. */
@@ -105,8 +112,10 @@ export class PeerSide implements PeerEvents {
   }
 
   onPeerIdentity(identity: PeerIdentity): void {
-    const { nodeId, advertise, incarnation } = identity;
+    const { nodeId, advertise, incarnation, redisAddress } = identity;
     this.#notePeer(identity);
+    if (redisAddress === undefined) this.#redisAddresses.delete(nodeId);
+    else this.#redisAddresses.set(nodeId, redisAddress);
     const before = this.#endpoints.get(nodeId);
     this.#endpoints.set(nodeId, { id: nodeId, endpoint: advertise });
     this.#incarnations.set(nodeId, incarnation);

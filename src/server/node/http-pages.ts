@@ -26,6 +26,8 @@ const NO_COUNTS: TableCounts = Object.freeze({
   holds: 0,
   waiters: 0,
   closings: 0,
+  leases: 0,
+  endlessLeases: 0,
   tableBytes: 0,
   searchesDeferred: 0,
   searchesGivenUp: 0,

@@ -44,6 +44,7 @@ class QuarantinedNode implements RunningNode {
   readonly id: number;
   readonly endpoint: string;
   readonly peerPort = 0;
+  readonly redisPort = 0;
   readonly ended: Promise<undefined>;
   readonly #pages: StandbyPages;
   readonly #tls: NodeTls | undefined;

@@ -2,6 +2,7 @@
  * Checks the options of a node and fills in the defaults. Every error names the option and its
  * value, and if two options contradict each other, both values.
  */
+import { isIP } from "node:net";
 import { HoldfastError } from "../../errors.js";
 import type { TlsVersion } from "../../net/index.js";
 import {
@@ -55,6 +56,16 @@ const FRACTIONAL: ReadonlySet<string> = new Set([
 ]);
 const ZERO_IS_OFF: ReadonlySet<string> = new Set(["spareDelayMs"]);
 
+/** How lock clients of Redis are served. */
+export interface ResolvedRedis {
+  readonly listen: HostPort;
+  /** `undefined`: the address that the node listens on. */
+  readonly advertise: HostPort | undefined;
+  readonly allowsEndless: boolean;
+  readonly allowsUnproven: boolean;
+  readonly isFair: boolean;
+}
+
 /** Where the TLS credentials lie, and how they are used. */
 export interface ResolvedTls {
   readonly cluster: string;
@@ -74,6 +85,9 @@ export interface ResolvedOptions {
   readonly advertise: string | undefined;
   readonly peerListen: HostPort;
   readonly healthListen: HostPort | undefined;
+  readonly clusterName: string;
+  /** `undefined`: there is no port for them. */
+  readonly redis: ResolvedRedis | undefined;
   /** `undefined`: everything is plain text. */
   readonly tls: ResolvedTls | undefined;
   /** `anonymous` may do nothing at this node while the cluster is open. */
@@ -157,6 +171,8 @@ export function resolveOptions(
     advertise,
     peerListen,
     healthListen: options.healthListen,
+    clusterName,
+    redis: resolveRedis(options),
     tls,
     isAccessRequired,
     founders: initialCluster,
@@ -177,6 +193,32 @@ export function resolveOptions(
     logLevel: options.logLevel ?? "info",
     traceFile: options.traceFile,
     signal: options.signal,
+  };
+}
+
+function resolveRedis(options: NodeOptions): ResolvedRedis | undefined {
+  const { redisListen, redisAdvertise, redisAllowEndless, redisAllowUnproven, redisFair } = options;
+  const rules = { redisAdvertise, redisAllowEndless, redisAllowUnproven, redisFair };
+  if (redisListen === undefined) {
+    for (const [name, value] of Object.entries(rules)) {
+      check(value === undefined || value === false, () => `${name} without redisListen`);
+    }
+    return undefined;
+  }
+  checkAddress("redisListen", redisListen, 0);
+  if (redisAdvertise !== undefined) checkAddress("redisAdvertise", redisAdvertise, 1);
+  const { host } = redisAdvertise ?? redisListen;
+  check(HOST_NAME.test(host) || isIP(host) !== 0, () => `redisAdvertise has no host name: ${host}`);
+  check(
+    !UNSPECIFIED_HOSTS.has(host),
+    () => `redisAdvertise is missing: clients cannot connect to ${formatAddress(redisListen)}`,
+  );
+  return {
+    listen: redisListen,
+    advertise: redisAdvertise,
+    allowsEndless: redisAllowEndless ?? false,
+    allowsUnproven: redisAllowUnproven ?? false,
+    isFair: redisFair ?? false,
   };
 }
 
@@ -391,7 +433,7 @@ function checkExposures(
   tls: ResolvedTls | undefined,
   isAccessRequired: boolean,
 ): void {
-  const { listen, peerListen, healthListen, insecure = false } = options;
+  const { listen, peerListen, healthListen, redisListen, insecure = false } = options;
   const demand = (
     name: string,
     address: HostPort | undefined,
@@ -410,6 +452,12 @@ function checkExposures(
   const add = "add what is missing, ";
   demand("listen", listen, knowsClients ? encryption : [...encryption, KNOWN_CLIENTS], add);
   demand("peerListen", peerListen, encryption, add);
+  demand(
+    "redisListen",
+    redisListen,
+    knowsClients ? encryption : [...encryption, KNOWN_CLIENTS],
+    add,
+  );
   demand("healthListen", healthListen, ["in plain text"], "");
 }
 

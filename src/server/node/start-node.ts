@@ -43,11 +43,13 @@ import { demandNoVote, type FoundCluster, findCluster, type JoinProof } from "./
 import { NodeLogLevels } from "./log-levels.js";
 import { LoopScheduler } from "./loop-scheduler.js";
 import type { TlsTold } from "./metrics.js";
+import { NodeDoors } from "./node-doors.js";
 import { nodeLimits, portLimits } from "./node-limits.js";
 import { NodeTls } from "./node-tls.js";
 import { originsOf, type PageFiles, pageFileAt, readPageFiles } from "./page-files.js";
 import { requireFreePort } from "./port-check.js";
 import { startQuarantined } from "./quarantine.js";
+import { RedisService } from "./redis-service.js";
 import { type ResolvedOptions, resolveOptions } from "./resolve-options.js";
 import { openTrace, type Trace } from "./trace-file.js";
 
@@ -79,10 +81,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const settled = resolveOptions(options, access.facts.isRequired ? "required" : "open");
   const logLevels = new NodeLogLevels(settled.log, settled.logLevel, CLOCK);
   const resolved = { ...settled, log: logLevels.log, logLevels };
-  const { listen, peerListen, healthListen, id, log } = resolved;
+  const { listen, peerListen, healthListen, redis, id, log } = resolved;
   await requireFreePort("listen", listen);
   await requireFreePort("peerListen", peerListen);
   if (healthListen !== undefined) await requireFreePort("healthListen", healthListen);
+  if (redis !== undefined) await requireFreePort("redisListen", redis.listen);
   const { hostname } = new URL(endpointOf(resolved, listen.port));
   const host = hostname.replace(/^\[|\]$/g, "");
   const tls = resolved.tls && (await NodeTls.load(resolved.tls, id, host, log));
@@ -183,8 +186,10 @@ class Node implements RunningNode {
   readonly #options: NodeSettings;
   readonly #directory: Directory;
   readonly #gateway: Gateway;
+  readonly #doors: NodeDoors;
   readonly #limitCounts: LimitCounts;
   readonly #health: HealthPort;
+  readonly #redis: RedisService | undefined;
   readonly #tls: NodeTls | undefined;
   readonly #access: AccessFile;
   readonly #startedMs = CLOCK.nowMs();
@@ -221,13 +226,20 @@ class Node implements RunningNode {
     const { listen, allowedHosts, allowedOrigins, log } = options;
     const onRefused = (reason: string): void => log("warn", "client refused", { reason });
     this.#limitCounts = new LimitCounts(options.enforcesLimits, CLOCK, log);
+    this.#doors = new NodeDoors(
+      options.id,
+      (caller, events) => this.#gateway.connectInProcess(caller, events),
+      log,
+    );
     this.#gateway = createGateway({
       ...{ listen, allowedHosts, allowedOrigins, tls: tls?.transport, onRefused },
       ...portLimits(options),
       limits: this.#limitCounts,
+      door: this.#doors.http,
       pageOrigins: options.servesPage ? () => originsOf(this.#endpoints()) : undefined,
     });
     this.#health = new HealthPort(allowedHosts, this.#pages, onRefused);
+    this.#redis = this.#createRedis();
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
     });
@@ -249,19 +261,24 @@ class Node implements RunningNode {
     return this.#links?.port ?? 0;
   }
 
+  get redisPort(): number {
+    return this.#redis?.port ?? 0;
+  }
+
   /** Rejects if a port is not available after all; `close` then releases what was acquired. */
   async start(): Promise<void> {
     const { peerListen, healthListen, tuning, log, traceFile } = this.#options;
     const { identity, notices, log: store } = this.#directory;
     await this.#access.note({ isRequired: this.#options.isAccessRequired });
-    await this.#readPage();
+    await Promise.all([this.#readPage(), this.#doors.load()]);
     await this.#gateway.start(this.#pages, "starting");
     await this.#listenLocal();
     if (healthListen !== undefined) await this.#health.start(healthListen);
+    await this.#redis?.start();
     this.#endpoint = endpointOf(this.#options, this.#gateway.port);
     const links = createPeerLinks({
       tls: this.#tls?.transport,
-      identity: { ...identity, advertise: this.#endpoint },
+      identity: { ...identity, advertise: this.#endpoint, redisAddress: this.#redis?.address },
       listen: peerListen,
       peers: new Map(),
       knownPeers: this.#directory.knownPeers(),
@@ -277,6 +294,7 @@ class Node implements RunningNode {
     links.setPeers(this.#peersAmong(assembled.raft.configuration.addresses));
     assembled.driver.start();
     if (this.#access.facts.isClosed) assembled.driver.expectPages();
+    this.#redis?.serve();
     for (const notice of notices) log("warn", "data directory", { notice });
     log("info", "node started", {
       id: this.id,
@@ -284,6 +302,7 @@ class Node implements RunningNode {
       endpoint: this.#endpoint,
       connectionsMax: this.#gateway.load.connectionsMax,
       peerPort: links.port,
+      ...(this.#redis === undefined ? {} : { redis: this.#redis.address }),
       lastIndex: store.boot.baseIndex + store.boot.entries.length,
     });
     const { quietMs } = assembled.table;
@@ -394,6 +413,7 @@ class Node implements RunningNode {
   async #leaveAndClose(): Promise<void> {
     this.#isDraining = true;
     this.#gateway.drain();
+    const drained = this.#doors.drain();
     const limitMs = LEAVE_TIMEOUTS * this.#options.tuning.electionTimeoutMs;
     let timer: NodeJS.Timeout | undefined;
     const tooLong = new Promise<void>((resolve) => {
@@ -401,6 +421,7 @@ class Node implements RunningNode {
     });
     await Promise.race([this.#assembled?.driver.leave(), tooLong]);
     clearTimeout(timer);
+    await drained;
     await this.close();
     this.#end(undefined);
   }
@@ -412,6 +433,9 @@ class Node implements RunningNode {
   }
 
   async #closeAll(): Promise<void> {
+    // While the node still answers.
+    await this.#redis?.close();
+    await this.#doors.close();
     const stopped = this.#assembled?.driver.stop();
     try {
       const ports = [this.#gateway.close(), this.#health.close(), this.#links?.close()];
@@ -431,6 +455,19 @@ class Node implements RunningNode {
     const end = (): void => this.#end(error);
     // A failure to close follows from the failure that is reported.
     this.close().then(end, end);
+  }
+
+  #createRedis(): RedisService | undefined {
+    const { redis } = this.#options;
+    if (redis === undefined) return undefined;
+    const { connectionsMax, addressConnectionsMax } = this.#gateway.load;
+    return new RedisService({
+      ...{ options: this.#options, redis, tls: this.#tls?.transport, clock: CLOCK },
+      clients: this.#doors.clients,
+      assembled: () => this.#assembled,
+      isDraining: () => this.#isDraining || this.#closing !== undefined,
+      ...{ connectionsMax, addressConnectionsMax },
+    });
   }
 
   #createPages(): Pages {

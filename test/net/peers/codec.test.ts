@@ -308,11 +308,15 @@ describe("peer hello", () => {
   test("has exactly the documented bytes and comes back as it was", () => {
     const bytes = encodeHello(identity, 3);
     const before = `4846504c${version}${identity.clusterId}0000000200000003${u64(7)}0123456789abcdef`;
-    expect(hex(bytes)).toBe(summed(`${before}00000877733a2f2f613a31`));
+    expect(hex(bytes)).toBe(summed(`${before}000008000077733a2f2f613a31`));
     expect(decodeHello(bytes)).toEqual({ identity, expectedId: 3 });
     const joined = { ...identity, origin: "joined" as const };
-    expect(hex(encodeHello(joined, 3))).toBe(summed(`${before}01000877733a2f2f613a31`));
+    expect(hex(encodeHello(joined, 3))).toBe(summed(`${before}010008000077733a2f2f613a31`));
     expect(decodeHello(encodeHello(joined, 3))).toEqual({ identity: joined, expectedId: 3 });
+    const withRedis = { ...identity, redisAddress: "a:2" };
+    const after = `${before}000008000377733a2f2f613a31613a32`;
+    expect(hex(encodeHello(withRedis, 3))).toBe(summed(after));
+    expect(decodeHello(encodeHello(withRedis, 3))).toEqual({ identity: withRedis, expectedId: 3 });
   });
 
   test("is refused when cut or prolonged at any place", () => {

@@ -1,0 +1,365 @@
+/**
+ * The HTTP door: leases for every program that can send a request. It finds out what is asked for,
+ * asks the node as the caller, and answers in JSON. It keeps nothing of a lease: what it forgets when
+ * it stops is only which requests were waiting.
+ *
+ * The owner that a request names proves who may end its leases, so it is never logged or answered.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { assert } from "../../assert.js";
+import type { Client, WantedItem } from "../../client/index.js";
+import { HoldfastError } from "../../errors.js";
+import type { HttpCaller, HttpDoor } from "../../net/index.js";
+import type { DoorClients } from "../door-clients.js";
+import { Exchange } from "./exchange.js";
+import { extendedBody } from "./lease-bodies.js";
+import { durationOf, headerText, Parameters, requiredHeader } from "./parameters.js";
+import { badRequest, Problem, problemOf, stopping } from "./problems.js";
+import { Takes, type TakeWish } from "./takes.js";
+import { watchChanges } from "./watching.js";
+
+/** Requests at a time, beyond which a node has no room for more. */
+const IN_FLIGHT_MAX = 16_384;
+/** How long a page may remember what it may ask for, in seconds. */
+const PREFLIGHT_SECONDS = "600";
+const REQUEST_HEADERS =
+  "Authorization, Content-Type, Holdfast-Owner, Holdfast-Name, Idempotency-Key, Last-Event-ID, traceparent";
+const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
+
+export interface HttpDoorOptions {
+  readonly clients: DoorClients;
+  /** The description of the door, as JSON; `undefined`: this installation has none. */
+  readonly description: () => string | undefined;
+  /** Told of each request, if it is wanted. Never of an owner. */
+  readonly log: (fields: Record<string, unknown>) => void;
+  readonly isLogging: () => boolean;
+}
+
+interface Route {
+  readonly parameters: ReadonlySet<string>;
+  readonly takesBody?: boolean;
+  answer(exchange: Exchange, parameters: Parameters): Promise<void>;
+}
+
+type Routes = Readonly<Record<string, Readonly<Record<string, Route>>>>;
+
+export class LeaseDoor implements HttpDoor {
+  readonly #options: HttpDoorOptions;
+  readonly #takes = new Takes();
+  readonly #routes: Routes;
+  /** Aborted when the node stops, for answers that have no end. */
+  readonly #ending = new AbortController();
+  #inFlight = 0;
+
+  constructor(options: HttpDoorOptions) {
+    this.#options = options;
+    this.#routes = this.#createRoutes();
+  }
+
+  onRequest(request: IncomingMessage, response: ServerResponse, caller: HttpCaller): void {
+    const exchange = new Exchange(request, response, caller);
+    this.#inFlight += 1;
+    response.once("close", () => {
+      this.#inFlight -= 1;
+    });
+    if (this.#options.isLogging()) this.#logWhenDone(exchange);
+    this.#answer(exchange).catch((error: unknown) => {
+      const {
+        caller: { isLocal, token, certifiedName },
+      } = exchange;
+      const isStranger = !isLocal && token === undefined && certifiedName === undefined;
+      if (response.headersSent || response.closed) return;
+      const problem = this.#isDraining ? stoppingOr(error) : error;
+      exchange.fail(problemOf(problem, isStranger));
+    });
+  }
+
+  /** Ends all polls with 503; resolves when what was parked is taken over or given back. */
+  async drain(): Promise<void> {
+    this.#ending.abort();
+    await this.#takes.drain();
+  }
+
+  get #isDraining(): boolean {
+    return this.#ending.signal.aborted;
+  }
+
+  async #answer(exchange: Exchange): Promise<void> {
+    const { request, caller, path, query } = exchange;
+    const { refusal } = caller;
+    if (refusal !== undefined) throw ofRefusal(refusal);
+    const routes = Object.hasOwn(this.#routes, path) ? this.#routes[path] : undefined;
+    if (routes === undefined) throw new Problem(404, "INVALID_ARGUMENT", NOT_HERE);
+    const { method = "" } = request;
+    if (method === "OPTIONS") {
+      answerPreflight(exchange, routes);
+      return;
+    }
+    const route = Object.hasOwn(routes, method) ? routes[method] : undefined;
+    if (route === undefined) {
+      const sentence = `${method} is not served here`;
+      throw new Problem(405, "INVALID_ARGUMENT", sentence, { Allow: methodsOf(routes) });
+    }
+    if (this.#isDraining) throw stopping();
+    if (this.#inFlight > IN_FLIGHT_MAX) {
+      throw new HoldfastError("BUSY", "this node has too many requests at once; try again later");
+    }
+    if (route.takesBody !== true) exchange.requireNoBody();
+    await route.answer(exchange, new Parameters(query, route.parameters));
+  }
+
+  #createRoutes(): Routes {
+    const lock: Record<string, Route> = {
+      PUT: {
+        parameters: new Set(["key", "ttl", "wait", "mode", "permits", "limit"]),
+        answer: (exchange, parameters) => {
+          return this.#take(exchange, wishOf(exchange, parameters));
+        },
+      },
+      DELETE: {
+        parameters: new Set(["key"]),
+        answer: (exchange, parameters) => this.#giveBack(exchange, parameters),
+      },
+    };
+    const read = (parameters: readonly string[], ask: Ask): Record<string, Route> => {
+      const route: Route = {
+        parameters: new Set(parameters),
+        answer: (exchange, given) => this.#read(exchange, given, ask),
+      };
+      return { GET: route, HEAD: route };
+    };
+    return {
+      "/v1/lock": { ...lock, ...read(["key"], lookAt) },
+      "/v1/lock/extend": {
+        POST: {
+          parameters: new Set(["key", "ttl"]),
+          answer: (exchange, parameters) => this.#extend(exchange, parameters),
+        },
+      },
+      "/v1/locks": {
+        ...read(["prefix", "after", "limit"], (client, given) => {
+          const { after, limit } = { after: given.text("after"), limit: given.integer("limit") };
+          return client.keysPage(given.text("prefix") ?? "", { after, limit });
+        }),
+        POST: {
+          parameters: new Set(),
+          takesBody: true,
+          answer: async (exchange) => {
+            await this.#take(exchange, wishInBody(exchange, await exchange.readJson()));
+          },
+        },
+      },
+      "/v1/verify": read(["key", "token"], (client, given) => {
+        return client.verify(given.requiredText("key"), given.requiredInteger("token"));
+      }),
+      "/v1/watch": {
+        GET: {
+          parameters: new Set(["prefix"]),
+          answer: (exchange, parameters) => this.#watch(exchange, parameters),
+        },
+      },
+      "/v1/openapi.json": {
+        GET: { parameters: new Set(), answer: (exchange) => this.#describe(exchange) },
+      },
+    };
+  }
+
+  async #take(exchange: Exchange, wish: TakeWish): Promise<void> {
+    const borrowed = await this.#options.clients.borrow(exchange.caller);
+    await this.#takes.take(exchange, borrowed, wish);
+  }
+
+  async #extend(exchange: Exchange, parameters: Parameters): Promise<void> {
+    const key = parameters.requiredText("key");
+    const ttlMs = parameters.requiredDuration("ttl");
+    const owner = ownerOf(exchange);
+    await this.#use(exchange, async ({ leases }) => {
+      const [extended] = await leases.extend(key, { owner, ttlMs });
+      assert(extended !== undefined, () => "an extend without a lease");
+      exchange.answer(200, extendedBody(extended));
+    });
+  }
+
+  async #giveBack(exchange: Exchange, parameters: Parameters): Promise<void> {
+    const key = parameters.requiredText("key");
+    const owner = ownerOf(exchange);
+    await this.#use(exchange, async ({ leases }) => {
+      const { count, waits, reason = null } = await leases.giveBack(key, { owner });
+      const body = { released: count > 0, leftQueue: waits > 0, reason };
+      exchange.answer(200, JSON.stringify(body));
+    });
+  }
+
+  async #read(exchange: Exchange, parameters: Parameters, ask: Ask): Promise<void> {
+    await this.#use(exchange, async (client) => {
+      exchange.answer(200, JSON.stringify(await ask(client, parameters, exchange)));
+    });
+  }
+
+  async #watch(exchange: Exchange, parameters: Parameters): Promise<void> {
+    const prefix = parameters.text("prefix") ?? "";
+    const ending = new AbortController();
+    const end = (): void => ending.abort(new DOMException("the watch is over", "AbortError"));
+    exchange.leaving.addEventListener("abort", end, { once: true });
+    this.#ending.signal.addEventListener("abort", end, { once: true });
+    try {
+      await this.#use(exchange, (client) => watchChanges(exchange, client, prefix, ending.signal));
+    } finally {
+      this.#ending.signal.removeEventListener("abort", end);
+    }
+  }
+
+  async #describe(exchange: Exchange): Promise<void> {
+    const description = this.#options.description();
+    if (description === undefined) throw new Problem(404, "INVALID_ARGUMENT", NOT_HERE);
+    exchange.answer(200, description);
+  }
+
+  async #use(exchange: Exchange, work: (client: Client) => Promise<void>): Promise<void> {
+    const borrowed = await this.#options.clients.borrow(exchange.caller);
+    try {
+      await work(borrowed.client);
+    } finally {
+      borrowed.giveBack();
+    }
+  }
+
+  #logWhenDone({ request, response, path, caller }: Exchange): void {
+    const beganMs = performance.now();
+    const { method, headers } = request;
+    const { traceparent } = headers;
+    response.once("close", () => {
+      this.#options.log({
+        ...{ method, path, address: caller.address, status: response.statusCode },
+        tookMs: Math.round(performance.now() - beganMs),
+        ...(TRACEPARENT.test(String(traceparent)) ? { traceparent } : {}),
+      });
+    });
+  }
+}
+
+type Ask = (client: Client, parameters: Parameters, exchange: Exchange) => Promise<object>;
+
+const NOT_HERE =
+  "there is nothing here: locks are under /v1/lock and /v1/locks, and /v1/openapi.json describes them";
+
+/** The key, and with an owner the lease that it has. */
+async function lookAt(
+  client: Client,
+  parameters: Parameters,
+  { request }: Exchange,
+): Promise<object> {
+  const key = parameters.requiredText("key");
+  const owner = headerText(request.headers, "Holdfast-Owner");
+  if (owner === undefined) return client.inspect(key);
+  const [view, mine] = await Promise.all([client.inspect(key), leaseOf(client, key, owner)]);
+  return { ...view, mine };
+}
+
+/** A lease that is extended to a moment that is over when it is read stays as it is. */
+async function leaseOf(client: Client, key: string, owner: string): Promise<unknown> {
+  try {
+    const [lease] = await client.leases.extend(key, { owner, ttlMs: 1 });
+    return lease && (JSON.parse(extendedBody(lease)) as unknown);
+  } catch (error) {
+    if (error instanceof HoldfastError && error.code === "NOT_HELD") return null;
+    throw error;
+  }
+}
+
+function ownerOf({ request }: Exchange): string {
+  return requiredHeader(request.headers, "Holdfast-Owner");
+}
+
+function wishOf(exchange: Exchange, parameters: Parameters): TakeWish {
+  const key = parameters.requiredText("key");
+  const mode = parameters.text("mode");
+  const permits = parameters.integer("permits");
+  const limit = parameters.integer("limit");
+  const isPlain =
+    permits === undefined && limit === undefined && (mode ?? "exclusive") === "exclusive";
+  return {
+    ...namesOf(exchange, parameters.duration("wait") ?? 0),
+    wanted: isPlain ? key : [itemOf({ key, mode, permits, limit })],
+    ttlMs: parameters.requiredDuration("ttl"),
+  };
+}
+
+const BODY_MEMBERS: ReadonlySet<string> = new Set(["items", "ttl", "wait"]);
+const ITEM_MEMBERS: ReadonlySet<string> = new Set(["key", "mode", "permits", "limit"]);
+
+function wishInBody(exchange: Exchange, body: unknown): TakeWish {
+  const { items, ttl, wait = 0 } = requireMembers("the body", body, BODY_MEMBERS);
+  if (!Array.isArray(items)) throw badRequest("items must be an array of objects with a key");
+  if (ttl === undefined) throw badRequest("ttl is missing");
+  return {
+    ...namesOf(exchange, durationOf("wait", wait)),
+    wanted: items.map((item) => itemOf(requireMembers("an item", item, ITEM_MEMBERS))),
+    ttlMs: durationOf("ttl", ttl),
+  };
+}
+
+function namesOf(exchange: Exchange, waitMs: number) {
+  const { headers } = exchange.request;
+  const request = headerText(headers, "Idempotency-Key");
+  if (waitMs > 0 && request === undefined) {
+    throw badRequest(
+      "a request that waits needs an Idempotency-Key: only a repeat keeps its place",
+    );
+  }
+  const name = headerText(headers, "Holdfast-Name");
+  return { owner: requiredHeader(headers, "Holdfast-Owner"), request, name, waitMs };
+}
+
+function requireMembers(
+  what: string,
+  value: unknown,
+  known: ReadonlySet<string>,
+): Readonly<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw badRequest(`${what} must be an object`);
+  }
+  for (const name of Object.keys(value)) {
+    if (!known.has(name)) throw badRequest(`${what} has ${JSON.stringify(name.slice(0, 50))}`);
+  }
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** The SDK checks the values. A limit without permits is that of one permit. */
+function itemOf({ key, mode, permits, limit }: Readonly<Record<string, unknown>>): WantedItem {
+  const item =
+    permits === undefined && limit === undefined
+      ? { key, mode }
+      : { key, mode, permits: permits ?? 1, limit };
+  return item as WantedItem;
+}
+
+function answerPreflight(exchange: Exchange, routes: Readonly<Record<string, Route>>): void {
+  const methods = methodsOf(routes);
+  const isOfPage = exchange.request.headers.origin !== undefined;
+  exchange.answerEmpty(204, [
+    ...["Allow", methods],
+    ...(isOfPage
+      ? [
+          ...["Access-Control-Allow-Methods", methods],
+          ...["Access-Control-Allow-Headers", REQUEST_HEADERS],
+          ...["Access-Control-Max-Age", PREFLIGHT_SECONDS],
+        ]
+      : []),
+  ]);
+}
+
+function methodsOf(routes: Readonly<Record<string, Route>>): string {
+  return [...Object.keys(routes), "OPTIONS"].join(", ");
+}
+
+function ofRefusal({ status, text }: { readonly status: number; readonly text: string }): Problem {
+  const code = status === 503 ? "BUSY" : "FORBIDDEN";
+  return new Problem(status, code, text, status === 503 ? { Connection: "close" } : {});
+}
+
+/** What fails because its client was closed fails because the node stops. */
+function stoppingOr(error: unknown): unknown {
+  const isClosed = error instanceof HoldfastError && error.code === "CANCELLED";
+  return isClosed ? stopping() : error;
+}

@@ -1,0 +1,153 @@
+/**
+ * One request and its answer. Knows when the caller has left, and writes each answer with the headers
+ * that all of them have. An answer is written once; after the caller has left, into nothing.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { HttpCaller } from "../../net/index.js";
+import { Problem } from "./problems.js";
+
+/** How long a connection may be idle between two requests. */
+const KEEP_ALIVE_MS = 65_000;
+/** How long it may be silent during one: longer than any poll. */
+const SILENCE_MS = 60_000;
+const BODY_BYTES_MAX = 64 << 10;
+
+const NO_SNIFFING: readonly string[] = ["X-Content-Type-Options", "nosniff"];
+const COMMON: readonly string[] = [
+  ...NO_SNIFFING,
+  ...["Cache-Control", "no-store"],
+  ...["Keep-Alive", `timeout=${KEEP_ALIVE_MS / 1_000}`],
+];
+const JSON_HEADERS: readonly string[] = [...COMMON, "Content-Type", "application/json"];
+const PROBLEM_HEADERS: readonly string[] = [...COMMON, "Content-Type", "application/problem+json"];
+
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly caller: HttpCaller;
+  readonly path: string;
+  /** Without the question mark. */
+  readonly query: string;
+  /** For a page of a listed origin, which may read the answer. */
+  readonly #origin: readonly string[];
+  #leaving: AbortController | undefined;
+
+  constructor(request: IncomingMessage, response: ServerResponse, caller: HttpCaller) {
+    this.request = request;
+    this.response = response;
+    this.caller = caller;
+    const { url = "/" } = request;
+    const mark = url.indexOf("?");
+    this.path = mark === -1 ? url : url.slice(0, mark);
+    this.query = mark === -1 ? "" : url.slice(mark + 1);
+    const { origin } = request.headers;
+    const isListed = origin !== undefined && caller.refusal === undefined;
+    this.#origin = isListed ? grantTo(origin) : [];
+    request.socket.setTimeout(SILENCE_MS);
+  }
+
+  /** Aborted when the caller leaves before its answer was written. */
+  get leaving(): AbortSignal {
+    if (this.#leaving === undefined) {
+      const leaving = new AbortController();
+      this.#leaving = leaving;
+      if (this.response.closed) leaving.abort(callerLeft());
+      else {
+        this.response.once("close", () => {
+          if (!this.response.writableFinished) leaving.abort(callerLeft());
+        });
+      }
+    }
+    return this.#leaving.signal;
+  }
+
+  /** Aborts what began with `leaving`, though the caller was answered. */
+  abandon(reason: unknown): void {
+    this.#leaving?.abort(reason);
+  }
+
+  /** `body`: JSON in one line. */
+  answer(status: number, body: string): void {
+    this.#write(status, JSON_HEADERS, `${body}\n`);
+  }
+
+  fail(problem: Problem): void {
+    const headers = Object.entries(problem.headers).flat();
+    this.#write(problem.status, [...PROBLEM_HEADERS, ...headers], problem.body);
+  }
+
+  /** An answer without a body. */
+  answerEmpty(status: number, headers: readonly string[]): void {
+    this.response.writeHead(status, [...COMMON, ...this.#origin, ...headers]);
+    this.#end(undefined);
+  }
+
+  /** Begins an answer whose body has no end, with its own rules for caches. */
+  begin(headers: readonly string[]): void {
+    this.response.writeHead(200, [...NO_SNIFFING, ...this.#origin, ...headers]);
+    this.response.flushHeaders();
+  }
+
+  /** Reads a body of JSON. */
+  async readJson(): Promise<unknown> {
+    const { headers } = this.request;
+    const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
+    if (type !== "application/json") {
+      throw new Problem(415, "INVALID_ARGUMENT", "the body must be application/json");
+    }
+    if (Number(headers["content-length"] ?? 0) > BODY_BYTES_MAX) throw tooLarge();
+    const pieces: Buffer[] = [];
+    let bytes = 0;
+    for await (const piece of this.request as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > BODY_BYTES_MAX) throw tooLarge();
+      pieces.push(piece);
+    }
+    try {
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
+      return JSON.parse(text) as unknown;
+    } catch {
+      throw new Problem(400, "INVALID_ARGUMENT", "the body is not JSON in UTF-8");
+    }
+  }
+
+  /** Refuses a body where none is read: what is in it would be ignored. */
+  requireNoBody(): void {
+    const { headers } = this.request;
+    const length = headers["content-length"];
+    if (headers["transfer-encoding"] === undefined && (length === undefined || length === "0")) {
+      return;
+    }
+    const sentence = "this request takes no body: its parameters stand in the query";
+    throw new Problem(400, "INVALID_ARGUMENT", sentence, { Connection: "close" });
+  }
+
+  #write(status: number, headers: readonly string[], body: string): void {
+    const length = String(Buffer.byteLength(body));
+    this.response.writeHead(status, [...headers, ...this.#origin, "Content-Length", length]);
+    this.#end(this.request.method === "HEAD" ? undefined : body);
+  }
+
+  #end(body: string | undefined): void {
+    const { socket } = this.request;
+    // After the listener of the server, which would set the time for pages.
+    this.response.end(body, () => socket.setTimeout(KEEP_ALIVE_MS));
+  }
+}
+
+function grantTo(origin: string): readonly string[] {
+  return [
+    ...["Access-Control-Allow-Origin", origin],
+    ...["Access-Control-Expose-Headers", "Retry-After"],
+    ...["Vary", "Origin"],
+  ];
+}
+
+function callerLeft(): DOMException {
+  return new DOMException("the caller has left", "AbortError");
+}
+
+function tooLarge(): Problem {
+  const sentence = `the body has more than ${BODY_BYTES_MAX} bytes`;
+  return new Problem(413, "INVALID_ARGUMENT", sentence, { Connection: "close" });
+}

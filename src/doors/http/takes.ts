@@ -1,0 +1,168 @@
+/**
+ * Takes of leases by HTTP, and the long polls in which they wait. A poll has an end; then the caller
+ * is told to repeat, and its request stays in the queue for a short grace. Nothing has to be joined
+ * when it is repeated, at this node or another: the table hands a wait, and a lease, over to the
+ * repeat. What was granted to nobody is given back, and never what a repeat has by then.
+ */
+
+import { assert } from "../../assert.js";
+import type { Client, Lease, TakeLeaseOptions, WantedItem } from "../../client/index.js";
+import type { BorrowedClient } from "../door-clients.js";
+import type { Exchange } from "./exchange.js";
+import { leaseBody } from "./lease-bodies.js";
+import { stopping } from "./problems.js";
+
+/** The longest poll: proxies commonly cut a request after a minute without an answer. */
+const POLL_MS_MAX = 45_000;
+/**
+ * A poll lasts at most so many times the TTL. The margin for clocks grows with the time of the poll,
+ * so half of the TTL is left to the caller at least.
+ */
+const POLL_TTLS_MAX = 4;
+/** How long a request that waits keeps its place without its caller. */
+const GRACE_MS = 2_000;
+/** A lease of which less than this part can be relied on is extended before it is answered. */
+const TRUST_SHARE_MIN = 0.45;
+
+const QUEUED_BODY = JSON.stringify({ queued: true, graceMs: GRACE_MS });
+
+export interface TakeWish {
+  readonly wanted: string | readonly WantedItem[];
+  readonly owner: string;
+  readonly request: string | undefined;
+  readonly name: string | undefined;
+  readonly ttlMs: number;
+  readonly waitMs: number;
+}
+
+export class Takes {
+  /** Ends each poll, because the node stops. */
+  readonly #polls = new Set<() => void>();
+  /** Takes without a caller that waits for them. */
+  readonly #parked = new Set<Promise<void>>();
+  #isDraining = false;
+
+  /** Answers the exchange. `borrowed` is given back when the last of it is over. */
+  async take(exchange: Exchange, borrowed: BorrowedClient, wish: TakeWish): Promise<void> {
+    const { client } = borrowed;
+    const beganMs = performance.now();
+    let isParked = false;
+    try {
+      const taken = client.leases.take(wish.wanted, optionsOf(exchange, wish));
+      const pollMs = pollMsOf(wish.ttlMs);
+      const lease = await (wish.waitMs > 0 ? this.#poll(taken, wish.waitMs, pollMs) : taken);
+      if (lease === undefined) {
+        isParked = true;
+        this.#park(exchange, borrowed, wish, taken);
+        if (this.#isDraining) throw stopping();
+        exchange.answer(202, QUEUED_BODY);
+        return;
+      }
+      const isShort = trustShare(lease, beganMs, wish.ttlMs) < TRUST_SHARE_MIN;
+      const times = isShort ? await extended(client, wish, beganMs) : {};
+      exchange.answer(200, leaseBody({ ...lease, ...times }));
+    } finally {
+      if (!isParked) borrowed.giveBack();
+    }
+  }
+
+  /** Ends all polls. Resolves when the grace of the last request is over. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    for (const end of this.#polls) end();
+    // The polls that have ended park their requests first.
+    await new Promise(setImmediate);
+    await Promise.all(this.#parked);
+  }
+
+  /** Resolves to `undefined` when the poll ends before the take. */
+  #poll(taken: Promise<Lease>, waitMs: number, pollMs: number): Promise<Lease | undefined> {
+    return new Promise((resolve, reject) => {
+      const end = (): void => resolve(undefined);
+      // The table ends a wait by itself, and says so.
+      const timer = waitMs > pollMs ? setTimeout(end, pollMs) : undefined;
+      this.#polls.add(end);
+      if (this.#isDraining) end();
+      const over = (): void => {
+        clearTimeout(timer);
+        this.#polls.delete(end);
+      };
+      taken.then(
+        (lease) => {
+          over();
+          resolve(lease);
+        },
+        (error: unknown) => {
+          over();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #park(exchange: Exchange, borrowed: BorrowedClient, wish: TakeWish, taken: Promise<Lease>): void {
+    const parked = leaveLater(exchange, borrowed.client, wish, taken).finally(() => {
+      this.#parked.delete(parked);
+      borrowed.giveBack();
+    });
+    this.#parked.add(parked);
+  }
+}
+
+/** Never rejects. */
+async function leaveLater(
+  exchange: Exchange,
+  { leases }: Client,
+  { wanted, owner }: TakeWish,
+  taken: Promise<Lease>,
+): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const graceOver = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, GRACE_MS);
+  });
+  try {
+    // A take that fails is over: it timed out, or a repeat has it.
+    await Promise.race([graceOver, taken.then(() => graceOver)]);
+    exchange.abandon(new DOMException("not repeated in time", "AbortError"));
+    const lease = await taken;
+    const keys = typeof wanted === "string" ? wanted : wanted.map(({ key }) => key);
+    await leases.giveBack(keys, { owner, only: lease });
+  } catch {
+    // Nothing is left of it here.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function optionsOf(exchange: Exchange, wish: TakeWish): TakeLeaseOptions {
+  const { owner, request, name, ttlMs, waitMs } = wish;
+  return { owner, request, name, ttlMs, waitMs, signal: exchange.leaving };
+}
+
+function pollMsOf(ttlMs: number): number {
+  return ttlMs === 0 ? POLL_MS_MAX : Math.min(POLL_MS_MAX, POLL_TTLS_MAX * ttlMs);
+}
+
+/** Which part of what a new lease could be relied on is left of this one. */
+function trustShare({ trustMs }: Lease, beganMs: number, ttlMs: number): number {
+  if (trustMs === Number.POSITIVE_INFINITY) return 1;
+  const fullMs = ttlMs - Math.max(ttlMs / 10, 250);
+  return fullMs <= 0 ? 1 : (trustMs - (performance.now() - beganMs)) / fullMs;
+}
+
+/**
+ * While nobody led, the time of the lease stood still and that of the caller did not. Returns the new
+ * times, from `beganMs` on.
+ */
+async function extended(
+  client: Client,
+  { wanted, owner, ttlMs }: TakeWish,
+  beganMs: number,
+): Promise<Pick<Lease, "trustMs" | "endsInMs">> {
+  const key = typeof wanted === "string" ? wanted : (wanted[0]?.key ?? "");
+  const againAfterMs = performance.now() - beganMs;
+  const [lease] = await client.leases.extend(key, { owner, ttlMs });
+  assert(lease !== undefined, () => "an extend without a lease");
+  const { trustMs, endsInMs } = lease;
+  return { trustMs: trustMs + againAfterMs, endsInMs: endsInMs + againAfterMs };
+}

@@ -1,0 +1,85 @@
+/**
+ * Finds what answers a command, and holds back what must wait: commands of a transaction until EXEC,
+ * and everything until it is known as whom the connection speaks. A command that is not in the table is
+ * refused by name, because an answer that looks like that of Redis would be believed.
+ */
+import type { Buffer } from "node:buffer";
+import { printable } from "../../../safe-text.js";
+import { RefusedCommand, wrongArity } from "../refusals.js";
+import { QUEUED, type Reply } from "../reply.js";
+import type { Session } from "../session.js";
+import type { Command, Hold } from "./command.js";
+import { CONNECTION_COMMANDS } from "./connection-commands.js";
+import { KEY_COMMANDS } from "./key-commands.js";
+import { PUBSUB_COMMANDS } from "./pubsub-commands.js";
+import { REFUSED_COMMANDS } from "./refused-commands.js";
+import { SCRIPT_COMMANDS } from "./script-commands.js";
+import { SENTINEL_COMMANDS } from "./sentinel-commands.js";
+import { SERVER_COMMANDS } from "./server-commands.js";
+import { SET_COMMAND } from "./set-command.js";
+import { TRANSACTION_COMMANDS } from "./transaction-commands.js";
+
+const SHOWN_LENGTH_MAX = 64;
+
+const TABLE: ReadonlyMap<string, Command> = new Map(
+  [
+    ...CONNECTION_COMMANDS,
+    ...SERVER_COMMANDS,
+    ...SENTINEL_COMMANDS,
+    SET_COMMAND,
+    ...KEY_COMMANDS,
+    ...SCRIPT_COMMANDS,
+    ...TRANSACTION_COMMANDS,
+    ...PUBSUB_COMMANDS,
+  ].map((command) => [command.name, command]),
+);
+
+/** Names of commands in RESP2 and RESP3 are short; only those of known ones are remembered. */
+const NAMES = new Map<string, Command>();
+
+/** Throws or rejects with what `failureOf` knows. */
+export function answer(
+  session: Session,
+  [first, ...args]: readonly Buffer[],
+  hold: Hold,
+): Reply | Promise<Reply> {
+  const typed = first?.toString("latin1") ?? "";
+  const command = NAMES.get(typed) ?? find(typed);
+  if (command === undefined) return refuseUnknown(session, typed);
+  const { name, least, most = Number.POSITIVE_INFINITY } = command;
+  if (args.length < least || args.length > most) {
+    session.transaction.breakOff();
+    throw wrongArity(name);
+  }
+  if (session.transaction.isOpen && command.endsQueue !== true) {
+    session.transaction.queue([first as Buffer, ...args]);
+    return QUEUED;
+  }
+  if (session.subscriptions.isExclusive && command.isForSubscribers !== true) {
+    throw new RefusedCommand(
+      `Can't execute '${name.toLowerCase()}': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / ` +
+        "QUIT / RESET are allowed in this context",
+      "ERR",
+    );
+  }
+  if (command.asksCluster !== true || session.isMet) return command.run(session, args, hold);
+  const met = session.meet();
+  // Its turn comes before that of the commands that are held back.
+  const result = met.then(() => command.run(session, args, hold));
+  hold(met);
+  return result;
+}
+
+function find(typed: string): Command | undefined {
+  const command = TABLE.get(typed.toUpperCase());
+  if (command !== undefined && NAMES.size < 4 * TABLE.size) NAMES.set(typed, command);
+  return command;
+}
+
+function refuseUnknown(session: Session, typed: string): never {
+  session.transaction.breakOff();
+  const name = printable(typed.slice(0, SHOWN_LENGTH_MAX)).toUpperCase();
+  const why = REFUSED_COMMANDS.get(name) ?? "this is a lock service, no store of data";
+  session.rules.noteRefused(`command ${name}`, name);
+  throw new RefusedCommand(`the Redis door of Holdfast does not answer ${name}: ${why}`);
+}

@@ -1,0 +1,28 @@
+/** What a command of Redis is to the door: how many arguments it has, what it needs, what it does. */
+import type { Buffer } from "node:buffer";
+import type { Reply } from "../reply.js";
+import type { Session } from "../session.js";
+
+/** No further command of the connection begins before the task has ended. */
+export type Hold = (task: Promise<unknown>) => void;
+
+export interface Command {
+  /** In upper case. */
+  readonly name: string;
+  /** Arguments after the name: the least, and the most if there is a most. */
+  readonly least: number;
+  readonly most?: number;
+  /** It asks the cluster, so the connection must have a client. */
+  readonly asksCluster?: boolean;
+  /** It works within a transaction instead of being queued. */
+  readonly endsQueue?: boolean;
+  /** A client of RESP2 may give it while it is subscribed. */
+  readonly isForSubscribers?: boolean;
+  /** Throws or rejects with what `failureOf` knows. */
+  run(session: Session, args: readonly Buffer[], hold: Hold): Reply | Promise<Reply>;
+}
+
+/** An argument as a word: in upper case, and of any bytes. */
+export function wordOf(argument: Buffer | undefined): string {
+  return argument === undefined ? "" : argument.toString("latin1").toUpperCase();
+}

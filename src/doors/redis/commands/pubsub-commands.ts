@@ -1,0 +1,47 @@
+/** Subscribing to what the door publishes, and leaving it; see `subscriptions.ts`. */
+import { RefusedCommand } from "../refusals.js";
+import type { Reply } from "../reply.js";
+import type { SubscriptionKind } from "../subscriptions.js";
+import type { Command } from "./command.js";
+
+export const PUBSUB_COMMANDS: readonly Command[] = [
+  subscribing("SUBSCRIBE", "channel"),
+  subscribing("PSUBSCRIBE", "pattern"),
+  leaving("UNSUBSCRIBE", "channel"),
+  leaving("PUNSUBSCRIBE", "pattern"),
+  {
+    name: "PUBLISH",
+    least: 2,
+    most: 2,
+    run() {
+      throw new RefusedCommand("the door itself publishes the ends of locks, and nothing else");
+    },
+  },
+];
+
+function subscribing(name: string, kind: SubscriptionKind): Command {
+  return {
+    name,
+    least: 1,
+    asksCluster: true,
+    isForSubscribers: true,
+    run(session, names) {
+      if (session.isStranger) throw new RefusedCommand("Authentication required.", "NOAUTH");
+      return several(session.subscriptions.subscribe(session, kind, names));
+    },
+  };
+}
+
+function leaving(name: string, kind: SubscriptionKind): Command {
+  return {
+    name,
+    least: 0,
+    isForSubscribers: true,
+    run: (session, names) => several(session.subscriptions.unsubscribe(session, kind, names)),
+  };
+}
+
+/** One command has a reply for each of its channels. */
+function several(replies: Reply[]): Reply {
+  return { several: replies };
+}

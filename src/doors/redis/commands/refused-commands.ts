@@ -1,0 +1,33 @@
+/** Commands that a lock client may give and the door refuses, with the reason. */
+const CLOCK = "cluster time is no time of day; use EXPIRE or PEXPIRE";
+const OVERWRITE = "it would end the lock of another client without a proof; use SET with NX";
+const WHOLE = "it would end the locks of all clients; use holdfast revoke";
+const COUNTS = "a lock keeps no data but the value of its holder";
+
+export const REFUSED_COMMANDS: ReadonlyMap<string, string> = new Map([
+  ["EXPIREAT", CLOCK],
+  ["PEXPIREAT", CLOCK],
+  ["PERSIST", "a lock without an expiry would outlive the process that took it"],
+  ["GETSET", OVERWRITE],
+  ["SETEX", OVERWRITE],
+  ["PSETEX", OVERWRITE],
+  ["MSET", OVERWRITE],
+  ["MSETNX", "use the acquire script of redlock, which takes several keys with an expiry"],
+  ["GETDEL", OVERWRITE],
+  ["GETEX", OVERWRITE],
+  ["APPEND", OVERWRITE],
+  ["RENAME", OVERWRITE],
+  ["RENAMENX", OVERWRITE],
+  ["COPY", OVERWRITE],
+  ["MOVE", OVERWRITE],
+  ["FLUSHALL", WHOLE],
+  ["FLUSHDB", WHOLE],
+  ["SWAPDB", WHOLE],
+  ["INCR", COUNTS],
+  ["DECR", COUNTS],
+  ["INCRBY", COUNTS],
+  ["ZADD", "semaphores are taken by the scripts of redis-semaphore"],
+  ["BLPOP", "the order of waiters is kept by Holdfast's own clients, not by a list"],
+  ["FCALL", "functions are programs, and only known lock scripts are answered"],
+  ["FUNCTION", "functions are programs, and only known lock scripts are answered"],
+]);

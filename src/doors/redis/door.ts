@@ -1,0 +1,182 @@
+/**
+ * The Redis door of a node: a port at which unchanged lock clients of Redis find the locks of the
+ * cluster. It opens and closes the port, keeps its connections, and follows the state of the node:
+ * while no quorum is in reach, clients are sent away, because a reply would be a guess.
+ *
+ * It must never answer for the cluster by what it remembers: every answer about a lock comes from a
+ * client of the SDK.
+ */
+import { type StreamClient, StreamPort, type TransportTls } from "../../net/index.js";
+import { RedisConnection } from "./connection.js";
+import { FairWaits } from "./fair-waits.js";
+import { HotKeys } from "./hot-keys.js";
+import type { Callers, DoorNode } from "./ports.js";
+import { Publisher } from "./publisher.js";
+import { ScriptLibrary } from "./script-library.js";
+import { namedMaster, namesOf } from "./sentinel.js";
+import type { DoorRules } from "./session.js";
+
+/** Election timeouts without a quorum after which connections are closed. */
+const SILENCE_TIMEOUTS = 2;
+/** Looks at the state of the node in each election timeout. */
+const LOOKS_PER_TIMEOUT = 4;
+/** Kinds of refusals that are logged; an attacker can invent any number. */
+const NOTED_MAX = 256;
+const NOTED_TEXT_LENGTH_MAX = 2_048;
+
+export interface RedisDoorOptions {
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly tls: TransportTls | undefined;
+  readonly connectionsMax: number;
+  readonly addressConnectionsMax: number;
+  /** Locks without an expiry may be taken, if the setting `endlessLeases` allows it too. */
+  readonly allowsEndless: boolean;
+  /** DEL and EXPIRE may end and move the lock of any value. */
+  readonly allowsUnproven: boolean;
+  /** Polling clients with one value are granted locks in the order in which they came. */
+  readonly isFair: boolean;
+  readonly log: (
+    level: "info" | "warn",
+    message: string,
+    fields: Readonly<Record<string, string | number>>,
+  ) => void;
+  readonly nowMs: () => number;
+}
+
+export class RedisDoor {
+  readonly #options: RedisDoorOptions;
+  readonly #node: DoorNode;
+  readonly #port: StreamPort;
+  readonly #connections = new Set<RedisConnection>();
+  readonly #publisher = new Publisher();
+  readonly #noted = new Set<string>();
+  readonly #rules: DoorRules;
+  #timer: NodeJS.Timeout | undefined;
+  #isOpen = false;
+  #lastId = 0;
+  #servedAtMs = 0;
+  #named: string | undefined;
+  #commandsTotal = 0;
+
+  constructor(options: RedisDoorOptions, node: DoorNode, callers: Callers) {
+    this.#options = options;
+    this.#node = node;
+    const { allowsEndless, allowsUnproven, isFair, nowMs, log } = options;
+    this.#rules = {
+      allowsEndless,
+      allowsUnproven,
+      hotKeys: new HotKeys(nowMs),
+      fairWaits: isFair ? new FairWaits(nowMs) : undefined,
+      scripts: new ScriptLibrary(),
+      publisher: this.#publisher,
+      noteRefused: (what, text) => this.#noteRefused(what, text),
+    };
+    const { listen, tls, connectionsMax, addressConnectionsMax } = options;
+    const onRefused = (reason: string): void => log("warn", "redis client refused", { reason });
+    this.#port = new StreamPort(
+      { listen, tls, connectionsMax, addressConnectionsMax, onRefused },
+      {
+        onClient: (client) => this.#welcome(client, callers),
+        onTick: () => {
+          for (const connection of this.#connections) connection.tick();
+        },
+      },
+    );
+  }
+
+  /** The bound port, 0 before `start`. */
+  get port(): number {
+    return this.#port.port;
+  }
+
+  /** Host and port of the node that clients are sent to, as it was last looked at. */
+  get named(): string | undefined {
+    return this.#named;
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  get commandsTotal(): number {
+    return this.#commandsTotal;
+  }
+
+  /**
+   * Binds the port, so that its number is known; whoever connects is sent away until `serve`. Rejects
+   * with `UNAVAILABLE` when the address cannot be bound.
+   */
+  async start(): Promise<void> {
+    await this.#port.start();
+  }
+
+  /** The node has begun to work. */
+  serve(): void {
+    this.#isOpen = true;
+    this.#servedAtMs = this.#options.nowMs();
+    const intervalMs = this.#node.electionTimeoutMs / LOOKS_PER_TIMEOUT;
+    this.#timer = setInterval(() => this.#follow(), intervalMs);
+    this.#timer.unref();
+  }
+
+  /** Closes all connections, so that clients go to another node. */
+  async close(): Promise<void> {
+    this.#isOpen = false;
+    clearInterval(this.#timer);
+    for (const connection of this.#connections) connection.cutOff("");
+    this.#rules.fairWaits?.close();
+    await this.#port.close();
+  }
+
+  #welcome(client: StreamClient, callers: Callers): void {
+    if (!this.#isOpen || this.#isSilent) {
+      client.socket.destroy();
+      return;
+    }
+    this.#lastId += 1;
+    const parts = { node: this.#node, callers, rules: this.#rules, subscriptions: this.#publisher };
+    const connection = new RedisConnection(this.#lastId, client, parts, {
+      onCommand: () => {
+        this.#commandsTotal += 1;
+      },
+      onClosed: (closed) => this.#connections.delete(closed),
+      onCutOff: (address, reason) => this.#noteRefused(`connection: ${reason}`, address),
+    });
+    this.#connections.add(connection);
+  }
+
+  get #isSilent(): boolean {
+    const { nowMs } = this.#options;
+    return nowMs() - this.#servedAtMs > SILENCE_TIMEOUTS * this.#node.electionTimeoutMs;
+  }
+
+  #follow(): void {
+    const { isServing } = this.#node;
+    if (isServing) this.#servedAtMs = this.#options.nowMs();
+    else if (this.#isSilent) {
+      for (const connection of this.#connections) connection.cutOff("no quorum is in reach");
+    }
+    this.#followMaster();
+  }
+
+  /** Tells those who listen to the sentinel that the node to use is another one. */
+  #followMaster(): void {
+    const master = namedMaster(this.#node);
+    if (master === undefined) return;
+    const now = `${master.host} ${master.port}`;
+    const before = this.#named;
+    this.#named = now;
+    if (before === undefined || before === now) return;
+    for (const name of namesOf(this.#node)) {
+      this.#publisher.publish("+switch-master", `${name} ${before} ${now}`);
+    }
+  }
+
+  /** Each kind once, with the text that shows what a client wanted. */
+  #noteRefused(what: string, text: string): void {
+    if (this.#noted.has(what) || this.#noted.size >= NOTED_MAX) return;
+    this.#noted.add(what);
+    const shown = text.slice(0, NOTED_TEXT_LENGTH_MAX);
+    this.#options.log("warn", "redis door refused", { what, text: shown });
+  }
+}

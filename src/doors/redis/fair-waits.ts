@@ -1,0 +1,150 @@
+/**
+ * Places in the queue for clients that poll. A client that asks again and again with one value, as
+ * lock libraries do within one acquire, names a waiter by it. After its first attempt failed, the door
+ * waits for the lock in its stead, in the queue that all clients of the cluster share, and answers nil
+ * meanwhile; the next attempt after the grant gets the lock. A waiter that does not come again in twice
+ * its interval, at most a second, loses its place, and what was granted to it is given back.
+ *
+ * A reply is never held back: clients share a connection, and a release would wait behind it.
+ */
+import type { WantedItem } from "../../client/index.js";
+import { HoldfastError } from "../../errors.js";
+import type { LockClient } from "./ports.js";
+
+const GRACE_MS_MAX = 1_000;
+const GRACE_INTERVALS = 2;
+/** A grant that nobody comes for ends so soon, even if this node ends before that. */
+const PARKED_MS_MAX = 2_000;
+/** Of one node. Whoever comes beyond it polls as ever. */
+const WAITS_MAX = 20_000;
+
+export interface FairTake {
+  readonly client: LockClient;
+  readonly identity: string;
+  readonly item: WantedItem;
+  readonly owner: string;
+  readonly value: string;
+  readonly ttlMs: number;
+}
+
+interface Wait {
+  readonly take: FairTake;
+  readonly leaving: AbortController;
+  isGranted: boolean;
+  attemptMs: number;
+  timer: NodeJS.Timeout | undefined;
+}
+
+export class FairWaits {
+  readonly #nowMs: () => number;
+  readonly #waits = new Map<string, Wait>();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  get count(): number {
+    return this.#waits.size;
+  }
+
+  /** Whether that owner waits here already. */
+  has(take: FairTake): boolean {
+    return this.#waits.has(nameOf(take));
+  }
+
+  /** An attempt failed: waits in its stead from now on. */
+  begin(take: FairTake): void {
+    const name = nameOf(take);
+    if (this.#waits.has(name) || this.#waits.size >= WAITS_MAX) return;
+    const leaving = new AbortController();
+    const wait: Wait = {
+      take,
+      leaving,
+      isGranted: false,
+      attemptMs: this.#nowMs(),
+      timer: undefined,
+    };
+    this.#waits.set(name, wait);
+    this.#giveTime(name, wait, GRACE_MS_MAX);
+    const ttlMs = Math.min(take.ttlMs || PARKED_MS_MAX, PARKED_MS_MAX);
+    const options = { ...optionsOf(take), ttlMs, signal: leaving.signal };
+    take.client.leases.take([take.item], options).then(
+      () => {
+        wait.isGranted = true;
+        if (this.#waits.get(name) !== wait) giveBack(wait);
+      },
+      () => {
+        // Its next attempt is one like the first, and meets what ended this one.
+        if (this.#waits.get(name) === wait) this.#end(name, wait);
+      },
+    );
+  }
+
+  /** Another attempt of one that waits. Resolves to whether it has the lock. */
+  async attempt(take: FairTake): Promise<boolean> {
+    const name = nameOf(take);
+    const wait = this.#waits.get(name);
+    if (wait === undefined) return false;
+    const nowMs = this.#nowMs();
+    const intervalMs = Math.max(1, nowMs - wait.attemptMs);
+    wait.attemptMs = nowMs;
+    if (!wait.isGranted) {
+      this.#giveTime(name, wait, Math.min(GRACE_MS_MAX, GRACE_INTERVALS * intervalMs));
+      return false;
+    }
+    this.#end(name, wait);
+    try {
+      // The same request again: the lease that was granted, with its whole time from now on.
+      await take.client.leases.take([take.item], { ...optionsOf(take), waitMs: 0 });
+      return true;
+    } catch (error) {
+      if (error instanceof HoldfastError && error.code === "LOCK_HELD") return false;
+      throw error;
+    }
+  }
+
+  /** The owner gives up, or gives back. */
+  leave(client: LockClient, identity: string, key: string, owner: string): void {
+    if (this.#waits.size === 0) return;
+    const name = nameOf({ identity, item: { key }, owner });
+    const wait = this.#waits.get(name);
+    if (wait === undefined || wait.take.client !== client) return;
+    this.#end(name, wait);
+    wait.leaving.abort();
+  }
+
+  close(): void {
+    for (const [name, wait] of [...this.#waits]) this.#expire(name, wait);
+  }
+
+  #giveTime(name: string, wait: Wait, graceMs: number): void {
+    clearTimeout(wait.timer);
+    wait.timer = setTimeout(() => this.#expire(name, wait), graceMs);
+    wait.timer.unref();
+  }
+
+  #expire(name: string, wait: Wait): void {
+    this.#end(name, wait);
+    if (wait.isGranted) giveBack(wait);
+    else wait.leaving.abort();
+  }
+
+  #end(name: string, wait: Wait): void {
+    clearTimeout(wait.timer);
+    this.#waits.delete(name);
+  }
+}
+
+function giveBack({ take }: Wait): void {
+  const { client, item, owner } = take;
+  // If this fails, the lease ends by itself in a moment.
+  client.leases.giveBack(item.key, { owner }).catch(() => {});
+}
+
+function optionsOf({ owner, value, ttlMs }: FairTake) {
+  return { owner, request: owner, value, ttlMs };
+}
+
+function nameOf({ identity, item, owner }: Pick<FairTake, "identity" | "item" | "owner">): string {
+  return JSON.stringify([identity, item.key, owner]);
+}

@@ -1,0 +1,11 @@
+/**
+ * The door for lock clients of Redis, which a node opens beside its client port. `ports.ts` says what
+ * it needs from the node.
+ *
+ * - `commands`: what each command of Redis does here
+ * - `scripts`: the lock scripts of known clients, by their shape
+ * - `resp`: the bytes of the protocol
+ */
+export { DoorCallers } from "./callers.js";
+export { RedisDoor, type RedisDoorOptions } from "./door.js";
+export type { Caller, DoorNode, HeldClient, LockClient } from "./ports.js";

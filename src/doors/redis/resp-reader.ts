@@ -1,0 +1,116 @@
+/**
+ * Reads commands from the bytes of a connection: arrays of bulk strings, in RESP2 and RESP3 alike. The
+ * inline commands of Redis, lines that people type, are not read: a request of another protocol would
+ * be taken for one, and a browser can be made to send those.
+ */
+import { Buffer } from "node:buffer";
+
+/** Arguments of one command. The longest that is answered is a script with 16 keys. */
+const ARGUMENTS_MAX = 128;
+/** A length of up to ten digits, its mark and the end of its line. */
+const HEADER_BYTES_MAX = 13;
+const ARRAY = 0x2a;
+const BULK = 0x24;
+const CR = 0x0d;
+const LF = 0x0a;
+const ZERO = 0x30;
+const NINE = 0x39;
+const TLS_HANDSHAKE = 0x16;
+/** Beginnings of HTTP requests. */
+const HTTP = /^(?:GET |POST|PUT |HEAD|DELE|OPTI|PATC|CONN|TRAC|Host|host)/;
+
+/** The bytes are no commands; the connection ends. */
+export class ProtocolProblem extends Error {
+  override readonly name = "ProtocolProblem";
+  /** The other side speaks another protocol and would not understand an answer. */
+  readonly isSilent: boolean;
+
+  constructor(message: string, isSilent = false) {
+    super(message);
+    this.isSilent = isSilent;
+  }
+}
+
+export class RespReader {
+  /** What has come and belongs to no command that was read. */
+  #bytes: Buffer = Buffer.alloc(0);
+  /** Where the next part begins that was not read. */
+  #at = 0;
+  /** Arguments of the command that is being read; 0: none is. */
+  #expected = 0;
+  #args: Buffer[] = [];
+  /** Of its arguments so far. */
+  #size = 0;
+
+  /** Bytes that are kept and have not been read. */
+  get buffered(): number {
+    return this.#bytes.length - this.#at;
+  }
+
+  /** The bytes are kept, and so must not change. */
+  push(chunk: Buffer): void {
+    const rest = this.buffered;
+    this.#bytes = rest === 0 ? chunk : Buffer.concat([this.#bytes.subarray(this.#at), chunk]);
+    this.#at = 0;
+  }
+
+  /**
+   * The next command: its name and its arguments; `undefined` until all of it has come. Throws
+   * `ProtocolProblem` for anything else, and for a command of more than so many bytes.
+   */
+  next(bytesMax: number): Buffer[] | undefined {
+    while (this.#expected === 0) {
+      const count = this.#header(ARRAY, "*", ARGUMENTS_MAX);
+      if (count === undefined) return undefined;
+      this.#expected = count;
+    }
+    while (this.#args.length < this.#expected) {
+      const began = this.#at;
+      const length = this.#header(BULK, "$", bytesMax - this.#size);
+      if (length === undefined) return undefined;
+      const end = this.#at + length;
+      if (end + 2 > this.#bytes.length) {
+        this.#at = began;
+        return undefined;
+      }
+      if (this.#bytes[end] !== CR || this.#bytes[end + 1] !== LF) {
+        throw new ProtocolProblem("expected the end of a bulk string");
+      }
+      this.#args.push(this.#bytes.subarray(this.#at, end));
+      this.#size += length;
+      this.#at = end + 2;
+    }
+    const command = this.#args;
+    this.#args = [];
+    this.#expected = 0;
+    this.#size = 0;
+    return command;
+  }
+
+  /** A mark and a number up to the end of the line; `undefined` until all of it has come. */
+  #header(mark: number, shown: string, most: number): number | undefined {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    if (at >= bytes.length) return undefined;
+    if (bytes[at] !== mark) {
+      const isHttp = HTTP.test(bytes.toString("latin1", at, at + 4));
+      throw new ProtocolProblem(`expected '${shown}'`, isHttp || bytes[at] === TLS_HANDSHAKE);
+    }
+    let number = 0;
+    for (at += 1; at < bytes.length; at++) {
+      const byte = bytes[at] as number;
+      if (byte === CR) {
+        if (at + 1 >= bytes.length) return undefined;
+        if (bytes[at + 1] !== LF || at === this.#at + 1) break;
+        if (number > most)
+          throw new ProtocolProblem(`a length of ${number}, and at most ${most} is allowed`);
+        this.#at = at + 2;
+        return number;
+      }
+      if (byte < ZERO || byte > NINE || at - this.#at > HEADER_BYTES_MAX) break;
+      number = number * 10 + byte - ZERO;
+    }
+    if (at < bytes.length) throw new ProtocolProblem("invalid length");
+    return undefined;
+  }
+}

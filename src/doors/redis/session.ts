@@ -1,0 +1,166 @@
+/**
+ * What one connection has said of itself, and what its commands share: identity, database, protocol,
+ * the order of its commands, its transaction and its subscriptions. It knows no socket.
+ */
+import { HoldfastError } from "../../errors.js";
+import { CommandOrder } from "./command-order.js";
+import { LockSpace, type LockSpaceRules } from "./lock-space.js";
+import type { Callers, DoorNode, HeldClient } from "./ports.js";
+import type { Publisher } from "./publisher.js";
+import type { Protocol, Reply } from "./reply.js";
+import type { ScriptLibrary } from "./script-library.js";
+import type { Subscriptions } from "./subscriptions.js";
+import { Transaction } from "./transaction.js";
+
+/** The rules of the door, which all connections share. */
+export interface DoorRules extends LockSpaceRules {
+  /** DEL and EXPIRE may end and move the lock of any value. */
+  readonly allowsUnproven: boolean;
+  readonly scripts: ScriptLibrary;
+  readonly publisher: Publisher;
+  /** Says once that something was asked for that the door does not do. */
+  readonly noteRefused: (what: string, text: string) => void;
+}
+
+export interface SessionPort {
+  readonly id: number;
+  readonly address: string;
+  readonly isEncrypted: boolean;
+  readonly certifiedName: string | undefined;
+  /** Sends a message that answers no command. */
+  push(message: Reply): void;
+  /** Ends the connection after the replies before this one. */
+  endAfterReplies(): void;
+  /** Ends the connection now. */
+  cutOff(reason: string): void;
+}
+
+export class Session {
+  readonly port: SessionPort;
+  readonly node: DoorNode;
+  readonly rules: DoorRules;
+  readonly order = new CommandOrder();
+  readonly transaction = new Transaction();
+  readonly subscriptions: Subscriptions;
+  readonly #callers: Callers;
+  protocol: Protocol = 2;
+  /** As the client calls itself. */
+  name = "";
+  library = { name: "", version: "" };
+  #database = 0;
+  #held: HeldClient | undefined;
+  #locks: LockSpace | undefined;
+  #isSignedIn = false;
+  #isClosed = false;
+
+  constructor(
+    port: SessionPort,
+    node: DoorNode,
+    callers: Callers,
+    rules: DoorRules,
+    subscriptions: Subscriptions,
+  ) {
+    this.port = port;
+    this.node = node;
+    this.#callers = callers;
+    this.rules = rules;
+    this.subscriptions = subscriptions;
+    this.#isSignedIn = port.certifiedName !== undefined;
+  }
+
+  /** Whether it has shown who it is. */
+  get isKnown(): boolean {
+    return this.#isSignedIn;
+  }
+
+  /** Whether limits on strangers apply. */
+  get isStranger(): boolean {
+    return !this.#isSignedIn && !this.node.isOpen;
+  }
+
+  get database(): number {
+    return this.#database;
+  }
+
+  set database(database: number) {
+    this.#database = database;
+    this.#locks = undefined;
+  }
+
+  /** Whether commands that need a client may begin; otherwise `meet` first. */
+  get isMet(): boolean {
+    return this.#held !== undefined;
+  }
+
+  /** The locks of its database, for its identity. Needs `isMet`. */
+  get locks(): LockSpace {
+    this.#locks ??= new LockSpace(this.held, this.#database, this.order, this.rules);
+    return this.#locks;
+  }
+
+  /** Those of another database. */
+  locksOf(database: number): LockSpace {
+    if (database === this.#database) return this.locks;
+    return new LockSpace(this.held, database, this.order, this.rules);
+  }
+
+  get held(): HeldClient {
+    if (this.#held === undefined) throw new HoldfastError("UNAVAILABLE", "no client yet");
+    return this.#held;
+  }
+
+  /** Finds the client of what the connection has shown so far. */
+  async meet(): Promise<void> {
+    if (this.#held === undefined) await this.#become(undefined);
+  }
+
+  /**
+   * The connection shows a token. `name`: of the identity that it must be of; `undefined`: any. Rejects
+   * with `UNAUTHENTICATED`, and the connection is what it was before.
+   */
+  async signIn(token: string, name: string | undefined): Promise<void> {
+    await this.#become(token, name);
+    this.#isSignedIn = true;
+  }
+
+  async #become(token: string | undefined, name?: string): Promise<void> {
+    const { certifiedName, address, isEncrypted } = this.port;
+    const held = await this.#callers.clientOf({ token, certifiedName, address, isEncrypted });
+    const isOther = name !== undefined && held.identity !== name;
+    if (this.#isClosed || isOther) {
+      held.release();
+      throw new HoldfastError("UNAUTHENTICATED", "the token is of another identity");
+    }
+    this.#forget();
+    this.#held = held;
+  }
+
+  /** The cluster has closed its client, for example because its credential was removed. */
+  get isRevoked(): boolean {
+    return this.#held?.client.closed.aborted === true;
+  }
+
+  /** It is again what it was when it connected. */
+  reset(): void {
+    this.#forget();
+    this.#isSignedIn = this.port.certifiedName !== undefined;
+    this.#database = 0;
+    this.protocol = 2;
+    this.name = "";
+    this.transaction.discard();
+    this.transaction.unwatch();
+    this.subscriptions.clear();
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.subscriptions.clear();
+    this.#forget();
+  }
+
+  #forget(): void {
+    this.#held?.release();
+    this.#held = undefined;
+    this.#locks = undefined;
+  }
+}

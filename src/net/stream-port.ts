@@ -1,0 +1,153 @@
+/**
+ * A port whose clients send a stream of bytes, over TCP or TLS, with the certificates of the client
+ * port. It decides who may connect, and counts: sockets in total, and of each address. What the bytes
+ * mean it must not know.
+ */
+import { createServer, type Server, type Socket } from "node:net";
+import { createServer as createSecureServer, type TLSSocket } from "node:tls";
+import { ClientCertificates } from "./gateway/client-certificates.js";
+import { ReportedNames } from "./gateway/reported-names.js";
+import { AddressTally, addressGroup, isOwnMachine } from "./gateway/socket-limits.js";
+import { type ListenAddress, listenOn } from "./listen.js";
+import { startTicker, type Ticker } from "./ticker.js";
+import { BoundedLog } from "./tls/bounded-log.js";
+import { SecurePort } from "./tls/secure-port.js";
+import type { TransportTls } from "./tls/transport.js";
+
+const TICK_MS = 1_000;
+const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+export interface StreamPortOptions {
+  readonly listen: ListenAddress;
+  /** `undefined`: plain TCP. */
+  readonly tls: TransportTls | undefined;
+  /** Sockets at a time, whether or not their handshake has ended; further ones are closed. */
+  readonly connectionsMax: number;
+  /** Of one address, or network of IPv6; clients of this machine are not limited so. */
+  readonly addressConnectionsMax: number;
+  /** Why somebody was refused. One line for the log. */
+  readonly onRefused: (reason: string) => void;
+}
+
+/** A client that may send. */
+export interface StreamClient {
+  readonly socket: Socket;
+  /** What it comes from, as `addressGroup` has it. */
+  readonly address: string;
+  readonly isEncrypted: boolean;
+  /** The name in its certificate, if that was verified and is for this cluster. */
+  readonly certifiedName: string | undefined;
+}
+
+export interface StreamPortEvents {
+  onClient(client: StreamClient): void;
+  /** About once a second, after pending input. */
+  onTick(): void;
+}
+
+export class StreamPort {
+  readonly #options: StreamPortOptions;
+  readonly #events: StreamPortEvents;
+  readonly #log: BoundedLog;
+  readonly #reported = new ReportedNames();
+  readonly #addresses = new AddressTally();
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+  readonly #secure: SecurePort<ReturnType<typeof createSecureServer>> | undefined;
+  #ticker: Ticker | undefined;
+  #port = 0;
+
+  constructor(options: StreamPortOptions, events: StreamPortEvents) {
+    const { tls, connectionsMax, onRefused } = options;
+    this.#options = options;
+    this.#events = events;
+    this.#log = new BoundedLog(onRefused);
+    this.#secure = tls === undefined ? undefined : this.#createSecure(tls);
+    this.#server = this.#secure?.server ?? createServer({ noDelay: true });
+    this.#server.maxConnections = connectionsMax;
+    this.#server.on("drop", () => this.#noteDropped("all addresses together"));
+    // With TLS, this comes before the handshake.
+    this.#server.on("connection", (socket) => this.#count(socket));
+    if (tls === undefined) {
+      this.#server.on("connection", (socket) => this.#welcome(socket, undefined, false));
+    }
+  }
+
+  /** The bound port, 0 before `start`. */
+  get port(): number {
+    return this.#port;
+  }
+
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  /** Rejects with `UNAVAILABLE` when the address cannot be bound. */
+  async start(): Promise<void> {
+    this.#port = await listenOn(this.#server, this.#options.listen);
+    this.#server.on("error", ({ message }) => {
+      this.#options.onRefused(`cannot accept connections: ${message}`);
+    });
+    this.#ticker = startTicker(TICK_MS, () => {
+      this.#secure?.tick();
+      this.#events.onTick();
+    });
+  }
+
+  /** Accepts nobody any more, and destroys the sockets that are left. */
+  close(): Promise<void> {
+    this.#ticker?.stop();
+    this.#secure?.close();
+    for (const socket of this.#sockets) socket.destroy();
+    return new Promise((resolve) => {
+      if (this.#server.listening) this.#server.close(() => resolve());
+      else resolve();
+    });
+  }
+
+  #createSecure(tls: TransportTls): SecurePort<ReturnType<typeof createSecureServer>> {
+    const certificates = new ClientCertificates(tls, (line) => this.#log.say(line));
+    const options = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, noDelay: true };
+    const server = createSecureServer({ ...options, ...tls.serverOptions("client") });
+    const secure = new SecurePort(tls, "client", server, HANDSHAKE_TIMEOUT_MS, {
+      onSecured: (socket, shown) => certificates.meet(socket, shown),
+      onFailed: (reason) => this.#log.say(reason),
+    });
+    server.on("secureConnection", (socket: TLSSocket) => {
+      const refusal = certificates.judgeClient(socket);
+      if (refusal === undefined) this.#welcome(socket, certificates.nameOf(socket), true);
+      else socket.destroy();
+    });
+    return secure;
+  }
+
+  #welcome(socket: Socket, certifiedName: string | undefined, isEncrypted: boolean): void {
+    if (socket.destroyed) return;
+    if (isEncrypted) socket.on("error", () => socket.destroy());
+    const address = addressGroup(socket.remoteAddress);
+    this.#events.onClient({ socket, address, isEncrypted, certifiedName });
+  }
+
+  #count(socket: Socket): void {
+    const address = addressGroup(socket.remoteAddress);
+    const { addressConnectionsMax } = this.#options;
+    if (!isOwnMachine(address) && this.#addresses.count(address) >= addressConnectionsMax) {
+      socket.destroy();
+      this.#noteDropped(`the address ${address}`);
+      return;
+    }
+    this.#sockets.add(socket);
+    this.#addresses.add(address);
+    // Its owner hears of errors by the close that follows.
+    socket.on("error", () => socket.destroy());
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      this.#addresses.remove(address);
+    });
+  }
+
+  #noteDropped(source: string): void {
+    if (this.#reported.isNew(source))
+      this.#options.onRefused(`too many connections from ${source}`);
+  }
+}

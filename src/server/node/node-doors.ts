@@ -1,0 +1,72 @@
+/**
+ * The doors of this node, which speak to it as clients of its own process: how they connect, what
+ * they log, and how they end.
+ */
+import { readFile } from "node:fs/promises";
+import { DoorClients, LeaseDoor } from "../../doors/index.js";
+import type { HttpDoor, InProcessCaller, InProcessEvents, InProcessLink } from "../../net/index.js";
+import type { Logger } from "../ports.js";
+
+/** From the sources, and from the built server. */
+const DESCRIPTIONS = ["../../../docs/doors/openapi.json", "../../../../docs/doors/openapi.json"];
+
+export class NodeDoors {
+  readonly #clients: DoorClients;
+  readonly #http: LeaseDoor;
+  #description: string | undefined;
+
+  constructor(
+    id: number,
+    connect: (caller: InProcessCaller, events: InProcessEvents) => InProcessLink,
+    log: Logger,
+  ) {
+    const debug = (fields: object, event: string): void => {
+      if (log.isDebugging === true) log("debug", event, fields as Record<string, unknown>);
+    };
+    const name = `doors of node ${id}`;
+    // What happens to a client of a door is the business of its caller, who is told.
+    const logger = { debug, info: debug, warn: debug, error: debug };
+    this.#clients = new DoorClients({ connect, name, logger });
+    this.#http = new LeaseDoor({
+      clients: this.#clients,
+      description: () => this.#description,
+      isLogging: () => log.isDebugging === true,
+      log: (fields) => log("debug", "http request", fields),
+    });
+  }
+
+  /** For the other doors of the node. */
+  get clients(): DoorClients {
+    return this.#clients;
+  }
+
+  get http(): HttpDoor {
+    return this.#http;
+  }
+
+  /** Reads what the doors serve of this installation. */
+  async load(): Promise<void> {
+    for (const place of DESCRIPTIONS) {
+      try {
+        const text = await readFile(new URL(place, import.meta.url), "utf8");
+        this.#description = JSON.stringify(JSON.parse(text));
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      }
+    }
+  }
+
+  /**
+   * Sends waiting callers to other nodes. Resolves when their requests were taken over there, or were
+   * withdrawn.
+   */
+  drain(): Promise<void> {
+    return this.#http.drain();
+  }
+
+  /** Ends the sessions of the doors. */
+  close(): Promise<void> {
+    return this.#clients.close();
+  }
+}

@@ -1,0 +1,90 @@
+/** Opens the Redis door of this node, and shows it the node. */
+import { DoorCallers, type DoorClients, type DoorNode, RedisDoor } from "../../doors/index.js";
+import type { TransportTls } from "../../net/index.js";
+import type { AssembledDriver } from "../driver/boot.js";
+import type { Clock } from "../ports.js";
+import { VERSION } from "../version.js";
+import { formatAddress, type ResolvedOptions, type ResolvedRedis } from "./resolve-options.js";
+
+export interface RedisServiceParts {
+  readonly options: ResolvedOptions;
+  readonly redis: ResolvedRedis;
+  readonly tls: TransportTls | undefined;
+  readonly clock: Clock;
+  readonly clients: DoorClients;
+  /** `undefined` while the node starts. */
+  readonly assembled: () => AssembledDriver | undefined;
+  readonly isDraining: () => boolean;
+  readonly connectionsMax: number;
+  readonly addressConnectionsMax: number;
+}
+
+export class RedisService {
+  readonly #parts: RedisServiceParts;
+  readonly #door: RedisDoor;
+
+  constructor(parts: RedisServiceParts) {
+    this.#parts = parts;
+    const { options, redis, tls, clock, connectionsMax, addressConnectionsMax } = parts;
+    const { log } = options;
+    const { listen, allowsEndless, allowsUnproven, isFair } = redis;
+    this.#door = new RedisDoor(
+      {
+        ...{ listen, tls, connectionsMax, addressConnectionsMax },
+        ...{ allowsEndless, allowsUnproven, isFair },
+        log: (level, message, fields) => log(level, message, fields),
+        nowMs: clock.nowMs,
+      },
+      this.#node(),
+      new DoorCallers(parts.clients),
+    );
+  }
+
+  get port(): number {
+    return this.#door.port;
+  }
+
+  /** `host:port`, as clients are told; needs `start`. */
+  get address(): string {
+    const { listen, advertise } = this.#parts.redis;
+    return formatAddress(advertise ?? { host: listen.host, port: this.port });
+  }
+
+  /** Rejects with `UNAVAILABLE` when the port cannot be bound. */
+  start(): Promise<void> {
+    return this.#door.start();
+  }
+
+  serve(): void {
+    this.#door.serve();
+  }
+
+  close(): Promise<void> {
+    return this.#door.close();
+  }
+
+  #node(): DoorNode {
+    const { options, assembled, isDraining } = this.#parts;
+    const { id, clusterName, isAccessRequired, tuning } = options;
+    const address = (): string => this.address;
+    return {
+      ...{ id, clusterName, version: VERSION },
+      electionTimeoutMs: tuning.electionTimeoutMs,
+      get isServing() {
+        const node = assembled();
+        if (node === undefined || isDraining()) return false;
+        return node.driver.servingLeader !== 0 && node.table.quietMs === 0;
+      },
+      get isOpen() {
+        return !isAccessRequired && assembled()?.table.anonymousLevels.everywhere === "admin";
+      },
+      get leader() {
+        return assembled()?.driver.servingLeader ?? 0;
+      },
+      get redisAddresses() {
+        const others = assembled()?.driver.redisAddresses ?? [];
+        return new Map([[id, address()], ...others]);
+      },
+    };
+  }
+}

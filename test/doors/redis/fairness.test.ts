@@ -1,0 +1,64 @@
+/** Polling clients with `--redis-fair`: the lock goes to them in the order in which they came. */
+import { expect, test } from "vitest";
+import { DoorWorld, type RespClient } from "./world/door-world.js";
+
+const KEY = "~redis/0/a";
+
+function poll(client: RespClient, value: string): Promise<string> {
+  return client.call("SET", "a", value, "NX", "PX", "5000");
+}
+
+test("the value that asked first gets the lock first", async () => {
+  await using world = await DoorWorld.open({ isFair: true });
+  const client = await world.connect();
+  expect(await poll(client, "holder")).toBe("+OK");
+  expect(await poll(client, "first")).toBe("nil");
+  expect(await poll(client, "second")).toBe("nil");
+  expect(world.locks.waiting).toEqual([`${KEY} redis/0/first`, `${KEY} redis/0/second`]);
+  await client.call("DELEX", "a", "IFEQ", "holder");
+  expect(await poll(client, "third")).toBe("nil");
+  expect(await poll(client, "second")).toBe("nil");
+  expect(await poll(client, "first")).toBe("+OK");
+  expect(await client.call("PTTL", "a")).toBe(":5000");
+  expect(await client.call("GET", "a")).toBe("first");
+});
+
+test("attempts of one that waits write nothing", async () => {
+  await using world = await DoorWorld.open({ isFair: true });
+  const client = await world.connect();
+  await poll(client, "holder");
+  await poll(client, "first");
+  const { length } = world.locks.log;
+  for (let i = 0; i < 10; i++) expect(await poll(client, "first")).toBe("nil");
+  expect(world.locks.log).toHaveLength(length);
+});
+
+test("one that does not come again in twice its interval loses its place", async () => {
+  await using world = await DoorWorld.open({ isFair: true });
+  const client = await world.connect();
+  await poll(client, "holder");
+  await poll(client, "first");
+  await poll(client, "first");
+  await expect.poll(() => world.locks.waiting.length).toBe(0);
+  await client.call("DELEX", "a", "IFEQ", "holder");
+  expect(await poll(client, "late")).toBe("+OK");
+});
+
+test("what was granted to one that does not come again goes to the next", async () => {
+  await using world = await DoorWorld.open({ isFair: true });
+  const client = await world.connect();
+  await poll(client, "holder");
+  await poll(client, "first");
+  await client.call("DELEX", "a", "IFEQ", "holder");
+  expect(await client.call("GET", "a")).toBe("first");
+  await expect.poll(() => poll(client, "late"), { timeout: 10_000 }).toBe("+OK");
+});
+
+test("one that releases leaves the queue", async () => {
+  await using world = await DoorWorld.open({ isFair: true });
+  const client = await world.connect();
+  await poll(client, "holder");
+  await poll(client, "first");
+  expect(await client.call("DELEX", "a", "IFEQ", "first")).toBe(":0");
+  expect(world.locks.waiting).toEqual([]);
+});

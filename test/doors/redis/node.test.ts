@@ -1,0 +1,160 @@
+/** The Redis door of a real node: rights, tokens, TLS and certificates; locks of both worlds. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis, type RedisOptions } from "ioredis";
+import { afterEach, expect, test } from "vitest";
+import { freePorts } from "../../../lab/free-ports.js";
+import {
+  createAuthority,
+  issueClientCertificate,
+  issueNodeCertificate,
+} from "../../../src/certificates/index.js";
+import { connect, connectAdmin } from "../../../src/index.js";
+import { type NodeOptions, type RunningNode, startNode } from "../../../src/server/index.js";
+
+const DAYS = { days: 30 };
+const LOOPBACK = "127.0.0.1";
+
+const endings: (() => Promise<unknown> | unknown)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+async function start(
+  further: (root: string) => Partial<NodeOptions> = () => ({}),
+): Promise<{ node: RunningNode; directory: string }> {
+  const root = mkdtempSync(join(tmpdir(), "holdfast-redis-"));
+  endings.push(() => rmSync(root, { recursive: true, force: true }));
+  const directory = join(root, "data");
+  const [port = 0] = await freePorts(1);
+  const peer = { host: LOOPBACK, port };
+  const node = await startNode({
+    ...{ id: 1, dataDirectory: directory, peerListen: peer },
+    initialCluster: [{ id: 1, address: peer }],
+    listen: { host: LOOPBACK, port: 0 },
+    redisListen: { host: LOOPBACK, port: 0 },
+    ...further(root),
+  });
+  endings.push(() => node.stop());
+  return { node, directory };
+}
+
+function redisOf({ redisPort }: RunningNode, options: Partial<RedisOptions> = {}): Redis {
+  const redis = new Redis(redisPort, LOOPBACK, { retryStrategy: () => null, ...options } as never);
+  redis.on("error", () => {});
+  endings.push(() => redis.disconnect());
+  return redis;
+}
+
+test("a lock of a Redis client is one of the cluster, and can be revoked there", async () => {
+  const { node } = await start();
+  const redis = redisOf(node);
+  expect(await redis.set("orders/1", "me", "PX", 60_000, "NX")).toBe("OK");
+  await using client = await connect({ endpoints: [node.endpoint] });
+  const { holds } = await client.inspect("~redis/0/orders/1");
+  expect(holds).toMatchObject([{ value: "me", session: 0, identity: "anonymous" }]);
+  expect(await redis.call("HOLDFAST.TOKEN", "orders/1", "me")).toBe(holds[0]?.token);
+  expect(await redis.pttl("orders/1")).toBeLessThanOrEqual(60_000);
+  await client.revoke({ key: "~redis/0/orders/1" }, { now: true });
+  expect(await redis.get("orders/1")).toBeNull();
+});
+
+test("in a closed cluster a token signs in, and rights are those of its identity", async () => {
+  const { node, directory } = await start();
+  await using admin = await connectAdmin({ endpoints: [`unix:${directory}`] });
+  const { access } = admin;
+  await access.addIdentity("root");
+  await access.grant("root", "admin", { prefix: "" });
+  await access.createToken("root");
+  await access.addIdentity("worker");
+  await access.grant("worker", "acquire", { prefix: "~redis/0/jobs/" });
+  const { token } = await access.createToken("worker");
+  await access.revoke("anonymous", { prefix: "" });
+
+  const stranger = redisOf(node, { enableReadyCheck: false });
+  await expect(stranger.set("jobs/1", "x", "PX", 1_000, "NX")).rejects.toThrow(/^NOAUTH/);
+  const wrong = redisOf(node, { enableReadyCheck: false });
+  await expect(wrong.call("AUTH", "hf_wrong")).rejects.toThrow(/^WRONGPASS/);
+  await expect(wrong.call("AUTH", "root", token)).rejects.toThrow(/^WRONGPASS/);
+  const worker = redisOf(node, { username: "worker", password: token });
+  expect(await worker.set("jobs/1", "x", "PX", 60_000, "NX")).toBe("OK");
+  await expect(worker.set("other", "x", "PX", 60_000, "NX")).rejects.toThrow(/^NOPERM/);
+  const byDefault = redisOf(node, { password: token });
+  expect(await byDefault.get("jobs/1")).toBe("x");
+
+  await access.removeIdentity("worker");
+  await expect.poll(() => worker.status, { timeout: 10_000 }).toBe("end");
+});
+
+test("with TLS the port has the node's certificate, and a client's certificate is its name", async () => {
+  const authority = createAuthority({ name: "authority", ...DAYS });
+  const { node, directory } = await start((root) => {
+    const hosts = [LOOPBACK];
+    const own = issueNodeCertificate(authority, { cluster: "prod", nodeId: 1, hosts, ...DAYS });
+    const files = { cert: own.certificatePem, key: own.keyPem, ca: authority.certificatePem };
+    const [tlsCert, tlsKey, tlsCa] = Object.entries(files).map(([name, text]) => {
+      const path = join(root, `${name}.pem`);
+      writeFileSync(path, text);
+      return path;
+    }) as [string, string, string];
+    return { tlsCert, tlsKey, tlsCa, clientCa: tlsCa, clusterName: "prod" };
+  });
+  await using admin = await connectAdmin({ endpoints: [`unix:${directory}`] });
+  await admin.access.addIdentity("worker");
+  await admin.access.grant("worker", "acquire", { prefix: "" });
+  await admin.access.addCertificate("worker");
+  const ca = authority.certificatePem;
+  const plain = redisOf(node, { enableReadyCheck: false, enableOfflineQueue: true });
+  await expect(plain.ping()).rejects.toThrow();
+  const anonymous = redisOf(node, { tls: { ca } });
+  expect(await anonymous.set("a", "x", "PX", 60_000, "NX")).toBe("OK");
+
+  const shown = issueClientCertificate(authority, { cluster: "prod", name: "worker", ...DAYS });
+  const named = redisOf(node, { tls: { ca, cert: shown.certificatePem, key: shown.keyPem } });
+  expect(await named.set("b", "x", "PX", 60_000, "NX")).toBe("OK");
+  await using client = await connect({ endpoints: [`unix:${directory}`] });
+  const identityOf = async (key: string): Promise<string | undefined> =>
+    (await client.inspect(`~redis/0/${key}`)).holds[0]?.identity;
+  expect([await identityOf("a"), await identityOf("b")]).toEqual(["anonymous", "worker"]);
+});
+
+test("who waits at the channel of a registry hears of each end of its locks, by release or time", async () => {
+  const { node } = await start();
+  const listener = redisOf(node);
+  const heard: string[] = [];
+  listener.on("message", (channel, message) => heard.push(`${channel} ${message}`));
+  await listener.subscribe("registry-channel");
+  const redis = redisOf(node);
+  await redis.set("registry:a", "me", "PX", 60_000, "NX");
+  await redis.set("registry:b", "me", "PX", 50, "NX");
+  await redis.set("other:c", "me", "PX", 50, "NX");
+  // As Spring's lock registry releases.
+  const script = `
+    local lockClientId = redis.call('GET', KEYS[1])
+    if (lockClientId == ARGV[1] and redis.call('UNLINK', KEYS[1]) == 1) then
+      redis.call('PUBLISH', ARGV[2], KEYS[1])
+      return true
+    end
+    return false`;
+  expect(await redis.eval(script, 1, "registry:a", "me", "registry-channel")).toBe(1);
+  await expect.poll(() => heard.length, { timeout: 10_000 }).toBe(2);
+  expect(heard.sort()).toEqual(["registry-channel registry:a", "registry-channel registry:b"]);
+});
+
+test("with redisFair the client that asked first gets the lock, from any connection", async () => {
+  const { node } = await start(() => ({ redisFair: true }));
+  const [holder, first, second] = [redisOf(node), redisOf(node), redisOf(node)];
+  const ask = (redis: Redis, value: string): Promise<"OK" | null> =>
+    redis.set("k", value, "PX", 60_000, "NX");
+  expect(await ask(holder, "holder")).toBe("OK");
+  expect(await ask(first, "first")).toBeNull();
+  expect(await ask(second, "second")).toBeNull();
+  await using client = await connect({ endpoints: [node.endpoint] });
+  await expect.poll(async () => (await client.inspect("~redis/0/k")).waiters.length).toBe(2);
+  await holder.call("DELEX", "k", "IFEQ", "holder");
+  expect(await ask(second, "second")).toBeNull();
+  await expect.poll(() => ask(first, "first")).toBe("OK");
+  expect(await second.get("k")).toBe("first");
+  expect(await second.pttl("k")).toBeGreaterThan(50_000);
+});

@@ -1,0 +1,14 @@
+/** Unchanged clients at a door over locks in memory. */
+import { describe } from "vitest";
+import { DoorWorld } from "../world/door-world.js";
+import { compareWithRedis } from "./comparison.js";
+
+describe("replies of the door are those of Redis", () => {
+  compareWithRedis(async (use) => {
+    await using world = await DoorWorld.open();
+    const onWait = (elapsedMs: number): void => {
+      world.locks.nowMs += elapsedMs;
+    };
+    return await use({ port: world.door.port, onWait });
+  });
+});

@@ -1,0 +1,227 @@
+/**
+ * Leases of named owners in memory, by the contract of semantics.md, 13, on a clock that the test
+ * moves: a second implementation of what the door needs from the SDK. It has no identities and no
+ * limits; what waits is granted in the order in which it came.
+ */
+import type { GivenBack, Leases, WantedItem } from "../../../../src/client/index.js";
+import type { HeldClient, LockClient } from "../../../../src/doors/redis/index.js";
+import { HoldfastError } from "../../../../src/errors.js";
+import type { HoldView, KeyView } from "../../../../src/protocol/index.js";
+
+interface MemoryLease {
+  readonly key: string;
+  readonly owner: string;
+  readonly request: string;
+  readonly value: string;
+  readonly token: number;
+  readonly limit: number;
+  readonly permits: number;
+  ttlMs: number;
+  /** `Infinity`: without end. */
+  endMs: number;
+}
+
+export class MemoryLocks {
+  nowMs = 0;
+  /** Every command but reads, as it would be in the log. */
+  readonly log: string[] = [];
+  /** What the next calls reject with, in turn. */
+  readonly failures: HoldfastError[] = [];
+  readonly #leases = new Set<MemoryLease>();
+  /** Why the last lease of an owner in a key ended. */
+  readonly #ended = new Map<string, "released" | "expired">();
+  /** In the order in which they came. */
+  #waiting: { key: string; owner: string; attempt: () => void }[] = [];
+  #lastToken = 2 ** 41;
+  #lastRequest = 0;
+
+  readonly client: LockClient;
+
+  constructor() {
+    const leases: Leases = {
+      take: async (key, options) => {
+        const items = typeof key === "string" ? [{ key }] : key;
+        const taken = () => {
+          const [token] = this.#take(items, options);
+          const { ttlMs } = options;
+          return { token: token as number, trustMs: ttlMs, endsInMs: ttlMs, slots: [] };
+        };
+        if (options.waitMs === 0) return taken();
+        return new Promise((resolve, reject) => {
+          const attempt = () => resolve(taken());
+          this.#waiting.push({ key: items[0]?.key ?? "", owner: options.owner, attempt });
+          options.signal?.addEventListener("abort", () => {
+            this.#stopWaiting((wait) => wait.attempt === attempt);
+            reject(options.signal?.reason);
+          });
+          this.#grantWaiting();
+        });
+      },
+      takeEach: async (items, options) => {
+        const tokens = this.#take(items, options);
+        const { ttlMs } = options;
+        const token = tokens[0] as number;
+        return { token, tokens, trustMs: ttlMs, endsInMs: ttlMs, slots: [] };
+      },
+      extend: async (keys, options) => this.#extend(listOf(keys), options),
+      giveBack: async (keys, { owner }) => this.#giveBack(listOf(keys), owner),
+    };
+    this.client = {
+      leases,
+      inspect: async (key) => this.#inspect(key),
+      keysPage: async () => ({ keys: [], next: null }),
+      watch: () => {
+        throw new Error("watches are tested with real nodes");
+      },
+      whoAmI: async () => ({ name: "anonymous", grants: [] }),
+      closed: new AbortController().signal,
+    };
+  }
+
+  held(identity = "anonymous"): HeldClient {
+    return { client: this.client, identity, release: () => {} };
+  }
+
+  #take(
+    items: readonly WantedItem[],
+    options: Parameters<Leases["takeEach"]>[1],
+  ): readonly number[] {
+    this.#command(`take ${items.map(({ key }) => key).join(" ")} ${options.ttlMs}`);
+    const { owner, ttlMs, value = "" } = options;
+    const request = options.request ?? `random ${++this.#lastRequest}`;
+    const own = items.map((item) => this.#of(item.key).find((lease) => lease.owner === owner));
+    const isFree = items.every((item, at) => {
+      const mine = own[at];
+      if (mine !== undefined) return mine.request === request;
+      const isQueued = this.#waiting.some(({ key }) => key === item.key);
+      const used = this.#of(item.key).reduce((sum, { permits }) => sum + permits, 0);
+      return !isQueued && used + (item.permits ?? 1) <= (item.limit ?? 1);
+    });
+    if (!isFree) {
+      const isSameOwner = own.some((lease) => lease !== undefined);
+      throw new HoldfastError("LOCK_HELD", "held", { details: { isSameOwner } });
+    }
+    const endMs = ttlMs === 0 ? Number.POSITIVE_INFINITY : this.nowMs + ttlMs;
+    return items.map((item, at) => {
+      const mine = own[at];
+      if (mine !== undefined) {
+        mine.endMs = Math.max(mine.endMs, endMs);
+        return mine.token;
+      }
+      const token = ++this.#lastToken;
+      const { key, limit = 0, permits = 1 } = item;
+      this.#leases.add({ key, owner, request, value, token, limit, permits, ttlMs, endMs });
+      this.#ended.delete(`${key} ${owner}`);
+      return token;
+    });
+  }
+
+  #extend(
+    keys: readonly string[],
+    { owner, ttlMs, mode = "atLeast" }: Parameters<Leases["extend"]>[1],
+  ): Awaited<ReturnType<Leases["extend"]>> {
+    this.#command(`extend ${keys.join(" ")} ${ttlMs} ${mode}`);
+    const own = keys.map((key) => this.#of(key).find((lease) => lease.owner === owner));
+    const missing = own.indexOf(undefined);
+    if (missing >= 0) {
+      const reason = this.#ended.get(`${keys[missing]} ${owner}`) ?? "unknown";
+      throw new HoldfastError("NOT_HELD", "not held", { details: { reason } });
+    }
+    return own.map((found) => {
+      const lease = found as MemoryLease;
+      const end = (mode === "add" ? lease.endMs : this.nowMs) + ttlMs;
+      lease.endMs = mode === "atLeast" ? Math.max(lease.endMs, end) : end;
+      lease.ttlMs = ttlMs;
+      const restMs = lease.endMs - this.nowMs;
+      return { token: lease.token, trustMs: restMs, endsInMs: restMs };
+    });
+  }
+
+  #giveBack(keys: readonly string[], owner: string): GivenBack {
+    this.#command(`giveBack ${keys.join(" ")}`);
+    let count = 0;
+    let reason: GivenBack["reason"];
+    for (const key of keys) {
+      const lease = this.#of(key).find((one) => one.owner === owner);
+      if (lease === undefined) {
+        reason ??= this.#ended.get(`${key} ${owner}`) ?? "unknown";
+      } else {
+        this.#leases.delete(lease);
+        this.#ended.set(`${key} ${owner}`, "released");
+        count += 1;
+      }
+      this.#stopWaiting((wait) => wait.key === key && wait.owner === owner);
+    }
+    this.#grantWaiting();
+    return { count, waits: 0, reason };
+  }
+
+  get waiting(): readonly string[] {
+    return this.#waiting.map(({ key, owner }) => `${key} ${owner}`);
+  }
+
+  #stopWaiting(
+    isOne: (wait: { key: string; owner: string; attempt: () => void }) => boolean,
+  ): void {
+    this.#waiting = this.#waiting.filter((wait) => !isOne(wait));
+  }
+
+  #grantWaiting(): void {
+    for (const wait of [...this.#waiting]) {
+      const isFirst = this.#waiting.find(({ key }) => key === wait.key) === wait;
+      if (!isFirst || this.#of(wait.key).length > 0) continue;
+      this.#waiting = this.#waiting.filter((other) => other !== wait);
+      const others = this.#waiting;
+      this.#waiting = [];
+      wait.attempt();
+      this.#waiting = others;
+    }
+  }
+
+  #command(line: string): void {
+    const failure = this.failures.shift();
+    if (failure !== undefined) throw failure;
+    this.log.push(line);
+  }
+
+  #of(key: string): MemoryLease[] {
+    const live: MemoryLease[] = [];
+    for (const lease of this.#leases) {
+      if (lease.endMs <= this.nowMs) {
+        this.#leases.delete(lease);
+        this.#ended.set(`${lease.key} ${lease.owner}`, "expired");
+      } else if (lease.key === key) {
+        live.push(lease);
+      }
+    }
+    return live;
+  }
+
+  #inspect(key: string): KeyView {
+    const leases = this.#of(key);
+    const limit = leases[0]?.limit ?? 0;
+    const kind = leases.length === 0 ? null : limit > 0 ? "semaphore" : "lock";
+    return {
+      key,
+      kind,
+      limit,
+      holds: leases.map((lease) => this.#view(lease)),
+      waiters: [],
+      closings: [],
+    };
+  }
+
+  #view({ token, limit, permits, ttlMs, endMs, value, owner }: MemoryLease): HoldView {
+    return {
+      ...{ token, ttlMs: endMs === Number.POSITIVE_INFINITY ? 0 : ttlMs, value },
+      ...{ mode: limit > 0 ? "permits" : "exclusive", permits: limit > 0 ? permits : 0, slots: [] },
+      ...{ session: 0, sessionName: "", identity: "anonymous", owner: 0, sequence: 0 },
+      ...{ heldMs: 0, waitedMs: 0, leaseMs: endMs - this.nowMs, endsInMs: null },
+      ...{ isRevoked: false, orderedBy: "", isTicket: false, leaseOwner: owner.slice(0, 8) },
+    };
+  }
+}
+
+function listOf(keys: string | readonly string[]): readonly string[] {
+  return typeof keys === "string" ? [keys] : keys;
+}
