@@ -1,0 +1,3 @@
+module holdfast.example/go
+
+go 1.19

@@ -1,0 +1,44 @@
+<?php
+// Plays the client's part of one transcript with the PHP client, and prints what it reports.
+declare(strict_types=1);
+
+require getenv('HOLDFAST_PHP');
+
+function report(array $what): void
+{
+    fwrite(STDOUT, json_encode($what) . "\n");
+}
+
+function hold(Holdfast\Lock $lock): void
+{
+    while (true) {
+        $lock->keep();
+        [$read, $none] = [[STDIN], null];
+        if (stream_select($read, $none, $none, 0, 20_000) === 1) {
+            return;
+        }
+    }
+}
+
+$wish = json_decode($argv[1], true);
+$client = new Holdfast\Client();
+try {
+    if (isset($wish['looks'])) {
+        report(['view' => $client->look($wish['looks'])]);
+        exit;
+    }
+    $wanted = $wish['lock'];
+    $options = array_intersect_key($wanted, array_flip(['shared', 'permits', 'limit', 'name']));
+    $wait = isset($wanted['waitMs']) ? $wanted['waitMs'] / 1000 : null;
+    $work = static function (Holdfast\Lock $lock) use ($wish): void {
+        report(['token' => $lock->token, 'slots' => $lock->slots]);
+        if (isset($wish['holds'])) {
+            hold($lock);
+        }
+    };
+    $client->using($wanted['keys'], $work, ...$options, ttl: $wanted['ttlMs'] / 1000, wait: $wait);
+    report(['outcome' => 'released']);
+} catch (Holdfast\HoldfastException $error) {
+    $isLost = $error->error === 'LOCK_LOST';
+    report($isLost ? ['outcome' => 'lost', 'reason' => $error->reason] : ['outcome' => $error->error]);
+}

@@ -1,0 +1,45 @@
+"""Plays the client's part of one transcript with the Python client, and prints what it reports."""
+
+import json
+import os
+import sys
+import threading
+
+sys.path.insert(0, os.environ["HOLDFAST_PYTHON"])
+import holdfast  # noqa: E402
+
+
+def report(**what):
+    print(json.dumps(what), flush=True)
+
+
+def hold(lock):
+    told = threading.Thread(target=sys.stdin.readline, daemon=True)
+    told.start()
+    while told.is_alive() and not lock.lost.is_set():
+        told.join(0.02)
+
+
+def seconds(ms):
+    return None if ms is None else ms / 1000
+
+
+wish = json.loads(sys.argv[1])
+client = holdfast.Client()
+try:
+    if "looks" in wish:
+        report(view=client.look(wish["looks"]))
+        sys.exit()
+    wanted = wish["lock"]
+    options = {name: wanted[name] for name in ("shared", "permits", "limit", "name") if name in wanted}
+    wait = seconds(wanted.get("waitMs"))
+    with client.lock(*wanted["keys"], ttl=seconds(wanted["ttlMs"]), wait=wait, **options) as lock:
+        lock.check()
+        report(token=lock.token, slots=lock.slots)
+        if "holds" in wish:
+            hold(lock)
+    report(outcome="released")
+except holdfast.LockLost as loss:
+    report(outcome="lost", reason=loss.details["reason"])
+except holdfast.HoldfastError as error:
+    report(outcome=error.code)
