@@ -293,7 +293,7 @@ export class RunChecks implements WorldWatch {
 
   // Clients.
 
-  onNote(client: WorldClient, text: string): void {
+  onNote(client: Pick<WorldClient, "host">, text: string): void {
     this.#story.tell(() => `client ${client.host} ${text}`);
   }
 
@@ -453,7 +453,9 @@ export class RunChecks implements WorldWatch {
 
   /** Who counts on a hold that nothing took away untold. */
   #rightful(): readonly HeldBelief[] {
-    const trusted = (this.#world?.clients ?? []).flatMap((client) => client.trusted);
+    const world = this.#world;
+    const believers = world === undefined ? [] : [...world.clients, ...world.owners];
+    const trusted = believers.flatMap((believer): readonly HeldBelief[] => believer.trusted);
     return trusted.filter((belief) => !this.#isTorn(belief));
   }
 

@@ -89,5 +89,5 @@ export interface ClientWatch {
   onAnswer(reader: number | string, op: typeof OP.inspect, answer: Answer): void;
   onOperatorNote(text: string): void;
   /** One line for the story of the run. */
-  onNote(client: WorldClient, text: string): void;
+  onNote(client: Pick<WorldClient, "host">, text: string): void;
 }

@@ -24,5 +24,11 @@ export const SIGHTINGS = {
   watchTold: "watch told",
   /** Of an application that asked for a lock. */
   callEnded: (how: string) => `call ended: ${how}`,
+  /** By an owner: a repeat found the lease that it had. */
+  leaseRepeated: "lease repeated",
+  /** A take was moved to the session of a repeat. */
+  takeMoved: "take moved",
+  sameOwner: "same owner",
+  leaseGone: (reason: EndReason) => `lease gone by ${reason}`,
   ended: (reason: EndReason) => `session ended by ${reason}`,
 } as const;

@@ -37,6 +37,7 @@ import { type Action, chooseAction } from "./choose-action.js";
 import type { ClientWatch } from "./client-watch.js";
 import { GuardedWrites } from "./guarded-writes.js";
 import { comeLate } from "./latecomer.js";
+import type { DoorAnswer, LeaseDoor, LeaseWish } from "./leases/lease-door.js";
 import { LockActions } from "./lock-actions.js";
 import type { Call, Wish } from "./protocol/call.js";
 import { ClientConnection } from "./protocol/client-connection.js";
@@ -71,7 +72,7 @@ export interface ClientSurroundings {
   readonly keyring: Keyring | undefined;
 }
 
-export class SimClient implements WorldClient {
+export class SimClient implements WorldClient, LeaseDoor {
   readonly host: number;
   readonly plan: ClientPlan;
   readonly #world: ClientSurroundings;
@@ -218,6 +219,22 @@ export class SimClient implements WorldClient {
   /** Acts at once, beyond its plan: for the end of a run. */
   allow(actions: number): void {
     this.#actionsLeft = actions;
+  }
+
+  /** As a door: somebody without a session wants that. */
+  ask(wish: LeaseWish, heard: (answer: DoorAnswer | undefined) => void): () => void {
+    let call: Call | undefined;
+    this.#life.deliver(() => {
+      call = this.#session.calls.add(wish);
+      call.listen(heard);
+      this.#pump();
+    });
+    return () => {
+      this.#life.deliver(() => {
+        if (call !== undefined) this.#session.leaveTake(call);
+        this.#pump();
+      });
+    };
   }
 
   #every(task: () => void, delayMs: () => number): void {

@@ -32,7 +32,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/rights.ts",
     find: '  return mayTake(request.session.credential.identity, request, "acquire");',
     replace: "  return request.isEligible;",
-    seeds: [49],
+    seeds: [],
   },
   {
     name: "removed-credential-still-acts",
@@ -74,7 +74,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/server/commands/sign-in.ts",
     find: "  #isCurrent = false;\n",
     replace: "  #isCurrent = true;\n",
-    seeds: [72],
+    seeds: [],
   },
   {
     name: "record-without-its-credential",

@@ -5,6 +5,7 @@ import { CONSENSUS_MUTANTS } from "./consensus-mutants.js";
 import { CURED_MUTANTS } from "./cured-mutants.js";
 import { ELECTION_MUTANTS } from "./election-mutants.js";
 import { HOLD_MUTANTS } from "./hold-mutants.js";
+import { LEASE_MUTANTS } from "./lease-mutants.js";
 import { MEMBER_MUTANTS } from "./member-mutants.js";
 import type { Mutant } from "./mutant.js";
 import { QUEUE_MUTANTS } from "./queue-mutants.js";
@@ -32,4 +33,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...ACCESS_MUTANTS,
   ...CURED_MUTANTS,
   ...TIME_MUTANTS,
+  ...LEASE_MUTANTS,
 ];

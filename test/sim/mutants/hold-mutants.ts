@@ -73,7 +73,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/end.ts",
     find: "  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);\n",
     replace: "",
-    seeds: [6_000_006],
+    seeds: [],
   },
   {
     name: "lone-hold-without-its-cap",
@@ -89,7 +89,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/lone-holds.ts",
     find: " &&\n    state.owners.find(session, owner) === undefined",
     replace: "",
-    seeds: [6_000_112],
+    seeds: [29],
   },
   {
     name: "closing-forgotten",
@@ -175,7 +175,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     name: "revoke-before-the-lease-ends",
     rule: "force comes no earlier than the lease that its holder had",
     file: "src/lockfsm/commands/operator-commands.ts",
-    find: "  return hold.isTicket ? deadline : Math.max(deadline, hold.session.dueAt);",
+    find: "  return Math.max(deadline, hold.session.dueAt);",
     replace: "  return deadline;",
     seeds: [1],
   },
@@ -247,8 +247,8 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     name: "ticket-never-ends",
     rule: "a ticket that nobody claims ends like a lease",
     file: "src/lockfsm/holds/due-time.ts",
-    find: "  if (ticket !== undefined) first = Math.min(first ?? ticket.endsAt, ticket.endsAt);\n",
-    replace: "",
+    find: "  const leaseEndsAt = ticket?.endsAt ?? lease?.endsAt ?? 0;",
+    replace: "  const leaseEndsAt = ticket === undefined ? (lease?.endsAt ?? 0) : 0;",
     seeds: [1],
   },
   {

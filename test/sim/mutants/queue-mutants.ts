@@ -104,7 +104,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || !request.detects || request.upgrades) return undefined;",
-    seeds: [45],
+    seeds: [8],
   },
   {
     name: "cycle-by-a-grant-not-seen",
@@ -128,6 +128,6 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/deadlock/detect.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",
-    seeds: [72],
+    seeds: [],
   },
 ];

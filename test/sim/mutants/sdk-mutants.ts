@@ -9,9 +9,8 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     name: "queued-acknowledged-as-read",
     rule: "only an outcome that was read is acknowledged",
     file: "src/client/session/answers.ts",
-    find: "    if (result.status === STATUS.queued) this.#locks.onQueued(call);\n",
-    replace:
-      "    if (result.status === STATUS.queued) this.#locks.onQueued(call);\n    if (result.status === STATUS.queued) window.acknowledge(sequence);\n",
+    find: "      this.#locks.onQueued(call);\n    } else",
+    replace: "      this.#locks.onQueued(call);\n      window.acknowledge(sequence);\n    } else",
     seeds: [2],
   },
   {
@@ -156,7 +155,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hold.ts",
     find: "      if (!this.covers(join.asks)) continue;\n",
     replace: "",
-    seeds: [17],
+    seeds: [],
   },
   {
     name: "nested-downgrade-lowers-others",
@@ -181,7 +180,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hold.ts",
     find: "    if (this.upgrade !== upgrade) return;\n    this.upgrade = undefined;\n    this.setMode",
     replace: "    this.upgrade = undefined;\n    this.setMode",
-    seeds: [834],
+    seeds: [],
   },
   {
     name: "upgrade-behind-its-downgrade",
@@ -245,7 +244,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "    return this.#holds.all().filter(({ ending }) => ending === undefined);\n",
     replace: "    return this.#holds.all();\n",
-    seeds: [240],
+    seeds: [],
   },
   {
     name: "handed-out-before-the-loose",

@@ -73,7 +73,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/log/file-log.ts",
     find: "if (this.#writing === undefined && !isDiskBusy) {",
     replace: "if (!isDiskBusy) {",
-    seeds: [30],
+    seeds: [7],
   },
   {
     name: "named-snapshot-not-looked-for",

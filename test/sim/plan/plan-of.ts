@@ -12,6 +12,7 @@ import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import { focusClients, focusOf } from "./focus.js";
 import { lockMixOf, operatorMixOf, semaphoresOf } from "./lock-mix.js";
+import { ownersOf, ownersToRestore, ownersWithoutRights } from "./owner-plan.js";
 import { AT_ONCE, type SimPlan } from "./plan.js";
 import { beforeRestore, clientsToRestore, restorePlanOf } from "./restore-plan.js";
 import { isTimed, timedPlanOf } from "./timed-plan.js";
@@ -71,7 +72,8 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
   const healthy = order.slice(0, healthyCount).sort((a, b) => a - b);
   const scene = { stormMs, ids, expendable: order.slice(healthyCount), clients, spares };
   const faults = [...faultsOf(streams, scene), ...(focus?.faults?.(forFocus, scene) ?? [])];
-  const size = { nodeCount, spareCount, clients };
+  const owners = ownersOf(streams, { stormMs, clients });
+  const size = { nodeCount, spareCount, clients, owners };
   const restore = restorePlanOf(streams, size, stormMs, (second) => {
     return inOrder(faultsOf(streams, second, "second "));
   });
@@ -112,7 +114,10 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
     ...{ stormMs, clients: plan.clients, isRestored: restore !== undefined },
     keys: [...plan.keys, ...plan.semaphores.map(({ key }) => key)],
   });
-  return access === undefined ? plan : { ...plan, access };
+  const withAccess = access === undefined ? plan : { ...plan, access };
+  if (owners.length === 0) return withAccess;
+  const kept = restore === undefined ? owners : ownersToRestore(owners);
+  return { ...withAccess, owners: access === undefined ? kept : ownersWithoutRights(kept) };
 }
 
 function tuningOf(random: RandomStream): Partial<NodeTuning> {

@@ -8,6 +8,7 @@ import type { PathTimes } from "../world/network/paths.js";
 import type { AccessPlan } from "./access-plan.js";
 import type { ClientPlan } from "./client-plan.js";
 import type { Fault } from "./fault.js";
+import type { OwnerPlan } from "./owner-plan.js";
 import type { RestorePlan } from "./restore-plan.js";
 
 export interface SemaphorePlan {
@@ -45,6 +46,8 @@ export interface SimPlan {
   readonly keys: readonly string[];
   readonly semaphores: readonly SemaphorePlan[];
   readonly clients: readonly ClientPlan[];
+  /** Of leases; `undefined`: nobody has any. */
+  readonly owners?: readonly OwnerPlan[] | undefined;
   readonly faults: readonly Fault[];
   /** Nodes that must work when half the trouble is over; a majority. */
   readonly healthy: readonly number[];

@@ -9,6 +9,7 @@ import type { CrashKind } from "../world/disk/node-disk.js";
 import type { ClientPlan } from "./client-plan.js";
 import type { Fault } from "./fault.js";
 import type { FaultScene } from "./fault-makers.js";
+import type { OwnerPlan } from "./owner-plan.js";
 
 const RESTORE_SHARE = 0.1;
 /** By then something was granted. */
@@ -57,17 +58,18 @@ export interface RestoreScene {
   readonly nodeCount: number;
   readonly spareCount: number;
   readonly clients: readonly ClientPlan[];
+  readonly owners: readonly OwnerPlan[];
 }
 
 export function restorePlanOf(
   streams: RandomStreams,
-  { nodeCount, spareCount, clients }: RestoreScene,
+  { nodeCount, spareCount, clients, owners }: RestoreScene,
   stormMs: number,
   faultsOf: (scene: FaultScene) => readonly Fault[],
 ): RestorePlan | undefined {
   const random = streams.of("restore");
   if (!random.chance(RESTORE_SHARE)) return undefined;
-  const leaseMs = Math.max(...clients.map(({ ttlMs }) => ttlMs));
+  const leaseMs = Math.max(...[...clients, ...owners].map(({ ttlMs }) => ttlMs));
   const isOver = random.chance(OLD_LEASES_SHARE);
   const gapMs = random.integer(0, 500);
   const newCount = random.pick(countsUpTo(nodeCount + spareCount));

@@ -147,7 +147,8 @@ export class Healing {
 
   /** Everybody gives back what it holds; whoever waited must have had a turn. */
   async #drain(): Promise<void> {
-    const { clients } = this.#world;
+    const { clients, owners } = this.#world;
+    for (const owner of owners) owner.isDraining = true;
     for (const client of clients) {
       client.isDraining = true;
       client.prefer(this.#sound.map(({ id }) => id));
@@ -155,7 +156,8 @@ export class Healing {
     await this.#until(
       "every waiter is served",
       () => {
-        if (!clients.every(({ isIdle }) => isIdle) || !this.#isAgreed) return false;
+        const all = [...clients, ...owners];
+        if (!all.every(({ isIdle }) => isIdle) || !this.#isAgreed) return false;
         if (!this.#checks.streams.isComplete) return false;
         const { holds, waiters, closings } = this.#checks.witness.table.counts();
         return holds + waiters + closings + this.#keptBytes === 0;
@@ -192,7 +194,8 @@ export class Healing {
       const { role, term, leader, lastIndex, commitIndex, appliedIndex } = raft;
       return `node ${id} ${role} ${term} of ${leader}, ${lastIndex}/${commitIndex}/${appliedIndex}`;
     });
-    const clients = this.#world.clients.filter(({ isIdle }) => !isIdle);
+    const all = [...this.#world.clients, ...this.#world.owners];
+    const clients = all.filter(({ isIdle }) => !isIdle);
     const keys = this.#plan.keys.map((key) => `${key}: ${this.#checks.witness.viewOf(key)}`);
     return [
       ...nodes,

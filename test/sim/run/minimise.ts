@@ -32,6 +32,10 @@ export async function minimise(
       });
       least = { ...least, restore: { ...restore, faults: second } };
     }
+    if (least.owners !== undefined) {
+      const owners = await fewest(least.owners, (some) => attempt({ ...least, owners: some }));
+      least = { ...least, owners };
+    }
     const clients = await fewest(least.clients, (some) => attempt({ ...least, clients: some }));
     least = { ...least, clients };
     least = await withFewerActions(least, attempt);

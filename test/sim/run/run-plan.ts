@@ -58,8 +58,8 @@ export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<
     const rest = await restoration?.run();
     if (restore !== undefined && rest !== undefined) {
       injectors.push(injectorOf(restore.faults));
-      for (const client of world.clients)
-        client.allow(Math.ceil(restore.stormMs / client.plan.thinkMs));
+      for (const one of [...world.clients, ...world.owners])
+        one.allow(Math.ceil(restore.stormMs / one.plan.thinkMs));
       await simulation.run(simulation.nowMs + restore.stormMs);
     }
     injectors.at(-1)?.end();

@@ -10,6 +10,8 @@ import { Administrator } from "../clients/access/administrator.js";
 import { Keyring } from "../clients/access/keyring.js";
 import { Stranger } from "../clients/access/stranger.js";
 import type { ClientWatch } from "../clients/client-watch.js";
+import type { LeaseDoor } from "../clients/leases/lease-door.js";
+import { LeaseOwner } from "../clients/leases/lease-owner.js";
 import { Operator } from "../clients/operator.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { SimClient } from "../clients/sim-client.js";
@@ -45,6 +47,8 @@ export class SimWorld {
   readonly peers: PeerNetwork;
   readonly nodes: readonly SimNode[];
   readonly clients: readonly WorldClient[];
+  /** Of leases. */
+  readonly owners: readonly LeaseOwner[];
   readonly operator: Operator;
   readonly keyring: Keyring | undefined;
   /** Where not everybody may do everything. */
@@ -102,6 +106,10 @@ export class SimWorld {
         ? new SdkClient(client, around)
         : new SimClient(client, around);
     });
+    const doors = this.#doors(plan);
+    const owners = doors.length === 0 ? [] : (plan.owners ?? []);
+    const forOwners = { ...hosts, keys, semaphores, doors };
+    this.owners = owners.map((owner) => new LeaseOwner(owner, forOwners));
     if (plan.access === undefined || keyring === undefined) return;
     const lines = { simulation, network, nodes: ids, keyring, waitsForHello: true };
     const view = (node: number): ViewedConnection | undefined => watch.viewOf(node);
@@ -147,8 +155,21 @@ export class SimWorld {
   startAll(): void {
     for (const { id } of this.nodes) this.ensure(id);
     for (const client of this.clients) client.start();
+    for (const owner of this.owners) owner.start();
     this.administrator?.begin();
     this.stranger?.begin();
+  }
+
+  /** Where owners of leases are served, by whom the doors speak for. */
+  #doors({ access }: SimPlan): LeaseDoor[][] {
+    const groups = new Map<string, LeaseDoor[]>();
+    for (const client of this.clients) {
+      if (!(client instanceof SimClient)) continue;
+      const identity = access?.identities.find(({ hosts }) => hosts.includes(client.host));
+      const name = identity?.name ?? "";
+      groups.set(name, [...(groups.get(name) ?? []), client]);
+    }
+    return [...groups.values()];
   }
 
   #clientOn(wanted: number): WorldClient | undefined {

@@ -41,6 +41,7 @@ export interface KnownHolds {
 }
 
 const REFUSED: readonly number[] = [ERROR_NUMBERS.FORBIDDEN, ERROR_NUMBERS.UNAUTHENTICATED];
+const GRANTED: readonly number[] = [STATUS.granted, STATUS.upgraded, STATUS.leased];
 
 export class AccessLaws {
   readonly reckoning: Reckoning;
@@ -230,7 +231,11 @@ export class AccessLaws {
       case OP.end:
       case OP.close:
       case OP.downgrade:
+      case OP.extend:
+      case OP.giveBack:
         return true;
+      case OP.take:
+        return command.items.every(({ key }) => may(now, person, "acquire", key));
       case OP.acquire: {
         const isSteal = command.options?.steal === true;
         const level = isSteal ? "operate" : "acquire";
@@ -275,7 +280,7 @@ export class AccessLaws {
     const name = `${session}/${sequence}`;
     const command = this.#waiting.get(name);
     this.#waiting.delete(name);
-    const isGranted = status === STATUS.granted || status === STATUS.upgraded;
+    const isGranted = GRANTED.includes(status);
     const isRefused = status === ERROR_NUMBERS.FORBIDDEN;
     if (command === undefined || !(isGranted || isRefused)) return;
     const keys = "items" in command ? command.items.map(({ key }) => key) : [];

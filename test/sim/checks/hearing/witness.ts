@@ -106,6 +106,7 @@ export class Witness implements Outbox {
     this.laws = laws;
     this.access = access;
     this.#index = table.index;
+    laws.personOf = (session) => access.ownerOf(session);
     // What a cluster before this one left behind is seen by whoever comes first.
     if (hasReaders && table.index > 0) for (const key of keys) this.#note(key);
   }
@@ -126,6 +127,7 @@ export class Witness implements Outbox {
     const commands = decodeCommands(data, BATCH_HEADER_BYTES);
     const entry = { index, stamp, wallMs, commands };
     this.laws.begin(stamp, commands);
+    for (const token of this.laws.endingTokens) this.#events.onLost(token, END_REASON.expired);
     this.access.begin(index, commands);
     this.#spoken = [];
     this.#named = [];

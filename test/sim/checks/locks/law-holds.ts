@@ -8,11 +8,13 @@ import {
   type Result,
   type STATUS,
 } from "../../../../src/protocol/index.js";
+import { endOf, type LawLease, LawLeases } from "./law-leases.js";
 import { areLocksInConflict, type LawClaim, type LawClosing, type LawHold } from "./law-records.js";
 
 const WISHED: readonly EndReason[] = [END_REASON.released, END_REASON.closed];
 
 export class LawHolds {
+  readonly leases = new LawLeases();
   /** By session and sequence. What is a ticket now is not among them. */
   readonly #holds = new Map<string, LawHold>();
   readonly #tickets = new Set<LawHold>();
@@ -27,6 +29,10 @@ export class LawHolds {
 
   begin(stamp: number): void {
     this.#stamp = stamp;
+    for (const lease of this.leases.begin(stamp)) {
+      const isSure = !lease.mayBeGone && lease.revokedAt.length === 0;
+      if (isSure) this.#closeAfter(lease, endOf(lease) + lease.lockDelayMs);
+    }
     this.#closings = this.#closings.filter(({ until }) => until > stamp);
     for (const hold of this.#tickets) {
       const { ticket, maxHoldMs, grantedAt } = hold;
@@ -91,6 +97,12 @@ export class LawHolds {
     ]) {
       const until = grantedAt + minHoldMs;
       if (until > before.#stamp && !mayBeGone) this.#closings.push({ claims, token, until });
+    }
+    for (const lease of before.leases.all) {
+      const { claims, token, grantedAt, minHoldMs } = lease;
+      const until = grantedAt + minHoldMs;
+      const isSure = before.leases.isThere(lease) === "surely";
+      if (until > before.#stamp && isSure) this.#closings.push({ claims, token, until });
     }
     const closed = this.#closings.flatMap(({ claims }) => claims.map(({ key }) => key));
     for (const key of [...before.#remembered, ...closed]) {
@@ -175,9 +187,35 @@ export class LawHolds {
       if (hold === own || hold.mayBeGone) continue;
       for (const claim of hold.claims) if (claim.key === key) yield [hold.token, claim];
     }
+    for (const lease of this.leases.all) {
+      if (this.leases.isThere(lease) !== "surely") continue;
+      for (const claim of lease.claims) if (claim.key === key) yield [lease.token, claim];
+    }
     for (const { token, claims } of this.#closings) {
       for (const claim of claims) if (claim.key === key) yield [token, claim];
     }
+  }
+
+  /** The owner of a lease that is surely there gives it back. */
+  giveBack(lease: LawLease): void {
+    const isSure = this.leases.isThere(lease) === "surely";
+    this.leases.end(lease, END_REASON.released);
+    if (isSure) this.#closeAfter(lease, this.#stamp);
+  }
+
+  #closeAfter({ claims, token, grantedAt, minHoldMs }: LawLease, least: number): void {
+    const until = Math.max(grantedAt + minHoldMs, least);
+    if (until > this.#stamp) this.#closings.push({ claims, token, until, isOfLease: true });
+  }
+
+  /** A thief gets these keys: nothing of what had them is left. */
+  steal(keys: ReadonlySet<string>): void {
+    this.doubtTickets();
+    for (const key of keys) this.leases.steal(key);
+    this.#closings = this.#closings.filter(({ isOfLease, claims }) => {
+      return isOfLease !== true || !claims.some(({ key }) => keys.has(key));
+    });
+    this.open(keys);
   }
 
   /** What keeps these keys closed is gone, and there alone. */

@@ -34,8 +34,22 @@ export interface LawHold {
   mayBeGone: boolean;
 }
 
+/** Who has leases: a name, and the person whose sessions use it. */
+export interface LawOwner {
+  /** As the commands name it. */
+  readonly owner: string;
+  /** `undefined`: nobody that is known. */
+  readonly person: number | undefined;
+}
+
+/** What a take waits for. */
+export interface LawLeaseWait extends LawOwner {
+  readonly request: string;
+}
+
 export interface LawWait {
   readonly session: number;
+  readonly sequence: number;
   readonly owner: number;
   readonly items: readonly Item[];
   readonly enqueuedAt: number;
@@ -48,12 +62,16 @@ export interface LawWait {
   readonly detects: boolean;
   /** The hold that it is to make exclusive. */
   readonly upgrades: LawHold | undefined;
+  /** Of a take. */
+  readonly lease: LawLeaseWait | undefined;
 }
 
 export interface LawClosing {
   readonly claims: readonly LawClaim[];
   readonly token: number;
   readonly until: number;
+  /** Of a lease whose end was computed: a thief may have taken it before it ended so. */
+  readonly isOfLease?: boolean;
 }
 
 export function wantedOf(item: Item): number {

@@ -8,6 +8,7 @@ import {
   areLocksInConflict,
   isSurelyBefore,
   type LawHold,
+  type LawOwner,
   type LawWait,
   wantedOf,
 } from "./law-records.js";
@@ -62,6 +63,22 @@ export class LawWaits {
     return undefined;
   }
 
+  /** Those of an owner that wait for a lease of the key. */
+  *ofOwner({ owner, person }: LawOwner, wanted: string): Generator<LawWait> {
+    for (const wait of this.#waits.values()) {
+      if (wait.lease?.owner !== owner || wait.lease.person !== person) continue;
+      if (wait.items.some(({ key }) => key === wanted)) yield wait;
+    }
+  }
+
+  /** Whether a wait of the owner for the key may stand in its queue, though its session is no more. */
+  isLeaving({ owner, person }: LawOwner, wanted: string): boolean {
+    return this.#leaving.some(({ lease, items }) => {
+      if (lease?.owner !== owner || lease.person !== person) return false;
+      return items.some(({ key }) => key === wanted);
+    });
+  }
+
   /** Whether somebody waits for one of its keys beside its own upgrade. */
   isAnyBehind(hold: LawHold): boolean {
     return [...this.#waits.values(), ...this.#leaving].some(({ items, upgrades }) => {
@@ -85,7 +102,7 @@ export class LawWaits {
 
   /** Of a wait that ended: the documented ways are few. */
   problemOfOutcome(
-    { deadline, upgrades, items, detects }: LawWait,
+    { deadline, upgrades, items, detects, lease }: LawWait,
     result: Result,
     stamp: number,
     limitOf: (key: string) => number | undefined,
@@ -93,14 +110,19 @@ export class LawWaits {
     const isUpgrade = upgrades !== undefined;
     switch (result.status) {
       case STATUS.granted:
-        return isUpgrade ? "an upgrade is granted something else" : undefined;
+        if (isUpgrade) return "an upgrade is granted something else";
+        return lease === undefined ? undefined : "is to be a lease, and is a hold of its session";
+      case STATUS.leased:
+        return lease === undefined ? "was no take" : undefined;
       case STATUS.upgraded:
         return isUpgrade ? undefined : "nothing was to be upgraded";
       // Whether its client had lost the right to it, the laws of access know.
       case ERROR_NUMBERS.FORBIDDEN:
         return undefined;
       case ERROR_NUMBERS.CANCELLED:
-        return isUpgrade ? undefined : "is told that it was withdrawn, and was no upgrade";
+        // Whether a take was withdrawn, the laws of leases know.
+        if (isUpgrade || lease !== undefined) return undefined;
+        return "is told that it was withdrawn, and was no upgrade";
       case ERROR_NUMBERS.LOCK_TIMEOUT:
         return deadline > 0 && stamp >= deadline ? undefined : `timed out before ${deadline}`;
       case ERROR_NUMBERS.DEADLOCK:

@@ -21,29 +21,54 @@ import {
   RECALL_STATE,
   type RecalledSequence,
   type Result,
+  type RevokeCommand,
   type SequencedCommand,
   type SessionMessage,
   STATUS,
+  type TakeCommand,
   type UpgradeCommand,
   WAIT_FOREVER,
 } from "../../../../src/protocol/index.js";
+import { ANONYMOUS_PERSON } from "../access/reckoning.js";
+import { canonicalTextOf } from "../canonical-text.js";
 import { EntryCommands } from "./entry-commands.js";
 import { LawHolds } from "./law-holds.js";
+import type { Presence } from "./law-leases.js";
 import { type LawHold, type LawWait, wantedOf } from "./law-records.js";
 import { LawSessions } from "./law-sessions.js";
 import { LawWaits } from "./law-waits.js";
+import { LeaseLaws } from "./lease-laws.js";
 
 type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
 
 const PRIORITY_STEP_MS = 1_000;
+/** In place of the number of a task. */
+const NO_TASK = 0;
+/** With these answers a request is in its keys. */
+const TAKEN_IN: readonly number[] = [STATUS.granted, STATUS.leased, STATUS.queued];
 
 export class LockLaws {
   grantCount = 0;
   complaint: string | undefined;
+  /** Whose a session is; `undefined`: nobody's that is known. */
+  personOf: (session: number) => number | undefined = () => ANONYMOUS_PERSON;
+  /** Tokens of leases that end with this entry, which somebody might still count on. */
+  endingTokens: readonly number[] = [];
   commands = new EntryCommands([]);
   readonly #sessions = new LawSessions();
   readonly #holds = new LawHolds();
   readonly #waits = new LawWaits();
+  readonly #leases = new LeaseLaws({
+    holds: this.#holds,
+    waits: this.#waits,
+    isWaiting: (wait) => this.#isWaiting(wait),
+    newToken: (token) => {
+      this.grantCount += 1;
+      return this.#holds.problemOfToken(token);
+    },
+  });
+  /** What the takes were told last, by session and sequence. */
+  readonly #taken = new Map<string, Result>();
   /** What was executed and waits, by session and sequence. */
   readonly #waiting = new Map<string, SequencedCommand>();
   readonly #dismissed = new Set<number>();
@@ -69,6 +94,8 @@ export class LockLaws {
     laws.#quietUntil = this.#stamp + quietMs;
     laws.#priorityStepMs = this.#priorityStepMs;
     laws.#holds.outlive(this.#holds, newestToken);
+    laws.#leases.longestMs = this.#leases.longestMs;
+    laws.#leases.mayBeEndless = this.#leases.mayBeEndless;
     return laws;
   }
 
@@ -84,7 +111,10 @@ export class LockLaws {
   /** The next entry. */
   begin(stamp: number, commands: readonly TableCommand[]): void {
     this.#stamp = stamp;
+    const { leases } = this.#holds;
+    this.endingTokens = [...leases.endingBy(stamp)].map(({ token }) => token);
     this.#holds.begin(stamp);
+    this.#leases.begin(stamp, commands);
     this.commands = new EntryCommands(commands);
   }
 
@@ -169,6 +199,7 @@ export class LockLaws {
 
   /** Whether a hold was taken away without time for its holder to hear of it. */
   isTorn(session: number, token: number): boolean {
+    if (this.#holds.leases.isTorn(token)) return true;
     return this.#sessions.isTorn(session) || this.#holds.isTorn(token);
   }
 
@@ -205,6 +236,9 @@ export class LockLaws {
   /** The tokens that its own session gives up by a command. */
   givenUpBy(session: number, command: SequencedCommand, { status }: Result): number[] {
     if (command.op === OP.close) return [...this.#holds.all(session)].map(({ token }) => token);
+    if (command.op === OP.giveBack && status === STATUS.givenBack) {
+      return this.#leases.givenUpBy(session, this.personOf(session), command);
+    }
     const isEnd = command.op === OP.end && status === STATUS.released;
     const isDetach = command.op === OP.detach && status === STATUS.ok;
     const hold = isEnd || isDetach ? this.#holds.of(session, command.target) : undefined;
@@ -225,10 +259,22 @@ export class LockLaws {
     // An order without a session is carried out, and nothing is remembered of it.
     if (session > 0) this.#note(key, this.#sessions.execute(session, epoch, sequence));
     if (session > 0 && command.op !== OP.close) this.#sessions.renew(session, this.#stamp);
+    this.#leases.next();
     switch (command.op) {
       case OP.acquire:
         this.#acquired(key, this.#waitOf(session, command), command, result);
         return;
+      case OP.take:
+        this.#take(key, session, command, result);
+        return;
+      case OP.extend:
+        this.#note(key, this.#leases.extended(this.personOf(session), command, result));
+        return;
+      case OP.giveBack: {
+        const person = this.personOf(session);
+        this.#note(key, this.#leases.gaveBack(session, person, command, result));
+        return;
+      }
       case OP.upgrade:
         this.#upgrading(key, session, command, result);
         return;
@@ -240,6 +286,7 @@ export class LockLaws {
         return;
       case OP.revoke:
         this.#holds.doubtTickets();
+        if (result.status === STATUS.revoked) this.#revokeLeases(command);
         if (result.status === STATUS.revoked && result.opened > 0 && command.key !== undefined) {
           this.#holds.open(new Set([command.key]));
         }
@@ -255,8 +302,10 @@ export class LockLaws {
       this.#holds.setLimit(command.key, command.limit);
       this.#holds.remember(command.key, command.limit !== undefined);
     }
-    if (command.op === OP.changeSetting && command.name === "priorityStepMs") {
-      this.#priorityStepMs = command.value ?? PRIORITY_STEP_MS;
+    if (command.op === OP.changeSetting) {
+      const { name, value } = command;
+      if (name === "priorityStepMs") this.#priorityStepMs = value ?? PRIORITY_STEP_MS;
+      this.#leases.changeSetting(name, value);
     }
     if (!("target" in command)) return undefined;
     const hold = this.#holds.of(session, command.target);
@@ -293,8 +342,7 @@ export class LockLaws {
       return !claims.some((claim) => names.includes(claim.key));
     });
     for (const item of wait.items) {
-      const isKnown = result.status === STATUS.granted || result.status === STATUS.queued;
-      if (isKnown && item.mode === "permits" && item.limit !== undefined) {
+      if (TAKEN_IN.includes(result.status) && item.mode === "permits" && item.limit !== undefined) {
         this.#holds.setLimit(item.key, item.limit);
       }
     }
@@ -317,12 +365,18 @@ export class LockLaws {
       return this.#holds.limitOf(name);
     });
     if (problem !== undefined) this.#complain(`${key}: ${problem}`);
+    if (command.op === OP.take) {
+      this.#taken.set(key, result);
+      if (result.status === ERROR_NUMBERS.CANCELLED) this.#note(key, this.#leases.cancelled(wait));
+    }
     this.#settled(key, wait, command, result);
   }
 
   #settled(key: string, wait: LawWait, command: SequencedCommand, result: Result): void {
     if (result.status === STATUS.granted && command.op === OP.acquire) {
       this.#onGranted(key, wait, command, result);
+    } else if (result.status === STATUS.leased && command.op === OP.take) {
+      this.#note(key, this.#leases.leased(wait, command, result));
     } else if (result.status === STATUS.upgraded && command.op === OP.upgrade) {
       this.grantCount += 1;
       const { upgrades } = wait;
@@ -342,7 +396,6 @@ export class LockLaws {
     const { token, slots = [] } = result;
     this.#newToken(key, token);
     const isSteal = options?.steal === true;
-    if (isSteal) this.#holds.doubtTickets();
     if (!isSteal) this.#note(key, this.#waits.problemOfOrder(wait));
     let semaphores = 0;
     const claims = wait.items.map((item) => {
@@ -367,7 +420,7 @@ export class LockLaws {
       ticket: undefined,
       mayBeGone: false,
     };
-    if (isSteal) this.#holds.open(new Set(claims.map((claim) => claim.key)));
+    if (isSteal) this.#holds.steal(new Set(claims.map((claim) => claim.key)));
     this.#note(key, this.#holds.problemOfGrant(claims, undefined));
     this.#holds.add(hold);
   }
@@ -404,6 +457,12 @@ export class LockLaws {
   /** What became of a number. Returns what is wrong with that. */
   #recalled(session: number, recalled: RecalledSequence): string | undefined {
     const { sequence, state } = recalled;
+    const taken = this.#taken.get(`${session}/${sequence}`);
+    if (state === RECALL_STATE.replied && taken !== undefined) {
+      const told = canonicalTextOf(recalled.result);
+      const right = canonicalTextOf(taken);
+      if (told !== right) return `is told ${told}, and was told ${right}`;
+    }
     const hold = this.#holds.of(session, sequence);
     if (state === RECALL_STATE.held) {
       return hold === undefined ? "is not held" : this.#holds.recall(hold, recalled);
@@ -485,18 +544,63 @@ export class LockLaws {
     this.#holds.endAll(session, reason);
   }
 
-  #waitOf(session: number, { owner, items, waitMs, options }: AcquireCommand): LawWait {
-    const headStartMs = (options?.priority ?? 0) * this.#priorityStepMs;
-    const detects = options?.detect ?? true;
-    const rest = { headStartMs, detects, upgrades: undefined };
-    return { ...this.#arrival(waitMs), session, owner, items, ...rest };
+  #take(key: string, session: number, command: TakeCommand, result: Result): void {
+    const wait = this.#takeOf(session, command);
+    this.#taken.set(key, result);
+    this.#note(key, this.#leases.problemOfAnswer(wait, command, result));
+    const before = this.#leases.continued(wait);
+    if (before === undefined) this.#acquired(key, wait, command, result);
+    else {
+      const { enqueuedAt, number, headStartMs } = before;
+      this.#acquired(key, { ...wait, enqueuedAt, number, headStartMs }, command, result);
+    }
   }
 
-  #upgradeOf(upgrades: LawHold, { key, waitMs, detect }: UpgradeCommand): LawWait {
+  #takeOf(session: number, command: TakeCommand): LawWait {
+    const { owner, request, items, waitMs, options, sequence } = command;
+    const headStartMs = (options?.priority ?? 0) * this.#priorityStepMs;
+    const lease = { owner, person: this.personOf(session), request };
+    // It is of no task, so it gives no head start up for a cycle.
+    const rest = { headStartMs, detects: false, upgrades: undefined, lease, owner: NO_TASK };
+    return { ...this.#arrival(waitMs), session, sequence, items, ...rest };
+  }
+
+  #isWaiting({ session, deadline, lease }: LawWait): Presence {
+    const endsAt = this.#sessions.endOf(session);
+    const isOver =
+      (deadline > 0 && deadline <= this.#stamp) ||
+      this.#sessions.leaseOf(session) <= this.#stamp ||
+      (endsAt > 0 && endsAt <= this.#stamp);
+    // Credentials and people come and go, of which nobody who waits is told.
+    return isOver || lease?.person !== ANONYMOUS_PERSON ? "perhaps" : "surely";
+  }
+
+  #revokeLeases({ key, token, graceMs, now }: RevokeCommand): void {
+    this.#holds.leases.revoke(
+      (lease) => {
+        if (key === undefined) return lease.token === token;
+        const isOfKey = lease.claims.some((claim) => claim.key === key);
+        return isOfKey && (token === 0 || lease.token <= token);
+      },
+      graceMs,
+      now,
+    );
+  }
+
+  #waitOf(session: number, command: AcquireCommand): LawWait {
+    const { owner, items, waitMs, options, sequence } = command;
+    const headStartMs = (options?.priority ?? 0) * this.#priorityStepMs;
+    const detects = options?.detect ?? true;
+    const rest = { headStartMs, detects, upgrades: undefined, lease: undefined };
+    return { ...this.#arrival(waitMs), session, sequence, owner, items, ...rest };
+  }
+
+  #upgradeOf(upgrades: LawHold, command: UpgradeCommand): LawWait {
+    const { key, waitMs, detect, sequence } = command;
     const { session, owner } = upgrades;
     const items = [{ key, mode: "exclusive" } as const];
-    const rest = { headStartMs: 0, detects: detect, upgrades };
-    return { ...this.#arrival(waitMs), session, owner, items, ...rest };
+    const rest = { headStartMs: 0, detects: detect, upgrades, lease: undefined };
+    return { ...this.#arrival(waitMs), session, sequence, owner, items, ...rest };
   }
 
   #arrival(waitMs: number) {

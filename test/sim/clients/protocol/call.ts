@@ -14,7 +14,12 @@ type Unnumbered<C> = C extends SequencedCommand
 export type Wish = Unnumbered<SequencedCommand>;
 
 /** What may wait in a queue of the table. */
-const WAITING: readonly number[] = [OP.acquire, OP.upgrade];
+const WAITING: readonly number[] = [OP.acquire, OP.take, OP.upgrade];
+
+/** What becomes of a call, for who asked for it: `undefined` if nobody will ever know. */
+export type CallListener = (
+  answer: { readonly result: Result; readonly stamp: number } | undefined,
+) => void;
 
 export class Call {
   readonly wish: Wish;
@@ -30,6 +35,9 @@ export class Call {
   connection = 0;
   /** What it said was read, when it was sent. */
   acknowledged: readonly number[] = [];
+  /** The stamp by which it began to wait, or of the first answer that said so. */
+  queuedAt: number | undefined;
+  #listener: CallListener | undefined;
   /** As far as it was heard: `queued` is not the last word. */
   result: Result | undefined;
   /** Nobody waits for it any more: an `end` gives it up. */
@@ -41,6 +49,18 @@ export class Call {
     this.wish = wish;
     this.order = order;
     this.leaves = leaves;
+  }
+
+  /** For somebody who asked for it and is no part of the session. */
+  listen(listener: CallListener): void {
+    this.#listener = listener;
+  }
+
+  /** The last word about it: only the first of them is told. */
+  tell(...answer: Parameters<CallListener>): void {
+    const listener = this.#listener;
+    this.#listener = undefined;
+    listener?.(...answer);
   }
 
   get isStrong(): boolean {
@@ -75,7 +95,8 @@ export class Call {
     const { sequence, wish } = this;
     const { mark, acknowledged } = read;
     this.acknowledged = acknowledged;
-    const rest = this.leaves === undefined ? wish : { ...wish, target: this.target };
+    const named = wish.op === OP.giveBack ? { taken: this.target } : { target: this.target };
+    const rest = this.leaves === undefined ? wish : { ...wish, ...named };
     return { ...rest, sequence, mark, acknowledged } as SequencedCommand;
   }
 }

@@ -121,7 +121,13 @@ export class ClientCalls {
 
   settle(call: Call): void {
     call.isOver = true;
+    call.tell(undefined);
     this.#sent.delete(call.sequence);
+  }
+
+  /** The session is no more, nor what was asked in it. */
+  end(): void {
+    for (const call of this.all) this.settle(call);
   }
 
   #takeBackFrom(next: number): void {
@@ -139,7 +145,10 @@ export class ClientCalls {
 
   #dropAll(isMeant: (call: Call) => boolean): void {
     const dropped = this.#queue.filter(isMeant);
-    for (const call of dropped) call.isOver = true;
+    for (const call of dropped) {
+      call.isOver = true;
+      call.tell(undefined);
+    }
     this.#queue = this.#queue.filter(({ isOver, leaves }) => {
       return !isOver && !(leaves?.isOver === true && leaves.sequence === 0);
     });

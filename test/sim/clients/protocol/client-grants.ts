@@ -164,5 +164,6 @@ function isLowering(calls: ClientCalls, target: number, key: string): boolean {
 }
 
 function ownerOf(call: Call | undefined): number {
-  return call !== undefined && "owner" in call.wish ? call.wish.owner : 0;
+  const wish = call?.wish;
+  return wish?.op === OP.acquire || wish?.op === OP.claim ? wish.owner : 0;
 }

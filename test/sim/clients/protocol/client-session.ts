@@ -100,7 +100,9 @@ export class ClientSession {
 
   /** What may still be granted. */
   get waits(): Call[] {
-    return this.calls.all.filter(({ mayWait, isLeft }) => mayWait && !isLeft);
+    return this.calls.all.filter(({ mayWait, isLeft, wish }) => {
+      return mayWait && !isLeft && wish.op !== OP.take;
+    });
   }
 
   /** Whether a task of this number stands still until it is answered. */
@@ -281,6 +283,14 @@ export class ClientSession {
     if (!this.calls.drop(call)) this.calls.add({ op: OP.end, target: call.sequence }, call);
   }
 
+  /** The caller of a take is gone: what it gets is given back, unless a repeat has got it. */
+  leaveTake(call: Call): void {
+    if (call.isOver || call.wish.op !== OP.take || this.calls.drop(call)) return;
+    const { owner, items } = call.wish;
+    const keys = items.map(({ key }) => key);
+    this.calls.add({ op: OP.giveBack, owner, keys, taken: 0 }, call);
+  }
+
   /** The next command that may go now, with its number. */
   takeNext(): { readonly call: Call; readonly command: SequencedCommand } | undefined {
     const call = this.calls.takeNext();
@@ -350,6 +360,7 @@ export class ClientSession {
     this.#generation = 0;
     this.#taker = undefined;
     this.#epoch = 0;
+    this.calls.end();
     this.calls = new ClientCalls();
     this.#numbers.clear();
     this.#grants.startAnew();
@@ -383,7 +394,11 @@ export class ClientSession {
     if ("blockedBy" in result && result.blockedBy !== undefined) {
       this.#watch.onSeen(SIGHTINGS.blockedBy(result.blockedBy));
     }
-    if (result.status === STATUS.queued) return false;
+    if (result.status === STATUS.queued) {
+      call.queuedAt ??= stamp;
+      return false;
+    }
+    call.tell({ result, stamp: call.queuedAt ?? stamp });
     this.calls.settle(call);
     if (result.status === STATUS.granted) this.#grants.onGranted(call, result, stamp);
     else if (result.status === STATUS.claimed) this.#grants.onClaimed(call, result);
@@ -430,7 +445,7 @@ export class ClientSession {
   #onRecalled({ number, stamp, sequences }: Recalled): boolean {
     this.#onNumber(number, stamp);
     let isOver = false;
-    for (const recalled of sequences) isOver = this.#onRecalledOne(recalled) || isOver;
+    for (const recalled of sequences) isOver = this.#onRecalledOne(recalled, stamp) || isOver;
     if (number !== this.#awaitedRecall) return isOver;
     this.#awaitedRecall = 0;
     this.#evidence.admit();
@@ -438,7 +453,7 @@ export class ClientSession {
     return isOver;
   }
 
-  #onRecalledOne(recalled: RecalledSequence): boolean {
+  #onRecalledOne(recalled: RecalledSequence, stamp: number): boolean {
     const { sequence } = recalled;
     const call = this.calls.get(sequence);
     switch (recalled.state) {
@@ -446,7 +461,11 @@ export class ClientSession {
         this.#watch.onBroken(this.#client, "program order", `${sequence} was executed, and unseen`);
         return false;
       case RECALL_STATE.waiting:
-        if (call?.isOpen === true) call.result = { status: STATUS.queued };
+        if (call?.isOpen === true) {
+          call.result = { status: STATUS.queued };
+          // It began to wait before that: what is counted from here is never too long.
+          call.queuedAt = stamp;
+        }
         return false;
       case RECALL_STATE.held:
         this.#grants.onHeld(recalled, call, this.calls);
@@ -460,17 +479,18 @@ export class ClientSession {
         if (call !== undefined) this.calls.settle(call);
         return false;
       case RECALL_STATE.replied:
-        return this.#onRecalledReply(call, recalled.result);
+        return this.#onRecalledReply(call, recalled.result, recalled.stamp);
     }
   }
 
   /** How its holds stand is told beside it: of them the stored reply says nothing that counts. */
-  #onRecalledReply(call: Call | undefined, result: Result): boolean {
+  #onRecalledReply(call: Call | undefined, result: Result, stamp: number): boolean {
     if (call === undefined) return false;
     this.#watch.onExecuted(call.wish.op, result.status);
     this.answeredCount += 1;
     call.result = result;
     if (call.mayWait) this.calls.noteEnd(call.sequence);
+    if (result.status !== STATUS.queued) call.tell({ result, stamp: call.queuedAt ?? stamp });
     this.calls.settle(call);
     return this.#afterWeak(call);
   }

@@ -1,0 +1,232 @@
+/**
+ * Leases of named owners according to the messages in the log (docs/internals/semantics.md, 13). Nobody
+ * is told when a lease ends, so this is computed from what was promised: a lease is surely there until
+ * its earliest end that anything said may have given it, and surely gone from the latest one on. In
+ * between, where a revoke may have come, the laws are silent.
+ */
+import {
+  END_REASON,
+  type EndReason,
+  type ExtendCommand,
+  type Item,
+  type TakeCommand,
+} from "../../../../src/protocol/index.js";
+import { type LawClaim, type LawOwner, wantedOf } from "./law-records.js";
+
+/** How long it is remembered why a lease ended, in cluster milliseconds. */
+const REMEMBERED_MS = 60_000;
+/** By then what is due has been ended, however few steps an entry may take. */
+const SWEPT_MS = 2_000;
+const BY_TIME: readonly EndReason[] = [END_REASON.expired, END_REASON.maxHold];
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** How a lease came about and how long it may last. */
+export interface LawLease extends LawOwner {
+  readonly request: string;
+  readonly token: number;
+  readonly claims: readonly LawClaim[];
+  readonly grantedAt: number;
+  readonly maxHoldMs: number;
+  readonly minHoldMs: number;
+  readonly lockDelayMs: number;
+  /** Its own end, in cluster time; `Infinity`: it has none. */
+  endsAt: number;
+  /** When revokes that may have met it end it. */
+  readonly revokedAt: number[];
+  /** It may have been ended at once. */
+  mayBeGone: boolean;
+  /** The take that got it, as session/sequence; "": it was repeated. */
+  takenAs: string;
+}
+
+/** Why the last lease of an owner in a key may have ended. */
+interface Ended {
+  readonly reasons: EndReason[];
+  readonly at: number;
+}
+
+/** Whether an owner has something. */
+export type Presence = "surely" | "perhaps" | "no";
+
+export class LawLeases {
+  /** Those that are not known to be over, by token. */
+  readonly #leases = new Map<number, LawLease>();
+  readonly #ended = new Map<string, Ended>();
+  /** Ended at once by others, so that their owners could not know. */
+  readonly #torn = new Set<number>();
+  #stamp = 0;
+
+  /** Returns those that are over by now, of which nobody was told. */
+  begin(stamp: number): LawLease[] {
+    this.#stamp = stamp;
+    const due = [...this.#leases.values()].filter((lease) => endOf(lease) <= stamp);
+    for (const lease of due) {
+      const { endsAt } = lease;
+      const reason = capOf(lease) <= endsAt ? END_REASON.maxHold : END_REASON.expired;
+      this.end(lease, reason);
+    }
+    return due;
+  }
+
+  /** Those that no revoke has ended, which somebody may count on until `stamp` comes. */
+  *endingBy(stamp: number): Generator<LawLease> {
+    for (const lease of this.#leases.values()) {
+      if (Math.min(endOf(lease), ...lease.revokedAt) <= stamp) yield lease;
+    }
+  }
+
+  get all(): Iterable<LawLease> {
+    return this.#leases.values();
+  }
+
+  isThere(lease: LawLease): Presence {
+    if (this.#leases.get(lease.token) !== lease) return "no";
+    const isSure = !lease.mayBeGone && lease.revokedAt.every((at) => at > this.#stamp);
+    return isSure ? "surely" : "perhaps";
+  }
+
+  /** What an owner has in a key. */
+  of(owner: LawOwner, key: string): LawLease | undefined {
+    for (const lease of this.#leases.values()) {
+      if (lease.owner !== owner.owner || lease.person !== owner.person) continue;
+      if (lease.claims.some((claim) => claim.key === key)) return lease;
+    }
+    return undefined;
+  }
+
+  withToken(token: number): LawLease | undefined {
+    return this.#leases.get(token);
+  }
+
+  isTorn(token: number): boolean {
+    return this.#torn.has(token);
+  }
+
+  add(lease: LawLease): void {
+    this.#leases.set(lease.token, lease);
+    for (const { key } of lease.claims) this.#ended.delete(nameOf(lease, key));
+  }
+
+  end(lease: LawLease, reason: EndReason): void {
+    this.#leases.delete(lease.token);
+    const reasons = [reason];
+    if (lease.mayBeGone || lease.revokedAt.length > 0) reasons.push(END_REASON.revoked);
+    for (const { key } of lease.claims) {
+      this.#ended.set(nameOf(lease, key), { reasons, at: this.#stamp });
+    }
+  }
+
+  /** A thief has got the key. */
+  steal(key: string): void {
+    for (const lease of this.#leases.values()) {
+      if (!lease.claims.some((claim) => claim.key === key)) continue;
+      this.#torn.add(lease.token);
+      this.end(lease, END_REASON.stolen);
+    }
+  }
+
+  /** A revoke was carried out that may concern it. */
+  revoke(isMeant: (lease: LawLease) => boolean, graceMs: number, now: boolean): void {
+    for (const lease of this.#leases.values()) {
+      if (!isMeant(lease)) continue;
+      if (now) {
+        this.#torn.add(lease.token);
+        lease.mayBeGone = true;
+      } else {
+        const own = endOf(lease);
+        // What has no end is counted on for ever, and its owner is told of nothing.
+        if (own === NEVER) this.#torn.add(lease.token);
+        lease.revokedAt.push(Math.max(this.#stamp + graceMs, own === NEVER ? 0 : own));
+      }
+    }
+  }
+
+  /** Why nothing of the owner is in the key, as far as that may be told. */
+  isReason(owner: LawOwner, key: string, reason: EndReason): boolean {
+    const lease = this.of(owner, key);
+    // It is gone, then: only a revoke can have ended what is not known to be over.
+    if (lease !== undefined) return reason === END_REASON.revoked;
+    const ended = this.#ended.get(nameOf(owner, key));
+    if (ended === undefined || ended.at + REMEMBERED_MS <= this.#stamp) {
+      return reason === END_REASON.unknown;
+    }
+    return ended.reasons.includes(reason);
+  }
+
+  /** Whether a lease of the owner was due a moment ago, and may not have been swept. */
+  isDueIn(owner: LawOwner, key: string): boolean {
+    const ended = this.#ended.get(nameOf(owner, key));
+    if (ended === undefined || ended.at + SWEPT_MS < this.#stamp) return false;
+    return ended.reasons.some((reason) => BY_TIME.includes(reason));
+  }
+
+  /** What was due may have been ended by its owner before it was swept. */
+  giveBackDue(owner: LawOwner, key: string): void {
+    if (this.isDueIn(owner, key)) {
+      this.#ended.get(nameOf(owner, key))?.reasons.push(END_REASON.released);
+    }
+  }
+
+  /** It was taken once more. */
+  repeat(lease: LawLease, { ttlMs }: TakeCommand): void {
+    lease.endsAt = Math.max(lease.endsAt, this.#after(ttlMs));
+    lease.takenAs = "";
+  }
+
+  /** `longestMs`: what `add` may reach. */
+  extend(lease: LawLease, { mode, ttlMs }: ExtendCommand, longestMs: number): void {
+    const wanted = this.#after(ttlMs);
+    if (mode === "exactly") lease.endsAt = wanted;
+    else if (mode === "atLeast") lease.endsAt = Math.max(lease.endsAt, wanted);
+    else {
+      const most = Math.max(lease.endsAt, this.#after(longestMs));
+      lease.endsAt = Math.min(lease.endsAt + ttlMs, most);
+    }
+  }
+
+  /** The end of a lease that begins now; 0 means without. */
+  #after(ttlMs: number): number {
+    return ttlMs === 0 ? NEVER : this.#stamp + ttlMs;
+  }
+
+  /** Of a lease that begins now. */
+  endAfter(ttlMs: number): number {
+    return this.#after(ttlMs);
+  }
+
+  /** When it ends by itself; 0 means never. */
+  tellableEndOf(lease: LawLease): number {
+    const end = endOf(lease);
+    return end === NEVER ? 0 : end;
+  }
+
+  /** Returns what is wrong with the end that is told of it; 0 means without. */
+  problemOfEnd(lease: LawLease, told: number): string | undefined {
+    const right = endOf(lease);
+    const possible = [right, ...lease.revokedAt.filter((at) => at < right)];
+    const isRight = possible.includes(told === 0 ? NEVER : told);
+    return isRight ? undefined : `${lease.token} ends at ${told}, not at ${possible.join(" or ")}`;
+  }
+}
+
+/** When it ends if nobody ends it; `Infinity`: never. */
+export function endOf(lease: LawLease): number {
+  return Math.min(lease.endsAt, capOf(lease));
+}
+
+function capOf({ grantedAt, maxHoldMs }: LawLease): number {
+  return maxHoldMs === 0 ? NEVER : grantedAt + maxHoldMs;
+}
+
+/** Whether these are the keys, modes and permits of it, in any order. */
+export function isOf(claims: readonly LawClaim[], items: readonly Item[]): boolean {
+  if (claims.length !== items.length) return false;
+  return items.every((item) => {
+    const claim = claims.find(({ key }) => key === item.key);
+    return claim?.mode === item.mode && claim.wanted === wantedOf(item);
+  });
+}
+
+function nameOf({ person, owner }: LawOwner, key: string): string {
+  return `${person} ${owner} ${key}`;
+}

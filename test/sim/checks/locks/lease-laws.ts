@@ -1,0 +1,393 @@
+/**
+ * The laws of leases of named owners (docs/internals/semantics.md, 13), held against what was said in the
+ * order of the log: an owner has one claim in a key, which a repeat finds and nothing else does; a
+ * repeat keeps the token, and in the queue the place; nothing is revived, nothing is lost before its
+ * end, and what ends is what was named; and why something is gone is told.
+ */
+import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import type { TableCommand } from "../../../../src/lockfsm/index.js";
+import {
+  END_REASON,
+  type EndReason,
+  type ExtendCommand,
+  type GiveBackCommand,
+  type Item,
+  OP,
+  type Result,
+  STATUS,
+  type TakeCommand,
+} from "../../../../src/protocol/index.js";
+import type { LawHolds } from "./law-holds.js";
+import { isOf, type LawLease, type Presence } from "./law-leases.js";
+import { type LawClaim, type LawOwner, type LawWait, wantedOf } from "./law-records.js";
+import type { LawWaits } from "./law-waits.js";
+
+type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
+
+const LONGEST_MS = 600_000;
+/** A take may be refused so before anybody looks for what its owner has. */
+const BEFORE_ALL: readonly number[] = [
+  ERROR_NUMBERS.INVALID_ARGUMENT,
+  ERROR_NUMBERS.FORBIDDEN,
+  ERROR_NUMBERS.TOO_MANY_IN_FLIGHT,
+  ERROR_NUMBERS.TOKENS_EXHAUSTED,
+];
+
+/** What the laws of leases share with those of the other locks. */
+export interface LeaseSurroundings {
+  readonly holds: LawHolds;
+  readonly waits: LawWaits;
+  /** Whether what it waits for still stands in the queues. */
+  readonly isWaiting: (wait: LawWait) => Presence;
+  /** Returns what is wrong with the token of a new grant. */
+  readonly newToken: (token: number) => string | undefined;
+}
+
+/** What an owner has in a key. */
+interface Possession {
+  readonly presence: Presence;
+  readonly lease: LawLease | undefined;
+  readonly wait: LawWait | undefined;
+  /** A lease of its was due a moment ago. */
+  readonly isDue: boolean;
+}
+
+const NOTHING: Possession = { presence: "no", lease: undefined, wait: undefined, isDue: false };
+
+export class LeaseLaws {
+  /** The longest that a lease may be made, in milliseconds. */
+  longestMs = LONGEST_MS;
+  mayBeEndless = false;
+  readonly #world: LeaseSurroundings;
+  #stamp = 0;
+  #commands: readonly TableCommand[] = [];
+  /** Waits of this entry that are repeated by a take, which was not answered yet. */
+  #moved: LawWait[] = [];
+  /** Waits that the answered command gives back, whose ends are told next. */
+  #givenBack: readonly LawWait[] = [];
+
+  constructor(world: LeaseSurroundings) {
+    this.#world = world;
+  }
+
+  begin(stamp: number, commands: readonly TableCommand[]): void {
+    this.#stamp = stamp;
+    this.#commands = commands;
+    this.#moved = [];
+    this.#givenBack = [];
+  }
+
+  /** The next command is answered. */
+  next(): void {
+    this.#givenBack = [];
+  }
+
+  changeSetting(name: string, value: number | undefined): void {
+    if (name === "leaseTtlMsMax") this.longestMs = value ?? LONGEST_MS;
+    if (name === "endlessLeases") this.mayBeEndless = value === 1;
+  }
+
+  /** The wait that a take continues. */
+  continued({ lease, items }: LawWait): LawWait | undefined {
+    return this.#moved.find((wait) => {
+      const isTheirs = wait.lease?.owner === lease?.owner && wait.lease?.person === lease?.person;
+      return isTheirs && wait.lease?.request === lease?.request && hasItems(wait, items);
+    });
+  }
+
+  /** Of a take that is answered at once. Returns what is wrong. */
+  problemOfAnswer(wait: LawWait, command: TakeCommand, result: Result): string | undefined {
+    const { status } = result;
+    const own = wait.lease;
+    if (own === undefined) return "is no take";
+    const mayLast = command.ttlMs === 0 ? this.mayBeEndless : command.ttlMs <= this.longestMs;
+    if (!mayLast && status !== ERROR_NUMBERS.INVALID_ARGUMENT && !BEFORE_ALL.includes(status)) {
+      return `is to last ${command.ttlMs} ms, which nothing may`;
+    }
+    if (BEFORE_ALL.includes(status) || status === STATUS.leased) return undefined;
+    const found = command.items.map((item) => {
+      const parts = command.isSplit ? [item] : command.items;
+      return { ...this.#of(own, item.key), parts };
+    });
+    if ("isSameOwner" in result && result.isSameOwner === true) {
+      if (found.every(({ presence }) => presence === "no")) return "is told that it has a claim";
+      const first = found.find(({ presence }) => presence !== "no");
+      if (command.isSplit) {
+        const isAllRight = found.every(({ presence, lease, parts }) => {
+          return presence === "no" || isRepeated(presence, lease, own.request, parts);
+        });
+        return isAllRight ? "could be granted or repeats what it has, and is refused" : undefined;
+      }
+      if (first?.presence !== "surely") return undefined;
+      const { lease, wait: other } = first;
+      if (isRepeated("surely", lease, own.request, command.items)) {
+        return `repeats ${lease?.token}, and is refused`;
+      }
+      const isSame = other?.lease?.request === own.request && hasItems(other, command.items);
+      return isSame ? "repeats what waits, and is refused" : undefined;
+    }
+    const claimed = found.find(({ presence }) => presence === "surely");
+    if (claimed === undefined) return undefined;
+    if (command.isSplit) {
+      const isForeign = found.some(({ presence, lease, parts }) => {
+        return presence === "surely" && !isRepeated(presence, lease, own.request, parts);
+      });
+      return isForeign ? `is told ${status}, and has another claim` : undefined;
+    }
+    const what = claimed.lease === undefined ? "waits already" : `has ${claimed.lease.token}`;
+    return `is told ${status}, and its owner ${what}`;
+  }
+
+  /** A take is granted, now or after a wait. Returns what is wrong. */
+  leased(
+    wait: LawWait,
+    command: TakeCommand,
+    result: ResultOf<typeof STATUS.leased>,
+  ): string | undefined {
+    const { items, isSplit } = command;
+    const parts = isSplit ? items.map((item) => [item]) : [items];
+    if (result.tokens.length !== parts.length) return `${result.tokens.length} tokens`;
+    let semaphores = 0;
+    let first: number | undefined;
+    for (const [at, part] of parts.entries()) {
+      const token = result.tokens[at] ?? 0;
+      const claims = part.map((item): LawClaim => {
+        const slots = item.mode === "permits" ? (result.slots[semaphores] ?? []) : [];
+        if (item.mode === "permits") semaphores += 1;
+        return { key: item.key, mode: item.mode, wanted: wantedOf(item), slots };
+      });
+      const problem = this.#leasedOne(wait, command, token, claims);
+      if (problem !== undefined) return problem;
+      const lease = this.#leases.withToken(token);
+      if (lease === undefined || !isSplit) continue;
+      const endsAt = this.#leases.tellableEndOf(lease);
+      if (endsAt !== 0) first = Math.min(first ?? endsAt, endsAt);
+    }
+    const lease = this.#leases.withToken(result.tokens[0] ?? 0);
+    if (!isSplit) {
+      return lease === undefined ? undefined : this.#leases.problemOfEnd(lease, result.endsAt);
+    }
+    const isSure = result.tokens.every(
+      (token) => this.#leases.withToken(token)?.revokedAt.length === 0,
+    );
+    if (!isSure || result.endsAt === (first ?? 0)) return undefined;
+    return `the first of its leases ends at ${first}, not at ${result.endsAt}`;
+  }
+
+  #leasedOne(
+    wait: LawWait,
+    command: TakeCommand,
+    token: number,
+    claims: readonly LawClaim[],
+  ): string | undefined {
+    const { holds, waits } = this.#world;
+    const { session, lease: own } = wait;
+    if (own === undefined) return "is no take";
+    const known = this.#leases.withToken(token);
+    if (known !== undefined) {
+      if (known.owner !== own.owner || known.person !== own.person) {
+        return `is given ${token}, which another owner has`;
+      }
+      if (known.request !== own.request) return `is given ${token}, which another request got`;
+      const isSame = claims.every((claim) => {
+        const theirs = known.claims.find(({ key }) => key === claim.key);
+        return theirs?.mode === claim.mode && theirs.slots.join() === claim.slots.join();
+      });
+      if (!isSame || claims.length !== known.claims.length)
+        return `is given other keys of ${token}`;
+      this.#leases.repeat(known, command);
+      return undefined;
+    }
+    for (const { key } of claims) {
+      const { presence, lease, wait: other } = this.#of(own, key);
+      if (presence === "surely" && other !== wait) {
+        const what = lease === undefined ? "waits for it" : `has it by ${lease.token}`;
+        return `gets ${key} by ${token}, and its owner ${what}`;
+      }
+      if (lease !== undefined) this.#leases.end(lease, END_REASON.revoked);
+    }
+    const { options, ttlMs, sequence } = command;
+    const items = wait.items.filter(({ key }) => claims.some((claim) => claim.key === key));
+    const problem =
+      this.#world.newToken(token) ??
+      waits.problemOfOrder({ ...wait, items }) ??
+      holds.problemOfGrant(claims, undefined);
+    this.#leases.add({
+      ...own,
+      token,
+      claims,
+      grantedAt: this.#stamp,
+      maxHoldMs: options?.maxHoldMs ?? 0,
+      minHoldMs: options?.minHoldMs ?? 0,
+      lockDelayMs: options?.lockDelayMs ?? 0,
+      endsAt: this.#leases.endAfter(ttlMs),
+      revokedAt: [],
+      mayBeGone: false,
+      takenAs: `${session}/${sequence}`,
+    });
+    return problem;
+  }
+
+  /** Returns what is wrong. */
+  extended(person: number | undefined, command: ExtendCommand, result: Result): string | undefined {
+    const { keys, owner, ttlMs } = command;
+    const own = { person, owner };
+    if (result.status === STATUS.extended) {
+      if (ttlMs > this.longestMs) return `is extended by ${ttlMs} ms, which nothing may`;
+      if (result.leases.length !== keys.length) return `${result.leases.length} leases`;
+      const found = keys.map((key) => this.#leases.of(own, key));
+      for (const lease of new Set(found)) {
+        if (lease !== undefined) this.#leases.extend(lease, command, this.longestMs);
+      }
+      for (const [at, lease] of found.entries()) {
+        const told = result.leases[at];
+        if (lease === undefined || told === undefined) return `${keys[at]} is extended, and gone`;
+        if (told.token !== lease.token)
+          return `${keys[at]} is ${lease.token}'s, not ${told.token}'s`;
+        const problem = this.#leases.problemOfEnd(lease, told.endsAt);
+        if (problem !== undefined) return problem;
+      }
+      return undefined;
+    }
+    if (result.status !== ERROR_NUMBERS.NOT_HELD) return undefined;
+    for (const key of keys) {
+      const lease = this.#leases.of(own, key);
+      if (lease !== undefined && this.#leases.isThere(lease) === "surely") continue;
+      // It is that of the first one that is gone, which may be there.
+      if (this.#leases.isReason(own, key, reasonOf(result))) return undefined;
+      if (lease === undefined) return `${key} is gone, but not for reason ${reasonOf(result)}`;
+    }
+    return "is told that something is gone, and has everything";
+  }
+
+  /** Returns what is wrong. */
+  gaveBack(
+    session: number,
+    person: number | undefined,
+    { keys, owner, taken }: GiveBackCommand,
+    result: Result,
+  ): string | undefined {
+    if (result.status !== STATUS.givenBack) return undefined;
+    const { holds } = this.#world;
+    const found = keys.map((key) => {
+      const possession = this.#of({ person, owner }, key);
+      if (taken === 0 || isNamed(possession, session, taken)) return possession;
+      // What is due may be what was named.
+      return possession.isDue ? { ...NOTHING, presence: "perhaps" as const, isDue: true } : NOTHING;
+    });
+    const count = (isMeant: (possession: Possession) => boolean): number => {
+      return found.filter(isMeant).length;
+    };
+    const leases = [
+      count(({ presence, lease }) => presence === "surely" && lease !== undefined),
+      count(({ lease, isDue }) => lease !== undefined || isDue),
+    ];
+    const waits = [
+      count(({ presence, wait }) => presence === "surely" && wait !== undefined),
+      count(({ wait }) => wait !== undefined),
+    ];
+    this.#givenBack = found.flatMap(({ wait }) => (wait === undefined ? [] : [wait]));
+    const reason = this.#reasonOfGiveBack({ person, owner }, keys, found, result.reason);
+    for (const lease of new Set(found.map((possession) => possession.lease))) {
+      if (lease !== undefined) holds.giveBack(lease);
+    }
+    for (const key of keys) this.#leases.giveBackDue({ person, owner }, key);
+    if (!isBetween(result.count, leases)) {
+      return `gives ${result.count} leases back, and has ${leases.join(" to ")}`;
+    }
+    if (!isBetween(result.waits, waits)) {
+      return `gives ${result.waits} waits back, and has ${waits.join(" to ")}`;
+    }
+    return reason;
+  }
+
+  /** What is wrong with the reason that is told of the first key in which the owner had nothing. */
+  #reasonOfGiveBack(
+    own: LawOwner,
+    keys: readonly string[],
+    found: readonly Possession[],
+    told: EndReason,
+  ): string | undefined {
+    for (const [at, key] of keys.entries()) {
+      const presence = found[at]?.presence;
+      if (presence === "surely") continue;
+      // Of what is there, and is another take's, nothing ended; or a lease of before did.
+      if (presence === "perhaps" || this.#of(own, key).presence !== "no") return undefined;
+      if (this.#leases.isReason(own, key, told)) return undefined;
+      return `${key} is gone, but not for reason ${told}`;
+    }
+    return told === END_REASON.unknown ? undefined : `has everything, and is told reason ${told}`;
+  }
+
+  /** The tokens that a command of their owner gives up. */
+  givenUpBy(session: number, person: number | undefined, command: GiveBackCommand): number[] {
+    const { owner, keys, taken } = command;
+    return keys.flatMap((key) => {
+      const possession = this.#of({ person, owner }, key);
+      const isMeant = taken === 0 || isNamed(possession, session, taken);
+      return isMeant && possession.lease !== undefined ? [possession.lease.token] : [];
+    });
+  }
+
+  /** The wait of a take was withdrawn. Returns what is wrong. */
+  cancelled(wait: LawWait): string | undefined {
+    if (this.#givenBack.includes(wait)) return undefined;
+    this.#moved.push(wait);
+    const isRepeated = this.#commands.some(({ command }) => {
+      const { lease } = wait;
+      if (command?.op !== OP.take) return false;
+      return command.owner === lease?.owner && command.request === lease.request;
+    });
+    return isRepeated ? undefined : "was withdrawn, and nobody repeats it or gives it back";
+  }
+
+  get #leases() {
+    return this.#world.holds.leases;
+  }
+
+  #of(own: LawOwner, key: string): Possession {
+    const lease = this.#leases.of(own, key);
+    if (lease !== undefined && this.#leases.isThere(lease) === "surely") {
+      return { presence: "surely", lease, wait: undefined, isDue: false };
+    }
+    const isDue = this.#leases.isDueIn(own, key);
+    for (const wait of this.#world.waits.ofOwner(own, key)) {
+      return { presence: this.#world.isWaiting(wait), lease, wait, isDue };
+    }
+    const isLeft = isDue || this.#world.waits.isLeaving(own, key);
+    const presence = lease !== undefined || isLeft ? "perhaps" : "no";
+    return { presence, lease, wait: undefined, isDue };
+  }
+}
+
+function isNamed({ lease, wait }: Possession, session: number, taken: number): boolean {
+  if (wait !== undefined) return wait.session === session && wait.sequence === taken;
+  return lease?.takenAs === `${session}/${taken}`;
+}
+
+/** Whether a take must find this lease. */
+function isRepeated(
+  presence: Presence | undefined,
+  lease: LawLease | undefined,
+  request: string,
+  items: readonly Item[],
+): boolean {
+  if (presence !== "surely" || lease === undefined) return false;
+  return lease.request === request && isOf(lease.claims, items);
+}
+
+function hasItems(wait: LawWait, items: readonly Item[]): boolean {
+  if (wait.items.length !== items.length) return false;
+  return items.every((item) => {
+    const theirs = wait.items.find(({ key }) => key === item.key);
+    return theirs?.mode === item.mode && wantedOf(theirs) === wantedOf(item);
+  });
+}
+
+function isBetween(told: number, [least = 0, most = 0]: readonly number[]): boolean {
+  return told >= least && told <= most;
+}
+
+function reasonOf(result: Result): EndReason {
+  return "reason" in result && result.reason !== undefined ? result.reason : END_REASON.unknown;
+}

@@ -1,0 +1,80 @@
+/** Bugs of leases of named owners. */
+import type { Mutant } from "./mutant.js";
+
+export const LEASE_MUTANTS: readonly Mutant[] = [
+  {
+    name: "repeat-is-another-lease",
+    rule: "13.4: a lease that is repeated keeps its token",
+    file: "src/lockfsm/commands/leases.ts",
+    find: "    store(state, session, sequence, repeatLease(state, command, claim));",
+    replace:
+      "    endRow(state, claim.row, END_REASON.released);\n    takeAll(state, session, command);",
+    seeds: [14],
+  },
+  {
+    name: "repeat-shortens-a-lease",
+    rule: "13.4: a lease that is repeated lasts no shorter than before",
+    file: "src/lockfsm/commands/leases.ts",
+    find: "(wanted === 0 || wanted > before)",
+    replace: "(wanted === 0 || wanted !== before)",
+    seeds: [14],
+  },
+  {
+    name: "request-not-compared",
+    rule: "13.5: another request of an owner that has a claim is refused",
+    file: "src/lockfsm/commands/leases.ts",
+    find: "  return lease?.request === request && !isDue(state, hold) && isOf(hold, items);",
+    replace:
+      '  return request !== "" && lease !== undefined && !isDue(state, hold) && isOf(hold, items);',
+    seeds: [3],
+  },
+  {
+    name: "moved-wait-goes-last",
+    rule: "13.4: a wait that is repeated keeps its place",
+    file: "src/lockfsm/commands/leases.ts",
+    find: "    enqueue(state, session, command, wait, claim);",
+    replace: "    enqueue(state, session, command, wait);",
+    seeds: [3],
+  },
+  {
+    name: "moved-wait-not-told",
+    rule: "13.4: the take that is repeated ends with CANCELLED",
+    file: "src/lockfsm/commands/leases.ts",
+    find: "    withdraw(state, claim, CANCELLED);\n    const wait",
+    replace: "    withdraw(state, claim, QUOTA);\n    const wait",
+    seeds: [3],
+  },
+  {
+    name: "identity-of-an-owner-ignored",
+    rule: "13.2: only sessions of the identity that took a lease find it",
+    file: "src/lockfsm/records/lease-index.ts",
+    find: "{identity.number}\\n",
+    replace: "{identity.number * 0}\\n",
+    seeds: [72],
+  },
+  {
+    name: "split-take-grants-some",
+    rule: "13.6: of a split take all is granted or nothing",
+    file: "src/lockfsm/commands/leases.ts",
+    find: "  if (!isAdmitted(state, missing)) return lockHeld(state, missing);",
+    replace:
+      "  if (!missing.some((item) => isAdmitted(state, [item]))) return lockHeld(state, missing);",
+    seeds: [32],
+  },
+  {
+    name: "extend-shortens",
+    rule: "13.8: a lease that is extended lasts no shorter than before, unless exactly that is asked for",
+    file: "src/lockfsm/commands/leases.ts",
+    find: "    if (wanted > endsAt) changeLease(",
+    replace: "    if (wanted !== endsAt) changeLease(",
+    seeds: [3],
+  },
+  {
+    name: "extend-some-of-several",
+    rule: "13.8: all keys of an extension are held, or nothing changes",
+    file: "src/lockfsm/commands/leases.ts",
+    find: "    holds.push(claim);\n  }",
+    replace: "    holds.push(claim);\n    extendOne(state, claim, command);\n  }",
+    seeds: [3],
+  },
+];

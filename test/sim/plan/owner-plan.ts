@@ -1,0 +1,142 @@
+/**
+ * Plans with owners of leases: a share of the seeds, drawn from streams of their own, so that all others
+ * give the runs that they always gave. Owners have no session. They ask clients that speak the protocol,
+ * as thin clients ask the doors of nodes.
+ */
+import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
+import type { ClientPlan } from "./client-plan.js";
+
+/** Of plans that are not timed. */
+const OWNERS_SHARE = 0.2;
+/** Of plans with owners: the longest lease is set, and leases without end are allowed. */
+const SETTINGS_SHARE = 0.4;
+const OWNERS_MAX = 4;
+
+/** Shares of what an owner does, each 0 … 1. */
+export interface OwnerMix {
+  /** Of takes: how they ask. */
+  readonly several: number;
+  readonly shared: number;
+  readonly permits: number;
+  readonly split: number;
+  readonly tries: number;
+  readonly priority: number;
+  readonly maxHold: number;
+  readonly minHold: number;
+  readonly lockDelay: number;
+  readonly endless: number;
+  /** Of moments while it has a lease. */
+  readonly extend: number;
+  readonly repeat: number;
+  /** Takes by another request what it has already, as two processes of one name do. */
+  readonly conflict: number;
+  readonly giveBack: number;
+  /** Of ends of an errand: the lease is left to its time. */
+  readonly forget: number;
+  /** Of extensions. */
+  readonly exactly: number;
+  readonly add: number;
+  /** Of what is said and answered: it is lost on its way. */
+  readonly lost: number;
+  /** Of what nobody answers: another door is asked the same; else it is given up. */
+  readonly persist: number;
+  /** Of doors asked: one that may speak for somebody else. */
+  readonly foreign: number;
+  /** Of moments: it stands still for a while. */
+  readonly pause: number;
+  /** Of moments: it changes what leases may be. */
+  readonly setting: number;
+  /** Uses what a lease guards, or did. */
+  readonly write: number;
+}
+
+export interface OwnerPlan {
+  /** Behind everybody; also the number in its names. */
+  readonly host: number;
+  readonly startMs: number;
+  readonly actions: number;
+  readonly thinkMs: number;
+  readonly ttlMs: number;
+  /** Before its first take it makes this the longest lease that there may be; 0: it need not. */
+  readonly longestMs: number;
+  /** Without an answer for so long it gives a request up. */
+  readonly patienceMs: number;
+  readonly mix: OwnerMix;
+}
+
+/** Behind all clients, and all that have a host of their own. */
+const FIRST_HOST = 2_000;
+
+export interface OwnerScene {
+  readonly stormMs: number;
+  readonly clients: readonly ClientPlan[];
+}
+
+export function ownersOf(streams: RandomStreams, scene: OwnerScene): OwnerPlan[] {
+  const random = streams.of("owners");
+  const hasDoor = scene.clients.some(({ speaks }) => speaks === "protocol");
+  if (!random.chance(OWNERS_SHARE) || !hasDoor) return [];
+  const thinkMs = random.pick([10, 20, 40]);
+  const mix = mixOf(random);
+  return Array.from({ length: random.integer(2, OWNERS_MAX) }, (_, at) => ({
+    host: FIRST_HOST + at,
+    startMs: random.integer(0, 500),
+    actions: Math.ceil(scene.stormMs / thinkMs),
+    thinkMs,
+    ttlMs: random.pick([400, 800, 1_500, 3_000]),
+    longestMs: 0,
+    patienceMs: random.integer(60, 500),
+    mix,
+  }));
+}
+
+function mixOf(random: RandomStream): OwnerMix {
+  const share = (most: number): number => (random.chance(0.5) ? random.next() * most : 0);
+  const hasSettings = random.chance(SETTINGS_SHARE);
+  return {
+    several: share(0.6),
+    shared: share(0.6),
+    permits: share(0.6),
+    split: share(0.5),
+    tries: share(0.6),
+    priority: share(0.4),
+    maxHold: share(0.3),
+    minHold: share(0.3),
+    lockDelay: share(0.3),
+    endless: hasSettings ? random.next() * 0.3 : 0,
+    extend: random.between(0.1, 0.5),
+    repeat: share(0.4),
+    conflict: share(0.1),
+    giveBack: random.between(0.02, 0.2),
+    forget: share(0.5),
+    exactly: share(0.4),
+    add: share(0.4),
+    lost: share(0.2),
+    persist: random.between(0.3, 0.9),
+    foreign: random.between(0, 0.4),
+    pause: share(0.01),
+    setting: hasSettings ? 0.02 : 0,
+    write: random.between(0.1, 0.4),
+  };
+}
+
+/**
+ * Of a cluster that is restored: the longest lease is a setting, by which the operator decides for how
+ * long nobody has a session.
+ */
+export function ownersToRestore(owners: readonly OwnerPlan[]): OwnerPlan[] {
+  const longestMs = Math.max(...owners.map(({ ttlMs }) => ttlMs));
+  return owners.map((owner) => ({
+    ...owner,
+    longestMs,
+    mix: { ...owner.mix, endless: 0, add: 0, setting: 0 },
+  }));
+}
+
+/**
+ * Where not everybody may do everything a lease is of the identity by whose door it was taken, and one
+ * without end may be left where its owner finds no way to it.
+ */
+export function ownersWithoutRights(owners: readonly OwnerPlan[]): OwnerPlan[] {
+  return owners.map((owner) => ({ ...owner, mix: { ...owner.mix, endless: 0, setting: 0 } }));
+}
