@@ -108,7 +108,7 @@ function checkCommandLine(): Command {
     .option(
       "--tokens-rise <where>",
       "the order that the service promises for its fencing tokens",
-      oneOf(["over-all-keys", "by-key"]),
+      oneOf(["over-all-keys", "by-key", "not-at-all"]),
       "over-all-keys",
     )
     .addHelpText("after", NOTES);

@@ -108,8 +108,9 @@ export class Attack {
     const { system: kind } = this.#plan;
     onPhase("starting", `${kind.name}: ${options.nodes} nodes, ${options.clients} clients`);
     const network = await openNetwork(options, kind, this.#undo);
-    const nodes = await this.#startNodes(network, kind.make(network, this.#isClosed));
-    const crew = await this.#startCrew(network, nodes);
+    const system = kind.make(network, this.#isClosed);
+    const nodes = await this.#startNodes(network, system);
+    const crew = await this.#startCrew(network, nodes, system);
     const loadStartMs = this.#nowMs();
     this.#observer.begin(loadStartMs);
     const durationMs = options.seconds * 1_000;
@@ -219,7 +220,11 @@ export class Attack {
     return nodes;
   }
 
-  async #startCrew(network: Network, nodes: readonly NodeProcess[]): Promise<ClientCrew> {
+  async #startCrew(
+    network: Network,
+    nodes: readonly NodeProcess[],
+    system: System,
+  ): Promise<ClientCrew> {
     const { options, workloads, directory } = this.#plan;
     const death = await parentDeathPrefix();
     const usesStore = workloads.some(({ needsStore }) => needsStore === true);
@@ -231,6 +236,7 @@ export class Attack {
       system: this.#plan.system.name,
       primary: this.#primary,
       ...network.endpointsOf(client),
+      ...discovery(system, client),
       workloads: workloads.map(({ name }) => name),
       modules: options.workloadModules,
       keys: options.keys,
@@ -395,6 +401,10 @@ export class Attack {
   #nowMs(): number {
     return this.#now() / NANOSECONDS;
   }
+}
+
+function discovery(system: System, client: number): Pick<ClientPlan, "discovery"> {
+  return system.discoveryOf === undefined ? {} : { discovery: system.discoveryOf(client) };
 }
 
 interface Conclusion {

@@ -163,7 +163,8 @@ export class ClientCrew {
       if (type === "ok" && f === "acquire" && client !== undefined) {
         for (const onGrant of this.#awaiting) onGrant(client, workload);
       }
-      if (session !== 0 && process !== "nemesis") {
+      // A late note may be about an earlier session of the task.
+      if (session !== 0 && process !== "nemesis" && type !== "info") {
         this.#holders.get(source)?.set(`${workload} ${process}`, { workload, process, session });
       }
       this.#merger.tell(source, line);

@@ -54,6 +54,9 @@ interface OpenOperation {
   readonly startMs: number;
 }
 
+/** Workloads that end sessions, or leases that count as such, themselves. */
+const SHORT_SESSIONS: ReadonlySet<string> = new Set(["sessions", "leases"]);
+
 export class Observer {
   readonly series: LatencySeries;
   readonly holds = new HoldChart();
@@ -161,7 +164,7 @@ export class Observer {
   #session(event: HistoryEvent): void {
     const { session, client, workload, type, error } = event;
     // Sessions that a workload itself opens and closes are not losses.
-    if (session === undefined || session === 0 || workload === "sessions") return;
+    if (session === undefined || session === 0 || SHORT_SESSIONS.has(workload)) return;
     const id = `${client} ${workload} ${Math.floor(Number(event.process) / 1_000)}`;
     const before = this.#sessions.get(id);
     if (before === session && error !== "SESSION_EXPIRED") return;

@@ -19,10 +19,11 @@ import type { Undo } from "./undo.js";
 
 const CLIENT_PORT = 7411;
 const PEER_PORT = 7511;
+const COMPANION_PORT = 7611;
 
 export async function openNetwork(
   options: RunOptions,
-  { hasOnePort, hasOnePeerAddress }: SystemKind,
+  { hasOnePort, hasOnePeerAddress, hasCompanions = false }: SystemKind,
   undo: Undo,
 ): Promise<Network> {
   const { clients } = options;
@@ -32,15 +33,19 @@ export async function openNetwork(
     const subnet = 1 + (process.pid % 253);
     const nodes = ids.map((id): NodeAddresses => {
       const host = namespacedAddress(subnet, id);
-      return { id, host, clientPort: CLIENT_PORT, peerPort: PEER_PORT };
+      const companion = hasCompanions ? { companionPort: COMPANION_PORT } : {};
+      return { id, host, clientPort: CLIENT_PORT, peerPort: PEER_PORT, ...companion };
     });
     opening = NamespacedNetwork.open({ nodes, clients }, subnet);
   } else {
-    const ports = await findPorts(2 * options.nodes, options.basePort);
+    const kinds = hasCompanions ? 3 : 2;
+    const ports = await findPorts(kinds * options.nodes, options.basePort);
     const nodes = ids.map((id, index): NodeAddresses => {
       const clientPort = ports[index] ?? 0;
       const peerPort = hasOnePort ? clientPort : (ports[options.nodes + index] ?? 0);
-      return { id, host: "127.0.0.1", clientPort, peerPort };
+      const companionPort = ports[2 * options.nodes + index] ?? 0;
+      const companion = hasCompanions ? { companionPort } : {};
+      return { id, host: "127.0.0.1", clientPort, peerPort, ...companion };
     });
     opening = ProxiedNetwork.open({ nodes, clients, hasOnePeerAddress });
   }
@@ -88,7 +93,10 @@ export async function startNodes(setting: NodeSetting, undo: Undo): Promise<Node
   const nodes = network.nodes.map((node) => {
     return new NodeProcess(planOf(node, setting, death), events);
   });
-  network.nameProcesses((id) => nodes.find((node) => node.id === id)?.pid);
+  network.nameProcesses((id) => [
+    nodes.find((node) => node.id === id)?.pid,
+    setting.system.companionPid?.(id),
+  ]);
   undo.push(async () => {
     for (const { plan } of nodes) await rm(plan.dataDirectory, { recursive: true, force: true });
   });

@@ -87,8 +87,9 @@ export function checkHistory(events: readonly HistoryEvent[], options: CheckOpti
     }
     const rights = Rights.in(history);
     const locks = readLockHistory(withoutForbidden(history, rights));
+    const { tokensRise = "over-all-keys" } = options;
     findings.push(
-      checkTokens(locks, options.tokensRise ?? "over-all-keys"),
+      checkTokens(locks, tokensRise),
       checkExclusion(locks),
       checkOrder(locks),
       checkLeases(locks),
@@ -97,7 +98,7 @@ export function checkHistory(events: readonly HistoryEvent[], options: CheckOpti
       checkWatches(locks),
       checkAccess(history, rights),
     );
-    return lockParts(locks);
+    return lockParts(locks, tokensRise);
   })();
   const { onProgress } = options;
   const searched = checkParts(parts, {

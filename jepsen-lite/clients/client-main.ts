@@ -115,6 +115,10 @@ async function peerLocks(plan: ClientPlan, orders: ClientOrders): Promise<PlainL
     const { EtcdLocks } = await import("../systems/etcd-locks.js");
     return new EtcdLocks(endpoints, ttlMs);
   }
+  if (plan.discovery !== undefined) {
+    const { RedlockLocks } = await import("../systems/redlock-locks.js");
+    return new RedlockLocks(plan.discovery, ttlMs);
+  }
   const { RedisLocks } = await import("../systems/redis-locks.js");
   const locks = new RedisLocks(endpoints, orders.primary ?? plan.primary, ttlMs);
   orders.onPrimary.push((node) => locks.follow(node));

@@ -4,7 +4,7 @@
  * completion after it, synchronously, so that a kill loses completions and never invocations.
  */
 import type { HistoryEvent } from "../history/history-event.js";
-import type { SystemName } from "../systems/system.js";
+import type { Discovery, SystemName } from "../systems/system.js";
 
 /** The configuration of a client process; its only argument, as JSON. */
 export interface ClientPlan {
@@ -19,6 +19,8 @@ export interface ClientPlan {
   /** The node to ask, in systems in which only one can be asked. */
   readonly primary: number;
   readonly followLeader: boolean;
+  /** In systems in which clients find the node to ask by themselves. */
+  readonly discovery?: Discovery;
   readonly workloads: readonly string[];
   /** Modules of workloads that are not built in. */
   readonly modules: readonly string[];

@@ -152,6 +152,14 @@ export class ClientTask extends PlainClientTask<Client> implements Task {
     return this.parts.identity;
   }
 
+  get endpoints(): readonly string[] {
+    return this.parts.plan.endpoints;
+  }
+
+  get accessToken(): string | undefined {
+    return accessTokenOf(this.parts.plan, this.identity);
+  }
+
   get keyring(): Keyring {
     return readKeyring(this.parts.plan.keyring);
   }
@@ -174,12 +182,17 @@ export async function connectAs(
   identity: string,
   options: ConnectOptions = {},
 ): Promise<Client> {
-  const { followLeader, ttlMs, keyring } = plan;
+  const { followLeader, ttlMs } = plan;
   const endpoints = endpointsOf(plan);
   const connectTimeoutMs = ANSWER_MS_MAX;
-  const credential = credentialOf(identity === "" ? WORKER : identity);
-  const token = keyring === "" ? undefined : readKeyring(keyring).tokens[credential];
+  const token = accessTokenOf(plan, identity);
   return connect({ endpoints, followLeader, ttlMs, name, connectTimeoutMs, token, ...options });
+}
+
+/** `identity` "": of the usual one. */
+function accessTokenOf({ keyring }: ClientPlan, identity: string): string | undefined {
+  const credential = credentialOf(identity === "" ? WORKER : identity);
+  return keyring === "" ? undefined : readKeyring(keyring).tokens[credential];
 }
 
 function endpointsOf({ endpoints }: ClientPlan): string[] {

@@ -83,6 +83,11 @@ export class NamespacedNetwork implements Network {
     return { host, port: peerPort };
   }
 
+  companionAddress(to: number): HostPort {
+    const { host, companionPort = 0 } = this.#node(to);
+    return { host, port: companionPort };
+  }
+
   doorOf(id: number): HostPort {
     const { host, clientPort } = this.#node(id);
     return { host, port: clientPort };
@@ -98,6 +103,10 @@ export class NamespacedNetwork implements Network {
   endpointsOf(): { endpoints: string[]; followLeader: boolean } {
     const endpoints = this.#options.nodes.map((node) => `${node.host}:${node.clientPort}`);
     return { endpoints, followLeader: true };
+  }
+
+  companionsOf(): string[] {
+    return this.#options.nodes.map(({ host, companionPort = 0 }) => `${host}:${companionPort}`);
   }
 
   async block(from: Place, to: Place): Promise<void> {

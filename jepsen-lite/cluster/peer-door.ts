@@ -13,7 +13,8 @@ const LOOPBACK = "127.0.0.1";
 
 export interface Dialler {
   readonly link: Link;
-  readonly pid: () => number | undefined;
+  /** Of its processes, as far as they run. */
+  readonly pids: () => readonly (number | undefined)[];
 }
 
 export class PeerDoor {
@@ -49,7 +50,9 @@ export class PeerDoor {
 
   #enter(near: Socket): void {
     near.on("error", () => undefined);
-    const byPid = new Map(this.#diallers.map(({ pid, link }) => [pid() ?? 0, link]));
+    const byPid = new Map(
+      this.#diallers.flatMap(({ pids, link }) => pids().map((pid) => [pid ?? 0, link] as const)),
+    );
     const pid = diallingProcess(near.remotePort ?? 0, this.#port, [...byPid.keys()]);
     const link = byPid.get(pid ?? -1);
     // The dialling process is gone, or is not a node.

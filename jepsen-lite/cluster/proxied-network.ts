@@ -2,7 +2,8 @@
  * The network of a run on one machine: a proxy for every ordered pair of nodes, for every pair of a
  * client and a node, and before each node the door that it advertises. Clients with an even number
  * follow the leader through the doors; the others stay with links of their own, so that each of
- * them can be cut off alone.
+ * them can be cut off alone. A server beside a node has links of its own, which are cut and slowed
+ * with those of the node.
  */
 import { type Direction, Link } from "./link.js";
 import {
@@ -27,11 +28,12 @@ export class ProxiedNetwork implements Network {
   readonly clientPlaces: readonly Place[];
   readonly #blocks = new BlockCounts();
   readonly #options: NetworkOptions;
-  /** By "dialler>listener". */
+  /** By "dialler>listener"; for the server beside a node, by "dialler>listener beside". */
   readonly #links: ReadonlyMap<string, Link>;
   /** By node; only if the nodes dial each of them by one address. */
   readonly #peerDoors = new Map<number, PeerDoor>();
-  #pidOf: (id: number) => number | undefined = () => undefined;
+  readonly #companionDoors = new Map<number, PeerDoor>();
+  #pidsOf: (id: number) => readonly (number | undefined)[] = () => [];
 
   private constructor(options: NetworkOptions, links: ReadonlyMap<string, Link>) {
     this.#options = options;
@@ -42,15 +44,22 @@ export class ProxiedNetwork implements Network {
 
   static async open(options: NetworkOptions): Promise<ProxiedNetwork> {
     const links = new Map<string, Link>();
-    for (const { id, host, clientPort, peerPort } of options.nodes) {
+    const open = async (name: string, target: HostPort) => {
+      links.set(name, await Link.to(target));
+    };
+    for (const { id, host, clientPort, peerPort, companionPort } of options.nodes) {
       const to = nodePlace(id);
       for (const peer of options.nodes) {
-        if (peer.id === id) continue;
-        links.set(`${nodePlace(peer.id)}>${to}`, await Link.to({ host, port: peerPort }));
+        // The server beside a node dials it by the address that it has for all.
+        if (peer.id === id && companionPort === undefined) continue;
+        await open(`${nodePlace(peer.id)}>${to}`, { host, port: peerPort });
       }
-      links.set(`${DOOR}>${to}`, await Link.to({ host, port: clientPort }));
-      for (let client = 0; client < options.clients; client += 1) {
-        links.set(`${clientPlace(client)}>${to}`, await Link.to({ host, port: clientPort }));
+      const clients = Array.from({ length: options.clients }, (_, client) => clientPlace(client));
+      const diallers = [DOOR, ...clients];
+      for (const from of diallers) await open(`${from}>${to}`, { host, port: clientPort });
+      if (companionPort === undefined) continue;
+      for (const from of [...diallers, ...options.nodes.map((node) => nodePlace(node.id))]) {
+        if (from !== to) await open(`${from}>${beside(to)}`, { host, port: companionPort });
       }
     }
     const network = new ProxiedNetwork(options, links);
@@ -66,12 +75,18 @@ export class ProxiedNetwork implements Network {
     return this.#peerDoors.get(to)?.address ?? this.#link(`${from}>${nodePlace(to)}`).address;
   }
 
+  companionAddress(to: number): HostPort {
+    const door = this.#companionDoors.get(to);
+    if (door === undefined) throw new RangeError(`there is no server beside node ${to}`);
+    return door.address;
+  }
+
   doorOf(id: number): HostPort {
     return this.#link(`${DOOR}>${nodePlace(id)}`).address;
   }
 
-  nameProcesses(pidOf: (id: number) => number | undefined): void {
-    this.#pidOf = pidOf;
+  nameProcesses(pidsOf: (id: number) => readonly (number | undefined)[]): void {
+    this.#pidsOf = pidsOf;
   }
 
   prefixOf(): readonly string[] {
@@ -80,11 +95,14 @@ export class ProxiedNetwork implements Network {
 
   endpointsOf(client: number): { endpoints: string[]; followLeader: boolean } {
     const followLeader = followsLeader(client);
-    const dialler = followLeader ? DOOR : clientPlace(client);
-    const endpoints = this.#options.nodes.map(({ id }) =>
-      this.#text(`${dialler}>${nodePlace(id)}`),
-    );
+    const from = followLeader ? DOOR : clientPlace(client);
+    const endpoints = this.nodes.map(({ id }) => this.#text(`${from}>${nodePlace(id)}`));
     return { endpoints, followLeader };
+  }
+
+  companionsOf(client: number): string[] {
+    const from = followsLeader(client) ? DOOR : clientPlace(client);
+    return this.nodes.map(({ id }) => this.#text(`${from}>${beside(nodePlace(id))}`));
   }
 
   async block(from: Place, to: Place): Promise<void> {
@@ -103,33 +121,38 @@ export class ProxiedNetwork implements Network {
   }
 
   async close(): Promise<void> {
-    const all = [...this.#peerDoors.values(), ...this.#links.values()];
-    await Promise.all(all.map((each) => each.close()));
+    const doors = [...this.#peerDoors.values(), ...this.#companionDoors.values()];
+    await Promise.all([...doors, ...this.#links.values()].map((each) => each.close()));
   }
 
   /**
-   * Both connections on which bytes travel this way: the one `from` dialled and the one `to` did.
+   * All connections on which bytes travel this way: those `from` dialled and those `to` did.
    */
   #each(from: Place, to: Place, act: (link: Link, direction: Direction) => void): void {
-    const forth = this.#links.get(`${from}>${to}`);
-    const back = this.#links.get(`${to}>${from}`);
-    if (forth !== undefined) act(forth, "forth");
-    if (back !== undefined) act(back, "back");
-    if (forth === undefined && back === undefined) {
+    const linksTo = (dialler: Place, place: Place) =>
+      [place, beside(place)].flatMap((end) => this.#links.get(`${dialler}>${end}`) ?? []);
+    const [forth, back] = [linksTo(from, to), linksTo(to, from)];
+    for (const link of forth) act(link, "forth");
+    for (const link of back) act(link, "back");
+    if (forth.length + back.length === 0) {
       throw new RangeError(`there is no link between ${from} and ${to}`);
     }
   }
 
   async #openPeerDoors(): Promise<void> {
-    for (const { id } of this.nodes) {
-      const diallers = this.nodes
-        .filter((node) => node.id !== id)
-        .map((node) => ({
-          link: this.#link(`${nodePlace(node.id)}>${nodePlace(id)}`),
-          pid: () => this.#pidOf(node.id),
-        }));
-      this.#peerDoors.set(id, await PeerDoor.open(diallers));
+    for (const { id, companionPort } of this.nodes) {
+      this.#peerDoors.set(id, await this.#openPeerDoor(nodePlace(id)));
+      if (companionPort === undefined) continue;
+      this.#companionDoors.set(id, await this.#openPeerDoor(beside(nodePlace(id))));
     }
+  }
+
+  #openPeerDoor(end: string): Promise<PeerDoor> {
+    const diallers = this.nodes.flatMap((node) => {
+      const link = this.#links.get(`${nodePlace(node.id)}>${end}`);
+      return link === undefined ? [] : [{ link, pids: () => this.#pidsOf(node.id) }];
+    });
+    return PeerDoor.open(diallers);
   }
 
   #text(name: string): string {
@@ -142,6 +165,11 @@ export class ProxiedNetwork implements Network {
     if (link === undefined) throw new RangeError(`there is no link ${name}`);
     return link;
   }
+}
+
+/** The end of the links to the server beside this node. */
+function beside(place: Place): string {
+  return `${place} beside`;
 }
 
 function followsLeader(client: number): boolean {

@@ -1,6 +1,6 @@
 /**
  * The results of several systems under the same faults, side by side: what they lost, and the cost
- * of availability. It is only shown, and has no effect on the verdict on Holdfast.
+ * of availability. It is only shown: what Holdfast itself did wrong is in the verdict without it.
  */
 
 import type { CheckResult } from "../verdict/check-result.js";

@@ -10,7 +10,7 @@ import type { Coverage, Figures, ReportData, WorkloadCounts } from "../report/re
 import type { SystemKind, SystemName } from "../systems/system.js";
 import { sumOf } from "../verdict/anomaly.js";
 import type { CheckResult, Validity } from "../verdict/check-result.js";
-import type { Verdict } from "../verdict/verdict.js";
+import { type Verdict, worst } from "../verdict/verdict.js";
 import type { Workload } from "../workloads/workload.js";
 import type { ComparedSystem } from "./compared-system.js";
 import type { RunOptions } from "./run-options.js";
@@ -106,6 +106,27 @@ export function withComparison(
   const comparison = systems.length > 1 ? systems : [];
   return { results: { ...results, comparison }, report: { ...report, comparison } };
 }
+
+/** Adds the verdicts on Holdfast by other protocols, each with a report of its own. */
+export function withOwnPeers({ results, report }: Outcome, own: readonly Outcome[]): Outcome {
+  const added = own.map(({ results: { system, valid, checks } }): CheckResult => {
+    const anomalyCounts = sumOf(brokenOf(checks).map((check) => check.anomalyCounts));
+    const summary = `${system}/report.html: ${SUMMARIES[String(valid)]}`;
+    const shared = { name: "own report", valid, summary, anomalies: [], remarks: [] };
+    return { subject: system, anomalyCounts, ...shared };
+  });
+  const checks = [...results.checks, ...added];
+  const valid = worst(checks.map((check) => check.valid));
+  const anomalies = sumOf(brokenOf(checks).map(({ anomalyCounts }) => anomalyCounts));
+  const changed = { valid, checks, anomalies };
+  return { results: { ...results, ...changed }, report: { ...report, ...changed } };
+}
+
+const SUMMARIES: Readonly<Record<string, string>> = {
+  true: "valid",
+  false: "not valid",
+  unknown: "not everything could be decided",
+};
 
 /**
  * Contains everything that determines the run, including defaults, so that a later version repeats

@@ -19,7 +19,7 @@ import type { Workload } from "../workloads/workload.js";
 import { comparedSystem } from "./comparison.js";
 import { Console } from "./console.js";
 import { Interruption } from "./interruption.js";
-import { type Outcome, withComparison } from "./results.js";
+import { type Outcome, withComparison, withOwnPeers } from "./results.js";
 import { parseRunOptions, peerNemeses, peerWorkloads, type RunOptions } from "./run-options.js";
 import { runSystem, type SystemRun, writeOutcome } from "./run-system.js";
 
@@ -46,7 +46,10 @@ export async function runCommand(argv: readonly string[]): Promise<number> {
     // This result is known, whatever happens to the peers.
     await writeOutcome(directory, own);
     const others = await runPeers({ ...shared, directory }, peers);
-    const outcome = withComparison(own, [own, ...others].map(comparedSystem));
+    const outcome = withOwnPeers(
+      withComparison(own, [own, ...others].map(comparedSystem)),
+      others.filter(({ results }) => SYSTEMS[results.system].isOwn === true),
+    );
     if (others.length > 0) await writeOutcome(directory, outcome);
     terminal.result(outcome, directory, options.isJson);
     return exitCodeOf(outcome, interruption);

@@ -76,6 +76,7 @@ const EXAMPLES = `Examples:
   npm run jepsen -- --workload guarded --nemesis pause-clients --unfenced
   npm run jepsen -- --workload ./my-workload.ts --nemesis ./my-nemesis.ts
   npm run jepsen -- --peers redis,etcd --minutes 2
+  npm run jepsen -- --workload leases --peers redlock-redis,redlock-door
   npm run jepsen -- check --model lock history.jsonl
 `;
 
@@ -89,7 +90,7 @@ const ABOUT =
 const NAMES = "separated by commas, or files that export one;";
 const PEERS_ABOUT =
   "run the same faults on other systems, one after the other, to check the harness itself; " +
-  "the verdict is only on Holdfast; all (default: none)";
+  "the verdict is only on Holdfast and its doors; all (default: none)";
 
 function runCommandLine(): Command {
   const command = commandLine("npm run jepsen --")

@@ -4,11 +4,19 @@ import { parentDeathPrefix } from "../cluster/parent-death.js";
 import { etcd } from "./etcd.js";
 import { holdfast } from "./holdfast.js";
 import { redis } from "./redis.js";
+import { redlockDoor } from "./redlock-door.js";
+import { redlockRedis } from "./redlock-redis.js";
 import type { SystemKind, SystemName } from "./system.js";
 
-export const SYSTEMS: Readonly<Record<SystemName, SystemKind>> = { holdfast, redis, etcd };
+export const SYSTEMS: Readonly<Record<SystemName, SystemKind>> = {
+  holdfast,
+  redis,
+  etcd,
+  "redlock-redis": redlockRedis,
+  "redlock-door": redlockDoor,
+};
 
-export const PEERS: readonly SystemKind[] = [redis, etcd];
+export const PEERS: readonly SystemKind[] = [redis, etcd, redlockRedis, redlockDoor];
 
 /** Throws `UsageError` for an unknown peer. */
 export function findPeers(names: readonly string[]): SystemKind[] {

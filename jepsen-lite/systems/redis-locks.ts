@@ -7,8 +7,8 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
+import { LeasedLock, refused, unanswered } from "../workloads/leased-lock.js";
 import type { HeldLock, PlainLocks } from "../workloads/workload.js";
-import { LeasedLock, refused, unanswered } from "./leased-lock.js";
 
 const ANSWER_MS_MAX = 1_000;
 const RECONNECT_MS = 50;

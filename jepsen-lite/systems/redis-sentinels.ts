@@ -11,6 +11,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { askRedis } from "../../lab/redis-command.js";
 import { type HostPort, type Network, type NodeAddresses, nodePlace } from "../cluster/network.js";
 import type { NodeProcess, NodeStatus } from "../cluster/node-process.js";
+import { type Replication, replicationOf } from "./redis-replication.js";
 import type { SystemEvents } from "./system.js";
 
 const LOOK_MS = 100;
@@ -18,8 +19,6 @@ const ANSWER_MS_MAX = 300;
 /** A primary that is silent for this long counts as dead. */
 const DOWN_AFTER_MS = 1_500;
 const FIRST_PRIMARY = 1;
-
-type Replication = ReadonlyMap<string, string>;
 
 export class RedisSentinels {
   readonly #network: Network;
@@ -40,7 +39,7 @@ export class RedisSentinels {
 
   /** The state that a Redis reports, in the terms of a cluster. */
   async statusOf({ id, host, clientPort }: NodeAddresses): Promise<NodeStatus | undefined> {
-    const replication = await replicationOf({ host, port: clientPort });
+    const replication = await replicationOf({ host, port: clientPort }, ANSWER_MS_MAX);
     if (replication === undefined) return undefined;
     const leader = this.#followedBy(id, replication);
     const role = replication.get("role") === "master" ? "leader" : "follower";
@@ -92,7 +91,7 @@ export class RedisSentinels {
 
   /** Manages the Redis of this node. */
   async #tend(id: number): Promise<void> {
-    const replication = await replicationOf(this.#own(id));
+    const replication = await replicationOf(this.#own(id), ANSWER_MS_MAX);
     if (replication === undefined) {
       this.#roles.delete(id);
       return;
@@ -128,7 +127,7 @@ export class RedisSentinels {
     const candidates = deaf.filter(({ id }) => id !== this.#primary);
     const offsets = await Promise.all(
       candidates.map(async ({ id }) => {
-        const replication = await replicationOf(this.#own(id));
+        const replication = await replicationOf(this.#own(id), ANSWER_MS_MAX);
         return { id, offset: offsetOf(replication) };
       }),
     );
@@ -175,16 +174,4 @@ export class RedisSentinels {
 /** How far its copy of the primary's commands goes. */
 function offsetOf(replication: Replication | undefined): number {
   return Number(replication?.get("slave_repl_offset") ?? replication?.get("master_repl_offset"));
-}
-
-/** The fields of `INFO replication`. */
-async function replicationOf(address: HostPort): Promise<Replication | undefined> {
-  const text = await askRedis(address, "INFO replication", ANSWER_MS_MAX);
-  if (text === undefined) return undefined;
-  const lines = text.split("\r\n").filter((line) => line.includes(":"));
-  return new Map(lines.map((line) => [line.slice(0, line.indexOf(":")), afterColon(line)]));
-}
-
-function afterColon(line: string): string {
-  return line.slice(line.indexOf(":") + 1);
 }

@@ -18,7 +18,7 @@ export const redis: SystemKind = {
     const sentinels = new RedisSentinels(network);
     return {
       serverOf: (node, dataDirectory) => ({
-        command: [fileOf(REDIS), ...argumentsOf(node.clientPort, dataDirectory)],
+        command: [fileOf(REDIS), ...redisArguments(redisSettings(node.clientPort, dataDirectory))],
         status: () => sentinels.statusOf(node),
       }),
       attend: async (nodes, events) => sentinels.watch(nodes, events),
@@ -26,8 +26,8 @@ export const redis: SystemKind = {
   },
 };
 
-function argumentsOf(port: number, directory: string): string[] {
-  return redisArguments({
+export function redisSettings(port: number, directory: string) {
+  return {
     port,
     bind: "127.0.0.1",
     dir: directory,
@@ -39,5 +39,5 @@ function argumentsOf(port: number, directory: string): string[] {
     // Waiting for further replicas would only keep this one out.
     "repl-diskless-sync-delay": 0,
     "repl-ping-replica-period": 1,
-  });
+  };
 }

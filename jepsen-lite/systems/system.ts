@@ -6,7 +6,7 @@
 import type { Network, NodeAddresses } from "../cluster/network.js";
 import type { NodePlan, NodeProcess } from "../cluster/node-process.js";
 
-export type SystemName = "holdfast" | "redis" | "etcd";
+export type SystemName = "holdfast" | "redis" | "etcd" | "redlock-redis" | "redlock-door";
 
 export interface SystemKind {
   readonly name: SystemName;
@@ -16,8 +16,15 @@ export interface SystemKind {
   readonly hasOnePort: boolean;
   /** All nodes must dial a node by the same address. */
   readonly hasOnePeerAddress: boolean;
-  /** Tokens rise from grant to grant of one key; Holdfast's rise over all keys. */
-  readonly tokensRise: "over-all-keys" | "by-key";
+  /** A second server runs beside each node, which clients and other nodes dial too. */
+  readonly hasCompanions?: boolean;
+  /** It is Holdfast by another protocol: the verdict on it is part of that on Holdfast. */
+  readonly isOwn?: boolean;
+  /**
+   * Tokens rise from grant to grant of one key; Holdfast's rise over all keys. `not-at-all`: they
+   * only name holds.
+   */
+  readonly tokensRise: "over-all-keys" | "by-key" | "not-at-all";
   /** What this machine lacks and how to install it, in one line; `undefined`: nothing. */
   missing(): string | undefined;
   /** `isClosed`: clients that prove nothing will be refused. */
@@ -27,8 +34,20 @@ export interface SystemKind {
 export interface System {
   /** How the server of this node is started, and how it is asked. */
   serverOf(node: NodeAddresses, dataDirectory: string): Pick<NodePlan, "command" | "status">;
+  /** How a client finds the server to ask, if it asks the servers. */
+  discoveryOf?(client: number): Discovery;
+  /** The process of the server beside this node. */
+  companionPid?(node: number): number | undefined;
   /** Manages the nodes, which answer by now, until the returned function is called. */
   attend?(nodes: readonly NodeProcess[], events: SystemEvents): Promise<() => Promise<void>>;
+}
+
+/** `host:port` all. */
+export interface Discovery {
+  /** Who knows the server to ask. */
+  readonly sentinels: readonly string[];
+  /** Where this client reaches what servers name by another address. */
+  readonly roads: Readonly<Record<string, string>>;
 }
 
 export interface SystemEvents {

@@ -62,7 +62,7 @@ export async function judge(result: AttackResult, options: JudgeOptions): Promis
   return { valid: worst(checks.map(({ valid }) => valid)), checks };
 }
 
-function worst(validities: readonly Validity[]): Validity {
+export function worst(validities: readonly Validity[]): Validity {
   if (validities.includes(false)) return false;
   return validities.includes("unknown") ? "unknown" : true;
 }

@@ -5,6 +5,7 @@ import { election } from "./election.js";
 import { guarded, unfenced } from "./guarded.js";
 import { heirs } from "./heirs.js";
 import { identities } from "./identities.js";
+import { leases } from "./leases.js";
 import { multi } from "./multi.js";
 import { mutex } from "./mutex.js";
 import { queue } from "./queue.js";
@@ -24,6 +25,7 @@ export const WORKLOADS: readonly Workload[] = [
   election,
   reentrant,
   sessions,
+  leases,
   heirs,
   identities,
   register,

@@ -70,8 +70,13 @@ export async function hold(task: PlainTask, lock: HeldLock, milliseconds: number
     const until = untilNs(task, lock);
     if (!lock.isHeld || until < seenUntilNs + RENEWED_MS_MIN * NANOSECONDS) continue;
     seenUntilNs = until;
-    task.note({ f: "renewed", value: { token: lock.token, untilNs: until } });
+    noteRenewal(task, lock);
   }
+}
+
+export function noteRenewal(task: PlainTask, lock: HeldLock): void {
+  if (!lock.isHeld) return;
+  task.note({ f: "renewed", value: { token: lock.token, untilNs: untilNs(task, lock) } });
 }
 
 /**
@@ -85,7 +90,7 @@ function untilNs(task: PlainTask, lock: HeldLock): number {
   return remainingMs > 0 ? nowNs + Math.floor(remainingMs * NANOSECONDS) : 0;
 }
 
-function noteLoss(task: PlainTask, lock: HeldLock, key: string | undefined): void {
+export function noteLoss(task: PlainTask, lock: HeldLock, key: string | undefined): void {
   const { signal } = lock;
   signal.addEventListener("abort", () => {
     const error: unknown = signal.reason;

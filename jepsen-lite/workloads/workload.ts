@@ -125,6 +125,10 @@ export interface Task extends PlainTask {
   readonly client: Client;
   /** For which it works, in workloads with `identities`; else "". */
   readonly identity: string;
+  /** `host:port` of each node, as this client reaches it. */
+  readonly endpoints: readonly string[];
+  /** What proves who it is; `undefined`: the cluster is open. */
+  readonly accessToken: string | undefined;
   /** The access tokens of the run and where to use them. Only if its cluster is closed. */
   readonly keyring: Keyring;
   /** A further client, with a session of its own; the caller closes it. By default as the task. */

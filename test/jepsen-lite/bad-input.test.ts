@@ -60,11 +60,12 @@ test("with peers everything means everything that they can do too", () => {
     return { peers, workloads, nemeses };
   };
   const common = {
-    workloads: ["mutex", "guarded", "unfenced"],
+    workloads: ["mutex", "leases", "guarded", "unfenced"],
     nemeses: expect.arrayContaining(["kill", "partition-clients"]),
   };
   const withPeers = names("--peers", "all");
-  expect(withPeers).toEqual({ peers: ["redis", "etcd"], ...common });
+  const peers = ["redis", "etcd", "redlock-redis", "redlock-door"];
+  expect(withPeers).toEqual({ peers, ...common });
   expect(withPeers.nemeses).not.toContain("damage");
   expect(names("--peers=etcd", "-w", "all", "-n", "all")).toEqual({
     ...withPeers,

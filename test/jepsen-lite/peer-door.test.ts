@@ -42,8 +42,8 @@ describe.skipIf(!IS_LINUX)("who dials a node", () => {
     server = await echo();
     links = await Promise.all([0, 1].map(() => Link.to({ host: HOST, port: portOf(server) })));
     door = await PeerDoor.open([
-      { link: links[0] as Link, pid: () => process.pid },
-      { link: links[1] as Link, pid: () => other?.pid },
+      { link: links[0] as Link, pids: () => [process.pid] },
+      { link: links[1] as Link, pids: () => [undefined, other?.pid] },
     ]);
   });
 

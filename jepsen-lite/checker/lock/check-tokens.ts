@@ -1,8 +1,8 @@
 /**
  * Fencing tokens: no token is granted twice (except to the same owner again, if it asked
  * reentrantly); a grant that can only have come after another was known has the larger token, over
- * all keys (or among those of one key, for services that promise no more); and no client is told
- * that a token that was never granted is valid.
+ * all keys (or among those of one key, or not at all, for services that promise no more); and no
+ * client is told that a token that was never granted is valid.
  */
 import { nameOf, namesOf } from "../event-text.js";
 import { answerOf, type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
@@ -10,7 +10,7 @@ import type { Grant } from "./grant.js";
 import type { LockCall } from "./lock-calls.js";
 import { isReentry, type LockHistory } from "./lock-history.js";
 
-export type TokensRise = "over-all-keys" | "by-key";
+export type TokensRise = "over-all-keys" | "by-key" | "not-at-all";
 
 export function checkTokens(history: LockHistory, tokensRise: TokensRise): Finding {
   const builder = new FindingBuilder("tokens");
@@ -18,7 +18,9 @@ export function checkTokens(history: LockHistory, tokensRise: TokensRise): Findi
   checkUnique(history, granting, builder);
   const fresh = granting.filter((call) => !call.isReentrant);
   if (tokensRise === "over-all-keys") checkRising(history, fresh, builder);
-  else for (const calls of byKey(fresh).values()) checkRising(history, calls, builder);
+  else if (tokensRise === "by-key") {
+    for (const calls of byKey(fresh).values()) checkRising(history, calls, builder);
+  }
   checkKnown(history, builder);
   return builder.finding();
 }

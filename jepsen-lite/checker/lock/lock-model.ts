@@ -5,19 +5,27 @@
 import { ACCESS_FUNCTIONS } from "../access/access-functions.js";
 import type { Part, Step } from "../linearizable/problem.js";
 import { anyState, type Model } from "../models/model.js";
+import type { TokensRise } from "./check-tokens.js";
 import type { Grant } from "./grant.js";
 import { actionOf, endAction } from "./lock-actions.js";
 import { LOCK_FUNCTIONS, type LockCall } from "./lock-calls.js";
 import { type LockHistory, readLockHistory } from "./lock-history.js";
-import { describeTable, EMPTY_TABLE, encodeTable, type LockState } from "./lock-state.js";
+import {
+  describeTable,
+  EMPTY_TABLE,
+  encodeTable,
+  type LockState,
+  UNORDERED_TABLE,
+} from "./lock-state.js";
 
 export const lockModel: Model = {
   name: "lock",
   functions: [...LOCK_FUNCTIONS, ...ACCESS_FUNCTIONS],
-  parts: (history) => lockParts(readLockHistory(history)),
+  parts: (history) => lockParts(readLockHistory(history), "over-all-keys"),
 };
 
-export function lockParts(history: LockHistory): Part<unknown>[] {
+export function lockParts(history: LockHistory, tokensRise: TokensRise): Part<unknown>[] {
+  const initial = tokensRise === "not-at-all" ? UNORDERED_TABLE : EMPTY_TABLE;
   const groups = new KeyGroups();
   for (const call of history.calls) {
     // A request without an answer joins no keys: it explains nothing.
@@ -49,7 +57,7 @@ export function lockParts(history: LockHistory): Part<unknown>[] {
   return [...parts].map(([group, steps]) =>
     anyState<LockState>({
       keys: groups.members(group),
-      initial: EMPTY_TABLE,
+      initial,
       isBounded: false,
       encode: encodeTable,
       describe: describeTable,

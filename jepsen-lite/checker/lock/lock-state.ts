@@ -16,12 +16,15 @@ export interface Hold {
 }
 
 export interface LockState {
+  /** -∞ for ever: tokens do not rise, and only name holds. */
   readonly newestToken: number;
   /** By token, ascending. */
   readonly holds: readonly Hold[];
 }
 
 export const EMPTY_TABLE: LockState = { newestToken: 0, holds: [] };
+/** Of a service whose tokens have no order. */
+export const UNORDERED_TABLE: LockState = { ...EMPTY_TABLE, newestToken: Number.NEGATIVE_INFINITY };
 
 export function encodeTable(state: LockState): string {
   let text = `${state.newestToken}`;
@@ -33,13 +36,14 @@ export function encodeTable(state: LockState): string {
 }
 
 export function describeTable(state: LockState): string {
-  if (state.holds.length === 0) return `nothing held, newest token ${state.newestToken}`;
+  const newest = Number.isFinite(state.newestToken) ? `newest token ${state.newestToken}` : "";
+  if (state.holds.length === 0) return ["nothing held", newest].filter(Boolean).join(", ");
   const holds = state.holds.map((hold) => {
     const items = hold.items.map((item) => itemText(item, hold.slots)).join(" and ");
     const times = hold.count === 1 ? "" : ` ${hold.count} times`;
     return `${items}${times} under token ${hold.token} by ${hold.session}`;
   });
-  return `${holds.join("; ")}; newest token ${state.newestToken}`;
+  return [...holds, newest].filter(Boolean).join("; ");
 }
 
 export function itemText(item: Item, slots: ReadonlyMap<string, readonly number[]>): string {
@@ -60,8 +64,7 @@ export function withoutHold(state: LockState, token: number): LockState {
 
 export function replaceHold(state: LockState, old: Hold, next: Hold): LockState {
   const holds = state.holds.map((hold) => (hold === old ? next : hold));
-  holds.sort((a, b) => a.token - b.token);
-  return { newestToken: Math.max(state.newestToken, next.token), holds };
+  return withHolds(state, holds, next.token);
 }
 
 /** Applies the grant of an acquire, or says which promise it would break. */
@@ -83,8 +86,14 @@ export function grant(state: LockState, call: LockCall): LockState | Refusal {
   }
   const { items, slots, session, owner } = call;
   const hold: Hold = { token, session, owner, items, slots, count: 1 };
-  // Its token is the largest, so the order stays.
-  return { newestToken: token, holds: [...others, hold] };
+  return withHolds(state, [...others, hold], token);
+}
+
+/** `token`: the one that was granted last. `holds` is sorted in place. */
+function withHolds({ newestToken }: LockState, holds: Hold[], token: number): LockState {
+  holds.sort((a, b) => a.token - b.token);
+  const isRising = Number.isFinite(newestToken);
+  return { newestToken: isRising ? Math.max(newestToken, token) : newestToken, holds };
 }
 
 /** Two upgraders exclude each other; the hold itself is no obstacle. */

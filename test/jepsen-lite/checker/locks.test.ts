@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { type CheckResult, checkHistory } from "../../../jepsen-lite/checker/index.js";
+import {
+  type CheckResult,
+  checkHistory,
+  type TokensRise,
+} from "../../../jepsen-lite/checker/index.js";
 import { historyOf, type Line } from "./histories.js";
 
 const SECOND = 1_000_000_000;
@@ -281,10 +285,22 @@ describe("tokens of services that promise less", () => {
     [process, "invoke", "release", { token }, { key }],
     [process, "ok", "release", { released: true }, { key }],
   ];
-  const brokenByKey = (lines: readonly Line[]) =>
-    checkHistory(historyOf(lines), { model: "lock", tokensRise: "by-key" })
+  const brokenIf = (tokensRise: TokensRise, lines: readonly Line[]) =>
+    checkHistory(historyOf(lines), { model: "lock", tokensRise })
       .checks.filter(({ valid }) => valid === false)
       .map(({ check: name }) => name);
+
+  const brokenByKey = (lines: readonly Line[]) => brokenIf("by-key", lines);
+
+  it("tokens without an order only name holds, and two holders remain two holders", () => {
+    const falling = [...onKey(0, "a", 9), ...onKey(1, "a", 5)];
+    expect(broken(falling)).toEqual(["linearizable", "tokens"]);
+    expect(brokenIf("not-at-all", falling)).toEqual([]);
+    const both = [...acquired(0, 9), ...acquired(1, 5)];
+    expect(brokenIf("not-at-all", both)).toEqual(["linearizable", "exclusion"]);
+    const gone = [...onKey(0, "a", 9), ...onKey(0, "a", 9)];
+    expect(brokenIf("not-at-all", gone)).toEqual(["tokens"]);
+  });
 
   it("a token may be smaller than one of another key, and of its own it may not", () => {
     const others = [...onKey(0, "a", 9), ...onKey(1, "b", 5)];

@@ -1,9 +1,9 @@
 /**
- * A held lock of a peer, with the interface of Holdfast's locks: a token, the time for which its
+ * A held lock of a peer, or a lease, with the interface of Holdfast's locks: a token, the time for which its
  * holder is certain of it, and a signal that is aborted when that is over.
  */
 import { HoldfastError, type ReleaseResult } from "../sdk.js";
-import type { HeldLock } from "../workloads/workload.js";
+import type { HeldLock } from "./workload.js";
 
 export interface LeasedLockParts {
   readonly token: number;
