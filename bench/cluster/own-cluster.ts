@@ -26,6 +26,8 @@ export interface OwnClusterOptions {
   /** TLS on both ports, with client certificates. */
   readonly isEncrypted?: boolean;
   readonly runtime?: NodeRuntime;
+  /** Further flags of a node, by its id. */
+  readonly flagsOf?: (node: number) => readonly string[];
   readonly signal: AbortSignal;
 }
 
@@ -109,7 +111,8 @@ export async function withOwnCluster<T>(
     const death = new Promise<never>((_resolve, reject) => {
       onDeath = reject;
     });
-    nodes = nodesOf({ directory, ports, links, certificates, onDeath, runtime: options.runtime });
+    const { runtime, flagsOf = () => [] } = options;
+    nodes = nodesOf({ directory, ports, links, certificates, onDeath, runtime, flagsOf });
     const cluster = new OwnCluster(nodes, links, certificates, options);
     for (const node of nodes) node.spawn();
     const run = cluster.healthy().then(() => work(cluster));
@@ -130,6 +133,7 @@ interface NodesOptions {
   readonly certificates: BenchCertificates | undefined;
   readonly onDeath: (error: Error) => void;
   readonly runtime: NodeRuntime | undefined;
+  readonly flagsOf: (node: number) => readonly string[];
 }
 
 function nodesOf(options: NodesOptions): NodeProcess[] {
@@ -147,6 +151,7 @@ function nodesOf(options: NodesOptions): NodeProcess[] {
       `--initial-cluster=${members}`,
       ...(links?.argumentsOf(id) ?? []),
       ...(certificates?.argumentsOf(id) ?? []),
+      ...options.flagsOf(id),
     ];
     const scheme = certificates === undefined ? "ws" : "wss";
     return new NodeProcess(id, `${scheme}://127.0.0.1:${port}`, flags, onDeath, runtime);

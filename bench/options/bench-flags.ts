@@ -62,6 +62,7 @@ const EXAMPLES = `Examples:
   npm run bench -- uncontended --rate 5000     5,000 cycles begin per second
   npm run bench -- uncontended --peers all     compared with Redis, etcd, others
   npm run bench -- --all --peers all           tables and a chart of everything
+  npm run bench -- doors                       HTTP, and redlock unchanged
   npm run bench -- failover --runs 20          time without service
   npm run bench -- storm --count 2000 --tls    all clients come back at once
   npm run bench -- snapshot --holds 1000000    stalls while a table is saved

@@ -13,7 +13,7 @@ import {
 } from "./bench-flags.js";
 import { WORKLOADS, type Workload } from "./bench-numbers.js";
 import { type BenchOptions, benchOptions, takes } from "./bench-options.js";
-import { PLAN } from "./plan.js";
+import { DOORS, DOORS_PLAN, DOORS_TURNS, PLAN, type PlannedStep } from "./plan.js";
 import { OWN_SYSTEM, type SystemName } from "./system-names.js";
 
 /** One workload with its numbers, and all the systems that it is measured with. */
@@ -48,7 +48,12 @@ export function parseInvocation(argv: readonly string[]): Invocation {
   const compared = peersOf(peers);
   if (all === true) {
     if (word !== undefined) throw new UsageError(`--all: includes ${word}; give one or the other`);
-    return { kind: "several", steps: stepsOfAll(given, compared), ...results };
+    return { kind: "several", steps: stepsOf(PLAN, given, compared), ...results };
+  }
+  if (word === DOORS) {
+    if (peers !== undefined) throw new UsageError(`--peers: ${DOORS} measures those that it has`);
+    const steps = stepsOf(DOORS_PLAN, given, PEER_NAMES);
+    return { kind: "several", steps, ...results, turns: Math.max(turns, DOORS_TURNS), all: true };
   }
   const workload = workloadOf(word);
   if (resume === true && save === undefined) throw new UsageError("--resume requires --save");
@@ -61,7 +66,7 @@ export function parseInvocation(argv: readonly string[]): Invocation {
 
 function workloadOf(word: string | undefined): Workload {
   if (word !== undefined) return findNamed("workload", word, named(WORKLOADS)).name;
-  throw new UsageError(`a workload is required: ${WORKLOADS.join(", ")}`);
+  throw new UsageError(`a workload is required: ${WORKLOADS.join(", ")}, or ${DOORS}`);
 }
 
 /** In the order of the bench, each once. */
@@ -89,8 +94,12 @@ function flagText(name: string, value: unknown): string {
 }
 
 /** Numbers of the user apply to every workload that uses them, unless the plan has its own. */
-function stepsOfAll(given: MeasureFlags, peers: readonly PeerName[]): Step[] {
-  return PLAN.map(({ workload, flags, peers: planned = [] }) => {
+function stepsOf(
+  plan: readonly PlannedStep[],
+  given: MeasureFlags,
+  peers: readonly PeerName[],
+): Step[] {
+  return plan.map(({ workload, flags, peers: planned = [] }) => {
     const taken = Object.entries(given).filter(([name]) => takes(workload, name));
     const compared = peers.filter((peer) => planned.includes(peer));
     // Twice, so that the plan's own come first and also override.

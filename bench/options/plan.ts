@@ -1,13 +1,14 @@
 /**
  * What `--all` measures, in order: every workload, and those that peers support with the numbers of
- * workers and connections at which systems differ.
+ * workers and connections at which systems differ. And what `doors` measures: clients of other
+ * protocols, on this system and on the one that they were made for.
  */
 
 import { PEER_NAMES, type PeerName } from "../peers/peer.js";
 import type { MeasureFlags } from "./bench-flags.js";
 import type { Workload } from "./bench-numbers.js";
 
-interface PlannedStep {
+export interface PlannedStep {
   readonly workload: Workload;
   readonly flags?: MeasureFlags;
   /** Requested peers are measured too if they are among these. */
@@ -40,4 +41,19 @@ export const PLAN: readonly PlannedStep[] = [
   { workload: "storm", flags: { tls: true } },
   { workload: "snapshot" },
   { workload: "page" },
+];
+
+/** A word in place of a workload: measures all of these. */
+export const DOORS = "doors";
+/** A single turn would say nothing on a busy machine. */
+export const DOORS_TURNS = 3;
+
+export const DOORS_PLAN: readonly PlannedStep[] = [
+  {
+    workload: "uncontended",
+    flags: { workers: 1_024 },
+    peers: ["redlock-client", "redlock-door"],
+  },
+  { workload: "uncontended", flags: { workers: 64 }, peers: ["redlock-client", "redlock-door"] },
+  { workload: "uncontended", flags: { workers: 64, connections: 64 }, peers: ["http-door"] },
 ];

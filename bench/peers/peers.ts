@@ -1,14 +1,18 @@
 /** All peers, by their names on the command line and in the results. */
+import { httpDoor, redlockDoor } from "./door-peer.js";
 import { etcd } from "./etcd-peer.js";
 import type { PeerKind, PeerName } from "./peer.js";
 import { postgresAdvisory, postgresTable } from "./postgres-peer.js";
-import { redis, redisAof, redlock } from "./redis-peer.js";
+import { redis, redisAof, redlock, redlockClient } from "./redis-peer.js";
 import { zookeeper } from "./zookeeper-peer.js";
 
 export const PEERS: Readonly<Record<PeerName, PeerKind>> = {
   redis,
   "redis-aof": redisAof,
   redlock,
+  "redlock-client": redlockClient,
+  "redlock-door": redlockDoor,
+  "http-door": httpDoor,
   etcd,
   zookeeper,
   "postgres-advisory": postgresAdvisory,

@@ -5,6 +5,7 @@ import { fileOf, lackOf, REDIS, redisArguments } from "../../lab/peer-servers.js
 import { askRedis } from "../../lab/redis-command.js";
 import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "./peer.js";
 import { connectRedis } from "./redis-locks.js";
+import { connectRedlockClients } from "./redlock-client.js";
 import { connectRedlock } from "./redlock-locks.js";
 import { RunningServers } from "./running-servers.js";
 
@@ -41,6 +42,13 @@ export const redlock: PeerKind = redisKind({
   nodes: REDLOCK_NODES,
   isSynced: true,
   connect: connectRedlock,
+});
+
+export const redlockClient: PeerKind = redisKind({
+  about: "five nodes, appendfsync always, the package redlock unchanged",
+  nodes: REDLOCK_NODES,
+  isSynced: true,
+  connect: connectRedlockClients,
 });
 
 function redisKind({ about, nodes, isSynced, connect }: Arrangement): PeerKind {

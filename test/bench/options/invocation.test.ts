@@ -45,6 +45,18 @@ test("everything has each workload, and its peers where they can do it", () => {
   ]);
 });
 
+test("the doors are measured in turns, on this system and on the one they were made for", () => {
+  const { steps, turns } = several("doors", "--seconds", "2");
+  expect(turns).toBe(3);
+  expect(several("doors", "--turns", "5").turns).toBe(5);
+  expect(steps.map(({ argv, systems }) => [argv.join(" "), ...systems.slice(1)])).toEqual([
+    ["uncontended --workers=1024 --seconds=2", "redlock-client", "redlock-door"],
+    ["uncontended --workers=64 --seconds=2", "redlock-client", "redlock-door"],
+    ["uncontended --workers=64 --connections=64 --seconds=2", "http-door"],
+  ]);
+  expect(() => several("doors", "--peers", "etcd")).toThrow(/measures those that it has/);
+});
+
 test("a number for everything counts where it is taken and not planned otherwise", () => {
   const { steps, turns } = several("--all", "--seconds", "2", "--workers", "3", "--turns", "4");
   expect(turns).toBe(4);

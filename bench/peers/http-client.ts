@@ -1,0 +1,107 @@
+/**
+ * A lean client of the HTTP door: one connection that is kept alive, on which one request follows
+ * another. It reads only what it asks for, so that the load process does not measure itself.
+ */
+import { connect, type Socket } from "node:net";
+import type { GiveBack, PeerClient, PeerLoad } from "./peer.js";
+
+const HOST = "127.0.0.1";
+const TTL_MS = 30_000;
+/** It still waits: the same request is made again. */
+const QUEUED = 202;
+const END_OF_HEAD = Buffer.from("\r\n\r\n");
+const LENGTH = /\r\nContent-Length: (\d+)/i;
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+}
+
+class KeptConnection {
+  readonly #socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  readonly #waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void }[] = [];
+
+  constructor(port: number) {
+    this.#socket = connect(port, HOST).setNoDelay(true);
+    this.#socket.on("data", (chunk: Buffer) => this.#onData(chunk));
+    this.#socket.on("error", (error) => this.#end(error));
+    this.#socket.on("close", () => this.#end(new Error("the connection was closed")));
+  }
+
+  request(head: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject });
+      this.#socket.write(head);
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    for (;;) {
+      const end = this.#received.indexOf(END_OF_HEAD);
+      if (end < 0) return;
+      const head = this.#received.toString("latin1", 0, end);
+      const from = end + END_OF_HEAD.length;
+      const to = from + Number(LENGTH.exec(head)?.[1] ?? 0);
+      if (this.#received.length < to) return;
+      const body = this.#received.toString("utf8", from, to);
+      this.#received = this.#received.subarray(to);
+      this.#waiting.shift()?.resolve({ status: Number(head.slice(9, 12)), body });
+    }
+  }
+
+  #end(error: Error): void {
+    for (const { reject } of this.#waiting.splice(0)) reject(error);
+  }
+}
+
+class HttpClient implements PeerClient {
+  readonly #connection: KeptConnection;
+  readonly #owner: string;
+  readonly #isShared: boolean;
+  #requests = 0;
+
+  constructor(port: number, owner: string, isShared: boolean) {
+    this.#connection = new KeptConnection(port);
+    this.#owner = owner;
+    this.#isShared = isShared;
+  }
+
+  async acquire(key: string): Promise<GiveBack> {
+    const name = encodeURIComponent(key);
+    this.#requests += 1;
+    const request = `Idempotency-Key: ${this.#owner}-${this.#requests}\r\n`;
+    const target = `/v1/lock?key=${name}&ttl=${TTL_MS}ms${this.#isShared ? "&wait=45s" : ""}`;
+    let answer = await this.#ask("PUT", target, request);
+    while (answer.status === QUEUED) answer = await this.#ask("PUT", target, request);
+    if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body}`);
+    return async () => {
+      const { body } = await this.#ask("DELETE", `/v1/lock?key=${name}`);
+      return body.includes('"released":true');
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+
+  #ask(method: string, target: string, more = ""): Promise<Answer> {
+    const head = `${method} ${target} HTTP/1.1\r\nHost: ${HOST}\r\nHoldfast-Owner: ${this.#owner}\r\n`;
+    return this.#connection.request(`${head}${more}Content-Length: 0\r\n\r\n`);
+  }
+}
+
+/** One connection for each of the load, all to the node that leads. */
+export async function connectHttp(
+  port: number,
+  { connections, isShared }: PeerLoad,
+): Promise<PeerClient[]> {
+  return Array.from({ length: connections }, (_, at) => {
+    return new HttpClient(port, `bench-${at}`, isShared);
+  });
+}
