@@ -24,10 +24,23 @@ export const UNAUTHENTICATED = refusal(ERROR_NUMBERS.UNAUTHENTICATED);
 export const QUOTA = refusal(ERROR_NUMBERS.QUOTA);
 export const TOKENS_EXHAUSTED = refusal(ERROR_NUMBERS.TOKENS_EXHAUSTED);
 export const INVALID_ARGUMENT = refusal(ERROR_NUMBERS.INVALID_ARGUMENT);
+export const SAME_OWNER: Result = Object.freeze({
+  status: ERROR_NUMBERS.LOCK_HELD,
+  isSameOwner: true,
+});
 
 const NOT_RELEASED: readonly Result[] = Object.values(END_REASON)
   .sort((left, right) => left - right)
   .map((reason) => Object.freeze({ status: STATUS.notReleased, reason }));
+
+const NOT_HELD_FOR: readonly Result[] = Object.values(END_REASON)
+  .sort((left, right) => left - right)
+  .map((reason) => Object.freeze({ status: ERROR_NUMBERS.NOT_HELD, reason }));
+
+/** Of a lease: with the reason of its end. */
+export function notHeld(reason: EndReason): Result {
+  return NOT_HELD_FOR[reason] as Result;
+}
 
 export function notReleased(reason: EndReason): Result {
   return NOT_RELEASED[reason] as Result;

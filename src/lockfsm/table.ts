@@ -24,6 +24,7 @@ import type {
 import { execute } from "./commands/execute.js";
 import { giverOf } from "./commands/operator-commands.js";
 import { expire } from "./expiry/expire.js";
+import { longestLeaseMs } from "./holds/lease-holds.js";
 import type { Credential, Identity } from "./records/identity.js";
 import { TableState } from "./records/state.js";
 import { resolveTableSettings, viewSettings } from "./settings.js";
@@ -134,8 +135,13 @@ export class LockTable {
     return this.#state.sessions.shortestTtlMs;
   }
 
+  /** The longest lease of a named owner that has an end, in milliseconds; 0 if there is none. */
+  get longestLeaseMs(): number {
+    return longestLeaseMs(this.#state);
+  }
+
   counts(): TableCounts {
-    const { sessions, keys, holds, requestCount, closings, bytes } = this.#state;
+    const { sessions, keys, holds, requestCount, closings, leases, bytes } = this.#state;
     const { searchesDeferred, searchesGivenUp, deadlocks, access } = this.#state;
     return {
       sessions: sessions.size,
@@ -143,6 +149,8 @@ export class LockTable {
       holds: holds.size,
       waiters: requestCount,
       closings: closings.size,
+      leases: leases.count,
+      endlessLeases: leases.endlessCount,
       tableBytes: bytes,
       searchesDeferred,
       searchesGivenUp,

@@ -128,6 +128,10 @@ export interface TableSettings {
   readonly bytesPerIdentityMax: number;
   /** 1: these three limits refuse; 0: they only count what they would refuse. */
   readonly identityLimitsEnforced: number;
+  /** The longest lease of a named owner, in milliseconds. */
+  readonly leaseTtlMsMax: number;
+  /** 1: named owners may take leases without end. */
+  readonly endlessLeases: number;
 }
 
 /** The limits on what counts against one identity. */
@@ -194,6 +198,9 @@ export interface TableCounts {
   readonly holds: number;
   readonly waiters: number;
   readonly closings: number;
+  /** Holds that are leases of named owners, and those of them without end. */
+  readonly leases: number;
+  readonly endlessLeases: number;
   /** The size of the table, as `tableBytesMax` counts it. */
   readonly tableBytes: number;
   /**

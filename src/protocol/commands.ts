@@ -42,6 +42,9 @@ export const OP = {
   putCredential: 20,
   removeCredential: 21,
   setGrant: 22,
+  take: 23,
+  extend: 24,
+  giveBack: 25,
   /** Reads. */
   inspect: 64,
   query: 65,
@@ -131,6 +134,7 @@ const ORDER_OPS: ReadonlySet<number> = new Set([
 
 const STRONG_OPS: ReadonlySet<number> = new Set([
   OP.acquire,
+  OP.take,
   OP.upgrade,
   OP.claim,
   OP.update,
@@ -440,6 +444,65 @@ export interface SetGrantCommand extends SequencedHead {
   readonly level: AccessLevel;
 }
 
+/**
+ * Requests a lease: a hold that belongs to a named owner and to no session, and that has a time of
+ * its own. The session of this command only has its wait. A repeat, which has the same owner,
+ * identity and `request`, gets the hold or the place in the queue that the first one got.
+ */
+export interface TakeCommand extends SequencedHead {
+  readonly op: typeof OP.take;
+  /** Names the owner, and proves it. 32 lower-case hex digits; 16 bytes on the wire. */
+  readonly owner: string;
+  /** Names this request of the owner: equal in a repeat. 32 lower-case hex digits. */
+  readonly request: string;
+  /** What others see in place of the owner. */
+  readonly name: string;
+  /** How long the lease lasts, 1 … `LEASE_TTL_MS_MAX`; 0 means without end. */
+  readonly ttlMs: number;
+  /** Whether each item becomes a lease of its own: all at once or none, and only as a try. */
+  readonly isSplit: boolean;
+  readonly items: readonly Item[];
+  /** 0 means try. `WAIT_FOREVER` means until granted or cancelled, or until the session ends. */
+  readonly waitMs: number;
+  /** `undefined` means the defaults. `steal` is not allowed. */
+  readonly options?: AcquireOptions | undefined;
+}
+
+/** How an extension finds the new end of a lease. On the wire the number. */
+export const EXTEND_MODE = {
+  /** `ttlMs` from now, but never earlier than it was. */
+  atLeast: 0,
+  /** `ttlMs` from now, even if that is earlier. */
+  exactly: 1,
+  /** `ttlMs` after the present end. */
+  add: 2,
+} as const;
+export type ExtendMode = keyof typeof EXTEND_MODE;
+
+/** Extends the leases of an owner in all of the keys, or none if it does not hold one of them. */
+export interface ExtendCommand extends SequencedHead {
+  readonly op: typeof OP.extend;
+  readonly owner: string;
+  /** 1 … `ITEMS_MAX`, none twice. */
+  readonly keys: readonly string[];
+  /** 1 … `LEASE_TTL_MS_MAX`. */
+  readonly ttlMs: number;
+  readonly mode: ExtendMode;
+}
+
+/** Ends the leases, and the waits for leases, that an owner has in the keys: each as a whole. */
+export interface GiveBackCommand extends SequencedHead {
+  readonly op: typeof OP.giveBack;
+  readonly owner: string;
+  /** 1 … `ITEMS_MAX`, none twice. */
+  readonly keys: readonly string[];
+  /**
+   * 0: whatever the owner has. Otherwise the sequence of a take of this session, and only what no
+   * other take has repeated ends.
+   */
+  readonly taken: number;
+}
+
 /** Who may do what: only an `admin` may change it. */
 export type AccessCommand =
   | PutIdentityCommand
@@ -479,7 +542,10 @@ export type SequencedCommand =
   | DetachCommand
   | ClaimCommand
   | ChangeSettingCommand
-  | AccessCommand;
+  | AccessCommand
+  | TakeCommand
+  | ExtendCommand
+  | GiveBackCommand;
 
 export type SessionCommand = SequencedCommand | KeepaliveCommand | RecallCommand;
 export type Command = AttachCommand | SessionCommand;

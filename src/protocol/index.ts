@@ -21,7 +21,15 @@ export { writeServerMessage } from "./codec/write-server-message.js";
 export { Writer } from "./codec/writer.js";
 export * from "./commands.js";
 export * from "./limits.js";
-export { keyOfLockName, LOCK_NAME_BYTES_MAX, lockNameOf } from "./lock-names.js";
+export {
+  escapeName,
+  keyOfLockName,
+  keyOfRedisName,
+  LOCK_NAME_BYTES_MAX,
+  lockNameOf,
+  redisNameOf,
+  unescapeName,
+} from "./lock-names.js";
 export { ProtocolError } from "./protocol-error.js";
 export * from "./questions.js";
 export * from "./replies.js";

@@ -11,10 +11,11 @@ export const KEY_BYTES_MAX = 512;
 /** Keys that begin with this are reserved for escaped names. */
 export const RESERVED_KEY_PREFIX = "~";
 /**
- * Keys under this prefix are escaped names, which can be any string (`lock-names.ts`); no other
- * keys are under `~` so far.
+ * Keys under these prefixes are escaped names, which can be any string (`lock-names.ts`): of Web
+ * Locks, and of Redis clients after the number of their database. No other keys are under `~` so far.
  */
 export const LOCK_NAME_PREFIX = "~locks/";
+export const REDIS_NAME_PREFIX = "~redis/";
 export const ITEMS_MAX = 16;
 export const SESSION_NAME_BYTES_MAX = 256;
 export const METADATA_BYTES_MAX = 1_024;
@@ -25,6 +26,11 @@ export const ATTEMPT_MAX = 2 ** 32 - 1;
 export const TTL_MS_MIN = 1_000;
 export const TTL_MS_MAX = 600_000;
 export const TTL_MS_DEFAULT = 15_000;
+/** The longest lease of a named owner; the setting `leaseTtlMsMax` is usually lower. */
+export const LEASE_TTL_MS_MAX = 7 * 86_400_000;
+/** What names the owner of a lease, and one request of that owner. */
+export const OWNER_BYTES = 16;
+export const REQUEST_ID_BYTES = 16;
 /** The longest wait that can be requested; waiting without a deadline is `WAIT_FOREVER`. */
 export const WAIT_MS_MAX = 2 ** 32 - 1;
 

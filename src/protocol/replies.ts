@@ -35,6 +35,9 @@ export const STATUS = {
   upgraded: 5,
   revoked: 6,
   claimed: 7,
+  leased: 8,
+  extended: 9,
+  givenBack: 10,
 } as const;
 
 /** Why something is not, or no longer, held. On the wire the number. */
@@ -109,6 +112,29 @@ export type Result =
       /** When it ends by itself, in cluster time; 0 means with the session. */
       readonly endsAt: number;
     }
+  | {
+      readonly status: typeof STATUS.leased;
+      /** One, or of a split take one for each item. */
+      readonly tokens: readonly number[];
+      /** When it ends by itself, in cluster time; 0: without end. Of a split take the first end. */
+      readonly endsAt: number;
+      /** The slots of each semaphore item, in order. */
+      readonly slots: readonly (readonly number[])[];
+    }
+  | {
+      readonly status: typeof STATUS.extended;
+      /** Of each key, in the order of the command. */
+      readonly leases: readonly ExtendedLease[];
+    }
+  | {
+      readonly status: typeof STATUS.givenBack;
+      /** In how many of the keys a hold ended. */
+      readonly count: number;
+      /** In how many of the keys a wait ended. */
+      readonly waits: number;
+      /** Why the owner had nothing in the first key in which it had nothing; `unknown` if in none. */
+      readonly reason: EndReason;
+    }
   | { readonly status: typeof STATUS.queued }
   | { readonly status: typeof STATUS.released }
   | {
@@ -134,7 +160,18 @@ export type Result =
       readonly limit?: number;
       /** `OUTDATED_ORDER`: the count at which the order would have been executed. */
       readonly orderCount?: number;
+      /** `LOCK_HELD` of a take: the same owner has it, by another request. */
+      readonly isSameOwner?: true;
+      /** `NOT_HELD` of an extend: how the lease ended that the owner had. */
+      readonly reason?: EndReason;
     };
+
+/** On the wire `[token, endsAt]`. */
+export interface ExtendedLease {
+  readonly token: number;
+  /** When it ends by itself, in cluster time; 0: without end. */
+  readonly endsAt: number;
+}
 
 /** `[3, sequence, stamp, status, …]`: the answer of the entry that executed the sequence. */
 export interface Reply {

@@ -18,7 +18,7 @@ import {
   SETTING_NAME_BYTES_MAX,
   VALUE_BYTES_MAX,
 } from "./limits.js";
-import { lockNameOf } from "./lock-names.js";
+import { lockNameOf, redisNameOf } from "./lock-names.js";
 import { utf8Length } from "./utf8.js";
 
 /** The characters of host names and IPv4 addresses; none of them has a meaning inside a URL. */
@@ -42,7 +42,9 @@ export function isValidKey(key: string): string | undefined {
 
 /** A key that the table may have: one that `isValidKey` allows, or an escaped name. */
 export function isValidTableKey(key: string): string | undefined {
-  return lockNameOf(key) === undefined ? isValidKey(key) : undefined;
+  if (!key.startsWith(RESERVED_KEY_PREFIX)) return isValidKey(key);
+  const isName = lockNameOf(key) !== undefined || redisNameOf(key) !== undefined;
+  return isName ? undefined : isValidKey(key);
 }
 
 /**

@@ -50,6 +50,11 @@ export interface HoldView {
   /** The identity that has revoked it, or ordered the end of its session; "" if none has. */
   readonly orderedBy: string;
   readonly isTicket: boolean;
+  /**
+   * Of a lease: 8 hex digits of a digest of its owner, which prove nothing; "" for any other hold.
+   * A lease has session 0, and `sessionName` is the name that its take gave.
+   */
+  readonly leaseOwner: string;
   readonly permits: number;
   readonly slots: readonly number[];
   readonly value: string;

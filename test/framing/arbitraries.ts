@@ -15,7 +15,7 @@ import { anyKey, anyName, anyNumber } from "../protocol/arbitraries.js";
 const number = anyNumber();
 const reason = fc.constantFrom(...Object.values(END_REASON));
 const mode = fc.constantFrom(...CLAIM_MODES);
-const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, OUTDATED_ORDER, TAKEN_OVER } = ERROR_NUMBERS;
+const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, NOT_HELD, OUTDATED_ORDER, TAKEN_OVER } = ERROR_NUMBERS;
 const error = fc.constantFrom(...Object.values(ERROR_NUMBERS));
 const numbers = (maxLength: number) => fc.array(number, { maxLength });
 const identity = fc.constantFrom("", "anonymous", "billing@site-1/a:b");
@@ -56,6 +56,19 @@ const result: fc.Arbitrary<Result> = fc.oneof(
     status: fc.constant(DEADLOCK),
     cycle: fc.array(cycleMember, { maxLength: 20 }),
   }),
+  fc.record({
+    status: fc.constant(STATUS.leased),
+    tokens: fc.array(number, { minLength: 1, maxLength: 16 }),
+    endsAt: number,
+    slots: fc.array(numbers(20), { maxLength: 16 }),
+  }),
+  fc.record({
+    status: fc.constant(STATUS.extended),
+    leases: fc.array(fc.record({ token: number, endsAt: number }), { maxLength: 16 }),
+  }),
+  fc.record({ status: fc.constant(STATUS.givenBack), count: number, waits: number, reason }),
+  fc.record({ status: fc.constant(LOCK_HELD), isSameOwner: fc.constant(true as const) }),
+  fc.record({ status: fc.constant(NOT_HELD), reason }),
   fc.record({ status: fc.constant(LIMIT_MISMATCH), limit: number }),
   fc.record({ status: fc.constant(OUTDATED_ORDER), orderCount: number }),
 );

@@ -100,6 +100,48 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
     "99 03 05 cd03e8 07 07 92 94a161010090 94a1730202920004 a176 cd0384 00",
   ],
   [
+    "leased, after a wait",
+    {
+      ...{ ...reply, kind: MESSAGE.outcome },
+      result: { status: STATUS.leased, tokens: [7], endsAt: 300, slots: [[0, 4]] },
+    },
+    "97 04 05 cd03e8 08 9107 cd012c 91 920004",
+  ],
+  [
+    "leased one by one, without end",
+    { ...reply, result: { status: STATUS.leased, tokens: [7, 300], endsAt: 0, slots: [] } },
+    "97 03 05 cd03e8 08 9207cd012c 00 90",
+  ],
+  [
+    "extended",
+    {
+      ...reply,
+      result: {
+        status: STATUS.extended,
+        leases: [
+          { token: 7, endsAt: 300 },
+          { token: 8, endsAt: 0 },
+        ],
+      },
+    },
+    "95 03 05 cd03e8 09 92 9207cd012c 920800",
+  ],
+  [
+    "given back",
+    { ...reply, result: { status: STATUS.givenBack, count: 2, waits: 1, reason: 6 } },
+    "97 03 05 cd03e8 0a 02 01 06",
+  ],
+  [
+    "held by the same owner",
+    { ...reply, result: { status: ERROR_NUMBERS.LOCK_HELD, isSameOwner: true } },
+    "95 03 05 cd03e8 10 c3",
+  ],
+  [
+    "not held, with the reason",
+    { ...reply, result: { status: ERROR_NUMBERS.NOT_HELD, reason: 2 } },
+    `95 03 05 cd03e8 ${ERROR_NUMBERS.NOT_HELD.toString(16)} 02`,
+  ],
+  [
     "a circle of two",
     {
       ...reply,
@@ -268,7 +310,7 @@ describe.each(GOLDEN)("%s", (_name, message, digits) => {
 /** Behind these the next positions are not free: they are what may be told beside it. */
 const CUT_SHORT: readonly string[] = [
   ...["granted", "held, without more", "the end of a session"],
-  ...["a circle that is not told", "another limit, which is not told"],
+  ...["a circle that is not told", "another limit, which is not told", "held by the same owner"],
 ];
 const EXTENSIBLE = GOLDEN.filter(([name]) => !CUT_SHORT.includes(name));
 

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import type { LockTable } from "../../src/lockfsm/index.js";
 import {
   END_REASON,
+  type HoldView,
   type KeyView,
   MESSAGE,
   OP,
@@ -23,16 +24,35 @@ function withoutChanges(turns: readonly Turn[]): Turn[] {
   });
 }
 
-/** Tokens that are told as granted in this entry, with the sequences that got them. */
-function grantedIn({ said }: Step): Map<number, number> {
-  const granted = new Map<number, number>();
+interface Granted {
+  readonly session: number;
+  readonly sequence: number;
+}
+
+/** Tokens that are told as granted in this entry, with the sessions and numbers that got them. */
+function grantedIn({ said, before }: Step): Map<number, Granted> {
+  const granted = new Map<number, Granted>();
+  // A repeated take is told what is held already.
+  const known = new Set(heldBy(before).map(({ token }) => token));
   for (const one of said) {
     if (!("message" in one) || !("result" in one.message)) continue;
-    const { sequence, result } = one.message;
-    if (result.status !== STATUS.granted || !("token" in result)) continue;
-    granted.set(result.token, sequence);
+    const { session, message } = one;
+    const { sequence, result } = message;
+    const tokens =
+      result.status === STATUS.granted && "token" in result
+        ? [result.token]
+        : "tokens" in result
+          ? result.tokens
+          : [];
+    for (const token of tokens) if (!known.has(token)) granted.set(token, { session, sequence });
   }
   return granted;
+}
+
+/** Whether a hold came of a wait; a lease may also come of one that its take has repeated. */
+function isOf(hold: HoldView, { session, sequence, sessionName, owner }: WaiterView, by?: Granted) {
+  if (session === by?.session && sequence === by.sequence) return true;
+  return hold.leaseOwner !== "" && owner === 0 && sessionName === hold.sessionName;
 }
 
 /** Whether what is held in its key, or keeps it closed, blocks a waiter. */
@@ -98,16 +118,16 @@ describe("at every position of a random log", () => {
       holds(limits, turns, (step) => {
         const { entry, before, after } = step;
         const command = entry.commands[0]?.command;
-        const options = command?.op === OP.acquire ? command.options : undefined;
+        const isAsking = command?.op === OP.acquire || command?.op === OP.take;
+        const options = isAsking ? command.options : undefined;
         // Thieves do, and who has a head start comes before some who were there.
         const mayPass = options?.steal === true || (options?.priority ?? 0) > 0;
         const granted = grantedIn(step);
         for (const [at, { waiters }] of before.entries()) {
           const now = after[at] as KeyView;
           for (const hold of now.holds.filter(({ token }) => granted.has(token))) {
-            const place = waiters.findIndex(
-              ({ session, sequence }) =>
-                session === hold.session && sequence === granted.get(hold.token),
+            const place = waiters.findIndex((waiter) =>
+              isOf(hold, waiter, granted.get(hold.token)),
             );
             if (place === -1 && mayPass) continue;
             const ahead = place === -1 ? waiters : waiters.slice(0, place);
@@ -265,18 +285,22 @@ describe("at every position of a random log", () => {
   });
 });
 
-/** Nobody is there any more; of keys only those whose limit was set for good. */
+/**
+ * Nobody is there any more; of keys only those whose limit was set for good, or that have a lease
+ * without end.
+ */
 function expectNothingLeft(table: LockTable): void {
-  const { keys, sessions, holds: held, waiters, closings } = table.counts();
-  expect({ sessions, held, waiters, closings }).toEqual({
-    sessions: 0,
-    held: 0,
-    waiters: 0,
-    closings: 0,
-  });
+  const { keys, sessions, holds: held, endlessLeases, waiters, closings } = table.counts();
+  expect({ sessions, waiters, closings }).toEqual({ sessions: 0, waiters: 0, closings: 0 });
+  expect(held).toBe(endlessLeases);
   const left = table.query("", undefined, 100).keys;
   expect(left).toHaveLength(keys);
-  for (const { kind } of left) expect(kind).toBe("semaphore");
+  for (const { kind, holds: leases } of left) {
+    expect(kind === "semaphore" || leases.length > 0).toBe(true);
+    for (const { leaseOwner, ttlMs } of leases) {
+      expect([leaseOwner === "", ttlMs]).toEqual([false, 0]);
+    }
+  }
 }
 
 /** The token that a session is told to have. */

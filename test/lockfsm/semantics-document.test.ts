@@ -22,6 +22,7 @@ const PARTS = [
   "What `apply` must be",
   "Seeing",
   "Identities and grants",
+  "Leases of named owners",
 ];
 
 const REPORTS = [

@@ -120,6 +120,8 @@ function valueIn(form: Form, sort: Sort, near: readonly number[] = []): fc.Arbit
       return fc.option(fc.record({ index: anyNumber(1), number: anyNumber(0, form.numberMax) }), {
         nil: undefined,
       });
+    case "keys":
+      return keysOf(form.countMax, sort);
     case "items":
       return isAny ? itemsOf(sort) : itemsOf(sort).filter(areAllowed);
     case "options":
@@ -129,6 +131,16 @@ function valueIn(form: Form, sort: Sort, near: readonly number[] = []): fc.Arbit
 
 const valueOfKind = <T>({ form }: Kind<T>, sort: Sort): fc.Arbitrary<T> =>
   valueIn(form, sort) as fc.Arbitrary<T>;
+
+/** Of one key as a rule; too many, or one twice, where any are wanted. */
+function keysOf(most: number, sort: Sort): fc.Arbitrary<readonly string[]> {
+  const key = valueOfKind(ITEM_KINDS.key, sort);
+  return fc.oneof(
+    fc.tuple(key),
+    fc.uniqueArray(key, { minLength: 1, maxLength: most }),
+    ...(sort === "any" ? [fc.array(key, { maxLength: most + 2 })] : []),
+  );
+}
 
 /** All items are small, so that many of them are not too many permits; or there is a large one. */
 function itemsOf(sort: Sort): fc.Arbitrary<readonly Item[]> {

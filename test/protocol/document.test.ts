@@ -148,8 +148,9 @@ function tableOf(heading: string): string[][] {
 
 test("every status and what follows it stands in the table", () => {
   const listed = tableOf("status").map(([status]) => status);
-  const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, OUTDATED_ORDER } = ERROR_NUMBERS;
-  const statuses = [...Object.values(STATUS), LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, OUTDATED_ORDER];
+  const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, NOT_HELD, OUTDATED_ORDER } = ERROR_NUMBERS;
+  const errors = [LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, NOT_HELD, OUTDATED_ORDER];
+  const statuses = [...Object.values(STATUS), ...errors.sort((a, b) => a - b)];
   expect(listed).toEqual([...statuses.map(String), "other"]);
 });
 
@@ -184,6 +185,7 @@ const hold: Required<protocol.HoldView> = {
     isRevoked: false,
     orderedBy: "",
     isTicket: false,
+    leaseOwner: "",
     permits: 0,
     slots: [],
     value: "",

@@ -268,6 +268,49 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     { op: OP.setGrant, ...head, name: "ci", key: "a", isPrefix: false, level: "none" },
     "98 16 05 03 920204 a26369 a161 c2 00",
   ],
+  [
+    "take of a lease that waits for ever",
+    {
+      ...{ op: OP.take, ...head, owner: nonce, request: "f".repeat(32), name: "büro" },
+      ...{ ttlMs: 30_000, isSplit: false, waitMs: WAIT_FOREVER },
+      items: [{ key: "a/b", mode: "exclusive" }],
+    },
+    `9c 17 05 03 920204 c410${nonce} c410${"ff".repeat(16)} a562c3bc726f cd7530 c2
+     91 92 a3612f62 00 c0 80`,
+  ],
+  [
+    "take of two leases without end",
+    {
+      ...{ op: OP.take, ...head, owner: nonce, request: nonce, name: "" },
+      ...{ ttlMs: 0, isSplit: true, waitMs: 0, options: { ...ACQUIRE_DEFAULTS, value: "v" } },
+      items: [
+        { key: "a", mode: "shared" },
+        { key: "s", mode: "permits", permits: 2, limit: 3 },
+      ],
+    },
+    `9c 17 05 03 920204 c410${nonce} c410${nonce} a0 00 c3
+     92 92a16101 94a173020203 00 8105a176`,
+  ],
+  [
+    "extension by a time",
+    { op: OP.extend, ...head, owner: nonce, keys: ["a", "b"], ttlMs: 1, mode: "add" },
+    `98 18 05 03 920204 c410${nonce} 92a161a162 01 02`,
+  ],
+  [
+    "extension to a time",
+    { op: OP.extend, ...head, owner: nonce, keys: ["a"], ttlMs: 30_000, mode: "exactly" },
+    `98 18 05 03 920204 c410${nonce} 91a161 cd7530 01`,
+  ],
+  [
+    "return of whatever an owner has",
+    { op: OP.giveBack, ...head, owner: nonce, keys: ["a"], taken: 0 },
+    `97 19 05 03 920204 c410${nonce} 91a161 00`,
+  ],
+  [
+    "return of what one take got",
+    { op: OP.giveBack, ...head, owner: nonce, keys: ["a", "b"], taken: 4 },
+    `97 19 05 03 920204 c410${nonce} 92a161a162 04`,
+  ],
   ["identities", { op: OP.access, id: 1, after: undefined, limit: 200 }, "94 54 01 c0 ccc8"],
   ["identities after one", { op: OP.access, id: 1, after: "ci", limit: 1 }, "94 54 01 a26369 01"],
   [

@@ -5,8 +5,10 @@ import {
   isValidTableKey,
   KEY_BYTES_MAX,
   keyOfLockName,
+  keyOfRedisName,
   LOCK_NAME_BYTES_MAX,
   lockNameOf,
+  redisNameOf,
 } from "../../src/protocol/index.js";
 
 /** Code units of every kind: plain, control, escape, both surrogates, the edges of each range. */
@@ -71,4 +73,26 @@ test("a name may have so many bytes that its key has as many as keys have", () =
 
 test("other keys are no names", () => {
   for (const key of ["", "orders/1", "~", "~lock/a"]) expect(lockNameOf(key)).toBeUndefined();
+});
+
+test.each([
+  [0, "", "~redis/0/"],
+  [3, "a/b", "~redis/3/a/b"],
+  [99_999, "\udcff~", "~redis/99999/~dcff~007e"],
+])("the key of name %j in database %j is %j", (database, name, key) => {
+  expect(keyOfRedisName({ database, name })).toBe(key);
+  expect(redisNameOf(key)).toEqual({ database, name });
+  expect(isValidTableKey(key)).toBeUndefined();
+});
+
+test.each([
+  "~redis/",
+  "~redis/0",
+  "~redis/00/a",
+  "~redis/100000/a",
+  "~redis/-1/a",
+  "~redis/0/~0041",
+])("%j is the key of no name of Redis", (key) => {
+  expect(redisNameOf(key)).toBeUndefined();
+  expect(isValidTableKey(key)).toBeDefined();
 });

@@ -12,6 +12,7 @@ import {
   IDENTITY_NAME_BYTES_MAX,
   ITEMS_MAX,
   LABEL_BYTES_MAX,
+  LEASE_TTL_MS_MAX,
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
   MAX_HOLD_MS_MIN,
@@ -68,6 +69,20 @@ const takeOver = { ...resume, op: OP.takeOver, taker: nonce };
 const end = { op: OP.end, ...head, target: 1 };
 const downgrade = { op: OP.downgrade, ...head, target: 1, key: "k" as string | undefined };
 const update = { op: OP.update, ...head, target: 1, value: "" };
+
+const take = {
+  ...{ op: OP.take, ...head, owner: nonce, request: nonce, name: "n", ttlMs: 1_000 },
+  ...{ isSplit: false, items: keys(1), waitMs: 5 },
+};
+const extend = {
+  ...{ op: OP.extend, ...head, owner: nonce, keys: ["k"] as readonly string[], ttlMs: 1 },
+  mode: "add" as const,
+};
+const giveBack = {
+  ...{ op: OP.giveBack, ...head, owner: nonce, keys: ["k"] as readonly string[], taken: 0 },
+};
+const exclusive = [{ key: "k", mode: "exclusive" as const }];
+const keyNames = (count: number) => keys(count).map(({ key }) => key);
 
 type Refused = readonly [Request, string, Request];
 export const REFUSED_COMMANDS: readonly Refused[] = [
@@ -312,4 +327,35 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
     "keys under ~ are reserved",
     { ...grant, key: "~locks/x" },
   ],
+  [
+    { ...take, ttlMs: LEASE_TTL_MS_MAX + 1 },
+    "ttlMs 604800001 not in 0..604800000",
+    { ...take, ttlMs: LEASE_TTL_MS_MAX },
+  ],
+  [{ ...take, name: "a\n" }, "name holds a control character", { ...take, name: "" }],
+  [{ ...take, items: [] }, "no items", take],
+  [{ ...take, isSplit: true }, "a split take cannot wait", { ...take, isSplit: true, waitMs: 0 }],
+  [
+    { ...take, items: exclusive, options: { ...ACQUIRE_DEFAULTS, steal: true } },
+    "a take cannot steal",
+    { ...take, items: exclusive, options: { ...ACQUIRE_DEFAULTS, detect: false } },
+  ],
+  [
+    { ...take, options: { ...ACQUIRE_DEFAULTS, minHoldMs: 2_001, maxHoldMs: 2_000 } },
+    "minHoldMs above maxHoldMs",
+    { ...take, options: { ...ACQUIRE_DEFAULTS, minHoldMs: 2_000, maxHoldMs: 2_000 } },
+  ],
+  [{ ...extend, ttlMs: 0 }, "ttlMs 0 not in 1..604800000", extend],
+  ...[extend, giveBack].flatMap((command): Refused[] => [
+    [{ ...command, keys: [] }, "no keys", command],
+    [
+      { ...command, keys: keyNames(ITEMS_MAX + 1) },
+      "17 keys, at most 16",
+      { ...command, keys: keyNames(ITEMS_MAX) },
+    ],
+    [{ ...command, keys: ["k", "l", "k"] }, "a key occurs twice", { ...command, keys: ["k", "l"] }],
+    [{ ...command, keys: ["~k"] }, "keys under ~ are reserved", { ...command, keys: ["k~"] }],
+    [{ ...command, keys: ["k", ""] }, "key is empty", { ...command, keys: ["k", " "] }],
+  ]),
+  [{ ...giveBack, taken: 5 }, "taken 5 not below sequence", { ...giveBack, taken: 4 }],
 ];

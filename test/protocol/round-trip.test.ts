@@ -12,6 +12,7 @@ import {
   GRACE_MS_MAX,
   ITEMS_MAX,
   KEY_BYTES_MAX,
+  LEASE_TTL_MS_MAX,
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
   METADATA_BYTES_MAX,
@@ -221,6 +222,16 @@ describe("the largest requests", () => {
       items: keys.map((name) => ({ key: name, mode: "exclusive" })),
       options: { ...ACQUIRE_DEFAULTS, ...options, steal: true },
     },
+    {
+      ...{ op: OP.take, ...head, owner: secret, request: secret, ttlMs: LEASE_TTL_MS_MAX },
+      ...{ name: "n".repeat(SESSION_NAME_BYTES_MAX), isSplit: false, waitMs: WAIT_MS_MAX },
+      items: keys.map((name) => {
+        return { key: name, mode: "permits", permits: share, limit: LIMIT_MAX };
+      }),
+      options: { ...ACQUIRE_DEFAULTS, ...options },
+    },
+    { op: OP.extend, ...head, owner: secret, keys, ttlMs: LEASE_TTL_MS_MAX, mode: "add" },
+    { op: OP.giveBack, ...head, owner: secret, keys, taken: target },
     {
       ...{ op: OP.recall, number: most, mark: most, acknowledged: head.acknowledged },
       sequences: new Array<number>(RECALL_MAX).fill(most),

@@ -26,14 +26,21 @@ import { noteRefusal, ofSession } from "../holds/rights.js";
 import { holdOf } from "../holds/tokens.js";
 import type { Place } from "../records/key.js";
 import { Slot } from "../records/reply-window.js";
-import { NO_DEADLINE, Request, type Session } from "../records/session.js";
+import {
+  LEASE_OWNERS,
+  type LeaseWait,
+  NO_DEADLINE,
+  Request,
+  type Session,
+} from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "../results.js";
 import { steal } from "./steal.js";
 
 export function acquire(state: TableState, session: Session, command: AcquireCommand): void {
   const { sequence, items, options } = command;
-  const isSound = isWellFormed(command) && mayKeepClosed(state, options);
+  const isSound =
+    isWellFormed(items, command.waitMs) && isOwner(command.owner) && mayKeepClosed(state, options);
   const { identity } = session.credential;
   const isFull = hasAllHolds(state, session) || isOverfull(state, session);
   const isFree = isSound && !isFull && !hasAllClaims(state, identity);
@@ -59,11 +66,15 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
     store(state, session, sequence, QUEUE_FULL);
   } else if (command.waitMs !== 0 && session.requestCount >= state.settings.waitsPerSessionMax) {
     store(state, session, sequence, QUOTA);
-  } else enqueue(state, session, command);
+  } else enqueue(state, session, command, command.owner);
 }
 
-function isWellFormed({ items, waitMs, owner }: AcquireCommand): boolean {
-  if (!isValidWait(waitMs) || !Number.isSafeInteger(owner) || owner < 0) return false;
+function isOwner(owner: number): boolean {
+  return Number.isSafeInteger(owner) && owner >= 0;
+}
+
+export function isWellFormed(items: readonly Item[], waitMs: number): boolean {
+  if (!isValidWait(waitMs)) return false;
   if (items.length === 0 || items.length > ITEMS_MAX) return false;
   for (let at = 1; at < items.length; at += 1) {
     const key = items[at]?.key;
@@ -75,13 +86,16 @@ function isWellFormed({ items, waitMs, owner }: AcquireCommand): boolean {
 }
 
 /** Whether the table allows the times for which its keys are to stay closed after the hold. */
-function mayKeepClosed({ settings }: TableState, options: AcquireOptions | undefined): boolean {
+export function mayKeepClosed(
+  { settings }: TableState,
+  options: AcquireOptions | undefined,
+): boolean {
   if (options === undefined) return true;
   const { minHoldMs, lockDelayMs } = options;
   return minHoldMs <= settings.minHoldMsMax && lockDelayMs <= settings.lockDelayMsMax;
 }
 
-function kindProblemOf(state: TableState, items: readonly Item[]): Result | undefined {
+export function kindProblemOf(state: TableState, items: readonly Item[]): Result | undefined {
   for (const item of items) {
     const problem = kindProblem(state, item);
     if (problem !== undefined) return problem;
@@ -108,7 +122,7 @@ function answerSteal(state: TableState, session: Session, command: AcquireComman
 /**
  * Whether the items conflict with nothing in any of their keys, when placed last in every queue.
  */
-function isAdmitted(state: TableState, items: readonly Item[]): boolean {
+export function isAdmitted(state: TableState, items: readonly Item[]): boolean {
   for (const item of items) {
     const key = state.keys.get(item.key);
     if (typeof key === "number") return false;
@@ -118,7 +132,7 @@ function isAdmitted(state: TableState, items: readonly Item[]): boolean {
   return true;
 }
 
-function isAnyFull(state: TableState, items: readonly Item[]): boolean {
+export function isAnyFull(state: TableState, items: readonly Item[]): boolean {
   for (const item of items) {
     if (waitersOf(state, item.key) >= state.settings.waitersMax) return true;
   }
@@ -129,18 +143,40 @@ function isAnyFull(state: TableState, items: readonly Item[]): boolean {
  * Whether its priority could put it before other waiters; only its place in the queues can decide
  * that.
  */
-function hasHeadStart(state: TableState, { items, options }: AcquireCommand): boolean {
+export function hasHeadStart(
+  state: TableState,
+  { items, options }: Pick<AcquireCommand, "items" | "options">,
+): boolean {
   if (options === undefined || options.priority === 0) return false;
   return items.some(({ key }) => waitersOf(state, key) > 0);
 }
 
-function enqueue(state: TableState, session: Session, command: AcquireCommand): void {
-  const { sequence, owner, waitMs, options, items } = command;
+type Waiting = Pick<AcquireCommand, "sequence" | "items" | "waitMs" | "options">;
+
+/**
+ * Puts a request in its queues, or grants or refuses it.
+ * @param who the owner of an acquire, or what a take waits for
+ * @param before the wait that a take continues, which has left its queues: it keeps that place
+ */
+export function enqueue(
+  state: TableState,
+  session: Session,
+  command: Waiting,
+  who: number | LeaseWait,
+  before?: Request,
+): void {
+  const { sequence, waitMs, items } = command;
   const { stamp } = state;
+  const options = before === undefined ? command.options : before.options;
   const dueAt = waitMs === WAIT_FOREVER ? NO_DEADLINE : stamp + waitMs;
   const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;
-  const order = { rank, number: state.takeNumber() };
-  const request = new Request(session, sequence, owner, order, stamp, dueAt, options);
+  const order = before ?? { rank, number: state.takeNumber() };
+  const owner = typeof who === "number" ? who : LEASE_OWNERS + order.number;
+  const since = before?.enqueuedAt ?? stamp;
+  const request = new Request(session, sequence, owner, order, since, dueAt, options);
+  if (typeof who !== "number") {
+    request.become(who, before === undefined ? order.number : state.takeNumber());
+  }
   let last: Place | undefined;
   for (const item of items) {
     const place = placeOf(state, item, request);
@@ -156,11 +192,11 @@ function enqueue(state: TableState, session: Session, command: AcquireCommand): 
  * must not, wait.
  */
 export function lineUp(state: TableState, request: Request, isTry: boolean): void {
-  const { session, sequence, upgrades } = request;
+  const { session, sequence, upgrades, lease } = request;
   const hadClaims = addRequest(state, request);
   if (request.isEligible) {
     const result = grant(state, request);
-    if (upgrades === undefined) state.reply(session, sequence, result);
+    if (upgrades === undefined && lease === undefined) state.reply(session, sequence, result);
     else store(state, session, sequence, result);
     advanceKeys(state, request);
     return;
@@ -215,6 +251,7 @@ function addRequest(state: TableState, request: Request): boolean {
   if (request.dueAt !== NO_DEADLINE) state.due.add(request);
   state.requestCount += 1;
   if (request.upgrades !== undefined) request.upgrades.changeExtras().upgrade = request;
+  if (request.lease !== undefined) state.leases.add(request, request.lease);
   return join(state, request);
 }
 
@@ -233,7 +270,7 @@ function hasWaitersAfter(request: Request): boolean {
 }
 
 /** The refusal of an acquire that does not want to wait, with some of its blockers. */
-function lockHeld(state: TableState, items: readonly Item[]): Result {
+export function lockHeld(state: TableState, items: readonly Item[]): Result {
   const found = blockersOf(
     items.map((item) => {
       const key = lookAtKey(state, item.key);

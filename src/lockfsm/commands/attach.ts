@@ -23,6 +23,7 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
+import { digestOf } from "../../sha256.js";
 import { advanceKeys } from "../holds/end.js";
 import { renewLease } from "../holds/lease.js";
 import { leaveQueues } from "../holds/leave-queues.js";
@@ -33,7 +34,6 @@ import type { Credential, Identity } from "../records/identity.js";
 import { Hold, type Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { notifyForcedEnd } from "./operator-commands.js";
-import { digestOf } from "./secret-digest.js";
 
 /**
  * A session can be taken over at most once in this time, so that two processes do not take it from

@@ -25,6 +25,7 @@ import type { TableCommand } from "../types.js";
 import { acquire } from "./acquire.js";
 import { open, resume, takeOver } from "./attach.js";
 import { downgrade, update, upgrade } from "./convert.js";
+import { extend, giveBack, take } from "./leases.js";
 import { order, orderWithoutSession } from "./operator-commands.js";
 import { recall } from "./recall.js";
 import { release } from "./release.js";
@@ -124,6 +125,15 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     case OP.claim:
       claim(state, session, command);
       return;
+    case OP.take:
+      take(state, session, command);
+      return;
+    case OP.extend:
+      extend(state, session, command);
+      return;
+    case OP.giveBack:
+      giveBack(state, session, command);
+      return;
     default:
       unreachable(command);
   }
@@ -152,5 +162,5 @@ function noteRead(session: Session, { acknowledged, mark }: SessionCommand): voi
 }
 
 function mayBringToken({ op }: Command): boolean {
-  return op === OP.acquire || op === OP.upgrade || op === OP.claim;
+  return op === OP.acquire || op === OP.take || op === OP.upgrade || op === OP.claim;
 }

@@ -33,7 +33,7 @@ import {
 } from "../../protocol/index.js";
 import { evictOversized } from "../expiry/evict.js";
 import { openKey } from "../holds/closings.js";
-import { scheduleEnd } from "../holds/due-time.js";
+import { endOf, scheduleEnd } from "../holds/due-time.js";
 import { endSession, loseHold } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
 import { dropKey, findKey, makeSemaphore, obtainKey } from "../holds/keys.js";
@@ -308,7 +308,13 @@ function revokeHold(state: TableState, hold: Hold, force: Force, orderedBy: stri
 
 function forceAt(state: TableState, hold: Hold, { graceMs }: Force): number {
   const deadline = state.stamp + graceMs;
-  return hold.isTicket ? deadline : Math.max(deadline, hold.session.dueAt);
+  // A ticket has no holder, and a lease without end has nothing that its holder waits for. Whoever has
+  // a lease was told when it ends, which may be by its maximum duration.
+  if (hold.isDetached) {
+    const isLease = hold.extras?.lease !== undefined;
+    return Math.max(deadline, isLease ? (endOf(hold) ?? 0) : 0);
+  }
+  return Math.max(deadline, hold.session.dueAt);
 }
 
 function setLimit(state: TableState, command: SetLimitCommand, answer: Answer): void {

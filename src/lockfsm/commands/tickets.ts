@@ -12,6 +12,7 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
+import { digestOf } from "../../sha256.js";
 import { endOf, scheduleEnd } from "../holds/due-time.js";
 import { advanceKeys } from "../holds/end.js";
 import { notifyHolders } from "../holds/grant.js";
@@ -26,7 +27,6 @@ import type { Hold, Session, Ticket } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "../results.js";
 import { notifyRevoked } from "./operator-commands.js";
-import { digestOf } from "./secret-digest.js";
 
 export function detach(state: TableState, session: Session, command: DetachCommand): void {
   const { sequence, target, secret, ticketTtlMs } = command;

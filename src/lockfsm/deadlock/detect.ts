@@ -18,7 +18,7 @@ import { advance } from "../holds/grant.js";
 import { list, type OwnedBy, requestsOf, unlist } from "../holds/owners.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
-import { orderOf, type Request } from "../records/session.js";
+import { orderOf, type Request, shownOwner } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { OutOfSteps } from "../records/step-limit.js";
 import { comesBefore } from "../records/waiting-queue.js";
@@ -217,14 +217,14 @@ function deadlock(state: TableState, cycle: Cycle, refused: Request): Result {
 }
 
 function memberOf(place: Place): CycleMember {
-  const { session, owner } = orderOf(place);
+  const { session, owner, holderName, identityName } = orderOf(place);
   return {
     session: session.id,
-    sessionName: session.name,
-    owner,
+    sessionName: holderName,
+    owner: shownOwner(owner),
     key: place.key.name,
     mode: place.mode,
-    identity: session.identityName,
+    identity: identityName,
   };
 }
 

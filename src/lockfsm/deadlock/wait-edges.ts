@@ -39,7 +39,7 @@ export class WaitEdges {
 
   /** The hold at a place; `undefined` if it ends by itself. */
   holderAt({ claimant }: Place): Hold | undefined {
-    if (!(claimant instanceof Hold) || claimant.isTicket) return undefined;
+    if (!(claimant instanceof Hold) || claimant.isDetached) return undefined;
     const { stamp } = this.#state;
     const endsAt = endOf(claimant);
     const isDue = endsAt !== undefined && endsAt <= stamp;

@@ -92,10 +92,10 @@ function isBefore(place: Place, before: Place | undefined): boolean {
 function blockerAt({ key, mode, claimant }: Place): Blocker {
   const isOfSession = claimant instanceof Hold || claimant instanceof Request;
   return {
-    sessionName: isOfSession ? claimant.session.name : "",
+    sessionName: isOfSession ? claimant.holderName : "",
     key: key.name,
     mode,
     token: claimant instanceof Hold ? claimant.token : 0,
-    identity: isOfSession ? claimant.session.identityName : "",
+    identity: isOfSession ? claimant.identityName : "",
   };
 }

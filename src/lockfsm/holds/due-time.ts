@@ -1,6 +1,6 @@
 /**
  * When a hold ends by itself while its session lives: at its maximum duration, at the forced end of
- * a revoke, or, as a ticket, when it has not been claimed in time. One due time represents the
+ * a revoke, as a ticket when it has not been claimed in time, or as a lease when that is over. One due time represents the
  * earliest of these.
  */
 import { END_REASON, type EndReason } from "../../protocol/index.js";
@@ -46,10 +46,11 @@ export function reasonAtEnd(hold: Hold): EndReason {
 }
 
 function earliest(hold: Hold, extras: HoldExtras): number | undefined {
-  const { revokedAt, ticket } = extras;
+  const { revokedAt, ticket, lease } = extras;
+  const leaseEndsAt = ticket?.endsAt ?? lease?.endsAt ?? 0;
   let first = capOf(hold, extras);
   if (revokedAt > 0) first = Math.min(first ?? revokedAt, revokedAt);
-  if (ticket !== undefined) first = Math.min(first ?? ticket.endsAt, ticket.endsAt);
+  if (leaseEndsAt > 0) first = Math.min(first ?? leaseEndsAt, leaseEndsAt);
   return first;
 }
 

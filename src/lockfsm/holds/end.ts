@@ -12,6 +12,7 @@ import { NOT_HELD } from "../results.js";
 import { close } from "./closings.js";
 import { cancelEnd } from "./due-time.js";
 import { advance } from "./grant.js";
+import { leaveLease } from "./lease-holds.js";
 import { leaveQueues, withdraw } from "./leave-queues.js";
 import { endLoneHold } from "./lone-holds.js";
 import { leave } from "./owners.js";
@@ -121,6 +122,7 @@ function takeOut(state: TableState, hold: Hold, reason: EndReason, orderedBy: st
   state.rows.remove(hold.row);
   ended.row = 0;
   cancelEnd(state, hold);
+  if (hold.extras?.lease !== undefined) leaveLease(state, hold, hold.extras.lease, reason);
   const orderer = orderedBy === "" ? ordererOf(hold.session, hold.orderedBy, reason) : orderedBy;
   state.note("ended", hold, undefined, reason, orderer);
   const closedMs = closedMsAfter(state, hold, reason);

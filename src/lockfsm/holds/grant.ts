@@ -7,16 +7,19 @@ import { assert } from "../../assert.js";
 import {
   type AcquireCommand,
   type AcquireOptions,
+  type Item,
   MESSAGE,
   type Result,
   STATUS,
+  type TakeCommand,
 } from "../../protocol/index.js";
 import type { Key, Place } from "../records/key.js";
-import { Hold, orderOf, type Request, type Session } from "../records/session.js";
+import { Hold, type Lease, orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN } from "../results.js";
-import { scheduleEnd } from "./due-time.js";
+import { endOf, scheduleEnd } from "./due-time.js";
 import { dropKey, placeOf } from "./keys.js";
+import { enterLease } from "./lease-holds.js";
 import { forgetRequest, withdraw } from "./leave-queues.js";
 import { join } from "./owners.js";
 import { mayStillWait, noteRefusedWait } from "./rights.js";
@@ -78,37 +81,79 @@ function forbid(
 /** Grants an acquire at once, none of whose items conflicts with anything. */
 export function grantAtOnce(state: TableState, session: Session, command: AcquireCommand): Result {
   const hold = makeHold(state, session, command.owner, command.sequence, command.options);
+  putInKeys(state, hold, command.items);
+  addHold(state, hold, state.stamp);
+  return grantedResult(hold);
+}
+
+function putInKeys(state: TableState, hold: Hold, items: readonly Item[]): void {
   let last: Place | undefined;
-  for (const item of command.items) {
+  for (const item of items) {
     const place = placeOf(state, item, hold);
     if (last === undefined) hold.change().firstPlace = place;
     else last.change().sibling = place;
     last = place;
     place.key.addHold(place);
   }
-  addHold(state, hold, state.stamp);
-  return grantedResult(hold);
 }
 
 /**
  * Turns a request into a hold, or into the upgrade of one, and returns its outcome without sending
- * it. A hold is its own outcome; the outcome of an upgrade that has waited is stored.
+ * it. A hold is its own outcome; that of an upgrade or a take that has waited is stored.
  */
 export function grant(state: TableState, request: Request): Result {
-  const { session, slot, upgrades } = request;
+  const { session, slot, upgrades, lease } = request;
   forgetRequest(state, request);
-  if (upgrades === undefined) {
+  if (upgrades === undefined && lease === undefined) {
     if (slot !== undefined) session.replies.forget(slot);
     return becomeHold(state, request);
   }
-  const result = strengthen(state, request, upgrades);
+  const result =
+    upgrades === undefined ? becomeHold(state, request) : strengthen(state, request, upgrades);
   if (slot !== undefined) session.replies.settle(slot, state.stamp, result);
   return result;
 }
 
+/**
+ * Makes a lease of the items, which must conflict with nothing.
+ */
+export function grantLease(
+  state: TableState,
+  lease: Lease,
+  { sequence, options }: Pick<TakeCommand, "sequence" | "options">,
+  items: readonly Item[],
+): Hold {
+  const hold = makeHold(state, state.detached, 0, sequence, options);
+  hold.changeExtras().lease = lease;
+  putInKeys(state, hold, items);
+  addHold(state, hold, state.stamp);
+  return hold;
+}
+
+/** @param asked the items of a take that found the lease, in whose order the slots are told */
+export function leasedResult(hold: Hold, asked?: readonly Item[]): Result {
+  const places: Place[] = [];
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    if (place.permits !== undefined) places.push(place);
+  }
+  if (asked !== undefined) {
+    const rankOf = ({ key }: Place) => asked.findIndex((item) => item.key === key.name);
+    places.sort((left, right) => rankOf(left) - rankOf(right));
+  }
+  const slots = places.map(({ permits }) => permits?.slots ?? []);
+  return { status: STATUS.leased, tokens: [hold.token], endsAt: endOf(hold) ?? 0, slots };
+}
+
 function becomeHold(state: TableState, request: Request): Result {
-  const { session, sequence, owner, options } = request;
-  const hold = makeHold(state, session, owner, sequence, options);
+  const { session, sequence, owner, options, lease } = request;
+  const hold =
+    lease === undefined
+      ? makeHold(state, session, owner, sequence, options)
+      : makeHold(state, state.detached, 0, sequence, options);
+  if (lease !== undefined) {
+    const endsAt = lease.ttlMs === 0 ? 0 : state.stamp + lease.ttlMs;
+    hold.changeExtras().lease = { ...lease, endsAt, takenBy: session.id, takenAs: sequence };
+  }
   const granted = hold.change();
   granted.firstPlace = request.firstPlace;
   granted.waitedMs = state.stamp - request.enqueuedAt;
@@ -121,7 +166,7 @@ function becomeHold(state: TableState, request: Request): Result {
     place.key.addHold(place);
   }
   addHold(state, hold, request.enqueuedAt);
-  return grantedResult(hold);
+  return lease === undefined ? grantedResult(hold) : leasedResult(hold);
 }
 
 function strengthen(state: TableState, request: Request, hold: Hold): Result {
@@ -230,8 +275,13 @@ function addHold(state: TableState, hold: Hold, requestedAt: number): void {
   const { session, owner } = hold;
   hold.change().row = state.rows.add(session, hold.token, hold.sequence, hold);
   state.holds.add(hold.row);
-  state.holdsBySequence.add(hold.row);
-  const hasMore = join(state, hold);
+  const lease = hold.extras?.lease;
+  let hasMore = false;
+  if (lease !== undefined) enterLease(state, hold, lease);
+  else {
+    state.holdsBySequence.add(hold.row);
+    hasMore = join(state, hold);
+  }
   if (hold.extras !== undefined) scheduleEnd(state, hold);
   state.noteGrant("granted", hold, requestedAt);
   if (hasMore) state.suspects.push({ session, owner });

@@ -23,7 +23,8 @@ export function leaveQueues(state: TableState, request: Request, status: number)
 
 /** Removes a request from everything except its queues, in which it must still be. */
 export function forgetRequest(state: TableState, request: Request): void {
-  const { session, upgrades } = request;
+  const { session, upgrades, lease } = request;
+  if (lease !== undefined) state.leases.remove(request, lease);
   state.otherBytes -= session.removeRequest(request);
   leave(state, request);
   if (request.dueAt !== NO_DEADLINE) state.due.remove(request);

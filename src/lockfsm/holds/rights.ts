@@ -13,6 +13,7 @@ import {
   isAttachCommand,
   OP,
   type SequencedCommand,
+  type TakeCommand,
 } from "../../protocol/index.js";
 import type { Identity } from "../records/identity.js";
 import type { Place } from "../records/key.js";
@@ -25,7 +26,7 @@ const { acquire, operate, admin } = ACCESS_LEVEL;
 
 /** What each command needs at most, but for a steal; see `levelFor`. */
 const LEVEL_BY_OP = new Uint8Array(OP.inspect);
-for (const op of [OP.acquire, OP.upgrade, OP.update, OP.detach, OP.claim])
+for (const op of [OP.acquire, OP.take, OP.upgrade, OP.update, OP.detach, OP.claim])
   LEVEL_BY_OP[op] = acquire;
 for (const op of [OP.revoke, OP.endSession, OP.setLimit]) LEVEL_BY_OP[op] = operate;
 LEVEL_BY_OP[OP.changeSetting] = admin;
@@ -54,6 +55,7 @@ function mayDoThere(
 ): boolean {
   switch (command.op) {
     case OP.acquire:
+    case OP.take:
       return mayAcquire(identity, command, levelFor(command));
     case OP.upgrade:
       return identity.levelOf(command.key) >= acquire;
@@ -93,7 +95,11 @@ export function mayOrder(
   }
 }
 
-function mayAcquire(identity: Identity, { items }: AcquireCommand, level: number): boolean {
+function mayAcquire(
+  identity: Identity,
+  { items }: AcquireCommand | TakeCommand,
+  level: number,
+): boolean {
   for (const { key } of items) if (identity.levelOf(key) < level) return false;
   return true;
 }
@@ -162,7 +168,8 @@ export function ofSession(session: Session): Refused {
 }
 
 function keyOf(command: AttachCommand | SequencedCommand): string {
-  if (command.op === OP.acquire) return command.items[0]?.key ?? "";
+  if ("items" in command) return command.items[0]?.key ?? "";
+  if ("keys" in command) return command.keys[0] ?? "";
   return "key" in command ? (command.key ?? "") : "";
 }
 

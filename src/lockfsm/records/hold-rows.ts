@@ -314,5 +314,6 @@ export class HoldRows {
 /** The size of a hold, or of a lone hold whose key has that name. */
 export function bytesOfHold(content: Hold | string): number {
   if (typeof content === "string") return bytesOfName(content);
-  return bytesOfPlaces(content.firstPlace) + content.value.length;
+  const { firstPlace, value, extras } = content;
+  return bytesOfPlaces(firstPlace) + value.length + (extras?.lease?.name.length ?? 0);
 }

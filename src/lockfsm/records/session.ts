@@ -107,7 +107,7 @@ export class Session implements DueItem, Copied {
   lastHold = 0;
   /** The number that identifies it in its rows, while it holds something. */
   rowNumber = 0;
-  /** In the order of arrival. */
+  /** In the order in which they joined it. */
   firstRequest: Request | undefined = undefined;
   lastRequest: Request | undefined = undefined;
 
@@ -262,6 +262,11 @@ export class Request implements DueItem, Order, Copied, Claimant {
   /** Its number in the order of arrival. */
   readonly number: number;
   readonly rank: number;
+  /**
+   * Its number in the list of its session: that of the order, unless a repeated take has moved it
+   * here later.
+   */
+  readonly joined: number;
   readonly enqueuedAt: number;
   readonly dueAt: number;
   heapIndex = NOT_IN_HEAP;
@@ -271,6 +276,8 @@ export class Request implements DueItem, Order, Copied, Claimant {
   readonly detects: boolean;
   /** The hold that is to become exclusive in the one key of this request. */
   readonly upgrades: Hold | undefined = undefined;
+  /** What a take waits for; `undefined` for any other request. */
+  readonly lease: LeaseWait | undefined = undefined;
   readonly firstPlace: Place | undefined = undefined;
   previous: Request | undefined = undefined;
   next: Request | undefined = undefined;
@@ -300,11 +307,29 @@ export class Request implements DueItem, Order, Copied, Claimant {
     this.owner = owner;
     this.number = order.number;
     this.rank = order.rank;
+    this.joined = order.number;
     this.enqueuedAt = enqueuedAt;
     this.dueAt = dueAt;
     this.options = options;
     this.detects = options?.detect ?? true;
     this.savedIn = session.copies.latest;
+  }
+
+  /** Makes it the wait for a lease, before it is in any queue. */
+  become(lease: LeaseWait, joined: number): void {
+    const changed = this.change();
+    changed.lease = lease;
+    changed.joined = joined;
+    changed.detects = false;
+  }
+
+  /** What others see of who waits. */
+  get holderName(): string {
+    return this.lease?.name ?? this.session.name;
+  }
+
+  get identityName(): string {
+    return this.lease?.identity.name ?? this.session.identityName;
   }
 
   /** Gives write access to its fields. Whether it was reached follows from the rest. */
@@ -315,7 +340,8 @@ export class Request implements DueItem, Order, Copied, Claimant {
 
   /** Its size in the table; see `sizes.ts`. */
   get bytes(): number {
-    return bytesOfPlaces(this.firstPlace) + (this.options?.value.length ?? 0);
+    const texts = (this.options?.value.length ?? 0) + (this.lease?.name.length ?? 0);
+    return bytesOfPlaces(this.firstPlace) + texts;
   }
 
   /** Whether nothing before it conflicts with it in any of its keys. */
@@ -351,6 +377,42 @@ export class HoldEnd implements DueItem {
   }
 }
 
+/**
+ * Waits for leases belong to no task: each has an owner of its own from here on. A client that gives
+ * a task of its own such a number hides it from views, and from nothing else that is not its own.
+ */
+export const LEASE_OWNERS = 2 ** 52;
+
+/** What others see of an owner: nothing of one that is no task. */
+export const shownOwner = (owner: number): number => (owner < LEASE_OWNERS ? owner : 0);
+
+/** Who has a lease, or waits for one. */
+export interface LeaseOwner {
+  /** The digest of what names and proves the owner. */
+  readonly ownerDigest: string;
+  /** That of the session of its first take. */
+  readonly identity: Identity;
+}
+
+/** What a take waits for. */
+export interface LeaseWait extends LeaseOwner {
+  /** Equal in a repeat of the take. */
+  readonly request: string;
+  /** What others see of the owner. */
+  readonly name: string;
+  /** 0: without end. */
+  readonly ttlMs: number;
+}
+
+/** What makes a hold the lease of a named owner. */
+export interface Lease extends LeaseWait {
+  /** 0: without end. */
+  readonly endsAt: number;
+  /** The session and the sequence of the take that got it; 0 once it was repeated. */
+  readonly takenBy: number;
+  readonly takenAs: number;
+}
+
 /** A hold that its session has detached for another to claim. */
 export interface Ticket {
   readonly secretDigest: string;
@@ -372,6 +434,7 @@ export class HoldExtras {
   /** The name of the identity that revoked it. */
   readonly revokedBy: string = "";
   readonly ticket: Ticket | undefined = undefined;
+  readonly lease: Lease | undefined = undefined;
   readonly end: HoldEnd | undefined = undefined;
   /** Set while its upgrade waits. A snapshot stores the link in the request only. */
   upgrade: Request | undefined = undefined;
@@ -420,7 +483,23 @@ export class Hold implements Claimant {
 
   /** What it counts against. */
   get identity(): Identity {
-    return this.extras?.ticket?.identity ?? this.session.credential.identity;
+    const { ticket, lease } = this.extras ?? {};
+    return (ticket ?? lease)?.identity ?? this.session.credential.identity;
+  }
+
+  /** What others see of its holder: the name of the session, or of the owner of a lease. */
+  get holderName(): string {
+    return this.extras?.lease?.name ?? this.session.name;
+  }
+
+  /** The identity of its session, or of its lease; "" for a ticket. */
+  get identityName(): string {
+    return this.extras?.lease?.identity.name ?? this.session.identityName;
+  }
+
+  /** Whether it belongs to no session: its end does not depend on one. */
+  get isDetached(): boolean {
+    return this.session.id === 0;
   }
 
   get isTicket(): boolean {

@@ -30,8 +30,9 @@ import { CopyOnWrite } from "./copy-on-write.js";
 import { HoldRows } from "./hold-rows.js";
 import type { Place } from "./key.js";
 import { KeyIndex } from "./key-index.js";
+import { LeaseIndex } from "./lease-index.js";
 import type { Semaphore } from "./semaphore.js";
-import { Hold, type HoldEnd, Request, Session, type SessionEnd } from "./session.js";
+import { Hold, type HoldEnd, Request, Session, type SessionEnd, shownOwner } from "./session.js";
 import { SessionIndex } from "./session-index.js";
 import { StepLimit } from "./step-limit.js";
 import { SearchQueue, WorkQueue } from "./work-queue.js";
@@ -64,6 +65,8 @@ export class TableState {
   readonly holdsBySequence = new SequenceIndex(this.rows);
   readonly owners = new OwnerIndex();
   readonly loneOwners = new LoneOwnerIndex(this.rows);
+  /** Leases and waits for them, by key and owner. */
+  readonly leases = new LeaseIndex();
   /** In the order of their numbers. */
   readonly closings = new RecordList<Closing>();
   /** The semaphores of all keys that have one. */
@@ -77,7 +80,7 @@ export class TableState {
    * this one was restored may still rely on their leases. 0 once that has passed.
    */
   quietUntil = 0;
-  /** Has the tickets, that is, holds that belong to no session until they are claimed. */
+  /** Has the tickets and leases, which belong to no session. */
   readonly detached: Session;
   /** State orders that were executed: those that need `admin`, and those that set a limit. */
   adminOrderCount = 0;
@@ -243,9 +246,9 @@ export class TableState {
     change.key = key.name;
     change.mode = mode;
     change.session = session.id;
-    change.sessionName = session.name;
-    change.identity = session.identityName;
-    change.owner = claim instanceof Closing ? 0 : claim.owner;
+    change.sessionName = claim instanceof Closing ? session.name : claim.holderName;
+    change.identity = claim instanceof Closing ? session.identityName : claim.identityName;
+    change.owner = claim instanceof Closing ? 0 : shownOwner(claim.owner);
     change.token = claim instanceof Request ? 0 : claim.token;
     change.sequence = claim instanceof Closing ? 0 : claim.sequence;
     change.grantedAt = claim instanceof Hold ? claim.grantedAt : 0;

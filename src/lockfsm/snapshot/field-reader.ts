@@ -13,12 +13,14 @@ import {
   type CycleMember,
   END_REASON,
   type EndReason,
+  ITEMS_MAX,
+  PERMITS_MAX,
   Reader,
   type Result,
   STATUS,
   WAIT_MS_MAX,
 } from "../../protocol/index.js";
-import { findRefusal, notReleased, OK, RELEASED } from "../results.js";
+import { findRefusal, notHeld, notReleased, OK, RELEASED, SAME_OWNER } from "../results.js";
 import { REFUSALS_FROM } from "./format.js";
 import { DETAIL, OPTION_NAMES } from "./values.js";
 
@@ -112,6 +114,23 @@ export class FieldReader {
         return RELEASED;
       case STATUS.notReleased:
         return notReleased(this.endReason());
+      case STATUS.leased: {
+        const tokens = this.#list(ITEMS_MAX, () => this.token(nextToken));
+        const endsAt = this.uint();
+        const slots = this.#list(ITEMS_MAX, () => this.#list(PERMITS_MAX, () => this.uint()));
+        return { status, tokens, endsAt, slots };
+      }
+      case STATUS.extended: {
+        const leases = this.#list(ITEMS_MAX, () => {
+          return { token: this.token(nextToken), endsAt: this.uint() };
+        });
+        return { status, leases };
+      }
+      case STATUS.givenBack:
+        return {
+          ...{ status, count: this.within(0, ITEMS_MAX, "count") },
+          ...{ waits: this.within(0, ITEMS_MAX, "waits"), reason: this.endReason() },
+        };
       case STATUS.revoked:
         return { status, count: this.uint(), remaining: this.uint(), opened: this.uint() };
       default:
@@ -125,6 +144,8 @@ export class FieldReader {
     const detail = this.uint();
     if (detail === DETAIL.none) return refusal;
     if (detail === DETAIL.limit) return { ...refusal, limit: this.uint() } as Result;
+    if (detail === DETAIL.sameOwner) return SAME_OWNER;
+    if (detail === DETAIL.reason) return notHeld(this.endReason());
     if (detail === DETAIL.cycle) return { ...refusal, cycle: this.#cycle() } as Result;
     if (detail !== DETAIL.blockers) this.fail(`detail ${detail}`);
     const blockedBy = this.within(0, BLOCKED_BY_MAX, "blocked by") as BlockedBy;

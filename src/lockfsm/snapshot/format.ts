@@ -13,7 +13,7 @@
  *     [settings, in their order],
  *     next identity, next credential, revision of access, count of orders of admins, of limits,
  *     [sessions, holds, requests, items of the work queue, closings, semaphores,
- *     identities, grants, credentials]
+ *     identities, grants, credentials, ended leases]
  *
  * *Left at* is the wall clock from which on the cluster that this one was restored from may have
  * given tokens from the next token on; 0 once that is settled. *Quiet rest* is how long no session
@@ -33,7 +33,8 @@
  *     3 slot        sequence, stamp ago, state, result
  *     4 hold        back, owner, sequence, grantedAt ago, flags (1 contended, 2 extras), waitedMs,
  *                   extras if there are any, items; or flag 4 and the name of the one lock held exclusively
- *     5 request     number, kind, (rank below enqueuedAt, options) of an acquire or the sequence of
+ *     5 request     number, kind, (rank below enqueuedAt, options) of an acquire or a take, (digest of
+ *                   its owner, request, name, ttlMs, identity and its name, number in its session, stamp ago of its slot) of a take, or the sequence of
  *                   the hold of an upgrade, owner, sequence, enqueuedAt ago, waitMs + 1 or 0
  *                   without end, 1 if it may be refused, 1 if it is unchecked, items; the slot of
  *                   its sequence, which is waiting, is not stored
@@ -51,19 +52,21 @@
  *    14 credential number, label, kind, digest or "", expiresWallMs, createdWallMs; of the last
  *                  identity
  *    15 work identity: number of one that was removed, who removed it
+ *    16 ended lease key, identity, digest of its owner, reason, endedAt ago; in the order of their ends
  *
  *     items         count, then for each its mode and its key, and of a semaphore the permits
  *                   wanted, or the slots held
  *     extras        value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
- *                   who revoked it or "", ticket (endsAt, ttlMs, digest of its secret, identity) or 0, number of its due time
- *                   or 0
+ *                   who revoked it or "", ticket (endsAt, ttlMs, digest of its secret, identity) or 0,
+ *                   lease (1, digest of its owner, request, name, ttlMs, identity and its name, endsAt or 0,
+ *                   session and sequence of its last take) or 0, number of its due time or 0
  *     options       0, or 1 and all of them in the order of their numbers on the wire
  *     result        status and its fields, tokens as back
  *
  * Apart from this, records can be in any order. Data that follow from the rest are not stored:
  * keys, the order of queues, which requests were reached, due times, sums, free slots, owners, what
  * counts against a session or an identity, and which session a nonce finds. No secret is stored
- * ("secret-digest.ts"), because any client may save a snapshot.
+ * (`src/sha256.ts`), because any client may save a snapshot.
  *
  * Any addition, whether a field of a record, a kind or a setting, must raise the version
  * (`model-version.ts`). A reader refuses any other version and an unknown kind, because a table
@@ -89,6 +92,7 @@ export const KIND = {
   grant: 13,
   credential: 14,
   workIdentity: 15,
+  endedLease: 16,
 } as const;
 
 /** The states of stored slots, by their numbers. */
@@ -107,6 +111,7 @@ export const HOLD_LONE = 4;
 
 export const REQUEST_ACQUIRE = 0;
 export const REQUEST_UPGRADE = 1;
+export const REQUEST_TAKE = 2;
 /** No rank is lower. */
 export const RANK_LOWEST = -(2 ** 52);
 

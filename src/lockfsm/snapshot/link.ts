@@ -7,6 +7,7 @@ import { addClosing } from "../holds/closings.js";
 import { endOf } from "../holds/due-time.js";
 import { placeIn } from "../holds/grant.js";
 import { lookAtKey, obtainKey } from "../holds/keys.js";
+import { enterLease } from "../holds/lease-holds.js";
 import { addLoneHold, isNew, type LoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { holdOf } from "../holds/tokens.js";
@@ -16,6 +17,7 @@ import { type Key, Place } from "../records/key.js";
 import {
   Hold,
   HoldEnd,
+  type LeaseOwner,
   NO_DEADLINE,
   orderOf,
   type Request,
@@ -78,10 +80,14 @@ function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, 
   }
 }
 
-/** One that was removed, and of which only a number is left, has no name. */
-function identityOf({ state, identities }: SnapshotParts, number: number): Identity {
+/** Of one that was removed there is `left`, or only its number. */
+function identityOf(
+  { state, identities }: SnapshotParts,
+  number: number,
+  left = new Identity(number, ""),
+): Identity {
   const known = number === LOCAL_NUMBER ? state.access.local : identities.get(number);
-  return known ?? new Identity(number, "");
+  return known ?? left;
 }
 
 /** Of a credential that was removed only the number is left, and its session is attached to nobody. */
@@ -148,12 +154,19 @@ function linkHold(parts: SnapshotParts, hold: Hold): void {
   const { session, token, sequence, extras } = hold;
   checkNew(state, session, token, sequence);
   const number = parts.countedFor.get(hold);
-  if (extras?.ticket !== undefined && number !== undefined) {
-    hold.changeExtras().ticket = { ...extras.ticket, identity: identityOf(parts, number) };
+  if (extras !== undefined && number !== undefined) {
+    const { ticket, lease } = extras;
+    const identity = identityOf(parts, number, lease?.identity);
+    if (ticket !== undefined) hold.changeExtras().ticket = { ...ticket, identity };
+    if (lease !== undefined) hold.changeExtras().lease = { ...lease, identity };
   }
   hold.change().row = state.rows.add(session, token, sequence, hold);
   state.holds.add(hold.row);
-  if (!hold.isTicket) {
+  const lease = hold.extras?.lease;
+  if (lease !== undefined) {
+    checkOwner(state, hold, lease);
+    enterLease(state, hold, lease);
+  } else if (!hold.isTicket) {
     state.holdsBySequence.add(hold.row);
     join(state, hold);
   }
@@ -161,6 +174,15 @@ function linkHold(parts: SnapshotParts, hold: Hold): void {
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
     if (place.mode === "exclusive") linkHeld(place, session, token);
     else sharedHeld.push(place);
+  }
+}
+
+/** An owner may have one claim in a key, and no memory of an end in a key that it holds. */
+function checkOwner(state: TableState, claim: Hold | Request, owner: LeaseOwner): void {
+  for (let place = claim.firstPlace; place !== undefined; place = place.sibling) {
+    if (state.leases.find(place.key.name, owner) !== undefined) {
+      throw corruptSnapshot(`an owner has two claims in ${place.key.name}`);
+    }
   }
 }
 
@@ -232,10 +254,21 @@ function* linkRequests(parts: SnapshotParts, turn: Turn): Generator<void, void, 
     previous = request.number;
     if (turn.isOver()) yield;
   }
+  for (const request of yield* sortByNumber(parts.requests, ({ joined }) => joined)) {
+    parts.state.otherBytes += request.session.addRequest(request);
+    if (turn.isOver()) yield;
+  }
 }
 
-function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void {
-  const { session, number } = request;
+function linkRequest(parts: SnapshotParts, request: Request): void {
+  const { state, upgraded } = parts;
+  const { session, number, lease } = request;
+  if (lease !== undefined) {
+    const wait = { ...lease, identity: identityOf(parts, lease.identity.number, lease.identity) };
+    request.change().lease = wait;
+    checkOwner(state, request, wait);
+    state.leases.add(request, wait);
+  }
   const target = upgraded.get(request);
   if (target !== undefined) {
     const hold = holdOf(state, session, target);
@@ -256,7 +289,6 @@ function linkRequest({ state, upgraded }: SnapshotParts, request: Request): void
     place.key.enqueue(place);
   }
   join(state, request);
-  state.otherBytes += session.addRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.add(request);
   state.requestCount += 1;
 }

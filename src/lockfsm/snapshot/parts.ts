@@ -23,6 +23,7 @@ export interface PartCounts {
   readonly identities: number;
   readonly grants: number;
   readonly credentials: number;
+  readonly endedLeases: number;
 }
 
 export interface SessionParts {
@@ -64,8 +65,9 @@ export class SnapshotParts {
   readonly requests: Request[] = [];
   /** The sequences of the holds that requests are to upgrade. */
   readonly upgraded = new Map<Request, number>();
-  /** The numbers of the identities that tickets and closings count against. */
+  /** The numbers of the identities that tickets, leases and closings count against. */
   readonly countedFor = new Map<Hold | Closing, number>();
+  endedLeaseCount = 0;
   /** The numbers of the due times of holds. */
   readonly endNumbers = new Map<Hold, number>();
   readonly closings: Closing[] = [];

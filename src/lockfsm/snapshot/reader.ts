@@ -15,7 +15,9 @@ import {
   isValidIdentityName,
   isValidLabel,
   isValidPrefix,
+  isValidSessionName,
   isValidTableKey,
+  LEASE_TTL_MS_MAX,
   LIMIT_MAX,
   LOCAL,
   LOCK_DELAY_MS_MAX,
@@ -37,6 +39,7 @@ import { type Claimant, Permits, Place } from "../records/key.js";
 import { Slot } from "../records/reply-window.js";
 import {
   Hold,
+  type LeaseWait,
   LOSSES_MAX,
   NO_DEADLINE,
   Request,
@@ -57,6 +60,7 @@ import {
   MAGIC,
   RANK_LOWEST,
   REQUEST_ACQUIRE,
+  REQUEST_TAKE,
   REQUEST_UPGRADE,
   SLOT_STATES,
 } from "./format.js";
@@ -64,6 +68,8 @@ import { type SessionParts, SnapshotParts } from "./parts.js";
 
 /** A SHA-256 in hex. */
 const DIGEST = /^[0-9a-f]{64}$/;
+/** Half of one, and a number of a client. */
+const SHORT_DIGEST = /^[0-9a-f]{32}$/;
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 
 export class SnapshotReader {
@@ -103,6 +109,7 @@ export class SnapshotReader {
     else if (kind === KIND.of) this.#current = findSession(parts, fields);
     else if (kind === KIND.closing) readClosing(parts, fields);
     else if (kind === KIND.semaphore) readSemaphore(parts, fields);
+    else if (kind === KIND.endedLease) readEndedLease(parts, fields);
     else if (kind === KIND.identity) this.#identity = readIdentity(parts, fields);
     else if (kind === KIND.grant) readGrant(parts, this.#identityOf(fields), fields);
     else if (kind === KIND.credential) readCredential(parts, this.#identityOf(fields), fields);
@@ -133,7 +140,8 @@ export class SnapshotReader {
     // Without it the table would let everybody do everything.
     if (!parts.identities.has(ANONYMOUS_NUMBER)) fields.fail("nothing is said of anonymous");
     const grantCount = identities.reduce((sum, { grants }) => sum + grants.length, 0);
-    const access = [identities.length, grantCount, parts.credentials.size];
+    const { size } = parts.credentials;
+    const access = [identities.length, grantCount, size, parts.endedLeaseCount];
     const rest = [closings.length, parts.semaphoreCount, ...access];
     const found = [sessions.length, holdCount, requests.length, work.length, ...rest];
     const announced = Object.values(counts);
@@ -172,7 +180,7 @@ function readBeginning(fields: FieldReader): SnapshotParts {
   const revision = fields.within(0, index, "revision of access");
   const adminOrderCount = fields.uint();
   const limitOrderCount = fields.uint();
-  fields.array(9);
+  fields.array(10);
   const count = () => fields.uint();
   const counts = {
     sessions: count(),
@@ -184,6 +192,7 @@ function readBeginning(fields: FieldReader): SnapshotParts {
     identities: count(),
     grants: count(),
     credentials: count(),
+    endedLeases: count(),
   };
   const state = new TableState(resolveTableSettings(settings), nextToken);
   state.index = index;
@@ -356,7 +365,8 @@ function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   hold.change().waitedMs = fields.within(0, grantedAt, "wait");
   if ((flags & HOLD_EXTRAS) !== 0) readExtras(parts, hold, fields);
   hold.change().firstPlace = readItems(state, hold, true, fields);
-  if (hold.isTicket !== (of.session === state.detached)) fields.fail("a ticket of a session");
+  const isOfNone = hold.isTicket || hold.extras?.lease !== undefined;
+  if (isOfNone !== (of.session === state.detached)) fields.fail("a ticket or lease of a session");
   of.holds.push(hold);
 }
 
@@ -379,6 +389,14 @@ function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void
     const identity = state.access.anonymous;
     extras.ticket = { endsAt, ttlMs: ticketTtlMs, secretDigest, identity };
   }
+  if (fields.flag("lease")) {
+    if (extras.ticket !== undefined) fields.fail("a ticket that is a lease");
+    const lease = readLeaseWait(parts, fields);
+    parts.countedFor.set(hold, lease.identity.number);
+    const [leaseEndsAt, takenBy, takenAs] = [fields.uint(), fields.uint(), fields.uint()];
+    if ((lease.ttlMs === 0) !== (leaseEndsAt === 0)) fields.fail(`a lease of ${lease.ttlMs} ms`);
+    extras.lease = { ...lease, endsAt: leaseEndsAt, takenBy, takenAs };
+  }
   const number = fields.within(0, state.nextNumber - 1, "number");
   if (number > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
   if (number > 0) parts.endNumbers.set(hold, number);
@@ -388,26 +406,61 @@ function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader
   const { state } = parts;
   const { session, slots } = of;
   const number = fields.within(1, state.nextNumber - 1, "number");
-  const kind = fields.within(REQUEST_ACQUIRE, REQUEST_UPGRADE, "kind");
+  const kind = fields.within(REQUEST_ACQUIRE, REQUEST_TAKE, "kind");
   const isUpgrade = kind === REQUEST_UPGRADE;
   const headStart = isUpgrade ? 0 : fields.uint();
   const options = isUpgrade ? undefined : fields.options();
+  const wait = kind === REQUEST_TAKE ? readLeaseWait(parts, fields) : undefined;
+  const joined = wait === undefined ? number : fields.within(1, state.nextNumber - 1, "number");
+  const queuedAt = wait === undefined ? undefined : readStamp(state, fields);
   const upgraded = isUpgrade ? readSequence(of, fields) : 0;
   const owner = fields.uint();
   const sequence = readSequence(of, fields);
   const enqueuedAt = readStamp(state, fields);
-  const wait = fields.within(0, SAFE_MAX - enqueuedAt, "wait");
-  const dueAt = wait === 0 ? NO_DEADLINE : enqueuedAt + wait - 1;
+  const waitMs = fields.within(0, SAFE_MAX - enqueuedAt, "wait");
+  const dueAt = waitMs === 0 ? NO_DEADLINE : enqueuedAt + waitMs - 1;
   const order = { rank: isUpgrade ? UPGRADE_RANK : enqueuedAt - headStart, number };
   const request = new Request(session, sequence, owner, order, enqueuedAt, dueAt, options);
   const restored = request.change();
+  if (wait !== undefined) {
+    request.become(wait, joined);
+  }
   restored.detects = fields.flag("detects");
   restored.isUnchecked = fields.flag("unchecked");
-  request.slot = new Slot(sequence, enqueuedAt, "waiting", request, state.copies.latest);
+  const slotAt = queuedAt ?? enqueuedAt;
+  request.slot = new Slot(sequence, slotAt, "waiting", request, state.copies.latest);
   slots.push(request.slot);
   restored.firstPlace = readItems(state, request, false, fields);
   if (isUpgrade) parts.upgraded.set(request, upgraded);
   parts.requests.push(request);
+}
+
+/** Its identity may not have been read yet, or may have been removed: then only its name is left. */
+function readLeaseWait({ state }: SnapshotParts, fields: FieldReader): LeaseWait {
+  const ownerDigest = readHex(fields);
+  const request = readHex(fields);
+  const name = fields.text();
+  const problem = isValidSessionName(name);
+  if (problem !== undefined) fields.fail(problem);
+  const ttlMs = fields.within(0, LEASE_TTL_MS_MAX, "lease");
+  const number = fields.within(0, state.access.nextIdentity - 1, "identity");
+  const identity = new Identity(number, readOrderer(fields));
+  return { ownerDigest, request, name, ttlMs, identity };
+}
+
+function readEndedLease(parts: SnapshotParts, fields: FieldReader): void {
+  const { state } = parts;
+  const key = fields.text();
+  const identity = fields.within(0, state.access.nextIdentity - 1, "identity");
+  const ownerDigest = readHex(fields);
+  const [reason, endedAt] = [fields.endReason(), readStamp(state, fields)];
+  state.leases.remember({ key, identity, ownerDigest, reason, endedAt });
+  parts.endedLeaseCount += 1;
+}
+
+function readHex(fields: FieldReader): string {
+  const digits = fields.text();
+  return SHORT_DIGEST.test(digits) ? digits : fields.fail(`${digits} is no digest`);
 }
 
 function readClosing(parts: SnapshotParts, fields: FieldReader): void {

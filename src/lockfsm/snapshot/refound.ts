@@ -112,6 +112,7 @@ const NOTHING = Object.freeze({
   identities: 0,
   grants: 0,
   credentials: 0,
+  endedLeases: 0,
 });
 
 /** Visits holds in the order of their tokens. Lone holds keep nothing closed and are skipped. */

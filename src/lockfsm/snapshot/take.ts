@@ -8,6 +8,7 @@
 import { assert } from "../../assert.js";
 import { Closing } from "../records/closing.js";
 import type { Copied, Copier } from "../records/copy-on-write.js";
+import type { EndedLease } from "../records/lease-index.js";
 import { Slot } from "../records/reply-window.js";
 import { Semaphore } from "../records/semaphore.js";
 import { Request, Session } from "../records/session.js";
@@ -39,10 +40,11 @@ export function takeSnapshot(
   const work = recordWork(state);
   const ended = state.work.list().filter((item) => item instanceof Session);
   const identities = recordIdentities(state);
-  const writer = new SnapshotWriter(state, work, identities, chunkBytes);
+  const leases = state.leases.ended();
+  const writer = new SnapshotWriter(state, work, identities, leases, chunkBytes);
   const copier = new RecordCopier(state, writer);
   state.copies.begin(copier);
-  const walk = new Walk(state, identities, work, ended, writer, copier);
+  const walk = new Walk(state, identities, leases, work, ended, writer, copier);
   const chunks = chunksOf(writer, walk.turns(), () => state.copies.end(copier));
   // Starts the generator: one that never ran would not notice that it is abandoned.
   chunks.next();
@@ -150,6 +152,7 @@ class RecordCopier implements Copier {
 class Walk {
   readonly #state: TableState;
   readonly #identities: readonly IdentityRecord[];
+  readonly #endedLeases: readonly EndedLease[];
   readonly #work: readonly WorkRecord[];
   /** Sessions that were ended and still have claims. */
   readonly #ended: readonly Session[];
@@ -163,6 +166,7 @@ class Walk {
   constructor(
     state: TableState,
     identities: readonly IdentityRecord[],
+    endedLeases: readonly EndedLease[],
     work: readonly WorkRecord[],
     ended: readonly Session[],
     writer: SnapshotWriter,
@@ -170,6 +174,7 @@ class Walk {
   ) {
     this.#state = state;
     this.#identities = identities;
+    this.#endedLeases = endedLeases;
     this.#work = work;
     this.#ended = ended;
     this.#writer = writer;
@@ -182,6 +187,10 @@ class Walk {
     const { sessions, detached } = this.#state;
     const copier = this.#copier;
     yield* this.#access();
+    for (const ended of this.#endedLeases) {
+      this.#writer.endedLease(ended);
+      if (this.#isTurnOver()) yield;
+    }
     for (const semaphore of this.#state.semaphores.walk()) {
       copier.copy(semaphore);
       if (this.#isTurnOver()) yield;
@@ -233,14 +242,14 @@ class Walk {
     yield* this.#slots(session);
     copier.nextHold = session.firstHold;
     for (let row = copier.nextHold; row !== 0; row = copier.nextHold) {
-      // Holds granted since come last, except among tickets, which are in the order of detaching.
+      // Holds granted since come last, except among tickets and leases, which have no order.
       if (rows.tokenOf(row) >= this.#nextToken && session !== this.#state.detached) break;
       copier.copyRow(row);
       if (this.#isTurnOver()) yield;
     }
     copier.nextRequest = session.firstRequest;
     for (let request = copier.nextRequest; request !== undefined; request = copier.nextRequest) {
-      if (request.number >= this.#nextNumber) break;
+      if (request.joined >= this.#nextNumber) break;
       copier.copy(request);
       if (this.#isTurnOver()) yield;
     }

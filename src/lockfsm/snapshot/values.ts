@@ -42,6 +42,28 @@ export function writeResult(body: Writer, result: Result, nextToken: number): vo
     case STATUS.notReleased:
       body.uint(result.reason);
       return;
+    case STATUS.leased:
+      body.arrayHeader(result.tokens.length);
+      for (const token of result.tokens) body.uint(nextToken - token);
+      body.uint(result.endsAt);
+      body.arrayHeader(result.slots.length);
+      for (const slots of result.slots) {
+        body.arrayHeader(slots.length);
+        for (const slot of slots) body.uint(slot);
+      }
+      return;
+    case STATUS.extended:
+      body.arrayHeader(result.leases.length);
+      for (const { token, endsAt } of result.leases) {
+        body.uint(nextToken - token);
+        body.uint(endsAt);
+      }
+      return;
+    case STATUS.givenBack:
+      body.uint(result.count);
+      body.uint(result.waits);
+      body.uint(result.reason);
+      return;
     case STATUS.revoked:
       body.uint(result.count);
       body.uint(result.remaining);
@@ -60,10 +82,17 @@ function isRefusal(result: Result): result is Refusal {
 }
 
 /** The details that follow the number of an error. */
-export const DETAIL = { none: 0, blockers: 1, cycle: 2, limit: 3 } as const;
+export const DETAIL = {
+  none: 0,
+  blockers: 1,
+  cycle: 2,
+  limit: 3,
+  sameOwner: 4,
+  reason: 5,
+} as const;
 
 function writeDetails(body: Writer, result: Refusal, nextToken: number): void {
-  const { blockedBy, blockers, cycle, limit } = result;
+  const { blockedBy, blockers, cycle, limit, isSameOwner, reason } = result;
   if (blockers !== undefined && blockedBy !== undefined) {
     body.uint(DETAIL.blockers);
     body.uint(blockedBy);
@@ -74,6 +103,10 @@ function writeDetails(body: Writer, result: Refusal, nextToken: number): void {
   } else if (limit !== undefined) {
     body.uint(DETAIL.limit);
     body.uint(limit);
+  } else if (isSameOwner === true) body.uint(DETAIL.sameOwner);
+  else if (reason !== undefined) {
+    body.uint(DETAIL.reason);
+    body.uint(reason);
   } else body.uint(DETAIL.none);
 }
 

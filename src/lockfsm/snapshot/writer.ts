@@ -9,11 +9,13 @@ import type { Closing } from "../records/closing.js";
 import type { HoldRows } from "../records/hold-rows.js";
 import type { Credential, Grant, Identity } from "../records/identity.js";
 import { Key, type Place } from "../records/key.js";
+import type { EndedLease } from "../records/lease-index.js";
 import type { Slot } from "../records/reply-window.js";
 import type { Semaphore } from "../records/semaphore.js";
 import {
   type Hold,
   type HoldExtras,
+  type LeaseWait,
   NO_DEADLINE,
   orderOf,
   type Request,
@@ -34,6 +36,7 @@ import {
   MAGIC,
   RANK_LOWEST,
   REQUEST_ACQUIRE,
+  REQUEST_TAKE,
   REQUEST_UPGRADE,
   SLOT_STATES,
 } from "./format.js";
@@ -122,6 +125,7 @@ export class SnapshotWriter {
     state: TableState,
     work: readonly WorkRecord[],
     identities: readonly IdentityRecord[],
+    endedLeases: readonly EndedLease[],
     chunkBytes: number,
   ) {
     assert(
@@ -133,7 +137,7 @@ export class SnapshotWriter {
     this.#index = state.index;
     this.#stamp = state.stamp;
     this.#nextToken = state.tokens.next;
-    this.#beginning(state, work, identities);
+    this.#beginning(state, work, identities, endedLeases.length);
   }
 
   get hasBlock(): boolean {
@@ -278,9 +282,14 @@ export class SnapshotWriter {
     body.uint(KIND.request);
     body.uint(request.number);
     if (upgrades === undefined) {
-      body.uint(REQUEST_ACQUIRE);
+      body.uint(request.lease === undefined ? REQUEST_ACQUIRE : REQUEST_TAKE);
       body.uint(enqueuedAt - request.rank);
       writeOptions(body, request.options);
+      if (request.lease !== undefined) {
+        this.#leaseWait(request.lease);
+        body.uint(request.joined);
+        body.uint(this.#stamp - (request.slot?.stamp ?? enqueuedAt));
+      }
     } else {
       body.uint(REQUEST_UPGRADE);
       body.uint(upgrades.sequence);
@@ -316,6 +325,17 @@ export class SnapshotWriter {
     this.#endRecord();
   }
 
+  endedLease({ key, identity, ownerDigest, reason, endedAt }: EndedLease): void {
+    const body = this.#body;
+    body.uint(KIND.endedLease);
+    body.string(key);
+    body.uint(identity);
+    body.string(ownerDigest);
+    body.uint(reason);
+    body.uint(this.#stamp - endedAt);
+    this.#endRecord();
+  }
+
   work(item: WorkRecord): void {
     const body = this.#body;
     body.uint(item.kind);
@@ -344,6 +364,7 @@ export class SnapshotWriter {
     state: TableState,
     work: readonly WorkRecord[],
     identities: readonly IdentityRecord[],
+    endedLeases: number,
   ): void {
     const { settings, sessions, holds, closings, semaphores, access } = state;
     const endedCount = work.reduce((sum, { kind }) => sum + (kind === KIND.workSession ? 1 : 0), 0);
@@ -363,7 +384,7 @@ export class SnapshotWriter {
     body.uint(access.revision);
     body.uint(state.adminOrderCount);
     body.uint(state.limitOrderCount);
-    body.arrayHeader(9);
+    body.arrayHeader(10);
     body.uint(sessions.size + endedCount);
     body.uint(holds.size);
     body.uint(state.requestCount);
@@ -373,6 +394,7 @@ export class SnapshotWriter {
     body.uint(identities.length);
     body.uint(identities.reduce((sum, { grants }) => sum + grants.length, 0));
     body.uint(identities.reduce((sum, { credentials }) => sum + credentials.length, 0));
+    body.uint(endedLeases);
     this.#endRecord();
   }
 
@@ -385,7 +407,7 @@ export class SnapshotWriter {
 
   #extras(extras: HoldExtras): void {
     const body = this.#body;
-    const { ticket, end } = extras;
+    const { ticket, lease, end } = extras;
     body.string(extras.value);
     body.uint(extras.maxHoldMs);
     body.uint(extras.minHoldMs);
@@ -399,7 +421,24 @@ export class SnapshotWriter {
       body.string(ticket.secretDigest);
       body.uint(ticket.identity.number);
     }
+    body.uint(lease === undefined ? 0 : 1);
+    if (lease !== undefined) {
+      this.#leaseWait(lease);
+      body.uint(lease.endsAt);
+      body.uint(lease.takenBy);
+      body.uint(lease.takenAs);
+    }
     body.uint(end?.number ?? 0);
+  }
+
+  #leaseWait({ ownerDigest, request, name, ttlMs, identity }: LeaseWait): void {
+    const body = this.#body;
+    body.string(ownerDigest);
+    body.string(request);
+    body.string(name);
+    body.uint(ttlMs);
+    body.uint(identity.number);
+    body.string(identity.name);
   }
 
   #items(first: Place | undefined, isHeld: boolean): void {

@@ -20,7 +20,7 @@ import { lookAtKey } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
-import { Hold, type Request, type Session } from "../records/session.js";
+import { Hold, type Request, type Session, shownOwner } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { OutOfSteps, StepLimit } from "../records/step-limit.js";
 import { closingViewOf, waiterViewOf } from "./views.js";
@@ -87,11 +87,15 @@ function presentGraph(
   const idOf = (node: OwnerNode): number => {
     const known = ids.get(node);
     if (known !== undefined) return known;
-    const { session, owner } = node;
+    const { session } = node;
     const id = owners.length + 1;
     ids.set(node, id);
-    const { id: number, name: sessionName, identityName: identity } = session;
-    owners.push({ id, session: number, sessionName, identity, owner });
+    // Of a wait for a lease, its own name.
+    const request = node.waits?.[0]?.request;
+    const sessionName = request?.holderName ?? session.name;
+    const identity = request?.identityName ?? session.identityName;
+    const owner = shownOwner(node.owner);
+    owners.push({ id, session: session.id, sessionName, identity, owner });
     return id;
   };
   const wholeEdges = new WaitEdges(state, new StepLimit(edgesMax), undefined);

@@ -8,7 +8,14 @@ import { lookAtEntry } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
 import type { Identity } from "../records/identity.js";
 import { Key, type Place } from "../records/key.js";
-import { Hold, HoldExtras, orderOf, Request, type Session } from "../records/session.js";
+import {
+  Hold,
+  HoldExtras,
+  type LeaseWait,
+  orderOf,
+  Request,
+  type Session,
+} from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { Order } from "../records/waiting-queue.js";
 import { RemovedIdentity, type Work } from "../records/work-queue.js";
@@ -93,6 +100,13 @@ export function hashState(state: TableState): string {
   state.searches.forEach(({ number }) => {
     whole.number(number);
   });
+  for (const { key, identity, ownerDigest, reason, endedAt } of state.leases.ended()) {
+    whole.text(key);
+    whole.number(identity);
+    whole.text(ownerDigest);
+    whole.number(reason);
+    whole.number(endedAt);
+  }
   whole.number(sums.first);
   whole.number(sums.second);
   return whole.hex();
@@ -223,6 +237,8 @@ function digestRequest(digest: Digest, request: Request): void {
   digest.flag(request.detects);
   digest.flag(request.isListed);
   digest.text(JSON.stringify(request.options ?? null));
+  digestLeaseWait(digest, request.lease);
+  digest.number(request.joined);
 }
 
 function digestHold(digest: Digest, hold: Hold): void {
@@ -245,7 +261,19 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.number(extras.ticket?.endsAt ?? 0);
   digest.number(extras.ticket?.ttlMs ?? 0);
   digest.number(extras.ticket?.identity.number ?? -1);
+  digestLeaseWait(digest, extras.lease);
+  digest.number(extras.lease?.endsAt ?? -1);
+  digest.number(extras.lease?.takenBy ?? 0);
+  digest.number(extras.lease?.takenAs ?? 0);
   digest.number(extras.end?.number ?? 0);
+}
+
+function digestLeaseWait(digest: Digest, wait: LeaseWait | undefined): void {
+  digest.text(wait?.ownerDigest ?? "");
+  digest.text(wait?.request ?? "");
+  digest.text(wait?.name ?? "");
+  digest.number(wait?.ttlMs ?? -1);
+  digest.number(wait?.identity.number ?? -1);
 }
 
 function digestOwner(digest: Digest, { session, owner }: Hold | Request): void {

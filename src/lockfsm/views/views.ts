@@ -14,6 +14,7 @@ import {
   type VerifyView,
   type WaiterView,
 } from "../../protocol/index.js";
+import { digestOf } from "../../sha256.js";
 import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtEntry, lookAtKey } from "../holds/keys.js";
 import { lookAtHold } from "../holds/tokens.js";
@@ -21,7 +22,14 @@ import { Closing } from "../records/closing.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
 import type { NamedKey } from "../records/key-index.js";
-import { Hold, NO_DEADLINE, orderOf, type Session } from "../records/session.js";
+import {
+  Hold,
+  type Lease,
+  NO_DEADLINE,
+  orderOf,
+  type Session,
+  shownOwner,
+} from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
 /** The most holds, and likewise waiters, listed for one key. */
@@ -168,27 +176,39 @@ function viewOf(state: TableState, key: Key): KeyView {
 function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold): HoldView {
   const { session, token, owner, sequence, extras } = hold;
   const endsAt = endOf(hold);
-  const { ticket } = extras ?? {};
+  const { ticket, lease } = extras ?? {};
   return {
     token,
     mode,
     session: session.id,
-    sessionName: session.name,
-    identity: session.identityName,
+    sessionName: hold.holderName,
+    identity: hold.identityName,
     owner,
     sequence,
     heldMs: stamp - hold.grantedAt,
     waitedMs: hold.waitedMs,
-    leaseMs: restMs(stamp, ticket?.endsAt ?? (session.isAliveAt(stamp) ? session.dueAt : 0)),
-    ttlMs: ticket?.ttlMs ?? session.ttlMs,
+    leaseMs: restMs(stamp, leaseEndOf(stamp, hold)),
+    ttlMs: ticket?.ttlMs ?? lease?.ttlMs ?? session.ttlMs,
     endsInMs: endsAt === undefined ? null : restMs(stamp, endsAt),
     isRevoked: endsAt !== undefined && reasonAtEnd(hold) === END_REASON.revoked,
     orderedBy: hold.orderedBy,
     isTicket: hold.isTicket,
+    leaseOwner: lease === undefined ? "" : leaseOwnerOf(lease),
     permits: permits?.wanted ?? 0,
     slots: permits?.slots ?? [],
     value: hold.value,
   };
+}
+
+/** Of its session, its ticket or itself; 0 if that has ended, or is without end. */
+function leaseEndOf(stamp: number, { session, extras }: Hold): number {
+  const { ticket, lease } = extras ?? {};
+  return (ticket ?? lease)?.endsAt ?? (session.isAliveAt(stamp) ? session.dueAt : 0);
+}
+
+/** A digest of the digest, since that one would be as good as the owner itself to compare with. */
+function leaseOwnerOf({ ownerDigest }: Lease): string {
+  return digestOf(ownerDigest).slice(0, 8);
 }
 
 export function closingViewOf(
@@ -205,9 +225,9 @@ export function waiterViewOf({ stamp }: TableState, place: Place): WaiterView {
   return {
     mode: place.mode,
     session: session.id,
-    sessionName: session.name,
-    identity: session.identityName,
-    owner,
+    sessionName: request.holderName,
+    identity: request.identityName,
+    owner: shownOwner(owner),
     sequence,
     arrival: number,
     waitingMs: stamp - request.enqueuedAt,

@@ -31,6 +31,8 @@ export type Form =
   /** The only form with two positions, `index` and `number`; index 0 means `undefined`. */
   | { readonly type: "revision"; readonly numberMax: number }
   | { readonly type: "items"; readonly countMax: number }
+  /** 1 … `countMax` keys, none twice. */
+  | { readonly type: "keys"; readonly countMax: number }
   | { readonly type: "options" };
 
 export interface Kind<T> {
@@ -127,7 +129,16 @@ export const revision: Kind<Revision | undefined> = {
   },
 };
 
-/** Only in acquires, and therefore read and written by hand. */
+export const keys: Kind<readonly string[]> = {
+  form: { type: "keys", countMax: ITEMS_MAX },
+  read: (reader, name) => reader.keys(name),
+  write: (writer, value) => {
+    writer.arrayHeader(value.length);
+    for (const one of value) writer.string(one);
+  },
+};
+
+/** Only in acquires and takes, and therefore read and written by hand. */
 export const items: Kind<readonly Item[]> = {
   form: { type: "items", countMax: ITEMS_MAX },
   read: (reader) => reader.items(),
@@ -135,7 +146,7 @@ export const items: Kind<readonly Item[]> = {
 };
 
 /**
- * Only in acquires, and therefore read and written by hand. `undefined` if all have their defaults.
+ * Only in acquires and takes, and therefore read and written by hand. `undefined` if all have their defaults.
  */
 export const options: Kind<AcquireOptions | undefined> = {
   form: { type: "options" },

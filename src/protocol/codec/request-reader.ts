@@ -103,6 +103,22 @@ export class RequestReader extends Reader {
     return numbers;
   }
 
+  /** Reads 1 … `ITEMS_MAX` keys, none twice. */
+  keys(what: string): readonly string[] {
+    const count = this.arrayHeader();
+    if (count === 1) return [this.key()];
+    if (count === 0) this.refuse(`no ${what}`);
+    if (count > ITEMS_MAX) this.refuse(`${count} ${what}, at most ${ITEMS_MAX}`);
+    const keys: string[] = [];
+    for (let i = 0; i < count; i++) {
+      const key = this.key();
+      if (i >= ITEMS_MAX) continue;
+      if (keys.includes(key)) this.refuse("a key occurs twice");
+      keys.push(key);
+    }
+    return keys;
+  }
+
   items(): readonly Item[] {
     const count = this.arrayHeader();
     if (count === 1) return [this.#item()];

@@ -8,7 +8,14 @@
  *
  * All of this is replicated behaviour: see `text-rules.ts`.
  */
-import { ACCESS_LEVEL, type AcquireOptions, CREDENTIAL_KIND, type Item, OP } from "../commands.js";
+import {
+  ACCESS_LEVEL,
+  type AcquireOptions,
+  CREDENTIAL_KIND,
+  EXTEND_MODE,
+  type Item,
+  OP,
+} from "../commands.js";
 import {
   ACCESS_TOKEN_BYTES_MAX,
   ACKNOWLEDGED_MAX,
@@ -24,6 +31,7 @@ import {
   IDENTITY_NAME_BYTES_MAX,
   KEY_BYTES_MAX,
   LABEL_BYTES_MAX,
+  LEASE_TTL_MS_MAX,
   LIMIT_MAX,
   LOCK_DELAY_MS_MAX,
   LOG_LEVEL_MS_MAX,
@@ -31,11 +39,13 @@ import {
   METADATA_BYTES_MAX,
   NODE_ID_MAX,
   NONCE_BYTES,
+  OWNER_BYTES,
   PERMITS_MAX,
   PRIORITY_MAX,
   QUERY_PAGE_MAX,
   REASON_BYTES_MAX,
   RECALL_MAX,
+  REQUEST_ID_BYTES,
   SECRET_BYTES,
   SEQUENCE_MAX,
   SESSION_NAME_BYTES_MAX,
@@ -70,6 +80,7 @@ import {
   items,
   type Kind,
   key,
+  keys,
   numbers,
   optional,
   options,
@@ -137,6 +148,7 @@ const force = {
   now: boolean,
   reason: text(REASON_BYTES_MAX, isValidReason),
 };
+const owner = digits(OWNER_BYTES);
 const limit = uint(1, LIMIT_MAX);
 const page = uint(1, QUERY_PAGE_MAX);
 const id = uint();
@@ -266,6 +278,45 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
       key: prefix,
       isPrefix: prefixFlag,
       level: choice(ACCESS_LEVEL),
+    },
+  },
+  take: {
+    words: "requests a lease for a named owner",
+    fields: {
+      ...sequenced,
+      owner,
+      request: digits(REQUEST_ID_BYTES),
+      name: text(SESSION_NAME_BYTES_MAX, isValidSessionName),
+      ttlMs: uint(0, LEASE_TTL_MS_MAX),
+      isSplit: boolean,
+      items,
+      waitMs: where(wait, (waitMs, { isSplit }) =>
+        isSplit && waitMs !== 0 ? "a split take cannot wait" : undefined,
+      ),
+      options: where(options, (all, request) =>
+        all?.steal === true ? "a take cannot steal" : optionsProblem(all, request.items),
+      ),
+    },
+  },
+  extend: {
+    words: "extends leases",
+    fields: {
+      ...sequenced,
+      owner,
+      keys,
+      ttlMs: uint(1, LEASE_TTL_MS_MAX),
+      mode: choice(EXTEND_MODE),
+    },
+  },
+  giveBack: {
+    words: "ends leases, and waits for them",
+    fields: {
+      ...sequenced,
+      owner,
+      keys,
+      taken: where(uint(), (taken: number, { sequence }: { readonly sequence: number }) =>
+        taken >= sequence ? `taken ${taken} not below sequence` : undefined,
+      ),
     },
   },
   inspect: { words: "shows one key", fields: { id, key } },

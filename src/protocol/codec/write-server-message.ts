@@ -181,8 +181,16 @@ function resultArity(result: Result): number {
       return 4;
     case STATUS.claimed:
       return 6;
+    case STATUS.extended:
+      return 2;
+    case STATUS.leased:
+    case STATUS.givenBack:
+      return 4;
     case ERROR_NUMBERS.LOCK_HELD:
+      if (result.isSameOwner === true) return 2;
       return result.blockedBy !== undefined ? 3 : 1;
+    case ERROR_NUMBERS.NOT_HELD:
+      return result.reason !== undefined ? 2 : 1;
     case ERROR_NUMBERS.DEADLOCK:
       return result.cycle !== undefined ? 2 : 1;
     case ERROR_NUMBERS.LIMIT_MISMATCH:
@@ -223,7 +231,25 @@ function writeResult(writer: Writer, result: Result): void {
       writer.uint(result.grantedAt);
       writer.uint(result.endsAt);
       return;
+    case STATUS.leased:
+      writeNumbers(writer, result.tokens);
+      writer.uint(result.endsAt);
+      writeSlots(writer, result.slots);
+      return;
+    case STATUS.extended:
+      writer.arrayHeader(result.leases.length);
+      for (const { token, endsAt } of result.leases) writeNumbers(writer, [token, endsAt]);
+      return;
+    case STATUS.givenBack:
+      writer.uint(result.count);
+      writer.uint(result.waits);
+      writer.uint(result.reason);
+      return;
+    case ERROR_NUMBERS.NOT_HELD:
+      if (result.reason !== undefined) writer.uint(result.reason);
+      return;
     case ERROR_NUMBERS.LOCK_HELD:
+      if (result.isSameOwner === true) writer.bool(true);
       if (result.blockedBy === undefined) return;
       writer.uint(result.blockedBy);
       writeBlockers(writer, result.blockers ?? []);

@@ -19,6 +19,7 @@ import { AccessLog } from "../plans/access-log.js";
 import {
   type Client,
   exclusive,
+  OTHER_OWNER,
   resultOf,
   shared,
   type Taken,
@@ -75,6 +76,7 @@ function sceneOf(): Scene {
   const rival = log.openAs(other, "b");
   const own = asker.take(shared("own"), { options: { value: "v" } });
   const both = asker.take(shared("both"), { owner: 2 });
+  asker.lease(exclusive("leased"), { owner: OTHER_OWNER });
   rival.take(shared("both"));
   rival.take(exclusive("held"), { owner: 2 });
   const ticket = rival.take(exclusive("ticket"), { owner: 3 });
@@ -113,6 +115,21 @@ const COMMANDS: Readonly<
     ({ asker }) => asker.acquire(shared("free", "more"), 0, { owner: 9 }),
   ],
   "acquire that waits": [["claims", "bytes"], acquiring("held")],
+  "take of a free key": [["claims", "bytes"], ({ asker }) => asker.lease(exclusive("free"))],
+  "take that waits": [
+    ["claims", "bytes"],
+    ({ asker }) => asker.lease(exclusive("held"), { waitMs: WAIT_FOREVER }),
+  ],
+  "split take": [
+    ["claims", "bytes"],
+    ({ asker }) => asker.lease(exclusive("free", "more"), { isSplit: true }),
+  ],
+  "take that repeats a lease": [
+    [],
+    ({ asker }) => asker.lease(exclusive("leased"), { owner: OTHER_OWNER }),
+  ],
+  extend: [[], ({ asker }) => asker.extend(["leased"], 9_000, "add", OTHER_OWNER)],
+  giveBack: [[], ({ asker }) => resultOf(asker.giveBack(["leased"], OTHER_OWNER))],
   steal: [["claims", "bytes"], acquiring("held", 0, stealing.options)],
   "upgrade that waits": [["claims", "bytes"], ({ asker, both }) => asker.upgrade(both, "both")],
   "upgrade of what nobody else holds": [[], ({ asker, own }) => asker.upgrade(own, "own")],

@@ -46,12 +46,26 @@ const acquireOf = (...keys: string[]) => {
   const items = keys.map((key) => ({ key, mode: "shared" as const }));
   return { op: OP.acquire, owner: 7, items, waitMs: WAIT_FOREVER, options: undefined };
 };
+const takeOf = (...keys: string[]) => {
+  const { items, waitMs, options } = acquireOf(...keys);
+  const who = { owner: SECRET, request: SECRET, name: "owner", ttlMs: 9_000, isSplit: false };
+  return { op: OP.take, ...who, items, waitMs, options };
+};
 const stealing = { ...ACQUIRE_DEFAULTS, steal: true };
 
 const COMMANDS: Readonly<Record<string, readonly [Need, (scene: Scene) => Wish]>> = {
   acquire: [["acquire", [KEY]], () => acquireOf(KEY)],
   "acquire of two keys": [["acquire", [KEY, OTHER]], () => acquireOf(KEY, OTHER)],
   "acquire of a free key": [["acquire", ["orders/free"]], () => acquireOf("orders/free")],
+  take: [["acquire", [KEY, OTHER]], () => takeOf(KEY, OTHER)],
+  extend: [
+    ["none", []],
+    () => ({ op: OP.extend, owner: SECRET, keys: [KEY], ttlMs: 1_000, mode: "add" }),
+  ],
+  giveBack: [
+    ["none", []],
+    () => ({ op: OP.giveBack, owner: SECRET, keys: [KEY, OTHER], taken: 0 }),
+  ],
   steal: [["operate", [KEY, OTHER]], () => ({ ...acquireOf(KEY), waitMs: 0, options: stealing })],
   "steal of a free key": [
     ["operate", ["orders/free"]],

@@ -58,6 +58,21 @@ function whatRecallSays(message: Reply | Outcome | Lost): unknown {
   return { sequence, state: RECALL_STATE.ended, token, reason };
 }
 
+/** The tokens of leases that a message tells, each with the number of its take or extend. */
+function leasesIn(message: SessionMessage): [sequence: number, token: number][] {
+  const results =
+    message.kind === MESSAGE.recalled
+      ? message.sequences.flatMap((one) => ("result" in one ? [one] : []))
+      : "result" in message
+        ? [message]
+        : [];
+  return results.flatMap(({ sequence, result }) => {
+    if ("tokens" in result) return result.tokens.map((token) => [sequence, token] as const);
+    if (!("leases" in result)) return [];
+    return result.leases.map(({ token }) => [sequence, token] as const);
+  }) as [number, number][];
+}
+
 /** Says to have read only what it was told: what was said too early would be true of a late copy. */
 function truthful(turns: readonly Turn[]): Turn[] {
   return turns.map(({ elapsedMs, actions }) => ({
@@ -90,6 +105,31 @@ describe("at every position of a random log", () => {
           }
         }
       });
+    });
+  });
+
+  test("the token of a lease is told to nobody who did not name its owner", () => {
+    check((limits, turns) => {
+      const owners = new Map<string, string>();
+      const told = new Map<number, string>();
+      holds(limits, turns, ({ entry, said }) => {
+        const command = entry.commands[0]?.command;
+        for (const one of said) {
+          if (!("message" in one)) continue;
+          const { session, message } = one;
+          const isReply = message.kind === MESSAGE.reply;
+          if (isReply && (command?.op === OP.take || command?.op === OP.extend)) {
+            owners.set(`${session}:${message.sequence}`, command.owner);
+          }
+          for (const [sequence, token] of leasesIn(message)) {
+            const owner = owners.get(`${session}:${sequence}`) ?? "nobody";
+            expect(told.get(token) ?? owner).toBe(owner);
+            told.set(token, owner);
+          }
+          for (const token of tokensIn(message)) expect(told.has(token)).toBe(false);
+        }
+      });
+      expect(told.has(0) || [...told.values()].includes("nobody")).toBe(false);
     });
   });
 
@@ -239,7 +279,9 @@ test("whatever a table holds and whatever comes, it is applied, and everything e
       }
       expect(copyOf(table).hash()).toBe(table.hash());
       letEverythingEnd(table, index);
-      expect(table.counts()).toMatchObject({ sessions: 0, holds: 0, waiters: 0, closings: 0 });
+      const { endlessLeases } = table.counts();
+      const nothing = { sessions: 0, holds: endlessLeases, waiters: 0, closings: 0 };
+      expect(table.counts()).toMatchObject(nothing);
     }),
     { numRuns: NUM_RUNS },
   );

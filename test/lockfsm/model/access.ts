@@ -36,8 +36,11 @@ export function mayDo(
     case OP.end:
     case OP.close:
     case OP.downgrade:
+    case OP.extend:
+    case OP.giveBack:
       return true;
     case OP.acquire:
+    case OP.take:
       return mayOnAll(identity, levelOf(command), command);
     case OP.claim:
       return maySomewhere(identity, "acquire");

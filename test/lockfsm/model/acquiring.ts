@@ -3,7 +3,6 @@ import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireCommand,
-  type AcquireOptions,
   BLOCKED_BY,
   type Blocker,
   END_REASON,
@@ -18,6 +17,7 @@ import {
   dequeue,
   enqueue,
   grant,
+  grantedResult,
   hasReached,
   hasReachedAll,
   heldIn,
@@ -29,6 +29,7 @@ import {
   queueOf,
   retreat,
   tellHolders,
+  type Wanted,
 } from "./claims.js";
 import { isCycle, isOnCycle } from "./cycles.js";
 import { openIn, takeAway } from "./ending.js";
@@ -39,6 +40,7 @@ import {
   itemIn,
   itemsOf,
   keysOf,
+  type ModelHold,
   type ModelItem,
   type ModelRequest,
   type ModelSession,
@@ -55,7 +57,7 @@ const LOOKS_MAX = 16;
 const BLOCKERS_MAX = 4;
 
 export function acquire(model: Model, session: ModelSession, command: AcquireCommand): void {
-  const { sequence, owner, waitMs } = command;
+  const { sequence, owner } = command;
   const options = command.options ?? ACQUIRE_DEFAULTS;
   const refuse = (result: Result) => answer(model, session, sequence, result);
   const problem = problemOf(model, command);
@@ -65,52 +67,74 @@ export function acquire(model: Model, session: ModelSession, command: AcquireCom
   }
   const items = itemsOf(command.items);
   const isFull = hasAllHolds(model, session) || isSessionFull(model, session) || isTableFull(model);
+  const wanted = { session, sequence, owner, items, options, take: undefined };
   if (isFull || isIdentityFull(model, session.identity, ["claims", "bytes"])) {
     refuse(error("QUOTA"));
-  } else if (options.steal) steal(model, session, command, items, options);
-  else if (items.every((item) => isFree(model, item))) {
+  } else if (options.steal) steal(model, command, wanted);
+  else ask(model, command, wanted);
+}
+
+/** It is granted at once, or refused, or waits. */
+export function ask(
+  model: Model,
+  command: Pick<AcquireCommand, "items" | "waitMs">,
+  wanted: Wanted,
+): void {
+  const { session, sequence, items, options, take } = wanted;
+  const { waitMs } = command;
+  const refuse = (result: Result) => answer(model, session, sequence, result);
+  if (items.every((item) => isFree(model, item))) {
     beginUse(model, command.items);
-    const result = makeHold(model, session, owner, sequence, items, options);
-    answer(model, session, sequence, result);
+    answer(model, session, sequence, grantedResult(makeHold(model, wanted)));
+    return;
+  }
+  // Whoever tries without a wait may still come before others, with a head start.
+  const isFirst = items.some(({ key }) => queueOf(model, key).length > 0);
+  if (waitMs === 0 && !(options.priority > 0 && isFirst)) refuse(lockHeld(model, items));
+  else if (waitMs !== 0 && isAnyFull(model, items)) refuse(error("QUEUE_FULL"));
+  else if (waitMs !== 0 && waitsOfSession(model, session) >= model.settings.waitsPerSessionMax) {
+    refuse(error("QUOTA"));
   } else {
-    // Whoever tries without a wait may still come before others, with a head start.
-    const isFirst = items.some(({ key }) => queueOf(model, key).length > 0);
-    if (waitMs === 0 && !(options.priority > 0 && isFirst)) refuse(lockHeld(model, items));
-    else if (waitMs !== 0 && isAnyFull(model, items)) refuse(error("QUEUE_FULL"));
-    else if (waitMs !== 0 && waitsOfSession(model, session) >= model.settings.waitsPerSessionMax) {
-      refuse(error("QUOTA"));
-    } else {
-      beginUse(model, command.items);
-      const number = model.takeNumber();
-      const rank = model.stamp - options.priority * model.settings.priorityStepMs;
-      lineUp(model, waitMs, {
-        session,
-        sequence,
-        owner,
-        number,
-        rank,
-        items,
-        since: model.stamp,
-        deadline: waitMs === WAIT_FOREVER ? Number.POSITIVE_INFINITY : model.stamp + waitMs,
-        options,
-        detects: options.detect,
-        upgrades: undefined,
-        reached: [],
-      });
-    }
+    beginUse(model, command.items);
+    const number = model.takeNumber();
+    const rank = model.stamp - options.priority * model.settings.priorityStepMs;
+    lineUp(model, waitMs, {
+      ...wanted,
+      number,
+      joined: number,
+      rank,
+      since: model.stamp,
+      deadline: deadlineOf(model, waitMs),
+      detects: options.detect && take === undefined,
+      upgrades: undefined,
+      reached: [],
+    });
   }
 }
 
+export function deadlineOf({ stamp }: Model, waitMs: number): number {
+  return waitMs === WAIT_FOREVER ? Number.POSITIVE_INFINITY : stamp + waitMs;
+}
+
 function problemOf(model: Model, command: AcquireCommand): Result | undefined {
-  const { items, waitMs, owner, options } = command;
-  const { minHoldMsMax, lockDelayMsMax } = model.settings;
-  if (options !== undefined && options.minHoldMs > minHoldMsMax) return error("INVALID_ARGUMENT");
-  if (options !== undefined && options.lockDelayMs > lockDelayMsMax)
-    return error("INVALID_ARGUMENT");
+  const { items, owner } = command;
+  const isSound = isWellFormed(model, command) && Number.isSafeInteger(owner) && owner >= 0;
+  return isSound ? kindProblemOf(model, items) : error("INVALID_ARGUMENT");
+}
+
+export function isWellFormed(
+  { settings }: Model,
+  { items, waitMs, options }: Pick<AcquireCommand, "items" | "waitMs" | "options">,
+): boolean {
+  const { minHoldMsMax, lockDelayMsMax } = settings;
+  if (options !== undefined && options.minHoldMs > minHoldMsMax) return false;
+  if (options !== undefined && options.lockDelayMs > lockDelayMsMax) return false;
   const keys = keysOf({ items });
-  const isSound = isValidWait(waitMs) && Number.isSafeInteger(owner) && owner >= 0;
-  if (!isSound || items.length < 1 || items.length > ITEMS_MAX) return error("INVALID_ARGUMENT");
-  if (new Set(keys).size < keys.length) return error("INVALID_ARGUMENT");
+  const isSomething = items.length >= 1 && items.length <= ITEMS_MAX;
+  return isSomething && isValidWait(waitMs) && new Set(keys).size === keys.length;
+}
+
+export function kindProblemOf(model: Model, items: readonly Item[]): Result | undefined {
   for (const item of items) {
     const problem = kindProblem(model, item);
     if (problem !== undefined) return problem;
@@ -136,7 +160,7 @@ function kindProblem(model: Model, item: Item): Result | undefined {
   return item.permits > limit ? error("INVALID_ARGUMENT") : undefined;
 }
 
-function beginUse(model: Model, items: readonly Item[]): void {
+export function beginUse(model: Model, items: readonly Item[]): void {
   for (const item of items) {
     if (item.mode !== "permits" || model.semaphoreOf(item.key) !== undefined) continue;
     const limit = item.limit ?? 0;
@@ -153,13 +177,8 @@ function isAnyFull(model: Model, items: readonly ModelItem[]): boolean {
 }
 
 /** Ends whole holds that touch its keys and what keeps these closed; never waits. */
-function steal(
-  model: Model,
-  session: ModelSession,
-  { sequence, owner, items: wanted }: AcquireCommand,
-  items: readonly ModelItem[],
-  options: AcquireOptions,
-): void {
+function steal(model: Model, command: AcquireCommand, wanted: Wanted): void {
+  const { session, sequence, items } = wanted;
   const keys = keysOf({ items });
   const claims = new Set(keys.flatMap((key) => heldIn(model, key)));
   if (claims.size > model.settings.holdsPerStepMax) {
@@ -174,8 +193,8 @@ function steal(
   }
   for (const hold of holds) takeAway(model, hold, END_REASON.stolen);
   for (const closing of [...model.closings]) openIn(model, closing, keys);
-  beginUse(model, wanted);
-  const result = makeHold(model, session, owner, sequence, items, options);
+  beginUse(model, command.items);
+  const result = grantedResult(makeHold(model, wanted));
   const touched = [...new Set([...keys, ...[...holds].flatMap(keysOf)])];
   for (const key of touched) retreat(model, key);
   answer(model, session, sequence, result);
@@ -227,7 +246,11 @@ function findCycle(model: Model, request: ModelRequest): Result | undefined {
 }
 
 /** Names a few of those in the way, of each key first holds and closings, then who waits. */
-function lockHeld(model: Model, items: readonly ModelItem[], request?: ModelRequest): Result {
+export function lockHeld(
+  model: Model,
+  items: readonly ModelItem[],
+  request?: ModelRequest,
+): Result {
   const blockers: Blocker[] = [];
   let [byHold, byClosing] = [false, false];
   for (const item of items) {
@@ -244,9 +267,8 @@ function lockHeld(model: Model, items: readonly ModelItem[], request?: ModelRequ
       byHold ||= named.some(isHold) || all.length > LOOKS_MAX;
       byClosing ||= named.some((claim) => !isHold(claim));
       for (const claim of named) {
-        const session = isHold(claim) ? claim.session : undefined;
         const { mode } = itemIn(claim, key) as ModelItem;
-        const who = { sessionName: session?.name ?? "", identity: session?.identity.name ?? "" };
+        const who = isHold(claim) ? nameOf(claim) : { sessionName: "", identity: "" };
         blockers.push({ ...who, key, mode, token: isHold(claim) ? claim.token : 0 });
       }
     }
@@ -260,8 +282,7 @@ function lockHeld(model: Model, items: readonly ModelItem[], request?: ModelRequ
     for (const other of waiting.slice(0, LOOKS_MAX)) {
       if (!isInWay(other) || (request !== undefined && !isBefore(other, request))) continue;
       const { mode } = itemIn(other, key) as ModelItem;
-      const { name: sessionName, identity } = other.session;
-      blockers.push({ sessionName, identity: identity.name, key, mode, token: 0 });
+      blockers.push({ ...nameOf(other), key, mode, token: 0 });
     }
   }
   return {
@@ -269,4 +290,12 @@ function lockHeld(model: Model, items: readonly ModelItem[], request?: ModelRequ
     blockedBy: byHold ? BLOCKED_BY.holds : byClosing ? BLOCKED_BY.closing : BLOCKED_BY.waiters,
     blockers: blockers.slice(0, BLOCKERS_MAX),
   };
+}
+
+/** Who has it, as others see it. */
+function nameOf(claim: ModelHold | ModelRequest) {
+  const { session } = claim;
+  const lease = "lease" in claim ? claim.lease : claim.take;
+  const sessionName = (lease ?? session)?.name ?? "";
+  return { sessionName, identity: (lease ?? session)?.identity.name ?? "" };
 }

@@ -3,7 +3,6 @@
  * question is a scan of everything.
  */
 import {
-  type AcquireOptions,
   type ClaimedItem,
   END_REASON,
   type EndReason,
@@ -18,9 +17,11 @@ import {
   keysOf,
   type ModelClosing,
   type ModelHold,
+  type ModelIdentity,
   type ModelItem,
   type ModelRequest,
   type ModelSession,
+  type ModelTake,
 } from "./records.js";
 import { push } from "./replies.js";
 import { mayOnAll, noteRefusal } from "./rights.js";
@@ -184,12 +185,9 @@ export function tellHolders(model: Model, key: string): void {
 
 /** The request becomes a hold, or makes the hold that it upgrades exclusive. */
 export function grant(model: Model, request: ModelRequest): Result {
-  const { session, owner, sequence, items, options, upgrades, since } = request;
+  const { session, owner, items, upgrades, since } = request;
   dequeue(model, request);
-  const waitedMs = model.stamp - since;
-  if (upgrades === undefined) {
-    return makeHold(model, session, owner, sequence, items, options, waitedMs);
-  }
+  if (upgrades === undefined) return grantedResult(makeHold(model, request, model.stamp - since));
   takeNewToken(model, upgrades);
   const key = items[0]?.key ?? "";
   (itemIn(upgrades, key) as ModelItem).mode = "exclusive";
@@ -197,19 +195,18 @@ export function grant(model: Model, request: ModelRequest): Result {
   return { status: STATUS.upgraded, token: upgrades.token };
 }
 
-export function makeHold(
-  model: Model,
-  session: ModelSession,
-  owner: number,
-  sequence: number,
-  items: readonly ModelItem[],
-  options: AcquireOptions,
-  waitedMs = 0,
-): Result {
+/** What becomes a hold: a request, or what need not become one. */
+export type Wanted = Pick<
+  ModelRequest,
+  "session" | "sequence" | "owner" | "items" | "options" | "take"
+>;
+
+export function makeHold(model: Model, wanted: Wanted, waitedMs = 0): ModelHold {
+  const { session, owner, sequence, items, options, take } = wanted;
   for (const item of items) item.slots = lowestFreeSlots(model, item);
   const hold: ModelHold = {
     token: model.takeToken(),
-    session,
+    session: take === undefined ? session : undefined,
     owner,
     sequence,
     items,
@@ -219,18 +216,39 @@ export function makeHold(
     value: options.value,
     revoked: undefined,
     ticket: undefined,
+    lease: take && leaseOf(model, wanted, take),
     end: undefined,
     isContended: false,
   };
-  if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
+  if (take !== undefined) forgetEnded(model, take.identity, take.owner, keysOf(hold));
+  else if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
   model.holds.push(hold);
   scheduleEnd(model, hold);
-  return grantedResult(hold);
+  return hold;
+}
+
+function leaseOf({ stamp }: Model, { session: { id }, sequence }: Wanted, take: ModelTake) {
+  const endsAt = take.ttlMs === 0 ? Number.POSITIVE_INFINITY : stamp + take.ttlMs;
+  return { ...take, endsAt, takenBy: { session: id, sequence } };
+}
+
+/** A new lease of the owner takes the place of what is known of those before it. */
+export function forgetEnded(
+  model: Model,
+  identity: ModelIdentity,
+  owner: string,
+  keys: readonly string[],
+): void {
+  model.endedLeases = model.endedLeases.filter((ended) => {
+    const isOfOwner = ended.identity === identity && ended.owner === owner;
+    return !isOfOwner || !keys.includes(ended.key);
+  });
 }
 
 export function hasClaims(model: Model, session: ModelSession, owner: number): boolean {
   return [...model.holds, ...model.requests].some(
-    (claim) => claim.session === session && claim.owner === owner,
+    (claim) =>
+      claim.session === session && claim.owner === owner && !("take" in claim && claim.take),
   );
 }
 
@@ -241,8 +259,11 @@ function lowestFreeSlots(model: Model, { key, permits }: ModelItem): number[] {
   return slots;
 }
 
-function grantedResult({ token, items }: ModelHold): Result {
+export function grantedResult({ token, items, lease, end }: ModelHold): Result {
   const slots = items.filter(({ mode }) => mode === "permits").map((item) => item.slots);
+  if (lease !== undefined) {
+    return { status: STATUS.leased, tokens: [token], endsAt: end?.at ?? 0, slots };
+  }
   return { status: STATUS.granted, token, ...(slots.length > 0 ? { slots } : {}) };
 }
 
@@ -257,18 +278,23 @@ export function takeNewToken(model: Model, hold: ModelHold): void {
 }
 
 /** When a hold ends by itself while its session lives, for each reason, the weightiest first. */
-function endsOf({ since, options, revoked, ticket }: ModelHold) {
+function endsOf({ since, options, revoked, ticket, lease }: ModelHold) {
   const { maxHoldMs } = options;
   return [
     { reason: "revoked" as const, at: revoked?.at },
     { reason: "maxHold" as const, at: maxHoldMs > 0 ? since + maxHoldMs : undefined },
-    { reason: "expired" as const, at: ticket?.endsAt },
+    { reason: "expired" as const, at: ticket?.endsAt ?? lease?.endsAt },
   ].flatMap(({ reason, at }) => (at === undefined ? [] : [{ reason, at }]));
+}
+
+/** `Infinity`: it does not end by itself. */
+export function firstEndOf(hold: ModelHold): number {
+  return Math.min(...endsOf(hold).map(({ at }) => at));
 }
 
 /** After anything of that changed. */
 export function scheduleEnd(model: Model, hold: ModelHold): void {
-  const at = Math.min(...endsOf(hold).map((end) => end.at));
+  const at = firstEndOf(hold);
   if (hold.end?.at === at) return;
   hold.end = at === Number.POSITIVE_INFINITY ? undefined : { at, number: model.takeNumber() };
 }

@@ -27,8 +27,8 @@ interface ModelWait {
 /**
  * Who waits for whom. A request waits for all who hold the key, not just for those with whom it
  * conflicts, and for the listed requests ahead up to the last one that conflicts. The one that is
- * asked about counts as listed. Nobody waits for a ticket, a closing or what is due: they end by
- * themselves.
+ * asked about counts as listed. Nobody waits for a ticket, a lease, a closing or what is due: they end
+ * by themselves.
  */
 export function waitsOf(model: Model, asked?: ModelRequest): ModelWait[] {
   const inArrivalOrder = [...model.requests].sort((left, right) => left.number - right.number);
@@ -64,7 +64,7 @@ function waitIn(
   const ahead = before
     .slice(0, isInTheWay.lastIndexOf(true) + 1)
     .filter((other) => other === asked || isListed(model, other))
-    .map(({ session, owner }) => ({ session, owner }));
+    .map(({ session, owner, take }) => ({ session, owner, take }));
   return { request, item, holders, ahead };
 }
 
@@ -76,7 +76,9 @@ function staying(model: Model, request: ModelRequest, key: string): ModelRequest
 /** Its owner holds something or has another request, or it has several keys. */
 function isListed(model: Model, request: ModelRequest): boolean {
   if (request.items.length > 1) return true;
-  return [...model.holds, ...model.requests].some(
+  if (request.take !== undefined) return false;
+  const others = [...model.holds, ...model.requests.filter(({ take }) => take === undefined)];
+  return others.some(
     (claim) =>
       claim !== request && claim.session === request.session && claim.owner === request.owner,
   );
@@ -194,10 +196,7 @@ function meantBy(
   for (const member of cycle) {
     const hidden = waits
       .filter(({ item }) => item.mode === member.mode && !maySee(item.key))
-      .map(({ request: { session, owner }, item: { key, mode } }) => {
-        const identity = session.identity.name;
-        return { session: session.id, sessionName: session.name, identity, owner, key, mode };
-      });
+      .map(({ request, item: { key, mode } }) => ({ ...shown(request), key, mode }));
     const isNoSession = member.session === 0 && member.sessionName === "" && member.owner === 0;
     const isBlank = isNoSession && member.identity === "";
     const possible = isBlank && member.key === "" ? hidden : maySee(member.key) ? [member] : [];
@@ -215,10 +214,16 @@ export function isVictim(model: Model, named: NamedCycle, refused: ModelRequest)
   return refused.detects && meantBy(model, named, waits).some((cycle) => cycle.every(isLast));
 }
 
-function isMember(member: CycleMember, { session, owner }: ModelOwner): boolean {
-  const { id, name, identity } = session;
-  const isOfSession = member.session === id && member.sessionName === name;
-  return isOfSession && member.identity === identity.name && member.owner === owner;
+/** A take that waits is shown by its own name. */
+function shown({ session, owner, take }: ModelOwner) {
+  const { name: sessionName, identity } = take ?? session;
+  return { session: session.id, sessionName, identity: identity.name, owner };
+}
+
+function isMember(member: CycleMember, asked: ModelOwner): boolean {
+  const { session, sessionName, identity, owner } = shown(asked);
+  const isOfSession = member.session === session && member.sessionName === sessionName;
+  return isOfSession && member.identity === identity && member.owner === owner;
 }
 
 function waitsAs(waits: readonly ModelWait[], member: CycleMember): ModelWait[] {

@@ -1,6 +1,6 @@
 /** How holds, requests, closings and sessions end in the naive model (semantics.md, 6). */
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../../src/protocol/index.js";
-import { dequeue, look, lookAll, queueOf, reasonAtEnd, retreat } from "./claims.js";
+import { dequeue, forgetEnded, look, lookAll, queueOf, reasonAtEnd, retreat } from "./claims.js";
 import { isCycle, isOnCycle, isOnWillingCycle, isVictim, listedIn } from "./cycles.js";
 import {
   error,
@@ -19,6 +19,9 @@ import {
 } from "./records.js";
 import { push, recordLoss } from "./replies.js";
 import type { Model } from "./state.js";
+
+/** Ends of leases that are remembered. */
+const ENDED_LEASES_MAX = 10_000;
 
 /** A hold ends otherwise than by a command of its session, if it has one. */
 export function lose(model: Model, hold: ModelHold, reason: EndReason): void {
@@ -44,12 +47,22 @@ export function endHold(model: Model, hold: ModelHold, reason: EndReason): void 
 function takeOut(model: Model, hold: ModelHold, reason: EndReason): void {
   withdrawUpgrade(model, hold);
   model.holds = model.holds.filter((other) => other !== hold);
+  rememberEnd(model, hold, reason);
   const closedMs = closedMsAfter(model, hold, reason);
   if (closedMs === 0) return;
   const { token, session, items } = hold;
   const at = model.stamp + closedMs;
-  const identity = session?.identity ?? hold.ticket?.identity;
+  const identity = session?.identity ?? hold.ticket?.identity ?? hold.lease?.identity;
   model.closings.push({ token, session, identity, items, at, number: model.takeNumber() });
+}
+
+function rememberEnd(model: Model, { lease, items }: ModelHold, reason: EndReason): void {
+  if (lease === undefined) return;
+  const { identity, owner } = lease;
+  const keys = keysOf({ items });
+  forgetEnded(model, identity, owner, keys);
+  const ended = keys.map((key) => ({ identity, owner, key, at: model.stamp, reason }));
+  model.endedLeases = [...model.endedLeases, ...ended].slice(-ENDED_LEASES_MAX);
 }
 
 /** The table of ends: what keeps the keys closed, and for how long. */
@@ -117,12 +130,12 @@ function endSessionsOf(model: Model, identity: ModelIdentity): void {
   }
 }
 
-/** Its requests in the order of arrival, then its holds in the order of tokens. */
+/** Its requests in the order in which it got them, then its holds in the order of tokens. */
 function endClaims(model: Model, session: ModelSession): void {
   for (;;) {
     const [request] = model.requests
       .filter((other) => other.session === session)
-      .sort((left, right) => left.number - right.number);
+      .sort((left, right) => left.joined - right.joined);
     const hold = model.holds.find((other) => other.session === session);
     if (request === undefined && hold === undefined) return;
     if (model.budget === 0) {

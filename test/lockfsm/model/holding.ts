@@ -14,12 +14,12 @@ import {
   STATUS,
   type UpdateCommand,
   type UpgradeCommand,
-  WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
-import { isValidWait, lineUp, UPGRADE_RANK, waitsOfSession } from "./acquiring.js";
+import { deadlineOf, isValidWait, lineUp, UPGRADE_RANK, waitsOfSession } from "./acquiring.js";
 import {
   claimedItems,
   dequeue,
+  firstEndOf,
   hasClaims,
   heldIn,
   holdOf,
@@ -114,16 +114,19 @@ export function upgrade(model: Model, session: ModelSession, command: UpgradeCom
   ) {
     refuse("QUOTA");
   } else {
+    const number = model.takeNumber();
     lineUp(model, waitMs, {
       session,
       sequence,
       owner: hold.owner,
-      number: model.takeNumber(),
+      number,
+      joined: number,
       rank: UPGRADE_RANK,
       items: [{ key, mode: "exclusive", permits: 0, slots: [] }],
       since: model.stamp,
-      deadline: waitMs === WAIT_FOREVER ? Number.POSITIVE_INFINITY : model.stamp + waitMs,
+      deadline: deadlineOf(model, waitMs),
       options: ACQUIRE_DEFAULTS,
+      take: undefined,
       detects: detect,
       upgrades: hold,
       reached: [],
@@ -251,9 +254,15 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
   for (const hold of holds) force(model, hold, command, session.identity.name);
 }
 
-/** Not before the lease ends that the holder had when this was decided; a ticket has none. */
-function forceAt(model: Model, { session }: ModelHold, { graceMs }: Force): number {
-  return Math.max(model.stamp + graceMs, session?.expiresAt ?? 0);
+/**
+ * Not before the lease ends that the holder had when this was decided; a ticket has none, nor has what
+ * is without end.
+ */
+function forceAt(model: Model, hold: ModelHold, { graceMs }: Force): number {
+  const { session, lease } = hold;
+  const leaseEndsAt = session?.expiresAt ?? (lease === undefined ? 0 : firstEndOf(hold));
+  const isEndless = leaseEndsAt === Number.POSITIVE_INFINITY;
+  return Math.max(model.stamp + graceMs, isEndless ? 0 : leaseEndsAt);
 }
 
 /** It ends by an earlier revoke, no later than this one would end it. */

@@ -13,6 +13,7 @@ import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/p
 import { accessPlan, losingPlan } from "../plans/plans-access.js";
 import { Clients } from "../plans/plans-clients.js";
 import { convertingPlan, patientSettings } from "../plans/plans-converting.js";
+import { forgetfulPlan, leasePlan, leaseSettings } from "../plans/plans-leases.js";
 import { cyclesIn, Recording } from "../plans/recording.js";
 import { NaiveTable } from "./model.js";
 import { closureOf } from "./views.js";
@@ -43,6 +44,18 @@ test("does so where they go while work of removed identities is left over", () =
 
 test("does so where they go while much is waited for", () => {
   check(settings, losingPlan, 2 * RUNS);
+}, 600_000);
+
+test("does so where owners take, repeat, extend and give back leases from several sessions", () => {
+  check(leaseSettings, leasePlan, 4 * RUNS);
+}, 600_000);
+
+test("does so where they come upon leases and waits that are due and were not swept", () => {
+  check(fewUnits, leasePlan, 2 * RUNS);
+}, 600_000);
+
+test("does so until it is forgotten how leases ended", () => {
+  check(leaseSettings, forgetfulPlan, 2 * RUNS);
 }, 600_000);
 
 test("does so when tokens run out", () => {

@@ -45,6 +45,7 @@ import {
   update,
   upgrade,
 } from "./holding.js";
+import { extend, giveBack, take } from "./leases.js";
 import { recall } from "./recalling.js";
 import { error, keysOf, type ModelSession, type NamedCycle, nobody } from "./records.js";
 import { refound } from "./refounding.js";
@@ -217,7 +218,7 @@ function executeNext(model: Model, session: ModelSession, command: SequencedComm
     forbid(model, session, command);
     return;
   }
-  const mayBringToken = [OP.acquire, OP.upgrade, OP.claim].some((op) => op === command.op);
+  const mayBringToken = [OP.acquire, OP.take, OP.upgrade, OP.claim].some((op) => op === command.op);
   if (mayBringToken && countUnreadEnds(session) >= model.settings.unacknowledgedMax) {
     answer(model, session, sequence, error("TOO_MANY_IN_FLIGHT"));
   } else if (mayBringToken && model.hasNoTokens) {
@@ -234,6 +235,15 @@ function perform(
   switch (command.op) {
     case OP.acquire:
       acquire(model, session, command);
+      break;
+    case OP.take:
+      take(model, session, command);
+      break;
+    case OP.extend:
+      extend(model, session, command);
+      break;
+    case OP.giveBack:
+      giveBack(model, session, command);
       break;
     case OP.end:
       end(model, session, command);

@@ -140,17 +140,50 @@ export interface ModelItem {
   slots: readonly number[];
 }
 
+/** What a take says of the lease that it wants. Of each request it is another object. */
+export interface ModelTake {
+  /** Of the session of the first take: what the lease counts against, and who finds it. */
+  readonly identity: ModelIdentity;
+  readonly owner: string;
+  readonly request: string;
+  readonly name: string;
+  ttlMs: number;
+}
+
+/** A hold of a named owner. */
+interface ModelLease extends ModelTake {
+  ttlMs: number;
+  /** Infinite when it has no end of its own. */
+  endsAt: number;
+  /** Which take got it; `undefined`: it was repeated. */
+  takenBy: { readonly session: number; readonly sequence: number } | undefined;
+}
+
+/** How a lease ended, in one of its keys. */
+export interface ModelEndedLease {
+  readonly identity: ModelIdentity;
+  readonly owner: string;
+  readonly key: string;
+  readonly at: number;
+  readonly reason: EndReason;
+}
+
 export interface ModelRequest {
-  readonly session: ModelSession;
-  readonly sequence: number;
+  /** That of the last take, when it was repeated; and its number. */
+  session: ModelSession;
+  sequence: number;
+  /** 0 of takes, which are of no task. */
   readonly owner: number;
+  readonly take: ModelTake | undefined;
   readonly number: number;
   /** Arrival less head start. */
   rank: number;
+  /** When its session got it, among the numbers of arrival. */
+  joined: number;
   readonly items: readonly ModelItem[];
   readonly since: number;
   /** Infinite when there is none. */
-  readonly deadline: number;
+  deadline: number;
   readonly options: AcquireOptions;
   readonly detects: boolean;
   readonly upgrades: ModelHold | undefined;
@@ -160,7 +193,7 @@ export interface ModelRequest {
 
 export interface ModelHold {
   token: number;
-  /** `undefined`: of a ticket. */
+  /** `undefined`: of a ticket or a lease. */
   session: ModelSession | undefined;
   owner: number;
   /** Of the acquire or claim that brought it: with the session, what it is known by. */
@@ -180,6 +213,7 @@ export interface ModelHold {
         readonly identity: ModelIdentity;
       }
     | undefined;
+  lease: ModelLease | undefined;
   /** When it ends by itself, with its number among due times. */
   end: { readonly at: number; readonly number: number } | undefined;
   isContended: boolean;
@@ -187,7 +221,7 @@ export interface ModelHold {
 
 export interface ModelClosing {
   readonly token: number;
-  /** Whose hold it was; `undefined`: a ticket, or of the cluster before. */
+  /** Whose hold it was; `undefined`: a ticket, a lease, or of the cluster before. */
   readonly session: ModelSession | undefined;
   /** What it counts against; `undefined`: of the cluster before. */
   readonly identity: ModelIdentity | undefined;
@@ -210,16 +244,18 @@ interface Order {
   readonly number: number;
 }
 
+/** A task of a session; or a take that waits, which is like a task of its own. */
 export interface ModelOwner {
   readonly session: ModelSession;
   readonly owner: number;
+  readonly take?: ModelTake | undefined;
 }
 
 export const isBefore = (left: Order, right: Order) =>
   left.rank < right.rank || (left.rank === right.rank && left.number < right.number);
 
 export const isSameOwner = (left: ModelOwner, right: ModelOwner) =>
-  left.session === right.session && left.owner === right.owner;
+  left.session === right.session && left.owner === right.owner && left.take === right.take;
 
 export const isHold = (claim: ModelHold | ModelClosing): claim is ModelHold => "options" in claim;
 
@@ -241,5 +277,7 @@ export const error = (
     readonly limit?: number;
     readonly cycle?: readonly CycleMember[];
     readonly orderCount?: number;
+    readonly isSameOwner?: true;
+    readonly reason?: EndReason;
   } = {},
 ): Result => ({ status: ERROR_NUMBERS[code], ...details });

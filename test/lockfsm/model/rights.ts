@@ -61,6 +61,7 @@ export function levelOf(command: SequencedCommand): AccessLevel {
   switch (command.op) {
     case OP.acquire:
       return command.options?.steal === true ? "operate" : "acquire";
+    case OP.take:
     case OP.upgrade:
     case OP.update:
     case OP.detach:
@@ -73,6 +74,8 @@ export function levelOf(command: SequencedCommand): AccessLevel {
     case OP.end:
     case OP.close:
     case OP.downgrade:
+    case OP.extend:
+    case OP.giveBack:
       return "none";
     default:
       return "admin";

@@ -49,7 +49,8 @@ export function isSessionFull(model: Model, session: ModelSession): boolean {
 export function usageOf(model: Model, identity: ModelIdentity) {
   const sessions = model.sessions.filter((session) => session.identity === identity);
   const holds = model.holds.filter(
-    ({ session, ticket }) => (session?.identity ?? ticket?.identity) === identity,
+    ({ session, ticket, lease }) =>
+      (session?.identity ?? ticket?.identity ?? lease?.identity) === identity,
   );
   const closings = model.closings.filter((closing) => closing.identity === identity);
   const requests = model.requests.filter(({ session }) => session.identity === identity);
@@ -90,7 +91,8 @@ function ownBytes({ name, metadata }: ModelSession): number {
 
 function bytesOfClaim(claim: ModelHold | ModelRequest): number {
   const value = "value" in claim ? claim.value : claim.options.value;
-  return bytesOfItems(claim.items) + value.length;
+  const name = ("value" in claim ? claim.lease : claim.take)?.name ?? "";
+  return bytesOfItems(claim.items) + value.length + name.length;
 }
 
 function bytesOfItems(items: readonly ModelItem[]): number {

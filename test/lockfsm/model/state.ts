@@ -7,6 +7,7 @@ import type { AccessLevel, SessionMessage } from "../../../src/protocol/index.js
 import { TOKEN_MIN } from "../../../src/protocol/index.js";
 import type {
   ModelClosing,
+  ModelEndedLease,
   ModelHold,
   ModelOwner,
   ModelRequest,
@@ -37,6 +38,8 @@ export class Model {
   holds: ModelHold[] = [];
   closings: ModelClosing[] = [];
   semaphores: ModelSemaphore[] = [];
+  /** Of each key and owner the last, in the order in which they ended. */
+  endedLeases: ModelEndedLease[] = [];
   /** Keys in which there is more to do, and ended sessions that still have something. */
   work: ModelWork[] = [];
   /** How many more units this step may do before the rest goes to `work`. */

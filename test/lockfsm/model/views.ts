@@ -1,4 +1,5 @@
 /** What the naive model shows (semantics.md, 11.2), computed from all of it each time. */
+import { createHash } from "node:crypto";
 import type { TableCounts } from "../../../src/lockfsm/index.js";
 import type { KeyView, SessionView } from "../../../src/protocol/index.js";
 import { hasReached, holdsIn, isRevokedAtEnd, queueOf } from "./claims.js";
@@ -22,6 +23,9 @@ export function countsOf(model: Model): TableCounts {
     holds: model.holds.length,
     waiters: model.requests.length,
     closings: model.closings.length,
+    leases: model.holds.filter(({ lease }) => lease !== undefined).length,
+    endlessLeases: model.holds.filter(({ lease }) => lease?.endsAt === Number.POSITIVE_INFINITY)
+      .length,
     tableBytes: bytesOfAll(model),
     searchesDeferred: 0,
     searchesGivenUp: 0,
@@ -43,25 +47,27 @@ export function inspect(model: Model, key: string): KeyView {
     limit: semaphore?.limit ?? 0,
     holds: holdsIn(model, key).map((hold) => {
       const { mode, permits, slots } = itemIn(hold, key) as ModelItem;
-      const { token, session, owner, sequence, since, waitedMs, value, revoked, ticket, end } =
-        hold;
+      const { token, session, owner, sequence, since, waitedMs, value } = hold;
+      const { revoked, ticket, lease, end } = hold;
       const isAlive = session !== undefined && model.isAlive(session);
+      const endsAt = (ticket ?? lease)?.endsAt ?? (isAlive ? session.expiresAt : 0);
       return {
         token,
         mode,
         session: session?.id ?? 0,
-        sessionName: session?.name ?? "",
-        identity: session?.identity.name ?? "",
+        sessionName: session?.name ?? lease?.name ?? "",
+        identity: (session ?? lease)?.identity.name ?? "",
         owner,
         sequence,
         heldMs: stamp - since,
         waitedMs,
-        leaseMs: restMs(ticket?.endsAt ?? (isAlive ? session.expiresAt : 0)),
-        ttlMs: ticket?.ttlMs ?? session?.ttlMs ?? 0,
+        leaseMs: restMs(endsAt === Number.POSITIVE_INFINITY ? 0 : endsAt),
+        ttlMs: (ticket ?? lease ?? session)?.ttlMs ?? 0,
         endsInMs: end === undefined ? null : restMs(end.at),
         isRevoked: isRevokedAtEnd(hold),
         orderedBy: revoked?.by ?? session?.forced?.by ?? "",
         isTicket: ticket !== undefined,
+        leaseOwner: lease === undefined ? "" : shownOwner(lease.owner),
         permits,
         slots,
         value,
@@ -69,12 +75,12 @@ export function inspect(model: Model, key: string): KeyView {
     }),
     waiters: queueOf(model, key).map((request) => {
       const { mode, permits } = itemIn(request, key) as ModelItem;
-      const { session, owner, sequence, since, deadline, options, upgrades } = request;
+      const { session, owner, sequence, since, deadline, options, upgrades, take } = request;
       return {
         mode,
         session: session.id,
-        sessionName: session.name,
-        identity: session.identity.name,
+        sessionName: take?.name ?? session.name,
+        identity: (take ?? session).identity.name,
         owner,
         sequence,
         arrival: request.number,
@@ -94,6 +100,15 @@ export function inspect(model: Model, key: string): KeyView {
         return { mode, token: closing.token, endsInMs: restMs(closing.at), permits };
       }),
   };
+}
+
+/** The beginning of the digest of what is kept of the owner. */
+function shownOwner(owner: string): string {
+  return digestOf(digestOf(owner)).slice(0, 8);
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
 export function sessionsOf(model: Model): SessionView[] {

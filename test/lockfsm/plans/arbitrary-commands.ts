@@ -12,16 +12,19 @@ import {
   type AcquireOptions,
   type Command,
   decodeCommand,
+  EXTEND_MODE,
+  type ExtendMode,
   encodeCommand,
   GENERATION_MAX,
   type Item,
   isAttachCommand,
+  LEASE_TTL_MS_MAX,
   OP,
   SEQUENCE_MAX,
   TOKEN_MIN,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
-import { type Client, TAKER } from "./cluster-log.js";
+import { type Client, OTHER_OWNER, OTHER_REQUEST, OWNER, REQUEST, TAKER } from "./cluster-log.js";
 import { type Everything, SECRET } from "./everything.js";
 
 /** `sequence` 0 stands for the next one of the client. */
@@ -40,6 +43,7 @@ const KEYS = [
   ...["lock", "again", "up", "solo", "set", "unused", "open", "closed", "ghost", "shut", "both"],
   ...["ticket", "claimed", "revoked", "stolen", "mine", "many", "run", "e2", "new", "other"],
   ...["raised", "raising", "firm"],
+  ...["leased", "lease a", "lease b", "endless"],
 ];
 const ENDS = [0, 1, 2, 1_000, 60_000, 600_000, 2 ** 32 - 1, 2 ** 32, SEQUENCE_MAX, 2 ** 53 - 1];
 
@@ -62,6 +66,8 @@ const key = fc.oneof(
   { weight: 20, arbitrary: fc.constantFrom(...KEYS) },
   { weight: 1, arbitrary: fc.constantFrom("", "~reserved", "\u0000", "k".repeat(513)) },
 );
+const keys = fc.uniqueArray(key, { minLength: 1, maxLength: 3 });
+const leaseOwner = fc.constantFrom(OWNER, OWNER, OTHER_OWNER, SECRET);
 const waitMs = fc.constantFrom(0, WAIT_FOREVER, WAIT_FOREVER, 1, 7_000, 2 ** 32 - 1);
 const secret = fc.constantFrom(SECRET, SECRET, "00".repeat(16));
 const name = fc.constantFrom("ci", "ci", "leaver", "anonymous", "local", "new", "-");
@@ -136,6 +142,47 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       options: fc.option(options, { nil: undefined, freq: 1 }),
     }),
   },
+  {
+    weight: 8,
+    arbitrary: fc
+      .record({
+        ...head,
+        op: op(OP.take),
+        owner: leaseOwner,
+        request: fc.constantFrom(REQUEST, OTHER_REQUEST),
+        name: fc.constantFrom("owner", "", "\u007f"),
+        ttlMs: fc.constantFrom(0, 1, 5_000, 600_000, 600_001, LEASE_TTL_MS_MAX),
+        isSplit: fc.boolean(),
+        items: fc.oneof(
+          { weight: 3, arbitrary: fc.tuple(item) },
+          { weight: 2, arbitrary: fc.array(item, { minLength: 1, maxLength: 4 }) },
+        ),
+        waitMs,
+        options: fc.option(options, { nil: undefined, freq: 1 }),
+      })
+      .map((take) => (take.isSplit ? { ...take, waitMs: 0 } : take)),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...head,
+      op: op(OP.extend),
+      owner: leaseOwner,
+      keys,
+      ttlMs: fc.constantFrom(1, 5_000, 600_000, 600_001, LEASE_TTL_MS_MAX),
+      mode: fc.constantFrom(...(Object.keys(EXTEND_MODE) as ExtendMode[])),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      ...head,
+      op: op(OP.giveBack),
+      owner: leaseOwner,
+      keys,
+      taken: fc.oneof(fc.constant(0), target),
+    }),
+  },
   { weight: 7, arbitrary: fc.record({ ...head, op: op(OP.end), target }) },
   {
     weight: 4,
@@ -200,7 +247,15 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       op: op(OP.changeSetting),
       name: fc.constantFrom(
         ...["grantsPerStepMax", "unitsPerEntryMax", "holdsPerStepMax"],
-        ...["inFlightMax", "waitersMax", "priorityStepMs", "holdsPerSessionMax", "noSuchSetting"],
+        ...[
+          "endlessLeases",
+          "leaseTtlMsMax",
+          "inFlightMax",
+          "waitersMax",
+          "priorityStepMs",
+          "holdsPerSessionMax",
+          "noSuchSetting",
+        ],
       ),
       value: fc.option(fc.oneof(count, fc.constant(100)), { nil: undefined }),
     }),

@@ -11,6 +11,7 @@ import {
   type AttachCommand,
   type Attached,
   type Command,
+  type ExtendMode,
   type Item,
   type LockMode,
   MESSAGE,
@@ -33,6 +34,21 @@ export interface Read {
 /** What an acquire says beside its items and its wait. The owner is 1, the options the defaults. */
 export interface Asking extends Read {
   readonly owner?: number;
+  readonly options?: Partial<AcquireOptions>;
+}
+
+/** Named owners, and requests of theirs. */
+export const [OWNER, OTHER_OWNER] = ["0a".repeat(16), "0b".repeat(16)] as const;
+export const [REQUEST, OTHER_REQUEST] = ["0c".repeat(16), "0d".repeat(16)] as const;
+
+/** What a take says beside its items: by default the first owner tries to get a lease of 5 s. */
+export interface Leasing extends Read {
+  readonly owner?: string;
+  readonly request?: string;
+  readonly name?: string;
+  readonly ttlMs?: number;
+  readonly waitMs?: number;
+  readonly isSplit?: boolean;
   readonly options?: Partial<AcquireOptions>;
 }
 
@@ -187,6 +203,33 @@ export class Client {
     const result = this.acquire(items, 0, asking);
     if (result === undefined || !("token" in result)) throw new Error(JSON.stringify(result));
     return { sequence: this.sequence, token: result.token };
+  }
+
+  /** A take, not sent yet. */
+  leasing(items: readonly Item[] = exclusive("k"), leasing: Leasing = {}) {
+    const { owner = OWNER, request = REQUEST, name = "owner", ttlMs = 5_000 } = leasing;
+    const { waitMs = 0, isSplit = false, options: some } = leasing;
+    const options = some === undefined ? undefined : { ...ACQUIRE_DEFAULTS, ...some };
+    const wanted = { owner, request, name, ttlMs, isSplit, items, waitMs, options };
+    return this.make({ op: OP.take, ...this.#head(leasing), ...wanted });
+  }
+
+  lease(items?: readonly Item[], leasing?: Leasing): Result | undefined {
+    return resultOf(this.#log.apply(this.leasing(items, leasing)));
+  }
+
+  extend(
+    keys: readonly string[],
+    ttlMs: number,
+    mode: ExtendMode = "atLeast",
+    owner: string = OWNER,
+  ): Result | undefined {
+    return resultOf(this.send({ op: OP.extend, ...this.#head({}), owner, keys, ttlMs, mode }));
+  }
+
+  /** With `taken` only what that take got. */
+  giveBack(keys: readonly string[], owner: string = OWNER, taken = 0): SessionMessage[] {
+    return this.send({ op: OP.giveBack, ...this.#head({}), owner, keys, taken });
   }
 
   end(target: Target, read: Read = {}): SessionMessage[] {

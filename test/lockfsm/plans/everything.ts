@@ -10,6 +10,9 @@ import {
   Client,
   ClusterLog,
   exclusive,
+  OTHER_OWNER,
+  OTHER_REQUEST,
+  OWNER,
   permits,
   shared,
   type Taken,
@@ -46,6 +49,7 @@ export function everything(): Everything {
   convert(all);
   useSemaphores(all);
   changeHands(all);
+  lease(all);
   loseAndRefuse(all);
   leaveWork(all);
   const hold = (name: string): Taken => {
@@ -160,6 +164,32 @@ function changeHands({ log, a, b, c, d, operator, holds }: Building): void {
   operator.revokeToken(revoked.token, { graceMs: 50_000, reason: "moving" });
   operator.revokeKey("lock", { graceMs: 55_000, reason: "all of you" });
   operator.endSession(b.session, { graceMs: 30_000, reason: "leave" });
+}
+
+/** Leases with and without end, repeated, extended and ended; waits that went over, and one that did not. */
+function lease({ log, a, b, c, d, operator }: Building): void {
+  log.stamp += 7;
+  const policies = { value: "leased", maxHoldMs: 600_000, lockDelayMs: 4_000 };
+  c.lease([...exclusive("leased"), ...permits("leases", 1, 2)], {
+    ...{ owner: OWNER, name: "cron", ttlMs: 50_000, options: policies },
+  });
+  operator.changeSetting("endlessLeases", 1);
+  a.lease(shared("endless", "lease a"), { ttlMs: 0 });
+  log.stamp += 7;
+  a.lease(shared("lease a", "endless"), { ttlMs: 0 });
+  d.lease(exclusive("lease b"), { owner: OTHER_OWNER, name: "other", ttlMs: 30_000 });
+  b.lease(exclusive("leased"), { owner: OTHER_OWNER, name: "moved", waitMs: WAIT_FOREVER });
+  log.stamp += 7;
+  d.acquire(exclusive("leased"), 70_000, { owner: 13 });
+  const again = { owner: OTHER_OWNER, ttlMs: 60_000, options: { priority: 3, value: "later" } };
+  d.lease(exclusive("leased"), { ...again, waitMs: 80_000 });
+  a.lease(exclusive("lease b"), { request: OTHER_REQUEST, waitMs: WAIT_FOREVER });
+  a.lease(exclusive("lease c", "lease d"), { isSplit: true, ttlMs: 9_000, name: "split" });
+  a.extend(["lease c"], 45_000, "exactly");
+  a.giveBack(["lease d"]);
+  operator.revokeKey("lease b", { graceMs: 20_000, reason: "moving" });
+  d.lease(exclusive("lease e"), { owner: OTHER_OWNER });
+  operator.revokeKey("lease e", { now: true });
 }
 
 function loseAndRefuse({ log, a, b, c, d, operator }: Building): void {

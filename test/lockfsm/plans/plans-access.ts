@@ -23,7 +23,9 @@ import {
   GOOD_MANNERS,
   holding,
   kind,
+  owning,
   type Turn,
+  taking,
 } from "./plans.js";
 
 /** What the locks of other plans are called here. */
@@ -100,7 +102,10 @@ const action: fc.Arbitrary<Action> = fc
   .map(([wanted, shown]) => ({ ...renamed(wanted), credential: shown }));
 
 function renamed(wanted: Action): Action {
-  if (wanted.kind === "acquire") {
+  if (wanted.kind === "extend" || wanted.kind === "giveBack") {
+    return { ...wanted, keys: wanted.keys?.map((key) => NAMES[key] ?? key) };
+  }
+  if (wanted.kind === "acquire" || wanted.kind === "take") {
     const items = wanted.items.map((item) => ({ ...item, key: NAMES[item.key] ?? item.key }));
     return { ...wanted, items };
   }
@@ -159,6 +164,8 @@ const losing: fc.Arbitrary<Action> = fc.oneof(
       options: fc.constantFrom(undefined, undefined, { ...ACQUIRE_DEFAULTS, detect: false }),
     }),
   },
+  { weight: 6, arbitrary: taking.map(renamed) },
+  { weight: 3, arbitrary: owning("giveBack").map(renamed) },
   { weight: 8, arbitrary: holding("end") },
   { weight: 4, arbitrary: holding("upgrade") },
   { weight: 2, arbitrary: holding("detach") },

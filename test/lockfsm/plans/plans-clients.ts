@@ -25,6 +25,7 @@ import {
   type SessionMessage,
   STATUS,
   type StateOrder,
+  type TakeCommand,
 } from "../../../src/protocol/index.js";
 import {
   type Action,
@@ -35,7 +36,9 @@ import {
   type Holding,
   KEYS,
   type Manners,
+  type Owning,
   type Sending,
+  type Taking,
   type Turn,
   USUAL_LIMIT,
 } from "./plans.js";
@@ -43,6 +46,9 @@ import {
 const TTLS_MS = [1_500, 4_000, 20_000, 60_000];
 /** Numbers beyond the newest one that a recall asks for. */
 const BEYOND = 3;
+
+/** Takes of anybody that others may repeat, extend or give back. */
+const TAKES_MAX = 8;
 
 /** A hold that a client was told of, with the owner and the items that it may be of. */
 interface Known {
@@ -92,6 +98,8 @@ export class Clients implements Outbox {
   /** Those that nobody has claimed yet. */
   #tickets: Ticket[] = [];
   readonly #spent: Ticket[] = [];
+  /** The last takes of anybody: their owners are known to all. */
+  #takes: TakeCommand[] = [];
   /** The limits of semaphores that somebody was told. */
   readonly #limits = new Map<string, number>();
   /** State orders that were executed; and that will be, if all of this entry are. */
@@ -294,6 +302,11 @@ export class Clients implements Outbox {
         const items = wanted.items.map((item) => this.#withLimit(item));
         return { op: OP.acquire, ...head, owner, items, waitMs, options };
       }
+      case "take":
+        return this.#taking(wanted, head);
+      case "extend":
+      case "giveBack":
+        return this.#owning(wanted, client, head);
       case "claim": {
         const { pick, owner, isStranger, isSpent } = wanted;
         const tickets = isSpent ? this.#spent : this.#tickets;
@@ -320,6 +333,39 @@ export class Clients implements Outbox {
       default:
         return { op: OP.close, ...head };
     }
+  }
+
+  #taking(wanted: Taking, head: Head): Command {
+    const { again, isSplit, waitMs, ttlMs, options } = wanted;
+    const owner = ownerNamed(wanted.leaseOwner);
+    const request = `${wanted.request}b`.repeat(16);
+    const name = `owner ${wanted.leaseOwner}`;
+    const items = wanted.items.map((item) => this.#withLimit(item));
+    const fresh = { owner, request, name, isSplit, items, options };
+    const before = again === undefined ? undefined : this.#takes.at(-1 - again);
+    // The order of the items does not matter, nor does what else is said now.
+    const repeated = before && {
+      ...{ ...before, name, options },
+      items: wanted.request === 1 ? [...before.items].reverse() : before.items,
+    };
+    const command: TakeCommand = {
+      ...{ ...fresh, ...repeated },
+      ...{ op: OP.take, ...head, waitMs, ttlMs },
+    };
+    this.#takes = [...this.#takes, command].slice(-TAKES_MAX);
+    return command;
+  }
+
+  #owning(wanted: Owning, client: ClientState, head: Head): Command {
+    const { kind, pick, leaseOwner, ttlMs, mode, takenBack } = wanted;
+    const own = [...client.executed.values()].filter(({ op }) => op === OP.take) as TakeCommand[];
+    const mine = takenBack === undefined || kind === "extend" ? undefined : own.at(-1 - takenBack);
+    const taken = mine ?? this.#takes.at(-1 - pick) ?? this.#takes.at(-1);
+    const owner = leaseOwner === undefined && taken ? taken.owner : ownerNamed(leaseOwner ?? 0);
+    const named = taken?.items.map(({ key }) => key) ?? [];
+    const keys = wanted.keys ?? (named.length > 0 ? [...new Set(named)] : [KEYS[0]]);
+    if (kind === "extend") return { op: OP.extend, ...head, owner, keys, ttlMs, mode };
+    return { op: OP.giveBack, ...head, owner, keys, taken: mine?.sequence ?? 0 };
   }
 
   #attachingBy(wanted: Attaching, client: ClientState): AttachCommand {
@@ -362,6 +408,10 @@ export class Clients implements Outbox {
     if (item.mode !== "permits" || item.limit !== USUAL_LIMIT) return item;
     return { ...item, limit: this.#limits.get(item.key) ?? USUAL_LIMIT };
   }
+}
+
+function ownerNamed(at: number): string {
+  return `${at}a`.repeat(16);
 }
 
 function sequenceOf({ command }: TableCommand): number | undefined {

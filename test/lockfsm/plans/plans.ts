@@ -10,6 +10,8 @@ import {
   ACQUIRE_DEFAULTS,
   type AccessCommand,
   type AcquireOptions,
+  EXTEND_MODE,
+  type ExtendMode,
   type Item,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
@@ -72,6 +74,31 @@ interface Acquiring extends From {
   readonly waitMs: number;
   readonly options: AcquireOptions | undefined;
 }
+/** Of a lease. With `again` it asks for what one of the last takes of anybody asked for. */
+export interface Taking extends From {
+  readonly kind: "take";
+  readonly again: number | undefined;
+  /** Which of a few owners, and which of a few requests. */
+  readonly leaseOwner: number;
+  readonly request: number;
+  readonly items: readonly Item[];
+  readonly isSplit: boolean;
+  readonly ttlMs: number;
+  readonly waitMs: number;
+  readonly options: AcquireOptions | undefined;
+}
+/** In the keys of one of the last takes and by its owner; with `keys` in others. */
+export interface Owning extends From {
+  readonly kind: "extend" | "giveBack";
+  readonly pick: number;
+  /** Another owner instead. */
+  readonly leaseOwner: number | undefined;
+  readonly keys: readonly string[] | undefined;
+  readonly ttlMs: number;
+  readonly mode: ExtendMode;
+  /** Only what one of its own last takes got, counted from the newest. */
+  readonly takenBack: number | undefined;
+}
 /** `pick` counts from the newest hold that the client believes to have; without any it gets one. */
 export interface Holding extends From {
   readonly kind: "end" | "downgrade" | "upgrade" | "update" | "detach";
@@ -132,6 +159,8 @@ interface Copying extends From {
 export type Sending =
   | Attaching
   | Acquiring
+  | Taking
+  | Owning
   | Holding
   | Claiming
   | Forcing
@@ -208,7 +237,7 @@ const options: fc.Arbitrary<AcquireOptions> = fc.record({
   detect: rarely(true, false),
 });
 
-const acquiring: fc.Arbitrary<Acquiring> = fc.record({
+export const acquiring: fc.Arbitrary<Acquiring> = fc.record({
   ...base,
   kind: kind("acquire"),
   owner,
@@ -220,11 +249,52 @@ const acquiring: fc.Arbitrary<Acquiring> = fc.record({
   ),
 });
 
-const stealing: fc.Arbitrary<Acquiring> = acquiring.map((wanted) => ({
+export const stealing: fc.Arbitrary<Acquiring> = acquiring.map((wanted) => ({
   ...wanted,
   items: wanted.items.map(({ key }) => ({ key, mode: "exclusive" as const })),
   options: { ...ACQUIRE_DEFAULTS, ...wanted.options, steal: true },
 }));
+
+/** A split one is a try, as a rule. */
+export const taking: fc.Arbitrary<Taking> = fc
+  .record({
+    ...base,
+    kind: kind("take"),
+    again: fc.option(fc.nat(3), { nil: undefined, freq: 2 }),
+    leaseOwner: fc.nat(2),
+    request: fc.constantFrom(0, 0, 0, 1),
+    items,
+    isSplit: rarely(false, true, 4),
+    ttlMs: fc.oneof(
+      { weight: 12, arbitrary: fc.constantFrom(1, 300, 1_000, 2_500, 2_500, 20_000) },
+      { weight: 3, arbitrary: fc.constant(0) },
+      { weight: 1, arbitrary: fc.constant(700_000) },
+    ),
+    waitMs,
+    options: fc.oneof(
+      { weight: 2, arbitrary: fc.constant(undefined) },
+      { weight: 1, arbitrary: options },
+    ),
+  })
+  .chain((wanted) => rarely(wanted.isSplit ? { ...wanted, waitMs: 0 } : wanted, wanted, 30));
+
+export const owning = <K extends Owning["kind"]>(name: K): fc.Arbitrary<Owning> =>
+  fc.record({
+    ...base,
+    kind: kind(name),
+    pick: fc.nat(4),
+    leaseOwner: fc.option(fc.nat(2), { nil: undefined, freq: 5 }),
+    keys: fc.oneof(
+      { weight: 4, arbitrary: fc.constant(undefined) },
+      {
+        weight: 1,
+        arbitrary: fc.uniqueArray(fc.constantFrom<string>(...KEYS), { minLength: 1, maxLength: 3 }),
+      },
+    ),
+    ttlMs: fc.constantFrom(1, 500, 1_000, 1_000, 2_500, 2_500, 20_000, 20_000, 700_000),
+    mode: fc.constantFrom(...(Object.keys(EXTEND_MODE) as ExtendMode[])),
+    takenBack: fc.constantFrom(undefined, undefined, 0, 0, 1, 2),
+  });
 
 export const attaching = <K extends Attaching["kind"]>(name: K): fc.Arbitrary<Attaching> =>
   fc.record({
@@ -258,7 +328,7 @@ export const forcing = <K extends Forcing["kind"]>(name: K): fc.Arbitrary<Forcin
     now: fc.boolean(),
   });
 
-const setting: fc.Arbitrary<Setting> = fc
+export const setting: fc.Arbitrary<Setting> = fc
   .tuple(
     fc.record(base),
     fc.constantFrom(
@@ -285,6 +355,10 @@ const setting: fc.Arbitrary<Setting> = fc
       ["bytesPerIdentityMax", undefined],
       ["identityLimitsEnforced", 0],
       ["identityLimitsEnforced", 1],
+      ["leaseTtlMsMax", 2_000],
+      ["leaseTtlMsMax", undefined],
+      ["endlessLeases", 0],
+      ["endlessLeases", 1],
       ["noSuchSetting", 1],
     ) as fc.Arbitrary<[string, number | undefined]>,
   )
@@ -307,6 +381,9 @@ export const copying: fc.Arbitrary<Copying> = fc.record({
 
 export const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 24, arbitrary: acquiring },
+  { weight: 9, arbitrary: taking },
+  { weight: 3, arbitrary: owning("extend") },
+  { weight: 3, arbitrary: owning("giveBack") },
   { weight: 8, arbitrary: holding("end") },
   { weight: 2, arbitrary: holding("downgrade") },
   { weight: 5, arbitrary: holding("upgrade") },
@@ -398,6 +475,8 @@ const common = {
   claimsPerIdentityMax: fc.constantFrom(50, 50, 6, 3),
   bytesPerIdentityMax: fc.constantFrom(1_000_000, 1_000_000, 1_000_000, 600),
   identityLimitsEnforced: fc.constantFrom(1, 1, 0),
+  leaseTtlMsMax: fc.constantFrom(600_000, 600_000, 20_000, 2_500),
+  endlessLeases: fc.constantFrom(0, 1, 1),
 };
 
 /** All but the steps of search, which these lives never use up. */

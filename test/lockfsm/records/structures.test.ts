@@ -272,6 +272,7 @@ describe("seeing", () => {
           isRevoked: false,
           orderedBy: "",
           isTicket: false,
+          leaseOwner: "",
           permits: 0,
           slots: [],
           value: "here",

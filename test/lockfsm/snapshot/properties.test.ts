@@ -11,6 +11,7 @@ import { fewUnits, plan, settings, type Turn } from "../plans/plans.js";
 import { accessPlan, losingPlan } from "../plans/plans-access.js";
 import { Clients } from "../plans/plans-clients.js";
 import { convertingPlan, patientSettings } from "../plans/plans-converting.js";
+import { forgetfulPlan, leasePlan, leaseSettings } from "../plans/plans-leases.js";
 import { letEverythingEnd, Recording, type Said } from "../plans/recording.js";
 import { copyOf, type Drawn, draw, joined, rest, restored } from "../plans/snapshots.js";
 
@@ -114,6 +115,8 @@ describe("a snapshot drawn while entries are applied", () => {
     ["does so where rights come and go", settings, accessPlan],
     ["does so where they go while much is waited for", settings, losingPlan],
     ["does so while removed identities are swept", fewUnits, accessPlan],
+    ["does so where leases are taken, moved and given back", leaseSettings, leasePlan],
+    ["does so until it is forgotten how leases ended", leaseSettings, forgetfulPlan],
   ])("%s", (_, limited, plans) => {
     check(
       ({ limits, earlier, later, index, bytes, draws }) => {

@@ -8,11 +8,12 @@ import {
   type TableSettings,
   TOKEN_FLOOR_MAX,
 } from "../../../src/lockfsm/index.js";
-import { OP, STATUS } from "../../../src/protocol/index.js";
+import { END_REASON, OP, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { NaiveTable } from "../model/model.js";
-import { ClusterLog, exclusive, permits, shared } from "../plans/cluster-log.js";
+import { ClusterLog, exclusive, OTHER_OWNER, permits, shared } from "../plans/cluster-log.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/plans.js";
 import { Clients } from "../plans/plans-clients.js";
+import { leasePlan, leaseSettings } from "../plans/plans-leases.js";
 import { cyclesIn, Recording } from "../plans/recording.js";
 import { copyOf, joined, rest } from "../plans/snapshots.js";
 
@@ -73,6 +74,25 @@ describe("what survives a restore", () => {
     // The old one is left as it was.
     expect(log.table.hash()).toBe(before);
     expect(log.line("k")).toEqual(["a", "|", "b"]);
+  });
+
+  test("is no lease, nor why one ended, but what keeps the keys of one closed", () => {
+    const log = new ClusterLog({ endlessLeases: 1 });
+    const [a, b] = [log.open("a"), log.open("b")];
+    a.lease(exclusive("k"), { ttlMs: 0 });
+    a.lease(exclusive("kept"), { owner: OTHER_OWNER, options: { minHoldMs: 60_000 } });
+    b.lease(exclusive("k"), { owner: OTHER_OWNER, waitMs: WAIT_FOREVER });
+    a.lease(exclusive("ended"));
+    a.giveBack(["ended"]);
+    const founded = restoredFrom(log, { quietMs: 0 });
+    expect(founded.table.counts()).toMatchObject({ holds: 0, leases: 0, endlessLeases: 0 });
+    expect(founded.table.counts()).toMatchObject({ waiters: 0, closings: 1, keys: 1 });
+    expect(founded.table.inspect("kept").closings).toMatchObject([{ endsInMs: 60_000 }]);
+    const c = founded.open("c");
+    const notHeld = { status: ERROR_NUMBERS.NOT_HELD, reason: END_REASON.unknown };
+    expect(["k", "ended"].map((key) => c.extend([key], 1_000))).toEqual([notHeld, notHeld]);
+    expect(c.lease(exclusive("k", "ended"))).toMatchObject({ status: STATUS.leased });
+    expect(c.lease(exclusive("kept"))).toMatchObject({ status: ERROR_NUMBERS.LOCK_HELD });
   });
 
   test("are the settings of the cluster and the limits that were set, not those that were named", () => {
@@ -242,6 +262,7 @@ test("says and shows after a restore what the naive model says and shows", () =>
   for (const [limits, turns] of [
     [settings, plan],
     [fewUnits, shortPlan],
+    [leaseSettings, leasePlan],
   ] as const) {
     fc.assert(
       fc.property(limits, turns, turns, quietMs, (chosen, before, after, quiet) => {

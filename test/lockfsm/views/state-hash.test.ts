@@ -57,6 +57,9 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   loneHold: [],
   extras: [],
   ticket: [],
+  lease: [],
+  leaseWait: [],
+  endedLease: [],
   // When it is due follows from the fields of its hold.
   holdEnd: ["heapIndex", "dueAt"],
   request: ["heapIndex", "savedIn", "isQueuedForSearch"],
@@ -113,6 +116,7 @@ function recordsOf(state: TableState): Seen[] {
     addClaims(state, session, add, addPlaces);
   }
   addHolds(state, state.detached, add, addPlaces);
+  for (const ended of state.leases.ended()) add("endedLease", ended);
   state.closings.forEach((closing) => {
     add("closing", closing);
     addPlaces(closing.firstPlace);
@@ -151,6 +155,7 @@ function addClaims(state: TableState, session: Session, add: Add, addPlaces: Add
   for (let request = session.firstRequest; request !== undefined; request = request.next) {
     add("request", request);
     add("options", request.options);
+    add("leaseWait", request.lease);
     addPlaces(request.firstPlace);
   }
 }
@@ -198,6 +203,7 @@ function addHold(hold: Hold, add: Add, addPlaces: AddPlaces): void {
   add("hold", hold);
   add("extras", extras);
   add("ticket", extras?.ticket);
+  add("lease", extras?.lease);
   add("holdEnd", extras?.end);
   addPlaces(hold.firstPlace);
 }

@@ -1,11 +1,11 @@
 /**
- * The one-way digest that the table stores instead of a secret, which is the nonce of a session or
- * the secret of a ticket. It recognises a client that presents the secret, and someone who reads
- * the table, in a snapshot or its file, learns nothing to present. A secret must never be stored
- * with its digest.
+ * The first 128 bits of SHA-256 (FIPS 180-4), as 32 hex digits: what the table keeps in place of a
+ * secret, and how the SDK names the owner of a lease. A digest recognises a client that presents the
+ * secret, and someone who reads the table, in a snapshot or its file, learns nothing to present. A
+ * secret must never be stored with its digest.
  *
- * It is the first 128 bits of SHA-256 (FIPS 180-4). Secrets have 128 random bits, so a salt or a
- * slow function would add nothing. It is written here because a pure room has no `node:crypto`.
+ * Secrets have 128 random bits, so a salt or a slow function would add nothing. It is written here
+ * because the pure rooms have no `node:crypto`, and because the SDK cannot wait for that of a browser.
  */
 
 /** The fractional parts of the cube roots of the first 64 primes. */
@@ -28,12 +28,20 @@ const INITIAL = Int32Array.of(
 );
 const BLOCK_BYTES = 64;
 const DIGEST_WORDS = 4;
+const NO_BYTES = new Uint8Array(0);
 /** Scratch space; its contents mean nothing between two calls. */
 const schedule = new Int32Array(64);
 
-/** The digest of a secret in ASCII: 32 hex digits, like the secrets themselves. */
-export function digestOf(secret: string): string {
-  const { length } = secret;
+/** The digest of a text in ASCII, such as a secret in hex digits. */
+export function digestOf(text: string): string {
+  return digest(text.length, text, NO_BYTES);
+}
+
+export function digestOfBytes(bytes: Uint8Array): string {
+  return digest(bytes.length, undefined, bytes);
+}
+
+function digest(length: number, text: string | undefined, bytes: Uint8Array): string {
   const state = Int32Array.from(INITIAL);
   // The text, a one bit, zeros, and the count of its bits in the last eight bytes.
   const blocks = Math.ceil((length + 9) / BLOCK_BYTES);
@@ -41,17 +49,20 @@ export function digestOf(secret: string): string {
     schedule.fill(0);
     for (let at = 0; at < BLOCK_BYTES; at += 1) {
       const from = block * BLOCK_BYTES + at;
-      const byte = from < length ? secret.charCodeAt(from) : from === length ? 0x80 : 0;
+      if (from > length) break;
+      let byte = 0x80;
+      if (from < length)
+        byte = text === undefined ? (bytes[from] as number) : text.charCodeAt(from);
       (schedule[at >> 2] as number) |= byte << (24 - 8 * (at & 3));
     }
     if (block === blocks - 1) schedule[15] = length * 8;
     compress(state);
   }
-  let text = "";
+  let digits = "";
   for (let at = 0; at < DIGEST_WORDS; at += 1) {
-    text += ((state[at] as number) >>> 0).toString(16).padStart(8, "0");
+    digits += ((state[at] as number) >>> 0).toString(16).padStart(8, "0");
   }
-  return text;
+  return digits;
 }
 
 /** Processes one block, whose words are the first sixteen of `schedule`. */
@@ -64,20 +75,37 @@ function compress(state: Int32Array): void {
     const s1 = rotated(y, 17) ^ rotated(y, 19) ^ (y >>> 10);
     w[t] = (w[t - 16] as number) + s0 + (w[t - 7] as number) + s1;
   }
-  let [a, b, c, d, e, f, g, h] = state as unknown as [
-    ...[number, number, number, number],
-    ...[number, number, number, number],
-  ];
+  let a = state[0] as number;
+  let b = state[1] as number;
+  let c = state[2] as number;
+  let d = state[3] as number;
+  let e = state[4] as number;
+  let f = state[5] as number;
+  let g = state[6] as number;
+  let h = state[7] as number;
   for (let t = 0; t < 64; t += 1) {
     const s1 = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25);
     const t1 = (h + s1 + ((e & f) ^ (~e & g)) + (ROUND[t] as number) + (w[t] as number)) | 0;
     const s0 = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22);
     const t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
-    [h, g, f, e, d, c, b, a] = [g, f, e, (d + t1) | 0, c, b, a, (t1 + t2) | 0];
+    h = g;
+    g = f;
+    f = e;
+    e = (d + t1) | 0;
+    d = c;
+    c = b;
+    b = a;
+    a = (t1 + t2) | 0;
   }
-  for (const [at, word] of [a, b, c, d, e, f, g, h].entries()) {
-    state[at] = (state[at] as number) + word;
-  }
+  // An array of them would be made for each block, and a digest would take three times as long.
+  state[0] = (state[0] as number) + a;
+  state[1] = (state[1] as number) + b;
+  state[2] = (state[2] as number) + c;
+  state[3] = (state[3] as number) + d;
+  state[4] = (state[4] as number) + e;
+  state[5] = (state[5] as number) + f;
+  state[6] = (state[6] as number) + g;
+  state[7] = (state[7] as number) + h;
 }
 
 function rotated(word: number, by: number): number {

@@ -1,0 +1,58 @@
+/**
+ * What the table keeps of a lease beside its hold: how it is found, when it ends, and why it ended.
+ * Every lease begins and ends through this file.
+ */
+import type { EndReason } from "../../protocol/index.js";
+import { Hold, type Lease } from "../records/session.js";
+import type { TableState } from "../records/state.js";
+import { scheduleEnd } from "./due-time.js";
+
+/** A hold that is in its keys becomes known as a lease. */
+export function enterLease({ leases }: TableState, hold: Hold, lease: Lease): void {
+  leases.add(hold, lease);
+  leases.count += 1;
+  if (lease.endsAt === 0) leases.endlessCount += 1;
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    leases.forget(place.key.name, lease);
+  }
+}
+
+/** The lease has ended: only the reason is kept, for a while. */
+export function leaveLease(state: TableState, hold: Hold, lease: Lease, reason: EndReason): void {
+  const { leases, stamp: endedAt } = state;
+  leases.remove(hold, lease);
+  leases.count -= 1;
+  if (lease.endsAt === 0) leases.endlessCount -= 1;
+  const { ownerDigest } = lease;
+  const identity = lease.identity.number;
+  for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
+    leases.remember({ key: place.key.name, identity, ownerDigest, reason, endedAt });
+  }
+}
+
+/** Replaces what may change of a lease. */
+export function changeLease(
+  state: TableState,
+  hold: Hold,
+  change: Partial<Pick<Lease, "endsAt" | "ttlMs" | "takenBy" | "takenAs">>,
+): void {
+  const extras = hold.changeExtras();
+  const { lease } = extras;
+  if (lease === undefined) return;
+  const changed = { ...lease, ...change };
+  extras.lease = changed;
+  const endlessBefore = lease.endsAt === 0 ? 1 : 0;
+  state.leases.endlessCount += (changed.endsAt === 0 ? 1 : 0) - endlessBefore;
+  scheduleEnd(state, hold);
+}
+
+/** The longest of all leases that have an end, in milliseconds; 0 if there is none. Visits all. */
+export function longestLeaseMs({ detached, rows }: TableState): number {
+  let longestMs = 0;
+  for (let row = detached.firstHold; row !== 0; row = rows.nextOf(row)) {
+    const content = rows.contentOf(row);
+    const lease = content instanceof Hold ? content.extras?.lease : undefined;
+    longestMs = Math.max(longestMs, lease?.ttlMs ?? 0);
+  }
+  return longestMs;
+}
