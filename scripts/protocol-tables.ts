@@ -54,6 +54,8 @@ function valueText(name: string, form: Form): string {
       return `${name}: bin${form.bytes}`;
     case "numbers":
       return `${name}: [n]`;
+    case "keys":
+      return `${name}: [string]`;
     case "optional":
       return `${valueText(name, form.of)} \\| nil`;
     case "revision":
@@ -92,9 +94,7 @@ function boundTable(): string {
     ),
   );
   for (const [name, { form }] of Object.entries(ITEM_KINDS)) {
-    bounds.push(
-      ...boundsOf(name, form).map((bound) => ({ ...bound, request: "items of acquire" })),
-    );
+    bounds.push(...boundsOf(name, form).map((bound) => ({ ...bound, request: "items" })));
   }
   const requests = new Map<string, string[]>();
   for (const { name, bound, request } of bounds) {
@@ -136,6 +136,7 @@ function boundsOf(name: string, form: Form): readonly Bound[] {
     case "revision":
       return [{ name: "number", bound: range(0, form.numberMax) }];
     case "items":
+    case "keys":
       return [{ name, bound: range(1, form.countMax) }];
     default:
       return [];

@@ -26,7 +26,7 @@ describe("a citation is found out", () => {
     ["a page without its folder", "// as semantic.md says", "semantic.md"],
     ["a rule", " * (`docs/internals/semantics.md`, 3.19)", "docs/internals/semantics.md`, 3.19"],
     ["the last of a list", "// semantics.md, 2.3 – 2.55", "semantics.md, 2.3 – 2.55"],
-    ["a section", " * (docs/internals/semantics.md,\n * 13)", "docs/internals/semantics.md, 13"],
+    ["a section", " * (docs/internals/semantics.md,\n * 14)", "docs/internals/semantics.md, 14"],
     [
       "of a linked page",
       "([semantics](../internals/semantics.md), 2 and 99)",

@@ -17,6 +17,9 @@ const PAGE = [
   "```ts no-run",
   "console.log(one + two);",
   "```",
+  "<!-- given in sh",
+  "alias say=echo",
+  "-->",
   "```sh",
   "echo three # => t…e",
   "```",
@@ -28,17 +31,17 @@ describe("a page", () => {
     expect(blocks.map(({ line, language, words }) => [line, language, words])).toEqual([
       [7, "ts", []],
       [13, "ts", ["no-run"]],
-      [16, "sh", []],
+      [19, "sh", []],
     ]);
     expect(blocks[1]?.lines).toEqual(["console.log(one + two);"]);
   });
 
-  test("gives some lines to all of its blocks, and others to the next block only", () => {
+  test("gives some lines to all of its blocks of one language, and others to the next only", () => {
     const [first, second, third] = blocksOf("page.md", PAGE);
     const ofPage = { number: 3, text: "const one = 1;" };
     expect(first?.given).toEqual([ofPage]);
     expect(second?.given).toEqual([ofPage, { number: 10, text: "const two = 2;" }]);
-    expect(third?.given).toEqual([ofPage]);
+    expect(third?.given).toEqual([{ number: 16, text: "alias say=echo" }]);
   });
 
   test("says what its examples print", () => {

@@ -9,7 +9,8 @@
  * `// => text` (in a shell `# => text`) behind a line that prints says what it prints; `…` stands
  * for anything. What examples need and readers do not (a stand-in for the database, a second
  * holder) stands in comments that no reader sees: `<!-- given` belongs to the next block only,
- * `<!-- given for the page` to all that follow.
+ * `<!-- given for the page` to all that follow. What ends with ` in sh` is for blocks of the shell, all
+ * else for programs.
  */
 
 export interface CodeBlock {
@@ -36,22 +37,22 @@ const LOST_FENCE = /^\s+```/;
 const OTHER_NAMES: ReadonlySet<string> = new Set(
   "typescript js javascript mjs shell bash".split(" "),
 );
-const GIVEN = /^<!-- given( for the page)?$/;
+const GIVEN = /^<!-- given( for the page)?( in sh)?$/;
 const GIVEN_END = "-->";
 const EXPECTATION = /(?:\/\/|#) => (.*)$/;
 
 /** All blocks of a page, in order. Throws where one would be missed. */
 export function blocksOf(page: string, text: string): CodeBlock[] {
   const blocks: CodeBlock[] = [];
-  const ofPage: Line[] = [];
-  let ofNext: Line[] = [];
+  const given = { program: new Given(), sh: new Given() };
   const lines = text.split("\n");
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? "";
-    const given = GIVEN.exec(line);
-    if (given !== null) {
+    const begin = GIVEN.exec(line);
+    if (begin !== null) {
       const end = indexOfLine(lines, GIVEN_END, at + 1, page);
-      (given[1] === undefined ? ofNext : ofPage).push(...numbered(lines, at + 1, end));
+      const { ofNext, ofPage } = begin[2] === undefined ? given.program : given.sh;
+      (begin[1] === undefined ? ofNext : ofPage).push(...numbered(lines, at + 1, end));
       at = end;
       continue;
     }
@@ -67,12 +68,22 @@ export function blocksOf(page: string, text: string): CodeBlock[] {
       language: fence[1] ?? "",
       words: (fence[2] ?? "").split(" ").filter((word) => word !== ""),
       lines: lines.slice(at + 1, end),
-      given: [...ofPage, ...ofNext],
+      given: (fence[1] === "sh" ? given.sh : given.program).take(),
     });
-    ofNext = [];
     at = end;
   }
   return blocks;
+}
+
+/** What examples need and readers do not. */
+class Given {
+  readonly ofPage: Line[] = [];
+  readonly ofNext: Line[] = [];
+
+  /** For the next block. */
+  take(): Line[] {
+    return [...this.ofPage, ...this.ofNext.splice(0)];
+  }
 }
 
 /** What the block says that it prints, line by line. */

@@ -102,7 +102,8 @@ export class DocumentProject implements AsyncDisposable {
     };
     const options = { cwd: this.#directory, env };
     if (block.language === "sh") {
-      return ending(spawn("sh", ["-eu", "-c", block.lines.join("\n")], options));
+      const lines = [...block.given.map(({ text }) => text), ...block.lines];
+      return ending(spawn("sh", ["-eu", "-c", lines.join("\n")], options));
     }
     const program = join(this.#directory, "out", `${nameOf(block)}.js`);
     return ending(spawn(process.execPath, ["--enable-source-maps", program], options));

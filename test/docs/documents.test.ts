@@ -8,7 +8,7 @@ import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.
 import { type CodeBlock, expectedOutput, isAsExpected } from "./document-page.js";
 import { DocumentProject, type RunResult, readBlocks } from "./document-project.js";
 
-const PLACES = ["README.md", "docs/coding", "docs/migration", "docs/reference"];
+const PLACES = ["README.md", "docs/coding", "docs/doors", "docs/migration", "docs/reference"];
 
 const blocks = readBlocks(PLACES).filter(({ words }) => !words.includes("unchecked"));
 const programs = blocks.filter(({ language }) => language === "ts");

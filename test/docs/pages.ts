@@ -19,6 +19,7 @@ export const PAGES: readonly string[] = [
   "SECURITY.md",
   "bench/README.md",
   "jepsen-lite/README.md",
+  ...filesBelow("clients", ".md"),
   ...filesBelow("docs", ".md"),
 ];
 

@@ -101,7 +101,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 test("what is packed is what is used: no tests, no sources, no traces of building", () => {
   const expected =
-    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ARCHITECTURE\.md|docs\/.+\.(md|json|svg|png)|deploy\/.+\.(json|yml)|dist\/(src|bin|dashboard)\/.+)$/;
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ARCHITECTURE\.md|docs\/.+\.(md|json|svg|png)|clients\/.+|deploy\/.+\.(json|yml)|dist\/(src|bin|dashboard)\/.+)$/;
   expect(packed.filter((path) => !expected.test(path))).toEqual([]);
   expect(packed).toContain("dist/src/fence/index.d.ts");
   expect(packed).toContain("dist/bin/holdfast.js");

@@ -152,3 +152,15 @@ describe("bars of owners over time", () => {
     expect(tenureBars([], 5)).toMatchObject({ lanes: [] });
   });
 });
+
+describe("a lease", () => {
+  it("is called by its name, or by digits of its owner, and is no ticket", () => {
+    const who = (sessionName: string, identity: string, leaseOwner?: string): string => {
+      return phraseText(whoPhrase({ sessionName, identity, session: 0, leaseOwner }));
+    };
+    expect(who("deploy", "anonymous", "5ed4c48d")).toBe("deploy");
+    expect(who("", "ci", "5ed4c48d")).toBe("lease:5ed4c48d as ci");
+    expect(who("", "anonymous")).toBe("a lease");
+    expect(who("", "")).toBe("a ticket");
+  });
+});
