@@ -12,8 +12,13 @@ import type { StreamClient } from "../../net/index.js";
 import { answer } from "./commands/command-table.js";
 import type { Callers, DoorNode } from "./ports.js";
 import { failureOf } from "./refusals.js";
-import { encodeReply, type Protocol, type Reply } from "./reply.js";
-import { ProtocolProblem, RespReader } from "./resp-reader.js";
+import {
+  encodeReply,
+  type Protocol,
+  ProtocolProblem,
+  type Reply,
+  RespReader,
+} from "./resp/index.js";
 import { type DoorRules, Session, type SessionPort } from "./session.js";
 import { type SubscriptionSource, Subscriptions } from "./subscriptions.js";
 
@@ -33,7 +38,6 @@ interface Place {
 }
 
 export interface ConnectionEvents {
-  onCommand(): void;
   onClosed(connection: RedisConnection): void;
   /** Why a connection was cut off. */
   onCutOff(address: string, reason: string): void;
@@ -172,7 +176,6 @@ export class RedisConnection implements SessionPort {
   #handle(command: readonly Buffer[]): void {
     const place: Place = { bytes: undefined };
     this.#places.push(place);
-    this.#events.onCommand();
     const { protocol } = this.session;
     let result: Reply | Promise<Reply>;
     try {

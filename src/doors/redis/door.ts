@@ -12,7 +12,7 @@ import { FairWaits } from "./fair-waits.js";
 import { HotKeys } from "./hot-keys.js";
 import type { Callers, DoorNode } from "./ports.js";
 import { Publisher } from "./publisher.js";
-import { ScriptLibrary } from "./script-library.js";
+import { ScriptLibrary } from "./scripts/index.js";
 import { namedMaster, namesOf } from "./sentinel.js";
 import type { DoorRules } from "./session.js";
 
@@ -56,7 +56,6 @@ export class RedisDoor {
   #lastId = 0;
   #servedAtMs = 0;
   #named: string | undefined;
-  #commandsTotal = 0;
 
   constructor(options: RedisDoorOptions, node: DoorNode, callers: Callers) {
     this.#options = options;
@@ -94,14 +93,6 @@ export class RedisDoor {
     return this.#named;
   }
 
-  get connections(): number {
-    return this.#connections.size;
-  }
-
-  get commandsTotal(): number {
-    return this.#commandsTotal;
-  }
-
   /**
    * Binds the port, so that its number is known; whoever connects is sent away until `serve`. Rejects
    * with `UNAVAILABLE` when the address cannot be bound.
@@ -136,9 +127,6 @@ export class RedisDoor {
     this.#lastId += 1;
     const parts = { node: this.#node, callers, rules: this.#rules, subscriptions: this.#publisher };
     const connection = new RedisConnection(this.#lastId, client, parts, {
-      onCommand: () => {
-        this.#commandsTotal += 1;
-      },
       onClosed: (closed) => this.#connections.delete(closed),
       onCutOff: (address, reason) => this.#noteRefused(`connection: ${reason}`, address),
     });

@@ -2,9 +2,9 @@
  * The door for lock clients of Redis, which a node opens beside its client port. `ports.ts` says what
  * it needs from the node.
  *
+ * - `resp`: commands from bytes, and replies as bytes
  * - `commands`: what each command of Redis does here
  * - `scripts`: the lock scripts of known clients, by their shape
- * - `resp`: the bytes of the protocol
  */
 export { DoorCallers } from "./callers.js";
 export { RedisDoor, type RedisDoorOptions } from "./door.js";

@@ -5,6 +5,7 @@
  */
 import type { Buffer } from "node:buffer";
 import type { GivenBack, LossReason } from "../../client/index.js";
+import { HoldfastError } from "../../errors.js";
 import type { CommandOrder, Decision } from "./command-order.js";
 import type { FairTake, FairWaits } from "./fair-waits.js";
 import {
@@ -17,6 +18,9 @@ import {
 } from "./lease-calls.js";
 import type { HeldClient } from "./ports.js";
 import { RefusedCommand } from "./refusals.js";
+
+/** How often a key may change between a look and what follows it. */
+const DECISIONS_MAX = 16;
 
 export interface LockSpaceRules extends LeaseRules {
   /** `undefined`: polling clients have no places. */
@@ -92,9 +96,17 @@ export class LockSpace {
     return this.#order.read(() => this.calls.look(key));
   }
 
-  /** Reads a key, and may then do something about it, before any later command of the connection. */
-  decide<T>(key: Buffer, decide: (state: KeyState) => Decision<T>): Promise<T> {
-    return this.#order.look(async () => decide(await this.calls.look(key)));
+  /**
+   * Reads a key, and may then do something about it, before any later command of the connection. A
+   * write that resolves to `undefined` met another state than the one it was decided for, and `decide`
+   * is asked again. Rejects with `BUSY` if that goes on.
+   */
+  async decide<T>(key: Buffer, decide: (state: KeyState) => Decision<T | undefined>): Promise<T> {
+    for (let i = 0; i < DECISIONS_MAX; i++) {
+      const decided = await this.#order.look(async () => decide(await this.calls.look(key)));
+      if (decided !== undefined) return decided;
+    }
+    throw new HoldfastError("BUSY", "the key changes too often; try again");
   }
 
   /**

@@ -7,12 +7,11 @@
  * that are released only if all are held. `docs/doors/redis.md` says what differs there.
  */
 import type { Buffer } from "node:buffer";
-import { HoldfastError } from "../../errors.js";
 import { integerOf } from "./durations.js";
 import type { KeyState } from "./lease-calls.js";
 import type { LockSpace } from "./lock-space.js";
 import { RefusedCommand, syntaxError } from "./refusals.js";
-import type { Reply } from "./reply.js";
+import type { Reply } from "./resp/index.js";
 import {
   type ArgumentRole,
   type DurationRole,
@@ -37,8 +36,6 @@ import type { Session } from "./session.js";
 
 /** The values of redlock, new for each acquire. */
 const REDLOCK_VALUE = /^[0-9a-f]{32}$/;
-/** How often a key may change between a look and what follows it. */
-const DECISIONS_MAX = 16;
 const MS: Readonly<Record<DurationRole["unit"], number>> = { ms: 1, s: 1_000 };
 
 /** One call of a script. */
@@ -166,25 +163,21 @@ class OneKeyScript {
   }
 
   /** Looks at the key, and does what is meant in the state that it has. */
-  async #decide(): Promise<Reply> {
+  #decide(): Promise<Reply> {
     const { locks } = this.#call;
     const value = this.#value;
-    for (let i = 0; i < DECISIONS_MAX; i++) {
-      const reply = await locks.decide<Reply | undefined>(this.#key, (state) => {
-        const outcome = this.#meaning[this.#nameOf(state)];
-        if (outcome.act.kind === "none" || value === undefined) {
-          return { answer: this.#reached(outcome, state) };
-        }
-        return {
-          write: async () => {
-            const isDone = await this.#act(outcome, value, locks.calls);
-            return isDone ? this.#reached(outcome, state) : undefined;
-          },
-        };
-      });
-      if (reply !== undefined) return reply;
-    }
-    throw new HoldfastError("BUSY", "the key changes too often; try again");
+    return locks.decide<Reply>(this.#key, (state) => {
+      const outcome = this.#meaning[this.#nameOf(state)];
+      if (outcome.act.kind === "none" || value === undefined) {
+        return { answer: this.#reached(outcome, state) };
+      }
+      return {
+        write: async () => {
+          const isDone = await this.#act(outcome, value, locks.calls);
+          return isDone ? this.#reached(outcome, state) : undefined;
+        },
+      };
+    });
   }
 
   #nameOf(state: KeyState): StateName {
@@ -237,31 +230,27 @@ class OneKeyScript {
   }
 }
 
-async function extendInTime(call: Call, meaning: ExtendInTimeMeaning): Promise<Reply> {
+function extendInTime(call: Call, meaning: ExtendInTimeMeaning): Promise<Reply> {
   const { locks, args } = call;
   const [key] = call.keys as [Buffer];
   const value = argumentOf(args, meaning.value);
   const leastMs = integerOf(argumentOf(args, meaning.least));
   const ttlMs = positive(durationOf(args, meaning.ttl), meaning.ttl);
   const { replies } = meaning;
-  for (let i = 0; i < DECISIONS_MAX; i++) {
-    const reply = await locks.decide<Reply | undefined>(key, (state) => {
-      const answer = (reply: ScriptReply): Reply => plainReply(call, reply, { state });
-      if (state.kind === "none") return { answer: answer(replies.absent) };
-      // The scripts ask for the time before they ask whose it is; without end −1 is left.
-      const { remainingMs = -1 } = state;
-      if (remainingMs < leastMs) return { answer: answer(replies.late) };
-      if (!locks.calls.isMine(state, value)) return { answer: answer(replies.other) };
-      return {
-        write: async () => {
-          const loss = await locks.calls.extend({ keys: [key], value, ttlMs });
-          return loss === undefined ? answer(replies.extended) : undefined;
-        },
-      };
-    });
-    if (reply !== undefined) return reply;
-  }
-  throw new HoldfastError("BUSY", "the key changes too often; try again");
+  return locks.decide<Reply>(key, (state) => {
+    const answer = (reply: ScriptReply): Reply => plainReply(call, reply, { state });
+    if (state.kind === "none") return { answer: answer(replies.absent) };
+    // The scripts ask for the time before they ask whose it is; without end −1 is left.
+    const { remainingMs = -1 } = state;
+    if (remainingMs < leastMs) return { answer: answer(replies.late) };
+    if (!locks.calls.isMine(state, value)) return { answer: answer(replies.other) };
+    return {
+      write: async () => {
+        const loss = await locks.calls.extend({ keys: [key], value, ttlMs });
+        return loss === undefined ? answer(replies.extended) : undefined;
+      },
+    };
+  });
 }
 
 async function takeAll(call: Call, { value, ttl, replies }: TakeAllMeaning): Promise<Reply> {

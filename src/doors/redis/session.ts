@@ -7,8 +7,8 @@ import { CommandOrder } from "./command-order.js";
 import { LockSpace, type LockSpaceRules } from "./lock-space.js";
 import type { Callers, DoorNode, HeldClient } from "./ports.js";
 import type { Publisher } from "./publisher.js";
-import type { Protocol, Reply } from "./reply.js";
-import type { ScriptLibrary } from "./script-library.js";
+import type { Protocol, Reply } from "./resp/index.js";
+import type { ScriptLibrary } from "./scripts/index.js";
 import type { Subscriptions } from "./subscriptions.js";
 import { Transaction } from "./transaction.js";
 

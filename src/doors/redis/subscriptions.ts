@@ -6,7 +6,7 @@ import { Buffer } from "node:buffer";
 import { Glob } from "./glob.js";
 import type { LockClient } from "./ports.js";
 import { RefusedCommand } from "./refusals.js";
-import type { Protocol, PushReply, Reply } from "./reply.js";
+import type { Protocol, PushReply, Reply } from "./resp/index.js";
 
 const CHANNELS_MAX = 256;
 const CHANNEL_BYTES_MAX = 1_024;

@@ -1,7 +1,7 @@
 /** The reader of commands: any pieces of the same bytes are the same commands, and it has limits. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ProtocolProblem, RespReader } from "../../../src/doors/redis/resp-reader.js";
+import { ProtocolProblem, RespReader } from "../../../src/doors/redis/resp/resp-reader.js";
 import { commandBytes } from "./world/door-world.js";
 
 const BYTES_MAX = 4_096;

@@ -6,7 +6,7 @@
 import type { Buffer } from "node:buffer";
 import { printable } from "../../../safe-text.js";
 import { RefusedCommand, wrongArity } from "../refusals.js";
-import { QUEUED, type Reply } from "../reply.js";
+import { QUEUED, type Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
 import type { Command, Hold } from "./command.js";
 import { CONNECTION_COMMANDS } from "./connection-commands.js";

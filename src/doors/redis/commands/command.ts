@@ -1,6 +1,6 @@
 /** What a command of Redis is to the door: how many arguments it has, what it needs, what it does. */
 import type { Buffer } from "node:buffer";
-import type { Reply } from "../reply.js";
+import type { Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
 
 /** No further command of the connection begins before the task has ended. */

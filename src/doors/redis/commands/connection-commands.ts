@@ -5,7 +5,7 @@
 import type { Buffer } from "node:buffer";
 import { HoldfastError } from "../../../errors.js";
 import { notAnInteger, RefusedCommand, syntaxError } from "../refusals.js";
-import { type MapReply, OK, type Protocol, type Reply } from "../reply.js";
+import { type MapReply, OK, type Protocol, type Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
 import { type Command, type Hold, wordOf } from "./command.js";
 import { REDIS_VERSION } from "./server-commands.js";

@@ -6,7 +6,7 @@ import type { Buffer } from "node:buffer";
 import { integerOf, ttlOf } from "../durations.js";
 import type { KeyState } from "../lease-calls.js";
 import { RefusedCommand, syntaxError } from "../refusals.js";
-import type { Reply } from "../reply.js";
+import type { Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
 import { type Command, wordOf } from "./command.js";
 

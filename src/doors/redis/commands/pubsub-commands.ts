@@ -1,6 +1,6 @@
 /** Subscribing to what the door publishes, and leaving it; see `subscriptions.ts`. */
 import { RefusedCommand } from "../refusals.js";
-import type { Reply } from "../reply.js";
+import type { Reply } from "../resp/index.js";
 import type { SubscriptionKind } from "../subscriptions.js";
 import type { Command } from "./command.js";
 

@@ -2,7 +2,7 @@
 import type { Buffer } from "node:buffer";
 import { integerOf } from "../durations.js";
 import { RefusedCommand } from "../refusals.js";
-import { OK, type Reply } from "../reply.js";
+import { OK, type Reply } from "../resp/index.js";
 import { runScript } from "../script-meanings.js";
 import type { RecognisedScript } from "../scripts/index.js";
 import type { Session } from "../session.js";

@@ -6,7 +6,7 @@
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { RefusedCommand } from "../refusals.js";
-import { type MapReply, NULL_ARRAY, OK, type Reply } from "../reply.js";
+import { type MapReply, NULL_ARRAY, OK, type Reply } from "../resp/index.js";
 import { type NamedAddress, namedMaster, namesOf, splitAddress } from "../sentinel.js";
 import type { Session } from "../session.js";
 import { type Command, wordOf } from "./command.js";

@@ -5,7 +5,7 @@
 import type { Buffer } from "node:buffer";
 import { integerOf } from "../durations.js";
 import { RefusedCommand } from "../refusals.js";
-import { OK, type Reply } from "../reply.js";
+import { OK, type Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
 import { type Command, wordOf } from "./command.js";
 

@@ -6,7 +6,7 @@
 import type { Buffer } from "node:buffer";
 import { ttlOf } from "../durations.js";
 import { RefusedCommand, syntaxError } from "../refusals.js";
-import { OK, type Reply } from "../reply.js";
+import { OK, type Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
 import { type Command, wordOf } from "./command.js";
 

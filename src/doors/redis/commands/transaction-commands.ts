@@ -1,7 +1,7 @@
 /** WATCH, MULTI and EXEC as lock clients use them; see `transaction.ts`. */
 import { integerOf, ttlOf } from "../durations.js";
 import { RefusedCommand } from "../refusals.js";
-import { NULL_ARRAY, OK, type Reply } from "../reply.js";
+import { NULL_ARRAY, OK, type Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
 import { type Command, wordOf } from "./command.js";
 

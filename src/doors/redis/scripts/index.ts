@@ -2,3 +2,4 @@
 export { KNOWN_SCRIPTS, type KnownScript, knownScript } from "./known-scripts.js";
 export type * from "./meaning.js";
 export { meaningOf, recogniseScript } from "./recognise.js";
+export { ScriptLibrary } from "./script-library.js";

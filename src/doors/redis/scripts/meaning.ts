@@ -4,9 +4,9 @@
  *
  * How to use it: `recogniseScript(text)` and `knownScript(sha1)` give a `RecognisedScript` or
  * `undefined`; `meaningOf(script, keyCount)` is its meaning for a call with so many keys, `undefined`
- * if it has none. Most meanings are a `OneKeyMeaning`: for each state of the
- * key, what happens and what is answered. `take` in the state `absent` alone is a plain try; `take`
- * in `absent` and `extend` in `mine` is a take that repeats by its owner; and so on.
+ * if it has none. Most meanings are a `OneKeyMeaning`: for each state of the key, what happens and
+ * what is answered. `take` in the state `absent` alone is a plain try; `take` in `absent` and `extend`
+ * in `mine` is a take that its owner may repeat; and so on.
  *
  * Nothing here may know of the cluster.
  */
@@ -163,7 +163,7 @@ export interface ReleaseAllMeaning extends InDatabase {
 /**
  * Permits of the semaphore `KEYS[1]`. Scripts that count by the clock of their client are meant as
  * what they are for: a permit lasts `ttl` from now. With `permits`, the members are the identifier
- * with `_0`, `_1` … behind it.
+ * with `_0`, `_1` … after it.
  */
 export interface SemaphoreTakeMeaning extends InDatabase {
   readonly kind: "semaphoreTake";

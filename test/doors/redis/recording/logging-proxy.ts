@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { RespReader } from "../../../../src/doors/redis/resp-reader.js";
+import { RespReader } from "../../../../src/doors/redis/resp/resp-reader.js";
 import { replyAt } from "../world/door-world.js";
 
 const HOST = "127.0.0.1";

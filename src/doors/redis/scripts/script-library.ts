@@ -5,7 +5,9 @@
  */
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { knownScript, type RecognisedScript, recogniseScript } from "./scripts/index.js";
+import { knownScript } from "./known-scripts.js";
+import type { RecognisedScript } from "./meaning.js";
+import { recogniseScript } from "./recognise.js";
 
 /** Texts that differ only in blanks have different sums; a client has a handful. */
 const LEARNED_MAX = 1_000;
