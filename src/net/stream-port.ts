@@ -78,10 +78,6 @@ export class StreamPort {
     return this.#port;
   }
 
-  get connections(): number {
-    return this.#sockets.size;
-  }
-
   /** Rejects with `UNAVAILABLE` when the address cannot be bound. */
   async start(): Promise<void> {
     this.#port = await listenOn(this.#server, this.#options.listen);

@@ -36,17 +36,17 @@ import type {
   Traffic,
 } from "../types.js";
 import { ClientCertificates } from "./client-certificates.js";
+import { ClientPlaces } from "./client-places.js";
 import type { ClientSocket } from "./client-socket.js";
 import { GatewayConnection, Outbound } from "./connection.js";
 import { descriptorLimit } from "./descriptor-limit.js";
+import { DoorEntrance } from "./door-entrance.js";
 import {
   answerHttp,
   bearerOf,
   browserOf,
   HTTP_LIMITS,
-  isDoorPath,
   judgeHost,
-  judgePageOfDoor,
   judgeUpgrade,
   type Refusal,
 } from "./http.js";
@@ -74,11 +74,6 @@ import {
 } from "./socket-limits.js";
 import { UnfinishedFrames } from "./unfinished-frames.js";
 
-/** Of the local socket. */
-const LOCAL_CALLER = Object.freeze({
-  ...{ address: "", certifiedName: undefined, token: undefined },
-  ...{ isEncrypted: false, isLocal: true },
-});
 const STOPPING = "this node is stopping";
 
 /** `port` is the bound port, 0 before `start`; `traffic` counts from the start. */
@@ -119,12 +114,10 @@ class Gateway implements StartableGateway {
   readonly #onRefused: (reason: string) => void;
   readonly #limits: SocketLimits;
   readonly #portLimits: PortLimits;
-  readonly #door: HttpDoor | undefined;
-  /** Sockets whose requests the door answers: each has the place of a client. */
-  readonly #doorSockets = new WeakMap<Socket, InProcessCaller>();
+  readonly #places: ClientPlaces;
+  readonly #door: DoorEntrance | undefined;
   readonly #outbound: Outbound;
   readonly #connections = new Set<GatewayConnection>();
-  readonly #clientAddresses = new AddressTally();
   /** Counts every socket, including those that never send anything. */
   readonly #socketAddresses = new AddressTally();
   readonly #knownHosts: KnownHosts;
@@ -134,12 +127,10 @@ class Gateway implements StartableGateway {
   #security: Security | undefined;
   #parts: ConnectionParts | undefined;
   #local: LocalPort | undefined;
-  /** Of `#connections`, those that count against `connectionsMax`. */
-  #placesTaken = 0;
   #requests: GatewayRequests | undefined;
   #unfinished: UnfinishedFrames | undefined;
   #sockets = 0;
-  #refusedTotal = 0;
+  #droppedTotal = 0;
   #ticker: Ticker | undefined;
   #lastId = 0;
   #isDraining = false;
@@ -155,7 +146,6 @@ class Gateway implements StartableGateway {
     portLimits: PortLimits,
     door: HttpDoor | undefined,
   ) {
-    this.#door = door;
     this.#listen = listen;
     this.#tuning = tuning;
     this.#tls = tls;
@@ -163,9 +153,16 @@ class Gateway implements StartableGateway {
     this.#portLimits = portLimits;
     const { connectionsMax, addressConnectionsMax, descriptorsMax = descriptorLimit() } = tuning;
     this.#limits = socketLimitsOf(connectionsMax, descriptorsMax, addressConnectionsMax);
+    this.#places = new ClientPlaces(this.#limits, portLimits);
     this.#outbound = new Outbound(tuning);
     this.#knownHosts = new KnownHosts(tuning.allowedHosts);
     const { allowedOrigins, pageOrigins } = tuning;
+    this.#door =
+      door &&
+      new DoorEntrance({
+        ...{ door, allowedOrigins, places: this.#places, knownHosts: this.#knownHosts },
+        onRefused: (refusal) => this.#tell(refusal),
+      });
     const isEncrypted = tls !== undefined;
     this.#origins = new PageOrigins(allowedOrigins, this.#knownHosts, pageOrigins, isEncrypted);
   }
@@ -186,7 +183,7 @@ class Gateway implements StartableGateway {
       connectionsMax,
       addressConnectionsMax: ofAddress.connectionsMax,
       unfinishedBytes: this.#unfinished?.bytes ?? 0,
-      refusedTotal: this.#refusedTotal,
+      refusedTotal: this.#places.refusedTotal + this.#droppedTotal,
     };
   }
 
@@ -196,10 +193,7 @@ class Gateway implements StartableGateway {
     const { liveness, unfinished, webSockets } = parts;
     this.#parts = parts;
     const server = this.#createServer((request, response) => {
-      if (this.#door !== undefined && isDoorPath(request.url)) {
-        this.#askDoor(this.#door, request, response);
-        return;
-      }
+      if (this.#door?.take(request, response, this.#security?.certificates) === true) return;
       const refusal = this.#security?.certificates.judgePage(request.socket);
       this.#answerPage(request, response, http, this.#callerOf(request), refusal);
     });
@@ -242,11 +236,7 @@ class Gateway implements StartableGateway {
     assert(parts !== undefined, () => "the local socket before the port");
     const port = await LocalPort.open(directory, this.#tuning.handshakeTimeoutMs, {
       onRequest: (request, response) => {
-        if (this.#door !== undefined && isDoorPath(request.url)) {
-          const refusal = this.#judgeDoorRequest(request, undefined);
-          this.#door.onRequest(request, response, { ...LOCAL_CALLER, refusal });
-          return;
-        }
+        if (this.#door?.takeLocal(request, response) === true) return;
         this.#answerPage(request, response, parts.pages, { isTrusted: true }, undefined);
       },
       onUpgrade: (request, socket, head) => {
@@ -273,57 +263,6 @@ class Gateway implements StartableGateway {
     const refusal = problem ?? judgeHost(request, this.#knownHosts);
     if (refusal !== undefined) this.#tell(refusal);
     answerHttp(request, response, pages, caller, refusal);
-  }
-
-  #askDoor(door: HttpDoor, request: IncomingMessage, response: ServerResponse): void {
-    const { socket } = request;
-    const problem =
-      this.#security?.certificates.judgeClient(socket) ?? this.#refusalOfPlace(socket);
-    const refusal = this.#judgeDoorRequest(request, problem);
-    const { address, certifiedName, isEncrypted } =
-      this.#doorSockets.get(socket) ?? this.#socketCaller(socket);
-    door.onRequest(request, response, {
-      ...{ address, certifiedName, isEncrypted, isLocal: false },
-      token: bearerOf(request),
-      refusal,
-    });
-  }
-
-  #judgeDoorRequest(request: IncomingMessage, problem: Refusal | undefined): Refusal | undefined {
-    const refusal =
-      problem ??
-      judgeHost(request, this.#knownHosts) ??
-      judgePageOfDoor(request, this.#tuning.allowedOrigins);
-    if (refusal !== undefined) this.#tell(refusal);
-    return refusal;
-  }
-
-  /** The place of a client is taken with the first request of a socket, and left when it is closed. */
-  #refusalOfPlace(socket: Socket): Refusal | undefined {
-    if (this.#doorSockets.has(socket)) return undefined;
-    const caller = this.#socketCaller(socket);
-    const full = this.#fullFor(caller.address);
-    if (full !== undefined) {
-      this.#refusedTotal += 1;
-      return { status: 503, text: full };
-    }
-    this.#doorSockets.set(socket, caller);
-    this.#placesTaken += 1;
-    this.#clientAddresses.add(caller.address);
-    socket.once("close", () => {
-      this.#placesTaken -= 1;
-      this.#clientAddresses.remove(caller.address);
-    });
-    return undefined;
-  }
-
-  #socketCaller(socket: Socket): InProcessCaller {
-    return {
-      address: addressGroup(socket.remoteAddress),
-      certifiedName: this.#security?.certificates.nameOf(socket),
-      isEncrypted: this.#security !== undefined,
-      isLocal: false,
-    };
   }
 
   #createServer(
@@ -389,8 +328,7 @@ class Gateway implements StartableGateway {
       liveness.remove(connection);
       unfinished.finished(connection);
       if (connection.hasPlace) {
-        this.#placesTaken -= 1;
-        this.#clientAddresses.remove(connection.address);
+        this.#places.leave(connection.address);
       }
       requests.events.onClosed(connection);
     };
@@ -401,7 +339,7 @@ class Gateway implements StartableGateway {
   #countSocket(socket: Socket): void {
     const address = addressGroup(socket.remoteAddress);
     const { socketsMax } = limitsFor(this.#limits, address);
-    if (this.#socketAddresses.count(address) >= socketsMax && this.#isLimitOf(address)) {
+    if (this.#socketAddresses.count(address) >= socketsMax && this.#places.isLimitOf(address)) {
       socket.destroy();
       this.#noteDropped(`the address ${address}`);
       return;
@@ -415,7 +353,7 @@ class Gateway implements StartableGateway {
   }
 
   #noteDropped(source: string): void {
-    this.#refusedTotal += 1;
+    this.#droppedTotal += 1;
     if (this.#reported.isNew(source)) this.#onRefused(`too many connections from ${source}`);
   }
 
@@ -460,30 +398,11 @@ class Gateway implements StartableGateway {
     } else if (this.#isClosed || this.#isDraining) {
       refuseUpgrade(socket, 503, STOPPING);
     } else {
-      const full = address === undefined ? undefined : this.#fullFor(address);
+      const full = address === undefined ? undefined : this.#places.refuse(address);
       if (full === undefined) return true;
-      this.#refusedTotal += 1;
       refuseUpgrade(socket, 503, full);
     }
     return false;
-  }
-
-  /** Why there is no place for another client from that address; `undefined` if there is one. */
-  #fullFor(address: string): string | undefined {
-    const { connectionsMax } = this.#limits;
-    if (this.#placesTaken >= connectionsMax) {
-      return `connectionsMax (${connectionsMax}) is reached`;
-    }
-    const { connectionsMax: max } = limitsFor(this.#limits, address);
-    if (this.#clientAddresses.count(address) < max || !this.#isLimitOf(address)) return undefined;
-    return `${address} has all the connections that one address may have (${max})`;
-  }
-
-  /** An address has as many connections as it may have: counts that, and returns whether it counts. */
-  #isLimitOf(address: string): boolean {
-    const { connectionsMax } = limitsFor(this.#limits, address);
-    this.#portLimits.note("address", "connectionsMax", address, connectionsMax);
-    return this.#portLimits.isEnforced;
   }
 
   #tell({ stranger, text }: Refusal): void {
@@ -539,8 +458,7 @@ class Gateway implements StartableGateway {
     };
     if (!connection.isLocal) {
       connection.hasPlace = true;
-      this.#placesTaken += 1;
-      this.#clientAddresses.add(address);
+      this.#places.take(address);
     }
     // This runs after the listener of `ws`, which by then has delivered every whole message.
     socket.stream?.on("data", (chunk: Buffer) => {

@@ -37,7 +37,7 @@ export class InProcessSocket implements ClientSocket {
   /** The client hears nothing any more: it has left, or was cut off. */
   #isDeaf = false;
 
-  /** @param accept called soon, with the node's end, which it must `receive` from or `refuse` */
+  /** @param accept called soon, with the node's end, which it must `receive` from or `close` */
   constructor(
     { certifiedName, isEncrypted, isLocal }: InProcessCaller,
     client: InProcessEvents,

@@ -1,0 +1,94 @@
+/**
+ * The way of HTTP requests to the door that answers them: who sends them, and whether they may enter.
+ * A socket takes the place of a client with its first request, and leaves it when it is closed.
+ *
+ * It must not answer for the door: who is refused is told so by it, in the form of its other answers.
+ */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { HttpDoor, InProcessCaller } from "../types.js";
+import type { ClientCertificates } from "./client-certificates.js";
+import type { ClientPlaces } from "./client-places.js";
+import { bearerOf, isDoorPath, judgeHost, judgePageOfDoor, type Refusal } from "./http.js";
+import type { KnownHosts } from "./known-hosts.js";
+import { addressGroup } from "./socket-limits.js";
+
+export interface DoorEntranceParts {
+  readonly door: HttpDoor;
+  readonly places: ClientPlaces;
+  readonly knownHosts: KnownHosts;
+  /** Of pages that may ask the door. */
+  readonly allowedOrigins: readonly string[];
+  readonly onRefused: (refusal: Refusal) => void;
+}
+
+export class DoorEntrance {
+  readonly #parts: DoorEntranceParts;
+  /** Sockets that have a place. */
+  readonly #callers = new WeakMap<Socket, InProcessCaller>();
+
+  constructor(parts: DoorEntranceParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Takes a request to the door, if it is one for it. `certificates`: `undefined` without TLS. Returns
+   * whether it was.
+   */
+  take(
+    request: IncomingMessage,
+    response: ServerResponse,
+    certificates: ClientCertificates | undefined,
+  ): boolean {
+    if (!isDoorPath(request.url)) return false;
+    const { socket } = request;
+    const caller = this.#callers.get(socket) ?? callerOf(socket, certificates);
+    const problem = certificates?.judgeClient(socket) ?? this.#refusalOfPlace(socket, caller);
+    const refusal = this.#judge(request, problem);
+    this.#parts.door.onRequest(request, response, {
+      ...caller,
+      token: bearerOf(request),
+      refusal,
+    });
+    return true;
+  }
+
+  /** As `take`, for a request that came through the local socket, where there is always a place. */
+  takeLocal(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!isDoorPath(request.url)) return false;
+    this.#parts.door.onRequest(request, response, {
+      ...{ address: "", certifiedName: undefined, token: undefined },
+      ...{ isEncrypted: false, isLocal: true },
+      refusal: this.#judge(request, undefined),
+    });
+    return true;
+  }
+
+  #judge(request: IncomingMessage, problem: Refusal | undefined): Refusal | undefined {
+    const { knownHosts, allowedOrigins, onRefused } = this.#parts;
+    const refusal =
+      problem ?? judgeHost(request, knownHosts) ?? judgePageOfDoor(request, allowedOrigins);
+    if (refusal !== undefined) onRefused(refusal);
+    return refusal;
+  }
+
+  #refusalOfPlace(socket: Socket, caller: InProcessCaller): Refusal | undefined {
+    if (this.#callers.has(socket)) return undefined;
+    const { places } = this.#parts;
+    const full = places.refuse(caller.address);
+    if (full !== undefined) return { status: 503, text: full };
+    this.#callers.set(socket, caller);
+    places.take(caller.address);
+    socket.once("close", () => places.leave(caller.address));
+    return undefined;
+  }
+}
+
+function callerOf(socket: Socket, certificates: ClientCertificates | undefined): InProcessCaller {
+  return {
+    address: addressGroup(socket.remoteAddress),
+    certifiedName: certificates?.nameOf(socket),
+    isEncrypted: certificates !== undefined,
+    isLocal: false,
+  };
+}
