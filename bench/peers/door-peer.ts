@@ -6,7 +6,7 @@ import { freePorts } from "../../lab/free-ports.js";
 import { type OwnCluster, withOwnCluster } from "../cluster/own-cluster.js";
 import { connectHttp } from "./http-client.js";
 import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "./peer.js";
-import { connectRedlockClients } from "./redlock-client.js";
+import { connectRedlockClients } from "./redis/redlock-client.js";
 
 const NODES = 3;
 

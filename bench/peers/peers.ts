@@ -3,7 +3,7 @@ import { httpDoor, redlockDoor } from "./door-peer.js";
 import { etcd } from "./etcd-peer.js";
 import type { PeerKind, PeerName } from "./peer.js";
 import { postgresAdvisory, postgresTable } from "./postgres-peer.js";
-import { redis, redisAof, redlock, redlockClient } from "./redis-peer.js";
+import { redis, redisAof, redlock, redlockClient } from "./redis/redis-peer.js";
 import { zookeeper } from "./zookeeper-peer.js";
 
 export const PEERS: Readonly<Record<PeerName, PeerKind>> = {

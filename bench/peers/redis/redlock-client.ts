@@ -6,9 +6,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import type Redlock from "redlock5";
-import { loadPackage } from "./load-package.js";
-import type { GiveBack, PeerClient, PeerLoad } from "./peer.js";
-import { LocalTurns } from "./wake-ups.js";
+import { loadPackage } from "../load-package.js";
+import type { GiveBack, PeerClient, PeerLoad } from "../peer.js";
+import { LocalTurns } from "../wake-ups.js";
 
 const HOST = "127.0.0.1";
 /** A lock is held only for a moment, so that none has to be extended. */

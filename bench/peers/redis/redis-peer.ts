@@ -1,13 +1,13 @@
 /** Redis: one node in memory, one node that syncs each command, and five of those (Redlock). */
 import { join } from "node:path";
-import { freePorts } from "../../lab/free-ports.js";
-import { fileOf, lackOf, REDIS, redisArguments } from "../../lab/peer-servers.js";
-import { askRedis } from "../../lab/redis-command.js";
-import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "./peer.js";
+import { freePorts } from "../../../lab/free-ports.js";
+import { fileOf, lackOf, REDIS, redisArguments } from "../../../lab/peer-servers.js";
+import { askRedis } from "../../../lab/redis-command.js";
+import type { PeerClient, PeerKind, PeerLoad, RunningPeer } from "../peer.js";
+import { RunningServers } from "../running-servers.js";
 import { connectRedis } from "./redis-locks.js";
 import { connectRedlockClients } from "./redlock-client.js";
 import { connectRedlock } from "./redlock-locks.js";
-import { RunningServers } from "./running-servers.js";
 
 const HOST = "127.0.0.1";
 const ANSWER_MS_MAX = 2_000;

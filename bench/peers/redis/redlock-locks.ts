@@ -5,9 +5,9 @@
  * slower nodes.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { GiveBack, PeerClient, PeerLoad } from "./peer.js";
+import type { GiveBack, PeerClient, PeerLoad } from "../peer.js";
+import { LocalTurns } from "../wake-ups.js";
 import { connectKeys, type RedisKeys } from "./redis-locks.js";
-import { LocalTurns } from "./wake-ups.js";
 
 /** Long enough for another request to get through, short enough not to leave the lock unused. */
 const PAUSE_MS_MAX = 10;

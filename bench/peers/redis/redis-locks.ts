@@ -6,9 +6,9 @@
  */
 import { randomBytes } from "node:crypto";
 import type { Redis } from "ioredis";
-import { loadPackage } from "./load-package.js";
-import type { GiveBack, PeerClient, PeerLoad } from "./peer.js";
-import { LocalTurns, Wakeups } from "./wake-ups.js";
+import { loadPackage } from "../load-package.js";
+import type { GiveBack, PeerClient, PeerLoad } from "../peer.js";
+import { LocalTurns, Wakeups } from "../wake-ups.js";
 
 const HOST = "127.0.0.1";
 /** A lock is held only for a moment, so that none has to be renewed. */
