@@ -110,6 +110,24 @@ class Words {
     this.ask(session, { op: OP.end, target }, result);
   }
 
+  /** Of the owner with that digit. */
+  take(session: number, owner: string, request: string, item: Item, result: Result): number {
+    const names = { owner: owner.repeat(32), request: request.repeat(32), name: "" };
+    const wish = { op: OP.take, ...names, ttlMs: 1_000, isSplit: false, items: [item], waitMs: -1 };
+    return this.ask(session, { ...wish, options: ACQUIRE_DEFAULTS }, result);
+  }
+
+  giveBack(session: number, owner: string, key: string, count: number, waits: number): void {
+    const wish = { op: OP.giveBack, owner: owner.repeat(32), keys: [key], taken: 0 };
+    const reason = count + waits === 0 ? END_REASON.revoked : END_REASON.unknown;
+    this.ask(session, wish, { status: STATUS.givenBack, count, waits, reason });
+  }
+
+  revokeNow(session: number, key: string): void {
+    const wish = { op: OP.revoke, key, token: 0, graceMs: 0, now: true, reason: "" };
+    this.ask(session, wish, { status: STATUS.revoked, count: 1, remaining: 0, opened: 0 });
+  }
+
   detach(session: number, target: number): void {
     this.ask(session, { op: OP.detach, target, secret: "a", ticketTtlMs: 1_000 }, OK);
   }
@@ -162,6 +180,9 @@ const granted = (token: number, slots?: readonly (readonly number[])[]): Result 
   return slots === undefined
     ? { status: STATUS.granted, token }
     : { status: STATUS.granted, token, slots };
+};
+const leased = (token: number, endsAt: number): Result => {
+  return { status: STATUS.leased, tokens: [token], endsAt, slots: [] };
 };
 const upgraded = (token: number): Result => ({ status: STATUS.upgraded, token });
 const claimed = (token: number, endsAt = 0, mode: LockMode = "exclusive"): Result => {
@@ -257,6 +278,23 @@ describe("nothing is said against", () => {
     words.acquire(3, [exclusive("k")], granted(13), { steal: true });
     expect(words.laws.complaint).toBeUndefined();
     expect([11, 12].map((token) => words.laws.isTorn(2, token))).toEqual([false, true]);
+  });
+
+  test("a lease that is repeated by another session, and given back once", () => {
+    words.take(1, "a", "1", exclusive("k"), leased(10, 1_001));
+    words.at(500);
+    words.take(2, "a", "1", exclusive("k"), leased(10, 1_500));
+    words.giveBack(3, "a", "k", 1, 0);
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a wait of an owner whose lease was revoked, and that gives it back", () => {
+    words.take(1, "a", "1", shared("k"), leased(10, 1_001));
+    words.revokeNow(3, "k");
+    words.acquire(2, [exclusive("k")], granted(11));
+    words.take(1, "a", "1", shared("k"), QUEUED);
+    words.giveBack(1, "a", "k", 0, 1);
+    expect(words.laws.complaint).toBeUndefined();
   });
 
   test("a taker that is refused, and told who came first", () => {
@@ -445,6 +483,35 @@ describe("the laws are broken by", () => {
     words.acquire(1, [exclusive("k")], granted(10));
     words.end(2, 1, RELEASED);
     expect(words.laws.complaint).toContain("1 is nothing any more, and told 3");
+  });
+
+  test("a repeat that gets a lease of its own", () => {
+    words.take(1, "a", "1", shared("k"), leased(10, 1_001));
+    words.take(2, "a", "1", shared("k"), leased(11, 1_001));
+    expect(words.laws.complaint).toMatch(/gets k by 11, and its owner has it by 10/);
+  });
+
+  test("another request of an owner that gets what its first one got", () => {
+    words.take(1, "a", "1", exclusive("k"), leased(10, 1_001));
+    words.take(1, "a", "2", exclusive("k"), leased(10, 1_001));
+    expect(words.laws.complaint).toMatch(/is given 10, which another request got/);
+  });
+
+  test("a lease that is told another end than it has", () => {
+    words.take(1, "a", "1", exclusive("k"), leased(10, 999));
+    expect(words.laws.complaint).toMatch(/10 ends at 999, not at 1001/);
+  });
+
+  test("a lease that is granted while another owner has the lock", () => {
+    words.take(1, "a", "1", exclusive("k"), leased(10, 1_001));
+    words.take(1, "b", "1", exclusive("k"), leased(11, 1_001));
+    expect(words.laws.complaint).toBeDefined();
+  });
+
+  test("an owner that gives back nothing of what it has", () => {
+    words.take(1, "a", "1", exclusive("k"), leased(10, 1_001));
+    words.giveBack(1, "a", "k", 0, 0);
+    expect(words.laws.complaint).toMatch(/gives 0 leases back, and has 1 to 1/);
   });
 
   test("a ticket that is claimed with another secret", () => {

@@ -204,7 +204,8 @@ export class LeaseLaws {
         const what = lease === undefined ? "waits for it" : `has it by ${lease.token}`;
         return `gets ${key} by ${token}, and its owner ${what}`;
       }
-      if (lease !== undefined) this.#leases.end(lease, END_REASON.revoked);
+      const gone = this.#leases.of(own, key);
+      if (gone !== undefined) this.#leases.end(gone, END_REASON.revoked);
     }
     const { options, ttlMs, sequence } = command;
     const items = wait.items.filter(({ key }) => claims.some((claim) => claim.key === key));
@@ -352,7 +353,9 @@ export class LeaseLaws {
     }
     const isDue = this.#leases.isDueIn(own, key);
     for (const wait of this.#world.waits.ofOwner(own, key)) {
-      return { presence: this.#world.isWaiting(wait), lease, wait, isDue };
+      const presence = this.#world.isWaiting(wait);
+      // Where it surely waits, it has no lease any more: it has one claim in a key.
+      return { presence, lease: presence === "surely" ? undefined : lease, wait, isDue };
     }
     const isLeft = isDue || this.#world.waits.isLeaving(own, key);
     const presence = lease !== undefined || isLeft ? "perhaps" : "no";
