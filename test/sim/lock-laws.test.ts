@@ -24,7 +24,7 @@ import { LockLaws } from "./checks/locks/lock-laws.js";
 const TTL_MS = 2_000;
 const exclusive = (key: string): Item => ({ key, mode: "exclusive" });
 const shared = (key: string): Item => ({ key, mode: "shared" });
-const permits = (key: string, count: number, limit: number): Item => {
+const permits = (key: string, count: number, limit?: number): Item => {
   return { key, mode: "permits", permits: count, limit };
 };
 
@@ -181,8 +181,8 @@ const granted = (token: number, slots?: readonly (readonly number[])[]): Result 
     ? { status: STATUS.granted, token }
     : { status: STATUS.granted, token, slots };
 };
-const leased = (token: number, endsAt: number): Result => {
-  return { status: STATUS.leased, tokens: [token], endsAt, slots: [] };
+const leased = (token: number, endsAt: number, ...slots: number[][]): Result => {
+  return { status: STATUS.leased, tokens: [token], endsAt, slots };
 };
 const upgraded = (token: number): Result => ({ status: STATUS.upgraded, token });
 const claimed = (token: number, endsAt = 0, mode: LockMode = "exclusive"): Result => {
@@ -285,6 +285,14 @@ describe("nothing is said against", () => {
     words.at(500);
     words.take(2, "a", "1", exclusive("k"), leased(10, 1_500));
     words.giveBack(3, "a", "k", 1, 0);
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a permit that is taken once more under the limit of before", () => {
+    words.take(1, "a", "1", permits("s", 1, 1), leased(10, 1_001, [0]));
+    words.ask(2, { op: OP.setLimit, key: "s", limit: 2 }, OK);
+    words.take(1, "a", "1", permits("s", 1, 1), leased(10, 1_001, [0]));
+    words.acquire(2, [permits("s", 1)], granted(11, [[1]]));
     expect(words.laws.complaint).toBeUndefined();
   });
 

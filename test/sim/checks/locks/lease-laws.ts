@@ -95,6 +95,12 @@ export class LeaseLaws {
     });
   }
 
+  /** Whether the item `at` of a take that was not refused was taken before, under the limit of then. */
+  isRepeat(wait: LawWait, result: Result, at: number): boolean {
+    if (result.status !== STATUS.leased) return this.continued(wait) !== undefined;
+    return this.#leases.withToken(result.tokens[at] ?? result.tokens[0] ?? 0) !== undefined;
+  }
+
   /** Of a take that is answered at once. Returns what is wrong. */
   problemOfAnswer(wait: LawWait, command: TakeCommand, result: Result): string | undefined {
     const { status } = result;

@@ -341,10 +341,9 @@ export class LockLaws {
     this.#unexplained = this.#unexplained.filter(({ claims }) => {
       return !claims.some((claim) => names.includes(claim.key));
     });
-    for (const item of wait.items) {
-      if (TAKEN_IN.includes(result.status) && item.mode === "permits" && item.limit !== undefined) {
-        this.#holds.setLimit(item.key, item.limit);
-      }
+    for (const [at, item] of wait.items.entries()) {
+      if (!TAKEN_IN.includes(result.status) || item.mode !== "permits") continue;
+      if (!this.#leases.isRepeat(wait, result, at)) this.#holds.setLimit(item.key, item.limit);
     }
     if (result.status === STATUS.queued) {
       this.#waits.add(key, wait);
