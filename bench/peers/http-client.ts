@@ -62,26 +62,27 @@ class KeptConnection {
 
 class HttpClient implements PeerClient {
   readonly #connection: KeptConnection;
-  readonly #owner: string;
+  readonly #name: string;
   readonly #isShared: boolean;
   #requests = 0;
 
-  constructor(port: number, owner: string, isShared: boolean) {
+  constructor(port: number, name: string, isShared: boolean) {
     this.#connection = new KeptConnection(port);
-    this.#owner = owner;
+    this.#name = name;
     this.#isShared = isShared;
   }
 
+  /** Each request has an owner of its own: an owner has one claim in a key. */
   async acquire(key: string): Promise<GiveBack> {
     const name = encodeURIComponent(key);
     this.#requests += 1;
-    const request = `Idempotency-Key: ${this.#owner}-${this.#requests}\r\n`;
+    const owner = `${this.#name}-${this.#requests}`;
     const target = `/v1/lock?key=${name}&ttl=${TTL_MS}ms${this.#isShared ? "&wait=45s" : ""}`;
-    let answer = await this.#ask("PUT", target, request);
-    while (answer.status === QUEUED) answer = await this.#ask("PUT", target, request);
+    let answer = await this.#ask("PUT", target, owner);
+    while (answer.status === QUEUED) answer = await this.#ask("PUT", target, owner);
     if (answer.status !== 200) throw new Error(`${answer.status} ${answer.body}`);
     return async () => {
-      const { body } = await this.#ask("DELETE", `/v1/lock?key=${name}`);
+      const { body } = await this.#ask("DELETE", `/v1/lock?key=${name}`, owner);
       return body.includes('"released":true');
     };
   }
@@ -90,9 +91,10 @@ class HttpClient implements PeerClient {
     this.#connection.close();
   }
 
-  #ask(method: string, target: string, more = ""): Promise<Answer> {
-    const head = `${method} ${target} HTTP/1.1\r\nHost: ${HOST}\r\nHoldfast-Owner: ${this.#owner}\r\n`;
-    return this.#connection.request(`${head}${more}Content-Length: 0\r\n\r\n`);
+  #ask(method: string, target: string, owner: string): Promise<Answer> {
+    const named = `Holdfast-Owner: ${owner}\r\nIdempotency-Key: ${owner}\r\n`;
+    const head = `${method} ${target} HTTP/1.1\r\nHost: ${HOST}\r\n${named}`;
+    return this.#connection.request(`${head}Content-Length: 0\r\n\r\n`);
   }
 }
 

@@ -172,7 +172,7 @@ describe("a lock that is leased", () => {
   test("is refused with what makes no sense, before a cluster is asked", async () => {
     expectFailure(await ask(["take"]), 2, /missing required argument/);
     expectFailure(await ask(["take", "a", "a"]), 2, /given twice/);
-    expectFailure(await ask(["take", "a", "--ttl", "0s"]), 2, /longer than nothing/);
+    expectFailure(await ask(["take", "a", "--ttl", "0s"]), 2, /duration of 1ms to 7d/);
     expectFailure(await ask(["take", "a", "--request", "r"]), 2, /--request needs an owner/);
     expectFailure(await ask(["take", "a", "--force"]), 2, /--force requires --out/);
     expectFailure(await ask(["extend", "a"]), 2, /no owner: give --lease/);
