@@ -84,11 +84,27 @@ class Words {
 
   execute(session: number, sequence: number, epoch: number, wish: Wish, result: Result): number {
     this.#highest.set(session, sequence);
-    const command = { sequence, mark: 1, acknowledged: [], ...wish } as SequencedCommand;
-    this.laws.begin(this.#stamp, [{ session, epoch, command }]);
-    const reply = { kind: MESSAGE.reply, sequence, stamp: this.#stamp, result };
+    this.laws.begin(this.#stamp, [{ session, epoch, command: commandOf(sequence, wish) }]);
+    const reply = { kind: MESSAGE.reply, sequence, stamp: this.#stamp, result } as const;
     this.laws.hear(session, epoch, reply);
     return sequence;
+  }
+
+  reply(session: number, sequence: number, result: Result): void {
+    this.say(session, { kind: MESSAGE.reply, sequence, stamp: this.#stamp, result });
+  }
+
+  /** Commands of one entry, whose answers are said next. Returns the number of the first. */
+  batch(session: number, wishes: readonly Wish[]): number {
+    const first = (this.#highest.get(session) ?? 0) + 1;
+    const epoch = this.#epochs.get(session) ?? 0;
+    this.#highest.set(session, first + wishes.length - 1);
+    const commands = wishes.map((wish, at) => commandOf(first + at, wish));
+    this.laws.begin(
+      this.#stamp,
+      commands.map((command) => ({ session, epoch, command })),
+    );
+    return first;
   }
 
   acquire(
@@ -112,15 +128,11 @@ class Words {
 
   /** Of the owner with that digit. */
   take(session: number, owner: string, request: string, item: Item, result: Result): number {
-    const names = { owner: owner.repeat(32), request: request.repeat(32), name: "" };
-    const wish = { op: OP.take, ...names, ttlMs: 1_000, isSplit: false, items: [item], waitMs: -1 };
-    return this.ask(session, { ...wish, options: ACQUIRE_DEFAULTS }, result);
+    return this.ask(session, takeOf(owner, request, item), result);
   }
 
   giveBack(session: number, owner: string, key: string, count: number, waits: number): void {
-    const wish = { op: OP.giveBack, owner: owner.repeat(32), keys: [key], taken: 0 };
-    const reason = count + waits === 0 ? END_REASON.revoked : END_REASON.unknown;
-    this.ask(session, wish, { status: STATUS.givenBack, count, waits, reason });
+    this.ask(session, giveBackOf(owner, key), givenBack(count, waits));
   }
 
   revokeNow(session: number, key: string): void {
@@ -175,6 +187,22 @@ class Words {
 
 type Wish = Readonly<Record<string, unknown>> & { readonly op: number };
 
+const commandOf = (sequence: number, wish: Wish): SequencedCommand => {
+  return { sequence, mark: 1, acknowledged: [], ...wish } as SequencedCommand;
+};
+/** Of the owner with that digit. */
+const takeOf = (owner: string, request: string, item: Item): Wish => {
+  const names = { owner: owner.repeat(32), request: request.repeat(32), name: "" };
+  const how = { ttlMs: 1_000, isSplit: false, items: [item], waitMs: -1 };
+  return { op: OP.take, ...names, ...how, options: ACQUIRE_DEFAULTS };
+};
+const giveBackOf = (owner: string, key: string): Wish => {
+  return { op: OP.giveBack, owner: owner.repeat(32), keys: [key], taken: 0 };
+};
+const givenBack = (count: number, waits: number): Result => {
+  const reason = count + waits === 0 ? END_REASON.revoked : END_REASON.unknown;
+  return { status: STATUS.givenBack, count, waits, reason };
+};
 const nonceOf = (session: number): string => `nonce ${session}`;
 const granted = (token: number, slots?: readonly (readonly number[])[]): Result => {
   return slots === undefined
@@ -285,6 +313,23 @@ describe("nothing is said against", () => {
     words.at(500);
     words.take(2, "a", "1", exclusive("k"), leased(10, 1_500));
     words.giveBack(3, "a", "k", 1, 0);
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a wait that is repeated and given back, after which its owner waits anew", () => {
+    const holder = words.acquire(1, [exclusive("k")], granted(10));
+    const waiting = words.take(2, "a", "1", exclusive("k"), QUEUED);
+    words.at(500);
+    const other = words.acquire(3, [exclusive("k")], QUEUED);
+    const taking = takeOf("a", "1", exclusive("k"));
+    const first = words.batch(2, [taking, giveBackOf("a", "k"), taking]);
+    words.outcome(2, waiting, { status: ERROR_NUMBERS.CANCELLED });
+    words.reply(2, first, QUEUED);
+    words.reply(2, first + 1, givenBack(0, 1));
+    words.outcome(2, first, { status: ERROR_NUMBERS.CANCELLED });
+    words.reply(2, first + 2, QUEUED);
+    words.end(1, holder, RELEASED);
+    words.outcome(3, other, granted(11));
     expect(words.laws.complaint).toBeUndefined();
   });
 

@@ -64,7 +64,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/replication.ts",
     find: "sendHeartbeat(state, peer, Math.min(state.commitIndex, peer.match), leadership.round);",
     replace: "sendHeartbeat(state, peer, state.commitIndex, leadership.round);",
-    seeds: [6_000_106],
+    seeds: [6_000_138],
   },
   {
     name: "truncation-without-conflict",

@@ -273,7 +273,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/attach.ts",
     find: "  if (generation !== session.generation) {\n    refuseTaken",
     replace: "  if (generation > session.generation) {\n    refuseTaken",
-    seeds: [6_000_007],
+    seeds: [6_000_017],
   },
   {
     name: "taker-not-compared",
@@ -281,7 +281,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/attach.ts",
     find: "generation + 1 === session.generation && taker === session.taker",
     replace: 'generation + 1 === session.generation && taker !== ""',
-    seeds: [6_000_007],
+    seeds: [6_000_017],
   },
   {
     name: "displaced-takes-back",

@@ -87,17 +87,19 @@ export class LeaseLaws {
     if (name === "endlessLeases") this.mayBeEndless = value === 1;
   }
 
-  /** The wait that a take continues. */
-  continued({ lease, items }: LawWait): LawWait | undefined {
-    return this.#moved.find((wait) => {
+  /** Returns the wait that a take continues, which no other take does. */
+  resume({ lease, items }: LawWait): LawWait | undefined {
+    const continued = this.#moved.find((wait) => {
       const isTheirs = wait.lease?.owner === lease?.owner && wait.lease?.person === lease?.person;
       return isTheirs && wait.lease?.request === lease?.request && hasItems(wait, items);
     });
+    this.#moved = this.#moved.filter((wait) => wait !== continued);
+    return continued;
   }
 
-  /** Whether the item `at` of a take that was not refused was taken before, under the limit of then. */
-  isRepeat(wait: LawWait, result: Result, at: number): boolean {
-    if (result.status !== STATUS.leased) return this.continued(wait) !== undefined;
+  /** Whether what is given for the item `at` of a take is a lease that was granted before. */
+  isRepeated(result: Result, at: number): boolean {
+    if (result.status !== STATUS.leased) return false;
     return this.#leases.withToken(result.tokens[at] ?? result.tokens[0] ?? 0) !== undefined;
   }
 

@@ -16,6 +16,7 @@ import {
   type ClaimCommand,
   END_REASON,
   type EndReason,
+  type Item,
   MESSAGE,
   OP,
   RECALL_STATE,
@@ -262,6 +263,7 @@ export class LockLaws {
     this.#leases.next();
     switch (command.op) {
       case OP.acquire:
+        this.#useLimits(command.items, result);
         this.#acquired(key, this.#waitOf(session, command), command, result);
         return;
       case OP.take:
@@ -336,15 +338,19 @@ export class LockLaws {
     this.#acquired(key, this.#upgradeOf(hold, command), command, result);
   }
 
+  /** Of what was not refused. */
+  #useLimits(items: readonly Item[], { status }: Result): void {
+    if (!TAKEN_IN.includes(status)) return;
+    for (const item of items) {
+      if (item.mode === "permits") this.#holds.setLimit(item.key, item.limit);
+    }
+  }
+
   #acquired(key: string, wait: LawWait, command: SequencedCommand, result: Result): void {
     const names = wait.items.map((item) => item.key);
     this.#unexplained = this.#unexplained.filter(({ claims }) => {
       return !claims.some((claim) => names.includes(claim.key));
     });
-    for (const [at, item] of wait.items.entries()) {
-      if (!TAKEN_IN.includes(result.status) || item.mode !== "permits") continue;
-      if (!this.#leases.isRepeat(wait, result, at)) this.#holds.setLimit(item.key, item.limit);
-    }
     if (result.status === STATUS.queued) {
       this.#waits.add(key, wait);
       this.#waiting.set(key, command);
@@ -547,9 +553,12 @@ export class LockLaws {
     const wait = this.#takeOf(session, command);
     this.#taken.set(key, result);
     this.#note(key, this.#leases.problemOfAnswer(wait, command, result));
-    const before = this.#leases.continued(wait);
-    if (before === undefined) this.#acquired(key, wait, command, result);
-    else {
+    const before = this.#leases.resume(wait);
+    if (before === undefined) {
+      const added = wait.items.filter((_, at) => !this.#leases.isRepeated(result, at));
+      this.#useLimits(added, result);
+      this.#acquired(key, wait, command, result);
+    } else {
       const { enqueuedAt, number, headStartMs } = before;
       this.#acquired(key, { ...wait, enqueuedAt, number, headStartMs }, command, result);
     }
