@@ -11,21 +11,20 @@ import {
   NeedsLateness,
   type SituationParts,
 } from "./lock-situation.js";
-import type { Statement } from "./lua-tree.js";
 import type { Meaning, OneKeyMeaning, Outcome } from "./meaning.js";
 import { replyOf } from "./script-reply.js";
-import { isSame, NotUnderstood, type Value, walk } from "./walk.js";
+import { isSame, NotUnderstood, type Script, type Value, walk } from "./walk.js";
 
 /** The arguments that may be the value. */
 const VALUE_POSITIONS: readonly (number | undefined)[] = [undefined, 1, 2, 3, 4];
 /** Arguments on which a meaning may depend. */
 const CHOICES_MAX = 3;
 
-export function meaningForOneKey(script: readonly Statement[]): Meaning | undefined {
+export function meaningForOneKey(script: Script): Meaning | undefined {
   return meaningWith(script, new Map());
 }
 
-function meaningWith(script: readonly Statement[], assumptions: Assumptions): Meaning | undefined {
+function meaningWith(script: Script, assumptions: Assumptions): Meaning | undefined {
   for (const value of VALUE_POSITIONS) {
     const meaning = meaningOfValue(script, value, assumptions);
     if (meaning !== undefined) return meaning;
@@ -34,7 +33,7 @@ function meaningWith(script: readonly Statement[], assumptions: Assumptions): Me
 }
 
 function meaningOfValue(
-  script: readonly Statement[],
+  script: Script,
   value: number | undefined,
   assumptions: Assumptions,
 ): Meaning | undefined {
@@ -49,7 +48,7 @@ function meaningOfValue(
 }
 
 function choice(
-  script: readonly Statement[],
+  script: Script,
   { argument, equals }: NeedsArgument,
   assumptions: Assumptions,
 ): Meaning | undefined {
@@ -64,7 +63,7 @@ function choice(
 }
 
 function oneKey(
-  script: readonly Statement[],
+  script: Script,
   value: number | undefined,
   assumptions: Assumptions,
   isLate: boolean | undefined,
@@ -115,7 +114,7 @@ function replyForOneKey(returned: Value, value: number | undefined): Outcome["re
 }
 
 function extendInTime(
-  script: readonly Statement[],
+  script: Script,
   value: number,
   assumptions: Assumptions,
   least: number,

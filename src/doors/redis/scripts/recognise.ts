@@ -8,11 +8,13 @@ import type { Meaning, RecognisedScript } from "./meaning.js";
 import { meaningForOneKey } from "./one-key.js";
 import { meaningForSemaphore } from "./semaphore.js";
 import { meaningForSeveralKeys } from "./several-keys.js";
+import { Script } from "./walk.js";
 
 /** `undefined`: it is no lock script that is understood. */
 export function recogniseScript(text: string): RecognisedScript | undefined {
-  const script = readScript(text);
-  if (script === undefined) return undefined;
+  const statements = readScript(text);
+  if (statements === undefined) return undefined;
+  const script = new Script(statements);
   const forOneKey = meaningForOneKey(script) ?? meaningForSemaphore(script);
   const forSeveralKeys = meaningForSeveralKeys(script);
   if (forOneKey === undefined && forSeveralKeys === undefined) return undefined;

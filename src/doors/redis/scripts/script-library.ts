@@ -11,11 +11,14 @@ import { recogniseScript } from "./recognise.js";
 
 /** Texts that differ only in blanks have different sums; a client has a handful. */
 const LEARNED_MAX = 1_000;
+const REFUSED_MAX = 1_000;
 /** Longer than any lock script. */
 const SCRIPT_BYTES_MAX = 16 << 10;
 
 export class ScriptLibrary {
   readonly #learned = new Map<string, RecognisedScript>();
+  /** Sums of texts that are no lock scripts: a client that has one sends it again and again. */
+  readonly #refused = new Set<string>();
 
   /** `sum`: in lower case. */
   find(sum: string): RecognisedScript | undefined {
@@ -26,18 +29,19 @@ export class ScriptLibrary {
   learn(text: Buffer): { readonly sum: string; readonly script: RecognisedScript | undefined } {
     const sum = createHash("sha1").update(text).digest("hex");
     const known = this.find(sum);
-    if (known !== undefined || text.length > SCRIPT_BYTES_MAX) return { sum, script: known };
+    const isRefused = text.length > SCRIPT_BYTES_MAX || this.#refused.has(sum);
+    if (known !== undefined || isRefused) return { sum, script: known };
     const script = recogniseScript(text.toString("utf8"));
-    if (script !== undefined) this.#keep(sum, script);
+    if (script === undefined) keepNewest(this.#refused.add(sum), REFUSED_MAX);
+    else keepNewest(this.#learned.set(sum, script), LEARNED_MAX);
     return { sum, script };
   }
+}
 
-  #keep(sum: string, script: RecognisedScript): void {
-    this.#learned.set(sum, script);
-    if (this.#learned.size <= LEARNED_MAX) return;
-    for (const oldest of this.#learned.keys()) {
-      this.#learned.delete(oldest);
-      return;
-    }
+function keepNewest(sums: Map<string, unknown> | Set<string>, most: number): void {
+  if (sums.size <= most) return;
+  for (const oldest of sums.keys()) {
+    sums.delete(oldest);
+    return;
   }
 }

@@ -50,6 +50,8 @@ function replyOfTable(value: Value & { kind: "table" }, parts: ReplyParts): Scri
   // The list that Redis makes ends before the first nil; a false in it is nil.
   const end = value.items.findIndex((item) => item.kind === "constant" && item.value === null);
   const items = end < 0 ? value.items : value.items.slice(0, end);
+  // A list in a list could contain itself.
+  if (items.some(({ kind }) => kind === "table")) throw new NotUnderstood();
   return { kind: "list", items: items.map((item) => replyOf(item, parts)) };
 }
 

@@ -4,7 +4,6 @@
  * room, and whether the identifier is a member.
  */
 import { durationOf, isNumber } from "./lock-situation.js";
-import type { Statement } from "./lua-tree.js";
 import type { ArgumentRole, DurationRole, Meaning, ScriptReply } from "./meaning.js";
 import { replyOf } from "./script-reply.js";
 import {
@@ -12,6 +11,7 @@ import {
   FALSE,
   isSame,
   NotUnderstood,
+  type Script,
   type Situation,
   symbol,
   type Value,
@@ -177,7 +177,7 @@ interface Followed {
 const CLEARS = "ZREMRANGEBYSCORE";
 const ADDS = "ZADD PEXPIRE";
 
-export function meaningForSemaphore(script: readonly Statement[]): Meaning | undefined {
+export function meaningForSemaphore(script: Script): Meaning | undefined {
   try {
     const follow = (hasRoom: boolean, isMember: boolean): Followed => {
       const situation = new SemaphoreSituation(hasRoom, isMember);

@@ -4,10 +4,9 @@
  * as far as a lock service can keep what they promise.
  */
 import { type KeyState, LockSituation, type SituationParts } from "./lock-situation.js";
-import type { Statement } from "./lua-tree.js";
 import type { Act, ByArgumentMeaning, Meaning, ScriptReply } from "./meaning.js";
 import { replyOf } from "./script-reply.js";
-import { NotUnderstood, walk } from "./walk.js";
+import { NotUnderstood, type Script, walk } from "./walk.js";
 
 const VALUES: readonly (number | "each")[] = ["each", 1, 2, 3];
 const STATES: readonly KeyState[] = ["absent", "mine", "mineEndless", "other"];
@@ -22,7 +21,7 @@ interface Followed {
   readonly reply: ScriptReply;
 }
 
-export function meaningForSeveralKeys(script: readonly Statement[]): Meaning | undefined {
+export function meaningForSeveralKeys(script: Script): Meaning | undefined {
   for (const value of VALUES) {
     try {
       const meanings = KEY_COUNTS.map((count) => meaningOfCount(script, value, count));
@@ -39,7 +38,7 @@ export function meaningForSeveralKeys(script: readonly Statement[]): Meaning | u
 }
 
 function meaningOfCount(
-  script: readonly Statement[],
+  script: Script,
   value: number | "each",
   count: number,
 ): Meaning | undefined {

@@ -9,11 +9,30 @@
  */
 import type { Expression, Statement } from "./lua-tree.js";
 
-/** Statements and expressions of one walk. */
-const STEPS_MAX = 4_000;
+/** Statements and expressions of all walks of one script; those of known clients take up to 10,066. */
+const STEPS_MAX = 20_000;
+/** Calls of functions in one walk. */
 const CALLS_MAX = 16;
+/** A symbol with all its parts: what is built of itself again and again would grow without bounds. */
+const SYMBOL_SIZE_MAX = 32;
+const TEXT_LENGTH_MAX = 1_000;
 
 export class NotUnderstood extends Error {}
+
+/** A script whose walks have a bounded length together, however many situations there are. */
+export class Script {
+  readonly statements: readonly Statement[];
+  #stepsLeft = STEPS_MAX;
+
+  constructor(statements: readonly Statement[]) {
+    this.statements = statements;
+  }
+
+  step(): void {
+    if (this.#stepsLeft === 0) throw new NotUnderstood();
+    this.#stepsLeft -= 1;
+  }
+}
 
 export type Value =
   | { readonly kind: "constant"; readonly value: string | number | boolean | null }
@@ -28,7 +47,12 @@ export type Value =
     }
   /** The position of a key in a loop over all of them. */
   | { readonly kind: "position"; readonly at: number }
-  | { readonly kind: "symbol"; readonly name: string; readonly parts: readonly Value[] }
+  | {
+      readonly kind: "symbol";
+      readonly name: string;
+      readonly parts: readonly Value[];
+      readonly size: number;
+    }
   | { readonly kind: "function"; readonly call: (args: readonly Value[]) => Value };
 
 export interface Situation {
@@ -52,7 +76,10 @@ export function constant(value: string | number | boolean | null): Value {
 }
 
 export function symbol(name: string, ...parts: Value[]): Value {
-  return { kind: "symbol", name, parts };
+  let size = 1;
+  for (const part of parts) size += part.kind === "symbol" ? part.size : 1;
+  if (size > SYMBOL_SIZE_MAX) throw new NotUnderstood();
+  return { kind: "symbol", name, parts, size };
 }
 
 export function list(items: Value[]): Value {
@@ -92,21 +119,22 @@ export function isSame(left: Value, right: Value): boolean {
 }
 
 /** What the script returns in the situation. */
-export function walk(script: readonly Statement[], situation: Situation): Value {
-  return new Walk(situation).run(script);
+export function walk(script: Script, situation: Situation): Value {
+  return new Walk(script, situation).run();
 }
 
 class Walk {
+  readonly #script: Script;
   readonly #situation: Situation;
-  #steps = 0;
   #calls = 0;
 
-  constructor(situation: Situation) {
+  constructor(script: Script, situation: Situation) {
+    this.#script = script;
     this.#situation = situation;
   }
 
-  run(script: readonly Statement[]): Value {
-    return this.#block(script, new Scope(undefined)) ?? NIL;
+  run(): Value {
+    return this.#block(this.#script.statements, new Scope(undefined)) ?? NIL;
   }
 
   /** What it returns; `undefined`: it does not. */
@@ -120,7 +148,7 @@ class Walk {
   }
 
   #statement(statement: Statement, scope: Scope): Value | undefined {
-    this.#step();
+    this.#script.step();
     switch (statement.kind) {
       case "local": {
         const values = statement.values.map((value) => this.#evaluate(value, scope));
@@ -222,7 +250,7 @@ class Walk {
   }
 
   #evaluate(expression: Expression, scope: Scope): Value {
-    this.#step();
+    this.#script.step();
     switch (expression.kind) {
       case "constant":
         return constant(expression.value);
@@ -388,11 +416,6 @@ class Walk {
       at: at + 1,
     }));
   }
-
-  #step(): void {
-    this.#steps += 1;
-    if (this.#steps > STEPS_MAX) throw new NotUnderstood();
-  }
 }
 
 export const KEY_COUNT = symbol("keyCount");
@@ -451,7 +474,8 @@ function compute(sign: string, left: Value, right: Value): Value {
       if (sign === "*") return constant(left.value * right.value);
     }
     if (sign === ".." && typeof left.value === "string" && typeof right.value === "string") {
-      return constant(left.value + right.value);
+      const text = left.value + right.value;
+      if (text.length <= TEXT_LENGTH_MAX) return constant(text);
     }
     throw new NotUnderstood();
   }

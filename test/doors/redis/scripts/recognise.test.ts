@@ -7,6 +7,9 @@ import {
   meaningOf,
   recogniseScript,
 } from "../../../../src/doors/redis/scripts/index.js";
+import { LockSituation } from "../../../../src/doors/redis/scripts/lock-situation.js";
+import { readScript } from "../../../../src/doors/redis/scripts/lua-tree.js";
+import { constant, NotUnderstood, Script, walk } from "../../../../src/doors/redis/scripts/walk.js";
 import { LOCK_SCRIPTS, REFUSED_SCRIPTS } from "./lock-scripts.js";
 
 function known(meaning: string) {
@@ -58,6 +61,34 @@ describe("limits", () => {
     ["indexes", (depth: number) => `return KEYS${"[1".repeat(depth)}${"]".repeat(depth)}`],
   ])("deeply nested %s end in bounded time", (_, nested) => {
     for (const depth of [1, 10, 100, 1_000]) expect(recogniseScript(nested(depth))).toBeUndefined();
+  });
+
+  const GROWING = "local a = ARGV[1] ".concat("a = a .. a ".repeat(100));
+  test.each([
+    ["a value", `${GROWING} return redis.call('set', KEYS[1], a, 'NX', 'PX', ARGV[2])`],
+    ["a member", `${GROWING} return redis.call('zscore', KEYS[1], a)`],
+    ["a channel", `${GROWING} redis.call('publish', a, a) ${CAD}`],
+    ["what is compared", `${GROWING} local b = a if a == b then ${CAD} end`],
+    ["a constant", `local a = 'a' ${"a = a .. a ".repeat(100)} ${CAD}`],
+    ["a table", `local t = {1} ${"t = {t, t} ".repeat(100)} return t`],
+    ["a table with itself in it", "local t = {} table.insert(t, t) return t"],
+    ["a number", `local a = 2 ${"a = a * a ".repeat(100)} return a`],
+  ])("%s that doubles again and again gives no meaning", (_, text) => {
+    expect(text.length).toBeLessThan(2_000);
+    expect(recogniseScript(text)).toBeUndefined();
+  });
+
+  test("all walks of a script have a bounded length together", () => {
+    const script = new Script(readScript("return 1") ?? []);
+    const states = ["absent"] as const;
+    const parts = { states, value: undefined, assumptions: new Map(), isLate: undefined };
+    const situation = new LockSituation(parts);
+    expect(walk(script, situation)).toEqual(constant(1));
+    const walkOften = () => {
+      for (let count = 0; count < 20_000; count += 1) walk(script, situation);
+    };
+    expect(walkOften).toThrow(NotUnderstood);
+    expect(() => walk(script, situation)).toThrow(NotUnderstood);
   });
 
   test("functions that call themselves are refused", () => {
