@@ -9,4 +9,4 @@ export {
   type DoorClientsOptions,
 } from "./door-clients.js";
 export { LeaseDoor } from "./http/door.js";
-export { DoorCallers, type DoorNode, RedisDoor } from "./redis/index.js";
+export { DoorCallers, type DoorCounts, type DoorNode, RedisDoor } from "./redis/index.js";

@@ -120,7 +120,12 @@ describe.skipIf(PROMETHEUS === undefined || PROMTOOL === undefined)("three nodes
     const secureContext = createSecureContext({ ca: authority.certificatePem });
     const tls = { secureContext, hasCertificate: false };
     cluster = await startCluster({
-      serverArguments: ["--audit", "--cluster-name=prod", `--tls-ca=${ca}`],
+      serverArguments: [
+        "--audit",
+        "--cluster-name=prod",
+        `--tls-ca=${ca}`,
+        "--redis-listen=127.0.0.1:0",
+      ],
       argumentsOf: (id) => [
         `--tls-cert=${join(directory, `${id}`, "crt")}`,
         `--tls-key=${join(directory, `${id}`, "key")}`,

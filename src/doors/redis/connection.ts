@@ -10,7 +10,7 @@ import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { StreamClient } from "../../net/index.js";
 import { answer } from "./commands/command-table.js";
-import type { Callers, DoorNode } from "./ports.js";
+import type { Callers, DoorCounts, DoorNode } from "./ports.js";
 import { failureOf } from "./refusals.js";
 import {
   encodeReply,
@@ -49,6 +49,7 @@ export class RedisConnection implements SessionPort {
   readonly #client: StreamClient;
   readonly #socket: Socket;
   readonly #events: ConnectionEvents;
+  readonly #counts: DoorCounts;
   readonly #reader = new RespReader();
   /** In the order of their commands. */
   #places: Place[] = [];
@@ -72,6 +73,7 @@ export class RedisConnection implements SessionPort {
       readonly callers: Callers;
       readonly rules: DoorRules;
       readonly subscriptions: SubscriptionSource;
+      readonly counts: DoorCounts;
     },
     events: ConnectionEvents,
   ) {
@@ -79,6 +81,7 @@ export class RedisConnection implements SessionPort {
     this.#client = client;
     this.#socket = client.socket;
     this.#events = events;
+    this.#counts = parts.counts;
     const subscriptions = new Subscriptions((message) => this.push(message), parts.subscriptions);
     this.session = new Session(this, parts.node, parts.callers, parts.rules, subscriptions);
     this.#socket.on("data", (chunk: Buffer) => this.#read(chunk));
@@ -176,6 +179,7 @@ export class RedisConnection implements SessionPort {
   #handle(command: readonly Buffer[]): void {
     const place: Place = { bytes: undefined };
     this.#places.push(place);
+    this.#counts.commandsTotal += 1;
     const { protocol } = this.session;
     let result: Reply | Promise<Reply>;
     try {
@@ -209,8 +213,12 @@ export class RedisConnection implements SessionPort {
 
   #fail(place: Place, error: unknown, protocol: Protocol): void {
     const failure = failureOf(error, this.session.isKnown);
-    if (failure.kind === "close") this.cutOff(failure.reason);
-    else this.#settle(place, encodeReply(failure, protocol));
+    if (failure.kind === "close") {
+      this.cutOff(failure.reason);
+      return;
+    }
+    this.#counts.refusedTotal += 1;
+    this.#settle(place, encodeReply(failure, protocol));
   }
 
   #settle(place: Place, bytes: string): void {

@@ -10,7 +10,7 @@ import { type StreamClient, StreamPort, type TransportTls } from "../../net/inde
 import { RedisConnection } from "./connection.js";
 import { FairWaits } from "./fair-waits.js";
 import { HotKeys } from "./hot-keys.js";
-import type { Callers, DoorNode } from "./ports.js";
+import type { Callers, DoorCounts, DoorNode } from "./ports.js";
 import { Publisher } from "./publisher.js";
 import { ScriptLibrary } from "./scripts/index.js";
 import { namedMaster, namesOf } from "./sentinel.js";
@@ -50,6 +50,7 @@ export class RedisDoor {
   readonly #connections = new Set<RedisConnection>();
   readonly #publisher = new Publisher();
   readonly #noted = new Set<string>();
+  readonly #counts = { connections: 0, commandsTotal: 0, refusedTotal: 0, cutOffTotal: 0 };
   readonly #rules: DoorRules;
   #timer: NodeJS.Timeout | undefined;
   #isOpen = false;
@@ -86,6 +87,10 @@ export class RedisDoor {
   /** The bound port, 0 before `start`. */
   get port(): number {
     return this.#port.port;
+  }
+
+  get counts(): Readonly<DoorCounts> {
+    return this.#counts;
   }
 
   /** Host and port of the node that clients are sent to, as it was last looked at. */
@@ -125,12 +130,20 @@ export class RedisDoor {
       return;
     }
     this.#lastId += 1;
-    const parts = { node: this.#node, callers, rules: this.#rules, subscriptions: this.#publisher };
+    const counts = this.#counts;
+    const shared = { node: this.#node, callers, rules: this.#rules, counts };
+    const parts = { ...shared, subscriptions: this.#publisher };
     const connection = new RedisConnection(this.#lastId, client, parts, {
-      onClosed: (closed) => this.#connections.delete(closed),
-      onCutOff: (address, reason) => this.#noteRefused(`connection: ${reason}`, address),
+      onClosed: (closed) => {
+        if (this.#connections.delete(closed)) counts.connections -= 1;
+      },
+      onCutOff: (address, reason) => {
+        counts.cutOffTotal += 1;
+        this.#noteRefused(`connection: ${reason}`, address);
+      },
     });
     this.#connections.add(connection);
+    counts.connections += 1;
   }
 
   get #isSilent(): boolean {

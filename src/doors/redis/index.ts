@@ -8,4 +8,4 @@
  */
 export { DoorCallers } from "./callers.js";
 export { RedisDoor, type RedisDoorOptions } from "./door.js";
-export type { Caller, DoorNode, HeldClient, LockClient } from "./ports.js";
+export type { Caller, DoorCounts, DoorNode, HeldClient, LockClient } from "./ports.js";

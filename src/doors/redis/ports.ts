@@ -36,6 +36,16 @@ export interface Callers {
   clientOf(caller: Caller): Promise<HeldClient>;
 }
 
+/** What has happened at the door since the node started. */
+export interface DoorCounts {
+  connections: number;
+  commandsTotal: number;
+  /** Commands that were answered with an error. */
+  refusedTotal: number;
+  /** Connections that the door closed for what they did. */
+  cutOffTotal: number;
+}
+
 /** The node, as the door must present it. */
 export interface DoorNode {
   readonly id: number;

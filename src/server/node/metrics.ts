@@ -2,6 +2,7 @@
  * The page `/metrics`, in the Prometheus text format 0.0.4. Names and labels are a contract. Labels
  * never contain names of locks, sessions or clients, because there may be a million of them.
  */
+import type { DoorCounts } from "../../doors/index.js";
 import type { TableCounts } from "../../lockfsm/index.js";
 import { MODEL_VERSION } from "../../model-version.js";
 import type { HandshakeCounts, PortLoad, Traffic } from "../../net/index.js";
@@ -21,6 +22,8 @@ export interface NodeTraffic {
   readonly log: LogWrites;
   readonly clients: Traffic;
   readonly peers: Traffic;
+  /** `undefined`: there is no port for clients of Redis. */
+  readonly redis: Readonly<DoorCounts> | undefined;
 }
 
 /** What the metrics show of TLS. */
@@ -144,7 +147,7 @@ function limitMetrics(limits: LimitCounts): Metric[] {
   ];
 }
 
-function trafficMetrics({ log, clients, peers }: NodeTraffic): Metric[] {
+function trafficMetrics({ log, clients, peers, redis }: NodeTraffic): Metric[] {
   const byDirection = (sent: number, received: number) =>
     [
       ['direction="sent"', sent],
@@ -170,6 +173,17 @@ function trafficMetrics({ log, clients, peers }: NodeTraffic): Metric[] {
     counter("log_bytes_total", "Their bytes.", log.bytes),
     ...metricsOf("client", "clients", clients),
     ...metricsOf("peer", "the other nodes", peers),
+    ...(redis === undefined ? [] : redisMetrics(redis)),
+  ];
+}
+
+function redisMetrics(counts: Readonly<DoorCounts>): Metric[] {
+  const { connections, commandsTotal, refusedTotal, cutOffTotal } = counts;
+  return [
+    gauge("redis_connections", "Open connections of Redis clients.", connections),
+    counter("redis_commands_total", "Commands of Redis clients.", commandsTotal),
+    counter("redis_refused_total", "Those answered with an error.", refusedTotal),
+    counter("redis_cut_off_total", "Connections closed for what they did.", cutOffTotal),
   ];
 }
 

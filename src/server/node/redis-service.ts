@@ -1,5 +1,11 @@
 /** Opens the Redis door of this node, and shows it the node. */
-import { DoorCallers, type DoorClients, type DoorNode, RedisDoor } from "../../doors/index.js";
+import {
+  DoorCallers,
+  type DoorClients,
+  type DoorCounts,
+  type DoorNode,
+  RedisDoor,
+} from "../../doors/index.js";
 import type { TransportTls } from "../../net/index.js";
 import type { AssembledDriver } from "../driver/boot.js";
 import type { Clock } from "../ports.js";
@@ -42,6 +48,10 @@ export class RedisService {
 
   get port(): number {
     return this.#door.port;
+  }
+
+  get counts(): Readonly<DoorCounts> {
+    return this.#door.counts;
   }
 
   /** `host:port`, as clients are told; needs `start`. */

@@ -493,6 +493,7 @@ class Node implements RunningNode {
         log: this.#directory.logWrites(),
         clients: this.#gateway.traffic,
         peers: this.#links?.traffic ?? NO_TRAFFIC,
+        redis: this.#redis?.counts,
       }),
       clientPort: () => this.#gateway.load,
       limits: () => this.#limitCounts,

@@ -1,5 +1,7 @@
 /** The Redis door of a real node: rights, tokens, TLS and certificates; locks of both worlds. */
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis, type RedisOptions } from "ioredis";
@@ -58,6 +60,39 @@ test("a lock of a Redis client is one of the cluster, and can be revoked there",
   expect(await redis.pttl("orders/1")).toBeLessThanOrEqual(60_000);
   await client.revoke({ key: "~redis/0/orders/1" }, { now: true });
   expect(await redis.get("orders/1")).toBeNull();
+});
+
+test("the metrics count connections, commands, refusals, and who was cut off", async () => {
+  const { node } = await start();
+  const figures = async (): Promise<string[]> => {
+    const page = await fetch(`http://${LOOPBACK}:${node.clientPort}/metrics`);
+    return (await page.text()).split("\n").filter((line) => line.startsWith("holdfast_redis_"));
+  };
+  expect(await figures()).toEqual([
+    "holdfast_redis_connections 0",
+    "holdfast_redis_commands_total 0",
+    "holdfast_redis_refused_total 0",
+    "holdfast_redis_cut_off_total 0",
+  ]);
+  const redis = redisOf(node, { enableReadyCheck: false });
+  await redis.ping();
+  const [, before = ""] = await figures();
+  await expect(redis.lpush("list", "one")).rejects.toThrow(/NOHOLDFAST/);
+  const [connections, commands = "", refused, cutOff] = await figures();
+  expect(connections).toBe("holdfast_redis_connections 1");
+  expect(Number(commands.split(" ")[1])).toBe(Number(before.split(" ")[1]) + 1);
+  expect([refused, cutOff]).toEqual([
+    "holdfast_redis_refused_total 1",
+    "holdfast_redis_cut_off_total 0",
+  ]);
+  const rude = connectTcp(node.redisPort, LOOPBACK);
+  await once(rude, "connect");
+  rude.write("*1\r\n+what\r\n");
+  await once(rude.resume(), "close");
+  expect((await figures()).slice(2)).toEqual([
+    "holdfast_redis_refused_total 1",
+    "holdfast_redis_cut_off_total 1",
+  ]);
 });
 
 test("in a closed cluster a token signs in, and rights are those of its identity", async () => {

@@ -13,6 +13,7 @@ const TRAFFIC = {
   log: { records: 11, bytes: 12 },
   clients: { framesSent: 21, bytesSent: 22, framesReceived: 23, bytesReceived: 24 },
   peers: { framesSent: 31, bytesSent: 32, framesReceived: 33, bytesReceived: 34 },
+  redis: { connections: 41, commandsTotal: 42, refusedTotal: 43, cutOffTotal: 44 },
 };
 
 const CLIENT_PORT = {
@@ -133,6 +134,10 @@ describe("the HTTP pages", () => {
       'peer_bytes_total{direction="sent"} 32',
       'peer_frames_total{direction="received"} 33',
       'peer_bytes_total{direction="received"} 34',
+      "redis_connections 41",
+      "redis_commands_total 42",
+      "redis_refused_total 43",
+      "redis_cut_off_total 44",
     ]) {
       expect(lines).toContain(`holdfast_${sample}`);
     }
