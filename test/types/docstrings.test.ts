@@ -10,7 +10,7 @@ const ROOMS = [
   "client/options",
   "client/transport",
   "client/session",
-  "client/lease",
+  "client/session-lease",
   "client/calls",
   "client/locks",
   "client/leases",

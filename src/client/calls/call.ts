@@ -28,7 +28,7 @@ export abstract class Call {
   order = 0;
   /** 0 while it is not sent. */
   sequence = 0;
-  /** Lease time before it was sent: what its answer proves (`lease.ts`). */
+  /** Lease time before it was sent: what its answer proves (`session-lease.ts`). */
   sentMs = 0;
   /** The acknowledgements that this transmission carries. */
   acknowledged: readonly number[] = NOTHING_ACKNOWLEDGED;

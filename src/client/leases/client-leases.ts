@@ -2,7 +2,6 @@
 import { HoldfastError } from "../../errors.js";
 import { END_REASON, OP, type Result, STATUS } from "../../protocol/index.js";
 import { lossReasonOf } from "../failures.js";
-import { marginMs } from "../lease/lease.js";
 import type { Locks } from "../locks/locks.js";
 import {
   LEASE_OPTIONS,
@@ -14,6 +13,7 @@ import {
   resolveLeaseTtl,
 } from "../options/lease-options.js";
 import { resolveLeaseItems, type WantedItem } from "../options/lock-options.js";
+import { marginMs } from "../session-lease/session-lease.js";
 import { type Decided, LeaseCall, type LeaseWish, TakeCall, type TakeWish } from "./lease-calls.js";
 import type {
   ExtendedLeaseOf,

@@ -7,18 +7,18 @@
  */
 import { assert } from "../../assert.js";
 import type { RecalledHold } from "../../protocol/index.js";
-import type { Lease } from "../lease/lease.js";
+import type { SessionLease } from "../session-lease/session-lease.js";
 import type { Hold } from "./hold.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 export class Holds {
-  readonly #lease: Lease;
+  readonly #lease: SessionLease;
   /** Including holds that are being given back. */
   readonly #bySequence = new Map<number, Hold>();
   readonly #ends = new EndsHeap();
 
-  constructor(lease: Lease) {
+  constructor(lease: SessionLease) {
     this.#lease = lease;
   }
 

@@ -14,7 +14,6 @@ import { CommandCall, type CommandWish } from "../calls/command-call.js";
 import type { Outgoing } from "../calls/outgoing.js";
 import { type Caller, Waiters } from "../calls/waiters.js";
 import { type LossReason, lossReasonOf } from "../failures.js";
-import type { Lease } from "../lease/lease.js";
 import { type CallOptions, signalOf } from "../options/checks.js";
 import type { ExportedSession } from "../options/exported-session.js";
 import {
@@ -32,6 +31,7 @@ import {
   type UpgradeWish,
 } from "../options/lock-options.js";
 import { Owner } from "../options/owner.js";
+import type { SessionLease } from "../session-lease/session-lease.js";
 import type { ClientLog } from "../transport/client-log.js";
 import type { TaskContext } from "../transport/platform.js";
 import {
@@ -89,13 +89,13 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   readonly #unproven = new Set<Hold>();
   readonly #sites: CallSites;
   readonly #host: LocksHost;
-  readonly #lease: Lease;
+  readonly #lease: SessionLease;
   readonly #window: Outgoing["window"];
   /** The last deadline that was acted on. */
   #lapsedAtMs = Number.NEGATIVE_INFINITY;
   #lastOwner = 0;
 
-  constructor(host: LocksHost, lease: Lease, { window }: Pick<Outgoing, "window">) {
+  constructor(host: LocksHost, lease: SessionLease, { window }: Pick<Outgoing, "window">) {
     this.#host = host;
     this.#lease = lease;
     this.#window = window;

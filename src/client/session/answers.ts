@@ -21,8 +21,8 @@ import {
 import type { Call } from "../calls/call.js";
 import type { Outgoing } from "../calls/outgoing.js";
 import { lossReasonOf } from "../failures.js";
-import type { Lease } from "../lease/lease.js";
 import type { Locks } from "../locks/locks.js";
+import type { SessionLease } from "../session-lease/session-lease.js";
 
 /** All messages but the end of the session. */
 type Message = Exclude<SessionMessage, { kind: typeof MESSAGE.ended }>;
@@ -30,11 +30,11 @@ type Message = Exclude<SessionMessage, { kind: typeof MESSAGE.ended }>;
 export class Answers {
   readonly #outgoing: Outgoing;
   readonly #locks: Locks;
-  readonly #lease: Lease;
+  readonly #lease: SessionLease;
   /** The newest evidence of a connection that is not believed yet. */
   #withheld: { readonly sentMs: number; readonly stamp: number } | undefined;
 
-  constructor(outgoing: Outgoing, locks: Locks, lease: Lease) {
+  constructor(outgoing: Outgoing, locks: Locks, lease: SessionLease) {
     this.#outgoing = outgoing;
     this.#locks = locks;
     this.#lease = lease;

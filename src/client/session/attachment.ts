@@ -25,11 +25,11 @@ import {
   takenOver,
   takeOverFailure,
 } from "../failures.js";
-import type { Lease } from "../lease/lease.js";
 import type { Locks } from "../locks/locks.js";
 import type { ClientSettings } from "../options/connect-options.js";
 import type { ExportedSession } from "../options/exported-session.js";
 import type { Watches } from "../reads/watches.js";
+import type { SessionLease } from "../session-lease/session-lease.js";
 import type { ClientLog } from "../transport/client-log.js";
 import type { Connection } from "../transport/connection.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
@@ -154,7 +154,7 @@ export interface AttacherParts {
   readonly attachment: Attachment;
   readonly outgoing: Outgoing;
   readonly answers: Answers;
-  readonly lease: Lease;
+  readonly lease: SessionLease;
   readonly locks: Locks;
   readonly watches: Watches;
 }

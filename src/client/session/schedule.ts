@@ -3,10 +3,10 @@
  * and none is forgotten; the session acts on them. (semantics.md, 2.8 and 3.4.)
  */
 import type { Outgoing } from "../calls/outgoing.js";
-import { type Lease, marginMs } from "../lease/lease.js";
 import type { Locks } from "../locks/locks.js";
 import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
+import { marginMs, type SessionLease } from "../session-lease/session-lease.js";
 import type { Connection } from "../transport/connection.js";
 import type { Attachment } from "./attachment.js";
 import type { Lifetime } from "./lifetime.js";
@@ -45,7 +45,7 @@ export interface Duties {
   readonly connection: Connection;
   readonly attachment: Attachment;
   readonly outgoing: Outgoing;
-  readonly lease: Lease;
+  readonly lease: SessionLease;
   readonly locks: Locks;
   readonly reads: Reads;
   readonly watches: Watches;

@@ -17,8 +17,6 @@ import {
   takeOverFailure,
   unavailable,
 } from "../failures.js";
-import { Lease } from "../lease/lease.js";
-import { LeaseClock } from "../lease/lease-clock.js";
 import { addLoose } from "../locks/exported-locks.js";
 import { Locks, type LocksHost } from "../locks/locks.js";
 import type { ClientSettings } from "../options/connect-options.js";
@@ -28,6 +26,8 @@ import type { Question, WatchWish } from "../options/view-options.js";
 import { AFTER_NO_COMMANDS, Reads } from "../reads/reads.js";
 import type { WatchStream } from "../reads/watch-stream.js";
 import { Watches } from "../reads/watches.js";
+import { LeaseClock } from "../session-lease/lease-clock.js";
+import { SessionLease } from "../session-lease/session-lease.js";
 import { Alarm } from "../transport/alarm.js";
 import { ClientLog } from "../transport/client-log.js";
 import { Connection } from "../transport/connection.js";
@@ -56,7 +56,7 @@ export class Session {
   readonly #settings: ClientSettings;
   readonly #log: ClientLog;
   readonly #clock: LeaseClock;
-  readonly #lease: Lease;
+  readonly #lease: SessionLease;
   readonly #alarm: Alarm;
   readonly #endpoints: Endpoints;
   readonly #connection: Connection;
@@ -82,7 +82,7 @@ export class Session {
     this.#log = new ClientLog(settings.logger, platform);
     this.#clock = new LeaseClock(platform);
     this.#nowMs = this.#clock.read();
-    this.#lease = new Lease(settings.ttlMs);
+    this.#lease = new SessionLease(settings.ttlMs);
     this.#attachment = new Attachment(platform, settings);
     this.#alarm = new Alarm(platform, () => this.#onAlarm());
     this.#endpoints = new Endpoints(settings.endpoints, settings.followLeader, platform.random);

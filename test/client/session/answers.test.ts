@@ -1,11 +1,11 @@
 /** Which answers are evidence for the lease, one by one. */
 import { beforeEach, describe, expect, it } from "vitest";
 import { Outgoing } from "../../../src/client/calls/outgoing.js";
-import { Lease } from "../../../src/client/lease/lease.js";
 import type { HeldLock } from "../../../src/client/locks/held-lock.js";
 import { EndCall } from "../../../src/client/locks/hold-calls.js";
 import { Locks } from "../../../src/client/locks/locks.js";
 import { Answers } from "../../../src/client/session/answers.js";
+import { SessionLease } from "../../../src/client/session-lease/session-lease.js";
 import { ClientLog } from "../../../src/client/transport/client-log.js";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import {
@@ -22,7 +22,7 @@ const log = new ClientLog(undefined, {});
 const SESSION = 7;
 const RELEASED: Result = { status: STATUS.released };
 
-let lease: Lease;
+let lease: SessionLease;
 let outgoing: Outgoing;
 let locks: Locks;
 let answers: Answers;
@@ -30,7 +30,7 @@ let nowMs: number;
 
 beforeEach(() => {
   nowMs = 0;
-  lease = new Lease(10_000);
+  lease = new SessionLease(10_000);
   outgoing = new Outgoing(
     () => undefined,
     () => 0.5,

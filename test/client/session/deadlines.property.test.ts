@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { Lease } from "../../../src/client/lease/lease.js";
+import { SessionLease } from "../../../src/client/session-lease/session-lease.js";
 import { connectTo } from "../world/simulated-client.js";
 import { SimulatedWorld } from "../world/simulated-world.js";
 import { TableServer } from "../world/table-server.js";
@@ -26,7 +26,7 @@ it("never counts a cluster deadline later than it comes, from any evidence", () 
       rate,
       fc.integer({ min: 0, max: 2 ** 40 }),
       (transmissions, spansMs, localRate, clusterZero) => {
-        const lease = new Lease(10_000);
+        const lease = new SessionLease(10_000);
         let trueMs = 0;
         for (const { gapMs, latencyMs } of transmissions) {
           trueMs += gapMs;

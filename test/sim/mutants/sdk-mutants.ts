@@ -321,7 +321,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "lease-given-up-early",
     rule: "what is held lasts as long as the lease that was renewed, less its margin",
-    file: "src/client/lease/lease.ts",
+    file: "src/client/session-lease/session-lease.ts",
     find: "    const leaseMs = this.localMs(this.#stamp + this.ttlMs);",
     replace: "    const leaseMs = this.localMs(this.#stamp + this.ttlMs / 2);",
     seeds: [2],

@@ -45,7 +45,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "sleep-not-counted",
     rule: "a lease goes on while the machine of its client sleeps",
-    file: "src/client/lease/lease-clock.ts",
+    file: "src/client/session-lease/lease-clock.ts",
     find: "return monotonicMs + this.#skippedMs;",
     replace: "return monotonicMs;",
     seeds: [243],
@@ -53,7 +53,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "sleep-behind-a-step-back",
     rule: "a wall clock that is set back hides no sleep",
-    file: "src/client/lease/lease-clock.ts",
+    file: "src/client/session-lease/lease-clock.ts",
     find: "if (Math.abs(stepMs) > TOLERANCE_MS) this.#onStep",
     replace: "if (stepMs > TOLERANCE_MS) this.#onStep",
     seeds: [243],

@@ -2,7 +2,7 @@
  * A lease that its owner counts on, by the owner's own clock: from before it asked until what the answer
  * says, less the margin of the rules.
  */
-import { marginMs } from "../../../../src/client/lease/lease.js";
+import { marginMs } from "../../../../src/client/session-lease/session-lease.js";
 import type { BeliefClaim, HeldBelief } from "../belief.js";
 
 export interface Owner {

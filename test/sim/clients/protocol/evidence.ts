@@ -3,7 +3,7 @@
  * attach what was learned is put off until the cluster was asked what became of the holds: only the
  * answer shows revokes of which the connection before did not hear.
  */
-import { Lease } from "../../../../src/client/lease/lease.js";
+import { SessionLease } from "../../../../src/client/session-lease/session-lease.js";
 
 interface Pair {
   readonly stamp: number;
@@ -11,11 +11,11 @@ interface Pair {
 }
 
 export class Evidence {
-  readonly #lease: Lease;
+  readonly #lease: SessionLease;
   #deferred: Pair[] | undefined;
 
   constructor(ttlMs: number) {
-    this.#lease = new Lease(ttlMs);
+    this.#lease = new SessionLease(ttlMs);
   }
 
   /** When holds are given up unless there is newer evidence. */

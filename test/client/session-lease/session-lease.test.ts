@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { Lease, marginMs } from "../../../src/client/lease/lease.js";
-import { LeaseClock } from "../../../src/client/lease/lease-clock.js";
+import { LeaseClock } from "../../../src/client/session-lease/lease-clock.js";
+import { marginMs, SessionLease } from "../../../src/client/session-lease/session-lease.js";
 import { HoldfastError } from "../../../src/errors.js";
 import { OP } from "../../../src/protocol/index.js";
 import { failure, rejection, setUp } from "../world/set-up.js";
@@ -9,7 +9,7 @@ import { SimulatedPlatform } from "../world/simulated-platform.js";
 
 describe("the evidence of a lease", () => {
   it("counts from the newest transmission, less a tenth or a quarter of a second", () => {
-    const lease = new Lease(15_000);
+    const lease = new SessionLease(15_000);
     expect(lease.deadlineMs).toBe(Number.NEGATIVE_INFINITY);
     lease.renew(1_000, 51_000);
     lease.renew(400, 50_400);

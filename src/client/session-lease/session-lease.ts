@@ -19,7 +19,7 @@ export function marginMs(spanMs: number): number {
 }
 
 /** The lease of the session, as far as this client may believe in it. */
-export class Lease {
+export class SessionLease {
   ttlMs: number;
   /** The newest pair: t (-Infinity without evidence) and s. */
   #newestMs = Number.NEGATIVE_INFINITY;
