@@ -11,6 +11,7 @@ import { dirname } from "node:path";
 import { endMsOf } from "../../certificates/index.js";
 import { HoldfastError } from "../../errors.js";
 import { type TlsCredentials, TransportTls } from "../../net/index.js";
+import type { TlsStatus } from "../pages/metrics.js";
 import type { Logger } from "../ports.js";
 import { CertificateWarnings } from "./certificate-warnings.js";
 import type { ResolvedTls } from "./resolve-options.js";
@@ -28,13 +29,6 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = Object.freeze({
   ENOTDIR: "a part of the path is no directory",
   ELOOP: "too many symbolic links",
 });
-
-export interface TlsStatus {
-  readonly reloadsDone: number;
-  readonly reloadsRefused: number;
-  /** Seconds since 1970. */
-  readonly certificateEndsAt: number;
-}
 
 export class NodeTls {
   readonly transport: TransportTls;

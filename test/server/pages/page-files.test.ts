@@ -1,6 +1,6 @@
 /** What the policy of the page and its origins make of the endpoints that other nodes state. */
 import { expect, test } from "vitest";
-import { originsOf, type PageFiles, pageFileAt } from "../../../src/server/node/page-files.js";
+import { originsOf, type PageFiles, pageFileAt } from "../../../src/server/pages/page-files.js";
 
 const FILES: PageFiles = new Map([
   ["index.html", { contentType: "text/html", plain: new Uint8Array(3), packed: new Uint8Array(2) }],

@@ -15,7 +15,6 @@ import { VERSION } from "../version.js";
 import type { Histogram } from "../vitals/histogram.js";
 import { counter, gauge, histogramText, type Metric, metricText } from "../vitals/metric-text.js";
 import type { AccessFigures } from "./access-figures.js";
-import type { TlsStatus } from "./node-tls.js";
 
 /** What this process has written to the disk and moved over the sockets. */
 export interface NodeTraffic {
@@ -24,6 +23,14 @@ export interface NodeTraffic {
   readonly peers: Traffic;
   /** `undefined`: there is no port for clients of Redis. */
   readonly redis: Readonly<DoorCounts> | undefined;
+}
+
+/** What has become of the TLS files of the node. */
+export interface TlsStatus {
+  readonly reloadsDone: number;
+  readonly reloadsRefused: number;
+  /** Seconds since 1970. */
+  readonly certificateEndsAt: number;
 }
 
 /** What the metrics show of TLS. */

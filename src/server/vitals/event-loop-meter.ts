@@ -7,8 +7,8 @@
  * by the longer interval.
  */
 import { type IntervalHistogram, monitorEventLoopDelay, performance } from "node:perf_hooks";
-import { Histogram } from "../vitals/histogram.js";
-import type { LoopLag } from "../vitals/process-meter.js";
+import { Histogram } from "./histogram.js";
+import type { LoopLag } from "./process-meter.js";
 
 /** The interval of measurements; a stall is measured to about this precision. */
 const RESOLUTION_MS = 5;

@@ -3,7 +3,7 @@
  * measurements of an idle loop.
  */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { EventLoopMeter } from "../../../src/server/node/event-loop-meter.js";
+import { EventLoopMeter } from "../../../src/server/vitals/event-loop-meter.js";
 
 const STALL_MS = 500;
 const TOLD_MS_MIN = STALL_MS - 2 * 25 - 1;

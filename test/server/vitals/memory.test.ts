@@ -4,7 +4,7 @@
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
-import { HeapMeter } from "../../../src/server/node/heap-meter.js";
+import { HeapMeter } from "../../../src/server/vitals/heap-meter.js";
 import { startCluster } from "../world/cluster.js";
 
 const MIB = 1 << 20;
