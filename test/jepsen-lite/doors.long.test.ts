@@ -14,33 +14,48 @@ if (refusal !== undefined) {
   console.warn(`NOT TESTED: redlock on Redis with failover and on the door: ${refusal}`);
 }
 
+interface Compared {
+  readonly redis: ComparedSystem;
+  /** What was printed. */
+  readonly said: string;
+}
+
+/** The same client, faults and seed on both. The leader is alone twice, for twice as long as a failover takes. */
+async function compare(seed: number): Promise<Compared> {
+  await using out = await resultDirectory();
+  const { code, stdout, stderr } = await startJepsen([
+    "--workload=leases",
+    `--peers=${ON_REDIS.name},${ON_DOOR.name}`,
+    ...["--nemesis=partition", "--time=10", `--seed=${seed}`, "--ttl=1000"],
+    ...["--keys=8", "--tasks=4"],
+    `--out=${out.directory}`,
+  ]).ended;
+  const said = `${stdout}\n${stderr}`;
+  expect(code, said).toBe(0);
+  const { comparison, checks } = await out.results();
+  const [, redis, door] = comparison as [ComparedSystem, ComparedSystem, ComparedSystem];
+  expect([redis.name, door.name]).toEqual([ON_REDIS.name, ON_DOOR.name]);
+  for (const { name, succeeded } of comparison) expect(succeeded, name).toBeGreaterThan(0);
+  expect(redis.elections, said).toBeGreaterThan(1);
+  expect(door.elections, said).toBeGreaterThan(1);
+  expect(door, said).toMatchObject({ valid: true, twoHolders: 0, unexplained: 0 });
+  // What the door does wrong would be in the verdict on Holdfast.
+  expect(checks.find(({ subject }) => subject === ON_DOOR.name)).toMatchObject({ valid: true });
+  return { redis, said };
+}
+
 test.skipIf(refusal !== undefined)(
   "an unchanged Redis client gives one lock to two on Redis with failover, and never on the door",
   async () => {
-    await using out = await resultDirectory();
-    const { code, stdout, stderr } = await startJepsen([
-      "--workload=leases",
-      `--peers=${ON_REDIS.name},${ON_DOOR.name}`,
-      // The leader is alone twice, each time for twice as long as a failover takes.
-      ...["--nemesis=partition", "--time=10", "--seed=2893", "--ttl=1000"],
-      ...["--keys=8", "--tasks=4"],
-      `--out=${out.directory}`,
-    ]).ended;
-    const said = `${stdout}\n${stderr}`;
-    expect(code, said).toBe(0);
-    const { comparison, checks } = await out.results();
-    const [, redis, door] = comparison as [ComparedSystem, ComparedSystem, ComparedSystem];
-    expect(redis.name).toBe(ON_REDIS.name);
-    expect(redis.elections, said).toBeGreaterThan(1);
-    expect(redis.twoHolders, said).toBeGreaterThan(0);
-    expect(door.name).toBe(ON_DOOR.name);
-    expect(door, said).toMatchObject({ valid: true, twoHolders: 0, unexplained: 0 });
-    expect(door.elections, said).toBeGreaterThan(1);
-    for (const { name, succeeded } of comparison) expect(succeeded, name).toBeGreaterThan(0);
-    // What the door does wrong would be in the verdict on Holdfast.
-    expect(checks.find(({ subject }) => subject === ON_DOOR.name)).toMatchObject({ valid: true });
+    // On a busy machine a failover may find no client in the wrong place.
+    let last = await compare(2893);
+    for (const seed of [26, 71]) {
+      if (last.redis.twoHolders > 0) break;
+      last = await compare(seed);
+    }
+    expect(last.redis.twoHolders, last.said).toBeGreaterThan(0);
   },
-  RUN_MS_MAX,
+  3 * RUN_MS_MAX,
 );
 
 test(
