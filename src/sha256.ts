@@ -28,45 +28,52 @@ const INITIAL = Int32Array.of(
 );
 const BLOCK_BYTES = 64;
 const DIGEST_WORDS = 4;
-const NO_BYTES = new Uint8Array(0);
+/** Each byte in hex digits. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 /** Scratch space; its contents mean nothing between two calls. */
+const state = new Int32Array(8);
 const schedule = new Int32Array(64);
 
 /** The digest of a text in ASCII, such as a secret in hex digits. */
 export function digestOf(text: string): string {
-  return digest(text.length, text, NO_BYTES);
+  return digest(text.length, (at) => text.charCodeAt(at));
 }
 
 export function digestOfBytes(bytes: Uint8Array): string {
-  return digest(bytes.length, undefined, bytes);
+  return digest(bytes.length, (at) => bytes[at] as number);
 }
 
-function digest(length: number, text: string | undefined, bytes: Uint8Array): string {
-  const state = Int32Array.from(INITIAL);
+function digest(length: number, byteAt: (at: number) => number): string {
+  state.set(INITIAL);
   // The text, a one bit, zeros, and the count of its bits in the last eight bytes.
   const blocks = Math.ceil((length + 9) / BLOCK_BYTES);
   for (let block = 0; block < blocks; block += 1) {
-    schedule.fill(0);
-    for (let at = 0; at < BLOCK_BYTES; at += 1) {
-      const from = block * BLOCK_BYTES + at;
-      if (from > length) break;
-      let byte = 0x80;
-      if (from < length)
-        byte = text === undefined ? (bytes[from] as number) : text.charCodeAt(from);
-      (schedule[at >> 2] as number) |= byte << (24 - 8 * (at & 3));
+    schedule.fill(0, 0, 16);
+    const start = block * BLOCK_BYTES;
+    const end = Math.min(length - start, BLOCK_BYTES);
+    for (let at = 0; at < end; at += 1) {
+      (schedule[at >> 2] as number) |= byteAt(start + at) << (24 - 8 * (at & 3));
+    }
+    if (end >= 0 && end < BLOCK_BYTES) {
+      (schedule[end >> 2] as number) |= 0x80 << (24 - 8 * (end & 3));
     }
     if (block === blocks - 1) schedule[15] = length * 8;
-    compress(state);
+    compress();
   }
   let digits = "";
   for (let at = 0; at < DIGEST_WORDS; at += 1) {
-    digits += ((state[at] as number) >>> 0).toString(16).padStart(8, "0");
+    const word = state[at] as number;
+    digits +=
+      (HEX[word >>> 24] as string) +
+      (HEX[(word >>> 16) & 255] as string) +
+      (HEX[(word >>> 8) & 255] as string) +
+      (HEX[word & 255] as string);
   }
   return digits;
 }
 
 /** Processes one block, whose words are the first sixteen of `schedule`. */
-function compress(state: Int32Array): void {
+function compress(): void {
   const w = schedule;
   for (let t = 16; t < 64; t += 1) {
     const x = w[t - 15] as number;
