@@ -23,85 +23,126 @@ export interface EndedLease {
   readonly endedAt: number;
 }
 
+/** What an owner has in a key, and how its last lease there ended. */
+interface Entry extends Linked<Entry> {
+  /** Under which it is found. */
+  readonly name: string;
+  claim: Hold | Request | undefined;
+  /** Only entries that have this are in the chain. */
+  ended: EndedLease | undefined;
+}
+
 export class LeaseIndex {
-  readonly #claims = new ShardedMap<string, Hold | Request>(hashText);
-  readonly #ended = new Map<string, Remembered>();
-  /** They are a chain in the order of their ends. A Map would be slow to find its first one. */
-  #oldest: Remembered | undefined = undefined;
-  #newest: Remembered | undefined = undefined;
+  readonly #entries = new ShardedMap<string, Entry>(hashText);
+  /** Entries of ended leases are a chain in the order of their ends. */
+  #oldest: Entry | undefined = undefined;
+  #newest: Entry | undefined = undefined;
+  #endedCount = 0;
+  /** What was looked for last: a command comes back to it, and to make its name costs most. */
+  #lastKey = "";
+  #lastIdentity = 0;
+  #lastDigest = "";
+  #lastName = "";
+  #lastEntry: Entry | undefined = undefined;
   /** Leases, and those of them without end. */
   count = 0;
   endlessCount = 0;
 
   find(key: string, owner: LeaseOwner): Hold | Request | undefined {
-    return this.#claims.get(nameOf(key, owner));
+    return this.#find(key, owner.identity.number, owner.ownerDigest)?.claim;
   }
 
   /** Adds a claim, which must have its places. */
-  add(claim: Hold | Request, owner: LeaseOwner): void {
+  add(claim: Hold | Request, { identity, ownerDigest }: LeaseOwner): void {
     for (let place = claim.firstPlace; place !== undefined; place = place.sibling) {
-      const name = nameOf(place.key.name, owner);
-      assert(this.#claims.get(name) === undefined, () => `two claims in ${place?.key.name}`);
-      this.#claims.set(name, claim);
+      const entry = this.#findOrMake(place.key.name, identity.number, ownerDigest);
+      assert(entry.claim === undefined, () => `two claims in ${place?.key.name}`);
+      entry.claim = claim;
     }
   }
 
-  remove(claim: Hold | Request, owner: LeaseOwner): void {
+  remove(claim: Hold | Request, { identity, ownerDigest }: LeaseOwner): void {
     for (let place = claim.firstPlace; place !== undefined; place = place.sibling) {
-      this.#claims.delete(nameOf(place.key.name, owner));
+      const entry = this.#find(place.key.name, identity.number, ownerDigest);
+      assert(entry?.claim === claim, () => `no claim in ${place?.key.name}`);
+      entry.claim = undefined;
+      this.#tidy(entry);
     }
   }
 
   /** Why the owner's last lease of the key ended; `unknown` if that is forgotten. */
-  reasonOf(key: string, owner: LeaseOwner, stamp: number): EndReason {
-    const ended = this.#ended.get(nameOf(key, owner))?.ended;
+  reasonOf(key: string, { identity, ownerDigest }: LeaseOwner, stamp: number): EndReason {
+    const ended = this.#find(key, identity.number, ownerDigest)?.ended;
     if (ended === undefined || ended.endedAt + ENDED_LEASE_MS <= stamp) return END_REASON.unknown;
     return ended.reason;
   }
 
   remember(ended: EndedLease): void {
-    const name = `${ended.key}\n${ended.identity}\n${ended.ownerDigest}`;
-    this.#drop(name);
-    const added: Remembered = { ended, name, previous: this.#newest, next: undefined };
-    if (this.#newest === undefined) this.#oldest = added;
-    else this.#newest.next = added;
-    this.#newest = added;
-    this.#ended.set(name, added);
-    for (let oldest = this.#oldest; oldest !== undefined; oldest = this.#oldest) {
+    const entry = this.#findOrMake(ended.key, ended.identity, ended.ownerDigest);
+    if (entry.ended !== undefined) this.#unchain(entry);
+    entry.ended = ended;
+    entry.previous = this.#newest;
+    if (this.#newest === undefined) this.#oldest = entry;
+    else this.#newest.next = entry;
+    this.#newest = entry;
+    this.#endedCount += 1;
+    for (let oldest = this.#oldest; oldest?.ended !== undefined; oldest = this.#oldest) {
       const isOver = oldest.ended.endedAt + ENDED_LEASE_MS <= ended.endedAt;
-      if (!isOver && this.#ended.size <= ENDED_LEASES_MAX) return;
-      this.#drop(oldest.name);
+      if (!isOver && this.#endedCount <= ENDED_LEASES_MAX) return;
+      this.#unchain(oldest);
+      this.#tidy(oldest);
     }
   }
 
-  forget(key: string, owner: LeaseOwner): void {
-    this.#drop(nameOf(key, owner));
+  forget(key: string, { identity, ownerDigest }: LeaseOwner): void {
+    const entry = this.#find(key, identity.number, ownerDigest);
+    if (entry?.ended === undefined) return;
+    this.#unchain(entry);
+    this.#tidy(entry);
   }
 
   /** In the order of their ends. */
   ended(): EndedLease[] {
     const all: EndedLease[] = [];
-    for (let one = this.#oldest; one !== undefined; one = one.next) all.push(one.ended);
+    for (let one = this.#oldest; one?.ended !== undefined; one = one.next) all.push(one.ended);
     return all;
   }
 
-  #drop(name: string): void {
-    const known = this.#ended.get(name);
-    if (known === undefined) return;
-    this.#ended.delete(name);
-    if (this.#oldest === known) this.#oldest = known.next;
-    if (this.#newest === known) this.#newest = known.previous;
-    unlink(known);
+  #find(key: string, identity: number, ownerDigest: string): Entry | undefined {
+    const isSame = key === this.#lastKey && ownerDigest === this.#lastDigest;
+    if (isSame && identity === this.#lastIdentity) return this.#lastEntry;
+    this.#lastKey = key;
+    this.#lastIdentity = identity;
+    this.#lastDigest = ownerDigest;
+    // Keys have no control characters.
+    this.#lastName = `${key}\n${identity}\n${ownerDigest}`;
+    this.#lastEntry = this.#entries.get(this.#lastName);
+    return this.#lastEntry;
   }
-}
 
-interface Remembered extends Linked<Remembered> {
-  readonly ended: EndedLease;
-  /** Under which it is found. */
-  readonly name: string;
-}
+  #findOrMake(key: string, identity: number, ownerDigest: string): Entry {
+    const known = this.#find(key, identity, ownerDigest);
+    if (known !== undefined) return known;
+    const none = { claim: undefined, ended: undefined, previous: undefined, next: undefined };
+    const made: Entry = { name: this.#lastName, ...none };
+    this.#entries.set(made.name, made);
+    this.#lastEntry = made;
+    return made;
+  }
 
-/** Keys have no control characters. */
-function nameOf(key: string, { ownerDigest, identity }: LeaseOwner): string {
-  return `${key}\n${identity.number}\n${ownerDigest}`;
+  /** Its end is not remembered any more. */
+  #unchain(entry: Entry): void {
+    if (this.#oldest === entry) this.#oldest = entry.next;
+    if (this.#newest === entry) this.#newest = entry.previous;
+    unlink(entry);
+    entry.ended = undefined;
+    this.#endedCount -= 1;
+  }
+
+  /** Removes an entry that says nothing any more. */
+  #tidy(entry: Entry): void {
+    if (entry.claim !== undefined || entry.ended !== undefined) return;
+    this.#entries.delete(entry.name);
+    if (this.#lastEntry === entry) this.#lastEntry = undefined;
+  }
 }

@@ -48,8 +48,8 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     name: "identity-of-an-owner-ignored",
     rule: "13.2: only sessions of the identity that took a lease find it",
     file: "src/lockfsm/records/lease-index.ts",
-    find: "{identity.number}\\n",
-    replace: "{identity.number * 0}\\n",
+    find: "{identity}\\n",
+    replace: "{identity * 0}\\n",
     seeds: [72],
   },
   {
