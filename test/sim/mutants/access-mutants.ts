@@ -32,7 +32,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/rights.ts",
     find: '  return mayTake(request.session.credential.identity, request, "acquire");',
     replace: "  return request.isEligible;",
-    seeds: [],
+    seeds: [210_000_020],
   },
   {
     name: "removed-credential-still-acts",

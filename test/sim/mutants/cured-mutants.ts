@@ -8,7 +8,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/storage/file-system.ts",
     find: 'if (code === "EEXIST") return syncName(fileSystem, parent);',
     replace: 'if (code === "EEXIST") return;',
-    seeds: [],
+    seeds: [210_000_394],
   },
   {
     name: "time-begins-at-zero",
@@ -48,7 +48,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/server/driver/members.ts",
     find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
     replace: "",
-    seeds: [],
+    seeds: [210_000_246],
   },
   {
     name: "damaged-draft-ends-the-node",

@@ -73,7 +73,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/end.ts",
     find: "  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);\n",
     replace: "",
-    seeds: [],
+    seeds: [210_000_001],
   },
   {
     name: "lone-hold-without-its-cap",

@@ -128,6 +128,6 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/deadlock/detect.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",
-    seeds: [],
+    seeds: [210_000_227],
   },
 ];

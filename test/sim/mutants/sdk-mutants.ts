@@ -155,7 +155,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hold.ts",
     find: "      if (!this.covers(join.asks)) continue;\n",
     replace: "",
-    seeds: [],
+    seeds: [210_000_001],
   },
   {
     name: "nested-downgrade-lowers-others",
@@ -180,7 +180,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hold.ts",
     find: "    if (this.upgrade !== upgrade) return;\n    this.upgrade = undefined;\n    this.setMode",
     replace: "    this.upgrade = undefined;\n    this.setMode",
-    seeds: [],
+    seeds: [210_000_117],
   },
   {
     name: "upgrade-behind-its-downgrade",
@@ -244,7 +244,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "    return this.#holds.all().filter(({ ending }) => ending === undefined);\n",
     replace: "    return this.#holds.all();\n",
-    seeds: [],
+    seeds: [210_000_194],
   },
   {
     name: "handed-out-before-the-loose",

@@ -70,7 +70,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/reads/watches.ts",
     find: "    this.#serveBehind(nowMs);\n",
     replace: "    if (this.#behind.size > 0) this.#serveBehind(nowMs);\n",
-    seeds: [],
+    seeds: [210_000_167],
   },
   {
     name: "known-peers-forgotten",

@@ -33,7 +33,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/reader.ts",
     find: "    restored.taker = fields.text();\n",
     replace: "    fields.text();\n",
-    seeds: [],
+    seeds: [210_000_012],
   },
   {
     name: "snapshot-without-slots",
@@ -65,7 +65,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/reader.ts",
     find: "    session.recordLoss(sequence, token, fields.endReason());",
     replace: "    fields.endReason();",
-    seeds: [],
+    seeds: [210_000_012],
   },
   {
     name: "snapshot-without-upgrades",
@@ -73,7 +73,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/link.ts",
     find: "    hold.changeExtras().upgrade = request;\n",
     replace: "",
-    seeds: [],
+    seeds: [210_000_117],
   },
   {
     name: "snapshot-without-announced-ends",
@@ -81,7 +81,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/snapshot/link.ts",
     find: "      if (session.forcedEnd !== undefined) state.due.add(session.forcedEnd);\n",
     replace: "",
-    seeds: [],
+    seeds: [210_000_008],
   },
   {
     name: "snapshot-without-contended",
