@@ -7,8 +7,8 @@
  * that are released only if all are held. `docs/doors/redis.md` says what differs there.
  */
 import type { Buffer } from "node:buffer";
-import { integerOf } from "./durations.js";
-import type { KeyState } from "./lease-calls.js";
+import { integerOf, luaNumberOf } from "./durations.js";
+import type { KeyState, TakeResult } from "./lease-calls.js";
 import type { LockSpace } from "./lock-space.js";
 import { RefusedCommand, syntaxError } from "./refusals.js";
 import type { Reply } from "./resp/index.js";
@@ -78,7 +78,9 @@ function isRedlockValue(argument: Buffer): boolean {
 
 function run(call: Omit<Call, "locks">, meaning: Meaning): Promise<Reply> {
   if (meaning.kind === "byArgument") {
-    const isEqual = call.args[meaning.argument - 1]?.toString("utf8") === meaning.equals;
+    const text = call.args[meaning.argument - 1]?.toString("utf8");
+    const isNumber = typeof meaning.equals === "number";
+    const isEqual = (isNumber ? luaNumberOf(text) : text) === meaning.equals;
     return run(call, isEqual ? meaning.ifEqual : meaning.ifNot);
   }
   const { database } = meaning;
@@ -207,6 +209,7 @@ class OneKeyScript {
     if (ttl === undefined) {
       throw new RefusedCommand("a lock that loses its expiry would outlive who took it");
     }
+    if (!act.mayRelease) positive(ttlMs, ttl);
     if (ttlMs <= 0 && ttl.mode === "fromNow") return (await locks.release(keys, value)).count > 0;
     const mode = ttl.mode === "added" ? ("add" as const) : ("exactly" as const);
     return (await locks.extend({ keys, value, ttlMs, mode, hasMargin: isRedlock })) === undefined;
@@ -273,11 +276,20 @@ async function takeEachValue(call: Call, { ttl, replies }: TakeAllMeaning): Prom
   const { locks, keys, args } = call;
   const ttlMs = allTtlOf(args, ttl);
   const valueAt = (at: number): Buffer => argumentOf(args, { argument: at + 1 });
+  const giveBack = (end: number): Promise<unknown> => {
+    return Promise.all(keys.slice(0, end).map((key, at) => locks.release([key], valueAt(at))));
+  };
   for (let at = 0; at < keys.length; at++) {
-    const taken = await locks.take({ keys: [keys[at] as Buffer], value: valueAt(at), ttlMs });
+    let taken: TakeResult;
+    try {
+      taken = await locks.take({ keys: [keys[at] as Buffer], value: valueAt(at), ttlMs });
+    } catch (error) {
+      // An error says that nothing was done.
+      await giveBack(at);
+      throw error;
+    }
     if (taken === "taken") continue;
-    const before = keys.slice(0, at).map((key, earlier) => locks.release([key], valueAt(earlier)));
-    await Promise.all(before);
+    await giveBack(at);
     return heldReply(call, replies.held, at);
   }
   return plainReply(call, replies.taken);
@@ -402,7 +414,7 @@ function factsOf(meaning: OneKeyMeaning): OneKeyFacts {
   const isChange = mine.act.kind === "extend" || mine.act.kind === "release";
   const facts = {
     isTake: absent.act.kind === "take" && mine.act.kind !== "release",
-    isRepeatable: mine.act.kind === "extend" && isEqual(absent.reply, mine.reply),
+    isRepeatable: isExtendedLike(absent, mine),
     isChange: isChange && absent.act.kind === "none" && isEqual(mine, mineEndless),
     isOtherKnown: isKnown(other),
     isMineKnown: isKnown(mine) && isEqual(mine, mineEndless),
@@ -410,6 +422,12 @@ function factsOf(meaning: OneKeyMeaning): OneKeyFacts {
   };
   FACTS.set(meaning, facts);
   return facts;
+}
+
+/** Whether who holds the key already gets what whoever takes it gets, for as long from now on. */
+function isExtendedLike(absent: Outcome, mine: Outcome): boolean {
+  if (absent.act.kind !== "take" || mine.act.kind !== "extend") return false;
+  return isEqual(absent.act.ttl, mine.act.ttl) && isEqual(absent.reply, mine.reply);
 }
 
 /** Whether nothing is to be done, and nothing to be known of the key. */

@@ -73,7 +73,7 @@ export const SAME_IN_MEANING = {
   extendAll: `for _, key in ipairs(KEYS) do
       if redis.call('get', key) ~= ARGV[1] then return 0 end
     end
-    for _, key in ipairs(KEYS) do redis.call('pexpire', key, ARGV[2]) end
+    for _, key in ipairs(KEYS) do redis.call('set', key, ARGV[1], 'PX', ARGV[2]) end
     return #KEYS`,
   releaseEach: `local count = 0
     for _, key in ipairs(KEYS) do
@@ -90,7 +90,7 @@ export const SAME_IN_MEANING = {
     for _, key in ipairs(KEYS) do
       if redis.call('get', key) ~= ARGV[2] then return 0 end
     end
-    for _, key in ipairs(KEYS) do redis.call('pexpire', key, ARGV[3]) end
+    for _, key in ipairs(KEYS) do redis.call('set', key, ARGV[2], 'PX', ARGV[3]) end
     return #KEYS`,
   releaseEachInDatabase: `redis.call('select', ARGV[1])
     local count = 0

@@ -22,9 +22,9 @@ export type KeyState = "absent" | "mine" | "mineEndless" | "other";
 /** What a walk must know of arguments before it can go on. */
 export class NeedsArgument extends NotUnderstood {
   readonly argument: number;
-  readonly equals: string;
+  readonly equals: string | number;
 
-  constructor(argument: number, equals: string) {
+  constructor(argument: number, equals: string | number) {
     super();
     this.argument = argument;
     this.equals = equals;
@@ -41,8 +41,13 @@ export class NeedsLateness extends NotUnderstood {
   }
 }
 
-/** `argument=text` and whether it is so. */
+/** Of comparisons of arguments, whether they come out as equal; see `assumptionOf`. */
 export type Assumptions = ReadonlyMap<string, boolean>;
+
+/** A number and a text of its digits are different comparisons: `01` equals the one only. */
+export function assumptionOf(argument: number, equals: string | number): string {
+  return JSON.stringify([argument, equals]);
+}
 
 export interface SituationParts {
   readonly states: readonly KeyState[];
@@ -54,9 +59,12 @@ export interface SituationParts {
 
 export const HELD = symbol("held");
 const NOTHING: Act = { kind: "none" };
+/** No lock script sends more, and each goes to every subscriber. */
+const PUBLICATIONS_MAX = 4;
 const SECONDS = constant(1_000);
 
 export class LockSituation implements Situation {
+  readonly knowsPlaces = false;
   readonly #parts: SituationParts;
   readonly acts: Act[];
   readonly publications: Publication[] = [];
@@ -130,7 +138,12 @@ export class LockSituation implements Situation {
       // What remains of a hold that has an end.
       if (right.kind === "constant") {
         if (typeof right.value === "number" && right.value <= 0) return false;
-      } else if (isNumber(right) && typeof right.at === "number" && !right.each) {
+      } else if (
+        isRemainingMs(left) &&
+        isNumber(right) &&
+        typeof right.at === "number" &&
+        !right.each
+      ) {
         if (this.#parts.isLate === undefined) throw new NeedsLateness(right.at);
         return this.#parts.isLate;
       }
@@ -148,10 +161,10 @@ export class LockSituation implements Situation {
   #equalsConstant(value: Value, to: string | number | boolean | null): boolean {
     if (to === null && this.#isOfValue(value)) return false;
     if (value.kind === "argument" && !value.each && typeof value.at === "number") {
-      const text = this.#textOf(value.isNumber, to);
-      if (text === undefined) return false;
-      const known = this.#parts.assumptions.get(`${value.at}=${text}`);
-      if (known === undefined) throw new NeedsArgument(value.at, text);
+      const wanted = comparable(value.isNumber, to);
+      if (wanted === undefined) return false;
+      const known = this.#parts.assumptions.get(assumptionOf(value.at, wanted));
+      if (known === undefined) throw new NeedsArgument(value.at, wanted);
       return known;
     }
     if (isRemaining(value)) return typeof to === "number" && to < 0 ? false : unknown();
@@ -159,13 +172,6 @@ export class LockSituation implements Situation {
     // A part of the value is no empty text.
     if (this.#isOfValue(value)) return typeof to === "string" && to !== "" ? unknown() : false;
     throw new NotUnderstood();
-  }
-
-  /** `undefined`: an argument of that kind is never equal to it. */
-  #textOf(isNumber: boolean, to: string | number | boolean | null): string | undefined {
-    if (isNumber) return typeof to === "number" ? String(to) : undefined;
-    if (to === null) throw new NotUnderstood();
-    return typeof to === "string" ? to : undefined;
   }
 
   #select(args: readonly Value[]): Value {
@@ -278,7 +284,7 @@ export class LockSituation implements Situation {
     if (value === undefined || role === undefined || !isSame(value, this.#value(key))) {
       throw new NotUnderstood();
     }
-    this.#changeEnd(key, ttl);
+    this.#changeEnd(key, ttl, false);
   }
 
   #expire(args: readonly Value[], unit: "ms" | "s"): Value {
@@ -286,11 +292,11 @@ export class LockSituation implements Situation {
     const key = keyOf(first);
     if (options.length > 0) throw new NotUnderstood();
     if (!this.#isHeld(key)) return constant(0);
-    this.#changeEnd(key, durationOf(ttl, unit));
+    this.#changeEnd(key, durationOf(ttl, unit), true);
     return constant(1);
   }
 
-  #changeEnd(key: number, ttl: DurationRole | undefined): void {
+  #changeEnd(key: number, ttl: DurationRole | undefined, mayRelease: boolean): void {
     const act = this.#act(key);
     const state = this.#state(key);
     if (act.kind === "release" || (ttl?.mode === "added" && act.kind !== "none")) {
@@ -302,7 +308,7 @@ export class LockSituation implements Situation {
     } else if (state === "other" || this.#parts.value === undefined) {
       throw new NotUnderstood();
     } else {
-      this.acts[key - 1] = { kind: "extend", ttl };
+      this.acts[key - 1] = { kind: "extend", ttl, mayRelease };
     }
   }
 
@@ -321,9 +327,13 @@ export class LockSituation implements Situation {
 
   #publish(args: readonly Value[]): Value {
     const [channel, message, ...more] = args;
-    if (channel === undefined || message === undefined || more.length > 0)
-      throw new NotUnderstood();
-    this.publications.push({ channel: partsOf(channel), message: partsOf(message) });
+    if (channel === undefined || message === undefined || more.length > 0) unknown();
+    if (this.publications.length === PUBLICATIONS_MAX) unknown();
+    const publication = { channel: partsOf(channel), message: partsOf(message) };
+    // That a lock is free again is news of that lock, which only its holder can make.
+    const isOfKey = [...publication.channel, ...publication.message].some((part) => "key" in part);
+    if (!isOfKey || !this.acts.some(({ kind }) => kind === "release")) unknown();
+    this.publications.push(publication);
     return symbol("subscribers");
   }
 }
@@ -360,6 +370,20 @@ export function isNumber(value: Value): value is Value & { kind: "argument" } {
 
 function isRemaining(value: Value): boolean {
   return value.kind === "symbol" && value.name === "remaining";
+}
+
+function isRemainingMs(value: Value): boolean {
+  return isSame(value, symbol("remaining", constant("ms")));
+}
+
+/** What an argument is compared with; `undefined`: it is never equal to that. */
+function comparable(
+  isNumber: boolean,
+  to: string | number | boolean | null,
+): string | number | undefined {
+  if (isNumber) return typeof to === "number" ? to : undefined;
+  if (to === null) throw new NotUnderstood();
+  return typeof to === "string" ? to : undefined;
 }
 
 function isOfHeld(value: Value): boolean {

@@ -19,7 +19,9 @@ export type Expression =
       readonly left: Expression;
       readonly right: Expression;
     }
-  | { readonly kind: "table"; readonly fields: readonly TableField[] };
+  | { readonly kind: "table"; readonly fields: readonly TableField[] }
+  /** In parentheses: of several values the first. */
+  | { readonly kind: "single"; readonly of: Expression };
 
 export interface TableField {
   /** `undefined`: the next item of a list. */
@@ -286,9 +288,9 @@ class TreeReader {
     if (token.text === "false") return { kind: "constant", value: false };
     if (token.text === "nil") return { kind: "constant", value: null };
     if (token.text === "(") {
-      const inner = this.#expression();
+      const of = this.#expression();
       this.#expect(")");
-      return inner;
+      return of.kind === "call" ? { kind: "single", of } : of;
     }
     if (token.text === "{") return this.#table();
     throw new NotRead();

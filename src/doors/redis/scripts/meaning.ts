@@ -51,10 +51,15 @@ export type Act =
   /** The key is free: `value` takes it. `undefined`: without end. */
   | { readonly kind: "take"; readonly ttl: DurationRole | undefined }
   /**
-   * The hold of `value` ends so much later. *exactly*, also earlier than before, and at once if the
-   * duration is not positive. `undefined`: without end.
+   * The hold of `value` ends so much later, or earlier than before. `mayRelease`: at once if the
+   * duration is not positive, as by EXPIRE; otherwise that is an error, as in SET. `ttl` `undefined`:
+   * without end.
    */
-  | { readonly kind: "extend"; readonly ttl: DurationRole | undefined }
+  | {
+      readonly kind: "extend";
+      readonly ttl: DurationRole | undefined;
+      readonly mayRelease: boolean;
+    }
   | { readonly kind: "release" };
 
 /** A message for subscribers, which the script sends if this outcome is reached. */
@@ -100,11 +105,11 @@ export interface OneKeyMeaning extends InDatabase {
   readonly other: Outcome;
 }
 
-/** One lock; what is meant depends on an argument that is compared with a text. */
+/** One lock; what is meant depends on an argument that is compared with a text, or as a number. */
 export interface ByArgumentMeaning {
   readonly kind: "byArgument";
   readonly argument: number;
-  readonly equals: string;
+  readonly equals: string | number;
   readonly ifEqual: Meaning;
   readonly ifNot: Meaning;
 }

@@ -4,6 +4,7 @@
  */
 import {
   type Assumptions,
+  assumptionOf,
   HELD,
   type KeyState,
   LockSituation,
@@ -53,7 +54,7 @@ function choice(
   assumptions: Assumptions,
 ): Meaning | undefined {
   if (assumptions.size >= CHOICES_MAX) return undefined;
-  const name = `${argument}=${equals}`;
+  const name = assumptionOf(argument, equals);
   const [ifEqual, ifNot] = [true, false].map((isSo) =>
     meaningWith(script, new Map(assumptions).set(name, isSo)),
   );

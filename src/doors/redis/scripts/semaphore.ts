@@ -32,6 +32,7 @@ interface Roles {
 
 class SemaphoreSituation implements Situation {
   readonly keyCount = 1;
+  readonly knowsPlaces = true;
   readonly roles: Roles = {
     limit: undefined,
     permits: undefined,

@@ -13,6 +13,8 @@ import type { Expression, Statement } from "./lua-tree.js";
 const STEPS_MAX = 20_000;
 /** Calls of functions in one walk. */
 const CALLS_MAX = 16;
+/** Blocks and expressions within one another, those of called functions included. */
+const DEPTH_MAX = 200;
 /** A symbol with all its parts: what is built of itself again and again would grow without bounds. */
 const SYMBOL_SIZE_MAX = 32;
 const TEXT_LENGTH_MAX = 1_000;
@@ -57,6 +59,8 @@ export type Value =
 
 export interface Situation {
   readonly keyCount: number;
+  /** A loop whose length only the call knows may be walked once, with a symbol for its place. */
+  readonly knowsPlaces: boolean;
   /** What a command of Redis answers; its name is in upper case. */
   call(command: string, args: readonly Value[]): Value;
   /** Whether two values, at least one of them no constant, are equal. */
@@ -127,6 +131,7 @@ class Walk {
   readonly #script: Script;
   readonly #situation: Situation;
   #calls = 0;
+  #depth = 0;
 
   constructor(script: Script, situation: Situation) {
     this.#script = script;
@@ -139,12 +144,22 @@ class Walk {
 
   /** What it returns; `undefined`: it does not. */
   #block(statements: readonly Statement[], outer: Scope): Value | undefined {
-    const scope = new Scope(outer);
+    this.#enter();
+    let scope = new Scope(outer);
+    let returned: Value | undefined;
     for (const statement of statements) {
-      const returned = this.#statement(statement, scope);
-      if (returned !== undefined) return returned;
+      // What a function has captured stays as it is when a name is declared again.
+      if (declaredBy(statement).some((name) => scope.has(name))) scope = new Scope(scope);
+      returned = this.#statement(statement, scope);
+      if (returned !== undefined) break;
     }
-    return undefined;
+    this.#depth -= 1;
+    return returned;
+  }
+
+  #enter(): void {
+    this.#depth += 1;
+    if (this.#depth > DEPTH_MAX) throw new NotUnderstood();
   }
 
   #statement(statement: Statement, scope: Scope): Value | undefined {
@@ -152,7 +167,7 @@ class Walk {
     switch (statement.kind) {
       case "local": {
         const values = statement.values.map((value) => this.#evaluate(value, scope));
-        for (const [at, name] of statement.names.entries()) scope.declare(name, values[at] ?? NIL);
+        for (const [at, name] of statement.names.entries()) this.#declare(scope, name, values[at]);
         return undefined;
       }
       case "assign":
@@ -182,6 +197,11 @@ class Walk {
     }
   }
 
+  #declare(scope: Scope, name: string, value: Value = NIL): void {
+    this.#script.step();
+    scope.declare(name, value);
+  }
+
   /** `t[#t + 1] = value` */
   #put({ table, at, value }: Statement & { kind: "put" }, scope: Scope): void {
     const target = this.#evaluate(table, scope);
@@ -202,7 +222,7 @@ class Walk {
       if (this.#calls > CALLS_MAX) throw new NotUnderstood();
       const inner = new Scope(scope);
       for (const [at, parameter] of parameters.entries()) {
-        inner.declare(parameter, args[at] ?? NIL);
+        this.#declare(inner, parameter, args[at]);
       }
       return this.#block(body, inner) ?? NIL;
     };
@@ -219,8 +239,7 @@ class Walk {
         return this.#block(body, inner);
       });
     }
-    if (last.kind === "constant") throw new NotUnderstood();
-    // A loop of a length that only the call knows is walked once, with a symbol for its place.
+    if (last.kind === "constant" || !this.#situation.knowsPlaces) throw new NotUnderstood();
     const inner = new Scope(scope);
     inner.declare(name, symbol("place", first, last));
     if (this.#block(body, inner) !== undefined) throw new NotUnderstood();
@@ -249,8 +268,23 @@ class Walk {
     return undefined;
   }
 
+  /** One value. */
   #evaluate(expression: Expression, scope: Scope): Value {
+    const value = this.#evaluateAll(expression, scope);
+    if (isSeveral(value)) throw new NotUnderstood();
+    return value;
+  }
+
+  /** What `unpack` gives is several values. */
+  #evaluateAll(expression: Expression, scope: Scope): Value {
     this.#script.step();
+    this.#enter();
+    const value = this.#valueOf(expression, scope);
+    this.#depth -= 1;
+    return value;
+  }
+
+  #valueOf(expression: Expression, scope: Scope): Value {
     switch (expression.kind) {
       case "constant":
         return constant(expression.value);
@@ -269,6 +303,8 @@ class Walk {
         return this.#binary(expression, scope);
       case "call":
         return this.#call(expression, scope);
+      case "single":
+        return this.#evaluate(expression.of, scope);
     }
   }
 
@@ -361,9 +397,10 @@ class Walk {
 
   #call({ callee, args }: Expression & { kind: "call" }, scope: Scope): Value {
     const called = this.#evaluate(callee, scope);
-    const values = args.flatMap((arg) => {
-      const value = this.#evaluate(arg, scope);
-      return value.kind === "symbol" && value.name === "several" ? value.parts : [value];
+    const values = args.flatMap((arg, at) => {
+      if (at < args.length - 1) return [this.#evaluate(arg, scope)];
+      const value = this.#evaluateAll(arg, scope);
+      return isSeveral(value) ? value.parts : [value];
     });
     if (called.kind === "function") return called.call(values);
     if (called.kind !== "symbol" || called.name !== "library") throw new NotUnderstood();
@@ -416,6 +453,16 @@ class Walk {
       at: at + 1,
     }));
   }
+}
+
+function isSeveral(value: Value): value is Value & { readonly kind: "symbol" } {
+  return value.kind === "symbol" && value.name === "several";
+}
+
+/** The local names that a statement declares. */
+function declaredBy(statement: Statement): readonly string[] {
+  if (statement.kind === "local") return statement.names;
+  return statement.kind === "function" ? [statement.name] : [];
 }
 
 export const KEY_COUNT = symbol("keyCount");
@@ -494,6 +541,11 @@ class Scope {
 
   find(name: string): Value | undefined {
     return this.#values.get(name) ?? this.#outer?.find(name);
+  }
+
+  /** Whether it was declared here, and not farther out. */
+  has(name: string): boolean {
+    return this.#values.has(name);
   }
 
   declare(name: string, value: Value): void {

@@ -67,7 +67,6 @@ export const LOCK_SCRIPTS: readonly LockScript[] = [
   },
   {
     what: "an extension by SET",
-    means: "extend",
     text: `if redis.call('get', KEYS[1]) == ARGV[1] then
         redis.call('psetex', KEYS[1], ARGV[2], ARGV[1])
         return 1
@@ -76,7 +75,6 @@ export const LOCK_SCRIPTS: readonly LockScript[] = [
   },
   {
     what: "an extension by SET XX",
-    means: "extend",
     text: `if redis.call('get', KEYS[1]) == ARGV[1] then
         return redis.call('set', KEYS[1], ARGV[1], 'XX', 'PX', ARGV[2]) and 1 or 0
       else return 0 end`,
@@ -114,7 +112,6 @@ export const LOCK_SCRIPTS: readonly LockScript[] = [
   },
   {
     what: "a take that repeats by its owner",
-    means: "takeAgain",
     text: `local id = redis.call('GET', KEYS[1])
       if not id or id == ARGV[1] then
         redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -269,5 +266,84 @@ export const REFUSED_SCRIPTS: readonly (readonly [why: string, text: string])[] 
   ["is empty", ""],
   ["has a string that does not end", "return redis.call('get"],
   ["has a comment that does not end", "--[[ return 1"],
+  [
+    "compares seconds that remain with milliseconds",
+    `local t = redis.call('ttl', KEYS[1])
+      if t == -2 then return 0 end
+      if t < tonumber(ARGV[3]) then return -1 end
+      if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end
+      return 0`,
+  ],
+  [
+    "releases in a loop that may have no round",
+    `if redis.call('get', KEYS[1]) == ARGV[1] then
+      for i = 1, tonumber(ARGV[2]) do redis.call('del', KEYS[1]) end return 1 end return 0`,
+  ],
+  [
+    "has a function that keeps the first of two names",
+    `local d = 0
+      local function f() if d == 1 then redis.call('del', KEYS[1]) end return d end
+      local d = 1
+      if redis.call('get', KEYS[1]) == ARGV[1] then return f() end return 0`,
+  ],
+  [
+    "passes the first of several values",
+    `for _, key in ipairs(KEYS) do
+      if redis.call('get', key) ~= ARGV[1] then return 0 end
+    end
+    redis.call('del', (unpack(KEYS))) return #KEYS`,
+  ],
+  [
+    "passes several values before another",
+    `for _, key in ipairs(KEYS) do
+      if redis.call('get', key) ~= ARGV[1] then return 0 end
+    end
+    redis.call('del', unpack(KEYS), KEYS[1]) return #KEYS`,
+  ],
+  [
+    "keeps several values by one name",
+    `for _, key in ipairs(KEYS) do
+      if redis.call('get', key) ~= ARGV[1] then return 0 end
+    end
+    local keys = unpack(KEYS) redis.call('del', keys) return #KEYS`,
+  ],
+  [
+    "publishes what others said",
+    `if redis.call('exists', KEYS[1]) == 1 then return 1 end
+      redis.call('publish', ARGV[1], ARGV[2]) return 0`,
+  ],
+  [
+    "publishes without releasing",
+    `if redis.call('get', KEYS[1]) == ARGV[1] then
+      redis.call('publish', ARGV[2], KEYS[1]) return 1 end return 0`,
+  ],
+  [
+    "publishes nothing of its key",
+    `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1])
+      redis.call('publish', ARGV[2], ARGV[3]) return 1 end return 0`,
+  ],
+  [
+    "publishes again and again",
+    `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1])
+      ${"redis.call('publish', ARGV[2], KEYS[1]) ".repeat(5)} return 1 end return 0`,
+  ],
+  [
+    "answers a long list",
+    `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end
+      local a = 1 return {${"a,".repeat(65)}}`,
+  ],
+  [
+    "answers a long text",
+    `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end
+      return '${"a".repeat(1_001)}'`,
+  ],
+  [
+    "has an expression that is too deep for a function that calls itself",
+    `local function f() return f()${"+1".repeat(980)} end return f()`,
+  ],
+  [
+    "declares many names",
+    `${"for i = 1, #KEYS do ".repeat(4)} local ${Array.from({ length: 400 }, (_, at) => `a${at}`).join()} ${"end ".repeat(4)}`,
+  ],
   ["persists", "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('persist', KEYS[1]) end"],
 ];

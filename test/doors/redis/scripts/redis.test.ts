@@ -162,7 +162,7 @@ async function expectOneKey(text: string, meaning: OneKeyMeaning, args: string[]
 async function expectMeaning(text: string, meaning: Meaning, given: string[] = []): Promise<void> {
   if (meaning.kind === "byArgument") {
     for (const [which, value] of [
-      [meaning.ifEqual, meaning.equals],
+      [meaning.ifEqual, `${meaning.equals}`],
       [meaning.ifNot, `not ${meaning.equals}`],
     ] as const) {
       const args = [...given];
@@ -250,11 +250,14 @@ function severalOutcome(
         return { reply: taken, acts: all({ kind: "take", ttl: meaning.ttl }) };
       }
       if (!isMine || repeated === undefined) return { reply: held, acts: none };
-      return { reply: repeated, acts: all({ kind: "extend", ttl: meaning.ttl }) };
+      return { reply: repeated, acts: all({ kind: "extend", ttl: meaning.ttl, mayRelease: true }) };
     }
     case "extendAll":
       if (!isMine) return { reply: meaning.replies.lacking, acts: none };
-      return { reply: meaning.replies.extended, acts: all({ kind: "extend", ttl: meaning.ttl }) };
+      return {
+        reply: meaning.replies.extended,
+        acts: all({ kind: "extend", ttl: meaning.ttl, mayRelease: true }),
+      };
     case "releaseAll":
       if (!isMine) return { reply: meaning.replies.lacking, acts: none };
       return { reply: meaning.replies.released, acts: all({ kind: "release" }) };
