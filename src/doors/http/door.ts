@@ -1,7 +1,7 @@
 /**
  * The HTTP door: leases for every program that can send a request. It finds out what is asked for,
  * asks the node as the caller, and answers in JSON. It keeps nothing of a lease: what it forgets when
- * it stops is only which requests were waiting.
+ * it stops is only which requests were waiting. No request may end the process, whatever goes wrong.
  *
  * The owner that a request names proves who may end its leases, so it is never logged or answered.
  */
@@ -11,15 +11,14 @@ import type { Client, WantedItem } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
 import type { HttpCaller, HttpDoor } from "../../net/index.js";
 import type { DoorClients } from "../door-clients.js";
+import { WaitingEvents } from "./event-stream.js";
 import { Exchange } from "./exchange.js";
 import { extendedBody } from "./lease-bodies.js";
 import { durationOf, headerText, Parameters, requiredHeader } from "./parameters.js";
-import { badRequest, Problem, problemOf, stopping } from "./problems.js";
+import { badRequest, internalError, Problem, problemOf, stopping } from "./problems.js";
 import { Takes, type TakeWish } from "./takes.js";
 import { watchChanges } from "./watching.js";
 
-/** Requests at a time, beyond which a node has no room for more. */
-const IN_FLIGHT_MAX = 16_384;
 /** How long a page may remember what it may ask for, in seconds. */
 const PREFLIGHT_SECONDS = "600";
 const REQUEST_HEADERS =
@@ -33,6 +32,8 @@ export interface HttpDoorOptions {
   /** Told of each request, if it is wanted. Never of an owner. */
   readonly log: (fields: Record<string, unknown>) => void;
   readonly isLogging: () => boolean;
+  /** Told of each exception that nobody expects. Default: `log` is told. */
+  readonly onInternalError?: (error: unknown) => void;
 }
 
 interface Route {
@@ -47,9 +48,10 @@ export class LeaseDoor implements HttpDoor {
   readonly #options: HttpDoorOptions;
   readonly #takes = new Takes();
   readonly #routes: Routes;
-  /** Aborted when the node stops, for answers that have no end. */
-  readonly #ending = new AbortController();
-  #inFlight = 0;
+  /** Ends each watch, because the node stops. */
+  readonly #watches = new Set<() => void>();
+  readonly #waitingEvents = new WaitingEvents();
+  #isDraining = false;
 
   constructor(options: HttpDoorOptions) {
     this.#options = options;
@@ -58,30 +60,15 @@ export class LeaseDoor implements HttpDoor {
 
   onRequest(request: IncomingMessage, response: ServerResponse, caller: HttpCaller): void {
     const exchange = new Exchange(request, response, caller);
-    this.#inFlight += 1;
-    response.once("close", () => {
-      this.#inFlight -= 1;
-    });
     if (this.#options.isLogging()) this.#logWhenDone(exchange);
-    this.#answer(exchange).catch((error: unknown) => {
-      const {
-        caller: { isLocal, token, certifiedName },
-      } = exchange;
-      const isStranger = !isLocal && token === undefined && certifiedName === undefined;
-      if (response.headersSent || response.closed) return;
-      const problem = this.#isDraining ? stoppingOr(error) : error;
-      exchange.fail(problemOf(problem, isStranger));
-    });
+    this.#answer(exchange).catch((error: unknown) => this.#fail(exchange, error));
   }
 
   /** Ends all polls with 503; resolves when what was parked is taken over or given back. */
   async drain(): Promise<void> {
-    this.#ending.abort();
+    this.#isDraining = true;
+    for (const end of this.#watches) end();
     await this.#takes.drain();
-  }
-
-  get #isDraining(): boolean {
-    return this.#ending.signal.aborted;
   }
 
   async #answer(exchange: Exchange): Promise<void> {
@@ -101,11 +88,32 @@ export class LeaseDoor implements HttpDoor {
       throw new Problem(405, "INVALID_ARGUMENT", sentence, { Allow: methodsOf(routes) });
     }
     if (this.#isDraining) throw stopping();
-    if (this.#inFlight > IN_FLIGHT_MAX) {
-      throw new HoldfastError("BUSY", "this node has too many requests at once; try again later");
-    }
     if (route.takesBody !== true) exchange.requireNoBody();
     await route.answer(exchange, new Parameters(query, route.parameters));
+  }
+
+  /** Answers an exchange that failed. Never throws: nobody is there to catch it. */
+  #fail(exchange: Exchange, error: unknown): void {
+    // What fails because the caller has left needs no answer.
+    if (exchange.isCallerGone) return;
+    const { response, caller } = exchange;
+    const isStranger =
+      !caller.isLocal && caller.token === undefined && caller.certifiedName === undefined;
+    const problem = problemOf(this.#isDraining ? stoppingOr(error) : error, isStranger);
+    if (problem === undefined) this.#report(error);
+    try {
+      if (!response.headersSent) exchange.fail(problem ?? internalError());
+      else if (!response.writableEnded) response.destroy();
+    } catch (unwritable) {
+      this.#report(unwritable);
+      response.destroy();
+    }
+  }
+
+  #report(error: unknown): void {
+    const { onInternalError, log } = this.#options;
+    if (onInternalError === undefined) log({ internalError: String(error) });
+    else onInternalError(error);
   }
 
   #createRoutes(): Routes {
@@ -201,11 +209,14 @@ export class LeaseDoor implements HttpDoor {
     const ending = new AbortController();
     const end = (): void => ending.abort(new DOMException("the watch is over", "AbortError"));
     exchange.leaving.addEventListener("abort", end, { once: true });
-    this.#ending.signal.addEventListener("abort", end, { once: true });
+    if (exchange.leaving.aborted) end();
+    this.#watches.add(end);
     try {
-      await this.#use(exchange, (client) => watchChanges(exchange, client, prefix, ending.signal));
+      await this.#use(exchange, (client) => {
+        return watchChanges(exchange, client, prefix, ending.signal, this.#waitingEvents);
+      });
     } finally {
-      this.#ending.signal.removeEventListener("abort", end);
+      this.#watches.delete(end);
     }
   }
 
@@ -358,8 +369,9 @@ function ofRefusal({ status, text }: { readonly status: number; readonly text: s
   return new Problem(status, code, text, status === 503 ? { Connection: "close" } : {});
 }
 
-/** What fails because its client was closed fails because the node stops. */
+/** What fails because its client was closed, or it was aborted, fails because the node stops. */
 function stoppingOr(error: unknown): unknown {
   const isClosed = error instanceof HoldfastError && error.code === "CANCELLED";
-  return isClosed ? stopping() : error;
+  const isAborted = error instanceof Error && error.name === "AbortError";
+  return isClosed || isAborted ? stopping() : error;
 }

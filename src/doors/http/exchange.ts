@@ -1,6 +1,9 @@
 /**
  * One request and its answer. Knows when the caller has left, and writes each answer with the headers
  * that all of them have. An answer is written once; after the caller has left, into nothing.
+ *
+ * It is the only one of its connection (`net` hands them over one after the other), so the end of the
+ * connection is the end of its response.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { HttpCaller } from "../../net/index.js";
@@ -46,12 +49,17 @@ export class Exchange {
     request.socket.setTimeout(SILENCE_MS);
   }
 
+  /** Whether there is nobody left to answer. */
+  get isCallerGone(): boolean {
+    return this.response.closed || this.request.socket.destroyed;
+  }
+
   /** Aborted when the caller leaves before its answer was written. */
   get leaving(): AbortSignal {
     if (this.#leaving === undefined) {
       const leaving = new AbortController();
       this.#leaving = leaving;
-      if (this.response.closed) leaving.abort(callerLeft());
+      if (this.isCallerGone) leaving.abort(callerLeft());
       else {
         this.response.once("close", () => {
           if (!this.response.writableFinished) leaving.abort(callerLeft());

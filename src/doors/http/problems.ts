@@ -96,13 +96,22 @@ export function stopping(): Problem {
   return new Problem(503, "UNAVAILABLE", sentence, { Connection: "close" });
 }
 
-/** @param isStranger the caller has shown nothing that could prove who it is */
-export function problemOf(error: unknown, isStranger: boolean): Problem {
+/** For an exception that nobody expects. What it says is for the log alone. */
+export function internalError(): Problem {
+  const sentence = "this node could not handle the request: its log says why";
+  return new Problem(500, "INTERNAL", sentence);
+}
+
+/**
+ * @param isStranger the caller has shown nothing that could prove who it is
+ * @returns `undefined` for an exception that nobody expects
+ */
+export function problemOf(error: unknown, isStranger: boolean): Problem | undefined {
   if (error instanceof Problem) return error;
   if (error instanceof HoldfastError) return ofHoldfast(error, isStranger);
   // The SDK checks arguments, and its message names the one that is wrong.
   if (error instanceof TypeError || error instanceof RangeError) return badRequest(error.message);
-  throw error;
+  return undefined;
 }
 
 function ofHoldfast({ code, message, details }: HoldfastError, isStranger: boolean): Problem {

@@ -1,15 +1,15 @@
 /**
  * Watches as server-sent events: each change is an event with an id, so that a client that connects
  * again continues where it was. When the cluster has forgotten the changes since then, the event
- * `reset` says that some are missing. A client that does not read is cut off.
+ * `reset` says that some are missing.
  */
 import type { Change, Client, Revision, Watch } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
+import { EventStream, type WaitingEvents } from "./event-stream.js";
 import type { Exchange } from "./exchange.js";
 import { badRequest } from "./problems.js";
 
 const BEAT_MS = 15_000;
-const WAITING_BYTES_MAX = 1 << 20;
 /** How long a browser waits before it connects again. */
 const RETRY_MS = 1_000;
 const EVENT_ID = /^(\d{1,16})\.(\d{1,16})$/;
@@ -30,32 +30,29 @@ export async function watchChanges(
   client: Client,
   prefix: string,
   ending: AbortSignal,
+  waiting: WaitingEvents,
 ): Promise<void> {
-  const { response } = exchange;
   const after = revisionOf(exchange);
   let begun = await begin(client, prefix, after, ending);
   exchange.begin(HEADERS);
-  response.write(`retry: ${RETRY_MS}\n${eventText("begun", begun.watch.revision, "{}")}`);
-  if (begun.isReset) response.write(resetText(begun));
-  let unreadBytes = 0;
+  const stream = new EventStream(exchange.response, waiting);
+  stream.send(`retry: ${RETRY_MS}\n${eventText("begun", begun.watch.revision, "{}")}`);
+  if (begun.isReset) stream.send(resetText(begun));
   const beat = setInterval(() => {
-    const { writableLength } = response;
-    if (unreadBytes > 0 && writableLength >= unreadBytes) response.destroy();
-    unreadBytes = writableLength;
-    response.write(`: beat\n${idText(begun.watch.revision)}\n`);
+    stream.beat(`: beat\n${idText(begun.watch.revision)}\n`);
   }, BEAT_MS);
   try {
     for (;;) {
-      await sendChanges(exchange, begun);
+      await sendChanges(stream, begun);
       begun = await begin(client, prefix, undefined, ending);
-      response.write(resetText(begun));
+      stream.send(resetText(begun));
     }
   } catch {
     // A client that connects again is told why.
   } finally {
     clearInterval(beat);
     await begun.watch.return?.();
-    response.end();
+    stream.end();
   }
 }
 
@@ -86,12 +83,11 @@ async function begin(
 }
 
 /** Resolves when the cluster has forgotten the next change. */
-async function sendChanges({ response }: Exchange, { watch, first }: BegunWatch): Promise<void> {
+async function sendChanges(stream: EventStream, { watch, first }: BegunWatch): Promise<void> {
   try {
     for (let next = await first; next.done !== true; next = await watch.next()) {
       const { value: change } = next;
-      response.write(eventText(change.type, change.revision, bodyOf(change)));
-      if (response.writableLength > WAITING_BYTES_MAX) response.destroy();
+      stream.send(eventText(change.type, change.revision, bodyOf(change)));
     }
   } catch (error) {
     if (!isCompacted(error)) throw error;

@@ -1,6 +1,8 @@
 /**
  * The way of HTTP requests to the door that answers them: who sends them, and whether they may enter.
- * A socket takes the place of a client with its first request, and leaves it when it is closed.
+ * A socket takes the place of a client with its first request, and leaves it when it is closed. Its
+ * requests come one after the other (`request-turns.ts`), so the limits on places are limits on
+ * requests at a time, all together and of each address.
  *
  * It must not answer for the door: who is refused is told so by it, in the form of its other answers.
  */
@@ -42,8 +44,11 @@ export class DoorEntrance {
   ): boolean {
     if (!isDoorPath(request.url)) return false;
     const { socket } = request;
-    const caller = this.#callers.get(socket) ?? callerOf(socket, certificates);
-    const problem = certificates?.judgeClient(socket) ?? this.#refusalOfPlace(socket, caller);
+    const known = this.#callers.get(socket);
+    const caller = known ?? callerOf(socket, certificates);
+    const problem =
+      certificates?.judgeClient(socket) ??
+      (known === undefined ? this.#refusalOfPlace(socket, caller) : undefined);
     const refusal = this.#judge(request, problem);
     this.#parts.door.onRequest(request, response, {
       ...caller,
@@ -73,7 +78,6 @@ export class DoorEntrance {
   }
 
   #refusalOfPlace(socket: Socket, caller: InProcessCaller): Refusal | undefined {
-    if (this.#callers.has(socket)) return undefined;
     const { places } = this.#parts;
     const full = places.refuse(caller.address);
     if (full !== undefined) return { status: 503, text: full };

@@ -45,10 +45,10 @@ import {
   answerHttp,
   bearerOf,
   browserOf,
-  HTTP_LIMITS,
   judgeHost,
   judgeUpgrade,
   type Refusal,
+  TURN_OPTIONS,
 } from "./http.js";
 import { InProcessSocket } from "./in-process-socket.js";
 import { KnownHosts } from "./known-hosts.js";
@@ -63,6 +63,7 @@ import {
 } from "./options.js";
 import { PageOrigins } from "./page-origins.js";
 import { ReportedNames } from "./reported-names.js";
+import { RequestTurns } from "./request-turns.js";
 import { GatewayRequests, UNHEARD_BYTES } from "./requests.js";
 import { GatewaySocket } from "./socket.js";
 import {
@@ -116,6 +117,7 @@ class Gateway implements StartableGateway {
   readonly #portLimits: PortLimits;
   readonly #places: ClientPlaces;
   readonly #door: DoorEntrance | undefined;
+  readonly #turns = new RequestTurns();
   readonly #outbound: Outbound;
   readonly #connections = new Set<GatewayConnection>();
   /** Counts every socket, including those that never send anything. */
@@ -192,7 +194,8 @@ class Gateway implements StartableGateway {
     const parts = this.#createParts(http, sendingAway(awayReason));
     const { liveness, unfinished, webSockets } = parts;
     this.#parts = parts;
-    const server = this.#createServer((request, response) => {
+    const server = this.#createServer();
+    this.#turns.serve(server, (request, response) => {
       if (this.#door?.take(request, response, this.#security?.certificates) === true) return;
       const refusal = this.#security?.certificates.judgePage(request.socket);
       this.#answerPage(request, response, http, this.#callerOf(request), refusal);
@@ -234,7 +237,8 @@ class Gateway implements StartableGateway {
   async listenLocal(directory: string): Promise<void> {
     const parts = this.#parts;
     assert(parts !== undefined, () => "the local socket before the port");
-    const port = await LocalPort.open(directory, this.#tuning.handshakeTimeoutMs, {
+    const { handshakeTimeoutMs } = this.#tuning;
+    const port = await LocalPort.open(directory, handshakeTimeoutMs, this.#turns, {
       onRequest: (request, response) => {
         if (this.#door?.takeLocal(request, response) === true) return;
         this.#answerPage(request, response, parts.pages, { isTrusted: true }, undefined);
@@ -265,13 +269,11 @@ class Gateway implements StartableGateway {
     answerHttp(request, response, pages, caller, refusal);
   }
 
-  #createServer(
-    onRequest: (request: IncomingMessage, response: ServerResponse) => void,
-  ): HttpServer {
+  #createServer(): HttpServer {
     const tls = this.#tls;
     const log = new BoundedLog(this.#onRefused);
     if (tls === undefined) {
-      const server = createServer(HTTP_LIMITS, onRequest);
+      const server = createServer(TURN_OPTIONS);
       noticeTls(server, (address) =>
         log.say(`${address} speaks TLS: this port does not (ws://, http://)`),
       );
@@ -279,8 +281,8 @@ class Gateway implements StartableGateway {
     }
     const certificates = new ClientCertificates(tls, (line) => log.say(line));
     const { handshakeTimeoutMs } = this.#tuning;
-    const options = { ...HTTP_LIMITS, handshakeTimeout: handshakeTimeoutMs };
-    const server = createSecureServer({ ...options, ...tls.serverOptions("client") }, onRequest);
+    const options = { ...TURN_OPTIONS, handshakeTimeout: handshakeTimeoutMs };
+    const server = createSecureServer({ ...options, ...tls.serverOptions("client") });
     const port = new SecurePort(tls, "client", server, handshakeTimeoutMs, {
       onSecured: (socket, shown) => certificates.meet(socket, shown),
       onFailed: (reason) => log.say(reason),
@@ -388,6 +390,11 @@ class Gateway implements StartableGateway {
     problem: Refusal | undefined,
     address: string | undefined,
   ): boolean {
+    // Its answers would stand between frames, and frames could stop it from being read.
+    if (!this.#turns.isIdle(socket)) {
+      socket.destroy();
+      return false;
+    }
     // Any host name will do here: a browser always sends the page's origin with an upgrade, and
     // that is checked.
     const refusal =

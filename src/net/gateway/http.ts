@@ -38,6 +38,9 @@ export const HTTP_LIMITS = {
   connectionsCheckingInterval: 5_000,
 } as const;
 
+/** Of servers whose requests are handled in turn, which `RequestTurns` checks. */
+export const TURN_OPTIONS = { ...HTTP_LIMITS, requireHostHeader: false } as const;
+
 export interface Refusal {
   readonly status: number;
   readonly text: string;

@@ -7,8 +7,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import { closeServer } from "../listen.js";
-import { HTTP_LIMITS } from "./http.js";
+import { TURN_OPTIONS } from "./http.js";
 import { LocalSocket } from "./local-socket.js";
+import type { RequestTurns } from "./request-turns.js";
 
 /** Enough for operators; the descriptors are of those that clients leave. */
 const SOCKETS_MAX = 64;
@@ -31,9 +32,11 @@ export class LocalPort {
   static async open(
     directory: string,
     idleMs: number,
+    turns: RequestTurns,
     { onRequest, onUpgrade }: LocalPortEvents,
   ): Promise<LocalPort> {
-    const server = createServer(HTTP_LIMITS, onRequest);
+    const server = createServer(TURN_OPTIONS);
+    turns.serve(server, onRequest);
     server.maxConnections = SOCKETS_MAX;
     server.setTimeout(idleMs);
     server.on("upgrade", onUpgrade);

@@ -32,6 +32,10 @@ export class NodeDoors {
       description: () => this.#description,
       isLogging: () => log.isDebugging === true,
       log: (fields) => log("debug", "http request", fields),
+      onInternalError: (error) => {
+        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+        log("error", "http request failed", { error: text });
+      },
     });
   }
 
