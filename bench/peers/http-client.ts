@@ -1,5 +1,5 @@
 /**
- * A lean client of the HTTP door: one connection that is kept alive, on which one request follows
+ * A lean client of the HTTP door: connections that are kept alive, on each of which one request follows
  * another. It reads only what it asks for, so that the load process does not measure itself.
  */
 import { connect, type Socket } from "node:net";
@@ -17,10 +17,11 @@ interface Answer {
   readonly body: string;
 }
 
+/** One request at a time: an answer of HTTP/1.1 waits for those before it. */
 class KeptConnection {
   readonly #socket: Socket;
   #received: Buffer = Buffer.alloc(0);
-  readonly #waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void }[] = [];
+  #waiting: { resolve: (answer: Answer) => void; reject: (error: Error) => void } | undefined;
 
   constructor(port: number) {
     this.#socket = connect(port, HOST).setNoDelay(true);
@@ -31,7 +32,7 @@ class KeptConnection {
 
   request(head: string): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject });
+      this.#waiting = { resolve, reject };
       this.#socket.write(head);
     });
   }
@@ -42,32 +43,36 @@ class KeptConnection {
 
   #onData(chunk: Buffer): void {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
-    for (;;) {
-      const end = this.#received.indexOf(END_OF_HEAD);
-      if (end < 0) return;
-      const head = this.#received.toString("latin1", 0, end);
-      const from = end + END_OF_HEAD.length;
-      const to = from + Number(LENGTH.exec(head)?.[1] ?? 0);
-      if (this.#received.length < to) return;
-      const body = this.#received.toString("utf8", from, to);
-      this.#received = this.#received.subarray(to);
-      this.#waiting.shift()?.resolve({ status: Number(head.slice(9, 12)), body });
-    }
+    const end = this.#received.indexOf(END_OF_HEAD);
+    if (end < 0) return;
+    const head = this.#received.toString("latin1", 0, end);
+    const from = end + END_OF_HEAD.length;
+    const to = from + Number(LENGTH.exec(head)?.[1] ?? 0);
+    if (this.#received.length < to) return;
+    const body = this.#received.toString("utf8", from, to);
+    this.#received = this.#received.subarray(to);
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    waiting?.resolve({ status: Number(head.slice(9, 12)), body });
   }
 
   #end(error: Error): void {
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    this.#waiting?.reject(error);
+    this.#waiting = undefined;
   }
 }
 
 class HttpClient implements PeerClient {
-  readonly #connection: KeptConnection;
+  readonly #port: number;
+  readonly #connections: KeptConnection[] = [];
+  /** Connections without a request; workers that share this client need more than one. */
+  readonly #idle: KeptConnection[] = [];
   readonly #name: string;
   readonly #isShared: boolean;
   #requests = 0;
 
   constructor(port: number, name: string, isShared: boolean) {
-    this.#connection = new KeptConnection(port);
+    this.#port = port;
     this.#name = name;
     this.#isShared = isShared;
   }
@@ -88,17 +93,26 @@ class HttpClient implements PeerClient {
   }
 
   async close(): Promise<void> {
-    this.#connection.close();
+    for (const connection of this.#connections) connection.close();
   }
 
-  #ask(method: string, target: string, owner: string): Promise<Answer> {
+  async #ask(method: string, target: string, owner: string): Promise<Answer> {
     const named = `Holdfast-Owner: ${owner}\r\nIdempotency-Key: ${owner}\r\n`;
     const head = `${method} ${target} HTTP/1.1\r\nHost: ${HOST}\r\n${named}`;
-    return this.#connection.request(`${head}Content-Length: 0\r\n\r\n`);
+    const connection = this.#idle.pop() ?? this.#open();
+    const answer = await connection.request(`${head}Content-Length: 0\r\n\r\n`);
+    this.#idle.push(connection);
+    return answer;
+  }
+
+  #open(): KeptConnection {
+    const connection = new KeptConnection(this.#port);
+    this.#connections.push(connection);
+    return connection;
   }
 }
 
-/** One connection for each of the load, all to the node that leads. */
+/** One client for each connection of the load, all to the node that leads. */
 export async function connectHttp(
   port: number,
   { connections, isShared }: PeerLoad,
