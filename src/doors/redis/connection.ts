@@ -3,8 +3,10 @@
  * and the limits that keep one client from harming others. What commands mean is in `commands`.
  *
  * Each command has a place in the line of replies. Replies that are ready at the head of the line are
- * written once a turn. A client that reads too slowly is cut off; one that asks for too much at once is
- * not read from until it has answers.
+ * encoded and written once a turn, as far as the client takes them. From one that asks for too much at
+ * once, or takes its replies slowly, nothing is read until there is room; one that takes none is cut off.
+ *
+ * What goes wrong with one connection never goes beyond it: whatever is thrown ends this connection.
  */
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
@@ -29,18 +31,41 @@ const COMMAND_BYTES_MAX = 512 << 10;
 const STRANGER_IN_FLIGHT_MAX = 16;
 const STRANGER_COMMAND_BYTES_MAX = 4 << 10;
 const STRANGER_TICKS_MAX = 10;
-/** Replies that the client has not taken. */
+/** Given to the socket at once, so that a slow client is seen to take something. */
+const CHUNK_BYTES_MAX = 64 << 10;
+/** Replies that are encoded and wait for the socket; beyond it no further ones are. */
 const BACKLOG_BYTES_MAX = 1 << 20;
+/** Commands without a written reply; beyond it none is read. */
+const COMMANDS_KEPT_BYTES_MAX = 1 << 20;
+/** Messages that wait for replies or for room; beyond it the connection is cut off. */
+const MESSAGES_BYTES_MAX = 1 << 20;
+/** What a message costs beside its bytes. */
+const MESSAGE_COST_BYTES = 128;
+/**
+ * A client that must take its replies before more is done for it, or go, and does not for so long, is
+ * cut off. The buffers of the system show that it takes something in steps of a megabyte or so.
+ */
+const STALLED_TICKS_MAX = 60;
+
+const UNREAD = "it does not read its replies";
 
 interface Place {
-  /** Its bytes; `undefined` while the command runs. */
-  bytes: string | undefined;
+  /** `undefined` while the command runs. */
+  reply: Reply | undefined;
+  /** In which it is to be written. */
+  protocol: Protocol;
+  /** Of a message: its bytes, encoded already. */
+  readonly message: string | undefined;
+  /** What it keeps alive until its reply is encoded. */
+  readonly size: number;
 }
 
 export interface ConnectionEvents {
   onClosed(connection: RedisConnection): void;
   /** Why a connection was cut off. */
   onCutOff(address: string, reason: string): void;
+  /** Something was thrown that no client can be told. */
+  onBroken(address: string, error: unknown): void;
 }
 
 export class RedisConnection implements SessionPort {
@@ -56,13 +81,21 @@ export class RedisConnection implements SessionPort {
   /** Of `#places`, those that are written already. */
   #written = 0;
   #pending = "";
+  /** Of commands and of messages that have places which are not written. */
+  #commandBytes = 0;
+  #messageBytes = 0;
   #isFlushPlanned = false;
+  /** The socket has taken all that it should until the client has read that. */
+  #isBusy = false;
   /** Commands wait until it is known as whom they are given. */
   #isHeld = false;
   #isPaused = false;
   #isEnding = false;
   #isClosed = false;
   #strangerTicks = 0;
+  #stalledTicks = 0;
+  /** Bytes that had gone out at the last tick. */
+  #takenBytes = 0;
   readonly #flush = (): void => this.#writePending();
 
   constructor(
@@ -82,9 +115,10 @@ export class RedisConnection implements SessionPort {
     this.#socket = client.socket;
     this.#events = events;
     this.#counts = parts.counts;
-    const subscriptions = new Subscriptions((message) => this.push(message), parts.subscriptions);
+    const subscriptions = new Subscriptions(this, parts.subscriptions);
     this.session = new Session(this, parts.node, parts.callers, parts.rules, subscriptions);
     this.#socket.on("data", (chunk: Buffer) => this.#read(chunk));
+    this.#socket.on("drain", () => this.#onDrain());
     this.#socket.once("close", () => this.#close());
   }
 
@@ -100,26 +134,53 @@ export class RedisConnection implements SessionPort {
     return this.#client.certifiedName;
   }
 
-  /** Once a second: ends what must not stay. */
+  /** Once a second: ends what must not stay. Never throws. */
   tick(): void {
-    if (this.session.isRevoked) {
-      this.cutOff("its identity has lost its credential");
-    } else if (this.session.isStranger) {
-      this.#strangerTicks += 1;
-      if (this.#strangerTicks > STRANGER_TICKS_MAX) this.cutOff("it did not sign in");
-    } else {
-      this.#strangerTicks = 0;
+    try {
+      this.#judge();
+    } catch (error) {
+      this.#breakDown(error);
     }
   }
 
+  #judge(): void {
+    if (this.session.isRevoked) {
+      this.cutOff("its identity has lost its credential");
+      return;
+    }
+    this.#strangerTicks = this.session.isStranger ? this.#strangerTicks + 1 : 0;
+    this.#stalledTicks = this.#isStalled() ? this.#stalledTicks + 1 : 0;
+    if (this.#strangerTicks > STRANGER_TICKS_MAX) this.cutOff("it did not sign in");
+    else if (this.#stalledTicks > STALLED_TICKS_MAX) this.cutOff(UNREAD);
+  }
+
+  /** Whether it waits for a client that has taken nothing since the last tick. */
+  #isStalled(): boolean {
+    const { bytesWritten, writableLength } = this.#socket;
+    const before = this.#takenBytes;
+    this.#takenBytes = bytesWritten - writableLength;
+    if (!this.#isBusy && !(this.#isEnding && this.#places.length === 0)) return false;
+    return this.#takenBytes === before;
+  }
+
+  /** Never between two parts of a reply, and not before replies that came earlier. */
   push(message: Reply): void {
     if (this.#isClosed) return;
-    const bytes = encodeReply(message, this.session.protocol);
-    const last = this.#places.length - 1;
-    // Never between two parts of a reply, and not before replies that came earlier.
-    if (this.#written <= last) this.#places.push({ bytes });
-    else this.#pending += bytes;
-    this.#planFlush();
+    try {
+      const bytes = encodeReply(message, this.session.protocol);
+      if (this.#written === this.#places.length && this.#hasRoom) {
+        this.#pending += bytes;
+      } else {
+        const size = bytes.length + MESSAGE_COST_BYTES;
+        this.#messageBytes += size;
+        this.#places.push({ reply: null, protocol: 2, message: bytes, size });
+      }
+      this.#planFlush();
+    } catch (error) {
+      this.#breakDown(error);
+      return;
+    }
+    if (this.#messageBytes > MESSAGES_BYTES_MAX) this.cutOff("it does not read its messages");
   }
 
   endAfterReplies(): void {
@@ -135,21 +196,35 @@ export class RedisConnection implements SessionPort {
     this.#close();
   }
 
+  /** Something was thrown that is nothing to tell a client. */
+  #breakDown(error: unknown): void {
+    if (this.#isClosed) return;
+    this.#events.onBroken(this.address, error);
+    this.#socket.destroy();
+    this.#close();
+  }
+
   #close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#places = [];
     this.#written = 0;
+    this.#pending = "";
     this.session.close();
     this.#events.onClosed(this);
   }
 
   #read(chunk: Buffer): void {
     if (this.#isClosed || this.#isEnding) return;
-    this.#reader.push(chunk);
+    try {
+      this.#reader.push(chunk);
+    } catch (error) {
+      this.#breakDown(error);
+    }
     this.#handleCommands();
   }
 
+  /** Never throws. */
   #handleCommands(): void {
     const { session } = this;
     try {
@@ -159,43 +234,59 @@ export class RedisConnection implements SessionPort {
           isStranger ? STRANGER_COMMAND_BYTES_MAX : COMMAND_BYTES_MAX,
         );
         if (command === undefined) return;
-        this.#handle(command);
-        const max = isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX;
-        if (this.#places.length - this.#written >= max) this.#pause();
+        this.#handle(command, isStranger);
+        if (!this.#mayRead(isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX)) {
+          this.#pause();
+        }
       }
     } catch (error) {
-      if (!(error instanceof ProtocolProblem)) throw error;
-      this.#refuseProtocol(error);
+      if (error instanceof ProtocolProblem) this.#refuseProtocol(error);
+      else this.#breakDown(error);
     }
   }
 
+  /** Whether replies may be encoded. */
+  get #hasRoom(): boolean {
+    return this.#pending.length < BACKLOG_BYTES_MAX;
+  }
+
+  /** Whether a further command may begin. */
+  #mayRead(placesMax: number): boolean {
+    if (!this.#hasRoom || this.#commandBytes >= COMMANDS_KEPT_BYTES_MAX) return false;
+    return this.#places.length - this.#written < placesMax;
+  }
+
   #refuseProtocol({ message, isSilent }: ProtocolProblem): void {
-    if (!isSilent) this.#places.push({ bytes: `-ERR Protocol error: ${message}\r\n` });
+    if (!isSilent) {
+      const reply = { code: "ERR", message: `Protocol error: ${message}` };
+      this.#places.push({ reply, protocol: 2, message: undefined, size: 0 });
+    }
     this.#events.onCutOff(this.address, message);
     this.#advance();
     this.endAfterReplies();
   }
 
-  #handle(command: readonly Buffer[]): void {
-    const place: Place = { bytes: undefined };
+  #handle(command: readonly Buffer[], isStranger: boolean): void {
+    let size = 0;
+    for (const { length } of command) size += length;
+    const place: Place = { reply: undefined, protocol: 2, message: undefined, size };
     this.#places.push(place);
+    this.#commandBytes += size;
     this.#counts.commandsTotal += 1;
-    const { protocol } = this.session;
     let result: Reply | Promise<Reply>;
     try {
-      result = answer(this.session, command, (task) => this.#hold(task));
+      result = answer(this.session, command, (task) => this.#hold(task), isStranger);
     } catch (error) {
-      this.#fail(place, error, protocol);
+      this.#fail(place, error);
       return;
     }
     if (!(result instanceof Promise)) {
-      // HELLO answers in the protocol that it sets.
-      this.#settle(place, encodeReply(result, this.session.protocol));
+      this.#settle(place, result);
       return;
     }
     result.then(
-      (reply) => this.#settle(place, encodeReply(reply, this.session.protocol)),
-      (error: unknown) => this.#fail(place, error, protocol),
+      (reply) => this.#settle(place, reply),
+      (error: unknown) => this.#fail(place, error),
     );
   }
 
@@ -211,29 +302,56 @@ export class RedisConnection implements SessionPort {
     task.then(onEnd, onEnd);
   }
 
-  #fail(place: Place, error: unknown, protocol: Protocol): void {
-    const failure = failureOf(error, this.session.isKnown);
-    if (failure.kind === "close") {
-      this.cutOff(failure.reason);
-      return;
+  /** Never throws. */
+  #fail(place: Place, error: unknown): void {
+    if (this.#isClosed) return;
+    try {
+      const failure = failureOf(error, this.session.isKnown);
+      if (failure.kind === "close") {
+        this.cutOff(failure.reason);
+        return;
+      }
+      this.#counts.refusedTotal += 1;
+      this.#settle(place, failure);
+    } catch (thrown) {
+      this.#breakDown(thrown);
     }
-    this.#counts.refusedTotal += 1;
-    this.#settle(place, encodeReply(failure, protocol));
   }
 
-  #settle(place: Place, bytes: string): void {
-    place.bytes = bytes;
+  /** Never throws. */
+  #settle(place: Place, reply: Reply): void {
+    place.reply = reply;
+    // HELLO answers in the protocol that it sets.
+    place.protocol = this.session.protocol;
     if (this.#places[this.#written] === place) this.#advance();
   }
 
-  /** Takes the replies that are ready at the head of the line. */
+  /** Takes the replies that are ready at the head of the line, as far as there is room. Never throws. */
   #advance(): void {
     if (this.#isClosed) return;
+    try {
+      this.#takeReady();
+      this.#planFlush();
+      if (this.#isPaused) this.#resume();
+    } catch (error) {
+      this.#breakDown(error);
+    }
+  }
+
+  #takeReady(): void {
     let at = this.#written;
-    while (at < this.#places.length) {
-      const { bytes: ready } = this.#places[at] as Place;
-      if (ready === undefined) break;
-      this.#pending += ready;
+    while (at < this.#places.length && this.#hasRoom) {
+      const place = this.#places[at] as Place;
+      const { reply, protocol, message, size } = place;
+      if (reply === undefined) break;
+      if (message === undefined) {
+        this.#pending += encodeReply(reply, protocol);
+        this.#commandBytes -= size;
+        place.reply = undefined;
+      } else {
+        this.#pending += message;
+        this.#messageBytes -= size;
+      }
       at += 1;
     }
     this.#written = at;
@@ -244,8 +362,6 @@ export class RedisConnection implements SessionPort {
       this.#places.splice(0, at);
       this.#written = 0;
     }
-    this.#planFlush();
-    if (this.#isPaused) this.#resume();
   }
 
   #planFlush(): void {
@@ -254,21 +370,29 @@ export class RedisConnection implements SessionPort {
     setImmediate(this.#flush);
   }
 
+  /** Never throws. */
   #writePending(): void {
     this.#isFlushPlanned = false;
-    const bytes = this.#pending;
     if (this.#isClosed) return;
-    if (bytes !== "") {
-      this.#pending = "";
-      this.#socket.write(bytes, "latin1");
-      if (this.#socket.writableLength > BACKLOG_BYTES_MAX) {
-        this.#events.onCutOff(this.address, "it does not read its replies");
-        this.#socket.destroy();
-        this.#close();
-        return;
+    const wasFull = !this.#hasRoom;
+    try {
+      while (this.#pending !== "" && !this.#isBusy) {
+        const bytes = this.#pending.slice(0, CHUNK_BYTES_MAX);
+        this.#pending = this.#pending.slice(bytes.length);
+        this.#isBusy = !this.#socket.write(bytes, "latin1");
       }
+      const isDone = this.#places.length === 0 && this.#pending === "";
+      if (this.#isEnding && isDone) this.#socket.end();
+    } catch (error) {
+      this.#breakDown(error);
+      return;
     }
-    if (this.#isEnding && this.#places.length === 0) this.#socket.end();
+    if (wasFull && this.#hasRoom) this.#advance();
+  }
+
+  #onDrain(): void {
+    this.#isBusy = false;
+    this.#writePending();
   }
 
   #pause(): void {
@@ -278,7 +402,7 @@ export class RedisConnection implements SessionPort {
 
   #resume(): void {
     const max = this.session.isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX;
-    if (this.#places.length - this.#written > max / 2) return;
+    if (!this.#mayRead(max / 2 + 1)) return;
     this.#isPaused = false;
     if (!this.#isHeld) this.#socket.resume();
     this.#handleCommands();

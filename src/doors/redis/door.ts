@@ -111,7 +111,13 @@ export class RedisDoor {
     this.#isOpen = true;
     this.#servedAtMs = this.#options.nowMs();
     const intervalMs = this.#node.electionTimeoutMs / LOOKS_PER_TIMEOUT;
-    this.#timer = setInterval(() => this.#follow(), intervalMs);
+    this.#timer = setInterval(() => {
+      try {
+        this.#follow();
+      } catch (error) {
+        this.#noteBroken("node", error);
+      }
+    }, intervalMs);
     this.#timer.unref();
   }
 
@@ -141,6 +147,10 @@ export class RedisDoor {
         counts.cutOffTotal += 1;
         this.#noteRefused(`connection: ${reason}`, address);
       },
+      onBroken: (address, error) => {
+        counts.cutOffTotal += 1;
+        this.#noteBroken(address, error);
+      },
     });
     this.#connections.add(connection);
     counts.connections += 1;
@@ -169,8 +179,13 @@ export class RedisDoor {
     this.#named = now;
     if (before === undefined || before === now) return;
     for (const name of namesOf(this.#node)) {
-      this.#publisher.publish("+switch-master", `${name} ${before} ${now}`);
+      this.#publisher.announce("+switch-master", `${name} ${before} ${now}`);
     }
+  }
+
+  #noteBroken(address: string, error: unknown): void {
+    const { message, stack = "" } = error instanceof Error ? error : new Error(String(error));
+    this.#noteRefused(`internal error: ${message}`, `${address} ${stack}`);
   }
 
   /** Each kind once, with the text that shows what a client wanted. */

@@ -1,20 +1,31 @@
 /**
  * A pattern of Redis: `*`, `?`, `[abc]`, `[^a-z]`, and `\` before a character that stands for itself.
- * Matching takes at most the product of both lengths, whatever the pattern is.
+ * It is an automaton whose states are bits: state n is "the parts before n are matched", and a star is a
+ * state that stays. So a match takes a step for each character and each 32 parts, whatever the pattern
+ * is and however many stars it has.
  */
-type Matcher = (character: string) => boolean;
+type Part = (code: number) => boolean;
+
+/** Names of channels are bytes. */
+const CODES = 256;
+const WORD_BITS = 32;
 
 export class Glob {
-  /** `undefined`: any number of characters. */
-  readonly #parts: readonly (Matcher | undefined)[];
+  readonly #parts: readonly Part[];
+  readonly #words: number;
+  /** States with a star. */
+  readonly #staying: Uint32Array;
+  /** Parts that accept a byte, as bits; made when a text first has it. */
+  readonly #accepting: (Uint32Array | undefined)[] = [];
 
   constructor(pattern: string) {
-    const parts: (Matcher | undefined)[] = [];
+    const parts: Part[] = [];
+    const stars: number[] = [];
     for (let at = 0; at < pattern.length; at++) {
       const character = pattern[at] as string;
       const close = character === "[" ? pattern.indexOf("]", at + 1) : -1;
       if (character === "*") {
-        parts.push(undefined);
+        stars.push(parts.length);
       } else if (character === "?") {
         parts.push(() => true);
       } else if (close > at + 1) {
@@ -22,57 +33,79 @@ export class Glob {
         at = close;
       } else {
         if (character === "\\" && at + 1 < pattern.length) at += 1;
-        const literal = pattern[at];
-        parts.push((found) => found === literal);
+        const literal = pattern.charCodeAt(at);
+        parts.push((code) => code === literal);
       }
     }
     this.#parts = parts;
+    this.#words = Math.floor(parts.length / WORD_BITS) + 1;
+    this.#staying = this.#bits();
+    for (const star of stars) setBit(this.#staying, star);
   }
 
+  /** `text`: bytes in latin1. */
   matches(text: string): boolean {
-    const parts = this.#parts;
-    let part = 0;
-    let at = 0;
-    /** After the last star, and where its text ends so far. */
-    let afterStar = -1;
-    let starEnd = 0;
-    while (at < text.length) {
-      const matcher = parts[part];
-      if (part < parts.length && matcher === undefined) {
-        afterStar = part += 1;
-        starEnd = at;
-      } else if (matcher?.(text[at] as string) === true) {
-        part += 1;
-        at += 1;
-      } else if (afterStar >= 0) {
-        part = afterStar;
-        at = starEnd += 1;
-      } else {
-        return false;
+    const staying = this.#staying;
+    const states = this.#bits();
+    setBit(states, 0);
+    for (let at = 0; at < text.length; at++) {
+      const accepting = this.#acceptingOf(text.charCodeAt(at) % CODES);
+      let carry = 0;
+      let any = 0;
+      for (let word = 0; word < states.length; word++) {
+        const before = states[word] as number;
+        const moved = before & (accepting[word] as number);
+        const after = (moved << 1) | carry | (before & (staying[word] as number));
+        carry = moved >>> (WORD_BITS - 1);
+        states[word] = after;
+        any |= after;
       }
+      if (any === 0) return false;
     }
-    while (part < parts.length && parts[part] === undefined) part += 1;
-    return part === parts.length;
+    return hasBit(states, this.#parts.length);
+  }
+
+  #acceptingOf(code: number): Uint32Array {
+    const known = this.#accepting[code];
+    if (known !== undefined) return known;
+    const bits = this.#bits();
+    this.#parts.forEach((accepts, part) => {
+      if (accepts(code)) setBit(bits, part);
+    });
+    this.#accepting[code] = bits;
+    return bits;
+  }
+
+  #bits(): Uint32Array {
+    return new Uint32Array(this.#words);
   }
 }
 
-function oneOf(members: string): Matcher {
+function setBit(bits: Uint32Array, bit: number): void {
+  const word = Math.floor(bit / WORD_BITS);
+  bits[word] = (bits[word] as number) | (1 << (bit % WORD_BITS));
+}
+
+function hasBit(bits: Uint32Array, bit: number): boolean {
+  return (((bits[Math.floor(bit / WORD_BITS)] as number) >>> (bit % WORD_BITS)) & 1) === 1;
+}
+
+function oneOf(members: string): Part {
   const isNegated = members.startsWith("^");
   const listed = isNegated ? members.slice(1) : members;
-  return (character) => isNegated !== isListed(listed, character);
+  return (code) => isNegated !== isListed(listed, code);
 }
 
-function isListed(listed: string, character: string): boolean {
+function isListed(listed: string, code: number): boolean {
   for (let at = 0; at < listed.length; at++) {
-    const first = listed[at] as string;
-    const last = listed[at + 1] === "-" ? listed[at + 2] : undefined;
-    if (last === undefined) {
-      if (first === character) return true;
-    } else {
-      const [low, high] = first <= last ? [first, last] : [last, first];
-      if (character >= low && character <= high) return true;
-      at += 2;
+    const first = listed.charCodeAt(at);
+    if (listed[at + 1] !== "-" || at + 2 >= listed.length) {
+      if (first === code) return true;
+      continue;
     }
+    const last = listed.charCodeAt(at + 2);
+    if (code >= Math.min(first, last) && code <= Math.max(first, last)) return true;
+    at += 2;
   }
   return false;
 }

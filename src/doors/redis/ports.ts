@@ -56,6 +56,8 @@ export interface DoorNode {
   readonly isServing: boolean;
   /** Everybody may do everything. */
   readonly isOpen: boolean;
+  /** Who has not signed in may do something. */
+  readonly admitsAnonymous: boolean;
   /** 0 while none is known that has contact with a quorum. */
   readonly leader: number;
   /** Where each member serves Redis clients, this one included; absent: nowhere. */

@@ -4,41 +4,89 @@
  * Spring's lock registry wakes its waiters by a message at the channel `REGISTRY-channel`: the name of
  * the lock that is free. In Redis the release sends it. Here releases come to any node, and locks also
  * end by their expiry, so the node of a listener watches the locks of that registry, and sends the
- * message at every end.
+ * message at every end. The cluster judges what its identity may observe.
+ *
+ * A message never reaches a listener of another identity, but for what the node itself says.
  */
 import type { Buffer } from "node:buffer";
+import type { Watch } from "../../client/index.js";
+import { HoldfastError } from "../../errors.js";
 import { keyOfRedisName } from "../../protocol/index.js";
 import { redisKeyOf } from "./names.js";
 import type { LockClient } from "./ports.js";
-import type { Listener, MessageTarget, SubscriptionSource } from "./subscriptions.js";
+import {
+  CHANNEL_BYTES_MAX,
+  type Listener,
+  type MessageTarget,
+  type SubscriptionSource,
+} from "./subscriptions.js";
 
-/** Registries that are watched on one node. */
-const WATCHES_MAX = 256;
-/** Before a watch that has ended begins again. */
+/** Registries that are watched on one node, and for one connection. */
+const WATCHES_MAX = 1_024;
+const CONNECTION_WATCHES_MAX = 16;
+/** Before a watch that has failed begins again. */
 const PAUSE_MS = 1_000;
+/** Of a message that a script sends. */
+const MESSAGE_BYTES_MAX = 4 << 10;
 const REGISTRY_CHANNEL = /^([^*?[\]\\]+)-channel$/;
+/** At such channels clients believe what they hear of the cluster. */
+const NODE_CHANNEL = "+";
 
-interface RegistryWatch {
+/** Who publishes. */
+export type Publishing = Pick<Listener, "database"> & {
+  readonly held: Pick<Listener["held"], "identity">;
+};
+
+class RegistryWatch {
+  readonly name: string;
   readonly channel: string;
-  readonly targets: Set<MessageTarget>;
-  readonly ending: AbortController;
+  readonly prefix: string;
+  /** Each with its own client; one of these is used. */
+  readonly targets = new Map<MessageTarget, LockClient>();
+  #client: LockClient | undefined;
+  #turn = new AbortController();
+
+  constructor(name: string, channel: string, prefix: string) {
+    this.name = name;
+    this.channel = channel;
+    this.prefix = prefix;
+  }
+
+  /** A client of somebody who listens, until `signal` says that it is that no more. */
+  begin(): { readonly client: LockClient; readonly signal: AbortSignal } | undefined {
+    const clients = [...this.targets.values()];
+    const client = clients.find(({ closed }) => !closed.aborted) ?? clients[0];
+    this.#client = client;
+    this.#turn = new AbortController();
+    return client && { client, signal: this.#turn.signal };
+  }
+
+  leave(target: MessageTarget): void {
+    this.targets.delete(target);
+    for (const client of this.targets.values()) if (client === this.#client) return;
+    this.#turn.abort();
+  }
 }
 
 export class Publisher implements SubscriptionSource {
   readonly #targets = new Set<MessageTarget>();
   readonly #watches = new Map<string, RegistryWatch>();
+  /** The watches of each target, by the channels for which they are. */
+  readonly #watched = new Map<MessageTarget, Map<string, RegistryWatch>>();
+
+  /** Registries that are watched. */
+  get watchCount(): number {
+    return this.#watches.size;
+  }
 
   add(target: MessageTarget): void {
     this.#targets.add(target);
   }
 
   remove(target: MessageTarget): void {
-    if (!this.#targets.delete(target)) return;
-    for (const [name, { targets, ending }] of this.#watches) {
-      targets.delete(target);
-      if (targets.size > 0) continue;
-      this.#watches.delete(name);
-      ending.abort();
+    this.#targets.delete(target);
+    for (const channel of [...(this.#watched.get(target)?.keys() ?? [])]) {
+      this.onUnsubscribed(channel, target);
     }
   }
 
@@ -49,49 +97,87 @@ export class Publisher implements SubscriptionSource {
   ): void {
     const [, registry] = REGISTRY_CHANNEL.exec(channelOrPattern) ?? [];
     if (registry === undefined) return;
-    const name = JSON.stringify([held.identity, database, registry]);
-    const known = this.#watches.get(name);
-    if (known !== undefined) {
-      known.targets.add(target);
-      return;
-    }
+    const own = this.#watched.get(target) ?? new Map<string, RegistryWatch>();
+    if (own.size >= CONNECTION_WATCHES_MAX) return;
+    const name = watchName(held.identity, database, channelOrPattern);
     const prefix = keyOfRedisName({ database, name: `${registry}:` });
-    if (prefix === undefined || this.#watches.size >= WATCHES_MAX) return;
-    const ending = new AbortController();
-    const watch = { channel: channelOrPattern, targets: new Set([target]), ending };
+    const known = this.#watches.get(name);
+    if (prefix === undefined || (known === undefined && this.#watches.size >= WATCHES_MAX)) return;
+    const watch = known ?? new RegistryWatch(name, channelOrPattern, prefix);
+    watch.targets.set(target, held.client);
+    own.set(channelOrPattern, watch);
+    this.#watched.set(target, own);
+    if (known !== undefined) return;
     this.#watches.set(name, watch);
-    void this.#follow(held.client, prefix, watch);
+    void follow(watch);
   }
 
-  /** Sends a message to all listeners of the channel. */
-  publish(channel: string, message: string): void {
-    for (const target of this.#targets) target.deliver(channel, message);
+  onUnsubscribed(channelOrPattern: string, target: MessageTarget): void {
+    const own = this.#watched.get(target);
+    const watch = own?.get(channelOrPattern);
+    if (own === undefined || watch === undefined) return;
+    own.delete(channelOrPattern);
+    if (own.size === 0) this.#watched.delete(target);
+    watch.leave(target);
+    if (watch.targets.size === 0) this.#watches.delete(watch.name);
   }
 
-  /** What a release says, unless the listeners hear of it by the end of the lock. */
-  publishRelease(channel: string, message: string): void {
-    const isWatched = [...this.#watches.values()].some((watch) => watch.channel === channel);
-    if (!isWatched) this.publish(channel, message);
+  /** Sends what the node itself says to all listeners of the channel. */
+  announce(channel: string, message: string): void {
+    for (const target of [...this.#targets]) target.deliver(channel, message);
   }
 
-  async #follow(client: LockClient, prefix: string, watch: RegistryWatch): Promise<void> {
-    const { signal } = watch.ending;
-    while (!signal.aborted) {
-      try {
-        for await (const { type, key } of client.watch({ prefix }, { signal })) {
-          const found = type === "ended" ? redisKeyOf(key) : undefined;
-          if (found !== undefined) this.#tell(watch, found.key);
-        }
-      } catch {
-        // Its listeners poll too, after the time of a lock; until then the watch begins again.
-        if (!signal.aborted) await pause(PAUSE_MS);
-      }
+  /**
+   * Sends what a release says to the listeners of its identity, unless they hear of it by the end of
+   * the lock. What is too long, or sounds like the node itself, is not sent.
+   */
+  publishRelease({ database, held }: Publishing, channel: string, message: string): void {
+    if (this.#targets.size === 0 || channel.startsWith(NODE_CHANNEL)) return;
+    if (channel.length > CHANNEL_BYTES_MAX || message.length > MESSAGE_BYTES_MAX) return;
+    const { identity } = held;
+    const [, registry] = REGISTRY_CHANNEL.exec(channel) ?? [];
+    const isOfRegistry = registry !== undefined && message.startsWith(`${registry}:`);
+    const name = isOfRegistry ? watchName(identity, database, channel) : undefined;
+    const hearing = name === undefined ? undefined : this.#watches.get(name)?.targets;
+    for (const target of [...this.#targets]) {
+      if (target.identity !== identity || hearing?.has(target) === true) continue;
+      target.deliver(channel, message);
     }
   }
+}
 
-  #tell({ channel, targets }: RegistryWatch, key: Buffer): void {
-    for (const target of targets) target.deliver(channel, key.toString("latin1"));
+/**
+ * As long as somebody listens, by the client of one who does: where one ends, the next continues. Never
+ * rejects.
+ */
+async function follow(watch: RegistryWatch): Promise<void> {
+  let after: Watch["revision"];
+  for (let turn = watch.begin(); turn !== undefined; turn = watch.begin()) {
+    const { client, signal } = turn;
+    let changes: Watch | undefined;
+    let isTooOld = false;
+    try {
+      changes = client.watch({ prefix: watch.prefix }, { signal, after });
+      for await (const { type, key } of changes) {
+        const found = type === "ended" ? redisKeyOf(key) : undefined;
+        if (found !== undefined) tell(watch, found.key);
+      }
+    } catch (error) {
+      isTooOld = error instanceof HoldfastError && error.code === "COMPACTED";
+    }
+    after = isTooOld ? undefined : (changes?.revision ?? after);
+    // Its listeners poll too, after the time of a lock; until then the watch begins again.
+    if (!signal.aborted) await pause(PAUSE_MS);
   }
+}
+
+function tell({ channel, targets }: RegistryWatch, key: Buffer): void {
+  const message = key.toString("latin1");
+  for (const target of [...targets.keys()]) target.deliver(channel, message);
+}
+
+function watchName(identity: string, database: number, channel: string): string {
+  return JSON.stringify([identity, database, channel]);
 }
 
 function pause(ms: number): Promise<void> {

@@ -28,6 +28,8 @@ export type Failure =
 
 const READ_ONLY = "You can't write against a read only replica. The cluster has no leader in reach";
 
+const SIGN_IN_FIRST = "Authentication required.";
+
 /** @param isKnown whether the connection has shown who it is */
 export function failureOf(error: unknown, isKnown: boolean): Failure {
   if (error instanceof RefusedCommand) return refused(error.code, error.message);
@@ -39,9 +41,9 @@ export function failureOf(error: unknown, isKnown: boolean): Failure {
     case "FORBIDDEN":
       return isKnown
         ? refused("NOPERM", `this identity has no grant for that: ${message}`)
-        : refused("NOAUTH", "Authentication required.");
+        : refused("NOAUTH", SIGN_IN_FIRST);
     case "UNAUTHENTICATED":
-      return refused("NOAUTH", "Authentication required.");
+      return refused("NOAUTH", SIGN_IN_FIRST);
     case "QUOTA":
     case "DISK_FULL":
       return refused("OOM", `command not allowed: ${message}`);
@@ -66,6 +68,10 @@ export function failureOf(error: unknown, isKnown: boolean): Failure {
 
 function refused(code: string, message: string): Failure {
   return { kind: "error", code, message };
+}
+
+export function notSignedIn(): RefusedCommand {
+  return new RefusedCommand(SIGN_IN_FIRST, "NOAUTH");
 }
 
 /** The errors of Redis itself for commands that are malformed. */

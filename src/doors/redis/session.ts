@@ -12,6 +12,11 @@ import type { ScriptLibrary } from "./scripts/index.js";
 import type { Subscriptions } from "./subscriptions.js";
 import { Transaction } from "./transaction.js";
 
+/** What a script says as it releases a lock goes to the listeners of its identity. */
+export interface ReleasePublisher {
+  publishRelease(channel: string, message: string): void;
+}
+
 /** The rules of the door, which all connections share. */
 export interface DoorRules extends LockSpaceRules {
   /** DEL and EXPIRE may end and move the lock of any value. */
@@ -22,12 +27,17 @@ export interface DoorRules extends LockSpaceRules {
   readonly noteRefused: (what: string, text: string) => void;
 }
 
+/** The same for one connection, which publishes as who it is. */
+export interface SessionRules extends Omit<DoorRules, "publisher"> {
+  readonly publisher: ReleasePublisher;
+}
+
 export interface SessionPort {
   readonly id: number;
   readonly address: string;
   readonly isEncrypted: boolean;
   readonly certifiedName: string | undefined;
-  /** Sends a message that answers no command. */
+  /** Sends a message that answers no command. Never throws. */
   push(message: Reply): void;
   /** Ends the connection after the replies before this one. */
   endAfterReplies(): void;
@@ -38,7 +48,7 @@ export interface SessionPort {
 export class Session {
   readonly port: SessionPort;
   readonly node: DoorNode;
-  readonly rules: DoorRules;
+  readonly rules: SessionRules;
   readonly order = new CommandOrder();
   readonly transaction = new Transaction();
   readonly subscriptions: Subscriptions;
@@ -63,7 +73,13 @@ export class Session {
     this.port = port;
     this.node = node;
     this.#callers = callers;
-    this.rules = rules;
+    this.rules = {
+      ...rules,
+      publisher: {
+        publishRelease: (channel, message) =>
+          rules.publisher.publishRelease(this, channel, message),
+      },
+    };
     this.subscriptions = subscriptions;
     this.#isSignedIn = port.certifiedName !== undefined;
   }
@@ -76,6 +92,11 @@ export class Session {
   /** Whether limits on strangers apply. */
   get isStranger(): boolean {
     return !this.#isSignedIn && !this.node.isOpen;
+  }
+
+  /** Whether it is nobody to this cluster, and may only say who it is. */
+  get mustSignIn(): boolean {
+    return this.isStranger && !this.node.admitsAnonymous;
   }
 
   get database(): number {
@@ -133,6 +154,7 @@ export class Session {
     }
     this.#forget();
     this.#held = held;
+    this.subscriptions.listenAs(this);
   }
 
   /** The cluster has closed its client, for example because its credential was removed. */

@@ -88,6 +88,11 @@ export class RedisService {
       get isOpen() {
         return !isAccessRequired && assembled()?.table.anonymousLevels.everywhere === "admin";
       },
+      get admitsAnonymous() {
+        const levels = assembled()?.table.anonymousLevels;
+        if (levels === undefined || levels.highest === "none") return false;
+        return !isAccessRequired || levels.everywhere !== "admin";
+      },
       get leader() {
         return assembled()?.driver.servingLeader ?? 0;
       },

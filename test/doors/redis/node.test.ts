@@ -14,6 +14,7 @@ import {
 } from "../../../src/certificates/index.js";
 import { connect, connectAdmin } from "../../../src/index.js";
 import { type NodeOptions, type RunningNode, startNode } from "../../../src/server/index.js";
+import { RespClient } from "./world/resp-client.js";
 
 const DAYS = { days: 30 };
 const LOOPBACK = "127.0.0.1";
@@ -109,14 +110,19 @@ test("in a closed cluster a token signs in, and rights are those of its identity
 
   const stranger = redisOf(node, { enableReadyCheck: false });
   await expect(stranger.set("jobs/1", "x", "PX", 1_000, "NX")).rejects.toThrow(/^NOAUTH/);
-  const wrong = redisOf(node, { enableReadyCheck: false });
-  await expect(wrong.call("AUTH", "hf_wrong")).rejects.toThrow(/^WRONGPASS/);
-  await expect(wrong.call("AUTH", "root", token)).rejects.toThrow(/^WRONGPASS/);
+  const unknown = await RespClient.open(node.redisPort);
+  endings.push(() => unknown.close());
+  expect(await unknown.call("INFO")).toBe("-NOAUTH Authentication required.");
+  expect(await unknown.call("AUTH", "hf_wrong")).toMatch(/^-WRONGPASS/);
+  expect(await unknown.call("AUTH", "root", token)).toMatch(/^-WRONGPASS/);
   const worker = redisOf(node, { username: "worker", password: token });
   expect(await worker.set("jobs/1", "x", "PX", 60_000, "NX")).toBe("OK");
   await expect(worker.set("other", "x", "PX", 60_000, "NX")).rejects.toThrow(/^NOPERM/);
   const byDefault = redisOf(node, { password: token });
   expect(await byDefault.get("jobs/1")).toBe("x");
+
+  await access.grant("anonymous", "observe", { prefix: "~redis/0/jobs/" });
+  expect(await unknown.call("INFO")).toContain("redis_version");
 
   await access.removeIdentity("worker");
   await expect.poll(() => worker.status, { timeout: 10_000 }).toBe("end");

@@ -5,7 +5,7 @@
  */
 import type { Buffer } from "node:buffer";
 import { printable } from "../../../safe-text.js";
-import { RefusedCommand, wrongArity } from "../refusals.js";
+import { notSignedIn, RefusedCommand, wrongArity } from "../refusals.js";
 import { QUEUED, type Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
 import type { Command, Hold } from "./command.js";
@@ -37,14 +37,20 @@ const TABLE: ReadonlyMap<string, Command> = new Map(
 /** Names of commands in RESP2 and RESP3 are short; only those of known ones are remembered. */
 const NAMES = new Map<string, Command>();
 
-/** Throws or rejects with what `failureOf` knows. */
+/**
+ * Throws or rejects with what `failureOf` knows.
+ *
+ * @param isStranger what `session` says; asked once for each command
+ */
 export function answer(
   session: Session,
   [first, ...args]: readonly Buffer[],
   hold: Hold,
+  isStranger: boolean,
 ): Reply | Promise<Reply> {
   const typed = first?.toString("latin1") ?? "";
   const command = NAMES.get(typed) ?? find(typed);
+  if (isStranger && command?.isForStrangers !== true && session.mustSignIn) throw notSignedIn();
   if (command === undefined) return refuseUnknown(session, typed);
   const { name, least, most = Number.POSITIVE_INFINITY } = command;
   if (args.length < least || args.length > most) {

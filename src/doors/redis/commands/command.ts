@@ -14,6 +14,8 @@ export interface Command {
   readonly most?: number;
   /** It asks the cluster, so the connection must have a client. */
   readonly asksCluster?: boolean;
+  /** Who may do nothing yet may give it, to say who it is or to leave. */
+  readonly isForStrangers?: boolean;
   /** It works within a transaction instead of being queued. */
   readonly endsQueue?: boolean;
   /** A client of RESP2 may give it while it is subscribed. */

@@ -14,6 +14,10 @@ import { REDIS_VERSION } from "./server-commands.js";
 const DEFAULT_USER = "default";
 const DATABASE_MAX = 99_999;
 const CLIENT_NAME_BYTES_MAX = 256;
+const HELLO_FIRST =
+  "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH " +
+  "<user> <pass> option can be used to authenticate the client and select the RESP protocol version " +
+  "at the same time";
 const PRINTABLE = /^[!-~]*$/;
 
 export const CONNECTION_COMMANDS: readonly Command[] = [
@@ -21,6 +25,7 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     name: "AUTH",
     least: 1,
     most: 2,
+    isForStrangers: true,
     run(session, args, hold) {
       const [user, password] = args.length === 1 ? [undefined, args[0]] : args;
       const signedIn = signIn(session, user, password as Buffer);
@@ -29,7 +34,7 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
       return result;
     },
   },
-  { name: "HELLO", least: 0, run: hello },
+  { name: "HELLO", least: 0, isForStrangers: true, run: hello },
   {
     name: "PING",
     least: 0,
@@ -57,6 +62,7 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
   {
     name: "QUIT",
     least: 0,
+    isForStrangers: true,
     isForSubscribers: true,
     endsQueue: true,
     run(session) {
@@ -68,6 +74,7 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     name: "RESET",
     least: 0,
     most: 0,
+    isForStrangers: true,
     isForSubscribers: true,
     endsQueue: true,
     run(session) {
@@ -123,7 +130,10 @@ function hello(session: Session, args: readonly Buffer[], hold: Hold): Reply | P
     if (name !== undefined) session.name = name;
     return greeting(session);
   };
-  if (password === undefined) return agree();
+  if (password === undefined) {
+    if (session.mustSignIn) throw new RefusedCommand(HELLO_FIRST, "NOAUTH");
+    return agree();
+  }
   const signedIn = signIn(session, user, password);
   const result = signedIn.then(agree);
   hold(signedIn);

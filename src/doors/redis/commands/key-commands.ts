@@ -5,6 +5,7 @@
 import type { Buffer } from "node:buffer";
 import { integerOf, ttlOf } from "../durations.js";
 import type { KeyState } from "../lease-calls.js";
+import { tableKeyOf } from "../names.js";
 import { RefusedCommand, syntaxError } from "../refusals.js";
 import type { Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
@@ -15,6 +16,38 @@ const LOOKED_AT_MAX = 64;
 /** What Redis answers for a key that is not there, and for one without an expiry. */
 const ABSENT = -2;
 const ENDLESS = -1;
+
+/** What a command answers that only looks at its key. */
+type Look = (state: KeyState, args: readonly Buffer[]) => Reply;
+
+export const LOOKS: ReadonlyMap<string, Look> = new Map<string, Look>([
+  ["GET", shownValue],
+  ["PTTL", timeOf((ms) => ms)],
+  ["TTL", timeOf((ms) => Math.round(ms / 1_000))],
+  ["PEXPIRETIME", timeOf((ms) => Date.now() + ms)],
+  ["EXPIRETIME", timeOf((ms) => Math.round((Date.now() + ms) / 1_000))],
+  [
+    "TYPE",
+    ({ kind }) => ({ status: kind === "lock" ? "string" : kind === "semaphore" ? "zset" : "none" }),
+  ],
+  [
+    "HOLDFAST.TOKEN",
+    (state, [value]) =>
+      state.kind === "lock" && state.value.equals(value as Buffer) ? state.token : null,
+  ],
+]);
+
+function shownValue(state: KeyState): Buffer | null {
+  if (state.kind === "semaphore") throw new RefusedCommand(WRONG_TYPE, "WRONGTYPE");
+  return state.kind === "lock" ? state.value : null;
+}
+
+function timeOf(shown: (ms: number) => number): Look {
+  return (state) => {
+    if (state.kind === "none") return ABSENT;
+    return state.remainingMs === undefined ? ENDLESS : shown(state.remainingMs);
+  };
+}
 
 export const KEY_COMMANDS: readonly Command[] = [
   { name: "GET", least: 1, most: 1, asksCluster: true, run: (session, [key]) => get(session, key) },
@@ -38,20 +71,11 @@ export const KEY_COMMANDS: readonly Command[] = [
       return states.filter(({ kind }) => kind !== "none").length;
     },
   },
-  timeCommand("PTTL", (ms) => ms),
-  timeCommand("TTL", (ms) => Math.round(ms / 1_000)),
-  timeCommand("PEXPIRETIME", (ms) => Date.now() + ms),
-  timeCommand("EXPIRETIME", (ms) => Math.round((Date.now() + ms) / 1_000)),
-  {
-    name: "TYPE",
-    least: 1,
-    most: 1,
-    asksCluster: true,
-    async run({ locks }, [key]) {
-      const { kind } = await locks.look(key as Buffer);
-      return { status: kind === "lock" ? "string" : kind === "semaphore" ? "zset" : "none" };
-    },
-  },
+  lookCommand("PTTL", 1),
+  lookCommand("TTL", 1),
+  lookCommand("PEXPIRETIME", 1),
+  lookCommand("EXPIRETIME", 1),
+  lookCommand("TYPE", 1),
   deleteCommand("DEL"),
   deleteCommand("UNLINK"),
   {
@@ -85,34 +109,23 @@ export const KEY_COMMANDS: readonly Command[] = [
   },
   expireCommand("PEXPIRE", 1),
   expireCommand("EXPIRE", 1_000),
-  {
-    name: "HOLDFAST.TOKEN",
-    least: 2,
-    most: 2,
-    asksCluster: true,
-    async run({ locks }, [key, value]) {
-      const state = await locks.look(key as Buffer);
-      return state.kind === "lock" && state.value.equals(value as Buffer) ? state.token : null;
-    },
-  },
+  lookCommand("HOLDFAST.TOKEN", 2),
 ];
 
-async function get({ locks, transaction }: Session, argument: Buffer | undefined): Promise<Reply> {
+async function get(session: Session, argument: Buffer | undefined): Promise<Reply> {
+  const { locks, transaction } = session;
   const key = argument as Buffer;
-  const state = await locks.look(key);
-  if (state.kind === "semaphore") throw new RefusedCommand(WRONG_TYPE, "WRONGTYPE");
-  const value = state.kind === "lock" ? state.value : null;
-  transaction.tell(key, value);
+  const watched = transaction.isWatching ? tableKeyOf(session.database, key) : undefined;
+  const value = shownValue(await locks.look(key));
+  if (watched !== undefined) transaction.tell(watched, value);
   return value;
 }
 
-function timeCommand(name: string, shown: (ms: number) => number): Command {
-  const run = async ({ locks }: Session, [key]: readonly Buffer[]): Promise<Reply> => {
-    const state: KeyState = await locks.look(key as Buffer);
-    if (state.kind === "none") return ABSENT;
-    return state.remainingMs === undefined ? ENDLESS : shown(state.remainingMs);
-  };
-  return { name, least: 1, most: 1, asksCluster: true, run };
+function lookCommand(name: string, count: number): Command {
+  const replyOf = LOOKS.get(name) as Look;
+  const run = async ({ locks }: Session, [key, ...args]: readonly Buffer[]): Promise<Reply> =>
+    replyOf(await locks.look(key as Buffer), args);
+  return { name, least: count, most: count, asksCluster: true, run };
 }
 
 function deleteCommand(name: string): Command {

@@ -1,5 +1,5 @@
 /** Subscribing to what the door publishes, and leaving it; see `subscriptions.ts`. */
-import { RefusedCommand } from "../refusals.js";
+import { notSignedIn, RefusedCommand } from "../refusals.js";
 import type { Reply } from "../resp/index.js";
 import type { SubscriptionKind } from "../subscriptions.js";
 import type { Command } from "./command.js";
@@ -26,7 +26,7 @@ function subscribing(name: string, kind: SubscriptionKind): Command {
     asksCluster: true,
     isForSubscribers: true,
     run(session, names) {
-      if (session.isStranger) throw new RefusedCommand("Authentication required.", "NOAUTH");
+      if (session.isStranger) throw notSignedIn();
       return several(session.subscriptions.subscribe(session, kind, names));
     },
   };

@@ -5,7 +5,7 @@
  */
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { RefusedCommand } from "../refusals.js";
+import { notSignedIn, RefusedCommand } from "../refusals.js";
 import { type MapReply, NULL_ARRAY, OK, type Reply } from "../resp/index.js";
 import { type NamedAddress, namedMaster, namesOf, splitAddress } from "../sentinel.js";
 import type { Session } from "../session.js";
@@ -16,7 +16,7 @@ export const SENTINEL_COMMANDS: readonly Command[] = [
 ];
 
 function sentinel(session: Session, [subcommand, ...args]: readonly Buffer[]): Reply {
-  if (session.isStranger) throw new RefusedCommand("Authentication required.", "NOAUTH");
+  if (session.isStranger) throw notSignedIn();
   const word = wordOf(subcommand);
   if (word === "MYID") return runIdOf(session.node.id);
   if (word === "MASTERS") {

@@ -37,12 +37,13 @@ export const SET_COMMAND: Command = {
   least: 2,
   asksCluster: true,
   run(session, [key, value, ...words]) {
-    const options = optionsOf(words);
+    const options = setOptionsOf(words);
     return set(session, key as Buffer, value as Buffer, options);
   },
 };
 
-function optionsOf(words: readonly Buffer[]): SetOptions {
+/** Throws `RefusedCommand`, with `ERR` for what Redis does not know either. */
+export function setOptionsOf(words: readonly Buffer[]): SetOptions {
   let condition: SetOptions["condition"] = "none";
   let expected: Buffer | undefined;
   let wantsOld = false;

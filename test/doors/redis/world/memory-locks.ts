@@ -3,7 +3,7 @@
  * moves: a second implementation of what the door needs from the SDK. It has no identities and no
  * limits; what waits is granted in the order in which it came.
  */
-import type { GivenBack, Leases, WantedItem } from "../../../../src/client/index.js";
+import type { Change, GivenBack, Leases, WantedItem, Watch } from "../../../../src/client/index.js";
 import type { HeldClient, LockClient } from "../../../../src/doors/redis/index.js";
 import { HoldfastError } from "../../../../src/errors.js";
 import type { HoldView, KeyView } from "../../../../src/protocol/index.js";
@@ -34,6 +34,11 @@ export class MemoryLocks {
   #waiting: { key: string; owner: string; attempt: () => void }[] = [];
   #lastToken = 2 ** 41;
   #lastRequest = 0;
+
+  readonly #watchers = new Set<{
+    readonly prefix: string;
+    readonly onEnd: (key: string) => void;
+  }>();
 
   readonly client: LockClient;
 
@@ -70,12 +75,26 @@ export class MemoryLocks {
       leases,
       inspect: async (key) => this.#inspect(key),
       keysPage: async () => ({ keys: [], next: null }),
-      watch: () => {
-        throw new Error("watches are tested with real nodes");
-      },
+      watch: (target, options) => this.#watch(target as { prefix: string }, options?.signal),
       whoAmI: async () => ({ name: "anonymous", grants: [] }),
       closed: new AbortController().signal,
     };
+  }
+
+  /** One of its own, which a test may close. */
+  newClient(): { readonly client: LockClient; readonly close: () => void } {
+    const closing = new AbortController();
+    const watch: LockClient["watch"] = (target, options) => {
+      const signals = [closing.signal, ...(options?.signal ? [options.signal] : [])];
+      return this.#watch(target as { prefix: string }, AbortSignal.any(signals));
+    };
+    const client = { ...this.client, watch, closed: closing.signal };
+    return { client, close: () => closing.abort(new Error("the client is closed")) };
+  }
+
+  /** Prefixes that are watched. */
+  get watched(): readonly string[] {
+    return [...this.#watchers].map(({ prefix }) => prefix);
   }
 
   held(identity = "anonymous"): HeldClient {
@@ -148,6 +167,7 @@ export class MemoryLocks {
       } else {
         this.#leases.delete(lease);
         this.#ended.set(`${key} ${owner}`, "released");
+        for (const { prefix, onEnd } of this.#watchers) if (key.startsWith(prefix)) onEnd(key);
         count += 1;
       }
       this.#stopWaiting((wait) => wait.key === key && wait.owner === owner);
@@ -209,6 +229,41 @@ export class MemoryLocks {
       waiters: [],
       closings: [],
     };
+  }
+
+  /** Tells of the ends of leases by release. It begins when it is first asked. */
+  #watch({ prefix }: { prefix: string }, signal: AbortSignal | undefined): Watch {
+    const ended: string[] = [];
+    let wake: () => void = () => {};
+    const watcher = {
+      prefix,
+      onEnd: (key: string) => {
+        ended.push(key);
+        wake();
+      },
+    };
+    const watchers = this.#watchers;
+    async function* changes(): AsyncGenerator<Change> {
+      watchers.add(watcher);
+      try {
+        for (;;) {
+          signal?.throwIfAborted();
+          const key = ended.shift();
+          if (key !== undefined) yield { type: "ended", key } as Change;
+          else
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+              signal?.addEventListener("abort", () => resolve());
+            });
+        }
+      } finally {
+        watchers.delete(watcher);
+      }
+    }
+    return Object.assign(changes(), {
+      revision: undefined,
+      begun: Promise.resolve(),
+    }) as unknown as Watch;
   }
 
   #view({ token, limit, permits, ttlMs, endMs, value, owner }: MemoryLease): HoldView {
