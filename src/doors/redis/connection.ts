@@ -2,9 +2,8 @@
  * One connection of a Redis client: bytes in, commands one after the other, replies in their order,
  * and the limits that keep one client from harming others. What commands mean is in `commands`.
  *
- * Each command has a place in the line of replies. Replies that are ready at the head of the line are
- * encoded and written once a turn, as far as the client takes them. From one that asks for too much at
- * once, or takes its replies slowly, nothing is read until there is room; one that takes none is cut off.
+ * From a client that asks for too much at once, or takes its replies slowly (`reply-line.ts`), nothing is
+ * read until there is room; one that takes none is cut off.
  *
  * What goes wrong with one connection never goes beyond it: whatever is thrown ends this connection.
  */
@@ -14,13 +13,8 @@ import type { StreamClient } from "../../net/index.js";
 import { answer } from "./commands/command-table.js";
 import type { Callers, DoorCounts, DoorNode } from "./ports.js";
 import { failureOf } from "./refusals.js";
-import {
-  encodeReply,
-  type Protocol,
-  ProtocolProblem,
-  type Reply,
-  RespReader,
-} from "./resp/index.js";
+import { type Place, ReplyLine } from "./reply-line.js";
+import { ProtocolProblem, type Reply, RespReader } from "./resp/index.js";
 import { type DoorRules, Session, type SessionPort } from "./session.js";
 import { type SubscriptionSource, Subscriptions } from "./subscriptions.js";
 
@@ -31,16 +25,8 @@ const COMMAND_BYTES_MAX = 512 << 10;
 const STRANGER_IN_FLIGHT_MAX = 16;
 const STRANGER_COMMAND_BYTES_MAX = 4 << 10;
 const STRANGER_TICKS_MAX = 10;
-/** Given to the socket at once, so that a slow client is seen to take something. */
-const CHUNK_BYTES_MAX = 64 << 10;
-/** Replies that are encoded and wait for the socket; beyond it no further ones are. */
-const BACKLOG_BYTES_MAX = 1 << 20;
-/** Commands without a written reply; beyond it none is read. */
-const COMMANDS_KEPT_BYTES_MAX = 1 << 20;
 /** Messages that wait for replies or for room; beyond it the connection is cut off. */
 const MESSAGES_BYTES_MAX = 1 << 20;
-/** What a message costs beside its bytes. */
-const MESSAGE_COST_BYTES = 128;
 /**
  * A client that must take its replies before more is done for it, or go, and does not for so long, is
  * cut off. The buffers of the system show that it takes something in steps of a megabyte or so.
@@ -48,17 +34,6 @@ const MESSAGE_COST_BYTES = 128;
 const STALLED_TICKS_MAX = 60;
 
 const UNREAD = "it does not read its replies";
-
-interface Place {
-  /** `undefined` while the command runs. */
-  reply: Reply | undefined;
-  /** In which it is to be written. */
-  protocol: Protocol;
-  /** Of a message: its bytes, encoded already. */
-  readonly message: string | undefined;
-  /** What it keeps alive until its reply is encoded. */
-  readonly size: number;
-}
 
 export interface ConnectionEvents {
   onClosed(connection: RedisConnection): void;
@@ -76,17 +51,7 @@ export class RedisConnection implements SessionPort {
   readonly #events: ConnectionEvents;
   readonly #counts: DoorCounts;
   readonly #reader = new RespReader();
-  /** In the order of their commands. */
-  #places: Place[] = [];
-  /** Of `#places`, those that are written already. */
-  #written = 0;
-  #pending = "";
-  /** Of commands and of messages that have places which are not written. */
-  #commandBytes = 0;
-  #messageBytes = 0;
-  #isFlushPlanned = false;
-  /** The socket has taken all that it should until the client has read that. */
-  #isBusy = false;
+  readonly #replies: ReplyLine;
   /** Commands wait until it is known as whom they are given. */
   #isHeld = false;
   #isPaused = false;
@@ -96,7 +61,6 @@ export class RedisConnection implements SessionPort {
   #stalledTicks = 0;
   /** Bytes that had gone out at the last tick. */
   #takenBytes = 0;
-  readonly #flush = (): void => this.#writePending();
 
   constructor(
     id: number,
@@ -115,10 +79,15 @@ export class RedisConnection implements SessionPort {
     this.#socket = client.socket;
     this.#events = events;
     this.#counts = parts.counts;
+    this.#replies = new ReplyLine(this.#socket, {
+      onRoom: () => {
+        if (this.#isPaused) this.#resume();
+      },
+      onBroken: (error) => this.#breakDown(error),
+    });
     const subscriptions = new Subscriptions(this, parts.subscriptions);
     this.session = new Session(this, parts.node, parts.callers, parts.rules, subscriptions);
     this.#socket.on("data", (chunk: Buffer) => this.#read(chunk));
-    this.#socket.on("drain", () => this.#onDrain());
     this.#socket.once("close", () => this.#close());
   }
 
@@ -159,39 +128,31 @@ export class RedisConnection implements SessionPort {
     const { bytesWritten, writableLength } = this.#socket;
     const before = this.#takenBytes;
     this.#takenBytes = bytesWritten - writableLength;
-    if (!this.#isBusy && !(this.#isEnding && this.#places.length === 0)) return false;
+    if (!this.#replies.isBusy && !(this.#isEnding && this.#replies.isEmpty)) return false;
     return this.#takenBytes === before;
   }
 
-  /** Never between two parts of a reply, and not before replies that came earlier. */
   push(message: Reply): void {
     if (this.#isClosed) return;
     try {
-      const bytes = encodeReply(message, this.session.protocol);
-      if (this.#written === this.#places.length && this.#hasRoom) {
-        this.#pending += bytes;
-      } else {
-        const size = bytes.length + MESSAGE_COST_BYTES;
-        this.#messageBytes += size;
-        this.#places.push({ reply: null, protocol: 2, message: bytes, size });
-      }
-      this.#planFlush();
+      this.#replies.push(message, this.session.protocol);
     } catch (error) {
       this.#breakDown(error);
       return;
     }
-    if (this.#messageBytes > MESSAGES_BYTES_MAX) this.cutOff("it does not read its messages");
+    const { messageBytes } = this.#replies;
+    if (messageBytes > MESSAGES_BYTES_MAX) this.cutOff("it does not read its messages");
   }
 
   endAfterReplies(): void {
     this.#isEnding = true;
-    this.#planFlush();
+    this.#replies.endAfterReplies();
   }
 
   cutOff(reason: string): void {
     if (this.#isClosed) return;
     if (reason !== "") this.#events.onCutOff(this.address, reason);
-    this.#writePending();
+    this.#replies.write();
     this.#socket.destroy();
     this.#close();
   }
@@ -207,9 +168,7 @@ export class RedisConnection implements SessionPort {
   #close(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.#places = [];
-    this.#written = 0;
-    this.#pending = "";
+    this.#replies.close();
     this.session.close();
     this.#events.onClosed(this);
   }
@@ -235,9 +194,8 @@ export class RedisConnection implements SessionPort {
         );
         if (command === undefined) return;
         this.#handle(command, isStranger);
-        if (!this.#mayRead(isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX)) {
-          this.#pause();
-        }
+        const most = isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX;
+        if (!this.#replies.mayOpen(most)) this.#pause();
       }
     } catch (error) {
       if (error instanceof ProtocolProblem) this.#refuseProtocol(error);
@@ -245,33 +203,18 @@ export class RedisConnection implements SessionPort {
     }
   }
 
-  /** Whether replies may be encoded. */
-  get #hasRoom(): boolean {
-    return this.#pending.length < BACKLOG_BYTES_MAX;
-  }
-
-  /** Whether a further command may begin. */
-  #mayRead(placesMax: number): boolean {
-    if (!this.#hasRoom || this.#commandBytes >= COMMANDS_KEPT_BYTES_MAX) return false;
-    return this.#places.length - this.#written < placesMax;
-  }
-
   #refuseProtocol({ message, isSilent }: ProtocolProblem): void {
     if (!isSilent) {
-      const reply = { code: "ERR", message: `Protocol error: ${message}` };
-      this.#places.push({ reply, protocol: 2, message: undefined, size: 0 });
+      this.#settle(this.#replies.open(0), { code: "ERR", message: `Protocol error: ${message}` });
     }
     this.#events.onCutOff(this.address, message);
-    this.#advance();
     this.endAfterReplies();
   }
 
   #handle(command: readonly Buffer[], isStranger: boolean): void {
     let size = 0;
     for (const { length } of command) size += length;
-    const place: Place = { reply: undefined, protocol: 2, message: undefined, size };
-    this.#places.push(place);
-    this.#commandBytes += size;
+    const place = this.#replies.open(size);
     this.#counts.commandsTotal += 1;
     let result: Reply | Promise<Reply>;
     try {
@@ -318,81 +261,9 @@ export class RedisConnection implements SessionPort {
     }
   }
 
-  /** Never throws. */
+  /** HELLO answers in the protocol that it sets. */
   #settle(place: Place, reply: Reply): void {
-    place.reply = reply;
-    // HELLO answers in the protocol that it sets.
-    place.protocol = this.session.protocol;
-    if (this.#places[this.#written] === place) this.#advance();
-  }
-
-  /** Takes the replies that are ready at the head of the line, as far as there is room. Never throws. */
-  #advance(): void {
-    if (this.#isClosed) return;
-    try {
-      this.#takeReady();
-      this.#planFlush();
-      if (this.#isPaused) this.#resume();
-    } catch (error) {
-      this.#breakDown(error);
-    }
-  }
-
-  #takeReady(): void {
-    let at = this.#written;
-    while (at < this.#places.length && this.#hasRoom) {
-      const place = this.#places[at] as Place;
-      const { reply, protocol, message, size } = place;
-      if (reply === undefined) break;
-      if (message === undefined) {
-        this.#pending += encodeReply(reply, protocol);
-        this.#commandBytes -= size;
-        place.reply = undefined;
-      } else {
-        this.#pending += message;
-        this.#messageBytes -= size;
-      }
-      at += 1;
-    }
-    this.#written = at;
-    if (at === this.#places.length) {
-      this.#places = [];
-      this.#written = 0;
-    } else if (at >= COMMANDS_IN_FLIGHT_MAX) {
-      this.#places.splice(0, at);
-      this.#written = 0;
-    }
-  }
-
-  #planFlush(): void {
-    if (this.#isFlushPlanned) return;
-    this.#isFlushPlanned = true;
-    setImmediate(this.#flush);
-  }
-
-  /** Never throws. */
-  #writePending(): void {
-    this.#isFlushPlanned = false;
-    if (this.#isClosed) return;
-    const wasFull = !this.#hasRoom;
-    try {
-      while (this.#pending !== "" && !this.#isBusy) {
-        const bytes = this.#pending.slice(0, CHUNK_BYTES_MAX);
-        this.#pending = this.#pending.slice(bytes.length);
-        this.#isBusy = !this.#socket.write(bytes, "latin1");
-      }
-      const isDone = this.#places.length === 0 && this.#pending === "";
-      if (this.#isEnding && isDone) this.#socket.end();
-    } catch (error) {
-      this.#breakDown(error);
-      return;
-    }
-    if (wasFull && this.#hasRoom) this.#advance();
-  }
-
-  #onDrain(): void {
-    this.#isBusy = false;
-    this.#writePending();
+    this.#replies.settle(place, reply, this.session.protocol);
   }
 
   #pause(): void {
@@ -402,7 +273,7 @@ export class RedisConnection implements SessionPort {
 
   #resume(): void {
     const max = this.session.isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX;
-    if (!this.#mayRead(max / 2 + 1)) return;
+    if (!this.#replies.mayOpen(max / 2 + 1)) return;
     this.#isPaused = false;
     if (!this.#isHeld) this.#socket.resume();
     this.#handleCommands();
