@@ -32,8 +32,8 @@ export interface HttpDoorOptions {
   /** Told of each request, if it is wanted. Never of an owner. */
   readonly log: (fields: Record<string, unknown>) => void;
   readonly isLogging: () => boolean;
-  /** Told of each exception that nobody expects. Default: `log` is told. */
-  readonly onInternalError?: (error: unknown) => void;
+  /** Told of each exception that nobody expects. */
+  readonly onInternalError: (error: unknown) => void;
 }
 
 interface Route {
@@ -100,20 +100,14 @@ export class LeaseDoor implements HttpDoor {
     const isStranger =
       !caller.isLocal && caller.token === undefined && caller.certifiedName === undefined;
     const problem = problemOf(this.#isDraining ? stoppingOr(error) : error, isStranger);
-    if (problem === undefined) this.#report(error);
+    if (problem === undefined) this.#options.onInternalError(error);
     try {
       if (!response.headersSent) exchange.fail(problem ?? internalError());
       else if (!response.writableEnded) response.destroy();
     } catch (unwritable) {
-      this.#report(unwritable);
+      this.#options.onInternalError(unwritable);
       response.destroy();
     }
-  }
-
-  #report(error: unknown): void {
-    const { onInternalError, log } = this.#options;
-    if (onInternalError === undefined) log({ internalError: String(error) });
-    else onInternalError(error);
   }
 
   #createRoutes(): Routes {

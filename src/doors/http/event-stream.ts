@@ -1,6 +1,7 @@
 /**
  * Sends server-sent events, and cuts off a caller that does not read them. What waits to be sent stays
- * in the memory of the node, so it is limited for each caller and, more strictly, for all together.
+ * in the memory of the node, so it is limited for each caller and, more strictly, for all together. It
+ * must never drop an event and go on: a caller that connects again misses nothing.
  */
 import type { ServerResponse } from "node:http";
 

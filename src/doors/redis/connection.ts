@@ -12,11 +12,11 @@ import type { Socket } from "node:net";
 import type { StreamClient } from "../../net/index.js";
 import { answer } from "./commands/command-table.js";
 import type { Callers, DoorCounts, DoorNode } from "./ports.js";
+import { type SubscriptionSource, Subscriptions } from "./pubsub/index.js";
 import { failureOf } from "./refusals.js";
 import { type Place, ReplyLine } from "./reply-line.js";
 import { ProtocolProblem, type Reply, RespReader } from "./resp/index.js";
 import { type DoorRules, Session, type SessionPort } from "./session.js";
-import { type SubscriptionSource, Subscriptions } from "./subscriptions.js";
 
 /** Of a connection that has shown who it is, or need not. */
 const COMMANDS_IN_FLIGHT_MAX = 1_024;
@@ -28,8 +28,8 @@ const STRANGER_TICKS_MAX = 10;
 /** Messages that wait for replies or for room; beyond it the connection is cut off. */
 const MESSAGES_BYTES_MAX = 1 << 20;
 /**
- * A client that must take its replies before more is done for it, or go, and does not for so long, is
- * cut off. The buffers of the system show that it takes something in steps of a megabyte or so.
+ * A client whose replies wait, and that takes nothing for so long, is cut off. The buffers of the system
+ * show that it takes something in steps of a megabyte or so.
  */
 const STALLED_TICKS_MAX = 60;
 

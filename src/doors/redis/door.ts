@@ -11,7 +11,7 @@ import { RedisConnection } from "./connection.js";
 import { FairWaits } from "./fair-waits.js";
 import { HotKeys } from "./hot-keys.js";
 import type { Callers, DoorCounts, DoorNode } from "./ports.js";
-import { Publisher } from "./publisher.js";
+import { Publisher } from "./pubsub/index.js";
 import { ScriptLibrary } from "./scripts/index.js";
 import { namedMaster, namesOf } from "./sentinel.js";
 import type { DoorRules } from "./session.js";
@@ -20,7 +20,7 @@ import type { DoorRules } from "./session.js";
 const SILENCE_TIMEOUTS = 2;
 /** Looks at the state of the node in each election timeout. */
 const LOOKS_PER_TIMEOUT = 4;
-/** Kinds of refusals that are logged; an attacker can invent any number. */
+/** Kinds of refusals, and of failures, that are logged; an attacker can invent any number. */
 const NOTED_MAX = 256;
 const NOTED_TEXT_LENGTH_MAX = 2_048;
 
@@ -36,7 +36,7 @@ export interface RedisDoorOptions {
   /** Polling clients with one value are granted locks in the order in which they came. */
   readonly isFair: boolean;
   readonly log: (
-    level: "info" | "warn",
+    level: "info" | "warn" | "error",
     message: string,
     fields: Readonly<Record<string, string | number>>,
   ) => void;
@@ -49,7 +49,8 @@ export class RedisDoor {
   readonly #port: StreamPort;
   readonly #connections = new Set<RedisConnection>();
   readonly #publisher = new Publisher();
-  readonly #noted = new Set<string>();
+  readonly #refusals = new Set<string>();
+  readonly #failures = new Set<string>();
   readonly #counts = { connections: 0, commandsTotal: 0, refusedTotal: 0, cutOffTotal: 0 };
   readonly #rules: DoorRules;
   #timer: NodeJS.Timeout | undefined;
@@ -185,14 +186,22 @@ export class RedisDoor {
 
   #noteBroken(address: string, error: unknown): void {
     const { message, stack = "" } = error instanceof Error ? error : new Error(String(error));
-    this.#noteRefused(`internal error: ${message}`, `${address} ${stack}`);
+    if (!isNew(this.#failures, message)) return;
+    const text = `${address} ${stack}`.slice(0, NOTED_TEXT_LENGTH_MAX);
+    this.#options.log("error", "redis door failed", { what: `internal error: ${message}`, text });
   }
 
-  /** Each kind once, with the text that shows what a client wanted. */
+  /** With the text that shows what a client wanted. */
   #noteRefused(what: string, text: string): void {
-    if (this.#noted.has(what) || this.#noted.size >= NOTED_MAX) return;
-    this.#noted.add(what);
+    if (!isNew(this.#refusals, what)) return;
     const shown = text.slice(0, NOTED_TEXT_LENGTH_MAX);
     this.#options.log("warn", "redis door refused", { what, text: shown });
   }
+}
+
+/** Whether something of that kind is to be logged: each once. */
+function isNew(noted: Set<string>, what: string): boolean {
+  if (noted.has(what) || noted.size >= NOTED_MAX) return false;
+  noted.add(what);
+  return true;
 }

@@ -4,6 +4,7 @@
  *
  * - `resp`: commands from bytes, and replies as bytes
  * - `commands`: what each command of Redis does here
+ * - `pubsub`: who listens to channels, and what is published to them
  * - `scripts`: the lock scripts of known clients, by their shape
  */
 export { DoorCallers } from "./callers.js";

@@ -2,6 +2,8 @@
  * What one connection is told, in order: the replies to its commands, and messages between them. A reply
  * stays data until little waits for the socket; then it is encoded, and written once a turn, in chunks, as
  * far as the client takes them.
+ *
+ * It must never keep more than its limits, nor tell anything out of its order.
  */
 import type { Socket } from "node:net";
 import { encodeReply, type Protocol, type Reply } from "./resp/index.js";

@@ -6,10 +6,9 @@ import { HoldfastError } from "../../errors.js";
 import { CommandOrder } from "./command-order.js";
 import { LockSpace, type LockSpaceRules } from "./lock-space.js";
 import type { Callers, DoorNode, HeldClient } from "./ports.js";
-import type { Publisher } from "./publisher.js";
+import type { Publisher, Subscriptions } from "./pubsub/index.js";
 import type { Protocol, Reply } from "./resp/index.js";
 import type { ScriptLibrary } from "./scripts/index.js";
-import type { Subscriptions } from "./subscriptions.js";
 import { Transaction } from "./transaction.js";
 
 /** What a script says as it releases a lock goes to the listeners of its identity. */

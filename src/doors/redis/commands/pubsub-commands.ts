@@ -1,7 +1,8 @@
 /** Subscribing to what the door publishes, and leaving it; see `subscriptions.ts`. */
+
+import type { SubscriptionKind } from "../pubsub/index.js";
 import { notSignedIn, RefusedCommand } from "../refusals.js";
 import type { Reply } from "../resp/index.js";
-import type { SubscriptionKind } from "../subscriptions.js";
 import type { Command } from "./command.js";
 
 export const PUBSUB_COMMANDS: readonly Command[] = [

@@ -7,7 +7,7 @@ import { createServer, type Socket } from "node:net";
 import { RedisConnection } from "../../../../src/doors/redis/connection.js";
 import { HotKeys } from "../../../../src/doors/redis/hot-keys.js";
 import type { LockClient } from "../../../../src/doors/redis/index.js";
-import { Publisher } from "../../../../src/doors/redis/publisher.js";
+import { Publisher } from "../../../../src/doors/redis/pubsub/publisher.js";
 import { ScriptLibrary } from "../../../../src/doors/redis/scripts/index.js";
 import { MemoryLocks } from "./memory-locks.js";
 import { RespClient } from "./resp-client.js";

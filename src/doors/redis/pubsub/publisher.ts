@@ -9,11 +9,11 @@
  * A message never reaches a listener of another identity, but for what the node itself says.
  */
 import type { Buffer } from "node:buffer";
-import type { Watch } from "../../client/index.js";
-import { HoldfastError } from "../../errors.js";
-import { keyOfRedisName } from "../../protocol/index.js";
-import { redisKeyOf } from "./names.js";
-import type { LockClient } from "./ports.js";
+import type { Watch } from "../../../client/index.js";
+import { HoldfastError } from "../../../errors.js";
+import { keyOfRedisName } from "../../../protocol/index.js";
+import { redisKeyOf } from "../names.js";
+import type { LockClient } from "../ports.js";
 import {
   CHANNEL_BYTES_MAX,
   type Listener,
@@ -52,7 +52,7 @@ class RegistryWatch {
     this.prefix = prefix;
   }
 
-  /** A client of somebody who listens, until `signal` says that it is that no more. */
+  /** The client of a listener, to be used until `signal` says that nobody listens by it any more. */
   begin(): { readonly client: LockClient; readonly signal: AbortSignal } | undefined {
     const clients = [...this.targets.values()];
     const client = clients.find(({ closed }) => !closed.aborted) ?? clients[0];

@@ -1,7 +1,7 @@
 /** Patterns of Redis. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { Glob } from "../../../src/doors/redis/glob.js";
+import { Glob } from "../../../../src/doors/redis/pubsub/glob.js";
 
 test.each([
   ["*", "", true],

@@ -1,15 +1,15 @@
 /** Who hears which message, and how long a registry is watched for its listeners. */
 import { expect, test } from "vitest";
-import type { LockClient } from "../../../src/doors/redis/index.js";
-import { Publisher } from "../../../src/doors/redis/publisher.js";
-import type { Reply } from "../../../src/doors/redis/resp/index.js";
+import type { LockClient } from "../../../../src/doors/redis/index.js";
+import { Publisher } from "../../../../src/doors/redis/pubsub/publisher.js";
 import {
   type Listener,
   type SubscriptionKind,
   Subscriptions,
-} from "../../../src/doors/redis/subscriptions.js";
-import { MemoryLocks } from "./world/memory-locks.js";
-import { turn } from "./world/one-connection.js";
+} from "../../../../src/doors/redis/pubsub/subscriptions.js";
+import type { Reply } from "../../../../src/doors/redis/resp/index.js";
+import { MemoryLocks } from "../world/memory-locks.js";
+import { turn } from "../world/one-connection.js";
 
 /** A connection, as far as it listens. */
 class Ear implements Listener {

@@ -4,10 +4,10 @@
  * says so.
  */
 import { Buffer } from "node:buffer";
+import type { LockClient } from "../ports.js";
+import { RefusedCommand } from "../refusals.js";
+import type { Protocol, PushReply, Reply } from "../resp/index.js";
 import { Glob } from "./glob.js";
-import type { LockClient } from "./ports.js";
-import { RefusedCommand } from "./refusals.js";
-import type { Protocol, PushReply, Reply } from "./resp/index.js";
 
 /** Of one connection: channels and patterns, and of these the patterns, whose costs add up. */
 const SUBSCRIPTIONS_MAX = 256;
