@@ -4,6 +4,7 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { type BoundedLog, boundedLog } from "./bounded-log.js";
 import { answerHttp, HTTP_LIMITS, judgeHost, type Refusal } from "./gateway/http.js";
 import { KnownHosts } from "./gateway/known-hosts.js";
 import { closeServer, type ListenAddress, listenOn, pathOf, refuseUpgrade } from "./listen.js";
@@ -23,11 +24,11 @@ const NOT_HERE: Refusal = { status: 404, text: "this port has /livez, /readyz an
 
 export class HealthPort {
   readonly #server: Server;
-  readonly #onRefused: (reason: string) => void;
+  readonly #log: BoundedLog;
 
   /** `pages`: those of the client port. */
   constructor(allowedHosts: readonly string[], pages: Pages, onRefused: (reason: string) => void) {
-    this.#onRefused = onRefused;
+    this.#log = boundedLog(onRefused);
     const hosts = new KnownHosts(allowedHosts);
     this.#server = createServer(HTTP_LIMITS, (request, response) => {
       const unknown = PATHS.has(pathOf(request.url)) ? undefined : NOT_HERE;
@@ -53,7 +54,7 @@ export class HealthPort {
   async start(address: ListenAddress): Promise<void> {
     await listenOn(this.#server, address);
     this.#server.on("error", (error) => {
-      this.#onRefused(`cannot accept connections for health checks: ${error.message}`);
+      this.#log(`cannot accept connections for health checks: ${error.message}`);
     });
   }
 

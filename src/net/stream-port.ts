@@ -5,12 +5,12 @@
  */
 import { createServer, type Server, type Socket } from "node:net";
 import { createServer as createSecureServer, type TLSSocket } from "node:tls";
+import { type BoundedLog, boundedLog } from "./bounded-log.js";
 import { ClientCertificates } from "./gateway/client-certificates.js";
 import { ReportedNames } from "./gateway/reported-names.js";
 import { AddressTally, addressGroup, isOwnMachine } from "./gateway/socket-limits.js";
 import { type ListenAddress, listenOn } from "./listen.js";
 import { startTicker, type Ticker } from "./ticker.js";
-import { BoundedLog } from "./tls/bounded-log.js";
 import { SecurePort } from "./tls/secure-port.js";
 import type { TransportTls } from "./tls/transport.js";
 
@@ -61,7 +61,7 @@ export class StreamPort {
     const { tls, connectionsMax, onRefused } = options;
     this.#options = options;
     this.#events = events;
-    this.#log = new BoundedLog(onRefused);
+    this.#log = boundedLog(onRefused);
     this.#secure = tls === undefined ? undefined : this.#createSecure(tls);
     this.#server = this.#secure?.server ?? createServer({ noDelay: true });
     this.#server.maxConnections = connectionsMax;
@@ -82,7 +82,7 @@ export class StreamPort {
   async start(): Promise<void> {
     this.#port = await listenOn(this.#server, this.#options.listen);
     this.#server.on("error", ({ message }) => {
-      this.#options.onRefused(`cannot accept connections: ${message}`);
+      this.#log(`cannot accept connections: ${message}`);
     });
     this.#ticker = startTicker(TICK_MS, () => {
       this.#secure?.tick();
@@ -102,12 +102,12 @@ export class StreamPort {
   }
 
   #createSecure(tls: TransportTls): SecurePort<ReturnType<typeof createSecureServer>> {
-    const certificates = new ClientCertificates(tls, (line) => this.#log.say(line));
+    const certificates = new ClientCertificates(tls, this.#log);
     const options = { handshakeTimeout: HANDSHAKE_TIMEOUT_MS, noDelay: true };
     const server = createSecureServer({ ...options, ...tls.serverOptions("client") });
     const secure = new SecurePort(tls, "client", server, HANDSHAKE_TIMEOUT_MS, {
       onSecured: (socket, shown) => certificates.meet(socket, shown),
-      onFailed: (reason) => this.#log.say(reason),
+      onFailed: this.#log,
     });
     server.on("secureConnection", (socket: TLSSocket) => {
       const refusal = certificates.judgeClient(socket);
@@ -143,7 +143,6 @@ export class StreamPort {
   }
 
   #noteDropped(source: string): void {
-    if (this.#reported.isNew(source))
-      this.#options.onRefused(`too many connections from ${source}`);
+    if (this.#reported.isNew(source)) this.#log(`too many connections from ${source}`);
   }
 }

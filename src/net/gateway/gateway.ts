@@ -10,6 +10,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { assert } from "../../assert.js";
 import { SUBPROTOCOL } from "../../protocol/index.js";
+import { type BoundedLog, boundedLog } from "../bounded-log.js";
 import { CLOSE_TRY_AGAIN } from "../close-socket.js";
 import {
   closeServer,
@@ -20,7 +21,6 @@ import {
 } from "../listen.js";
 import { noticeTls } from "../plain-port.js";
 import { startTicker, type Ticker } from "../ticker.js";
-import { BoundedLog } from "../tls/bounded-log.js";
 import { type HandshakeCounts, SecurePort } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
 import type {
@@ -112,7 +112,7 @@ class Gateway implements StartableGateway {
   readonly #listen: ListenAddress;
   readonly #tuning: GatewayTuning;
   readonly #tls: TransportTls | undefined;
-  readonly #onRefused: (reason: string) => void;
+  readonly #log: BoundedLog;
   readonly #limits: SocketLimits;
   readonly #portLimits: PortLimits;
   readonly #places: ClientPlaces;
@@ -151,7 +151,7 @@ class Gateway implements StartableGateway {
     this.#listen = listen;
     this.#tuning = tuning;
     this.#tls = tls;
-    this.#onRefused = onRefused;
+    this.#log = boundedLog(onRefused);
     this.#portLimits = portLimits;
     const { connectionsMax, addressConnectionsMax, descriptorsMax = descriptorLimit() } = tuning;
     this.#limits = socketLimitsOf(connectionsMax, descriptorsMax, addressConnectionsMax);
@@ -224,7 +224,7 @@ class Gateway implements StartableGateway {
     this.#http = server;
     this.port = await listenOn(server, this.#listen);
     server.on("error", (error) => {
-      this.#onRefused(`cannot accept client connections: ${error.message}`);
+      this.#log(`cannot accept client connections: ${error.message}`);
     });
     if (this.#isClosed) return;
     this.#ticker = startTicker(liveness.tickMs, () => {
@@ -252,7 +252,7 @@ class Gateway implements StartableGateway {
         });
       },
     });
-    port.onError((error) => this.#onRefused(`the local socket: ${error.message}`));
+    port.onError((error) => this.#log(`the local socket: ${error.message}`));
     if (this.#isClosed) await port.close();
     else this.#local = port;
   }
@@ -271,21 +271,20 @@ class Gateway implements StartableGateway {
 
   #createServer(): HttpServer {
     const tls = this.#tls;
-    const log = new BoundedLog(this.#onRefused);
     if (tls === undefined) {
       const server = createServer(TURN_OPTIONS);
       noticeTls(server, (address) =>
-        log.say(`${address} speaks TLS: this port does not (ws://, http://)`),
+        this.#log(`${address} speaks TLS: this port does not (ws://, http://)`),
       );
       return server;
     }
-    const certificates = new ClientCertificates(tls, (line) => log.say(line));
+    const certificates = new ClientCertificates(tls, this.#log);
     const { handshakeTimeoutMs } = this.#tuning;
     const options = { ...TURN_OPTIONS, handshakeTimeout: handshakeTimeoutMs };
     const server = createSecureServer({ ...options, ...tls.serverOptions("client") });
     const port = new SecurePort(tls, "client", server, handshakeTimeoutMs, {
       onSecured: (socket, shown) => certificates.meet(socket, shown),
-      onFailed: (reason) => log.say(reason),
+      onFailed: this.#log,
     });
     this.#security = { port, certificates };
     return port.server;
@@ -306,7 +305,7 @@ class Gateway implements StartableGateway {
   #createParts(pages: Pages, events: GatewayEvents): ConnectionParts {
     const webSockets = createWebSockets(this.#tuning.frameBytesMax);
     const { frameTimeoutMs } = this.#tuning;
-    const requests = new GatewayRequests(events, this.#onRefused);
+    const requests = new GatewayRequests(events, this.#log);
     const liveness = new GatewayLiveness(this.#tuning, {
       onNewcomerTimeout(connection) {
         requests.breach(connection, 1008, "no request arrived in time");
@@ -356,7 +355,7 @@ class Gateway implements StartableGateway {
 
   #noteDropped(source: string): void {
     this.#droppedTotal += 1;
-    if (this.#reported.isNew(source)) this.#onRefused(`too many connections from ${source}`);
+    if (this.#reported.isNew(source)) this.#log(`too many connections from ${source}`);
   }
 
   serve(events: GatewayEvents): void {
@@ -413,7 +412,7 @@ class Gateway implements StartableGateway {
   }
 
   #tell({ stranger, text }: Refusal): void {
-    if (stranger !== undefined && this.#reported.isNew(stranger)) this.#onRefused(text);
+    if (stranger !== undefined && this.#reported.isNew(stranger)) this.#log(text);
   }
 
   /** A connection that is known from now on; its client is not heard yet. */
@@ -489,7 +488,7 @@ class Gateway implements StartableGateway {
     socket.on("error", (error) => {
       // `ws` has sent the close frame already.
       connection.leaveSoon();
-      this.#onRefused(`client connection ${connection.id} closed: ${error.message}`);
+      this.#log(`client connection ${connection.id} closed: ${error.message}`);
     });
     socket.on("close", () => {
       this.#onGone(connection);

@@ -20,6 +20,7 @@ import {
   type Request,
   type RequestSink,
 } from "../../protocol/index.js";
+import type { BoundedLog } from "../bounded-log.js";
 import { ownBytes } from "../own-bytes.js";
 import type { GatewayEvents } from "../types.js";
 import type { GatewayConnection } from "./connection.js";
@@ -36,7 +37,7 @@ export const UNHEARD_BYTES = 256;
 export class GatewayRequests implements RequestSink {
   /** Receives the requests of clients. */
   events: GatewayEvents;
-  readonly #onRefused: (reason: string) => void;
+  readonly #log: BoundedLog;
   /** The connection whose frame is being read, and the node's own copy of the frame. */
   #connection: GatewayConnection | undefined;
   #frame: Uint8Array = NO_BYTES;
@@ -45,9 +46,9 @@ export class GatewayRequests implements RequestSink {
   /** Whether the frame that is being read has no request so far. */
   #isEmpty = true;
 
-  constructor(events: GatewayEvents, onRefused: (reason: string) => void) {
+  constructor(events: GatewayEvents, log: BoundedLog) {
     this.events = events;
-    this.#onRefused = onRefused;
+    this.#log = log;
   }
 
   read(connection: GatewayConnection, data: Uint8Array, isBinary: boolean): void {
@@ -77,7 +78,7 @@ export class GatewayRequests implements RequestSink {
   breach(connection: GatewayConnection, code: number, reason: string): void {
     if (!connection.isOpen) return;
     connection.close(code, reason);
-    this.#onRefused(`client connection ${connection.id} closed (${code}): ${reason}`);
+    this.#log(`client connection ${connection.id} closed (${code}): ${reason}`);
   }
 
   request(request: Request, start: number, end: number): void {

@@ -15,6 +15,7 @@ import type { TLSSocket } from "node:tls";
 import { type WebSocket, WebSocketServer } from "ws";
 import { PEER_FRAME_BYTES_MAX } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
+import { type BoundedLog, boundedLog } from "../bounded-log.js";
 import { closeSocket } from "../close-socket.js";
 import {
   closeServer,
@@ -45,12 +46,6 @@ const SOCKETS_MAX = 256;
  * A request and a hello are smaller; before its hello, no more than this is kept of a connection.
  */
 const STRANGER_BYTES_MAX = 16 << 10;
-/**
- * At most this many refusals of strangers are reported within `REFUSAL_TICKS`; the rest are
- * counted.
- */
-const REFUSALS_REPORTED_MAX = 16;
-const REFUSAL_TICKS = 64;
 const HTTP_LIMITS = {
   maxHeaderSize: 8 << 10,
   headersTimeout: 5_000,
@@ -87,6 +82,7 @@ interface Incoming {
 
 export class IncomingLinks {
   readonly #context: LinkContext;
+  readonly #log: BoundedLog;
   readonly #onPeer: (peer: NodeId) => void;
   readonly #http: HttpServer;
   readonly #secure: SecurePort | undefined;
@@ -99,8 +95,6 @@ export class IncomingLinks {
   /** All connections that have not become links. */
   readonly #strangers: Strangers<Incoming>;
   #isClosed = false;
-  #refusals = 0;
-  #refusalTicks = 0;
 
   /**
    * Calls `onPeer` when an acceptable peer has connected, so it can be dialed too, or when someone
@@ -113,6 +107,7 @@ export class IncomingLinks {
     isOfMember: (network: string) => boolean,
   ) {
     this.#context = context;
+    this.#log = boundedLog((reason) => context.events.onRefused(reason));
     this.#onPeer = onPeer;
     this.#strangers = new Strangers(context.tuning.strangersMax, isOfMember);
     this.#webSockets = new WebSocketServer({
@@ -134,7 +129,7 @@ export class IncomingLinks {
   async listen(address: ListenAddress): Promise<number> {
     const port = await listenOn(this.#http, address);
     this.#http.on("error", (error) => {
-      this.#context.events.onRefused(`cannot accept peer connections: ${error.message}`);
+      this.#log(`cannot accept peer connections: ${error.message}`);
     });
     return port;
   }
@@ -150,21 +145,6 @@ export class IncomingLinks {
       link.silentTicks += 1;
       if (link.silentTicks > SILENT_TICKS_MAX) this.#end(link, PEER_CLOSE.silent, "silent");
     }
-    this.#refusalTicks += 1;
-    if (this.#refusalTicks < REFUSAL_TICKS) return;
-    const others = this.#refusals - REFUSALS_REPORTED_MAX;
-    if (others > 0) this.#context.events.onRefused(`${others} more peer links were refused`);
-    this.#refusals = 0;
-    this.#refusalTicks = 0;
-  }
-
-  /**
-   * Reports a refused stranger, within a limit: strangers that try again and again must not fill
-   * the log.
-   */
-  #reportStranger(reason: string): void {
-    this.#refusals += 1;
-    if (this.#refusals <= REFUSALS_REPORTED_MAX) this.#context.events.onRefused(reason);
   }
 
   /** Ends the links of nodes that are no longer members. */
@@ -192,9 +172,7 @@ export class IncomingLinks {
   #createPlainServer(): HttpServer {
     const server = createServer(HTTP_LIMITS, answerRequest);
     noticeTls(server, (address) => {
-      this.#reportStranger(
-        `peer link from ${address} refused: it speaks TLS, this node plain text`,
-      );
+      this.#log(`peer link from ${address} refused: it speaks TLS, this node plain text`);
     });
     return server;
   }
@@ -204,7 +182,7 @@ export class IncomingLinks {
     const server = createSecureServer({ ...options, ...tls.serverOptions("peer") }, answerRequest);
     return new SecurePort(tls, "peer", server, HTTP_IDLE_MS, {
       onSecured: (stream, shown) => this.#certify(tls, stream, shown),
-      onFailed: (reason) => this.#reportStranger(`peer link refused: ${reason}`),
+      onFailed: (reason) => this.#log(`peer link refused: ${reason}`),
     });
   }
 
@@ -216,8 +194,7 @@ export class IncomingLinks {
     const problem = shown?.problem ?? (typeof found === "string" ? `has ${found}` : undefined);
     if (link === undefined || problem !== undefined || typeof found === "string") {
       stream.destroy();
-      if (link !== undefined)
-        this.#reportStranger(`peer link from ${link.remote} refused: it ${problem}`);
+      if (link !== undefined) this.#log(`peer link from ${link.remote} refused: it ${problem}`);
       return;
     }
     link.certified = found;
@@ -256,7 +233,7 @@ export class IncomingLinks {
       refuseUpgrade(stream, 404, "peers connect to /peer");
     } else if (request.headers.origin !== undefined) {
       refuseUpgrade(stream, 403, "web pages may not connect to this port");
-      this.#reportStranger(`a web page tried to open a peer link from ${link.remote}`);
+      this.#log(`a web page tried to open a peer link from ${link.remote}`);
     } else if (!offersProtocol(request)) {
       refuseUpgrade(stream, 400, `the subprotocol ${PEER_SUBPROTOCOL} is missing`);
     } else if (this.#isClosed) {
@@ -294,7 +271,7 @@ export class IncomingLinks {
     // `ws` reports this after it has closed the socket with a fitting code.
     socket.on("error", (error) => {
       if (!link.isOpen) return;
-      this.#context.events.onRefused(`peer link from ${link.remote}: ${error.message}`);
+      this.#log(`peer link from ${link.remote}: ${error.message}`);
     });
   }
 
@@ -340,8 +317,8 @@ export class IncomingLinks {
   #refuse(link: Incoming, code: PeerCloseCode, reason: string, detail = reason): void {
     const { peer, remote } = link;
     this.#end(link, code, reason);
-    if (peer === 0) this.#reportStranger(`peer link from ${remote} refused: ${detail}`);
-    else this.#context.events.onRefused(`peer link of node ${peer} refused: ${detail}`);
+    const whose = peer === 0 ? `from ${remote}` : `of node ${peer}`;
+    this.#log(`peer link ${whose} refused: ${detail}`);
   }
 
   /** Ends a connection. While it is closing, it counts as a stranger. */

@@ -9,6 +9,7 @@
  */
 import { assert } from "../../assert.js";
 import type { NodeId } from "../../raft/index.js";
+import { boundedLog } from "../bounded-log.js";
 import { startTicker, type Ticker } from "../ticker.js";
 import type { HandshakeCounts } from "../tls/secure-port.js";
 import { TrafficMeter } from "../traffic-meter.js";
@@ -70,6 +71,7 @@ class PeerNetwork implements StartablePeerLinks {
     const context: LinkContext = {
       identities,
       events,
+      log: boundedLog((reason) => events.onRefused(reason)),
       tls,
       tuning: { ...PEER_LINKS_DEFAULTS, ...this.#options },
       pool: new PeerFramePool(),

@@ -14,6 +14,7 @@ import { WebSocket } from "ws";
 import { assert } from "../../assert.js";
 import { endMsOf } from "../../certificates/index.js";
 import type { NodeId } from "../../raft/index.js";
+import type { BoundedLog } from "../bounded-log.js";
 import { closeSocket } from "../close-socket.js";
 import { formatAddress } from "../listen.js";
 import { networkOf } from "../strangers.js";
@@ -39,6 +40,8 @@ type State = "waiting" | "connecting" | "greeting" | "up" | "closed";
 export interface LinkContext {
   readonly identities: PeerIdentities;
   readonly events: PeerEvents;
+  /** Of links that this node dials. */
+  readonly log: BoundedLog;
   readonly tuning: PeerLinksTuning;
   readonly pool: PeerFramePool;
   readonly meter: TrafficMeter;
@@ -396,7 +399,7 @@ export class OutgoingLink {
   #refused(reason: string): void {
     if (reason === this.#lastRefusal) return;
     this.#lastRefusal = reason;
-    this.#context.events.onRefused(reason);
+    this.#context.log(reason);
   }
 }
 
