@@ -90,7 +90,11 @@ export type PeerMessage =
       readonly id: number;
       readonly status: number;
       readonly text: string;
-    };
+    }
+  /** Asks a member how it is; only points and events after that wall time of its own. */
+  | { readonly type: "vitals"; readonly id: number; readonly after: number }
+  /** `text` is a `VitalsView` as JSON, at most `VITALS_TEXT_BYTES_MAX` bytes. */
+  | { readonly type: "vitalsReply"; readonly id: number; readonly text: string };
 
 export interface OfferedSnapshot {
   readonly index: number;

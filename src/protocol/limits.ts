@@ -118,6 +118,10 @@ export const AUDIT_NUMBER_MAX = 2 ** 48;
 /** Points and events in one answer to `vitals`. */
 export const VITALS_POINTS_MAX = 180;
 export const VITALS_EVENTS_MAX = 256;
+/** Of an event, in UTF-16 units. The longest names 45 members. */
+export const VITALS_EVENT_CHARACTERS_MAX = 1_024;
+/** The vitals of one member for another, as JSON: room for as many points and events as there can be. */
+export const VITALS_TEXT_BYTES_MAX = 1 << 20;
 
 /** Keys or sessions of one page: as many as take a node a few milliseconds. */
 export const QUERY_PAGE_MAX = 200;

@@ -137,10 +137,16 @@ export interface SignInQuery {
   readonly token: string;
 }
 
-/** How the node is that answers, and what happened on it lately. It asks no other node. */
+/**
+ * How a node is, and what happened on it lately. The node that answers knows that of itself without
+ * asking another one. Another member it asks over their link; the answer is `null` if it does not hear
+ * from that member.
+ */
 export interface VitalsQuery {
   readonly op: typeof OP.vitals;
   readonly id: number;
+  /** 0: the node that answers. */
+  readonly node: number;
   /** Only points and events after this wall time, in milliseconds since 1970; 0: all that are kept. */
   readonly after: number;
 }

@@ -415,6 +415,11 @@ export interface VitalsView {
 /** Another member, as the node sees it that answers. */
 export interface VitalsPeer {
   readonly node: number;
+  /** Where clients reach it, as it told this node; "" while it did not. */
+  readonly endpoint: string;
+  readonly isVoter: boolean;
+  /** When it last answered this node, by the wall clock of this node; `null`: not since the start. */
+  readonly heardWallMs: number | null;
   /** Whether there is a link to it. */
   readonly isConnected: boolean;
   /** Of the last question to it over that link that was answered; `null`: none was. */

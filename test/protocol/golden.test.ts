@@ -322,8 +322,8 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
   ["a token of access", { op: OP.signIn, id: 1, token: "t~!" }, "93 57 01 a3747e21"],
   [
     "how a node is",
-    { op: OP.vitals, id: 1, after: 1_800_000_000_000 },
-    "93 58 01 cf000001a3185c5000",
+    { op: OP.vitals, id: 1, node: 2, after: 1_800_000_000_000 },
+    "94 58 01 02 cf000001a3185c5000",
   ],
   ["a wish only to read", { op: OP.readOnly, id: 2 }, "92 59 02"],
   [

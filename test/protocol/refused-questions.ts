@@ -154,9 +154,9 @@ export const REFUSED_QUESTIONS: readonly (readonly [Request, string, Request])[]
     { op: OP.signIn, id: 5, token: "t".repeat(ACCESS_TOKEN_BYTES_MAX) },
   ],
   [
-    { op: OP.vitals, id: 5, after: WALL_MS_MAX + 1 },
+    { op: OP.vitals, id: 5, node: 0, after: WALL_MS_MAX + 1 },
     "after 8640000000000001 not in 0..8640000000000000",
-    { op: OP.vitals, id: 5, after: WALL_MS_MAX },
+    { op: OP.vitals, id: 5, node: 0, after: WALL_MS_MAX },
   ],
   [{ ...audit, limit: 0 }, "limit 0 not in 1..200", { ...audit, limit: 1 }],
   [

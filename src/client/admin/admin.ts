@@ -84,6 +84,12 @@ export interface Admin extends Views, OperatorCommands, AsyncDisposable {
    */
   vitals(options?: VitalsOptions): Promise<VitalsView>;
   /**
+   * How another member is, as it tells the node to which this `Admin` is connected: for members that
+   * cannot be reached from here. `undefined`: that node does not hear from it. Rejects with
+   * `INVALID_ARGUMENT` for a node that is not a member.
+   */
+  vitalsOf(node: number, options?: VitalsOptions): Promise<VitalsView | undefined>;
+  /**
    * Which lines a node logs, and until when. Rejects with `INVALID_ARGUMENT` for a node that is not a
    * member, with `UNAVAILABLE` for one that does not answer.
    */
@@ -196,7 +202,14 @@ export class ClusterAdmin extends ClusterViews implements Admin {
 
   async vitals(options?: VitalsOptions): Promise<VitalsView> {
     const { after, signal } = resolveVitalsOptions(options);
-    return (await this.#connection.ask({ op: OP.vitals, after }, signal)) as VitalsView;
+    return (await this.#connection.ask({ op: OP.vitals, node: 0, after }, signal)) as VitalsView;
+  }
+
+  async vitalsOf(node: number, options?: VitalsOptions): Promise<VitalsView | undefined> {
+    requireNodeId(node);
+    const { after, signal } = resolveVitalsOptions(options);
+    const view = await this.#connection.ask({ op: OP.vitals, node, after }, signal);
+    return (view as VitalsView | null) ?? undefined;
   }
 
   async logLevel(options?: LogLevelOptions): Promise<LogLevelView> {

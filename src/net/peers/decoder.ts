@@ -8,6 +8,7 @@ import {
   CONFIGURATION_BYTES_MAX,
   OPERATION_BYTES_MAX,
   SNAPSHOT_CHUNK_BYTES_MAX,
+  VITALS_TEXT_BYTES_MAX,
 } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
 import type { PeerMessage } from "../types.js";
@@ -146,6 +147,15 @@ function decodeBody(reader: FrameCursor, kind: number, end: number): PeerMessage
       if (status > 0 && status < FIRST_ERROR) fail(`status ${status} of an operation`);
       const length = lengthOfRest(reader, end, OPERATION_TEXT_BYTES_MAX, "an answer");
       return { type: "operationReply", id, status, text: reader.text(length) };
+    }
+    case PEER_KIND.vitals:
+      reader.open(end, BODY_BYTES.vitals);
+      return { type: "vitals", id: reader.uint64(), after: reader.uint64() };
+    case PEER_KIND.vitalsReply: {
+      reader.open(end, BODY_BYTES.vitalsReply);
+      const id = reader.uint64();
+      const length = lengthOfRest(reader, end, VITALS_TEXT_BYTES_MAX, "vitals");
+      return { type: "vitalsReply", id, text: reader.text(length) };
     }
     default:
       return decodeSnapshot(reader, kind, end);

@@ -7,6 +7,7 @@ import {
   CONFIGURATION_BYTES_MAX,
   OPERATION_BYTES_MAX,
   SNAPSHOT_CHUNK_BYTES_MAX,
+  VITALS_TEXT_BYTES_MAX,
 } from "../../protocol/index.js";
 import { cutText } from "../cut-text.js";
 import type { OfferedSnapshot, PeerMessage } from "../types.js";
@@ -79,6 +80,10 @@ function bodyBytes(message: PeerMessage): number {
       const length = Buffer.byteLength(message.text);
       return BODY_BYTES.operationReply + limited(length, OPERATION_TEXT_BYTES_MAX, "answer");
     }
+    case "vitalsReply": {
+      const length = Buffer.byteLength(message.text);
+      return BODY_BYTES.vitalsReply + limited(length, VITALS_TEXT_BYTES_MAX, "vitals");
+    }
     default:
       return BODY_BYTES[message.type];
   }
@@ -148,6 +153,14 @@ function encodeBody(frame: PeerFrame, message: PeerMessage): void {
     case "operationReply":
       frame.uint64(message.id);
       frame.uint16(message.status);
+      frame.raw(Buffer.from(message.text));
+      return;
+    case "vitals":
+      frame.uint64(message.id);
+      frame.uint64(message.after);
+      return;
+    case "vitalsReply":
+      frame.uint64(message.id);
       frame.raw(Buffer.from(message.text));
       return;
     default:

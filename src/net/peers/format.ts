@@ -43,6 +43,8 @@ export const PEER_KIND = {
   operationReply: 26,
   members: 27,
   pressure: 28,
+  vitals: 29,
+  vitalsReply: 30,
 } as const;
 
 /** The version of the layout of a body; of an operation, since it has a credential, the second. */
@@ -98,6 +100,10 @@ export const BODY_BYTES = {
   operation: 20,
   /** id u64, status u16, … text */
   operationReply: 10,
+  /** id u64, after u64 */
+  vitals: 16,
+  /** id u64, … text */
+  vitalsReply: 8,
 } as const;
 
 /** The most bytes of UTF-8 in the reason for refusing a snapshot; a longer reason is cut. */

@@ -409,8 +409,8 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     fields: { id, token: text(ACCESS_TOKEN_BYTES_MAX, isValidAccessToken) },
   },
   vitals: {
-    words: "shows how the node is that answers",
-    fields: { id, after: uint(0, WALL_MS_MAX) },
+    words: "shows how the node is that answers, or another member",
+    fields: { id, node: uint(0, NODE_ID_MAX), after: uint(0, WALL_MS_MAX) },
   },
   readOnly: { words: "lets the connection only read from now on", fields: { id } },
   audit: {

@@ -28,7 +28,7 @@ import {
   type VitalsView,
   type WatchQuery,
 } from "../../protocol/index.js";
-import type { Configuration, NodeId } from "../../raft/index.js";
+import { type Configuration, membersOf, type NodeId } from "../../raft/index.js";
 import type { AccessLog } from "../commands/access-log.js";
 import type { Admission } from "../commands/admission.js";
 import type { Attachment, Attachments } from "../commands/attachments.js";
@@ -41,6 +41,7 @@ import { type AccessRefusal, accessProblem, judge, report } from "../reads/read-
 import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
 import type { SnapshotExporter } from "../snapshots/exporter.js";
+import type { VitalsRelay } from "../vitals/vitals-relay.js";
 
 const { FORBIDDEN, UNAUTHENTICATED } = ERROR_NUMBERS;
 const READ_ONLY = "this connection may only read";
@@ -76,6 +77,8 @@ export interface ClientSideParts {
   readonly limits: Limits;
   /** How this node is; only points and events after that wall time. */
   readonly vitals: (after: number) => VitalsView;
+  /** How other members are. */
+  readonly relay: Pick<VitalsRelay, "ask" | "isFullFor">;
   readonly logger: Logger;
   readonly logLevels: LogLevels | undefined;
   /** A client has changed the level of the log. */
@@ -322,11 +325,23 @@ export class ClientSide implements GatewayEvents {
       refuse(attachment, query, ERROR_NUMBERS.BUSY);
     } else {
       this.#vitalsLeft -= 1;
-      const payload = this.#parts.vitals(query.after);
-      attachment.connection.send({
-        ...{ kind: MESSAGE.answer, id: query.id, status: STATUS.ok, payload },
-      });
+      this.#answerVitals(attachment, query);
     }
+  }
+
+  #answerVitals(attachment: Attachment, query: VitalsQuery): void {
+    const { nodeId, relay, clock, vitals } = this.#parts;
+    const { id, node, after } = query;
+    const tell = (payload: VitalsView | null): void => {
+      if (attachment.isClosed) return;
+      attachment.connection.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload });
+    };
+    if (node === 0 || node === nodeId) tell(vitals(after));
+    else if (!membersOf(this.#host.configuration).includes(node)) {
+      const message = `node ${node} is not a member of this cluster`;
+      refuse(attachment, query, ERROR_NUMBERS.INVALID_ARGUMENT, { message });
+    } else if (relay.isFullFor(node)) refuse(attachment, query, ERROR_NUMBERS.BUSY);
+    else relay.ask(node, after, clock.nowMs(), (view) => tell(view ?? null));
   }
 
   #logLevel(attachment: Attachment, operation: LogLevelOperation): void {

@@ -24,6 +24,7 @@ import { RequestIds } from "../request-ids.js";
 import { DriverSnapshots, type Snapshots } from "../snapshots/snapshots.js";
 import { NodeTimes } from "../vitals/node-times.js";
 import { Vitals } from "../vitals/vitals.js";
+import { VitalsRelay } from "../vitals/vitals-relay.js";
 import { Applier } from "./applier.js";
 import { actionLogOf, logLevelAction, operationAction, savedAction } from "./audited.js";
 import { ClientRedirect } from "./client-redirect.js";
@@ -41,6 +42,8 @@ import { vitalsSource } from "./vitals-source.js";
 
 /** Election timeouts for which a read waits for its index. */
 const READ_WAIT_TIMEOUTS = 5;
+/** Election timeouts that another member has to say how it is. */
+const VITALS_WAIT_TIMEOUTS = 2;
 /** Election timeouts that an operator's request may take. */
 const OPERATION_WAIT_TIMEOUTS = 10;
 /** Election timeouts after which forwarded commands that were not applied are sent again. */
@@ -165,12 +168,20 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     },
     ports.named,
   );
+  const relay = new VitalsRelay({
+    waitMs: VITALS_WAIT_TIMEOUTS * electionTimeoutMs,
+    ...{ requestIds, send },
+    isLinked: (peer) => leaderView.isLinked(peer),
+    bufferedBytes: (peer) => ports.peers.bufferedBytes(peer),
+    view: (after) => vitals.view(after),
+  });
   const deferred = new DeferredMessages(() => ports.log.syncMark(), wake, fail);
   const clientSide: ClientSide = new ClientSide(
     {
       ...{ nodeId, clusterId, clock, table, attachments, signIn, accessLog, admission },
       ...{ reads, operations, watches, limits },
       vitals: (after) => vitals.view(after),
+      relay,
       ...{ logger, logLevels: ports.logLevels },
       onLogLevel: (...changed) => actions?.onHere(logLevelAction(table, ...changed)),
       exporter: snapshots.exporter,
@@ -178,7 +189,10 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     host,
   );
   const peerRequests = new PeerRequests(
-    { leaderView, line, capacity, forwarding, reads, operations, members, limits, logger, send },
+    {
+      ...{ leaderView, line, capacity, forwarding, reads, operations, members, limits },
+      ...{ relay, logger, send },
+    },
     host,
   );
   const step = (input: Input): void => raft.step(input);
@@ -195,8 +209,9 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     { index: raft.appliedIndex, configuration },
     { sliceEntriesMax: tuning.applySliceEntriesMax, sliceBytesMax: APPLY_SLICE_BYTES_MAX },
   );
+  const peerSide = new PeerSide(options, leaderView, logger, wake, ports.notePeer, times);
   const source = vitalsSource(ports, {
-    ...{ nodeId, leaderView, observation, attachments, applier, handOver, times },
+    ...{ nodeId, leaderView, observation, attachments, applier, handOver, times, peerSide },
   });
   const vitals: Vitals = new Vitals(nodeId, clock, source, ports.process);
   return {
@@ -224,7 +239,8 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     clientSide,
     peerRequests,
     entryCheck: new EntryCheck({ raft, table, applier, logger }),
-    peerSide: new PeerSide(options, leaderView, logger, wake, ports.notePeer, times),
+    peerSide,
+    relay,
     interest: new CommitInterest(send),
     handOver,
   };
@@ -239,6 +255,7 @@ function unlimited({ clock, logger }: DriverPorts): NodeLimits {
 export function earliestDeadlineMs(parts: DriverParts): number {
   const { observation, redirect, forwarding, operations, snapshots, members, signIn, limits } =
     parts;
+  const { relay } = parts;
   return Math.min(
     observation.nextDeadlineMs,
     redirect.nextDeadlineMs,
@@ -248,5 +265,6 @@ export function earliestDeadlineMs(parts: DriverParts): number {
     members.nextDeadlineMs,
     signIn.nextDeadlineMs,
     limits.nextDeadlineMs,
+    relay.nextDeadlineMs,
   );
 }

@@ -259,6 +259,7 @@ export class Driver implements DriverHost {
     observation.work(applier.index, snapshots.isTaking, nowMs);
     signIn.expire(nowMs);
     operations.expire(nowMs);
+    this.#parts.relay.expire(nowMs);
     this.#parts.members.dropRemovedPeers(nowMs);
     this.#parts.limits.serve(nowMs);
     this.#tellToMove(nowMs);

@@ -15,6 +15,7 @@ import type { Operations } from "../members/operations.js";
 import type { Logger } from "../ports.js";
 import type { Reads } from "../reads/reads.js";
 import type { SnapshotTurn } from "../snapshots/ports.js";
+import type { VitalsRelay } from "../vitals/vitals-relay.js";
 import type { LeaderView } from "./leader-view.js";
 import type { Members } from "./members.js";
 import type { PeerInput } from "./peer-side.js";
@@ -33,6 +34,7 @@ export interface PeerRequestsParts {
   readonly operations: Operations;
   readonly members: Members;
   readonly limits: Pick<Limits, "runsOf">;
+  readonly relay: Pick<VitalsRelay, "onQuestion" | "onReply">;
   readonly logger: Logger;
   readonly send: (peer: NodeId, message: PeerMessage) => void;
 }
@@ -49,6 +51,7 @@ export class PeerRequests {
   /** Once a turn, after the core has seen the messages of the turn. */
   read(inputs: readonly PeerInput[], nowMs: number, snapshots: SnapshotTurn): void {
     const { leaderView, capacity, forwarding, reads, operations, members, send } = this.#parts;
+    const { relay } = this.#parts;
     for (const { peer, message } of inputs) {
       if (members.isGone(peer)) continue;
       switch (message.type) {
@@ -80,6 +83,12 @@ export class PeerRequests {
           break;
         case "operationReply":
           operations.onReply(message);
+          break;
+        case "vitals":
+          relay.onQuestion(peer, message);
+          break;
+        case "vitalsReply":
+          relay.onReply(peer, message);
           break;
         case "snapshotOffer":
         case "snapshotChunk":

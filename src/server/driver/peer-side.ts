@@ -57,6 +57,11 @@ export class PeerSide implements PeerEvents {
     return [...this.#endpoints.values()];
   }
 
+  /** Where clients reach that peer; "" while it was not met. */
+  endpointOf(peer: NodeId): string {
+    return this.#endpoints.get(peer)?.endpoint ?? "";
+  }
+
   /** Where that peer serves Redis clients; `undefined` if it does not, or was not met yet. */
   redisAddressOf(peer: NodeId): string | undefined {
     return this.#redisAddresses.get(peer);
@@ -87,12 +92,14 @@ export class PeerSide implements PeerEvents {
 
   onUp(peer: NodeId, epoch: number): void {
     this.#logger("info", "peer link up", { peer });
+    this.#times.onHeard(peer);
     this.#leaderView.onLinkUp(peer, epoch);
     this.push({ type: "peerUp", peer, epoch });
   }
 
   onDown(peer: NodeId, epoch: number, closed: boolean): void {
     this.#logger("info", "peer link down", { peer, closed });
+    if (closed) this.#times.onHeard(peer);
     this.#leaderView.onLinkDown(peer, epoch);
     this.push({ type: "peerDown", peer, epoch, closed });
   }

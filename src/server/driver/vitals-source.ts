@@ -1,14 +1,15 @@
 /**
  * What the vitals of a node are made of, read from the parts of its driver. Reads only.
  */
-import { END_REASON, type VitalsView } from "../../protocol/index.js";
-import { isVoter, type Raft } from "../../raft/index.js";
+import { END_REASON, type VitalsPeer, type VitalsView } from "../../protocol/index.js";
+import { isVoter, type NodeId, type Raft } from "../../raft/index.js";
 import type { NodeTimes } from "../vitals/node-times.js";
 import type { PointTotals } from "../vitals/point-ring.js";
 import { peersInOrder, type VitalsFacts, type VitalsSource } from "../vitals/vitals.js";
 import type { DriverPorts } from "./driver-ports.js";
 import type { LeaderView } from "./leader-view.js";
 import type { Observation } from "./observation.js";
+import type { PeerSide } from "./peer-side.js";
 
 /** How clients end holds. */
 const CLIENT_ENDS: ReadonlySet<number> = new Set([
@@ -25,6 +26,7 @@ export interface VitalsParts {
   readonly applier: { readonly index: number };
   readonly handOver: { readonly isDiskFull: boolean };
   readonly times: NodeTimes;
+  readonly peerSide: Pick<PeerSide, "endpointOf">;
 }
 
 export function vitalsSource(ports: DriverPorts, parts: VitalsParts): VitalsSource {
@@ -53,7 +55,7 @@ export function vitalsSource(ports: DriverPorts, parts: VitalsParts): VitalsSour
 
 function factsOf(ports: DriverPorts, parts: VitalsParts, isOpen: boolean): VitalsFacts {
   const { raft, table, memory } = ports;
-  const { nodeId, leaderView, observation, attachments, applier, handOver, times } = parts;
+  const { nodeId, observation, attachments, applier, handOver, times } = parts;
   const { sessions, keys, holds, waiters, deadlocks } = table.counts();
   const { configuration } = raft;
   return {
@@ -74,13 +76,23 @@ function factsOf(ports: DriverPorts, parts: VitalsParts, isOpen: boolean): Vital
     peers: peersInOrder(
       configuration.addresses
         .filter(({ id }) => id !== nodeId)
-        .map(({ id }) => ({
-          node: id,
-          isConnected: leaderView.isLinked(id),
-          roundTripMs: times.roundTripMs(id),
-          matchIndex: raft.peers.find((peer) => peer.id === id)?.matchIndex ?? null,
-        })),
+        .map(({ id }) => peerOf(ports, parts, id)),
     ),
+  };
+}
+
+function peerOf({ raft, clock }: DriverPorts, parts: VitalsParts, node: NodeId): VitalsPeer {
+  const { leaderView, times, peerSide } = parts;
+  const heardMs = times.heardMs(node);
+  const heardWallMs = heardMs === undefined ? null : clock.wallMs() - (clock.nowMs() - heardMs);
+  return {
+    node,
+    endpoint: peerSide.endpointOf(node),
+    isVoter: isVoter(raft.configuration, node),
+    isConnected: leaderView.isLinked(node),
+    heardWallMs: heardWallMs === null ? null : Math.max(0, Math.round(heardWallMs)),
+    roundTripMs: times.roundTripMs(node),
+    matchIndex: raft.peers.find((peer) => peer.id === node)?.matchIndex ?? null,
   };
 }
 

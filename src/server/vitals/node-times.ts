@@ -28,10 +28,14 @@ export class NodeTimes {
   });
   readonly #recentSyncs = new RecentValues(this.logSyncs, [0]);
   readonly #peers = new Map<NodeId, PeerTimes>();
+  readonly #clock: Pick<Clock, "nowMs">;
+  /** When each peer last showed that it is there. */
+  readonly #heardMs = new Map<NodeId, number>();
   #logSyncP99Ms: number | null = null;
 
   /** `prefixes` of keys, whose waits and holds are counted apart. */
   constructor(clock: Pick<Clock, "nowMs">, prefixes: readonly string[]) {
+    this.#clock = clock;
     this.locks = new LockTimes(prefixes);
     this.commands = new CommandTimes(clock);
   }
@@ -56,7 +60,18 @@ export class NodeTimes {
     this.logSyncs.observe(0, ms / 1_000);
   }
 
+  /** The peer has just shown that it is there. */
+  onHeard(peer: NodeId): void {
+    this.#heardMs.set(peer, this.#clock.nowMs());
+  }
+
+  /** When the peer was last heard; `undefined`: not since the start. */
+  heardMs(peer: NodeId): number | undefined {
+    return this.#heardMs.get(peer);
+  }
+
   onRoundTrip(peer: NodeId, ms: number): void {
+    this.onHeard(peer);
     const times = this.#peers.get(peer) ?? { histogram: roundTripsOf(peer), lastMs: 0 };
     this.#peers.set(peer, times);
     times.lastMs = ms;
@@ -72,6 +87,7 @@ export class NodeTimes {
   /** The nodes that are no peers any more are forgotten. */
   keepPeers(peers: ReadonlySet<NodeId>): void {
     for (const peer of this.#peers.keys()) if (!peers.has(peer)) this.#peers.delete(peer);
+    for (const peer of this.#heardMs.keys()) if (!peers.has(peer)) this.#heardMs.delete(peer);
   }
 
   /** What a point has of all that was measured since the point before it. */

@@ -45,6 +45,8 @@ const GOLDEN: readonly string[] = [
   `${HEADER("1a", 31) + u64(1)}001c${utf8('{"message":"später"}')}`,
   `${HEADER("1b", 10) + u64(9)}ddee`,
   `${HEADER("1c", 1)}02`,
+  `${HEADER("1d", 16) + u64(1) + u64(9)}`,
+  `${HEADER("1e", 18) + u64(1) + utf8('{"node":2}')}`,
 ];
 
 const zeros = (count: number): Uint8Array => new Uint8Array(count);

@@ -18,6 +18,7 @@ import {
   OPERATION_BYTES_MAX,
   PEER_FRAME_BYTES_MAX,
   SNAPSHOT_CHUNK_BYTES_MAX,
+  VITALS_TEXT_BYTES_MAX,
 } from "../../../src/protocol/index.js";
 import { TERM_JUMP_MAX } from "../../../src/raft/messages/message-check.js";
 
@@ -39,6 +40,7 @@ test.each([
   ["bytes of the reason of a refused snapshot", REFUSAL_TEXT_BYTES_MAX],
   ["bytes of an operation's request", OPERATION_BYTES_MAX],
   ["bytes of the text of an answer", OPERATION_TEXT_BYTES_MAX],
+  ["bytes of the vitals of a member", VITALS_TEXT_BYTES_MAX],
 ])("the limit on %s is the one that is enforced", (name, limit) => {
   expect(text).toMatch(new RegExp(`\\| ${name} \\| ${limit.toLocaleString("en-US")}\\b`));
 });

@@ -145,6 +145,8 @@ const peerMessage: fc.Arbitrary<PeerMessage> = fc.oneof(
     status: fc.oneof(fc.constant(0), fc.integer({ min: 16, max: 65_535 })),
     text,
   }),
+  fc.record({ type: type("vitals"), id: number(), after: number() }),
+  fc.record({ type: type("vitalsReply"), id: number(), text }),
 );
 
 export const addressed: fc.Arbitrary<Addressed> = fc.record({
@@ -240,4 +242,6 @@ export const SAMPLES: readonly PeerMessage[] = [
   { type: "operationReply", id: 1, status: 28, text: '{"message":"später"}' },
   { type: "members", index: 9, configuration: Uint8Array.of(0xdd, 0xee) },
   { type: "pressure", lack: "diskFull" },
+  { type: "vitals", id: 1, after: 9 },
+  { type: "vitalsReply", id: 1, text: '{"node":2}' },
 ];

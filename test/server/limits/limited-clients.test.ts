@@ -257,7 +257,7 @@ describe("reads of an identity", () => {
     const greedy = await signedIn("greedy", leader);
     const statuses: number[] = [];
     for (let id = 10; id < 30; id += 1)
-      statuses.push(await read(world, greedy, { op: OP.vitals, id, after: 0 }));
+      statuses.push(await read(world, greedy, { op: OP.vitals, id, node: 0, after: 0 }));
     expect(statuses[0]).toBe(STATUS.ok);
     expect(statuses).toContain(BUSY);
   });

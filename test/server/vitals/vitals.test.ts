@@ -13,7 +13,7 @@ async function vitalsOf(world: World, node: WorldNode, after = 0): Promise<Vital
   const client = world.client();
   client.connect(node);
   await world.until("hello", () => client.hello !== undefined);
-  client.query({ op: OP.vitals, id: 1, after });
+  client.query({ op: OP.vitals, id: 1, node: 0, after });
   await world.until("vitals", () => client.answer(1) !== undefined);
   const { status, payload } = client.answer(1) ?? {};
   expect(status).toBe(STATUS.ok);
@@ -114,7 +114,7 @@ describe("a client that asks a node for its vitals again and again", () => {
     client.connect(leader);
     await world.until("hello", () => client.hello !== undefined);
     const asked = 200;
-    for (let id = 1; id <= asked; id += 1) client.query({ op: OP.vitals, id, after: 0 });
+    for (let id = 1; id <= asked; id += 1) client.query({ op: OP.vitals, id, node: 0, after: 0 });
     await world.until("the last answer", () => client.answer(asked) !== undefined);
     const statuses = Array.from({ length: asked }, (_, at) => client.answer(at + 1)?.status);
     const told = statuses.filter((status) => status === STATUS.ok);
@@ -122,7 +122,7 @@ describe("a client that asks a node for its vitals again and again", () => {
     expect(told.length).toBeGreaterThan(0);
     expect(refused.length).toBeGreaterThan(asked / 2);
     expect(told.length + refused.length).toBe(asked);
-    client.query({ op: OP.vitals, id: asked + 1, after: 0 });
+    client.query({ op: OP.vitals, id: asked + 1, node: 0, after: 0 });
     await world.until("one more", () => client.answer(asked + 1) !== undefined);
     expect(client.answer(asked + 1)?.status).toBe(STATUS.ok);
   });
@@ -159,7 +159,7 @@ describe("the vitals of a closed cluster", () => {
     stranger.connect(leader);
     const nothing = await signedIn("nothing", leader);
     for (const client of [root, stranger, nothing]) {
-      client.query({ op: OP.vitals, id: 9, after: 0 });
+      client.query({ op: OP.vitals, id: 9, node: 0, after: 0 });
       await world.until("an answer", () => client.answer(9) !== undefined);
     }
     expect(root.answer(9)?.payload).toMatchObject({ node: leader.id, isOpen: false });
