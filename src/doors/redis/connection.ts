@@ -193,6 +193,7 @@ export class RedisConnection implements SessionPort {
           isStranger ? STRANGER_COMMAND_BYTES_MAX : COMMAND_BYTES_MAX,
         );
         if (command === undefined) return;
+        if (command.length === 0) continue;
         this.#handle(command, isStranger);
         const most = isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX;
         if (!this.#replies.mayOpen(most)) this.#pause();

@@ -30,7 +30,7 @@ function readAll(pieces: readonly Buffer[], bytesMax = BYTES_MAX): string[] {
       try {
         const found = reader.next(bytesMax);
         if (found === undefined) break;
-        read.push(found.map((word) => word.toString("hex")).join(" "));
+        if (found.length > 0) read.push(found.map((word) => word.toString("hex")).join(" "));
       } catch (error) {
         if (!(error instanceof ProtocolProblem)) throw error;
         return [...read, error.message];
@@ -96,4 +96,68 @@ describe("what is no command is a problem", () => {
     expect(readAll([Buffer.from("*2\r\n$3\r\nSET\r\n$4094\r\n")])).toHaveLength(1);
     expect(readAll([Buffer.from("*2\r\n$3\r\nSET\r\n$4093\r\n")])).toEqual([]);
   });
+});
+
+describe("the work for a command grows with its bytes, not with their square", () => {
+  /** How many bytes are copied while `work` runs. */
+  function copiedBytes(work: () => void): number {
+    const { concat } = Buffer;
+    const { copy } = Buffer.prototype;
+    let copied = 0;
+    Buffer.concat = (...args: Parameters<typeof concat>) => {
+      const joined = concat(...args);
+      copied += joined.length;
+      return joined;
+    };
+    Buffer.prototype.copy = function (this: Buffer, ...args: Parameters<typeof copy>) {
+      const count = copy.apply(this, args);
+      copied += count;
+      return count;
+    };
+    try {
+      work();
+    } finally {
+      Buffer.concat = concat;
+      Buffer.prototype.copy = copy;
+    }
+    return copied;
+  }
+
+  test.each([1, 7, 1_000])("in pieces of %i bytes", (pieceBytes) => {
+    const value = "v".repeat(200_000);
+    const bytes = commandBytes(["SET", "k", value].map((word) => Buffer.from(word)));
+    const reader = new RespReader();
+    let found: Buffer[] | undefined;
+    const copied = copiedBytes(() => {
+      for (let at = 0; at < bytes.length; at += pieceBytes) {
+        reader.push(bytes.subarray(at, at + pieceBytes));
+        found = reader.next(1 << 20);
+      }
+    });
+    expect(found?.map(String)).toEqual(["SET", "k", value]);
+    expect(copied).toBeLessThan(4 * bytes.length);
+  });
+});
+
+test("what is kept of an unfinished command is counted, and little more than has come of it", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 5_000 }),
+      fc.integer({ min: 1, max: 600 }),
+      (length, cut) => {
+        const bytes = commandBytes([Buffer.from("SET"), Buffer.alloc(length)]);
+        const reader = new RespReader();
+        expect(reader.keptBytes).toBe(0);
+        for (let at = 0; at < bytes.length; at += cut) {
+          const piece = bytes.subarray(at, at + cut);
+          reader.push(piece);
+          const isWhole = reader.next(BYTES_MAX * 2) !== undefined;
+          const come = at + piece.length;
+          if (isWhole) expect(reader.keptBytes).toBe(0);
+          else expect(reader.keptBytes).toBeGreaterThan(0);
+          expect(reader.keptBytes).toBeLessThanOrEqual(3 * come + 1_024);
+        }
+      },
+    ),
+  );
 });

@@ -9,6 +9,9 @@ import { Buffer } from "node:buffer";
 const ARGUMENTS_MAX = 128;
 /** A length of up to ten digits, its mark and the end of its line. */
 const HEADER_BYTES_MAX = 13;
+/** What an argument costs besides its bytes. */
+const ARGUMENT_COST_BYTES = 96;
+const NOTHING = Buffer.alloc(0);
 const ARRAY = 0x2a;
 const BULK = 0x24;
 const CR = 0x0d;
@@ -32,34 +35,58 @@ export class ProtocolProblem extends Error {
 }
 
 export class RespReader {
-  /** What has come and belongs to no command that was read. */
-  #bytes: Buffer = Buffer.alloc(0);
+  /** What has come and belongs to no command that was read, from `#at` to `#end`. */
+  #bytes: Buffer = NOTHING;
   /** Where the next part begins that was not read. */
   #at = 0;
+  #end = 0;
+  /** Whether `#bytes` was made here, with room after `#end`. What is before it never changes. */
+  #isOwn = false;
   /** Arguments of the command that is being read; 0: none is. */
   #expected = 0;
   #args: Buffer[] = [];
   /** Of its arguments so far. */
   #size = 0;
 
-  /** Bytes that are kept and have not been read. */
-  get buffered(): number {
-    return this.#bytes.length - this.#at;
-  }
-
-  /** The bytes are kept, and so must not change. */
-  push(chunk: Buffer): void {
-    const rest = this.buffered;
-    this.#bytes = rest === 0 ? chunk : Buffer.concat([this.#bytes.subarray(this.#at), chunk]);
-    this.#at = 0;
+  /** Memory that a command occupies that has begun and not ended; 0 between two commands. */
+  get keptBytes(): number {
+    const rest = this.#at === this.#end ? 0 : this.#bytes.length;
+    if (rest === 0 && this.#expected === 0) return 0;
+    return rest + this.#size + (this.#args.length + 1) * ARGUMENT_COST_BYTES;
   }
 
   /**
-   * The next command: its name and its arguments; `undefined` until all of it has come. Throws
-   * `ProtocolProblem` for anything else, and for a command of more than so many bytes.
+   * The bytes are kept, and so must not change. What was left is copied once for each doubling of its
+   * length, in however many pieces it comes.
+   */
+  push(chunk: Buffer): void {
+    const rest = this.#end - this.#at;
+    if (rest === 0) {
+      this.#bytes = chunk;
+      this.#at = 0;
+      this.#end = chunk.length;
+      this.#isOwn = false;
+      return;
+    }
+    if (!this.#isOwn || this.#bytes.length - this.#end < chunk.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(2 * rest, rest + chunk.length));
+      this.#bytes.copy(grown, 0, this.#at, this.#end);
+      this.#bytes = grown;
+      this.#at = 0;
+      this.#end = rest;
+      this.#isOwn = true;
+    }
+    chunk.copy(this.#bytes, this.#end);
+    this.#end += chunk.length;
+  }
+
+  /**
+   * The next command: its name and its arguments; `undefined` until all of it has come. An empty one
+   * is returned too, so that its reader counts it, but is not answered. Throws `ProtocolProblem` for
+   * anything else, and for a command of more than so many bytes.
    */
   next(bytesMax: number): Buffer[] | undefined {
-    while (this.#expected === 0) {
+    if (this.#expected === 0) {
       const count = this.#header(ARRAY, "*", ARGUMENTS_MAX);
       if (count === undefined) return undefined;
       this.#expected = count;
@@ -69,7 +96,7 @@ export class RespReader {
       const length = this.#header(BULK, "$", bytesMax - this.#size);
       if (length === undefined) return undefined;
       const end = this.#at + length;
-      if (end + 2 > this.#bytes.length) {
+      if (end + 2 > this.#end) {
         this.#at = began;
         return undefined;
       }
@@ -90,17 +117,18 @@ export class RespReader {
   /** A mark and a number up to the end of the line; `undefined` until all of it has come. */
   #header(mark: number, shown: string, most: number): number | undefined {
     const bytes = this.#bytes;
+    const end = this.#end;
     let at = this.#at;
-    if (at >= bytes.length) return undefined;
+    if (at >= end) return undefined;
     if (bytes[at] !== mark) {
-      const isHttp = HTTP.test(bytes.toString("latin1", at, at + 4));
+      const isHttp = HTTP.test(bytes.toString("latin1", at, Math.min(at + 4, end)));
       throw new ProtocolProblem(`expected '${shown}'`, isHttp || bytes[at] === TLS_HANDSHAKE);
     }
     let number = 0;
-    for (at += 1; at < bytes.length; at++) {
+    for (at += 1; at < end; at++) {
       const byte = bytes[at] as number;
       if (byte === CR) {
-        if (at + 1 >= bytes.length) return undefined;
+        if (at + 1 >= end) return undefined;
         if (bytes[at + 1] !== LF || at === this.#at + 1) break;
         if (number > most)
           throw new ProtocolProblem(`a length of ${number}, and at most ${most} is allowed`);
@@ -110,7 +138,7 @@ export class RespReader {
       if (byte < ZERO || byte > NINE || at - this.#at > HEADER_BYTES_MAX) break;
       number = number * 10 + byte - ZERO;
     }
-    if (at < bytes.length) throw new ProtocolProblem("invalid length");
+    if (at < end) throw new ProtocolProblem("invalid length");
     return undefined;
   }
 }
