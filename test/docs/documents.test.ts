@@ -3,6 +3,7 @@
  * as it is published, and run to its end against a cluster of real processes. `document-page.ts`
  * says how a page marks its blocks.
  */
+import { spawnSync } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.js";
 import { type CodeBlock, expectedOutput, isAsExpected } from "./document-page.js";
@@ -51,6 +52,19 @@ describe("an example in TypeScript is what the compiler takes and a program that
     expectSuccess(block, await project.run(block, cluster.endpoints));
   });
 });
+
+test.each(["README.md", "docs/coding/first-lock.md"])(
+  "the first sample of %s is what Node.js 20 takes as it stands there",
+  (page) => {
+    const [first] = programs.filter((block) => block.page === page);
+    const words = ["--input-type=module", "--check"];
+    const { status, stderr } = spawnSync(process.execPath, words, {
+      input: first?.lines.join("\n") ?? "await using missing = sample;",
+      encoding: "utf8",
+    });
+    expect(status, stderr).toBe(0);
+  },
+);
 
 describe("an example for the shell runs", () => {
   test.each(scripts.map((block) => [titleOf(block), block] as const))("%s", async (_, block) => {

@@ -1,7 +1,9 @@
 /**
- * The recipes of docs/coding/fencing.md that need a server: each is run as it stands there, against
- * a cluster and a server of the test's own. The others are run with the rest of the documents.
+ * The recipes of docs/coding/fencing.md that need a server, and the statement of the README's first
+ * sample: each is run as it stands there, against a cluster and a server of the test's own. The
+ * others are run with the rest of the documents.
  */
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CodeBlock, expectedOutput } from "../docs/document-page.js";
 import { DocumentProject, readBlocks } from "../docs/document-project.js";
@@ -58,4 +60,23 @@ test("the recipe for Redis", async (context) => {
   await using server = await startRedis();
   if (server === undefined) return context.skip("Redis is not installed");
   await expectRuns(blockWith('from "ioredis"'), { REDIS_URL: `redis://127.0.0.1:${server.port}` });
+});
+
+test("the README's statement takes the first token where the column is NULL, and refuses older ones", async (context) => {
+  const [first] = readBlocks(["README.md"]).filter(({ language }) => language === "ts");
+  const statement = /"(update orders [^"]+)"/.exec(first?.lines.join("\n") ?? "")?.[1] ?? "";
+  await using server = await startPostgresql();
+  if (server === undefined) return context.skip("PostgreSQL is not installed");
+  const { port } = server;
+  const pool = new pg.Pool({ host: "127.0.0.1", port, user: "postgres", database: "postgres" });
+  await pool.query("create table orders (id integer primary key, state text, fence bigint)");
+  await pool.query("insert into orders (id, state) values (1001, 'open')");
+  // Tokens as a cluster grants them do not fit into 32 bits.
+  const token = 3_764_817_043_128_322;
+  const changed: (number | null)[] = [];
+  for (const each of [token, token - 1, token, token + 1]) {
+    changed.push((await pool.query(statement, [each])).rowCount);
+  }
+  await pool.end();
+  expect(changed).toEqual([1, 0, 1, 1]);
 });
