@@ -70,10 +70,20 @@ func New(config Config) (*Client, error) {
 	c.Token = either(config.Token, os.Getenv("HOLDFAST_ACCESS_TOKEN"))
 	// A node redirects nobody, and elsewhere the owner would be no secret.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.HTTP = either(config.HTTP, &http.Client{CheckRedirect: stay})
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.Proxy = proxyForTLS
+	c.HTTP = either(config.HTTP, &http.Client{CheckRedirect: stay, Transport: transport})
 	c.Patience = either(config.Patience, 10*time.Second)
 	c.at.Store(spread(int64(len(c.Endpoints))))
 	return c, nil
+}
+
+// proxyForTLS lets a proxy of the environment carry what TLS hides, and never an owner in clear text.
+func proxyForTLS(request *http.Request) (*url.URL, error) {
+	if request.URL.Scheme != "https" {
+		return nil, nil
+	}
+	return http.ProxyFromEnvironment(request)
 }
 
 type answer struct {

@@ -131,6 +131,9 @@ final class Client
             $lock->leave();
             throw $error;
         }
+        if (!$lock->isOwn()) {
+            return $result;
+        }
         try {
             $lock->release();
         } catch (HoldfastException $error) {
@@ -246,12 +249,20 @@ final class Lock
     private Moment $sent;
     private float $trust = 0.0; // In seconds, counted from `$sent`.
     private ?string $reason = null;
+    private readonly int $process;
 
     /** @param list<string> $headers they prove the owner */
     public function __construct(private Client $client, string $key, private array $headers, private float $ttl)
     {
         $this->query = http_build_query(['key' => $key]); // One key names the lock, whatever others it has.
         $this->sent = new Moment();
+        $this->process = (int) getmypid();
+    }
+
+    /** Whether this process took it. A forked child neither ends nor believes in its parent's lock. */
+    public function isOwn(): bool
+    {
+        return $this->process === getmypid();
     }
 
     /** For `Client`. @param array<string, mixed> $answer */
@@ -267,14 +278,14 @@ final class Lock
 
     public function isHeld(): bool
     {
-        return $this->reason === null && $this->sent->age() < $this->trust;
+        return $this->isOwn() && $this->reason === null && $this->sent->age() < $this->trust;
     }
 
     /** Throws LOCK_LOST unless the lock is held now. */
     public function check(): void
     {
         if (!$this->isHeld()) {
-            $this->reason ??= 'expired';
+            $this->reason ??= $this->isOwn() ? 'expired' : 'forked';
             throw new HoldfastException('LOCK_LOST', "the lock is over: $this->reason", 0, $this->reason);
         }
     }
@@ -299,6 +310,9 @@ final class Lock
     /** Gives the lock back. Throws LOCK_LOST if it was lost before, UNAVAILABLE if no node answers. */
     public function release(): void
     {
+        if (!$this->isOwn()) {
+            throw new \LogicException('the lock belongs to the process that took it, not to its forked child');
+        }
         $wasHeld = $this->isHeld();
         $lost = $this->reason ?? 'expired';
         $this->reason ??= $wasHeld ? 'released' : 'expired';
@@ -315,6 +329,9 @@ final class Lock
     /** Gives back what it may have, as well as it can; the rest ends with its lease. */
     public function leave(): void
     {
+        if (!$this->isOwn()) {
+            return;
+        }
         $this->reason ??= 'released';
         try {
             $this->giveBack(0.0);

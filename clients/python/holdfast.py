@@ -150,12 +150,14 @@ class Lock:
 
     token: the fencing token. slots: of each semaphore, the numbers of the permits.
     lost: a `threading.Event`, set when the lock may be over before it was released; `reason` says why.
+    Only the process that took it holds it: a forked child neither ends nor believes in its parent's lock.
     """
 
     def __init__(self, client, items, ttl, wait, name):
         self.token, self.slots, self.reason, self.lost = None, [], None, threading.Event()
         self._client, self._items, self._ttl, self._wait = client, items, ttl, wait
         self._identity = {"Holdfast-Owner": secrets.token_hex(16), "Holdfast-Name": name}
+        self._process = os.getpid()
         self._over = threading.Event()  # Nobody is to extend it any more.
         self._guard = threading.Lock()  # Of `_deadline`, `reason` and what is set with them.
         self._deadline = None  # On the clock of `_now`; None before it is taken.
@@ -163,6 +165,7 @@ class Lock:
 
     def acquire(self):
         """Takes the lock and returns it. Raises LockHeld, LockTimeout, Unavailable or HoldfastError."""
+        self._demand_own_process()
         if self._deadline is not None or self._over.is_set():
             raise RuntimeError("a lock is taken once; describe another with Client.lock")
         try:
@@ -185,6 +188,7 @@ class Lock:
 
     def release(self):
         """Gives the lock back. Raises LockLost if it was lost before, Unavailable if no node answers."""
+        self._demand_own_process()
         if self._deadline is None:
             raise RuntimeError("the lock is not held")
         if not self.is_held:
@@ -199,8 +203,9 @@ class Lock:
 
     @property
     def is_held(self):
-        """Whether the lock is held now."""
-        return self._deadline is not None and not self._over.is_set() and _now() < self._deadline
+        """Whether this process holds the lock now."""
+        is_own = os.getpid() == self._process
+        return is_own and self._deadline is not None and not self._over.is_set() and _now() < self._deadline
 
     def check(self):
         """Raises LockLost unless it is."""
@@ -210,12 +215,18 @@ class Lock:
     __enter__ = acquire
 
     def __exit__(self, kind, value, trace):
+        if os.getpid() != self._process:
+            return  # A forked child leaves the block: the lock is its parent's.
         try:
             self.release()
         except HoldfastError as error:
             if kind is None and isinstance(error, LockLost):
                 raise
             log.warning("%s was not released, and ends with its lease: %s", self._key, error)
+
+    def _demand_own_process(self):
+        if os.getpid() != self._process:
+            raise RuntimeError("the lock belongs to the process that described it: describe another after a fork")
 
     def _take(self):
         """Returns when the request was sent that was granted, and the answer."""
@@ -279,6 +290,7 @@ class Lock:
 
     def _loss(self):
         reason = self.reason or ("released" if self._over.is_set() else "expired")
+        reason = reason if os.getpid() == self._process else "forked"
         return LockLost("LOCK_LOST", f"the lock is over ({reason}): {self._key}", None, {"reason": reason})
 
 

@@ -75,13 +75,16 @@ at=$(($(printf '%d' "0x$(printf '%.4s' "$owner")") % count))
 # What proves who may end the lock is never an argument, which every user of the machine could read.
 ask() {
   node=$(printf '%s\n' "$nodes" | sed -n "$((at + 1))p")
+  # A proxy may carry what TLS hides, and nothing of this machine.
+  direct="localhost,127.0.0.1,::1,${no_proxy:-${NO_PROXY:-}}"
+  case $node in https:*) ;; *) direct='*' ;; esac
   sent=$(now)
   body=$(
     {
       printf 'header = "Holdfast-Owner: %s"\nheader = "Idempotency-Key: %s"\n' "$owner" "$request"
       [ -z "$access" ] || printf 'header = "Authorization: Bearer %s"\n' "$access"
     } | curl -q -K - -sS -G -X "$1" --data-urlencode "key=$key" ${3:+-d "$3"} -w '\n%{http_code}' \
-      --connect-timeout 5 --max-time "$4" --keepalive-time 10 \
+      --connect-timeout 5 --max-time "$4" --keepalive-time 10 --noproxy "$direct" \
       ${HOLDFAST_CA:+--cacert "$HOLDFAST_CA"} ${HOLDFAST_CERT:+--cert "$HOLDFAST_CERT"} \
       ${HOLDFAST_CERT_KEY:+--key "$HOLDFAST_CERT_KEY"} "$node$2" 2> /dev/null
   )

@@ -15,6 +15,7 @@ export interface Part {
   readonly lock?: WantedLock;
   readonly looks?: string;
   readonly holds?: string;
+  readonly forks?: boolean;
 }
 
 export interface Language {
@@ -115,6 +116,7 @@ export function startDriver(
   part: Part,
   endpoints: string,
   accessToken: string,
+  environment: Readonly<Record<string, string>> = {},
 ): Driver {
   const [file = "", ...words] = command(part);
   const child = spawn(file, words, {
@@ -124,6 +126,7 @@ export function startDriver(
       HOLDFAST_ENDPOINTS: endpoints,
       ...(accessToken === "" ? {} : { HOLDFAST_ACCESS_TOKEN: accessToken }),
       ...env,
+      ...environment,
     },
   });
   endWithProcess(child);

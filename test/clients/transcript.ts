@@ -51,6 +51,8 @@ export interface Transcript {
   readonly looks?: string;
   /** Default: it gives back at once. */
   readonly holds?: "until told" | "until lost";
+  /** While it holds the lock, it forks, and the child leaves the scope. */
+  readonly forks?: boolean;
   /** Nodes that refuse connections, besides three that answer. */
   readonly deadNodes?: number;
   readonly steps: readonly Step[];

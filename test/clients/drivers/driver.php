@@ -30,13 +30,24 @@ try {
     $wanted = $wish['lock'];
     $options = array_intersect_key($wanted, array_flip(['shared', 'permits', 'limit', 'name']));
     $wait = isset($wanted['waitMs']) ? $wanted['waitMs'] / 1000 : null;
-    $work = static function (Holdfast\Lock $lock) use ($wish): void {
+    $work = static function (Holdfast\Lock $lock) use ($wish): bool {
         report(['token' => $lock->token, 'slots' => $lock->slots]);
+        if (isset($wish['forks']) && ($child = pcntl_fork()) === 0) {
+            report(['childHeld' => $lock->isHeld()]);
+            return false;
+        }
+        if (isset($wish['forks'])) {
+            pcntl_waitpid($child, $status);
+        }
         if (isset($wish['holds'])) {
             hold($lock);
         }
+        return true;
     };
-    $client->using($wanted['keys'], $work, ...$options, ttl: $wanted['ttlMs'] / 1000, wait: $wait);
+    $isParent = $client->using($wanted['keys'], $work, ...$options, ttl: $wanted['ttlMs'] / 1000, wait: $wait);
+    if (!$isParent) {
+        exit;
+    }
     report(['outcome' => 'released']);
 } catch (Holdfast\HoldfastException $error) {
     $isLost = $error->error === 'LOCK_LOST';

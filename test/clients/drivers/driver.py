@@ -36,6 +36,11 @@ try:
     with client.lock(*wanted["keys"], ttl=seconds(wanted["ttlMs"]), wait=wait, **options) as lock:
         lock.check()
         report(token=lock.token, slots=lock.slots)
+        if "forks" in wish and os.fork() == 0:
+            report(childHeld=lock.is_held)
+            sys.exit()
+        if "forks" in wish:
+            os.wait()
         if "holds" in wish:
             hold(lock)
     report(outcome="released")
