@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
  * The `holdfast` command: finds the subcommand, loads only its file, and turns its result into an
- * exit code. Commands resolve to their exit code or throw; this file then ends the process, after all
+ * ending. Commands resolve to their exit code or a signal, or throw; this file then ends the process, after all
  * output was written. Only a stop that is forced ends it elsewhere, also by `exitNow`.
  *
  * - `program`: the list of commands, and help
@@ -21,6 +21,7 @@
  * - `exit`: failures and exit codes
  */
 import { CommanderError } from "commander";
+import type { Ending } from "./exit/ending.js";
 import { EXIT } from "./exit/exit-codes.js";
 import { guardOutput, outputFailure, reportFailure } from "./output/terminal.js";
 import { exitNow, guardProcess } from "./output/unplanned-exit.js";
@@ -29,10 +30,10 @@ import { buildProgram } from "./program/program.js";
 /** What the scripts of `holdfast completion` call; commander must not read the words after it. */
 const COMPLETE = "__complete";
 
-async function main(argv: readonly string[]): Promise<number> {
-  let exitCode: number = EXIT.done;
-  const { command, load } = buildProgram((code) => {
-    exitCode = code;
+async function main(argv: readonly string[]): Promise<Ending> {
+  let ending: Ending = EXIT.done;
+  const { command, load } = buildProgram((of) => {
+    ending = of;
   });
   try {
     if (argv.length === 0) {
@@ -44,7 +45,7 @@ async function main(argv: readonly string[]): Promise<number> {
       return await printCandidates(command, load, argv.slice(1));
     }
     await command.parseAsync(argv, { from: "user" });
-    return exitCode;
+    return ending;
   } catch (error) {
     // Commander has already written its line, or the help that was asked for.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
@@ -53,10 +54,10 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 /** All output must be written first: an exit does not wait for a slow pipe. */
-async function writtenExitCode(exitCode: number): Promise<number> {
+async function writtenEnding(ending: Ending): Promise<Ending> {
   await Promise.all([process.stdout, process.stderr].map(written));
   const failure = outputFailure();
-  return failure === undefined || exitCode !== EXIT.done ? exitCode : reportFailure(failure);
+  return failure === undefined || ending !== EXIT.done ? ending : reportFailure(failure);
 }
 
 function written(stream: NodeJS.WriteStream): Promise<void> {
@@ -68,4 +69,4 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
 
 guardOutput();
 guardProcess();
-exitNow(await writtenExitCode(await main(process.argv.slice(2))));
+exitNow(await writtenEnding(await main(process.argv.slice(2))));

@@ -19,6 +19,7 @@ import {
   jsonOption,
   wholeNumberArgument,
 } from "../config/command-options.js";
+import type { Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { Progress } from "../output/progress.js";
@@ -54,7 +55,7 @@ others should not use meanwhile. A worker acquires its lock, releases it and
 begins again. Ctrl-C ends it early and shows the results so far (exit code 130).
 Exit code 1 if requests failed or no lock was granted.`;
 
-export function defineBench(command: Command, finish: (exitCode: number) => void): void {
+export function defineBench(command: Command, finish: Finish): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .addOption(

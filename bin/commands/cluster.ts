@@ -12,6 +12,7 @@ import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { type SettledOptions, variableOf } from "../config/option-definition.js";
 import { CLUSTER_OPTIONS } from "../config/option-table.js";
+import type { Ending, Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
 import { type ClientFiles, ClusterCertificates } from "../local-cluster/cluster-certificates.js";
@@ -70,7 +71,7 @@ access: what clients may do that do not sign in, as "holdfast status" shows it:
 open, partlyOpen or closed. With --tls it ends with the files of a client:
    …,"ca":"…/ca.crt","cert":"…/client-local.crt","certKey":"…"}`;
 
-export function defineCluster(command: Command, finish: (exitCode: number) => void): void {
+export function defineCluster(command: Command, finish: Finish): void {
   command.addHelpText("before", examplesText(EXAMPLES));
   addOptions(command, CLUSTER_OPTIONS);
   command
@@ -80,12 +81,12 @@ export function defineCluster(command: Command, finish: (exitCode: number) => vo
     );
 }
 
-async function runCluster(flags: ClusterFlags): Promise<number> {
+async function runCluster(flags: ClusterFlags): Promise<Ending> {
   const stop = new StopRequest({ watchesStdin: flags.stopOnStdinEnd === true });
   const plan = await makePlan(flags);
   const certificates = flags.tls ? await ClusterCertificates.open(plan) : undefined;
   await requireFreePorts(plan, certificates?.access ?? {});
-  if (stop.signal.aborted) return stop.exitCode;
+  if (stop.signal.aborted) return stop.ending;
   prepareDirectory(plan);
   const renewed = (await certificates?.complete()) ?? [];
   if (renewed.length > 0) note(`${RENEWED}: ${renewed.join(", ")}`);
@@ -113,7 +114,7 @@ async function runCluster(flags: ClusterFlags): Promise<number> {
   } catch (error) {
     door?.close();
     await cluster.stop();
-    if (stop.signal.aborted) return stop.exitCode;
+    if (stop.signal.aborted) return stop.ending;
     throw error;
   }
   cluster.watch();
@@ -123,7 +124,8 @@ async function runCluster(flags: ClusterFlags): Promise<number> {
   door?.close();
   await tour?.end();
   await cluster.stop();
-  return EXIT.done;
+  // A stop that was asked for is a success, but Ctrl-C also ends the script around it.
+  return stop.ending === "SIGINT" ? "SIGINT" : EXIT.done;
 }
 
 /** Only in a cluster that is open to everybody: its page may then stop and start nodes. */

@@ -18,6 +18,7 @@ import {
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { CONNECTION_OPTIONS, ELECT_OPTIONS } from "../config/option-table.js";
+import type { Ending, Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
@@ -57,7 +58,7 @@ leader: null while there is no leader.
 Exit code: that of the command; 6 if leadership was lost; 3 or 124 if another
 candidate leads; 130 after Ctrl-C.`;
 
-export function defineElect(command: Command, finish: (exitCode: number) => void): void {
+export function defineElect(command: Command, finish: Finish): void {
   command
     .usage("[options] <name> <value> [-- <command> [argument...]]")
     .addHelpText("before", examplesText(EXAMPLES))
@@ -86,7 +87,7 @@ export function defineElect(command: Command, finish: (exitCode: number) => void
     });
 }
 
-function elect(plan: ElectPlan, command: Command, isJson: boolean): Promise<number> {
+function elect(plan: ElectPlan, command: Command, isJson: boolean): Promise<Ending> {
   const access = clusterAccessFor(command);
   switch (plan.kind) {
     case "run":

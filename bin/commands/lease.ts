@@ -22,6 +22,7 @@ import { addOptions } from "../config/flags.js";
 import { variableOf } from "../config/option-definition.js";
 import { durationText } from "../config/option-kinds.js";
 import { LEASE_OPTIONS } from "../config/option-table.js";
+import type { Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { type LeaseFlags, leaseFrom, type OwnerFlags, ownerFrom } from "../lease/lease-record.js";
@@ -35,7 +36,6 @@ import { formatDuration } from "../text/durations.js";
 import { shellWord } from "../text/shell-word.js";
 import { leaseLines } from "../views/key-view.js";
 
-type Finish = (exitCode: number) => void;
 type Examples = readonly (readonly [string, string])[];
 
 const TTL_MS_DEFAULT = 600_000;

@@ -19,7 +19,8 @@ import {
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { CONNECTION_OPTIONS, RUN_OPTIONS } from "../config/option-table.js";
-import { EXIT, exitCodeOfSignal } from "../exit/exit-codes.js";
+import type { Ending, Finish } from "../exit/ending.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { Failure, failureOf } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
 import { onUnplannedExit } from "../output/unplanned-exit.js";
@@ -95,9 +96,11 @@ for longer than --ttl, the command goes on without a lock: let the resource
 check the fencing token.
 
 Exit code: that of the command, or 128+n if signal n ended it; 3, 4, 6, 124 to
-127 as shown by "holdfast help exit-codes".`;
+127 as shown by "holdfast help exit-codes". If SIGINT, SIGTERM or SIGHUP ended
+the command or the wait, run dies by that signal too, so that Ctrl-C also ends
+the script that called it.`;
 
-export function defineRun(command: Command, finish: (exitCode: number) => void): void {
+export function defineRun(command: Command, finish: Finish): void {
   command
     .usage("[options] <key...> -- <command> [argument...]")
     .addHelpText("before", examplesText(EXAMPLES))
@@ -116,7 +119,7 @@ export async function run(
   plan: RunPlan,
   access: ClusterAccess,
   variables: Readonly<Record<string, string>>,
-): Promise<number> {
+): Promise<Ending> {
   const sharesTerminal = process.stdin.isTTY === true;
   const signals = new SignalRelay(sharesTerminal);
   const sinceMs = performance.now();
@@ -143,7 +146,7 @@ export async function run(
       await leave({ client, lock, plan, signals, withinMs: access.connectTimeoutMs });
     }
   } catch (error) {
-    if (signals.ending !== undefined) return exitCodeOfSignal(signals.ending);
+    if (signals.ending !== undefined) return signals.ending;
     return quietExitCode(error, plan);
   }
 }
@@ -166,11 +169,11 @@ interface Holding {
   readonly sharesTerminal: boolean;
 }
 
-async function runUnderLock(holding: Holding): Promise<number> {
+async function runUnderLock(holding: Holding): Promise<Ending> {
   const { client, lock, plan, variables, prefix, signals, sharesTerminal } = holding;
   // From here to the `attach` of the command no turn of the event loop passes: every signal either
   // ends the wait or is passed on to the command.
-  if (signals.ending !== undefined) return exitCodeOfSignal(signals.ending);
+  if (signals.ending !== undefined) return signals.ending;
   findExecutable(plan.argv[0] ?? "");
   // This process may have been stopped since the grant: then the command is not started.
   lock.assertHeld();
@@ -195,7 +198,7 @@ function slotsText({ slots }: HeldItem): string {
   return slots.join(",");
 }
 
-async function guardCommand(holding: Holding, command: CommandProcess): Promise<number> {
+async function guardCommand(holding: Holding, command: CommandProcess): Promise<Ending> {
   const { lock, plan, signals } = holding;
   const sinceMs = performance.now();
   const why = lossTeller(lock, plan, sinceMs);
@@ -209,7 +212,7 @@ async function guardCommand(holding: Holding, command: CommandProcess): Promise<
     },
   });
   signals.attach(command, () => guard.check());
-  const exitCode = await command.ended;
+  const ending = await command.ended;
   forget();
   // Before the guard is stopped: a loss that went unnoticed (this process was stopped) counts.
   const wasHeld = lock.isHeld;
@@ -217,7 +220,7 @@ async function guardCommand(holding: Holding, command: CommandProcess): Promise<
   if (guard.hasTerminated || !wasHeld) {
     throw new Failure(EXIT.lost, `the lock ${plan.name} was lost before the command had ended`);
   }
-  return exitCode;
+  return ending;
 }
 
 /** Why it is not held any more; `undefined` while it is. */

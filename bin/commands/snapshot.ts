@@ -19,6 +19,7 @@ import {
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
 import { RESTORE_OPTIONS } from "../config/option-table.js";
+import type { Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
 import { directoryFailure } from "../exit/start-failure.js";
@@ -37,7 +38,6 @@ import {
   savedText,
 } from "../views/snapshot-view.js";
 
-type Finish = (exitCode: number) => void;
 type Examples = readonly (readonly [string, string])[];
 
 /** How often saving is attempted if the node that has the snapshot is lost. */

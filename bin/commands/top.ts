@@ -15,6 +15,7 @@ import {
   examplesText,
   jsonOption,
 } from "../config/command-options.js";
+import type { Ending, Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { print, printJson } from "../output/terminal.js";
@@ -50,7 +51,7 @@ looks at 2,000 in each interval, so that a large table costs the cluster little,
 and at the lines on the screen in every one. With NO_COLOR it uses
 no colour. Exit code 130 after Ctrl-C.`;
 
-export function defineTop(command: Command, finish: (exitCode: number) => void): void {
+export function defineTop(command: Command, finish: Finish): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .addOption(new Option("--once", "print one table and end"))
@@ -100,7 +101,7 @@ async function printOnce(access: ClusterAccess, flags: TopFlags): Promise<number
   return EXIT.done;
 }
 
-function live(access: ClusterAccess, { interval, prefix, sort }: TopFlags): Promise<number> {
+function live(access: ClusterAccess, { interval, prefix, sort }: TopFlags): Promise<Ending> {
   return untilStopped(async (signal) => {
     const { connectAdmin, requirePrefix } = await import("../../src/client/index.js");
     const { runTop } = await import("../top/run-top.js");

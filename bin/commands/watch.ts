@@ -16,6 +16,7 @@ import {
   jsonOption,
   wholeNumberArgument,
 } from "../config/command-options.js";
+import type { Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { isOutputClosed, note, print, printJson } from "../output/terminal.js";
@@ -56,7 +57,7 @@ Piped into "head", it ends with the first change that is not read; with --count
 it ends at once.
 Exit code 130 after Ctrl-C, 5 if the changes after --after are no longer kept.`;
 
-export function defineWatch(command: Command, finish: (exitCode: number) => void): void {
+export function defineWatch(command: Command, finish: Finish): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .argument("[key]", "name of the lock (default: all)")

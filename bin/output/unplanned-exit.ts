@@ -4,11 +4,14 @@
  * registers how to end it; these handlers are synchronous. All exits of `bin` go through `exitNow`.
  */
 import { isatty } from "node:tty";
-import { EXIT } from "../exit/exit-codes.js";
+import type { Ending } from "../exit/ending.js";
+import { EXIT, exitCodeOfSignal } from "../exit/exit-codes.js";
 import { Failure, failureOf } from "../exit/failure.js";
 import { reportFailure } from "./terminal.js";
 
 const STREAMS = [0, 1, 2] as const;
+/** The signals by which this process dies itself. Others would leave a core file, or cannot. */
+const DEADLY: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGTERM", "SIGHUP"]);
 
 const handlers = new Set<() => void>();
 let terminals: readonly number[] = [];
@@ -38,11 +41,15 @@ export function guardProcess(): void {
  * Ends the process. If its terminal has gone away, Node.js 20 would crash while it restores the
  * terminal's settings at exit; then the process ends by SIGHUP, the signal for that case.
  */
-export function exitNow(exitCode: number): never {
-  if (terminals.every((stream) => isatty(stream))) process.exit(exitCode);
+export function exitNow(ending: Ending): never {
+  const exitCode = typeof ending === "number" ? ending : exitCodeOfSignal(ending);
+  const isTerminalThere = terminals.every((stream) => isatty(stream));
+  const signal = isTerminalThere ? ending : "SIGHUP";
+  if (typeof signal === "number" || !DEADLY.has(signal)) process.exit(exitCode);
   runHandlers();
-  process.removeAllListeners("SIGHUP");
-  process.kill(process.pid, "SIGHUP");
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+  // Where the system ignores it, as it does for the first process of a container.
   process.exit(exitCode);
 }
 

@@ -4,10 +4,11 @@
  * from this list, so a command that is not here does not exist.
  */
 import type { Command } from "commander";
+import type { Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 
-/** Defines options and action of a subcommand. The action calls `finish` with its exit code. */
-export type DefineCommand = (command: Command, finish: (exitCode: number) => void) => void;
+/** Defines options and action of a subcommand. The action calls `finish` with its ending. */
+export type DefineCommand = (command: Command, finish: Finish) => void;
 
 export interface CommandEntry {
   readonly name: string;

@@ -11,6 +11,7 @@ import {
   examplesText,
 } from "../config/command-options.js";
 import { similarName } from "../config/similar-name.js";
+import type { Finish } from "../exit/ending.js";
 import { exitCodesText } from "../exit/exit-codes.js";
 import { noteUsage } from "../output/terminal.js";
 import { COMMANDS, type CommandEntry } from "./command-list.js";
@@ -37,8 +38,8 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
  */
 const SLIPPED_LETTERS_MIN = 5;
 
-/** `finish` is called with the exit code of the command that ran. */
-export function buildProgram(finish: (exitCode: number) => void): Program {
+/** `finish` is called with the ending of the command that ran. */
+export function buildProgram(finish: Finish): Program {
   const program = new Command("holdfast");
   program
     .description("A lock service: leases, fair queues and fencing tokens.")

@@ -12,7 +12,8 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { variableOf } from "../config/option-definition.js";
-import { EXIT, exitCodeOfSignal } from "../exit/exit-codes.js";
+import type { Ending } from "../exit/ending.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
 import { descendantsOf, groupBelow, isAlive, type ProcessMark } from "./process-tree.js";
 
@@ -27,8 +28,8 @@ export interface CommandOptions {
 }
 
 export class CommandProcess {
-  /** Resolves with the exit code of the command, 128 + n when signal n ended it. */
-  readonly ended: Promise<number>;
+  /** Resolves with the exit code of the command, or the signal that ended it. */
+  readonly ended: Promise<Ending>;
   readonly #pid: number;
   readonly #sharesTerminal: boolean;
   readonly #marked = new Map<number, ProcessMark>();
@@ -40,7 +41,7 @@ export class CommandProcess {
     this.ended = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
         this.#isGone = true;
-        resolve(signal === null ? (code ?? EXIT.internal) : exitCodeOfSignal(signal));
+        resolve(signal ?? code ?? EXIT.internal);
       });
     });
   }

@@ -5,7 +5,8 @@
  * arrive twice, from the terminal and from `npm`, which passes it on to its children: repetitions
  * within a second are one request.
  */
-import { EXIT, exitCodeOfSignal } from "../exit/exit-codes.js";
+import type { Ending } from "../exit/ending.js";
+import { EXIT } from "../exit/exit-codes.js";
 import { exitNow } from "../output/unplanned-exit.js";
 
 const STOP_SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -48,9 +49,9 @@ export class StopRequest {
     process.stdin.once("end", onStdinEnd).once("error", onStdinEnd).resume();
   }
 
-  /** The exit code of something that a request ended before it was done. */
-  get exitCode(): number {
-    return this.#received === undefined ? EXIT.failed : exitCodeOfSignal(this.#received);
+  /** How something ends that a request ended before it was done. */
+  get ending(): Ending {
+    return this.#received ?? EXIT.failed;
   }
 
   #receive(signal: NodeJS.Signals): void {
@@ -60,7 +61,7 @@ export class StopRequest {
       this.#receivedAtMs = nowMs;
       this.#controller.abort();
     } else if (nowMs - this.#receivedAtMs > SAME_REQUEST_MS) {
-      exitNow(exitCodeOfSignal(signal));
+      exitNow(signal);
     }
   }
 }

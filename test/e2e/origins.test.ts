@@ -54,7 +54,7 @@ test.each([
       expect(await knock(endpoint, origin)).toBe(403);
     }
     process.kill(-cluster.pid, "SIGINT");
-    expect(await cluster.result).toMatchObject({ code: 0 });
+    expect(await cluster.result).toMatchObject({ signal: "SIGINT" });
     const lines = (await readFile(log, "utf8")).split("\n").filter((line) => /may not/.test(line));
     expect(lines).toEqual([
       expect.stringContaining("http://localhost:3001"),

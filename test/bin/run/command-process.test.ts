@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Ending } from "../../../bin/exit/ending.js";
 import { Failure } from "../../../bin/exit/failure.js";
 import { CommandProcess } from "../../../bin/run/command-process.js";
 import { parentDeathPrefix } from "../../../bin/run/parent-death.js";
@@ -14,7 +15,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(directory, { recursive: true }));
 
-async function codeOf(argv: readonly string[], environment = {}): Promise<number> {
+async function endingOf(argv: readonly string[], environment = {}): Promise<Ending> {
   const command = await CommandProcess.start({ argv, environment, sharesTerminal: false });
   return command.ended;
 }
@@ -30,11 +31,11 @@ async function startFailure(argv: readonly string[]): Promise<number> {
   );
 }
 
-test("the exit code of the command passes through, a signal as 128 and its number", async () => {
-  expect(await codeOf(["/bin/sh", "-c", "exit 0"])).toBe(0);
-  expect(await codeOf(["/bin/sh", "-c", "exit 77"])).toBe(77);
-  expect(await codeOf(["/bin/sh", "-c", "kill -KILL $$"])).toBe(137);
-  expect(await codeOf(["/bin/sh", "-c", "kill -TERM $$"])).toBe(143);
+test("the exit code of the command passes through, and the signal that ended it", async () => {
+  expect(await endingOf(["/bin/sh", "-c", "exit 0"])).toBe(0);
+  expect(await endingOf(["/bin/sh", "-c", "exit 77"])).toBe(77);
+  expect(await endingOf(["/bin/sh", "-c", "kill -KILL $$"])).toBe("SIGKILL");
+  expect(await endingOf(["/bin/sh", "-c", "kill -TERM $$"])).toBe("SIGTERM");
 });
 
 test("a command that cannot be started is 126 or 127", async () => {
@@ -49,7 +50,7 @@ test("what proves who this process is does not reach the command", async () => {
   for (const name of variables) process.env[name] = "secret";
   const check =
     'test -z "$HOLDFAST_ACCESS_TOKEN$HOLDFAST_ACCESS_TOKEN_FILE" && ! env | grep secret';
-  const code = await codeOf(["sh", "-c", check]);
+  const code = await endingOf(["sh", "-c", check]);
   for (const name of variables) delete process.env[name];
   expect(code).toBe(0);
 });
@@ -57,7 +58,7 @@ test("what proves who this process is does not reach the command", async () => {
 test("what the lock says comes last into the environment", async () => {
   const out = join(directory, "token");
   process.env["HOLDFAST_TOKEN"] = "outer";
-  const code = await codeOf(["/bin/sh", "-c", `printf %s "$HOLDFAST_TOKEN" > ${out}`], {
+  const code = await endingOf(["/bin/sh", "-c", `printf %s "$HOLDFAST_TOKEN" > ${out}`], {
     HOLDFAST_TOKEN: "inner",
   });
   delete process.env["HOLDFAST_TOKEN"];
@@ -66,6 +67,6 @@ test("what the lock says comes last into the environment", async () => {
 
 test("codes and arguments pass through whatever stands in front for the death of the parent", async () => {
   const prefix = await parentDeathPrefix();
-  expect(await codeOf([...prefix, "/bin/sh", "-c", 'exit "$1"', "sh", "41"])).toBe(41);
-  expect(await codeOf([...prefix, "/bin/sh", "-c", "kill -INT $$"])).toBe(130);
+  expect(await endingOf([...prefix, "/bin/sh", "-c", 'exit "$1"', "sh", "41"])).toBe(41);
+  expect(await endingOf([...prefix, "/bin/sh", "-c", "kill -INT $$"])).toBe("SIGINT");
 });

@@ -111,7 +111,7 @@ test("a command that ignores SIGTERM is killed when the lock ends", async () => 
   const lock = new HandLock(EXPIRES(performance.now() + 120));
   const command = await start("trap '' TERM; ready; while :; do sleep 0.01; done");
   const { guarding } = guard(command, lock, 100);
-  expect(await command.ended).toBe(137);
+  expect(await command.ended).toBe("SIGKILL");
   guarding.stop();
   expect(guarding.hasTerminated).toBe(true);
 });
@@ -132,7 +132,7 @@ test("a lock that is lost at once leaves no grace", async () => {
   const command = await start("trap '' TERM; ready; while :; do sleep 0.01; done");
   const { guarding, losses } = guard(command, lock, 5_000);
   lock.lose();
-  expect(await command.ended).toBe(137);
+  expect(await command.ended).toBe("SIGKILL");
   guarding.stop();
   expect([guarding.hasTerminated, losses]).toEqual([true, ["lost"]]);
 });
@@ -143,7 +143,7 @@ test("a lock that is lost during the grace ends the grace", async () => {
   const { guarding, losses } = guard(command, lock, 600_000);
   expect(guarding.hasTerminated).toBe(true);
   lock.lose();
-  expect(await command.ended).toBe(137);
+  expect(await command.ended).toBe("SIGKILL");
   guarding.stop();
   expect(losses).toEqual(["lost"]);
 });
@@ -169,7 +169,7 @@ test.runIf(process.platform === "linux")(
     expect(marks.length).toBeGreaterThanOrEqual(2);
     const { guarding } = guard(command, lock, 5_000);
     lock.lose();
-    expect(await command.ended).toBe(137);
+    expect(await command.ended).toBe("SIGKILL");
     guarding.stop();
     while (marks.some(isAlive)) await turn();
   },

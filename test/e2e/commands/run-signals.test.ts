@@ -19,25 +19,34 @@ function startRun(key: string, line: string): RunningCli {
   return scene.startHoldfast(["run", key, "-c", line], { keepInputOpen: true });
 }
 
+/** So that a shell ends its script, too. */
+function diesBy(signal: NodeJS.Signals): { readonly code: null; readonly signal: NodeJS.Signals } {
+  return { code: null, signal };
+}
+
+function endsWith(code: number): { readonly code: number; readonly signal: null } {
+  return { code, signal: null };
+}
+
 async function expectFree(key: string): Promise<void> {
   expect(await scene.client.inspect(key)).toMatchObject({ holds: [], waiters: [] });
 }
 
 test.each([
-  ["SIGTERM", 143],
-  ["SIGINT", 130],
-  ["SIGHUP", 129],
-  ["SIGUSR1", 128 + constants.signals.SIGUSR1],
-  ["SIGUSR2", 128 + constants.signals.SIGUSR2],
+  ["SIGTERM", diesBy("SIGTERM")],
+  ["SIGINT", diesBy("SIGINT")],
+  ["SIGHUP", diesBy("SIGHUP")],
+  ["SIGUSR1", endsWith(128 + constants.signals.SIGUSR1)],
+  ["SIGUSR2", endsWith(128 + constants.signals.SIGUSR2)],
 ] as const)(
-  "%s while waiting ends the wait: %i, and the place in the queue is given up",
-  async (signal, code) => {
+  "%s while waiting ends the wait: %j, and the place in the queue is given up",
+  async (signal, end) => {
     const key = `waiting/${signal}`;
     await using lock = await scene.client.acquire(key);
     const waiting = startRun(key, "echo ran");
     await until("the waiter", async () => (await scene.client.inspect(key)).waiters.length === 1);
     waiting.child.kill(signal);
-    expect(await waiting.result).toMatchObject({ code, signal: null, stdout: "", stderr: "" });
+    expect(await waiting.result).toMatchObject({ ...end, stdout: "", stderr: "" });
     const view = await scene.client.inspect(key);
     expect(view.holds.map(({ token }) => token)).toEqual([lock.token]);
     expect(view.waiters).toEqual([]);
@@ -52,17 +61,17 @@ test("a signal while the cluster is looked for ends the run", async () => {
   const looking = startCli(["run", `--endpoints=127.0.0.1:${port}`, "key", "--", "true"]);
   await once(silent, "connection");
   looking.child.kill("SIGTERM");
-  expect(await looking.result).toMatchObject({ code: 143, signal: null, stderr: "" });
+  expect(await looking.result).toMatchObject({ ...diesBy("SIGTERM"), stderr: "" });
   silent.close();
 });
 
 test.each([
-  ["SIGTERM", 143],
-  ["SIGINT", 130],
-  ["SIGQUIT", 131],
+  ["SIGTERM", diesBy("SIGTERM")],
+  ["SIGINT", diesBy("SIGINT")],
+  ["SIGQUIT", endsWith(131)],
 ] as const)(
-  "%s while holding goes to the command and ends both: %i, and the lock is free",
-  async (signal, code) => {
+  "%s while holding goes to the command and ends both: %j, and the lock is free",
+  async (signal, end) => {
     const key = `holding/${signal}`;
     // `exec`, and an answer of `cat` itself: between the start of a program and its exec, a shell
     // that was given -c catches SIGINT and forgets it (dash does so in one of three tries here).
@@ -72,7 +81,7 @@ test.each([
     holding.child.stdin?.write("ready\n");
     await holding.printed("ready\n");
     holding.child.kill(signal);
-    expect(await holding.result).toMatchObject({ code, signal: null, stderr: "" });
+    expect(await holding.result).toMatchObject({ ...end, stderr: "" });
     await gone([command]);
     await expectFree(key);
   },
@@ -99,7 +108,7 @@ test("a signal reaches everything the command has started", async () => {
   await holding.printed("in ");
   const grandchild = Number(holding.stdout.slice(3));
   holding.child.kill("SIGTERM");
-  expect(await holding.result).toMatchObject({ code: 143 });
+  expect(await holding.result).toMatchObject(diesBy("SIGTERM"));
   await gone([grandchild]);
   await expectFree("group");
 });

@@ -13,6 +13,8 @@ import { bareEnvironment, COMMAND } from "../world/command-line.js";
 import { gone, isRunning } from "../world/process-life.js";
 
 const SCRIPT = process.platform === "linux" ? findTool("script") : undefined;
+/** Ends a loop only if its command died by SIGINT. */
+const BASH = findTool("bash");
 if (SCRIPT === undefined) {
   console.warn(
     "\n*** script of util-linux is not installed: runs on a terminal are NOT tested ***\n",
@@ -91,6 +93,19 @@ describe.runIf(SCRIPT !== undefined)("on a terminal", () => {
     terminal.type("enough\n");
     expect(await terminal.end("told 1\r\n")).toEqual({ code: 7, times: 1 });
   });
+
+  test.runIf(BASH !== undefined)(
+    "Ctrl-C ends the script around it, as it does with other commands",
+    async () => {
+      const run = "$NODE $HOLDFAST run looped -- sh -c 'echo in 1; exec sleep 600'";
+      const loop = `for round in 1 2 3; do ${run}; done; echo went on`;
+      const terminal = new Terminal(`exec ${BASH} -c "${loop.replaceAll("$", "\\$")}"`);
+      await terminal.numbers("in");
+      terminal.type(INTERRUPT);
+      expect(await terminal.end("in 1\r\n")).toEqual({ code: 130, times: 1 });
+      expect(await scene.client.inspect("looped")).toMatchObject({ holds: [], waiters: [] });
+    },
+  );
 
   test("SIGINT to a run in the background is not the terminal's, and reaches the command", async () => {
     const line = 'trap "echo told 1; exit 7" INT; echo in $PPID; while :; do sleep 0.02; done';

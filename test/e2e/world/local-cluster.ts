@@ -54,7 +54,7 @@ export async function interrupt({
   pids,
 }: Pick<StartedCluster, "cluster" | "pids">): Promise<void> {
   process.kill(-cluster.pid, "SIGINT");
-  expect(await cluster.result).toMatchObject({ code: 0, signal: null });
+  expect(await cluster.result).toMatchObject({ code: null, signal: "SIGINT" });
   // At once: it waits for its nodes.
   expect(pids.filter(isRunning)).toEqual([]);
 }
