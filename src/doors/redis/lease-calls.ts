@@ -82,18 +82,9 @@ export class LeaseCalls {
     return keys.map((key) => tableKeyOf(this.#database, key));
   }
 
-  /** Throws `RefusedCommand` for a wish that cannot be granted by any state of the keys. */
-  check({ ttlMs }: TakeWish): void {
-    if (ttlMs > 0 || this.#rules.allowsEndless) return;
-    throw new RefusedCommand(
-      "a lock without an expiry would outlive the process that took it: give one (PX), " +
-        "or start the nodes with --redis-allow-endless and set endlessLeases",
-    );
-  }
-
   /** Takes all of the keys or none; each becomes a lease of its own. */
   async take(wish: TakeWish): Promise<TakeResult> {
-    this.check(wish);
+    demandExpiry(wish.ttlMs, this.#rules);
     const { isRepeatable = false } = wish;
     const keys = this.tableKeys(wish.keys);
     const { owner, value, ttlMs } = this.#termsOf(wish);
@@ -187,6 +178,15 @@ export class LeaseCalls {
     const ttlMs = wish.hasMargin === true ? wish.ttlMs : withMargin(wish.ttlMs);
     return { owner: ownerOf(this.#database, value), value, ttlMs };
   }
+}
+
+/** Throws `RefusedCommand` for a lock that may not be taken, or left, without an end. */
+export function demandExpiry(ttlMs: number, { allowsEndless }: Pick<LeaseRules, "allowsEndless">) {
+  if (ttlMs > 0 || allowsEndless) return;
+  throw new RefusedCommand(
+    "a lock without an expiry would outlive the process that took it: give one (PX), " +
+      "or start the nodes with --redis-allow-endless and set endlessLeases",
+  );
 }
 
 function itemOf(key: string, { limit, permits = 1 }: TakeWish): WantedItem {

@@ -9,6 +9,7 @@ import { HoldfastError } from "../../errors.js";
 import type { CommandOrder, Decision } from "./command-order.js";
 import type { FairTake, FairWaits } from "./fair-waits.js";
 import {
+  demandExpiry,
   type ExtendWish,
   type KeyState,
   LeaseCalls,
@@ -49,7 +50,7 @@ export class LockSpace {
   /** Takes all of the keys or none; each becomes a lease of its own. */
   take(wish: TakeWish): Promise<TakeResult> {
     const { calls } = this;
-    calls.check(wish);
+    demandExpiry(wish.ttlMs, this.#rules);
     const { hotKeys, fairWaits } = this.#rules;
     const fair = fairWaits && calls.fairTakeOf(wish);
     if (fairWaits !== undefined && fair !== undefined) {
@@ -99,39 +100,23 @@ export class LockSpace {
   /**
    * Reads a key, and may then do something about it, before any later command of the connection. A
    * write that resolves to `undefined` met another state than the one it was decided for, and `decide`
-   * is asked again. Rejects with `BUSY` if that goes on.
+   * is asked again. Rejects with `RefusedCommand` if the value that it was decided for does not hold the
+   * key here, and with `BUSY` if the key goes on changing.
    */
   async decide<T>(key: Buffer, decide: (state: KeyState) => Decision<T | undefined>): Promise<T> {
+    let triedToken: number | undefined;
     for (let i = 0; i < DECISIONS_MAX; i++) {
-      const decided = await this.#order.look(async () => decide(await this.calls.look(key)));
+      let token: number | undefined;
+      const decided = await this.#order.look(async () => {
+        const state = await this.calls.look(key);
+        token = state.kind === "lock" ? state.token : undefined;
+        if (token !== undefined && token === triedToken) throw heldByOther();
+        return decide(state);
+      });
       if (decided !== undefined) return decided;
+      triedToken = token;
     }
     throw new HoldfastError("BUSY", "the key changes too often; try again");
-  }
-
-  /**
-   * Does something with the value that a key has now, whatever that is. Resolves to `undefined` if it
-   * has none. `act` resolves to `undefined` if the value does not hold the key: then it has changed
-   * meanwhile, and is read again, or its lease is of another identity.
-   */
-  async withPresentValue<T>(
-    key: Buffer,
-    act: (value: Buffer) => Promise<T | undefined>,
-  ): Promise<T | undefined> {
-    let triedToken = 0;
-    for (;;) {
-      const state = await this.look(key);
-      if (state.kind !== "lock") return undefined;
-      if (state.token === triedToken) {
-        throw new RefusedCommand(
-          "the key is held by a client of another identity or kind",
-          "NOPERM",
-        );
-      }
-      triedToken = state.token;
-      const result = await act(state.value);
-      if (result !== undefined) return result;
-    }
   }
 
   #leaveQueues(keys: readonly Buffer[], value: Buffer): void {
@@ -141,4 +126,8 @@ export class LockSpace {
     const owner = this.calls.ownerOf(value);
     for (const key of this.calls.tableKeys(keys)) fairWaits.leave(client, identity, key, owner);
   }
+}
+
+function heldByOther(): RefusedCommand {
+  return new RefusedCommand("the key is held by a client of another identity or kind", "NOPERM");
 }

@@ -1,29 +1,41 @@
 /**
- * MULTI as lock clients use it: WATCH a key, GET it, compare with the own value, and then MULTI, one
- * command on that key, EXEC. The comparison that Redis makes by watching is made here with what GET told
- * on this connection: the command counts only if the key still is so. What it means is decided by
- * `commands/transaction-commands.ts`; a transaction of any other kind is refused.
+ * What a connection has said of its transaction: which keys it watches, what GET told of them, and the
+ * commands between MULTI and EXEC. What they do is decided by `commands/transaction-plan.ts`.
  *
  * It keeps what clients send for as long as they like, so it keeps little, and never a part of a larger
  * buffer.
  */
 import { Buffer } from "node:buffer";
 import { RefusedCommand } from "./refusals.js";
+import type { Reply } from "./resp/index.js";
 
-/** A command as it came. */
-export type Command = readonly Buffer[];
+/** A command that waits for EXEC. */
+export interface QueuedCommand {
+  /** In upper case. */
+  readonly name: string;
+  readonly args: readonly Buffer[];
+  /** Throws `RefusedCommand` for what is refused whatever the locks are. */
+  readonly check: (args: readonly Buffer[]) => void;
+  /** Does it by itself. */
+  readonly run: (args: readonly Buffer[]) => Reply | Promise<Reply>;
+}
 
 /** What GET told of a watched key: its value, `null` for none; `undefined`: it has not been asked. */
 export type Told = Buffer | null | undefined;
 
+/** What EXEC is to do, as one step. */
+export interface Steps {
+  readonly commands: readonly QueuedCommand[];
+  readonly told: ReadonlyMap<string, Told>;
+}
+
 const WATCHED_MAX = 16;
-const QUEUED_MAX = 16;
 const QUEUED_BYTES_MAX = 8 << 10;
 
 export class Transaction {
   /** By their keys in the table, which name the database, too. */
   readonly #watched = new Map<string, Told>();
-  #queued: Command[] | undefined;
+  #queued: QueuedCommand[] | undefined;
   #queuedBytes = 0;
   #isBroken = false;
 
@@ -34,6 +46,11 @@ export class Transaction {
 
   get isWatching(): boolean {
     return this.#watched.size > 0;
+  }
+
+  /** Those so far, with one more. */
+  stepsWith(next: QueuedCommand): Steps {
+    return { commands: [...(this.#queued ?? []), next], told: this.#watched };
   }
 
   watch(tableKey: string): void {
@@ -60,18 +77,17 @@ export class Transaction {
     this.#isBroken = false;
   }
 
-  /** Throws `RefusedCommand` for one too many, and EXEC will refuse the transaction as a whole. */
-  queue(command: Command): void {
-    const queued = this.#queued ?? [];
-    const bytes = command.reduce((sum, { length }) => sum + length, this.#queuedBytes);
-    if (queued.length >= QUEUED_MAX || bytes > QUEUED_BYTES_MAX) {
+  /** Throws `RefusedCommand` for one too long, and EXEC will refuse the transaction as a whole. */
+  queue(command: QueuedCommand): void {
+    const { args } = command;
+    const bytes = args.reduce((sum, { length }) => sum + length, this.#queuedBytes);
+    if (bytes > QUEUED_BYTES_MAX) {
       this.breakOff();
-      throw new RefusedCommand(
-        `a transaction of more than ${QUEUED_MAX} commands or ${QUEUED_BYTES_MAX} bytes`,
-      );
+      throw new RefusedCommand(`a transaction of more than ${QUEUED_BYTES_MAX} bytes`);
     }
     this.#queuedBytes = bytes;
-    queued.push(command.map((argument) => Buffer.from(argument)));
+    if (this.#isBroken) return;
+    this.#queued?.push({ ...command, args: args.map((argument) => Buffer.from(argument)) });
   }
 
   /** A command of the transaction was refused: EXEC will refuse it as a whole. */
@@ -86,7 +102,7 @@ export class Transaction {
   }
 
   /** Ends the transaction. Returns its commands, and what was told of each watched key. */
-  take(): { readonly commands: readonly Command[]; readonly told: ReadonlyMap<string, Told> } {
+  take(): Steps {
     const commands = this.#queued;
     if (commands === undefined) throw new RefusedCommand("EXEC without MULTI", "ERR");
     const told = new Map(this.#watched);

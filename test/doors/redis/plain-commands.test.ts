@@ -150,6 +150,39 @@ test("with --redis-allow-unproven, DEL and EXPIRE count for any value", async ()
   expect(await client.call("PEXPIRE", "a", "20")).toBe(":0");
 });
 
+test.each([
+  [["70"], "1", ":70"],
+  [["70", "NX"], "0", ":100"],
+  [["70", "xx"], "1", ":70"],
+  [["70", "GT"], "0", ":100"],
+  [["200", "GT"], "1", ":200"],
+  [["70", "LT"], "1", ":70"],
+  [["200", "LT"], "0", ":100"],
+  [["200", "XX", "GT"], "1", ":200"],
+  [["0", "GT"], "0", ":100"],
+  [["0", "LT"], "1", ":-2"],
+])("EXPIRE k %s of a lock of 100 s answers %s", async (args, answered, left) => {
+  await using world = await DoorWorld.open({ allowsUnproven: true });
+  const client = await world.connect();
+  await client.call("SET", "k", "1", "NX", "EX", "100");
+  expect(await client.call("EXPIRE", "k", ...args)).toBe(`:${answered}`);
+  expect(await client.call("TTL", "k")).toBe(left);
+  expect(await client.call("EXPIRE", "none", ...args)).toBe(":0");
+});
+
+test.each([
+  [["NX"], "1", ":70"],
+  [["XX"], "0", ":-1"],
+  [["GT"], "0", ":-1"],
+  [["LT"], "1", ":70"],
+])("EXPIRE k 70 %s of a lock without an end answers %s", async (args, answered, left) => {
+  await using world = await DoorWorld.open({ allowsUnproven: true, allowsEndless: true });
+  const client = await world.connect();
+  await client.call("SETNX", "k", "1");
+  expect(await client.call("EXPIRE", "k", "70", ...args)).toBe(`:${answered}`);
+  expect(await client.call("TTL", "k")).toBe(left);
+});
+
 test("with --redis-allow-endless, a lock may have no expiry", async () => {
   await using world = await DoorWorld.open({ allowsEndless: true });
   const client = await world.connect();
@@ -188,11 +221,6 @@ test("any other transaction is refused as a whole", async () => {
   await using world = await DoorWorld.open();
   const client = await world.connect();
   expect(await client.call("EXEC")).toBe("-ERR EXEC without MULTI");
-  await client.call("MULTI");
-  await client.call("SET", "a", "1", "NX", "PX", "1000");
-  expect(await client.call("EXEC")).toMatch(
-    /^-NOHOLDFAST a transaction is answered if it is WATCH/,
-  );
   await client.call("MULTI");
   expect(await client.call("LPUSH", "a", "1")).toMatch(/^-NOHOLDFAST/);
   expect(await client.call("EXEC")).toMatch(/^-EXECABORT/);

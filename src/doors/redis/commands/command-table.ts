@@ -17,7 +17,7 @@ import { SCRIPT_COMMANDS } from "./script-commands.js";
 import { SENTINEL_COMMANDS } from "./sentinel-commands.js";
 import { SERVER_COMMANDS } from "./server-commands.js";
 import { SET_COMMAND } from "./set-command.js";
-import { TRANSACTION_COMMANDS } from "./transaction-commands.js";
+import { queue, TRANSACTION_COMMANDS } from "./transaction-commands.js";
 
 const SHOWN_LENGTH_MAX = 64;
 
@@ -44,10 +44,11 @@ const NAMES = new Map<string, Command>();
  */
 export function answer(
   session: Session,
-  [first, ...args]: readonly Buffer[],
+  words: readonly Buffer[],
   hold: Hold,
   isStranger: boolean,
 ): Reply | Promise<Reply> {
+  const [first, ...args] = words;
   const typed = first?.toString("latin1") ?? "";
   const command = NAMES.get(typed) ?? find(typed);
   if (isStranger && command?.isForStrangers !== true && session.mustSignIn) throw notSignedIn();
@@ -58,7 +59,7 @@ export function answer(
     throw wrongArity(name);
   }
   if (session.transaction.isOpen && command.endsQueue !== true) {
-    session.transaction.queue([first as Buffer, ...args]);
+    queue(session, command, args, hold);
     return QUEUED;
   }
   if (session.subscriptions.isExclusive && command.isForSubscribers !== true) {
@@ -68,6 +69,7 @@ export function answer(
       "ERR",
     );
   }
+  command.check?.(session, args);
   if (command.asksCluster !== true || session.isMet) return command.run(session, args, hold);
   const met = session.meet();
   // Its turn comes before that of the commands that are held back.

@@ -18,8 +18,15 @@ export interface Command {
   readonly isForStrangers?: boolean;
   /** It works within a transaction instead of being queued. */
   readonly endsQueue?: boolean;
+  /** It changes or ends what the connection is, which a transaction cannot do as one of its steps. */
+  readonly isNeverQueued?: boolean;
   /** A client of RESP2 may give it while it is subscribed. */
   readonly isForSubscribers?: boolean;
+  /**
+   * Throws `RefusedCommand` for what is refused whatever the locks are: before `run`, and when it is
+   * queued, so that a client does not hear of it by EXEC only.
+   */
+  check?(session: Session, args: readonly Buffer[]): void;
   /** Throws or rejects with what `failureOf` knows. */
   run(session: Session, args: readonly Buffer[], hold: Hold): Reply | Promise<Reply>;
 }

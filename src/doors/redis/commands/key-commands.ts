@@ -3,19 +3,23 @@
  * unless the node was started with `--redis-allow-unproven`.
  */
 import type { Buffer } from "node:buffer";
-import { integerOf, ttlOf } from "../durations.js";
-import type { KeyState } from "../lease-calls.js";
+import type { Decision } from "../command-order.js";
+import { demandExpiry, type KeyState } from "../lease-calls.js";
+import type { LockSpace } from "../lock-space.js";
 import { tableKeyOf } from "../names.js";
-import { RefusedCommand, syntaxError } from "../refusals.js";
+import { RefusedCommand } from "../refusals.js";
 import type { Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
 import { type Command, wordOf } from "./command.js";
+import { EXPIRE_UNITS_MS, type ExpireTerms, expireTermsOf } from "./expire-terms.js";
 
 const WRONG_TYPE = "Operation against a key holding the wrong kind of value";
 const LOOKED_AT_MAX = 64;
 /** What Redis answers for a key that is not there, and for one without an expiry. */
 const ABSENT = -2;
 const ENDLESS = -1;
+
+type LockedState = KeyState & { readonly kind: "lock" };
 
 /** What a command answers that only looks at its key. */
 type Look = (state: KeyState, args: readonly Buffer[]) => Reply;
@@ -56,6 +60,7 @@ export const KEY_COMMANDS: readonly Command[] = [
     least: 2,
     most: 2,
     asksCluster: true,
+    check: ({ rules }) => demandExpiry(0, rules),
     async run({ locks }, [key, value]) {
       const wish = { keys: [key as Buffer], value: value as Buffer, ttlMs: 0 };
       return (await locks.take(wish)) === "taken" ? 1 : 0;
@@ -83,12 +88,11 @@ export const KEY_COMMANDS: readonly Command[] = [
     least: 3,
     most: 3,
     asksCluster: true,
-    run({ locks }, [key, condition, value]) {
-      if (wordOf(condition) !== "IFEQ") {
-        throw new RefusedCommand("DELEX is answered with IFEQ and the value of the lock only");
-      }
-      return released(locks.release([key as Buffer], value as Buffer));
+    check(_session, [, condition]) {
+      if (wordOf(condition) === "IFEQ") return;
+      throw new RefusedCommand("DELEX is answered with IFEQ and the value of the lock only");
     },
+    run: ({ locks }, [key, , value]) => released(locks.release([key as Buffer], value as Buffer)),
   },
   {
     name: "DELIFEQ",
@@ -107,8 +111,7 @@ export const KEY_COMMANDS: readonly Command[] = [
       return (await Promise.all(ended)).reduce((sum, { count }) => sum + count, 0);
     },
   },
-  expireCommand("PEXPIRE", 1),
-  expireCommand("EXPIRE", 1_000),
+  ...[...EXPIRE_UNITS_MS.keys()].map(expireCommand),
   lookCommand("HOLDFAST.TOKEN", 2),
 ];
 
@@ -134,43 +137,64 @@ function deleteCommand(name: string): Command {
     least: 1,
     most: LOOKED_AT_MAX,
     asksCluster: true,
-    async run(session, keys) {
+    check(session) {
       demandUnproven(session, name, "a script that compares the value, or DELEX key IFEQ value");
-      const ended = await Promise.all(keys.map((key) => deleteAny(session, key)));
+    },
+    async run({ locks }, keys) {
+      const ended = await Promise.all(
+        keys.map((key) =>
+          locks.decide<number>(key, (state) =>
+            state.kind === "lock" ? endOf(locks, key, state.value) : { answer: 0 },
+          ),
+        ),
+      );
       return ended.reduce((sum, count) => sum + count, 0);
     },
   };
 }
 
-async function deleteAny({ locks }: Session, key: Buffer): Promise<number> {
-  const count = await locks.withPresentValue(key, async (value) => {
-    const ended = await locks.release([key], value);
-    return ended.count === 0 ? undefined : ended.count;
-  });
-  return count ?? 0;
-}
-
-/** `EXPIRE key time`. Its conditions NX, XX, GT and LT have no use for locks. */
-function expireCommand(name: string, unitMs: number): Command {
+/** `EXPIRE key time [NX | XX | GT | LT]`. */
+function expireCommand(name: string): Command {
   return {
     name,
     least: 2,
-    most: 3,
     asksCluster: true,
-    async run(session, [key, time, condition]) {
-      if (condition !== undefined) throw syntaxError();
+    check(session, [, ...args]) {
       const way = "a script that compares the value, or SET key value IFEQ value PX milliseconds";
       demandUnproven(session, name, way);
-      if (integerOf(time as Buffer) <= 0) return deleteAny(session, key as Buffer);
-      const ttlMs = ttlOf(time as Buffer, unitMs, name.toLowerCase());
-      const { locks } = session;
-      const isExtended = await locks.withPresentValue(key as Buffer, async (value) => {
-        const loss = await locks.extend({ keys: [key as Buffer], value, ttlMs });
-        return loss === undefined ? true : undefined;
-      });
-      return isExtended === true ? 1 : 0;
+      expireTermsOf(name, args);
+    },
+    run({ locks }, [key, ...args]) {
+      const terms = expireTermsOf(name, args);
+      return locks.decide<number>(key as Buffer, (state) =>
+        state.kind === "lock" ? expiryOf(locks, key as Buffer, state, terms) : { answer: 0 },
+      );
     },
   };
+}
+
+/** What EXPIRE does to a lock by the value that holds it. */
+export function expiryOf(
+  { calls }: Pick<LockSpace, "calls">,
+  key: Buffer,
+  { value, remainingMs }: LockedState,
+  terms: ExpireTerms,
+): Decision<number | undefined> {
+  if (!terms.allows(remainingMs)) return { answer: 0 };
+  const { ttlMs } = terms;
+  if (ttlMs <= 0) return endOf({ calls }, key, value);
+  return {
+    write: async () =>
+      (await calls.extend({ keys: [key], value, ttlMs })) === undefined ? 1 : undefined,
+  };
+}
+
+function endOf(
+  { calls }: Pick<LockSpace, "calls">,
+  key: Buffer,
+  value: Buffer,
+): Decision<number | undefined> {
+  return { write: async () => (await calls.release([key], value)).count || undefined };
 }
 
 function demandUnproven({ rules }: Session, name: string, way: string): void {

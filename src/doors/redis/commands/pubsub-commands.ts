@@ -14,9 +14,10 @@ export const PUBSUB_COMMANDS: readonly Command[] = [
     name: "PUBLISH",
     least: 2,
     most: 2,
-    run() {
+    check() {
       throw new RefusedCommand("the door itself publishes the ends of locks, and nothing else");
     },
+    run: () => 0,
   },
 ];
 
@@ -26,6 +27,7 @@ function subscribing(name: string, kind: SubscriptionKind): Command {
     least: 1,
     asksCluster: true,
     isForSubscribers: true,
+    isNeverQueued: true,
     run(session, names) {
       if (session.isStranger) throw notSignedIn();
       return several(session.subscriptions.subscribe(session, kind, names));
@@ -38,6 +40,7 @@ function leaving(name: string, kind: SubscriptionKind): Command {
     name,
     least: 0,
     isForSubscribers: true,
+    isNeverQueued: true,
     run: (session, names) => several(session.subscriptions.unsubscribe(session, kind, names)),
   };
 }

@@ -9,12 +9,16 @@ import type { Session } from "../session.js";
 import { type Command, wordOf } from "./command.js";
 
 export const SCRIPT_COMMANDS: readonly Command[] = [
-  { name: "EVAL", least: 2, asksCluster: true, run: evalText },
-  { name: "EVAL_RO", least: 2, asksCluster: true, run: evalText },
+  { name: "EVAL", least: 2, asksCluster: true, check: checkText, run: evalText },
+  { name: "EVAL_RO", least: 2, asksCluster: true, check: checkText, run: evalText },
   { name: "EVALSHA", least: 2, asksCluster: true, run: evalSum },
   { name: "EVALSHA_RO", least: 2, asksCluster: true, run: evalSum },
   { name: "SCRIPT", least: 1, run: (session, args) => script(session, args) },
 ];
+
+function checkText(session: Session, [text]: readonly Buffer[]): void {
+  recognised(session, text as Buffer);
+}
 
 function evalText(session: Session, [text, ...rest]: readonly Buffer[]): Promise<Reply> {
   return run(session, recognised(session, text as Buffer), rest);

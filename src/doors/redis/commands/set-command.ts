@@ -5,9 +5,10 @@
  */
 import type { Buffer } from "node:buffer";
 import { ttlOf } from "../durations.js";
+import { demandExpiry } from "../lease-calls.js";
 import { RefusedCommand, syntaxError } from "../refusals.js";
 import { OK, type Reply } from "../resp/index.js";
-import type { Session } from "../session.js";
+import type { Session, SessionRules } from "../session.js";
 import { type Command, wordOf } from "./command.js";
 
 interface SetOptions {
@@ -36,9 +37,9 @@ export const SET_COMMAND: Command = {
   name: "SET",
   least: 2,
   asksCluster: true,
+  check: ({ rules }, [, value, ...words]) => demand(value as Buffer, setOptionsOf(words), rules),
   run(session, [key, value, ...words]) {
-    const options = setOptionsOf(words);
-    return set(session, key as Buffer, value as Buffer, options);
+    return set(session, key as Buffer, value as Buffer, setOptionsOf(words));
   },
 };
 
@@ -71,32 +72,41 @@ export function setOptionsOf(words: readonly Buffer[]): SetOptions {
   return { condition, expected, wantsOld, ttlMs };
 }
 
-function set(
-  session: Session,
-  key: Buffer,
+/** Throws `RefusedCommand` for what is refused whatever the key is. */
+function demand(
   value: Buffer,
   { condition, expected, wantsOld, ttlMs }: SetOptions,
-): Promise<Reply> {
+  rules: Pick<SessionRules, "allowsEndless">,
+): void {
   if (condition === "NX") {
     if (wantsOld) {
       throw new RefusedCommand("SET with NX and GET: nil would mean both taken and not taken");
     }
-    return take(session, key, value, ttlMs ?? 0);
+    demandExpiry(ttlMs ?? 0, rules);
+    return;
   }
   if (ttlMs === undefined) {
     throw new RefusedCommand(
       "SET without NX and without an expiry would overwrite, and a lock must end",
     );
   }
-  if (condition === "IFEQ") {
-    if (expected?.equals(value) !== true) {
-      throw new RefusedCommand(
-        "SET with IFEQ and another value would change the owner of the lock",
-      );
-    }
-    return extendIfEqual(session, key, value, ttlMs, wantsOld);
+  if (condition === "IFEQ" && expected?.equals(value) !== true) {
+    throw new RefusedCommand("SET with IFEQ and another value would change the owner of the lock");
   }
-  if (wantsOld) throw new RefusedCommand("SET with GET is answered with IFEQ only");
+  if (condition !== "IFEQ" && wantsOld) {
+    throw new RefusedCommand("SET with GET is answered with IFEQ only");
+  }
+}
+
+/** Needs `demand`. */
+function set(
+  session: Session,
+  key: Buffer,
+  value: Buffer,
+  { condition, wantsOld, ttlMs = 0 }: SetOptions,
+): Promise<Reply> {
+  if (condition === "NX") return take(session, key, value, ttlMs);
+  if (condition === "IFEQ") return extendIfEqual(session, key, value, ttlMs, wantsOld);
   return extendOwn(session, key, value, ttlMs, condition);
 }
 
