@@ -155,6 +155,7 @@ export class RedisDoor {
     });
     this.#connections.add(connection);
     counts.connections += 1;
+    connection.session.begin();
   }
 
   get #isSilent(): boolean {

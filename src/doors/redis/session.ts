@@ -44,6 +44,9 @@ export interface SessionPort {
   cutOff(reason: string): void;
 }
 
+/** The identity of whoever is not known. */
+const NOBODY = "anonymous";
+
 export class Session {
   readonly port: SessionPort;
   readonly node: DoorNode;
@@ -60,6 +63,9 @@ export class Session {
   #held: HeldClient | undefined;
   #locks: LockSpace | undefined;
   #isSignedIn = false;
+  /** Its certificate names nobody. */
+  #isNobody = false;
+  #meeting: Promise<void> | undefined;
   #isClosed = false;
 
   constructor(
@@ -80,7 +86,33 @@ export class Session {
       },
     };
     this.subscriptions = subscriptions;
-    this.#isSignedIn = port.certifiedName !== undefined;
+  }
+
+  /** It is open: whom a certificate names is looked up at once, since strangers have little time. */
+  begin(): void {
+    // Its first command asks again, and hears of a failure.
+    if (this.isStranger && this.isUnjudged) this.judge().catch(() => {});
+  }
+
+  /**
+   * Whether it has a certificate of which is not known yet whether the cluster knows the name in it. A
+   * name that it does not know is nobody's.
+   */
+  get isUnjudged(): boolean {
+    const isShown = this.port.certifiedName !== undefined;
+    return isShown && this.#held === undefined && !this.#isNobody;
+  }
+
+  /** Finds out whom its certificate names. */
+  async judge(): Promise<void> {
+    try {
+      await this.meet();
+    } catch (error) {
+      // Where nobody may do anything, a nobody gets no client.
+      const code = error instanceof HoldfastError ? error.code : undefined;
+      if (code !== "FORBIDDEN" && code !== "UNAUTHENTICATED") throw error;
+      this.#isNobody = true;
+    }
   }
 
   /** Whether it has shown who it is. */
@@ -131,7 +163,17 @@ export class Session {
 
   /** Finds the client of what the connection has shown so far. */
   async meet(): Promise<void> {
-    if (this.#held === undefined) await this.#become(undefined);
+    if (this.#held !== undefined) return;
+    this.#meeting ??= this.signOut().finally(() => {
+      this.#meeting = undefined;
+    });
+    await this.#meeting;
+  }
+
+  /** The connection is whom its certificate names, or nobody. */
+  async signOut(): Promise<void> {
+    await this.#become(undefined);
+    this.#isSignedIn = this.port.certifiedName !== undefined && this.held.identity !== NOBODY;
   }
 
   /**
@@ -164,7 +206,8 @@ export class Session {
   /** It is again what it was when it connected. */
   reset(): void {
     this.#forget();
-    this.#isSignedIn = this.port.certifiedName !== undefined;
+    this.#isSignedIn = false;
+    this.#isNobody = false;
     this.#database = 0;
     this.protocol = 2;
     this.name = "";

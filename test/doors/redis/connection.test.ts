@@ -23,7 +23,7 @@ test("AUTH takes a token, and a user that is the name of its identity", async ()
   expect(await client.call("AUTH", "default", "hf_worker")).toBe("+OK");
   expect(await client.call("AUTH", "worker", "hf_worker")).toBe("+OK");
   expect(await client.call("AUTH", "other", "hf_worker")).toMatch(/^-WRONGPASS /);
-  expect(await client.call("AUTH", "wrong")).toMatch(/^-WRONGPASS /);
+  expect(await client.call("AUTH", "other", "wrong")).toMatch(/^-WRONGPASS /);
   expect(await client.call("PING")).toBe("+PONG");
 });
 

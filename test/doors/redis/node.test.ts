@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect as connectTcp } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect as connectTls } from "node:tls";
 import { Redis, type RedisOptions } from "ioredis";
 import { afterEach, expect, test } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
@@ -128,7 +129,8 @@ test("in a closed cluster a token signs in, and rights are those of its identity
   await expect.poll(() => worker.status, { timeout: 10_000 }).toBe("end");
 });
 
-test("with TLS the port has the node's certificate, and a client's certificate is its name", async () => {
+/** A node with TLS that asks clients for certificates, and who issues them. */
+async function startSecure() {
   const authority = createAuthority({ name: "authority", ...DAYS });
   const { node, directory } = await start((root) => {
     const hosts = [LOOPBACK];
@@ -141,23 +143,59 @@ test("with TLS the port has the node's certificate, and a client's certificate i
     }) as [string, string, string];
     return { tlsCert, tlsKey, tlsCa, clientCa: tlsCa, clusterName: "prod" };
   });
-  await using admin = await connectAdmin({ endpoints: [`unix:${directory}`] });
+  const admin = await connectAdmin({ endpoints: [`unix:${directory}`] });
+  endings.push(() => admin.close());
+  const ca = authority.certificatePem;
+  const credentialsOf = (name: string) => {
+    const shown = issueClientCertificate(authority, { cluster: "prod", name, ...DAYS });
+    return { ca, cert: shown.certificatePem, key: shown.keyPem };
+  };
+  return { node, directory, admin, ca, credentialsOf };
+}
+
+test("with TLS the port has the node's certificate, and a client's certificate is its name", async () => {
+  const { node, directory, admin, ca, credentialsOf } = await startSecure();
   await admin.access.addIdentity("worker");
   await admin.access.grant("worker", "acquire", { prefix: "" });
   await admin.access.addCertificate("worker");
-  const ca = authority.certificatePem;
   const plain = redisOf(node, { enableReadyCheck: false, enableOfflineQueue: true });
   await expect(plain.ping()).rejects.toThrow();
   const anonymous = redisOf(node, { tls: { ca } });
   expect(await anonymous.set("a", "x", "PX", 60_000, "NX")).toBe("OK");
 
-  const shown = issueClientCertificate(authority, { cluster: "prod", name: "worker", ...DAYS });
-  const named = redisOf(node, { tls: { ca, cert: shown.certificatePem, key: shown.keyPem } });
+  const named = redisOf(node, { tls: credentialsOf("worker") });
   expect(await named.set("b", "x", "PX", 60_000, "NX")).toBe("OK");
   await using client = await connect({ endpoints: [`unix:${directory}`] });
   const identityOf = async (key: string): Promise<string | undefined> =>
     (await client.inspect(`~redis/0/${key}`)).holds[0]?.identity;
   expect([await identityOf("a"), await identityOf("b")]).toEqual(["anonymous", "worker"]);
+});
+
+test("a certificate that names nobody whom the cluster knows is that of a stranger", async () => {
+  const { node, admin, credentialsOf } = await startSecure();
+  const { access } = admin;
+  await access.addIdentity("worker");
+  await access.grant("worker", "admin", { prefix: "" });
+  await access.addCertificate("worker");
+  const { token } = await access.createToken("worker");
+  await access.revoke("anonymous", { prefix: "" });
+
+  const named = redisOf(node, { tls: credentialsOf("worker") });
+  expect(await named.set("a", "x", "PX", 60_000, "NX")).toBe("OK");
+  const socket = connectTls({ port: node.redisPort, host: LOOPBACK, ...credentialsOf("nobody") });
+  const nobody = RespClient.over(socket);
+  endings.push(() => nobody.close());
+  for (const command of [["INFO"], ["GET", "a"], ["SUBSCRIBE", "c"], ["SENTINEL", "masters"]]) {
+    expect(await nobody.call(...command)).toBe("-NOAUTH Authentication required.");
+  }
+  expect(await nobody.call("HELLO", "3")).toMatch(/^-NOAUTH HELLO must be called/);
+  expect(await nobody.call("AUTH", "x".repeat(5_000))).toMatch(/^-ERR Protocol error: a length of/);
+  await nobody.closed();
+  const known = connectTls({ port: node.redisPort, host: LOOPBACK, ...credentialsOf("nobody") });
+  const signed = RespClient.over(known);
+  endings.push(() => signed.close());
+  expect(await signed.call("AUTH", "worker", token)).toBe("+OK");
+  expect(await signed.call("GET", "a")).toBe("x");
 });
 
 test("who waits at the channel of a registry hears of each end of its locks, by release or time", async () => {

@@ -68,6 +68,31 @@ test("where anonymous may do nothing, a connection may say who it is, begin agai
   expect(await client.reply()).toBe("closed");
 });
 
+test("at an open cluster, a password of the default user is accepted as Redis accepts it", async () => {
+  await using world = await DoorWorld.open();
+  const client = await world.connect();
+  expect(await client.call("AUTH", "default", "x")).toBe("+OK");
+  expect(await client.call("HELLO", "2", "AUTH", "default", "")).toContain("proto, :2");
+  expect(await client.call("SET", "k", "v", "NX", "PX", "1000")).toBe("+OK");
+  expect(await client.call("AUTH", "x")).toMatch(
+    /^-ERR AUTH <password> called without any password configured for the default user\. Are/,
+  );
+  expect(await client.call("AUTH", "worker", "x")).toMatch(/^-WRONGPASS invalid username-password/);
+  expect(await client.call("AUTH", "default", "hf_worker")).toBe("+OK");
+  world.callers.length = 0;
+  expect(await client.call("AUTH", "default", "x")).toBe("+OK");
+  expect(world.callers.at(-1)?.token).toBeUndefined();
+});
+
+test("a damaged token is wrong at an open cluster, too, and any password at a closed one", async () => {
+  await using world = await DoorWorld.open();
+  const client = await world.connect();
+  world.refusedTokens.add("hf_damaged");
+  expect(await client.call("AUTH", "default", "hf_damaged")).toMatch(/^-WRONGPASS/);
+  world.node.isOpen = false;
+  expect(await client.call("AUTH", "default", "x")).toMatch(/^-WRONGPASS/);
+});
+
 test("where anonymous may do something, clients ask what they like before they sign in", async () => {
   await using world = await DoorWorld.open({}, { isOpen: false, admitsAnonymous: true });
   const client = await world.connect();

@@ -48,6 +48,7 @@ export function answer(
   hold: Hold,
   isStranger: boolean,
 ): Reply | Promise<Reply> {
+  if (isStranger && session.isUnjudged) return judged(session, words, hold);
   const [first, ...args] = words;
   const typed = first?.toString("latin1") ?? "";
   const command = NAMES.get(typed) ?? find(typed);
@@ -75,6 +76,13 @@ export function answer(
   // Its turn comes before that of the commands that are held back.
   const result = met.then(() => command.run(session, args, hold));
   hold(met);
+  return result;
+}
+
+/** Answers when it is known whom the certificate of the connection names. */
+function judged(session: Session, words: readonly Buffer[], hold: Hold): Promise<Reply> {
+  const result = session.judge().then(() => answer(session, words, () => {}, session.isStranger));
+  hold(result);
   return result;
 }
 

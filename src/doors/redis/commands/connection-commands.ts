@@ -12,6 +12,11 @@ import { REDIS_VERSION } from "./server-commands.js";
 
 /** The name of whoever has only a password. */
 const DEFAULT_USER = "default";
+/** How access tokens begin. Another password of the default user is one that clients of Redis have. */
+const TOKEN_PREFIX = "hf_";
+const NO_PASSWORD =
+  "AUTH <password> called without any password configured for the default user. Are you sure your " +
+  "configuration is correct?";
 const DATABASE_MAX = 99_999;
 const CLIENT_NAME_BYTES_MAX = 256;
 const HELLO_FIRST =
@@ -26,6 +31,7 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     least: 1,
     most: 2,
     isForStrangers: true,
+    isNeverQueued: true,
     run(session, args, hold) {
       const [user, password] = args.length === 1 ? [undefined, args[0]] : args;
       const signedIn = signIn(session, user, password as Buffer);
@@ -34,7 +40,7 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
       return result;
     },
   },
-  { name: "HELLO", least: 0, isForStrangers: true, run: hello },
+  { name: "HELLO", least: 0, isForStrangers: true, isNeverQueued: true, run: hello },
   {
     name: "PING",
     least: 0,
@@ -95,6 +101,10 @@ async function signIn(session: Session, user: Buffer | undefined, password: Buff
       error instanceof HoldfastError &&
       (error.code === "UNAUTHENTICATED" || error.code === "INVALID_ARGUMENT");
     if (!isWrong) throw error;
+    if (session.node.isOpen && !password.toString("latin1").startsWith(TOKEN_PREFIX)) {
+      if (name === DEFAULT_USER) return session.signOut();
+      if (name === undefined) throw new RefusedCommand(NO_PASSWORD, "ERR");
+    }
     throw new RefusedCommand(
       "invalid username-password pair or user is disabled: the password is an access token of " +
         "Holdfast, and the user default or the name of its identity",

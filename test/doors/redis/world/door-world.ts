@@ -19,6 +19,8 @@ export class DoorWorld implements AsyncDisposable {
   readonly log: string[] = [];
   /** What each connection has shown that asked for a client. */
   readonly callers: Caller[] = [];
+  /** Tokens that the cluster does not know, of those that it would. */
+  readonly refusedTokens = new Set<string>();
   readonly node: NodeState;
   readonly door: RedisDoor;
   readonly #clients: RespClient[] = [];
@@ -43,7 +45,8 @@ export class DoorWorld implements AsyncDisposable {
         this.callers.push(caller);
         const { token } = caller;
         if (token === undefined) return this.locks.held();
-        if (token.startsWith("hf_")) return this.locks.held(token.slice(3));
+        if (token.startsWith("hf_") && !this.refusedTokens.has(token))
+          return this.locks.held(token.slice(3));
         throw new HoldfastError("UNAUTHENTICATED", "unknown token");
       },
     });

@@ -22,6 +22,11 @@ export class RespClient {
     });
   }
 
+  /** Over a connection of another kind. */
+  static over(socket: Socket): RespClient {
+    return new RespClient(socket);
+  }
+
   static async open(port: number): Promise<RespClient> {
     const socket = connect(port, "127.0.0.1");
     await new Promise<void>((resolve, reject) => {
