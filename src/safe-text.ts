@@ -93,3 +93,14 @@ function isWriting(character: string): boolean {
 function escaped(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`;
 }
+
+/** What a node says in an answer that is a problem (RFC 9457); the first line of any other answer. */
+export function sentenceIn(text: string): string {
+  const [line = ""] = text.split("\n");
+  try {
+    const { detail } = JSON.parse(line) as { readonly detail?: unknown };
+    return typeof detail === "string" ? detail : line;
+  } catch {
+    return line;
+  }
+}

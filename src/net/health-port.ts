@@ -4,12 +4,21 @@
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
+import { answerBadInput } from "./bad-input.js";
 import { type BoundedLog, boundedLog } from "./bounded-log.js";
-import { answerHttp, HTTP_LIMITS, judgeHost, type Refusal } from "./gateway/http.js";
+import { answerHttp, HTTP_LIMITS, judgeHost } from "./gateway/http.js";
 import { KnownHosts } from "./gateway/known-hosts.js";
-import { closeServer, type ListenAddress, listenOn, pathOf, refuseUpgrade } from "./listen.js";
+import {
+  closeServer,
+  type ListenAddress,
+  listenOn,
+  pathOf,
+  type Refusal,
+  refuseUpgrade,
+} from "./listen.js";
 import { networkOf, type Stranger, Strangers } from "./strangers.js";
 import type { PageCaller, Pages } from "./types.js";
+import { takeWebSockets } from "./upgrades.js";
 
 /** The port listens where the operator wants it to. */
 const CALLER: PageCaller = Object.freeze({ isTrusted: true });
@@ -20,7 +29,11 @@ const SOCKETS_MAX = 4 * SOCKETS_KEPT_MAX;
 /** How long a connection may be idle. */
 const IDLE_MS = 10_000;
 const PATHS: ReadonlySet<string> = new Set(["/livez", "/readyz", "/metrics"]);
-const NOT_HERE: Refusal = { status: 404, text: "this port has /livez, /readyz and /metrics" };
+const NOT_HERE: Refusal = {
+  status: 404,
+  code: "INVALID_ARGUMENT",
+  text: "this port has /livez, /readyz and /metrics: no client connects here",
+};
 
 export class HealthPort {
   readonly #server: Server;
@@ -34,6 +47,8 @@ export class HealthPort {
       const unknown = PATHS.has(pathOf(request.url)) ? undefined : NOT_HERE;
       answerHttp(request, response, pages, CALLER, judgeHost(request, hosts) ?? unknown);
     });
+    takeWebSockets(this.#server, (_request, socket) => refuseUpgrade(socket, NOT_HERE));
+    answerBadInput(this.#server);
     this.#server.maxConnections = SOCKETS_MAX;
     this.#server.setTimeout(IDLE_MS);
     const strangers = new Strangers<Stranger & { readonly socket: Socket }>(
@@ -44,9 +59,6 @@ export class HealthPort {
       const one = { network: networkOf(socket.remoteAddress), socket };
       socket.once("close", () => strangers.delete(one));
       strangers.add(one)?.socket.destroy();
-    });
-    this.#server.on("upgrade", (_request, socket) => {
-      refuseUpgrade(socket, 404, "this port is for health checks: no client connects here");
     });
   }
 

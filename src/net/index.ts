@@ -10,6 +10,7 @@ export { isOwnMachine } from "./gateway/socket-limits.js";
 export { HealthPort } from "./health-port.js";
 export { createPeerLinks } from "./peers/links.js";
 export type { PeerLinksTuning } from "./peers/options.js";
+export { PROBLEM_TYPE, problemAnswer, problemText } from "./problem.js";
 export { type StreamClient, StreamPort } from "./stream-port.js";
 export type { TlsCredentials } from "./tls/credentials.js";
 export type { HandshakeCounts } from "./tls/secure-port.js";

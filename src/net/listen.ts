@@ -1,12 +1,13 @@
 /**
- * Opens and closes a port, and refuses an upgrade with a plain HTTP answer. Operators meet these
+ * Opens and closes a port, and refuses an upgrade with an HTTP answer. Operators meet these
  * failures on their first day, so each failure is one line that names the address.
  */
-import { type Server as PlainServer, STATUS_CODES } from "node:http";
+import type { Server as PlainServer } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo, Server as StreamServer } from "node:net";
 import type { Duplex } from "node:stream";
-import { HoldfastError } from "../errors.js";
+import { type ErrorCode, HoldfastError } from "../errors.js";
+import { lastAnswer } from "./problem.js";
 
 /** Of HTTP, with TLS or without. */
 export type HttpServer = PlainServer | SecureServer;
@@ -70,16 +71,20 @@ export function formatAddress(address: ListenAddress): string {
   return `${host}:${address.port}`;
 }
 
-/** Answers an upgrade request with an HTTP error and a line of text, and ends the connection. */
-export function refuseUpgrade(socket: Duplex, status: number, text: string): void {
+/** Why a request is refused before anything is done for it. */
+export interface Refusal {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly text: string;
+  /** The host or origin that was refused, which an operator may want to allow. */
+  readonly stranger?: string;
+}
+
+/** Answers an upgrade request with an HTTP error, and ends the connection. */
+export function refuseUpgrade(socket: Duplex, { status, code, text: detail }: Refusal): void {
   socket.on("error", () => socket.destroy());
   socket.once("finish", () => socket.destroy());
-  const body = `${text}\n`;
-  socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\n` +
-      "Content-Type: text/plain; charset=utf-8\r\n" +
-      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
-  );
+  socket.end(lastAnswer({ status, code, detail }));
 }
 
 /** The path of a request target, without its query. */

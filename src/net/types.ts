@@ -1,7 +1,9 @@
 /**
  * The contracts between `net` and the driver: links to peers, connections of clients. Types only.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ErrorCode } from "../errors.js";
 import type {
   AttachCommand,
   Operation,
@@ -356,15 +358,17 @@ export interface HttpCaller extends InProcessCaller {
 
 export interface HttpRefusal {
   readonly status: number;
+  readonly code: ErrorCode;
   readonly text: string;
 }
 
 /**
  * Answers every request under `/v1/` on the client port and the local socket. If a request comes from
- * a web page and is not refused, the page is of a listed origin.
+ * a web page and is not refused, the page is of a listed origin. The promise resolves when the answer
+ * is written. If it rejects, which it should not, the connection ends.
  */
 export interface HttpDoor {
-  onRequest(request: IncomingMessage, response: ServerResponse, caller: HttpCaller): void;
+  onRequest(request: IncomingMessage, response: ServerResponse, caller: HttpCaller): Promise<void>;
 }
 
 export interface ClientGateway {

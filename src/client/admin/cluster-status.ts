@@ -4,7 +4,7 @@
  */
 import { HoldfastError } from "../../errors.js";
 import { isProtected } from "../../protected-url.js";
-import { printable } from "../../safe-text.js";
+import { printable, sentenceIn } from "../../safe-text.js";
 import { isLate, within } from "../../within.js";
 import { CLIENT_DEFAULTS, requireEndpoints } from "../options/connect-options.js";
 import { type ClusterStatusOptions, resolveStatusOptions } from "../options/operator-options.js";
@@ -145,8 +145,7 @@ async function report(
 
 /** A node that does not show its pages says why in one line. */
 function refusalText({ status, text }: Page): string {
-  const [line = ""] = text.split("\n");
-  const told = printable(line.slice(0, REFUSAL_LENGTH_MAX));
+  const told = printable(sentenceIn(text).slice(0, REFUSAL_LENGTH_MAX));
   return `HTTP status ${status}${told === "" ? "" : `: ${told}`}`;
 }
 

@@ -8,6 +8,7 @@ import type { ErrorCode } from "../../errors.js";
 import { endsHandshake, handshakeProblem } from "../../handshake-problem.js";
 import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../../protocol/index.js";
 import { readPage } from "../../read-page.js";
+import { sentenceIn } from "../../safe-text.js";
 import { isLocal, localAddress } from "./endpoints.js";
 import {
   connectLocal,
@@ -35,7 +36,7 @@ const HANDSHAKE_TIMEOUT_MS = 10_000;
 const CLOSE_TIMEOUT_MS = 250;
 
 /** How much is read of the text with which a node refuses a connection. */
-const REFUSAL_BYTES_MAX = 500;
+const REFUSAL_BYTES_MAX = 1_000;
 /** The HTTP status with which a node refuses a certificate. */
 const FORBIDDEN = 403;
 
@@ -89,10 +90,9 @@ class NodeTransport implements Transport {
     this.#socket.on("unexpected-response", (_, response) => {
       failure = `HTTP status ${response.statusCode}`;
       response.once("data", (body: Uint8Array) => {
-        const [line = ""] = new TextDecoder()
-          .decode(body.subarray(0, REFUSAL_BYTES_MAX))
-          .split("\n");
-        if (line !== "") failure = line;
+        const text = new TextDecoder().decode(body.subarray(0, REFUSAL_BYTES_MAX));
+        const sentence = sentenceIn(text);
+        if (sentence !== "") failure = sentence;
         if (response.statusCode === FORBIDDEN) refuse();
         this.#socket.terminate();
       });

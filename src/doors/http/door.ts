@@ -9,7 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { assert } from "../../assert.js";
 import type { Client, WantedItem } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
-import type { HttpCaller, HttpDoor } from "../../net/index.js";
+import type { HttpCaller, HttpDoor, HttpRefusal } from "../../net/index.js";
 import type { DoorClients } from "../door-clients.js";
 import { WaitingEvents } from "./event-stream.js";
 import { Exchange } from "./exchange.js";
@@ -58,10 +58,18 @@ export class LeaseDoor implements HttpDoor {
     this.#routes = this.#createRoutes();
   }
 
-  onRequest(request: IncomingMessage, response: ServerResponse, caller: HttpCaller): void {
+  async onRequest(
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: HttpCaller,
+  ): Promise<void> {
     const exchange = new Exchange(request, response, caller);
     if (this.#options.isLogging()) this.#logWhenDone(exchange);
-    this.#answer(exchange).catch((error: unknown) => this.#fail(exchange, error));
+    try {
+      await this.#answer(exchange);
+    } catch (error) {
+      this.#fail(exchange, error);
+    }
   }
 
   /** Ends all polls with 503; resolves when what was parked is taken over or given back. */
@@ -88,26 +96,23 @@ export class LeaseDoor implements HttpDoor {
       throw new Problem(405, "INVALID_ARGUMENT", sentence, { Allow: methodsOf(routes) });
     }
     if (this.#isDraining) throw stopping();
-    if (route.takesBody !== true) exchange.requireNoBody();
+    if (route.takesBody !== true) await exchange.requireNoBody();
     await route.answer(exchange, new Parameters(query, route.parameters));
   }
 
-  /** Answers an exchange that failed. Never throws: nobody is there to catch it. */
+  /** Answers an exchange that failed. What it throws itself ends the connection. */
   #fail(exchange: Exchange, error: unknown): void {
+    const isGone = exchange.isCallerGone;
     // What fails because the caller has left needs no answer.
-    if (exchange.isCallerGone) return;
+    if (isGone && isAbort(error)) return;
     const { response, caller } = exchange;
     const isStranger =
       !caller.isLocal && caller.token === undefined && caller.certifiedName === undefined;
     const problem = problemOf(this.#isDraining ? stoppingOr(error) : error, isStranger);
     if (problem === undefined) this.#options.onInternalError(error);
-    try {
-      if (!response.headersSent) exchange.fail(problem ?? internalError());
-      else if (!response.writableEnded) response.destroy();
-    } catch (unwritable) {
-      this.#options.onInternalError(unwritable);
-      response.destroy();
-    }
+    if (isGone) return;
+    if (!response.headersSent) exchange.fail(problem ?? internalError());
+    else if (!response.writableEnded) response.destroy();
   }
 
   #createRoutes(): Routes {
@@ -358,14 +363,16 @@ function methodsOf(routes: Readonly<Record<string, Route>>): string {
   return [...Object.keys(routes), "OPTIONS"].join(", ");
 }
 
-function ofRefusal({ status, text }: { readonly status: number; readonly text: string }): Problem {
-  const code = status === 503 ? "BUSY" : "FORBIDDEN";
+function ofRefusal({ status, code, text }: HttpRefusal): Problem {
   return new Problem(status, code, text, status === 503 ? { Connection: "close" } : {});
 }
 
 /** What fails because its client was closed, or it was aborted, fails because the node stops. */
 function stoppingOr(error: unknown): unknown {
   const isClosed = error instanceof HoldfastError && error.code === "CANCELLED";
-  const isAborted = error instanceof Error && error.name === "AbortError";
-  return isClosed || isAborted ? stopping() : error;
+  return isClosed || isAbort(error) ? stopping() : error;
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
 }

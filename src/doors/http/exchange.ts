@@ -6,8 +6,9 @@
  * connection is the end of its response.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { HttpCaller } from "../../net/index.js";
-import { Problem } from "./problems.js";
+import type { Socket } from "node:net";
+import { type HttpCaller, PROBLEM_TYPE } from "../../net/index.js";
+import { badRequest, Problem } from "./problems.js";
 
 /** How long a connection may be idle between two requests. */
 const KEEP_ALIVE_MS = 65_000;
@@ -22,7 +23,7 @@ const COMMON: readonly string[] = [
   ...["Keep-Alive", `timeout=${KEEP_ALIVE_MS / 1_000}`],
 ];
 const JSON_HEADERS: readonly string[] = [...COMMON, "Content-Type", "application/json"];
-const PROBLEM_HEADERS: readonly string[] = [...COMMON, "Content-Type", "application/problem+json"];
+const PROBLEM_HEADERS: readonly string[] = [...COMMON, "Content-Type", PROBLEM_TYPE];
 
 export class Exchange {
   readonly request: IncomingMessage;
@@ -33,6 +34,8 @@ export class Exchange {
   readonly query: string;
   /** For a page of a listed origin, which may read the answer. */
   readonly #origin: readonly string[];
+  /** Its own, because Node.js takes the socket from a request that has ended. */
+  readonly #socket: Socket;
   #leaving: AbortController | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, caller: HttpCaller) {
@@ -46,12 +49,13 @@ export class Exchange {
     const { origin } = request.headers;
     const isListed = origin !== undefined && caller.refusal === undefined;
     this.#origin = isListed ? grantTo(origin) : [];
-    request.socket.setTimeout(SILENCE_MS);
+    this.#socket = request.socket;
+    this.#socket.setTimeout(SILENCE_MS);
   }
 
   /** Whether there is nobody left to answer. */
   get isCallerGone(): boolean {
-    return this.response.closed || this.request.socket.destroyed;
+    return this.response.closed || this.#socket.destroyed;
   }
 
   /** Aborted when the caller leaves before its answer was written. */
@@ -104,30 +108,47 @@ export class Exchange {
       throw new Problem(415, "INVALID_ARGUMENT", "the body must be application/json");
     }
     if (Number(headers["content-length"] ?? 0) > BODY_BYTES_MAX) throw tooLarge();
-    const pieces: Buffer[] = [];
-    let bytes = 0;
-    for await (const piece of this.request as AsyncIterable<Buffer>) {
-      bytes += piece.length;
-      if (bytes > BODY_BYTES_MAX) throw tooLarge();
-      pieces.push(piece);
-    }
+    const body = await this.#readBody(BODY_BYTES_MAX, tooLarge);
     try {
-      const text = new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(pieces));
+      const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
       return JSON.parse(text) as unknown;
     } catch {
       throw new Problem(400, "INVALID_ARGUMENT", "the body is not JSON in UTF-8");
     }
   }
 
-  /** Refuses a body where none is read: what is in it would be ignored. */
-  requireNoBody(): void {
+  /**
+   * Refuses a body where none is taken: what is in it would be ignored. One in chunks may turn out
+   * to be empty.
+   */
+  async requireNoBody(): Promise<void> {
     const { headers } = this.request;
-    const length = headers["content-length"];
-    if (headers["transfer-encoding"] === undefined && (length === undefined || length === "0")) {
-      return;
-    }
-    const sentence = "this request takes no body: its parameters stand in the query";
-    throw new Problem(400, "INVALID_ARGUMENT", sentence, { Connection: "close" });
+    if (Number(headers["content-length"] ?? 0) > 0) throw noBody();
+    if (headers["transfer-encoding"] !== undefined) await this.#readBody(0, noBody);
+  }
+
+  /**
+   * Resolves to the body. Rejects as soon as it is too large; the rest is then read and dropped, so
+   * that the caller is not cut off before it has read why.
+   */
+  #readBody(bytesMax: number, tooMuch: () => Problem): Promise<Buffer> {
+    const { request } = this;
+    return new Promise((resolve, reject) => {
+      let pieces: Buffer[] = [];
+      let bytes = 0;
+      request.on("data", (piece: Buffer) => {
+        bytes += piece.length;
+        if (bytes <= bytesMax) pieces.push(piece);
+        else {
+          pieces = [];
+          reject(tooMuch());
+        }
+      });
+      request.once("end", () => resolve(Buffer.concat(pieces)));
+      // The connection broke off within the body.
+      request.once("error", () => reject(callerLeft()));
+      request.once("close", () => reject(callerLeft()));
+    });
   }
 
   #write(status: number, headers: readonly string[], body: string): void {
@@ -137,9 +158,8 @@ export class Exchange {
   }
 
   #end(body: string | undefined): void {
-    const { socket } = this.request;
     // After the listener of the server, which would set the time for pages.
-    this.response.end(body, () => socket.setTimeout(KEEP_ALIVE_MS));
+    this.response.end(body, () => this.#socket.setTimeout(KEEP_ALIVE_MS));
   }
 }
 
@@ -157,5 +177,9 @@ function callerLeft(): DOMException {
 
 function tooLarge(): Problem {
   const sentence = `the body has more than ${BODY_BYTES_MAX} bytes`;
-  return new Problem(413, "INVALID_ARGUMENT", sentence, { Connection: "close" });
+  return new Problem(413, "INVALID_ARGUMENT", sentence);
+}
+
+function noBody(): Problem {
+  return badRequest("this request takes no body: its parameters stand in the query");
 }

@@ -4,6 +4,7 @@
  * used, because clients repeat the first by themselves, and take the second for a loss.
  */
 import { type ErrorCode, HoldfastError } from "../../errors.js";
+import { problemText } from "../../net/index.js";
 
 /** Statuses that mean the same to every client of HTTP. */
 const STATUSES: Readonly<Record<ErrorCode, number>> = Object.freeze({
@@ -42,22 +43,6 @@ const INDETERMINATE_STATUS = 504;
 const LATER: ReadonlySet<number> = new Set([429, 503]);
 const RETRY_AFTER_SECONDS = "1";
 
-const TITLES: Readonly<Record<number, string>> = Object.freeze({
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  409: "Conflict",
-  413: "Content Too Large",
-  415: "Unsupported Media Type",
-  421: "Misdirected Request",
-  429: "Too Many Requests",
-  500: "Internal Server Error",
-  503: "Service Unavailable",
-  504: "Gateway Timeout",
-});
-
 type Headers = Readonly<Record<string, string>>;
 
 /** An answer that is no success. */
@@ -83,7 +68,7 @@ export class Problem extends Error {
 
   get body(): string {
     const { status, code, message: detail, details } = this;
-    return `${JSON.stringify({ title: TITLES[status], status, code, detail, details })}\n`;
+    return problemText({ status, code, detail, details });
   }
 }
 

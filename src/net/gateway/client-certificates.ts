@@ -10,9 +10,9 @@ import type { TLSSocket } from "node:tls";
 import { readCertifiedIdentity } from "../../certificates/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { quoted } from "../../safe-text.js";
+import type { Refusal } from "../listen.js";
 import type { ShownCertificate } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
-import type { Refusal } from "./http.js";
 
 interface Standing {
   /** The name in the certificate. */
@@ -54,12 +54,12 @@ export class ClientCertificates {
 
   judgePage(socket: Duplex): Refusal | undefined {
     const { refusal } = this.#standings.get(socket) ?? { refusal: "has not been met" };
-    return refusal === undefined ? undefined : { status: 403, text: `this client ${refusal}` };
+    return refusal === undefined ? undefined : forbidden(`this client ${refusal}`);
   }
 
   judgeClient(socket: Duplex): Refusal | undefined {
     return this.nodeOf(socket) !== undefined
-      ? { status: 403, text: "the certificate of a node is no client's" }
+      ? forbidden("the certificate of a node is no client's")
       : this.judgePage(socket);
   }
 
@@ -80,4 +80,8 @@ export class ClientCertificates {
     }
     return identity.kind === "node" ? { node: identity.nodeId } : { name: identity.name };
   }
+}
+
+function forbidden(text: string): Refusal {
+  return { status: 403, code: "FORBIDDEN", text };
 }

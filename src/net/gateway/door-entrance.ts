@@ -8,10 +8,11 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Refusal } from "../listen.js";
 import type { HttpDoor, InProcessCaller } from "../types.js";
 import type { ClientCertificates } from "./client-certificates.js";
 import type { ClientPlaces } from "./client-places.js";
-import { bearerOf, isDoorPath, judgeHost, judgePageOfDoor, type Refusal } from "./http.js";
+import { bearerOf, isDoorPath, judgeHost, judgePageOfDoor } from "./http.js";
 import type { KnownHosts } from "./known-hosts.js";
 import { addressGroup } from "./socket-limits.js";
 
@@ -34,15 +35,15 @@ export class DoorEntrance {
   }
 
   /**
-   * Takes a request to the door, if it is one for it. `certificates`: `undefined` without TLS. Returns
-   * whether it was.
+   * Takes a request to the door, and returns its answer. `undefined`: it is not for the door.
+   * `certificates`: `undefined` without TLS.
    */
   take(
     request: IncomingMessage,
     response: ServerResponse,
     certificates: ClientCertificates | undefined,
-  ): boolean {
-    if (!isDoorPath(request.url)) return false;
+  ): Promise<void> | undefined {
+    if (!isDoorPath(request.url)) return undefined;
     const { socket } = request;
     const known = this.#callers.get(socket);
     const caller = known ?? callerOf(socket, certificates);
@@ -50,23 +51,18 @@ export class DoorEntrance {
       certificates?.judgeClient(socket) ??
       (known === undefined ? this.#refusalOfPlace(socket, caller) : undefined);
     const refusal = this.#judge(request, problem);
-    this.#parts.door.onRequest(request, response, {
-      ...caller,
-      token: bearerOf(request),
-      refusal,
-    });
-    return true;
+    const token = bearerOf(request);
+    return this.#parts.door.onRequest(request, response, { ...caller, token, refusal });
   }
 
   /** As `take`, for a request that came through the local socket, where there is always a place. */
-  takeLocal(request: IncomingMessage, response: ServerResponse): boolean {
-    if (!isDoorPath(request.url)) return false;
-    this.#parts.door.onRequest(request, response, {
+  takeLocal(request: IncomingMessage, response: ServerResponse): Promise<void> | undefined {
+    if (!isDoorPath(request.url)) return undefined;
+    return this.#parts.door.onRequest(request, response, {
       ...{ address: "", certifiedName: undefined, token: undefined },
       ...{ isEncrypted: false, isLocal: true },
       refusal: this.#judge(request, undefined),
     });
-    return true;
   }
 
   #judge(request: IncomingMessage, problem: Refusal | undefined): Refusal | undefined {
@@ -80,7 +76,7 @@ export class DoorEntrance {
   #refusalOfPlace(socket: Socket, caller: InProcessCaller): Refusal | undefined {
     const { places } = this.#parts;
     const full = places.refuse(caller.address);
-    if (full !== undefined) return { status: 503, text: full };
+    if (full !== undefined) return { status: 503, code: "BUSY", text: full };
     this.#callers.set(socket, caller);
     places.take(caller.address);
     socket.once("close", () => places.leave(caller.address));

@@ -10,6 +10,7 @@ import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
 import { assert } from "../../assert.js";
 import { SUBPROTOCOL } from "../../protocol/index.js";
+import { answerBadInput } from "../bad-input.js";
 import { type BoundedLog, boundedLog } from "../bounded-log.js";
 import { CLOSE_TRY_AGAIN } from "../close-socket.js";
 import {
@@ -17,9 +18,9 @@ import {
   type HttpServer,
   type ListenAddress,
   listenOn,
+  type Refusal,
   refuseUpgrade,
 } from "../listen.js";
-import { noticeTls } from "../plain-port.js";
 import { startTicker, type Ticker } from "../ticker.js";
 import { type HandshakeCounts, SecurePort } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
@@ -35,21 +36,14 @@ import type {
   PortLoad,
   Traffic,
 } from "../types.js";
+import { takeWebSockets, type UpgradeListener } from "../upgrades.js";
 import { ClientCertificates } from "./client-certificates.js";
 import { ClientPlaces } from "./client-places.js";
 import type { ClientSocket } from "./client-socket.js";
 import { GatewayConnection, Outbound } from "./connection.js";
 import { descriptorLimit } from "./descriptor-limit.js";
 import { DoorEntrance } from "./door-entrance.js";
-import {
-  answerHttp,
-  bearerOf,
-  browserOf,
-  judgeHost,
-  judgeUpgrade,
-  type Refusal,
-  TURN_OPTIONS,
-} from "./http.js";
+import { answerHttp, bearerOf, browserOf, judgeHost, judgeUpgrade, TURN_OPTIONS } from "./http.js";
 import { InProcessSocket } from "./in-process-socket.js";
 import { KnownHosts } from "./known-hosts.js";
 import { GatewayLiveness } from "./liveness.js";
@@ -76,6 +70,7 @@ import {
 import { UnfinishedFrames } from "./unfinished-frames.js";
 
 const STOPPING = "this node is stopping";
+const AWAY: Refusal = { status: 503, code: "UNAVAILABLE", text: STOPPING };
 
 /** `port` is the bound port, 0 before `start`; `traffic` counts from the start. */
 export type StartableGateway = ClientGateway & {
@@ -104,7 +99,9 @@ interface ConnectionParts {
 /** Creates the gateway; `start` listens. */
 export function createGateway(options: GatewayOptions): StartableGateway {
   const { listen, tls, onRefused = () => {}, limits = UNCOUNTED_LIMITS, door } = options;
-  return new Gateway(listen, { ...GATEWAY_DEFAULTS, ...options }, tls, onRefused, limits, door);
+  const tuning = { ...GATEWAY_DEFAULTS, ...options };
+  const turns = new RequestTurns(options.onFailed ?? thrown);
+  return new Gateway(listen, tuning, tls, onRefused, limits, door, turns);
 }
 
 class Gateway implements StartableGateway {
@@ -117,7 +114,7 @@ class Gateway implements StartableGateway {
   readonly #portLimits: PortLimits;
   readonly #places: ClientPlaces;
   readonly #door: DoorEntrance | undefined;
-  readonly #turns = new RequestTurns();
+  readonly #turns: RequestTurns;
   readonly #outbound: Outbound;
   readonly #connections = new Set<GatewayConnection>();
   /** Counts every socket, including those that never send anything. */
@@ -147,7 +144,9 @@ class Gateway implements StartableGateway {
     onRefused: (reason: string) => void,
     portLimits: PortLimits,
     door: HttpDoor | undefined,
+    turns: RequestTurns,
   ) {
+    this.#turns = turns;
     this.#listen = listen;
     this.#tuning = tuning;
     this.#tls = tls;
@@ -192,13 +191,17 @@ class Gateway implements StartableGateway {
   async start(http: Pages, awayReason: string): Promise<void> {
     assert(this.#http === undefined, () => "gateway started twice");
     const parts = this.#createParts(http, sendingAway(awayReason));
-    const { liveness, unfinished, webSockets } = parts;
+    const { liveness, unfinished } = parts;
     this.#parts = parts;
-    const server = this.#createServer();
+    const server = this.#createServer((request, socket, head) => {
+      this.#onUpgrade(request, socket, head, parts);
+    });
     this.#turns.serve(server, (request, response) => {
-      if (this.#door?.take(request, response, this.#security?.certificates) === true) return;
+      const answered = this.#door?.take(request, response, this.#security?.certificates);
+      if (answered !== undefined) return answered;
       const refusal = this.#security?.certificates.judgePage(request.socket);
       this.#answerPage(request, response, http, this.#callerOf(request), refusal);
+      return undefined;
     });
     server.maxConnections = this.#limits.socketsMax;
     server.on("drop", () => this.#noteDropped("all addresses together"));
@@ -206,21 +209,6 @@ class Gateway implements StartableGateway {
     // For clients that stop reading a page; `ws` removes the timeout from the sockets it takes
     // over.
     server.setTimeout(this.#tuning.handshakeTimeoutMs);
-    server.on("upgrade", (request, socket, head) => {
-      const refusal = this.#security?.certificates.judgeClient(socket);
-      if (!this.#mayUpgrade(request, socket, refusal, addressOf(request))) return;
-      webSockets.handleUpgrade(request, socket, head, (webSocket) => {
-        webSocket.stream = socket;
-        if (this.#security !== undefined) {
-          webSocket.isEncrypted = true;
-          webSocket.certifiedName = this.#security.certificates.nameOf(socket);
-        }
-        const connection = this.#accept(webSocket, addressOf(request), parts);
-        this.#security?.port.endBy(socket, (reason) => {
-          parts.requests.breach(connection, 1008, reason);
-        });
-      });
-    });
     this.#http = server;
     this.port = await listenOn(server, this.#listen);
     server.on("error", (error) => {
@@ -240,8 +228,10 @@ class Gateway implements StartableGateway {
     const { handshakeTimeoutMs } = this.#tuning;
     const port = await LocalPort.open(directory, handshakeTimeoutMs, this.#turns, {
       onRequest: (request, response) => {
-        if (this.#door?.takeLocal(request, response) === true) return;
+        const answered = this.#door?.takeLocal(request, response);
+        if (answered !== undefined) return answered;
         this.#answerPage(request, response, parts.pages, { isTrusted: true }, undefined);
+        return undefined;
       },
       onUpgrade: (request, socket, head) => {
         if (!this.#mayUpgrade(request, socket, undefined, undefined)) return;
@@ -257,6 +247,24 @@ class Gateway implements StartableGateway {
     else this.#local = port;
   }
 
+  #onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer, parts: ConnectionParts): void {
+    const security = this.#security;
+    const refusal = security?.certificates.judgeClient(socket);
+    const address = addressOf(request);
+    if (!this.#mayUpgrade(request, socket, refusal, address)) return;
+    parts.webSockets.handleUpgrade(request, socket, head, (webSocket) => {
+      webSocket.stream = socket;
+      if (security !== undefined) {
+        webSocket.isEncrypted = true;
+        webSocket.certifiedName = security.certificates.nameOf(socket);
+      }
+      const connection = this.#accept(webSocket, address, parts);
+      security?.port.endBy(socket, (reason) => {
+        parts.requests.breach(connection, 1008, reason);
+      });
+    });
+  }
+
   #answerPage(
     request: IncomingMessage,
     response: ServerResponse,
@@ -269,11 +277,12 @@ class Gateway implements StartableGateway {
     answerHttp(request, response, pages, caller, refusal);
   }
 
-  #createServer(): HttpServer {
+  #createServer(onUpgrade: UpgradeListener): HttpServer {
     const tls = this.#tls;
     if (tls === undefined) {
       const server = createServer(TURN_OPTIONS);
-      noticeTls(server, (address) =>
+      takeWebSockets(server, onUpgrade);
+      answerBadInput(server, (address) =>
         this.#log(`${address} speaks TLS: this port does not (ws://, http://)`),
       );
       return server;
@@ -282,6 +291,8 @@ class Gateway implements StartableGateway {
     const { handshakeTimeoutMs } = this.#tuning;
     const options = { ...TURN_OPTIONS, handshakeTimeout: handshakeTimeoutMs };
     const server = createSecureServer({ ...options, ...tls.serverOptions("client") });
+    takeWebSockets(server, onUpgrade);
+    answerBadInput(server);
     const port = new SecurePort(tls, "client", server, handshakeTimeoutMs, {
       onSecured: (socket, shown) => certificates.meet(socket, shown),
       onFailed: this.#log,
@@ -399,14 +410,14 @@ class Gateway implements StartableGateway {
     const refusal =
       problem ?? judgeUpgrade(request, (origin, host) => this.#origins.mayConnect(origin, host));
     if (refusal !== undefined) {
-      refuseUpgrade(socket, refusal.status, refusal.text);
+      refuseUpgrade(socket, refusal);
       this.#tell(refusal);
     } else if (this.#isClosed || this.#isDraining) {
-      refuseUpgrade(socket, 503, STOPPING);
+      refuseUpgrade(socket, AWAY);
     } else {
       const full = address === undefined ? undefined : this.#places.refuse(address);
       if (full === undefined) return true;
-      refuseUpgrade(socket, 503, full);
+      refuseUpgrade(socket, { status: 503, code: "BUSY", text: full });
     }
     return false;
   }
@@ -525,6 +536,10 @@ function sendingAway(reason: string): GatewayEvents {
     onReceived: () => {},
     onClosed: () => {},
   };
+}
+
+function thrown(error: unknown): never {
+  throw error;
 }
 
 function addressOf(request: IncomingMessage): string {

@@ -6,7 +6,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { SUBPROTOCOL } from "../../protocol/index.js";
 import { quoted } from "../../safe-text.js";
 import { cutText } from "../cut-text.js";
-import { pathOf } from "../listen.js";
+import { pathOf, type Refusal } from "../listen.js";
+import { problemAnswer } from "../problem.js";
 import type { HttpAnswer, PageBrowser, PageCaller, Pages } from "../types.js";
 import { hostOf, type KnownHosts } from "./known-hosts.js";
 
@@ -16,16 +17,9 @@ const DOOR_PATHS = "/v1/";
 const NAME_BYTES_SHOWN = 200;
 
 /** As the door answers while it cannot serve. */
-const NO_DOOR: HttpAnswer = Object.freeze({
-  status: 503,
-  contentType: "application/problem+json",
-  body: `${JSON.stringify({
-    title: "Service Unavailable",
-    status: 503,
-    code: "UNAVAILABLE",
-    detail: "this node serves no locks now: ask another one",
-  })}\n`,
-});
+const NO_DOOR: HttpAnswer = Object.freeze(
+  problemAnswer(503, "UNAVAILABLE", "this node serves no locks now: ask another one"),
+);
 
 /**
  * Limits on requests. Requests for status pages are small and quick; anything else is an attack.
@@ -41,13 +35,6 @@ export const HTTP_LIMITS = {
 /** Of servers whose requests are handled in turn, which `RequestTurns` checks. */
 export const TURN_OPTIONS = { ...HTTP_LIMITS, requireHostHeader: false } as const;
 
-export interface Refusal {
-  readonly status: number;
-  readonly text: string;
-  /** The host or origin that was refused, which an operator may want to allow. */
-  readonly stranger?: string;
-}
-
 /**
  * Answers GET and HEAD by path, or with `refusal` if there is one. `pages` belongs to the node; its
  * exceptions are not caught.
@@ -61,16 +48,18 @@ export function answerHttp(
 ): void {
   const path = pathOf(request.url);
   if (refusal !== undefined) {
-    write(request, response, text(refusal.status, refusal.text));
+    write(request, response, problemAnswer(refusal.status, refusal.code, refusal.text));
   } else if (isDoorPath(request.url)) {
     response.setHeader("Retry-After", "1");
     write(request, response, NO_DOOR);
   } else if (request.method !== "GET" && request.method !== "HEAD") {
     response.setHeader("Allow", "GET, HEAD");
-    write(request, response, text(405, `${request.method} is not served here`));
+    const sentence = `${request.method} is not served here`;
+    write(request, response, problemAnswer(405, "INVALID_ARGUMENT", sentence));
   } else if (path === CLIENT_PATH) {
     response.setHeader("Upgrade", "websocket");
-    write(request, response, text(426, `${CLIENT_PATH} speaks WebSocket, ${SUBPROTOCOL}`));
+    const sentence = `${CLIENT_PATH} speaks WebSocket, ${SUBPROTOCOL}`;
+    write(request, response, problemAnswer(426, "INVALID_ARGUMENT", sentence));
   } else {
     const answer = pages(path, caller);
     if (answer.status === 401) response.setHeader("WWW-Authenticate", "Bearer");
@@ -96,11 +85,11 @@ export function judgePageOfDoor(
   if (origin !== undefined) {
     if (listed.includes(origin)) return undefined;
     const text = `pages of ${shown(origin)} may not ask this node: allow them with --allow-origin`;
-    return { status: 403, text, stranger: origin };
+    return { status: 403, code: "FORBIDDEN", text, stranger: origin };
   }
   const site = headers["sec-fetch-site"];
   if (site !== "cross-site" && site !== "same-site") return undefined;
-  return { status: 403, text: "a page of another site may not ask this node" };
+  return { status: 403, code: "FORBIDDEN", text: "a page of another site may not ask this node" };
 }
 
 /** The token that the request shows, unchecked. */
@@ -132,7 +121,7 @@ export function judgeHost(request: IncomingMessage, hosts: KnownHosts): Refusal 
   }
   const stranger = hostOf(host);
   const text = `this node does not answer to ${shown(stranger)}: allow it with --allow-host`;
-  return { status: 421, text, stranger };
+  return { status: 421, code: "FORBIDDEN", text, stranger };
 }
 
 /**
@@ -144,17 +133,22 @@ export function judgeUpgrade(
   mayConnect: (origin: string, host: string | undefined) => boolean,
 ): Refusal | undefined {
   const { origin, host } = request.headers;
+  if ((request.headersDistinct["host"]?.length ?? 0) > 1) {
+    return { status: 400, code: "INVALID_ARGUMENT", text: "the request has two headers Host" };
+  }
   if (pathOf(request.url) !== CLIENT_PATH) {
-    return { status: 404, text: `WebSocket clients connect to ${CLIENT_PATH}` };
+    const text = `WebSocket clients connect to ${CLIENT_PATH}`;
+    return { status: 404, code: "INVALID_ARGUMENT", text };
   }
   // Every page that a browser shows can connect to loopback; only listed origins may take locks.
   if (origin !== undefined && !mayConnect(origin, host)) {
     const text = `pages of ${shown(origin)} may not connect: allow them with --allow-origin`;
-    return { status: 403, text, stranger: origin };
+    return { status: 403, code: "FORBIDDEN", text, stranger: origin };
   }
   const offered = request.headers["sec-websocket-protocol"] ?? "";
   if (!offered.split(",").some((name) => name.trim() === SUBPROTOCOL)) {
-    return { status: 400, text: `the subprotocol ${SUBPROTOCOL} is required` };
+    const text = `the subprotocol ${SUBPROTOCOL} is required`;
+    return { status: 400, code: "INVALID_ARGUMENT", text };
   }
   return undefined;
 }
@@ -162,10 +156,6 @@ export function judgeUpgrade(
 /** Anyone can choose this text, so it is cut short and kept on one line. */
 function shown(name: string): string {
   return quoted(cutText(name, NAME_BYTES_SHOWN));
-}
-
-function text(status: number, line: string): HttpAnswer {
-  return { status, contentType: "text/plain; charset=utf-8", body: `${line}\n` };
 }
 
 function write(request: IncomingMessage, response: ServerResponse, answer: HttpAnswer): void {

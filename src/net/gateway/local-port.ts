@@ -4,19 +4,20 @@
  * do not count them. A browser cannot open it, but a proxy in front of it could let one in, so `Host`
  * and `Origin` are checked as anywhere.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Duplex } from "node:stream";
+import { createServer, type Server } from "node:http";
+import { answerBadInput } from "../bad-input.js";
 import { closeServer } from "../listen.js";
+import { takeWebSockets, type UpgradeListener } from "../upgrades.js";
 import { TURN_OPTIONS } from "./http.js";
 import { LocalSocket } from "./local-socket.js";
-import type { RequestTurns } from "./request-turns.js";
+import type { RequestHandler, RequestTurns } from "./request-turns.js";
 
 /** Enough for operators; the descriptors are of those that clients leave. */
 const SOCKETS_MAX = 64;
 
 export interface LocalPortEvents {
-  onRequest(request: IncomingMessage, response: ServerResponse): void;
-  onUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
+  readonly onRequest: RequestHandler;
+  readonly onUpgrade: UpgradeListener;
 }
 
 export class LocalPort {
@@ -36,10 +37,11 @@ export class LocalPort {
     { onRequest, onUpgrade }: LocalPortEvents,
   ): Promise<LocalPort> {
     const server = createServer(TURN_OPTIONS);
+    takeWebSockets(server, onUpgrade);
+    answerBadInput(server);
     turns.serve(server, onRequest);
     server.maxConnections = SOCKETS_MAX;
     server.setTimeout(idleMs);
-    server.on("upgrade", onUpgrade);
     return new LocalPort(server, await LocalSocket.listen(server, directory));
   }
 

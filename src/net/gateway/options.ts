@@ -17,6 +17,8 @@ export interface GatewayOptions extends Partial<GatewayTuning> {
    * could not be accepted.
    */
   readonly onRefused?: (reason: string) => void;
+  /** Called when a request failed and its door could not answer it. Default: throws the error. */
+  readonly onFailed?: (error: unknown) => void;
   /** Counts what exceeds a limit by identity or address. Default: refuses it, and counts nothing. */
   readonly limits?: PortLimits;
   /** Answers requests under `/v1/`. Default: they are refused with status 503. */

@@ -11,11 +11,19 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
 import type { HttpServer } from "../listen.js";
+import { PROBLEM_TYPE, problemText } from "../problem.js";
 
 /** Requests of one connection that wait for their turn. A further one ends the connection. */
 const WAITING_MAX = 16;
 
-type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
+/**
+ * Returns a promise of an answer that is not written yet. It should not reject: when it does, the
+ * connection ends. What is thrown at once is not caught.
+ */
+export type RequestHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+) => Promise<void> | undefined;
 
 /** A field that is not part of the interface of Node.js. A test fails if it is missing. */
 interface Answering {
@@ -26,13 +34,21 @@ interface Answering {
 export class RequestTurns {
   /** How many requests wait for their turn; only of connections on which one has waited. */
   readonly #waiting = new WeakMap<Duplex, number>();
+  readonly #onFailed: (error: unknown) => void;
+
+  /** `onFailed` hears of each request whose promise rejected. */
+  constructor(onFailed: (error: unknown) => void) {
+    this.#onFailed = onFailed;
+  }
 
   /**
    * Makes `handle` answer the requests to `server`, whose option `requireHostHeader` must be false:
    * what Node.js refuses by itself, it answers out of turn.
    */
   serve(server: HttpServer, handle: RequestHandler): void {
-    const take: RequestHandler = (request, response) => this.#take(request, response, handle);
+    const take = (request: IncomingMessage, response: ServerResponse): void => {
+      this.#take(request, response, handle);
+    };
     server.on("request", take);
     server.on("checkExpectation", take);
   }
@@ -44,12 +60,26 @@ export class RequestTurns {
     return isAnswered && (this.#waiting.get(socket) ?? 0) === 0;
   }
 
+  #begin(request: IncomingMessage, response: ServerResponse, handle: RequestHandler): void {
+    const wrong = wrongHead(request);
+    if (wrong !== undefined) {
+      refuse(request, response, wrong);
+      return;
+    }
+    // The request may have been taken from it by the time of a failure.
+    const { socket } = request;
+    handle(request, response)?.catch((error: unknown) => {
+      socket.destroy();
+      this.#onFailed(error);
+    });
+  }
+
   #take(request: IncomingMessage, response: ServerResponse, handle: RequestHandler): void {
     const { socket } = request;
     // The rest of what was read before the connection ended.
     if (socket.destroyed) return;
     if (response.socket !== null) {
-      begin(request, response, handle);
+      this.#begin(request, response, handle);
       return;
     }
     const waiting = this.#waiting.get(socket) ?? 0;
@@ -62,22 +92,32 @@ export class RequestTurns {
       this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1);
       // Node.js is still handing the connection over.
       process.nextTick(() => {
-        if (!socket.destroyed) begin(request, response, handle);
+        if (!socket.destroyed) this.#begin(request, response, handle);
       });
     });
   }
 }
 
-/** As Node.js does, but in turn: refuses what HTTP/1.1 says must be refused. */
-function begin(request: IncomingMessage, response: ServerResponse, handle: RequestHandler): void {
-  const { httpVersion, headers } = request;
-  if (httpVersion === "1.1" && headers.host === undefined) {
-    response.writeHead(400, { Connection: "close" }).end();
-  } else if (httpVersion === "1.1" && !isExpectationMet(headers.expect)) {
-    response.writeHead(417).end();
-  } else {
-    handle(request, response);
-  }
+/** What HTTP/1.1 says must be refused, and what Node.js would refuse out of turn. */
+function wrongHead({ httpVersion, headers, headersDistinct }: IncomingMessage): string | undefined {
+  const { host = [] } = headersDistinct;
+  if (host.length > 1) return "the request has two headers Host";
+  if (httpVersion !== "1.1") return undefined;
+  if (host.length === 0) return "the header Host is missing";
+  return isExpectationMet(headers.expect) ? undefined : EXPECTS_MORE;
+}
+
+const EXPECTS_MORE = "only 100-continue can be expected";
+
+function refuse(request: IncomingMessage, response: ServerResponse, detail: string): void {
+  const status = detail === EXPECTS_MORE ? 417 : 400;
+  const body = problemText({ status, code: "INVALID_ARGUMENT", detail });
+  response.writeHead(status, {
+    "Content-Type": PROBLEM_TYPE,
+    "Content-Length": Buffer.byteLength(body),
+    ...(status === 400 ? { Connection: "close" } : {}),
+  });
+  response.end(request.method === "HEAD" ? undefined : body);
 }
 
 /** Node.js has sent the 100 that this asks for. */

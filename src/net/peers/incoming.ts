@@ -15,6 +15,7 @@ import type { TLSSocket } from "node:tls";
 import { type WebSocket, WebSocketServer } from "ws";
 import { PEER_FRAME_BYTES_MAX } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
+import { answerBadInput } from "../bad-input.js";
 import { type BoundedLog, boundedLog } from "../bounded-log.js";
 import { closeSocket } from "../close-socket.js";
 import {
@@ -26,11 +27,12 @@ import {
   refuseUpgrade,
 } from "../listen.js";
 import { ownBytes } from "../own-bytes.js";
-import { noticeTls } from "../plain-port.js";
+import { PROBLEM_TYPE, problemText } from "../problem.js";
 import { networkOf, Strangers } from "../strangers.js";
 import { type HandshakeCounts, SecurePort, type ShownCertificate } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
 import type { PeerIdentity } from "../types.js";
+import { takeWebSockets } from "../upgrades.js";
 import { decodePeerFrame, type PeerDelivery } from "./decoder.js";
 import { PeerFrameError } from "./frame-cursor.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL, type PeerCloseCode } from "./hello.js";
@@ -42,6 +44,7 @@ import type { LinkContext } from "./outgoing.js";
  * evicted ones are closed. The system refuses any beyond it.
  */
 const SOCKETS_MAX = 256;
+const NOT_HERE = "this port is for the other nodes of the cluster";
 /**
  * A request and a hello are smaller; before its hello, no more than this is kept of a connection.
  */
@@ -123,7 +126,6 @@ export class IncomingLinks {
     this.#http.maxConnections = SOCKETS_MAX;
     this.#http.setTimeout(HTTP_IDLE_MS);
     this.#http.on("connection", (stream) => this.#meet(stream));
-    this.#http.on("upgrade", (request, stream, head) => this.#upgrade(request, stream, head));
   }
 
   async listen(address: ListenAddress): Promise<number> {
@@ -171,7 +173,8 @@ export class IncomingLinks {
 
   #createPlainServer(): HttpServer {
     const server = createServer(HTTP_LIMITS, answerRequest);
-    noticeTls(server, (address) => {
+    takeWebSockets(server, (request, stream, head) => this.#upgrade(request, stream, head));
+    answerBadInput(server, (address) => {
       this.#log(`peer link from ${address} refused: it speaks TLS, this node plain text`);
     });
     return server;
@@ -180,6 +183,8 @@ export class IncomingLinks {
   #createSecurePort(tls: TransportTls): SecurePort {
     const options = { ...HTTP_LIMITS, handshakeTimeout: HTTP_IDLE_MS };
     const server = createSecureServer({ ...options, ...tls.serverOptions("peer") }, answerRequest);
+    takeWebSockets(server, (request, stream, head) => this.#upgrade(request, stream, head));
+    answerBadInput(server);
     return new SecurePort(tls, "peer", server, HTTP_IDLE_MS, {
       onSecured: (stream, shown) => this.#certify(tls, stream, shown),
       onFailed: (reason) => this.#log(`peer link refused: ${reason}`),
@@ -230,14 +235,14 @@ export class IncomingLinks {
     if (link === undefined) {
       stream.destroy();
     } else if (pathOf(request.url) !== "/peer") {
-      refuseUpgrade(stream, 404, "peers connect to /peer");
+      refuse(stream, 404, "peers connect to /peer");
     } else if (request.headers.origin !== undefined) {
-      refuseUpgrade(stream, 403, "web pages may not connect to this port");
+      refuse(stream, 403, "web pages may not connect to this port");
       this.#log(`a web page tried to open a peer link from ${link.remote}`);
     } else if (!offersProtocol(request)) {
-      refuseUpgrade(stream, 400, `the subprotocol ${PEER_SUBPROTOCOL} is missing`);
+      refuse(stream, 400, `the subprotocol ${PEER_SUBPROTOCOL} is missing`);
     } else if (this.#isClosed) {
-      refuseUpgrade(stream, 503, "stopping");
+      refuse(stream, 503, "stopping");
     } else {
       this.#webSockets.handleUpgrade(request, stream, head, (socket) => this.#open(link, socket));
     }
@@ -340,8 +345,13 @@ export class IncomingLinks {
 }
 
 function answerRequest(_request: IncomingMessage, response: ServerResponse): void {
-  response.writeHead(404, { "Content-Type": "text/plain; charset=utf-8" });
-  response.end("this port is for the other nodes of the cluster\n");
+  response.writeHead(404, { "Content-Type": PROBLEM_TYPE });
+  response.end(problemText({ status: 404, code: "INVALID_ARGUMENT", detail: NOT_HERE }));
+}
+
+function refuse(stream: Duplex, status: number, text: string): void {
+  const code = status === 403 ? "FORBIDDEN" : status === 503 ? "UNAVAILABLE" : "INVALID_ARGUMENT";
+  refuseUpgrade(stream, { status, code, text });
 }
 
 /** Both ends of a connection: what was decrypted has the same as the socket that it came from. */

@@ -8,6 +8,7 @@ import { HoldfastError } from "../../errors.js";
 import { isProtected } from "../../protected-url.js";
 import type { NodeId } from "../../raft/index.js";
 import { type PageTls, readPage } from "../../read-page.js";
+import { sentenceIn } from "../../safe-text.js";
 import { within } from "../../within.js";
 import type { Logger } from "../ports.js";
 
@@ -109,8 +110,7 @@ async function ask(
     );
     if (status === 401) return `${endpoint}: the cluster is closed: ${closedText(isSafe, given)}`;
     if (status !== 200) {
-      const [line = ""] = text.split("\n");
-      return `${endpoint}: ${line.slice(0, REFUSAL_LENGTH_MAX)}`;
+      return `${endpoint}: ${sentenceIn(text).slice(0, REFUSAL_LENGTH_MAX)}`;
     }
     const cluster = clusterIn(JSON.parse(text));
     return cluster ?? `${endpoint} is no node of a cluster`;

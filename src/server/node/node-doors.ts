@@ -13,6 +13,8 @@ const DESCRIPTIONS = ["../../../docs/doors/openapi.json", "../../../../docs/door
 export class NodeDoors {
   readonly #clients: DoorClients;
   readonly #http: LeaseDoor;
+  /** Reports what a request failed by, if nobody expects it. */
+  readonly onFailed: (error: unknown) => void;
   #description: string | undefined;
 
   constructor(
@@ -23,6 +25,10 @@ export class NodeDoors {
     const debug = (fields: object, event: string): void => {
       if (log.isDebugging === true) log("debug", event, fields as Record<string, unknown>);
     };
+    this.onFailed = (error) => {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      log("error", "http request failed", { error: text });
+    };
     const name = `doors of node ${id}`;
     // What happens to a client of a door is the business of its caller, who is told.
     const logger = { debug, info: debug, warn: debug, error: debug };
@@ -32,10 +38,7 @@ export class NodeDoors {
       description: () => this.#description,
       isLogging: () => log.isDebugging === true,
       log: (fields) => log("debug", "http request", fields),
-      onInternalError: (error) => {
-        const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-        log("error", "http request failed", { error: text });
-      },
+      onInternalError: this.onFailed,
     });
   }
 

@@ -2,7 +2,13 @@
  * The pages of a node that takes no part in its cluster: it listens on the client port, sends
  * clients away, and says why. It needs none of its data for that.
  */
-import { createGateway, HealthPort, type HttpAnswer, type TransportTls } from "../../net/index.js";
+import {
+  createGateway,
+  HealthPort,
+  type HttpAnswer,
+  problemAnswer,
+  type TransportTls,
+} from "../../net/index.js";
 import { VERSION } from "../version.js";
 import { endpointOf } from "./addresses.js";
 import type { ResolvedOptions } from "./resolve-options.js";
@@ -87,7 +93,7 @@ export class StandbyPages {
           body: this.#state.metrics,
         };
       default:
-        return { status: 404, contentType: TEXT, body: "not found\n" };
+        return problemAnswer(404, "INVALID_ARGUMENT", "there is no page here");
     }
   }
 

@@ -234,6 +234,7 @@ class Node implements RunningNode {
     this.#gateway = createGateway({
       ...{ listen, allowedHosts, allowedOrigins, tls: tls?.transport, onRefused },
       ...portLimits(options),
+      onFailed: this.#doors.onFailed,
       limits: this.#limitCounts,
       door: this.#doors.http,
       pageOrigins: options.servesPage ? () => originsOf(this.#endpoints()) : undefined,

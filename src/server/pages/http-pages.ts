@@ -3,7 +3,14 @@
  * on a quorum; `/readyz` says whether clients should come here. No page shows names of locks.
  */
 import type { TableCounts } from "../../lockfsm/index.js";
-import type { HttpAnswer, PageBrowser, PageCaller, Pages, PortLoad } from "../../net/index.js";
+import {
+  type HttpAnswer,
+  type PageBrowser,
+  type PageCaller,
+  type Pages,
+  type PortLoad,
+  problemAnswer,
+} from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
 import { isVoter } from "../../raft/index.js";
 import type { DriverStatus, PageRight } from "../driver/driver-ports.js";
@@ -16,9 +23,9 @@ import { metricsText, type NodeTraffic, type ProcessMetrics, type TlsTold } from
 const READY_LAG_ENTRIES_MAX = 1_024;
 const NEEDS_TOKEN =
   "this page needs an access token (Authorization: Bearer …), or the certificate of a client " +
-  "with rights or of a member\n";
+  "with rights or of a member";
 const UNSURE =
-  "it has not heard from a majority since it started, and cannot tell yet who may read this page\n";
+  "it has not heard from a majority since it started, and cannot tell yet who may read this page";
 const TEXT = "text/plain; charset=utf-8";
 const NO_COUNTS: TableCounts = Object.freeze({
   sessions: 0,
@@ -115,9 +122,9 @@ function answerTo(right: PageRight, path: string, source: PageSource): HttpAnswe
     case "granted":
       return pageOf(path, source);
     case "refused":
-      return text(401, NEEDS_TOKEN);
+      return problemAnswer(401, "UNAUTHENTICATED", NEEDS_TOKEN);
     case "unsure":
-      return text(503, UNSURE);
+      return problemAnswer(503, "UNAVAILABLE", UNSURE);
   }
 }
 
@@ -134,7 +141,7 @@ function pageOf(path: string, source: PageSource): HttpAnswer {
     case "/metrics":
       return { status: 200, contentType: METRICS_TEXT, body: metricsOf(source) };
     default:
-      return text(404, "not found\n");
+      return problemAnswer(404, "INVALID_ARGUMENT", "there is no page here");
   }
 }
 

@@ -8,6 +8,7 @@ import { WebSocket } from "ws";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";
 import { PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
 import { type ServerMessage, SUBPROTOCOL } from "../../../src/protocol/index.js";
+import { sentenceIn } from "../../../src/safe-text.js";
 
 export interface Closed {
   readonly code: number;
@@ -95,7 +96,7 @@ export async function refusedUpgrade(
   let text = "";
   for await (const chunk of response) text += chunk;
   socket.terminate();
-  return `${response.statusCode} ${text.trim()}`;
+  return `${response.statusCode} ${sentenceIn(text)}`;
 }
 
 /** Writes bytes to a bare TCP connection; resolves with all the node answered until the end. */

@@ -76,7 +76,7 @@ export class TestGateway implements GatewayEvents {
   readonly #scheme: "ws" | "wss";
 
   constructor(
-    tuning: Partial<GatewayTuning> & Pick<GatewayOptions, "limits" | "door"> = {},
+    tuning: Partial<GatewayTuning> & Pick<GatewayOptions, "limits" | "door" | "onFailed"> = {},
     port = 0,
     tls?: TransportTls,
   ) {

@@ -8,7 +8,7 @@ import { BareClient, TestGateway } from "./client.js";
 class EchoDoor implements HttpDoor {
   readonly callers: HttpCaller[] = [];
 
-  onRequest: HttpDoor["onRequest"] = (_request, response, caller) => {
+  onRequest: HttpDoor["onRequest"] = async (_request, response, caller) => {
     this.callers.push(caller);
     response.writeHead(caller.refusal?.status ?? 200).end(caller.refusal?.text);
   };

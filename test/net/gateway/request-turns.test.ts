@@ -17,7 +17,7 @@ class ParkingDoor implements HttpDoor {
   readonly ended: string[] = [];
   readonly #parked = new Map<string, ServerResponse>();
 
-  onRequest: HttpDoor["onRequest"] = (request, response) => {
+  onRequest: HttpDoor["onRequest"] = async (request, response) => {
     const { url = "" } = request;
     this.begun.push(url);
     response.once("close", () => this.ended.push(url));
@@ -141,6 +141,29 @@ describe("requests of one connection", () => {
     await vi.waitFor(() => expect(door.ended).toContain("/v1/parked/1"));
     expect(door.begun).toEqual(["/v1/parked/1"]);
     expect(gateway.connections.size).toBe(0);
+  });
+
+  test("whose door fails end with their connection, and are reported", async () => {
+    const failures: unknown[] = [];
+    const bug = new Error("a bug of the door");
+    const failing = await new TestGateway({
+      door: {
+        async onRequest(request, response) {
+          if (request.url === "/v1/fails") throw bug;
+          response.end("served");
+        },
+      },
+      onFailed: (error) => failures.push(error),
+    }).start();
+    const other = await RawClient.connect(failing.gateway.port);
+    const broken = await RawClient.connect(failing.gateway.port);
+    broken.socket.write(get("/v1/fails") + get("/v1/2"));
+    await once(broken.socket, "close");
+    expect([broken.text, failures]).toEqual(["", [bug]]);
+    other.socket.write(get("/v1/2"));
+    await vi.waitFor(() => expect(other.statuses).toEqual([200]));
+    other.socket.destroy();
+    await failing.gateway.close();
   });
 
   test("may have a body once the one before is answered, though its answer is not read yet", async () => {

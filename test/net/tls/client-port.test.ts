@@ -1,5 +1,6 @@
 /** The client port with TLS: who is let in, as whom, and when a connection ends. */
 import { once } from "node:events";
+import type { OutgoingHttpHeaders } from "node:http";
 import { get } from "node:https";
 import { connect as connectPlain } from "node:net";
 import { type ConnectionOptions, connect } from "node:tls";
@@ -9,6 +10,7 @@ import type { IssuedCertificate } from "../../../src/certificates/index.js";
 import type { GatewayTuning } from "../../../src/net/index.js";
 import type { TransportTls, TransportTlsOptions } from "../../../src/net/tls/transport.js";
 import { SUBPROTOCOL } from "../../../src/protocol/index.js";
+import { sentenceIn } from "../../../src/safe-text.js";
 import { chainOfAuthorities, withIntermediate } from "../../certificates/intermediate.js";
 import { BareClient, command, TestGateway } from "../gateway/client.js";
 import {
@@ -65,11 +67,16 @@ async function upgradeRefusal(gateway: TestGateway, own: IssuedCertificate): Pro
   const [, response] = await once(socket, "unexpected-response");
   let body = "";
   for await (const chunk of response) body += chunk;
-  return `${response.statusCode} ${body}`;
+  return `${response.statusCode} ${sentenceIn(body)}`;
 }
 
-async function page(gateway: TestGateway, path: string, own?: IssuedCertificate): Promise<string> {
-  const request = get(`https://${gateway.url}${path}`, { ...shown(own), agent: false });
+async function page(
+  gateway: TestGateway,
+  path: string,
+  own?: IssuedCertificate,
+  headers: OutgoingHttpHeaders = {},
+): Promise<string> {
+  const request = get(`https://${gateway.url}${path}`, { ...shown(own), headers, agent: false });
   const [response] = await once(request, "response");
   let body = "";
   for await (const chunk of response) body += chunk;
@@ -104,6 +111,9 @@ describe("the client port with TLS", () => {
     const [connection] = gateway.connections.values();
     expect(connection).toMatchObject({ isEncrypted: true, certifiedName: undefined });
     expect(await page(gateway, "/livez")).toBe("200 page /livez\n");
+    const upgrade = { Connection: "Upgrade", Upgrade: "h2c" };
+    expect(await page(gateway, "/livez", undefined, upgrade)).toBe("200 page /livez\n");
+    expect(gateway.gateway.handshakes).toMatchObject({ failed: 0 });
   });
 
   test("knows clients by their certificates, and lets those without one in", async () => {
