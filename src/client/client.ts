@@ -122,9 +122,10 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
   semaphore(key: string, options?: { limit?: number | undefined }): Semaphore;
   /**
    * Takes over a hold that `lock.detach` left: the same keys, slots and value under a new token.
-   * `NOT_HELD` if the ticket does not exist or no longer exists, `FORBIDDEN` for a wrong secret,
-   * `QUOTA`, `BUSY`, `UNAVAILABLE` without an answer in `connectTimeoutMs`. Aborting releases a
-   * hold that was claimed meanwhile.
+   * `NOT_HELD` if there is no such ticket for this client: it no longer exists, its secret is
+   * another one, or the identity may not acquire one of its keys. `FORBIDDEN` if it may acquire
+   * nothing. `QUOTA`, `BUSY`, `UNAVAILABLE` without an answer in `connectTimeoutMs`. Aborting
+   * releases a hold that was claimed meanwhile.
    */
   claim(ticket: Ticket, options?: CallOptions & { owner?: Owner | undefined }): Promise<Lock>;
   /** Leases of named owners, which outlive this client's session. */

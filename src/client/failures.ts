@@ -164,14 +164,10 @@ export function upgradeFailure(key: string, result: Result): HoldfastError {
 export function claimFailure(result: Result): HoldfastError {
   const code = errorCodeOf(result.status);
   if (code === "NOT_HELD") {
-    const text = "there is no such ticket: it was claimed, revoked or stolen, or it expired";
+    const text =
+      "there is no such ticket for this client: it was claimed, revoked or stolen, it expired, its " +
+      "secret is another one, or the identity lacks acquire on one of its keys";
     return new HoldfastError(code, text);
-  }
-  if (code === "FORBIDDEN") {
-    return new HoldfastError(
-      code,
-      "the ticket's secret is wrong: claim it with the ticket that detach returned",
-    );
   }
   return failure("the ticket", {}, result);
 }

@@ -19,6 +19,11 @@ export const QUEUE_FULL = refusal(ERROR_NUMBERS.QUEUE_FULL);
 export const TOO_MANY_IN_FLIGHT = refusal(ERROR_NUMBERS.TOO_MANY_IN_FLIGHT);
 export const WRONG_KIND = refusal(ERROR_NUMBERS.WRONG_KIND);
 export const NOT_HELD = refusal(ERROR_NUMBERS.NOT_HELD);
+/**
+ * Equal to `NOT_HELD` for the client, and counted as a refusal: something has the token that was
+ * named, which those who may not have it do not learn.
+ */
+export const NOT_SHOWN: Result = Object.freeze({ status: ERROR_NUMBERS.NOT_HELD });
 export const FORBIDDEN = refusal(ERROR_NUMBERS.FORBIDDEN);
 export const UNAUTHENTICATED = refusal(ERROR_NUMBERS.UNAUTHENTICATED);
 export const QUOTA = refusal(ERROR_NUMBERS.QUOTA);
@@ -44,6 +49,11 @@ export function notHeld(reason: EndReason): Result {
 
 export function notReleased(reason: EndReason): Result {
   return NOT_RELEASED[reason] as Result;
+}
+
+/** Whether rights are the reason, said or not. */
+export function isRefusal(result: Result): boolean {
+  return result === FORBIDDEN || result === NOT_SHOWN;
 }
 
 /** The refusal that consists only of that number; `undefined` if there is none. */

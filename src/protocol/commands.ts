@@ -138,6 +138,7 @@ const STRONG_OPS: ReadonlySet<number> = new Set([
   OP.upgrade,
   OP.claim,
   OP.update,
+  OP.detach,
   OP.setLimit,
   OP.changeSetting,
   OP.putIdentity,

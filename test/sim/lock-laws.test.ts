@@ -574,6 +574,17 @@ describe("the laws are broken by", () => {
     expect(words.laws.complaint).toContain("another secret");
   });
 
+  test("a ticket that outlives the end that was ordered for the session that left it", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.revoke(1, 0, 2_500);
+    words.detach(1, first);
+    words.claim(2, 10, claimed(11, 2_500));
+    expect(words.laws.complaint).toBeUndefined();
+    words.detach(2, 1);
+    words.claim(1, 11, claimed(12, 0));
+    expect(words.laws.complaint).toMatch(/11 ends at 0, and was to end at 2500/);
+  });
+
   test("a reader beside a lock that was upgraded before anybody knew its new token", () => {
     const first = words.acquire(1, [shared("k")], granted(10));
     words.takeOver(1);

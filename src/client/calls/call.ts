@@ -48,6 +48,11 @@ export abstract class Call {
    */
   abstract readonly isStrong: boolean;
 
+  /** It gives something back, so a client that ends waits for its answer. */
+  get givesBack(): boolean {
+    return !this.isStrong;
+  }
+
   /** No caller waits for it, so if it was not sent, it need not be. */
   get isUnwanted(): boolean {
     return false;

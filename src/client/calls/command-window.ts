@@ -218,9 +218,9 @@ export class CommandWindow {
   }
 
   /** Whether a call that gives something back is unanswered. */
-  get hasWeak(): boolean {
-    if (this.#weak.peek() !== undefined) return true;
-    for (const call of this.sent()) if (!call.isStrong) return true;
+  get isGivingBack(): boolean {
+    for (const call of this.sent()) if (call.givesBack) return true;
+    for (const call of this.queued()) if (call.givesBack) return true;
     return false;
   }
 

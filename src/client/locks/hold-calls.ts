@@ -104,7 +104,7 @@ export interface DetachTarget extends HoldTarget {
 
 /** Makes a ticket of a hold that has no handle here any more. */
 export class DetachCall extends Call implements Ending, Awaited {
-  readonly isStrong = false;
+  readonly isStrong = true;
   readonly target: DetachTarget;
   readonly #secret: string;
   readonly #ticketTtlMs: number;
@@ -123,6 +123,10 @@ export class DetachCall extends Call implements Ending, Awaited {
     this.#waiter = new Waiter(waiters, this, Number.POSITIVE_INFINITY, undefined, caller);
   }
 
+  override get givesBack(): boolean {
+    return true;
+  }
+
   override get isUnwanted(): boolean {
     return this.#waiter.isSettled;
   }
@@ -134,9 +138,8 @@ export class DetachCall extends Call implements Ending, Awaited {
   }
 
   onResult(result: Result): void {
-    if (result.status === ERROR_NUMBERS.FORBIDDEN) {
-      this.target.onNotDetached();
-      this.#waiter.reject(commandFailure("detach", result));
+    if (result.status === ERROR_NUMBERS.FORBIDDEN || result.status === ERROR_NUMBERS.QUOTA) {
+      this.#fail(result);
       return;
     }
     if (result.status !== STATUS.ok) {
@@ -151,12 +154,17 @@ export class DetachCall extends Call implements Ending, Awaited {
     this.leave(lockLost(this.target.items, this.target.token, reason));
   }
 
-  override onPassing(): void {
-    this.target.onPassed(this.order);
+  override onRefused(status: ErrorNumber): void {
+    this.#fail({ status });
   }
 
   onSessionLost(): void {
     this.onLost("expired");
+  }
+
+  #fail(result: Result): void {
+    this.target.onNotDetached();
+    this.#waiter.reject(commandFailure("detach", result));
   }
 
   leave(reason: unknown): void {

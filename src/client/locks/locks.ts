@@ -632,6 +632,6 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   /** Calls that give something back still get their answers. */
   #leaveStrong(error: unknown): void {
-    this.waiters.leaveAll(error, (awaited) => !(awaited instanceof Call) || awaited.isStrong);
+    this.waiters.leaveAll(error, (awaited) => !(awaited instanceof Call) || !awaited.givesBack);
   }
 }

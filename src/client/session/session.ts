@@ -456,7 +456,7 @@ export class Session {
     const { keepalives, window, frame } = this.#outgoing;
     const isAttached = this.#isAttached;
     const exporting = this.#pendingExport;
-    if (exporting !== undefined && (!window.hasWeak || this.#nowMs >= exporting.untilMs)) {
+    if (exporting !== undefined && (!window.isGivingBack || this.#nowMs >= exporting.untilMs)) {
       exporting.finish();
       return;
     }

@@ -107,7 +107,7 @@ export function update(state: TableState, session: Session, command: UpdateComma
     store(state, session, sequence, QUOTA);
     return;
   }
-  state.rows.grow(session, more);
+  state.rows.grow(session, session.credential.identity, more);
   hold.changeExtras().value = value;
   store(state, session, sequence, OK);
   state.note("updated", hold);

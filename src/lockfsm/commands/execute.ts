@@ -20,7 +20,7 @@ import { renewLease, store } from "../holds/lease.js";
 import { mayDo, noteRefusal, ofSession } from "../holds/rights.js";
 import { type Session, UNKNOWN_ORIGIN } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { FORBIDDEN, OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
+import { FORBIDDEN, isRefusal, OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
 import type { TableCommand } from "../types.js";
 import { acquire } from "./acquire.js";
 import { open, resume, takeOver } from "./attach.js";
@@ -115,7 +115,7 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     case OP.removeCredential:
     case OP.setGrant:
       order(state, { credential: session.credential, session: session.id }, command, (result) => {
-        if (result === FORBIDDEN) noteRefusal(state, command, ofSession(session));
+        if (isRefusal(result)) noteRefusal(state, command, ofSession(session));
         store(state, session, command.sequence, result);
       });
       return;

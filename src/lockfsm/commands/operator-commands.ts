@@ -39,7 +39,7 @@ import { advance } from "../holds/grant.js";
 import { dropKey, findKey, makeSemaphore, obtainKey } from "../holds/keys.js";
 import { isTableFull } from "../holds/quotas.js";
 import { mayOrder, mayTake, noteRefusal } from "../holds/rights.js";
-import { findHold } from "../holds/tokens.js";
+import { findHold, lookAtHold } from "../holds/tokens.js";
 import { Closing } from "../records/closing.js";
 import type { Credential, Identity } from "../records/identity.js";
 import type { Key } from "../records/key.js";
@@ -50,7 +50,9 @@ import type { TableState } from "../records/state.js";
 import {
   FORBIDDEN,
   INVALID_ARGUMENT,
+  isRefusal,
   NOT_HELD,
+  NOT_SHOWN,
   OK,
   QUOTA,
   UNAUTHENTICATED,
@@ -140,7 +142,7 @@ export function orderWithoutSession(state: TableState, command: OrderCommand, by
   const isUnknown = identity === undefined || identity === access.anonymous;
   const status = isUnknown ? ERROR_NUMBERS.UNAUTHENTICATED : ERROR_NUMBERS.FORBIDDEN;
   const answer: Answer = (given) => {
-    if (given === FORBIDDEN) noteRefusal(state, command, { session: 0, identity, status });
+    if (isRefusal(given)) noteRefusal(state, command, { session: 0, identity, status });
     const result = given === FORBIDDEN && isUnknown ? UNAUTHENTICATED : given;
     outbox.toSession(0, 0, { kind: MESSAGE.reply, sequence, stamp, result });
   };
@@ -179,13 +181,11 @@ function revoke(
 ): void {
   const { key: name, token } = command;
   if (name === undefined) {
-    const hold = findHold(state, token);
+    const known = lookAtHold(state, token);
+    const isMeant = known !== undefined && mayTake(identity, known, "operate");
+    const hold = isMeant ? findHold(state, token) : undefined;
     if (hold === undefined) {
-      answer(NOT_HELD);
-      return;
-    }
-    if (!mayTake(identity, hold, "operate")) {
-      answer(FORBIDDEN);
+      answer(known === undefined ? NOT_HELD : NOT_SHOWN);
       return;
     }
     answer({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 });

@@ -19,27 +19,23 @@ import { notifyHolders } from "../holds/grant.js";
 import { store } from "../holds/lease.js";
 import { withdraw } from "../holds/leave-queues.js";
 import { join, leave } from "../holds/owners.js";
-import { hasAllHolds, isBeyondIdentity } from "../holds/quotas.js";
+import { hasAllHolds, isBeyondIdentity, isTableFull } from "../holds/quotas.js";
 import { mayTake, noteRefusal, ofSession } from "../holds/rights.js";
-import { findHold, holdOf, moveHold } from "../holds/tokens.js";
+import { findHold, holdOf, lookAtHoldOf, moveHold } from "../holds/tokens.js";
+import type { Changing } from "../records/copy-on-write.js";
 import { bytesOfHold } from "../records/hold-rows.js";
-import type { Hold, Session, Ticket } from "../records/session.js";
+import type { Hold, HoldExtras, Session, Ticket } from "../records/session.js";
+import { TICKET_BYTES } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
-import { FORBIDDEN, INVALID_ARGUMENT, NOT_HELD, OK, QUOTA } from "../results.js";
+import { INVALID_ARGUMENT, NOT_HELD, NOT_SHOWN, OK, QUOTA } from "../results.js";
 import { notifyRevoked } from "./operator-commands.js";
 
 export function detach(state: TableState, session: Session, command: DetachCommand): void {
   const { sequence, target, secret, ticketTtlMs } = command;
-  const hold = holdOf(state, session, target);
-  if (hold === undefined) {
-    store(state, session, sequence, NOT_HELD);
-    return;
-  }
-  if (ticketTtlMs < TTL_MS_MIN || ticketTtlMs > TTL_MS_MAX) {
-    store(state, session, sequence, INVALID_ARGUMENT);
-    return;
-  }
-  store(state, session, sequence, OK);
+  const refusal = refusalOf(state, session, command);
+  const hold = refusal === undefined ? holdOf(state, session, target) : undefined;
+  store(state, session, sequence, refusal ?? OK);
+  if (hold === undefined) return;
   const extras = hold.changeExtras();
   const { upgrade } = extras;
   if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);
@@ -54,13 +50,37 @@ export function detach(state: TableState, session: Session, command: DetachComma
   const { identity } = session.credential;
   const endsAt = state.stamp + ticketTtlMs;
   extras.ticket = { secretDigest: digestOf(secret), endsAt, ttlMs: ticketTtlMs, identity };
+  state.rows.grow(state.detached, identity, TICKET_BYTES);
+  takeEndAlong(session, extras);
   scheduleEnd(state, hold);
   // Grants the requests that waited after its upgrade.
   if (upgrade !== undefined) advanceKeys(state, upgrade);
 }
 
+/** Looks only: a lone hold that stays one gets no objects. A ticket is larger than its hold. */
+function refusalOf(
+  state: TableState,
+  session: Session,
+  { target, ticketTtlMs }: DetachCommand,
+): Result | undefined {
+  if (lookAtHoldOf(state, session, target) === undefined) return NOT_HELD;
+  if (ticketTtlMs < TTL_MS_MIN || ticketTtlMs > TTL_MS_MAX) return INVALID_ARGUMENT;
+  const { identity } = session.credential;
+  return isTableFull(state) || isBeyondIdentity(state, identity, "value") ? QUOTA : undefined;
+}
+
+/** The end of a session by an operator is a revoke of all its holds (semantics.md, 6.2). */
+function takeEndAlong({ forcedEnd }: Session, extras: Changing<HoldExtras>): void {
+  if (forcedEnd === undefined) return;
+  if (extras.revokedAt > 0 && extras.revokedAt <= forcedEnd.dueAt) return;
+  extras.revokedAt = forcedEnd.dueAt;
+  extras.revokeReason = forcedEnd.reason;
+  extras.revokedBy = forcedEnd.orderedBy;
+}
+
 /**
- * A token that is not, or no longer, that of a ticket is `NOT_HELD`; a wrong secret is `FORBIDDEN`.
+ * `NOT_HELD` for a token that is not, or no longer, that of a ticket, for a wrong secret, and for a
+ * ticket that the identity may not have: who may not have it does not learn whether it exists.
  */
 export function claim(state: TableState, session: Session, command: ClaimCommand): void {
   const { sequence, token, secret, owner } = command;
@@ -69,10 +89,10 @@ export function claim(state: TableState, session: Session, command: ClaimCommand
   if (hold === undefined || ticket === undefined || isDue(state, hold)) {
     store(state, session, sequence, NOT_HELD);
   } else if (ticket.secretDigest !== digestOf(secret)) {
-    store(state, session, sequence, FORBIDDEN);
+    store(state, session, sequence, NOT_HELD);
   } else if (!mayTake(session.credential.identity, hold, "acquire")) {
     noteRefusal(state, command, ofSession(session));
-    store(state, session, sequence, FORBIDDEN);
+    store(state, session, sequence, NOT_SHOWN);
   } else if (hasNoRoom(state, session, ticket)) {
     store(state, session, sequence, QUOTA);
   } else {
@@ -110,10 +130,12 @@ function take(
   owner: number,
 ): void {
   const extras = hold.changeExtras();
-  const bytes = bytesOfHold(hold);
-  hold.identity.countHolds(-1, -bytes);
-  session.credential.identity.countHolds(1, bytes);
+  const { identity } = hold;
+  state.rows.grow(state.detached, identity, -TICKET_BYTES);
   extras.ticket = undefined;
+  const bytes = bytesOfHold(hold);
+  identity.countHolds(-1, -bytes);
+  session.credential.identity.countHolds(1, bytes);
   moveHold(state, hold, session, sequence);
   const changed = hold.change();
   changed.owner = owner;

@@ -6,8 +6,9 @@
  */
 import { assert } from "../../assert.js";
 import type { CopyOnWrite } from "./copy-on-write.js";
+import type { Identity } from "./identity.js";
 import type { Hold, Session } from "./session.js";
-import { bytesOfName, bytesOfPlaces } from "./sizes.js";
+import { bytesOfName, bytesOfPlaces, TICKET_BYTES } from "./sizes.js";
 
 const CHUNK_BITS = 12;
 const CHUNK_ROWS = 1 << CHUNK_BITS;
@@ -136,10 +137,10 @@ export class HoldRows {
     this.#append(session, row);
   }
 
-  /** Adds `bytes` to the size of a hold of the session. */
-  grow(session: Session, bytes: number): void {
+  /** Adds `bytes` to the size of a hold of the session, which counts against `identity`. */
+  grow(session: Session, identity: Identity, bytes: number): void {
     session.bytes += bytes;
-    session.credential.identity.bytes += bytes;
+    identity.bytes += bytes;
     this.#bytes += bytes;
   }
 
@@ -315,5 +316,7 @@ export class HoldRows {
 export function bytesOfHold(content: Hold | string): number {
   if (typeof content === "string") return bytesOfName(content);
   const { firstPlace, value, extras } = content;
-  return bytesOfPlaces(firstPlace) + value.length + (extras?.lease?.name.length ?? 0);
+  const ofTicket = extras?.ticket === undefined ? 0 : TICKET_BYTES;
+  const texts = value.length + (extras?.lease?.name.length ?? 0);
+  return bytesOfPlaces(firstPlace) + texts + ofTicket;
 }

@@ -10,6 +10,9 @@ import type { Place } from "./key.js";
 /** Counted for a session, for each key of a claim or closing, and for a limit that was set. */
 const RECORD_BYTES = 64;
 
+/** Counted for a ticket besides: the digest of its secret. */
+export const TICKET_BYTES = 64;
+
 export function bytesOfName(name: string): number {
   return RECORD_BYTES + name.length;
 }

@@ -63,7 +63,7 @@ describe("a ticket", () => {
     const lock = await world.until(client.acquire("k"));
     const { token } = await world.until(lock.detach({ ticketTtlMs: 3_000 }));
     const forged = await failure(world, client.claim({ token, secret: "0".repeat(32) }));
-    expect(forged.code).toBe("FORBIDDEN");
+    expect(forged.code).toBe("NOT_HELD");
     expect(holdsOf(server, "k")).toMatchObject([{ isTicket: true }]);
     await world.run(3_100);
     expect(holdsOf(server, "k")).toEqual([]);

@@ -12,6 +12,7 @@ import {
   OP,
   type OrderCommand,
   type SequencedCommand,
+  TOKEN_MIN,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
 import { AccessLog, type GivenGrant } from "../plans/access-log.js";
@@ -206,7 +207,15 @@ function isCovered(
 const shown = ({ log }: Scene) =>
   [KEY, OTHER, "orders/free", "orders/s"].map((key) => log.table.inspect(key));
 
-describe.each(Object.entries(COMMANDS))("%s", (_name, [[level, keys], wishOf]) => {
+/** Named by a token: to who has the level somewhere, what they may not have is as if it were not. */
+const BY_TOKEN: readonly string[] = ["claim", "revoke of a token"];
+
+function refusalOf(name: string, grants: readonly GivenGrant[], level: AccessLevel): number {
+  const hasLevel = grants.some(([, , granted]) => ACCESS_LEVEL[granted] >= ACCESS_LEVEL[level]);
+  return BY_TOKEN.includes(name) && hasLevel ? ERROR_NUMBERS.NOT_HELD : ERROR_NUMBERS.FORBIDDEN;
+}
+
+describe.each(Object.entries(COMMANDS))("%s", (name, [[level, keys], wishOf]) => {
   test("is executed if the rights at its position allow it, and else refused without an effect", () => {
     for (const grants of GRANTS) {
       const scene = sceneUnder(grants);
@@ -217,19 +226,40 @@ describe.each(Object.entries(COMMANDS))("%s", (_name, [[level, keys], wishOf]) =
       const numbers = { sequence: asker.sequence, mark: 1, acknowledged: [] };
       const told = asker.send({ ...numbers, ...wishOf(scene) } as unknown as SequencedCommand);
       const isAllowed = level === "none" || keys.every((key) => isCovered(grants, level, key));
+      const refusal = refusalOf(name, grants, level);
       const { status } = resultOf(told) ?? {};
-      expect(status === ERROR_NUMBERS.FORBIDDEN, JSON.stringify(grants)).toBe(!isAllowed);
+      expect(status === refusal, JSON.stringify(grants)).toBe(!isAllowed);
       if (isAllowed) continue;
-      expect(resultOf(told)).toEqual({ status: ERROR_NUMBERS.FORBIDDEN });
+      expect(resultOf(told)).toEqual({ status: refusal });
       expect(told).toHaveLength(1);
       expect(shown(scene)).toEqual(before);
       expect(log.table.listIdentities(undefined, 9)).toEqual(access);
       expect(asker.recallOne(asker.sequence)).toMatchObject({
-        result: { status: ERROR_NUMBERS.FORBIDDEN },
+        result: { status: refusal },
       });
       expect(log.table.accessCounts().refused[level]).toBe(1);
     }
   });
+});
+
+test("to who may not have it, a token that exists answers like one that does not", () => {
+  /** Of an asker who may do both in another key. */
+  const answersTo = (tokenOf: (scene: Scene) => { claimed: number; revoked: number }) => {
+    const scene = sceneUnder([["orders/other", false, "operate"]]);
+    const { log, asker } = scene;
+    const { claimed, revoked } = tokenOf(scene);
+    const unattached = { sequence: 1, mark: 1, acknowledged: [], key: undefined, token: revoked };
+    return [
+      asker.claim(claimed, SECRET),
+      asker.revokeToken(revoked, { now: true }),
+      log.order({ op: OP.revoke, ...unattached, ...force }, 1),
+    ];
+  };
+  const known = answersTo(({ ticket, foreign }) => {
+    return { claimed: ticket.token, revoked: foreign.token };
+  });
+  expect(known).toEqual(answersTo(() => ({ claimed: TOKEN_MIN + 900, revoked: TOKEN_MIN + 901 })));
+  expect(known[0]).toEqual({ status: ERROR_NUMBERS.NOT_HELD });
 });
 
 describe("without a session", () => {
@@ -238,7 +268,7 @@ describe("without a session", () => {
       /^(revoke|end of|setLimit|change|put|remove|setGrant)/.test(name) && !/hold/.test(name),
   );
 
-  test.each(orders)("%s is judged by the credential of its connection", (_name, [need, wishOf]) => {
+  test.each(orders)("%s is judged by the credential of its connection", (name, [need, wishOf]) => {
     const [level, keys] = need;
     for (const grants of GRANTS) {
       const scene = sceneUnder(grants);
@@ -247,7 +277,8 @@ describe("without a session", () => {
       const isAllowed = level === "none" || keys.every((key) => isCovered(grants, level, key));
       const before = shown(scene);
       const result = scene.log.order(order, 1);
-      expect(result?.status === ERROR_NUMBERS.FORBIDDEN, JSON.stringify(grants)).toBe(!isAllowed);
+      const isRefused = result?.status === refusalOf(name, grants, level);
+      expect(isRefused, JSON.stringify(grants)).toBe(!isAllowed);
       if (!isAllowed) expect(shown(scene)).toEqual(before);
     }
   });

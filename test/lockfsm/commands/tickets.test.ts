@@ -91,6 +91,64 @@ describe("a hold that is left as a ticket", () => {
   });
 });
 
+describe("a hold that is left while the end of its session is ordered", () => {
+  test("ends when its session would have, and says who ordered that", () => {
+    const log = new ClusterLog();
+    const [a, b] = [log.open("a", 20_000), log.open("b", 600_000)];
+    const hold = a.take();
+    b.endSession(a.session, { graceMs: 30_000, reason: "maintenance" });
+    a.detach(hold, SECRET, 600_000);
+    const ordered = { isTicket: true, endsInMs: 30_000, orderedBy: "anonymous" };
+    expect(log.table.inspect("k").holds).toMatchObject([ordered]);
+    log.pass(29_999);
+    expect(log.line("k")).toEqual(["", "|"]);
+    log.pass(1);
+    expect(log.line("k")).toEqual(["|"]);
+    expect(b.claim(hold.token, SECRET)).toEqual(notHeld);
+  });
+
+  test("takes that end along to the session that claims it, which is told", () => {
+    const log = new ClusterLog();
+    const [a, b] = [log.open("a", 20_000), log.open("b", 600_000)];
+    const hold = a.take();
+    b.endSession(a.session, { graceMs: 30_000, reason: "maintenance" });
+    a.detach(hold, SECRET, 600_000);
+    expect(b.send(b.make(claiming(b, hold.token)).command)).toMatchObject([
+      { kind: MESSAGE.reply, result: { status: claimed, endsAt: 40_000 } },
+      { kind: MESSAGE.revoking, endsAt: 40_000, reason: "maintenance" },
+    ]);
+    const lost = { kind: MESSAGE.lost, token: hold.token + 1, reason: END_REASON.revoked };
+    expect(log.pass(30_000).at(-1)).toMatchObject(lost);
+  });
+
+  test("keeps a revoke of its own that ends it sooner", () => {
+    const log = new ClusterLog();
+    const [a, b] = [log.open("a", 1_000), log.open("b", 600_000)];
+    const hold = a.take();
+    b.revokeToken(hold.token, { graceMs: 5_000, reason: "soon" });
+    b.endSession(a.session, { graceMs: 30_000, reason: "later" });
+    a.detach(hold, SECRET, 600_000);
+    expect(log.table.inspect("k").holds).toMatchObject([{ endsInMs: 5_000 }]);
+  });
+});
+
+describe("a ticket is larger than its hold", () => {
+  test("so a full table refuses to make one, and leaves the hold as it is", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const hold = a.take();
+    a.changeSetting("tableBytesMax", log.table.counts().tableBytes);
+    expect(resultOf(a.detach(hold, SECRET))).toEqual({ status: ERROR_NUMBERS.QUOTA });
+    expect(log.table.inspect("k").holds).toMatchObject([{ sessionName: "a", isTicket: false }]);
+    a.changeSetting("tableBytesMax", undefined);
+    const before = log.table.counts().tableBytes;
+    expect(resultOf(a.detach(hold, SECRET))).toEqual({ status: ok });
+    expect(log.table.counts().tableBytes).toBe(before + 64);
+    a.claim(hold.token, SECRET);
+    expect(log.table.counts().tableBytes).toBe(before);
+  });
+});
+
 describe("a claim", () => {
   test("makes it a hold of the claimer under a new token, with nobody getting in between", () => {
     const { log, token } = left();
@@ -143,9 +201,9 @@ describe("a claim", () => {
     expect(log.table.inspect("k").holds).toMatchObject([{ sessionName: "b" }]);
   });
 
-  test("with a wrong secret is forbidden, and leaves the ticket as it is", () => {
+  test("with a wrong secret finds none, as if the ticket were not there, and leaves it as it is", () => {
     const { b, token } = left();
-    expect(b.claim(token, "00".repeat(16))).toEqual({ status: ERROR_NUMBERS.FORBIDDEN });
+    expect(b.claim(token, "00".repeat(16))).toEqual(notHeld);
     expect(b.claim(token, SECRET, 2)).toMatchObject({ status: claimed });
   });
 

@@ -40,7 +40,7 @@ import {
   withdrawUpgrade,
 } from "./ending.js";
 import { error, isHold, itemIn, keysOf, type ModelHold, type ModelSession } from "./records.js";
-import { answer, forbid, forget } from "./replies.js";
+import { answer, forbid, forget, hide } from "./replies.js";
 import { mayEnd, mayOnAll } from "./rights.js";
 import { isSetting, withSetting } from "./settings.js";
 import { hasAllHolds, isIdentityFull, isSessionFull, isTableFull } from "./sizes.js";
@@ -164,6 +164,8 @@ export function detach(model: Model, session: ModelSession, command: DetachComma
   if (hold === undefined) answer(model, session, sequence, error("NOT_HELD"));
   else if (ticketTtlMs < 1_000 || ticketTtlMs > 600_000) {
     answer(model, session, sequence, error("INVALID_ARGUMENT"));
+  } else if (isTableFull(model) || isIdentityFull(model, session.identity, ["bytes"])) {
+    answer(model, session, sequence, error("QUOTA"));
   } else {
     answer(model, session, sequence, OK);
     const withdrawn = withdrawUpgrade(model, hold);
@@ -172,6 +174,9 @@ export function detach(model: Model, session: ModelSession, command: DetachComma
     const { identity } = session;
     const endsAt = model.stamp + ticketTtlMs;
     hold.ticket = { secret, endsAt, ttlMs: ticketTtlMs, identity };
+    const { forced } = session;
+    const isSooner = forced !== undefined && forced.at < (hold.revoked?.at ?? Infinity);
+    if (isSooner) hold.revoked = { at: forced.at, reason: forced.reason, by: forced.by };
     scheduleEnd(model, hold);
     if (withdrawn !== undefined) lookAll(model, keysOf(withdrawn));
   }
@@ -184,8 +189,8 @@ export function claim(model: Model, session: ModelSession, command: ClaimCommand
   );
   const isDue = hold?.end !== undefined && hold.end.at <= model.stamp;
   if (hold === undefined || isDue) answer(model, session, sequence, error("NOT_HELD"));
-  else if (hold.ticket?.secret !== secret) answer(model, session, sequence, error("FORBIDDEN"));
-  else if (!mayOnAll(session.identity, "acquire", hold)) forbid(model, session, command);
+  else if (hold.ticket?.secret !== secret) answer(model, session, sequence, error("NOT_HELD"));
+  else if (!mayOnAll(session.identity, "acquire", hold)) hide(model, session, command);
   else if (
     hasAllHolds(model, session) ||
     isSessionFull(model, session) ||
@@ -227,7 +232,7 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
       return;
     }
     if (!mayEnd(session.identity, [hold])) {
-      forbid(model, session, command);
+      hide(model, session, command);
       return;
     }
     answer(model, session, sequence, {

@@ -44,6 +44,12 @@ export function forbid(model: Model, session: ModelSession, command: SequencedCo
   answer(model, session, command.sequence, error(code));
 }
 
+/** Refused, and told as if what has that token were not there. */
+export function hide(model: Model, session: ModelSession, command: SequencedCommand): void {
+  noteRefusal(model, levelOf(command));
+  answer(model, session, command.sequence, error("NOT_HELD"));
+}
+
 /** How a wait ended, pushed when it did. */
 export function push(model: Model, session: ModelSession, sequence: number, result: Result): void {
   const { stamp } = model;

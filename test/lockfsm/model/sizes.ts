@@ -92,7 +92,8 @@ function ownBytes({ name, metadata }: ModelSession): number {
 function bytesOfClaim(claim: ModelHold | ModelRequest): number {
   const value = "value" in claim ? claim.value : claim.options.value;
   const name = ("value" in claim ? claim.lease : claim.take)?.name ?? "";
-  return bytesOfItems(claim.items) + value.length + name.length;
+  const proof = "ticket" in claim && claim.ticket !== undefined ? 64 : 0;
+  return bytesOfItems(claim.items) + value.length + name.length + proof;
 }
 
 function bytesOfItems(items: readonly ModelItem[]): number {

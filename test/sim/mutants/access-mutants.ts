@@ -105,8 +105,8 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     name: "refused-detach-keeps-the-hold",
     rule: "a hold that may not become a ticket is released",
     file: "src/client/locks/hold-calls.ts",
-    find: "      this.target.onNotDetached();\n",
-    replace: "      this.target.onGivenBack();\n",
+    find: "    this.target.onNotDetached();\n",
+    replace: "    this.target.onGivenBack();\n",
     seeds: [],
   },
   {

@@ -244,6 +244,14 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     seeds: [1],
   },
   {
+    name: "ordered-end-left-behind",
+    rule: "6.2: a hold that leaves its session takes the end along that was ordered for the session",
+    file: "src/lockfsm/commands/tickets.ts",
+    find: "  takeEndAlong(session, extras);\n",
+    replace: "",
+    seeds: [],
+  },
+  {
     name: "ticket-never-ends",
     rule: "a ticket that nobody claims ends like a lease",
     file: "src/lockfsm/holds/due-time.ts",

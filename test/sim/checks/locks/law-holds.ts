@@ -242,7 +242,10 @@ export class LawHolds {
     return problem ?? this.problemOfToken(token) ?? this.#rename(hold, token);
   }
 
-  detach(hold: LawHold, ticket: NonNullable<LawHold["ticket"]>): void {
+  /** @param orderedAt when its session is to end by an order, which is its end too; 0: by none */
+  detach(hold: LawHold, ticket: NonNullable<LawHold["ticket"]>, orderedAt: number): void {
+    const { revokedAt } = hold;
+    if (orderedAt > 0) hold.revokedAt = revokedAt > 0 ? Math.min(revokedAt, orderedAt) : orderedAt;
     this.#holds.delete(`${hold.session}/${hold.sequence}`);
     hold.ticket = ticket;
     this.#tickets.add(hold);
@@ -260,6 +263,9 @@ export class LawHolds {
     if (ticket === undefined) return `${token} is claimed, and is no ticket`;
     if (ticket.ticket?.secret !== secret) return `${token} is claimed with another secret`;
     if (result.grantedAt !== ticket.grantedAt) return `${token} was granted at ${ticket.grantedAt}`;
+    const { revokedAt } = ticket;
+    const outlives = revokedAt > 0 && (result.endsAt === 0 || result.endsAt > revokedAt);
+    if (outlives) return `${token} ends at ${result.endsAt}, and was to end at ${revokedAt}`;
     this.#tickets.delete(ticket);
     // A revoke of a ticket is told to nobody; its claimer hears of it behind this.
     const kept = { ...ticket, ticket: undefined, isContended: false, isTokenUntold: false };

@@ -318,7 +318,8 @@ export class LockLaws {
       this.#holds.weaken(hold, command.key);
     } else if (command.op === OP.detach) {
       const { secret, ticketTtlMs } = command;
-      this.#holds.detach(hold, { secret, endsAt: this.#stamp + ticketTtlMs });
+      const ticket = { secret, endsAt: this.#stamp + ticketTtlMs };
+      this.#holds.detach(hold, ticket, this.#sessions.endOf(session));
     }
     return undefined;
   }
