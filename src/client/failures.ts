@@ -30,7 +30,7 @@ export type LossReason =
   | "unknown";
 
 /** Anything that has a key, to name it in an error. */
-type Named = readonly { readonly key: string; readonly mode?: string }[];
+export type Named = readonly { readonly key: string; readonly mode?: string }[];
 
 const LOSS_REASONS = new Map(
   (Object.keys(END_REASON) as LossReason[]).map((name) => [
@@ -232,14 +232,16 @@ export function taskText({ session, sessionName, identity, owner }: CycleMember)
 
 /**
  * `waitMs`: -1 if it is not known. `decidedBy`: "service" if the table decided, "client" if no
- * answer came in time.
+ * answer came in time. `indeterminate`: it may have been granted unseen; known in the latter case.
  */
 export function lockTimeout(
   items: Named,
   waitMs: number,
   decidedBy: "service" | "client",
+  indeterminate?: boolean,
 ): HoldfastError {
-  const details = { ...keysOf(items), waitMs, decidedBy };
+  const known = indeterminate === undefined ? {} : { indeterminate };
+  const details = { ...keysOf(items), waitMs, decidedBy, ...known };
   const time = waitMs < 0 ? "the given time" : `${waitMs} ms`;
   const text = `${nameOf(items)}: not granted in ${time}`;
   return new HoldfastError("LOCK_TIMEOUT", text, { details });
@@ -256,7 +258,7 @@ export function noLeaderText(answering: number, voters: number): string {
 }
 
 /** `indeterminate`: the request may have taken effect. */
-export function unavailable(what: string, why: string, indeterminate = false): HoldfastError {
+export function unavailable(what: string, why: string, indeterminate: boolean): HoldfastError {
   return new HoldfastError("UNAVAILABLE", `${what}: ${why}`, { details: { indeterminate } });
 }
 

@@ -277,7 +277,7 @@ export class AdminConnection {
     if (nowMs >= this.#moveMs) this.#connection.move("no answer in time");
     this.#write();
     if (nowMs >= (this.#opening?.deadlineMs ?? NEVER)) {
-      this.#end(unavailable("no node answers", lastFailure));
+      this.#end(unavailable("no node answers", lastFailure, false));
     }
     if (nowMs >= this.#idleUntilMs) this.#deactivate();
     this.#settleTurn();

@@ -1,8 +1,9 @@
 /** A command that is answered at once and whose effect need not be undone. */
 import { type ErrorCode, type ErrorNumber, errorCodeOf } from "../../errors.js";
 import { isStrong, type Result, type SequencedCommand } from "../../protocol/index.js";
-import { commandFailure, unavailable } from "../failures.js";
+import { commandFailure } from "../failures.js";
 import { Call, type CommandHead } from "./call.js";
+import { unanswered } from "./unanswered.js";
 import { type Awaited, type Caller, Waiter, type Waiters } from "./waiters.js";
 
 export type WithoutHead<C> = C extends unknown ? Omit<C, keyof CommandHead> : never;
@@ -59,6 +60,6 @@ export class CommandCall extends Call implements Awaited {
   }
 
   onDeadline(why: string): void {
-    this.leave(unavailable(this.#wish.what, why, this.mayBeExecuted));
+    this.leave(unanswered(this, this.#wish.what, why));
   }
 }

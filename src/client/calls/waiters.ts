@@ -7,6 +7,7 @@
  */
 import { WAIT_FOREVER, WAIT_MS_MAX } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
+import { endedWith, type Fate } from "./unanswered.js";
 
 /** Minimum time between two scans, so that many different deadlines do not cause a scan each. */
 const SCAN_MS_MIN = 200;
@@ -19,7 +20,7 @@ export interface Caller<T> {
 }
 
 /** Something that a caller waits for. */
-export interface Awaited {
+export interface Awaited extends Fate {
   /**
    * The caller leaves for `reason`: rejects its promise, and undoes what the table may still do.
    */
@@ -126,8 +127,11 @@ export class Waiters {
     if (nextMs === Number.POSITIVE_INFINITY) this.dueMs = nextMs;
   }
 
+  /** The client ends for that reason. */
   leaveAll(reason: unknown, isMeant: (awaited: Awaited) => boolean = () => true): void {
-    for (const { awaited } of this.#inOrder()) if (isMeant(awaited)) awaited.leave(reason);
+    for (const { awaited } of this.#inOrder()) {
+      if (isMeant(awaited)) awaited.leave(endedWith(reason, awaited));
+    }
   }
 
   /** Oldest first. */

@@ -16,6 +16,7 @@ import {
 } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
 import type { WithoutHead } from "../calls/command-call.js";
+import { unanswered, unansweredWait } from "../calls/unanswered.js";
 import {
   type Awaited,
   type Caller,
@@ -145,10 +146,10 @@ export class TakeCall extends Call implements Awaited {
   onSessionLost(reason: LossReason): void {
     const { items } = this.wish;
     if (this.#queuedAt !== undefined) {
-      this.#waiter.reject(takeExpired(items, reason, this.isUncertain));
+      this.#waiter.reject(takeExpired(items, reason, this.mayBeExecuted));
     } else {
       const why = "the session ended before the answer came";
-      this.#waiter.reject(unavailable(nameOf(items), why, this.isUncertain));
+      this.#waiter.reject(unanswered(this, nameOf(items), why));
     }
   }
 
@@ -160,8 +161,7 @@ export class TakeCall extends Call implements Awaited {
 
   onDeadline(lastFailure: string): void {
     const { items, waitMs } = this.wish;
-    if (waitMs !== 0) this.leave(lockTimeout(items, waitMs, "client"));
-    else this.leave(unavailable(nameOf(items), lastFailure, this.mayBeExecuted));
+    this.leave(unansweredWait(this, items, waitMs, lastFailure));
   }
 }
 
@@ -247,7 +247,7 @@ export class LeaseCall extends Call implements Awaited {
   }
 
   onDeadline(why: string): void {
-    this.leave(unavailable(nameOf(this.#items), why, this.mayBeExecuted));
+    this.leave(unanswered(this, nameOf(this.#items), why));
   }
 
   #failure(result: Result): HoldfastError {

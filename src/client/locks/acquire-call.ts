@@ -16,6 +16,7 @@ import {
   STATUS,
 } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
+import { unanswered, unansweredWait } from "../calls/unanswered.js";
 import {
   type Awaited,
   type Caller,
@@ -30,9 +31,7 @@ import {
   type LossReason,
   lockTimeout,
   lossReasonOf,
-  nameOf,
   sessionExpired,
-  unavailable,
 } from "../failures.js";
 import type { AcquireWish, ClaimWish, HeldItem, Ticket } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
@@ -121,6 +120,11 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     return true;
   }
 
+  /** One that shares a hold is never sent, but the upgrade that it waits for is. */
+  override get mayBeExecuted(): boolean {
+    return this.joined === undefined ? super.mayBeExecuted : this.joined.mayCover(this);
+  }
+
   command(head: CommandHead, nowMs: number): SequencedCommand {
     const { items, owner, options } = this.wish;
     const { sequence, mark, acknowledged } = head;
@@ -196,8 +200,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
 
   onDeadline(lastFailure: string): void {
     const { items, waitMs } = this.wish;
-    if (waitMs !== 0) this.leave(lockTimeout(items, waitMs, "client"));
-    else this.leave(unavailable(nameOf(items), lastFailure));
+    this.leave(unansweredWait(this, items, waitMs, lastFailure));
   }
 
   #take(granted: Granted): void {
@@ -295,7 +298,7 @@ export class ClaimCall extends Call implements GrantTaker, Awaited {
 
   onSessionLost(): void {
     const why = "the session ended before the answer came";
-    this.fail(unavailable("the ticket", why, this.mayBeExecuted));
+    this.fail(unanswered(this, "the ticket", why));
   }
 
   handOut(hold: Hold): void {
@@ -313,7 +316,7 @@ export class ClaimCall extends Call implements GrantTaker, Awaited {
   }
 
   onDeadline(lastFailure: string): void {
-    this.leave(unavailable("the ticket", lastFailure, this.mayBeExecuted));
+    this.leave(unanswered(this, "the ticket", lastFailure));
   }
 
   #take(granted: Granted): void {

@@ -6,15 +6,9 @@
 import { ERROR_NUMBERS, type ErrorNumber, HoldfastError } from "../../errors.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
+import { unanswered } from "../calls/unanswered.js";
 import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
-import {
-  commandFailure,
-  type LossReason,
-  lockLost,
-  lossReasonOf,
-  nameOf,
-  unavailable,
-} from "../failures.js";
+import { commandFailure, type LossReason, lockLost, lossReasonOf, nameOf } from "../failures.js";
 import type { HeldItem, Ticket } from "../options/lock-options.js";
 import type { ReleaseResult } from "./lock.js";
 
@@ -215,7 +209,7 @@ export class DowngradeCall extends Call implements Awaited {
   }
 
   onDeadline(why: string): void {
-    this.leave(unavailable(this.#what, why, this.mayBeExecuted));
+    this.leave(unanswered(this, this.#what, why));
   }
 
   get #what(): string {
@@ -286,7 +280,7 @@ export class UpdateCall extends Call implements Awaited {
   }
 
   onDeadline(why: string): void {
-    this.leave(unavailable(this.#what, why, this.mayBeExecuted));
+    this.leave(unanswered(this, this.#what, why));
   }
 
   /** A later call on the hold is sent first. */

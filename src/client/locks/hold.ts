@@ -291,6 +291,12 @@ export class Hold implements DetachTarget, UpdateTarget {
     this.items = this.items.map((item) => (item.key === key ? { ...item, mode } : item));
   }
 
+  /** Whether the table may have made it what the join asks for. */
+  mayCover({ asks }: Join): boolean {
+    const { upgrade } = this;
+    return upgrade?.mayBeExecuted === true && asksFor(asks, upgrade.key);
+  }
+
   /** The joins that wait for that key to become exclusive. */
   joinsOf(key: string): readonly Join[] {
     return this.#joins.filter(({ asks }) => asksFor(asks, key));

@@ -5,6 +5,7 @@
 import { ERROR_NUMBERS } from "../../errors.js";
 import type { Result } from "../../protocol/index.js";
 import { quotedKey } from "../../safe-text.js";
+import { unansweredWait } from "../calls/unanswered.js";
 import {
   type Awaited,
   type Caller,
@@ -17,7 +18,6 @@ import {
   type LossReason,
   lockLost,
   lockTimeout,
-  unavailable,
   upgradeFailure,
 } from "../failures.js";
 import type { UpgradeWish } from "../options/lock-options.js";
@@ -63,6 +63,10 @@ export class UpgradeJoin implements Join, Awaited {
     this.#waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
   }
 
+  get mayBeExecuted(): boolean {
+    return this.#hold.mayCover(this);
+  }
+
   onCovered(): void {
     this.handle.setMode(this.#key, "exclusive");
     this.#waiter.resolve();
@@ -88,7 +92,7 @@ export class UpgradeJoin implements Join, Awaited {
 
   onDeadline(lastFailure: string): void {
     const key = this.#key;
-    if (this.waitMs !== 0) this.leave(lockTimeout([{ key }], this.waitMs, "client"));
-    else this.leave(unavailable(`the upgrade of lock ${quotedKey(key)}`, lastFailure));
+    const what = `the upgrade of lock ${quotedKey(key)}`;
+    this.leave(unansweredWait(this, [{ key }], this.waitMs, lastFailure, what));
   }
 }

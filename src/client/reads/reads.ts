@@ -121,7 +121,7 @@ export class Reads {
     for (const [id, read] of this.#open) {
       if (nowMs < read.deadlineMs) continue;
       this.#open.delete(id);
-      read.reject(unavailable("the read had no answer", lastFailure));
+      read.reject(unavailable("the read had no answer", lastFailure, false));
     }
   }
 

@@ -214,7 +214,7 @@ export class Session {
     const nowMs = this.#readClock();
     if (this.#isEnding) throw this.#endError();
     if (this.id === 0)
-      throw unavailable("exporting the session", "there is no session at the moment");
+      throw unavailable("exporting the session", "there is no session at the moment", false);
     const { name, metadata } = this.#settings;
     const { ttlMs } = this.#lease;
     const { clusterId } = this.#attacher;
@@ -437,7 +437,7 @@ export class Session {
     this.locks.waiters.onAlarm(nowMs, lastFailure);
     this.#reads.onAlarm(nowMs, lastFailure);
     if (nowMs >= this.#lifetime.openingUntilMs) {
-      this.#end(unavailable("no node serves", lastFailure));
+      this.#end(unavailable("no node serves", lastFailure, false));
     }
     if (nowMs >= this.#lifetime.closingUntilMs) this.#end(clientClosed());
     this.#settleTurn();

@@ -71,7 +71,9 @@ describe("waiting for a lock", () => {
     const beganMs = world.nowMs;
     const error = await failure(world, client.acquire("k", { waitMs: 300 }));
     expect(error.code).toBe("LOCK_TIMEOUT");
-    expect(error.details).toEqual({ key: "k", waitMs: 300, decidedBy: "client" });
+    expect(error.details).toEqual({
+      ...{ key: "k", waitMs: 300, decidedBy: "client", indeterminate: true },
+    });
     expect(world.nowMs - beganMs).toBeLessThan(1_100);
     server.faults.isLeaderless = false;
     await world.run(200);
@@ -84,7 +86,7 @@ describe("waiting for a lock", () => {
     server.faults.isLeaderless = true;
     const error = await failure(world, client.tryAcquire("k"));
     expect(error.code).toBe("UNAVAILABLE");
-    expect(error.details).toMatchObject({ indeterminate: false });
+    expect(error.details).toMatchObject({ indeterminate: true });
   });
 
   it("keeps its place over every way of losing the connection", async () => {

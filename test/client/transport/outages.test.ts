@@ -240,16 +240,61 @@ describe("UNAVAILABLE", () => {
     expect(applied(each, OP.setLimit)).toBe(0);
   });
 
-  it("of a try leaves nothing held, whether or not it was granted in secret", async () => {
+  it("of a try says so too, and it leaves nothing held, whether or not it was granted", async () => {
     const each = await scene();
     const { world, server, client } = each;
     server.faults.isLeaderless = true;
     const { error } = await failureAfter(each, client.tryAcquire("k"));
-    expect(error.details).toEqual({ indeterminate: false });
+    expect(error.details).toEqual({ indeterminate: true });
     server.faults.isLeaderless = false;
     await world.run(500);
     expect(applied(each, OP.acquire)).toBe(1);
     expect(server.table.counts().holds).toBe(0);
+  });
+
+  it("of an acquire whose grant was swallowed says so, though it did not wait", async () => {
+    const each = await scene();
+    const { world, server, client, platform } = each;
+    const acquiring = failureAfter(each, client.acquire("k", { waitMs: 0 }));
+    while (applied(each, OP.acquire) === 0) await world.run(0.1);
+    platform.connection?.cut();
+    for (const { id } of server.nodes) server.faults.downNodes.add(id);
+    const { error } = await acquiring;
+    expect(error.code).toBe("UNAVAILABLE");
+    expect(error.details).toEqual({ indeterminate: true });
+    expect(server.table.counts().holds).toBe(1);
+  });
+
+  it("of an upgrade, and of an acquire that shares a hold, says whether the upgrade was sent", async () => {
+    for (const isSent of [true, false]) {
+      const each = await scene();
+      const { world, server, client } = each;
+      const lock = await world.until(client.acquire("k", { mode: "shared" }));
+      if (isSent) server.faults.isLeaderless = true;
+      else takeNodesAway(each);
+      await world.run(10);
+      const upgrading = failure(world, lock.upgrade({ waitMs: 0 }));
+      expect((await upgrading).details).toEqual({ indeterminate: isSent });
+      const nested = failure(world, lock.acquire("k", { reentrant: true, waitMs: 0 }));
+      expect((await nested).details).toEqual({ indeterminate: isSent });
+      server.faults.isLeaderless = false;
+    }
+  });
+
+  it("a client that ends says of each open call whether it may have been executed", async () => {
+    const each = await scene();
+    const { world, server, client } = each;
+    const waiting = failure(world, client.acquire("k"));
+    server.faults.isLeaderless = true;
+    const sent = failure(world, client.setLimit("s", 3));
+    await world.run(10);
+    takeNodesAway(each);
+    await world.run(10);
+    const unsent = failure(world, client.setLimit("s", 4));
+    void client.close();
+    expect((await sent).details).toEqual({ indeterminate: true });
+    expect((await unsent).details).toEqual({ indeterminate: false });
+    expect((await waiting).code).toBe("CANCELLED");
   });
 });
 
