@@ -76,6 +76,8 @@ export const OP = {
   readOnly: 89,
   /** Answered by the node that it reaches from its own audit. */
   audit: 90,
+  /** Answered by the node that it reaches, at once and with nothing. */
+  ping: 91,
 } as const;
 
 /** Whether the operation enters the log. */

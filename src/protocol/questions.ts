@@ -161,6 +161,14 @@ export interface ReadOnlyQuery {
 }
 
 /**
+ * Whether this node still answers: a client asks when it waits for something and hears nothing.
+ */
+export interface PingQuery {
+  readonly op: typeof OP.ping;
+  readonly id: number;
+}
+
+/**
  * What a record of the audit is about: a hold that ended, an order, a change of access, holds that
  * were stolen, members, an operation on the cluster, a saved snapshot, a refused request, a refused
  * sign-in, something that is missing. On the wire and on disk the number, which is never reused.
@@ -211,7 +219,8 @@ export type Query =
   | SignInQuery
   | VitalsQuery
   | ReadOnlyQuery
-  | AuditQuery;
+  | AuditQuery
+  | PingQuery;
 
 /** The members of the cluster, as the leader knows them. */
 export interface MembersOperation {

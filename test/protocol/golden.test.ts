@@ -326,6 +326,7 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     "94 58 01 02 cf000001a3185c5000",
   ],
   ["a wish only to read", { op: OP.readOnly, id: 2 }, "92 59 02"],
+  ["a question whether anybody is there", { op: OP.ping, id: 3 }, "92 5b 03"],
   [
     "the audit of a node",
     {

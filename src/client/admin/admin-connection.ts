@@ -25,7 +25,7 @@ import { Watches } from "../reads/watches.js";
 import { Opening } from "../session/lifetime.js";
 import { Alarm } from "../transport/alarm.js";
 import { ClientLog } from "../transport/client-log.js";
-import { Connection } from "../transport/connection.js";
+import { Connection, type Objection } from "../transport/connection.js";
 import { Endpoints, isLocal } from "../transport/endpoints.js";
 import { FrameWriter } from "../transport/frame-writer.js";
 import type { Platform } from "../transport/platform.js";
@@ -202,9 +202,11 @@ export class AdminConnection {
     this.#operations.write(this.#frame, nowMs);
   }
 
-  #objection({ clusterId }: Hello): string | undefined {
+  /** Orders are meant for the cluster that was found first, and for no other. */
+  #objection({ clusterId }: Hello): Objection | undefined {
     if (this.#clusterId === "" || this.#clusterId === clusterId) return undefined;
-    return `belongs to another cluster (${clusterId}, not ${this.#clusterId})`;
+    const why = `belongs to another cluster (${clusterId}, not ${this.#clusterId})`;
+    return { why, isLastResort: false };
   }
 
   #onReady(hello: Hello): void {
@@ -313,6 +315,7 @@ export class AdminConnection {
     const isAsked = this.#operations.size > 0 || this.#opening !== undefined;
     const isAwaited = isAsked || this.#keepers > 0 || this.#watches.isBusy;
     const isBusy = isAwaited || this.#watches.size > 0;
+    this.#connection.setAwaited(isAsked || this.#watches.size > 0);
     if (isBusy || !this.#isActive) this.#idleUntilMs = NEVER;
     else if (this.#idleUntilMs === NEVER) this.#idleUntilMs = nowMs + LINGER_MS;
     const dueMs = Math.min(

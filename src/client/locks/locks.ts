@@ -115,6 +115,11 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     return this.#holds.size > 0;
   }
 
+  /** Whether no lock is held that was not given back. */
+  get holdsNothing(): boolean {
+    return this.#held().length === 0;
+  }
+
   /** Grants wait for a proven lease. */
   get wantsEvidence(): boolean {
     return this.#unproven.size > 0;

@@ -31,7 +31,7 @@ import type { ExportedSession } from "../options/exported-session.js";
 import type { Watches } from "../reads/watches.js";
 import type { SessionLease } from "../session-lease/session-lease.js";
 import type { ClientLog } from "../transport/client-log.js";
-import type { Connection } from "../transport/connection.js";
+import type { Connection, Objection } from "../transport/connection.js";
 import type { FrameWriter } from "../transport/frame-writer.js";
 import type { Platform } from "../transport/platform.js";
 import type { Answers } from "./answers.js";
@@ -188,12 +188,17 @@ export class Attacher {
     return this.#phase === "attached";
   }
 
-  /** Why this node must not be used, or `undefined`. */
-  objection(hello: Hello): string | undefined {
-    const { attachment, lease } = this.#of;
+  /**
+   * Why this node must not be used, or `undefined`. A client that holds nothing loses nothing with
+   * its session: it goes to another cluster if no node of its own is left, because that one was
+   * founded anew. One that holds a lock does so when its lease is over.
+   */
+  objection(hello: Hello): Objection | undefined {
+    const { attachment, lease, locks } = this.#of;
     if (attachment.session === 0 || this.clusterId === hello.clusterId) return undefined;
     if (!attachment.isTakeOver && this.#host.clock() >= lease.deadlineMs) return undefined;
-    return `belongs to another cluster (${hello.clusterId}, not ${this.clusterId})`;
+    const why = `belongs to another cluster (${hello.clusterId}, not ${this.clusterId})`;
+    return { why, isLastResort: !attachment.isTakeOver && locks.holdsNothing };
   }
 
   onReady(hello: Hello): void {

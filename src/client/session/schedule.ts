@@ -13,8 +13,12 @@ import type { Lifetime } from "./lifetime.js";
 
 /** A keepalive is sent this part of the TTL after the newest evidence. But … */
 const KEEPALIVE_PER_TTL = 1 / 4;
-/** A node that leaves a transmission unanswered for this part of the TTL is left. */
-export const MOVE_PER_TTL = 1 / 3;
+/**
+ * A node that answers pings and leaves a transmission unanswered for this part of the TTL is left,
+ * and never later than …
+ */
+export const PATIENCE_PER_TTL = 1 / 3;
+const PATIENCE_MS_MAX = 5_000;
 /**
  * … while the end of the session would end nothing and no caller waits for news, it is sent so late
  * that the lease just outlives a failover of this length that begins before the keepalive, …
@@ -25,8 +29,6 @@ const FAILOVER_MS = 5_000;
  * node that does not answer (2 s), a pause of at most 1 s before the next round, and attaching.
  */
 const RETURN_MS = 3_000;
-/** A node that does not answer an open or resume is left after this time at the latest. */
-const ATTACH_TIMEOUT_MS_MAX = 5_000;
 /** How often the lease is checked while a lock is held, in case the machine was suspended. */
 const LEASE_CHECK_MS = 1_000;
 
@@ -34,10 +36,9 @@ function keepaliveMs(ttlMs: number): number {
   return ttlMs * KEEPALIVE_PER_TTL;
 }
 
-/** A node that stops answering is noticed late, and the failover is then over, or nearly. */
+/** A node that stops answering is noticed within the time of the failover. */
 function idleKeepaliveMs(ttlMs: number): number {
-  const awayMs = Math.max(FAILOVER_MS, ttlMs * MOVE_PER_TTL) + RETURN_MS;
-  return Math.max(ttlMs - marginMs(ttlMs) - awayMs, keepaliveMs(ttlMs));
+  return Math.max(ttlMs - marginMs(ttlMs) - FAILOVER_MS - RETURN_MS, keepaliveMs(ttlMs));
 }
 
 /** The parts of a session that have due times. */
@@ -61,10 +62,23 @@ export class Schedule {
 
   /** When the node is left because something that was sent to it has no answer. */
   moveMs(isAttached: boolean): number {
-    const { outgoing, attachment, lease } = this.#of;
-    const patienceMs = lease.ttlMs * MOVE_PER_TTL;
-    if (isAttached) return outgoing.oldestSentMs + patienceMs;
-    return attachment.sentMs + Math.min(patienceMs, ATTACH_TIMEOUT_MS_MAX);
+    const patienceMs = Math.min(this.#of.lease.ttlMs * PATIENCE_PER_TTL, PATIENCE_MS_MAX);
+    return this.#oldestSentMs(isAttached) + patienceMs;
+  }
+
+  #oldestSentMs(isAttached: boolean): number {
+    const { outgoing, attachment } = this.#of;
+    return isAttached ? outgoing.oldestSentMs : attachment.sentMs;
+  }
+
+  /**
+   * Whether the node owes an answer, or is to say when a wait ends or something changes. Of a lock
+   * that is only held it owes nothing.
+   */
+  isAwaiting(isAttached: boolean): boolean {
+    const { locks, reads, watches } = this.#of;
+    const isAsked = locks.waiters.count > 0 || reads.size > 0 || watches.size > 0;
+    return isAsked || this.#oldestSentMs(isAttached) !== Number.POSITIVE_INFINITY;
   }
 
   keepaliveMs(isAttached: boolean): number {

@@ -37,10 +37,11 @@ import { Answers } from "./answers.js";
 import { Attacher, Attachment, freshSecret } from "./attachment.js";
 import { Lifetime, Opening } from "./lifetime.js";
 import { Resumption } from "./resumption.js";
-import { MOVE_PER_TTL, Schedule } from "./schedule.js";
+import { PATIENCE_PER_TTL, Schedule } from "./schedule.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
-const CLOSE_TIMEOUT_MS_MAX = 3_000;
+/** Long enough to leave a silent node; a lease that is shorter ends by itself before that. */
+const CLOSE_TIMEOUT_MS_MAX = 5_000;
 /** How long an export waits for the table to confirm what was given back. */
 const EXPORT_TIMEOUT_MS = 2_000;
 
@@ -90,7 +91,7 @@ export class Session {
       platform,
       this.#endpoints,
       () => this.#clock.read(),
-      Math.min(settings.ttlMs * MOVE_PER_TTL, HANDSHAKE_TIMEOUT_MS_MAX),
+      Math.min(settings.ttlMs * PATIENCE_PER_TTL, HANDSHAKE_TIMEOUT_MS_MAX),
       settings.token,
       this.#log,
       {
@@ -384,7 +385,7 @@ export class Session {
     // The client ends anyway, in a moment.
     if (this.#pendingExport !== undefined) return;
     const error = clientClosed();
-    const patienceMs = Math.min(this.#settings.ttlMs * MOVE_PER_TTL, CLOSE_TIMEOUT_MS_MAX);
+    const patienceMs = Math.min(this.#settings.ttlMs, CLOSE_TIMEOUT_MS_MAX);
     this.#lifetime.closeBy(this.#readClock() + patienceMs);
     this.locks.onClosing(error);
     this.#reads.rejectAll(error);
@@ -469,6 +470,7 @@ export class Session {
       const isKnown = !locks.wantsEvidence && !keepalives.isCatchingUp;
       if (isResumed && isKnown) this.#lifetime.opened();
     }
+    this.#connection.setAwaited(this.#schedule.isAwaiting(isAttached));
     const untilMs = exporting?.untilMs ?? Number.POSITIVE_INFINITY;
     const dueMs = Math.min(untilMs, this.#schedule.nextMs(isAttached, this.#nowMs));
     this.#alarm.need(dueMs, this.#nowMs, this.#clock.skippedMs);

@@ -3,8 +3,9 @@
  * prefers the leader that a `hello` names. It uses a node that knows of no leader only if it found
  * nothing better, and tries nodes that failed a moment ago last. When the connection ends, the
  * other nodes are tried at once, each for the first time without a pause; after that come jittered
- * pauses that grow while no node serves. This class knows nothing of sessions; it passes the
- * messages after `hello` to its events.
+ * pauses that grow while no node serves. A node that falls silent while something is awaited from it
+ * is left (`link-liveness.ts`). This class knows nothing of sessions; it passes the messages after
+ * `hello` to its events.
  */
 import { type ErrorCode, HoldfastError } from "../../errors.js";
 import { decodeServerFrame } from "../../net/framing/index.js";
@@ -12,6 +13,7 @@ import { isProtected } from "../../protected-url.js";
 import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
 import type { ClientLog } from "./client-log.js";
 import { type Endpoints, isLocal, socketUrl } from "./endpoints.js";
+import { LinkLiveness } from "./link-liveness.js";
 import type { Platform, Transport } from "./platform.js";
 import {
   readToken,
@@ -37,9 +39,16 @@ const REFUSALS_MAX = 3;
 /** An older refusal is forgotten. */
 const REFUSAL_MEMORY_MS = 10_000;
 
+/** Why a node is not used. */
+export interface Objection {
+  readonly why: string;
+  /** It is used if no other node of this search serves. */
+  readonly isLastResort: boolean;
+}
+
 export interface ConnectionEvents {
   /** Why this node must not be used, or `undefined`. Called before any other event of the node. */
-  objection(hello: Hello): string | undefined;
+  objection(hello: Hello): Objection | undefined;
   onReady(hello: Hello): void;
   /** The messages of one frame, after `hello`. */
   onMessages(messages: readonly ServerMessage[], from: number): void;
@@ -86,6 +95,9 @@ export class Connection {
   /** Failed a moment ago: tried if there is no fallback either. */
   #lastResorts: string[] = [];
   #acceptsAny = false;
+  /** Objected to, and used if nothing else is left: nodes of a cluster that is not the session's. */
+  #strangers: string[] = [];
+  #acceptsStrangers = false;
   /** Searches begun since a node last served for a while. */
   #searches = 0;
   /** When the node behind the connection began to serve; `Infinity` while it does not. */
@@ -94,8 +106,9 @@ export class Connection {
   #refusedAtMs = Number.NEGATIVE_INFINITY;
   /** The largest frame that the node accepts. */
   frameBytesMax = 0;
-  /** When `onAlarm` has something to do. */
-  dueMs = Number.POSITIVE_INFINITY;
+  /** When the search goes on, because of a pause or of a node that does not say `hello`. */
+  #searchDueMs = Number.POSITIVE_INFINITY;
+  readonly #liveness = new LinkLiveness();
   #lastFailure = "";
 
   constructor(
@@ -135,6 +148,16 @@ export class Connection {
     return this.#link?.isReady === true;
   }
 
+  /** When `onAlarm` has something to do. */
+  get dueMs(): number {
+    return this.isReady ? this.#liveness.dueMs : this.#searchDueMs;
+  }
+
+  /** Whether the node owes an answer or is to say when something happens. */
+  setAwaited(isAwaited: boolean): void {
+    this.#liveness.setAwaited(isAwaited, this.#nowMs());
+  }
+
   start(): void {
     this.#isStopped = false;
     this.#searches = 0;
@@ -144,7 +167,7 @@ export class Connection {
   /** Closes for ever. No event follows. */
   stop(code: number = CLOSE.normal, reason = ""): void {
     this.#isStopped = true;
-    this.dueMs = Number.POSITIVE_INFINITY;
+    this.#searchDueMs = Number.POSITIVE_INFINITY;
     this.#drop(code, reason);
   }
 
@@ -181,15 +204,28 @@ export class Connection {
   }
 
   onAlarm(nowMs: number): void {
-    if (nowMs < this.dueMs) return;
-    this.dueMs = Number.POSITIVE_INFINITY;
     const link = this.#link;
+    if (link?.isReady === true) {
+      const silentMs = this.#liveness.onAlarm(nowMs, link.transport);
+      if (silentMs !== undefined) this.#onSilence(link, silentMs);
+      return;
+    }
+    if (nowMs < this.#searchDueMs) return;
+    this.#searchDueMs = Number.POSITIVE_INFINITY;
     if (link === undefined) {
       this.#search();
-    } else if (!link.isReady) {
+    } else {
       this.#drop(CLOSE.normal, "");
       this.#failed(link, "no answer in time");
     }
+  }
+
+  #onSilence(link: Link, silentMs: number): void {
+    this.#drop(CLOSE.normal, "");
+    this.#endpoints.fellSilent(link.url);
+    const why = "does not answer any more";
+    this.#log.warn("connection lost", { endpoint: link.url, why, silentMs: Math.round(silentMs) });
+    this.#lost(link, why);
   }
 
   #search(): void {
@@ -198,6 +234,8 @@ export class Connection {
     this.#tried.clear();
     this.#fallbacks = [];
     this.#acceptsAny = false;
+    this.#strangers = [];
+    this.#acceptsStrangers = false;
     if (promising.length === 0) {
       this.#candidates = failed;
       this.#lastResorts = [];
@@ -216,6 +254,10 @@ export class Connection {
       this.#acceptsAny = true;
       url = this.#fallbacks.shift() ?? this.#lastResorts.shift();
     }
+    if (url === undefined) {
+      this.#acceptsStrangers = true;
+      url = this.#strangers.shift();
+    }
     if (url === undefined) this.#pause();
     else this.#dial(url);
   }
@@ -225,7 +267,7 @@ export class Connection {
     const link: Link = { url, transport: undefined, isSigningIn: false, isReady: false };
     this.#link = link;
     if (this.#lastFailure === "") this.#note(link, "does not answer");
-    this.dueMs = this.#nowMs() + this.#handshakeTimeoutMs;
+    this.#searchDueMs = this.#nowMs() + this.#handshakeTimeoutMs;
     link.transport = this.#platform.open(socketUrl(url), {
       onOpen: () => undefined,
       onFrame: (frame) => {
@@ -247,6 +289,7 @@ export class Connection {
   }
 
   #onFrame(link: Link, frame: Uint8Array): void {
+    this.#liveness.heard(this.#nowMs());
     let messages: ServerMessage[];
     try {
       messages = decodeServerFrame(frame);
@@ -281,13 +324,11 @@ export class Connection {
   }
 
   #onHello(link: Link, hello: Hello): void {
-    const objection =
-      hello.version === PROTOCOL_VERSION
-        ? this.#events.objection(hello)
-        : `speaks version ${hello.version} of the protocol, not ${PROTOCOL_VERSION}`;
-    if (objection !== undefined) {
+    const objection = this.#objection(hello);
+    if (objection !== undefined && !(objection.isLastResort && this.#acceptsStrangers)) {
       this.#drop(CLOSE.normal, "");
-      this.#failed(link, objection);
+      if (objection.isLastResort) this.#strangers.push(link.url);
+      this.#failed(link, objection.why);
       return;
     }
     // Through the socket in a node's directory the client is `local`, and no one else.
@@ -310,9 +351,15 @@ export class Connection {
     this.#dialNext();
   }
 
+  #objection(hello: Hello): Objection | undefined {
+    if (hello.version === PROTOCOL_VERSION) return this.#events.objection(hello);
+    const why = `speaks version ${hello.version} of the protocol, not ${PROTOCOL_VERSION}`;
+    return { why, isLastResort: false };
+  }
+
   #ready(link: Link, hello: Hello): void {
     link.isReady = true;
-    this.dueMs = Number.POSITIVE_INFINITY;
+    this.#searchDueMs = Number.POSITIVE_INFINITY;
     this.frameBytesMax = hello.frameBytesMax;
     this.#complaints.clear();
     const { nodeId: node, leaderId: leader, clusterId: cluster } = hello;
@@ -385,7 +432,7 @@ export class Connection {
 
   #refuse(error: HoldfastError): void {
     this.#isStopped = true;
-    this.dueMs = Number.POSITIVE_INFINITY;
+    this.#searchDueMs = Number.POSITIVE_INFINITY;
     this.#log.error("the cluster refuses this client", { code: error.code, why: error.message });
     this.#events.onRefused(error);
   }
@@ -445,7 +492,7 @@ export class Connection {
 
   #pause(): void {
     const base = Math.min(PAUSE_MS_MIN * 2 ** Math.min(this.#searches, 10), PAUSE_MS_MAX);
-    this.dueMs = this.#nowMs() + base * (0.5 + this.#platform.random() / 2);
+    this.#searchDueMs = this.#nowMs() + base * (0.5 + this.#platform.random() / 2);
   }
 
   #drop(code: number, reason: string): void {

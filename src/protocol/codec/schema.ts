@@ -428,6 +428,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
       until: uint(0, WALL_MS_MAX),
     },
   },
+  ping: { words: "asks whether the node still answers", fields: { id } },
 };
 
 /** The kinds of an item's values other than its mode; the last two are for semaphores. */

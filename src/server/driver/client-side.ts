@@ -180,7 +180,8 @@ export class ClientSide implements GatewayEvents {
     }
     const attachment = this.#asking(connection);
     if (attachment === undefined) return;
-    if (query.op === OP.readOnly) this.#lower(attachment, query);
+    if (query.op === OP.ping) tellNothing(attachment, query);
+    else if (query.op === OP.readOnly) this.#lower(attachment, query);
     else if (this.#isTurnedAway(attachment) && !this.#isForStrangers(attachment, query))
       this.#forbid(attachment, query);
     else if (query.op === OP.watch) this.#watch(attachment, query);
@@ -299,8 +300,7 @@ export class ClientSide implements GatewayEvents {
       return;
     }
     attachment.isReadOnly = true;
-    const status = STATUS.ok;
-    attachment.connection.send({ kind: MESSAGE.answer, id, status, payload: null });
+    tellNothing(attachment, { id });
   }
 
   #watch(attachment: Attachment, query: WatchQuery): void {
@@ -395,4 +395,9 @@ function refuse(
   payload: OperationFailure | null = null,
 ): void {
   connection.send({ kind: MESSAGE.answer, id, status, payload });
+}
+
+/** An answer that says only that it was heard. */
+function tellNothing({ connection }: Attachment, { id }: { readonly id: number }): void {
+  connection.send({ kind: MESSAGE.answer, id, status: STATUS.ok, payload: null });
 }

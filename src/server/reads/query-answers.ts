@@ -14,6 +14,7 @@ import {
   type ExplainQuery,
   MESSAGE,
   OP,
+  type PingQuery,
   type Query,
   type ReadOnlyQuery,
   type SaveSnapshotOperation,
@@ -56,7 +57,10 @@ export function leastCostOf({ op }: { readonly op: number }): number {
 
 /** Queries that are answered from the table. */
 export type TableQuery =
-  | Exclude<Query, WatchQuery | UnwatchQuery | SignInQuery | VitalsQuery | ReadOnlyQuery>
+  | Exclude<
+      Query,
+      WatchQuery | UnwatchQuery | SignInQuery | VitalsQuery | ReadOnlyQuery | PingQuery
+    >
   | SaveSnapshotOperation;
 
 export interface QueryAnswersParts {

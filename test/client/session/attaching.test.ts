@@ -194,8 +194,8 @@ describe("losing a node", () => {
     await world.run(5_400);
     const before = platform.connection;
     if (before !== undefined) before.isBlackhole = true;
-    // The keepalive leaves at 5.5 s.
-    await world.run(5_050);
+    // The keepalive leaves at 5.5 s, and the node is silent for 2.5 s after it.
+    await world.run(2_600);
     expect(platform.connection).toBe(before);
     await world.run(150);
     expect(platform.connection).not.toBe(before);

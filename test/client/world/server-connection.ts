@@ -256,6 +256,11 @@ export class ServerConnection {
       this.flush();
       return;
     }
+    if (isQuery(request) && request.op === OP.ping) {
+      this.push({ kind: MESSAGE.answer, id: request.id, status: STATUS.ok, payload: null });
+      this.flush();
+      return;
+    }
     if (isQuery(request)) {
       this.#answer(request);
       return;

@@ -3,9 +3,9 @@ import { HoldfastError } from "../../../src/errors.js";
 import { SimulatedWorld } from "./simulated-world.js";
 import { TableServer } from "./table-server.js";
 
-export function setUp(seed = 1): { world: SimulatedWorld; server: TableServer } {
+export function setUp(seed = 1, nodeCount = 3): { world: SimulatedWorld; server: TableServer } {
   const world = new SimulatedWorld(seed);
-  return { world, server: new TableServer(world) };
+  return { world, server: new TableServer(world, nodeCount) };
 }
 
 /** The reason with which `promise` rejects, in simulated time. */

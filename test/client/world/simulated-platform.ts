@@ -36,6 +36,8 @@ export class SimulatedPlatform implements Platform {
   /** Of the one connection that counts. */
   connection: ServerConnection | undefined;
   keepsProcess = false;
+  /** Frames that this client sent, over all of its connections. */
+  framesSent = 0;
 
   readonly sinceBootMs?: () => number;
 
@@ -146,7 +148,10 @@ export class SimulatedPlatform implements Platform {
     this.connection = connection;
     return {
       // A copy, since the caller may use its buffer again at once.
-      send: (frame) => connection.toServer(frame.slice()),
+      send: (frame) => {
+        this.framesSent += 1;
+        connection.toServer(frame.slice());
+      },
       close: (code) => connection.closedByClient(code),
       setKeepsProcess: () => undefined,
     };

@@ -146,6 +146,14 @@ export class TableServer implements Outbox {
     return connection;
   }
 
+  /** SIGSTOP: the node's process stands still, and nobody notices by what the kernel does. */
+  freeze(nodeId: number): void {
+    this.faults.silentNodes.add(nodeId);
+    for (const connection of this.connections) {
+      if (connection.nodeId === nodeId) connection.isBlackhole = true;
+    }
+  }
+
   hello(nodeId: number): Hello {
     return {
       kind: MESSAGE.hello,
