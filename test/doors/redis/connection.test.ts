@@ -128,8 +128,20 @@ test("a request of HTTP gets no answer", async () => {
 test("a line that is no command ends the connection with an error", async () => {
   await using world = await DoorWorld.open();
   const client = await world.connect();
-  client.write("PING\r\n");
+  client.write("TTL k\r\n");
   expect(await client.reply()).toMatch(/^-ERR Protocol error/);
+  expect(await client.reply()).toBe("closed");
+});
+
+test("the lines of a usual check of health are answered", async () => {
+  await using world = await DoorWorld.open();
+  const client = await world.connect();
+  client.write("PING\r\n");
+  expect(await client.reply()).toBe("+PONG");
+  client.write("info replication\r\n");
+  expect(await client.reply()).toMatch(/^# Replication\r\nrole:master\r\n/);
+  client.write("QUIT\r\n");
+  expect(await client.reply()).toBe("+OK");
   expect(await client.reply()).toBe("closed");
 });
 

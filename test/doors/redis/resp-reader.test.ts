@@ -75,9 +75,25 @@ test("any bytes are commands or a problem", () => {
   );
 });
 
+test("the commands of checks of health are read as lines, whatever the pieces", () => {
+  const lines = "PING\r\ninfo  replication \r\nAUTH a b\nquit\r\n";
+  const expected = [["PING"], ["info", "replication"], ["AUTH", "a", "b"], ["quit"]].map((words) =>
+    words.map((word) => Buffer.from(word).toString("hex")).join(" "),
+  );
+  fc.assert(
+    fc.property(cuts, (at) => {
+      expect(readAll(piecesOf(Buffer.from(lines), at))).toEqual(expected);
+    }),
+  );
+  const mixed = Buffer.concat([commandBytes(["GET", "k"]), Buffer.from("PING\r\n*0\r\n")]);
+  expect(readAll([mixed, commandBytes(["TTL", "k"])])).toHaveLength(3);
+});
+
 describe("what is no command is a problem", () => {
   test.each([
-    ["an inline command", "PING\r\n"],
+    ["another inline command", "GET k\r\n"],
+    ["a word that begins like an inline command", "PINGS\r\n"],
+    ["an inline command that does not end", `PING ${"x".repeat(300)}`],
     ["a request of HTTP", "POST / HTTP/1.1\r\nHost: a\r\n"],
     ["a number among arguments", "*1\r\n:1\r\n"],
     ["an array within an array", "*1\r\n*1\r\n$1\r\na\r\n"],

@@ -1,7 +1,8 @@
 /**
- * Reads commands from the bytes of a connection: arrays of bulk strings, in RESP2 and RESP3 alike. The
- * inline commands of Redis, lines that people type, are not read: a request of another protocol would
- * be taken for one, and a browser can be made to send those.
+ * Reads commands from the bytes of a connection: arrays of bulk strings, in RESP2 and RESP3 alike. Of the
+ * inline commands of Redis, lines that people type, only those are read that checks of health send, which
+ * change nothing: a request of another protocol would be taken for one, and a browser can be made to send
+ * those.
  */
 import { Buffer } from "node:buffer";
 
@@ -12,6 +13,11 @@ const HEADER_BYTES_MAX = 13;
 /** What an argument costs besides its bytes. */
 const ARGUMENT_COST_BYTES = 96;
 const NOTHING = Buffer.alloc(0);
+/** The commands that may come as a line, and the longest line. */
+const INLINE = ["PING", "INFO", "AUTH", "QUIT"];
+const INLINE_HEAD = /^[A-Z]{0,4}$|^[A-Z]{4}[ \t\r\n]$/;
+const INLINE_BYTES_MAX = 256;
+const BLANKS = /[ \t]+/;
 const ARRAY = 0x2a;
 const BULK = 0x24;
 const CR = 0x0d;
@@ -87,6 +93,8 @@ export class RespReader {
    */
   next(bytesMax: number): Buffer[] | undefined {
     if (this.#expected === 0) {
+      const line = this.#bytes[this.#at] === ARRAY ? undefined : this.#line();
+      if (line !== undefined) return line === "unfinished" ? undefined : line;
       const count = this.#header(ARRAY, "*", ARGUMENTS_MAX);
       if (count === undefined) return undefined;
       this.#expected = count;
@@ -112,6 +120,20 @@ export class RespReader {
     this.#expected = 0;
     this.#size = 0;
     return command;
+  }
+
+  /** A command that comes as a line; `undefined`: none begins here. */
+  #line(): Buffer[] | "unfinished" | undefined {
+    const end = Math.min(this.#end, this.#at + INLINE_BYTES_MAX);
+    const bytes = this.#bytes.subarray(this.#at, end);
+    const head = bytes.toString("latin1", 0, 5).toUpperCase();
+    const isOne = INLINE.some((name) => name.startsWith(head.slice(0, 4)));
+    if (bytes.length === 0 || !isOne || !INLINE_HEAD.test(head)) return undefined;
+    const lineEnd = bytes.indexOf(LF);
+    if (lineEnd < 0) return bytes.length < INLINE_BYTES_MAX ? "unfinished" : undefined;
+    this.#at += lineEnd + 1;
+    const words = bytes.toString("latin1", 0, lineEnd).trim().split(BLANKS);
+    return words.map((word) => Buffer.from(word, "latin1"));
   }
 
   /** A mark and a number up to the end of the line; `undefined` until all of it has come. */
