@@ -10,8 +10,9 @@ import { certificateVariables } from "../config/certificate-files.js";
 import { examplesText } from "../config/command-options.js";
 import { Configuration } from "../config/configuration.js";
 import { addOptions } from "../config/flags.js";
-import { type SettledOptions, variableOf } from "../config/option-definition.js";
+import { flagOf, type SettledOptions, variableOf } from "../config/option-definition.js";
 import { CLUSTER_OPTIONS } from "../config/option-table.js";
+import { REDIS_RULES } from "../config/server-options.js";
 import type { Ending, Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
@@ -66,7 +67,8 @@ With --json one line is printed when the cluster is ready:
   {"endpoints":["ws://…"],"leader":1,"nodes":[{"id":1,"pid":4711,
    "endpoint":"ws://…","log":"…"}],"access":{"state":"open","identities":0},
    "tls":false}
-With --redis each node has its address for Redis clients: "redis":"host:port".
+With --redis each node has its address for Redis clients: "redis":"host:port",
+and with --redis-sentinel-port that of a sentinel: "redisSentinel":"host:port".
 access: what clients may do that do not sign in, as "holdfast status" shows it:
 open, partlyOpen or closed. With --tls it ends with the files of a client:
    …,"ca":"…/ca.crt","cert":"…/client-local.crt","certKey":"…"}`;
@@ -99,6 +101,7 @@ async function runCluster(flags: ClusterFlags): Promise<Ending> {
       ...(flags.allowOrigin ?? []).map((origin) => `--allow-origin=${origin}`),
       ...(certificates?.serverArguments(nodeId) ?? []),
       ...(flags.requireClientCert ? ["--require-client-cert"] : []),
+      ...redisRules(flags),
     ],
     access: certificates?.access ?? {},
   });
@@ -154,6 +157,7 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
   if (flags.requireClientCert && !flags.tls) {
     throw new Failure(EXIT.usage, "--require-client-cert needs --tls");
   }
+  requireRedis(flags);
   const made = noteIn(flags.data);
   const known = made?.peerPorts;
   const nodes = flags.nodes ?? known?.length ?? NODES_DEFAULT;
@@ -170,7 +174,7 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
         `peer ports ${known.join(", ")}`,
     );
   }
-  const free = await findFreePorts(HOST, 3 * nodes);
+  const free = await findFreePorts(HOST, 4 * nodes);
   const clientPorts =
     flags.port === 0 ? free.slice(0, nodes) : consecutivePorts("--port", flags.port, nodes);
   const peerPorts =
@@ -180,19 +184,39 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
       : consecutivePorts("--peer-port", flags.peerPort ?? PEER_PORT_DEFAULT, nodes));
   const clusterName = made?.clusterName ?? drawClusterName();
   const scheme = flags.tls ? "wss" : "ws";
-  const redisPorts =
-    flags.redis !== true
-      ? []
-      : flags.port === 0
-        ? free.slice(2 * nodes)
-        : consecutivePorts("--redis", REDIS_PORT_DEFAULT, nodes);
-  return planCluster(flags.data, clusterName, clientPorts, peerPorts, scheme, redisPorts);
+  const further = (option: string, first: number | undefined, spare: number[]): number[] => {
+    if (flags.redis !== true || first === undefined) return [];
+    return first === 0 ? spare : consecutivePorts(option, first, nodes);
+  };
+  const redisPort = flags.redisPort ?? (flags.port === 0 ? 0 : REDIS_PORT_DEFAULT);
+  return planCluster(
+    ...([flags.data, clusterName, clientPorts, peerPorts, scheme] as const),
+    further("--redis-port", redisPort, free.slice(2 * nodes, 3 * nodes)),
+    further("--redis-sentinel-port", flags.redisSentinelPort, free.slice(3 * nodes)),
+  );
+}
+
+/** The switches of the table that were given, as each node is given them. */
+function redisRules(flags: ClusterFlags): string[] {
+  const names = Object.keys(REDIS_RULES) as (keyof typeof REDIS_RULES)[];
+  return names.filter((name) => flags[name] === true).map((name) => flagOf(name));
+}
+
+function requireRedis(flags: ClusterFlags): void {
+  if (flags.redis === true) return;
+  const ports = (["redisPort", "redisSentinelPort"] as const)
+    .filter((name) => flags[name] !== undefined)
+    .map((name) => flagOf(name));
+  const [given] = [...ports, ...redisRules(flags)];
+  if (given !== undefined) throw new Failure(EXIT.usage, `${given} needs --redis`);
 }
 
 async function requireFreePorts(plan: ClusterPlan, access: TlsOptions): Promise<void> {
   for (const node of plan.nodes) {
-    const { id, listen, peerListen, redisListen, endpoint } = node;
-    for (const { host, port } of [listen, peerListen, ...(redisListen ? [redisListen] : [])]) {
+    const { id, listen, peerListen, redisListen, redisSentinelListen, endpoint } = node;
+    for (const address of [listen, peerListen, redisListen, redisSentinelListen]) {
+      if (address === undefined) continue;
+      const { host, port } = address;
       if (await isFree(host, port, id)) continue;
       const [report] = await localReports(port === listen.port ? [node] : [], access);
       const owner =
@@ -221,9 +245,11 @@ function printDocument(
   reports: readonly NodeReport[],
   files: ClientFiles | undefined,
 ): void {
-  const nodes = plan.nodes.map(({ id, endpoint, logFile, redisListen }) => {
+  const nodes = plan.nodes.map((node) => {
+    const { id, endpoint, logFile, redisListen, redisSentinelListen } = node;
     const redis = redisListen && { redis: formatHostPort(redisListen) };
-    return { id, pid: pidAt(endpoint, reports), endpoint, log: logFile, ...redis };
+    const sentinel = redisSentinelListen && { redisSentinel: formatHostPort(redisSentinelListen) };
+    return { id, pid: pidAt(endpoint, reports), endpoint, log: logFile, ...redis, ...sentinel };
   });
   const leader = leaderOf(reports);
   const { access = null } = leader ?? {};
@@ -262,9 +288,13 @@ function announce(
 function redisLines({ nodes }: ClusterPlan): string[] {
   const addresses = nodes.flatMap(({ redisListen }) => redisListen ?? []).map(formatHostPort);
   if (addresses.length === 0) return [];
+  const sentinels = nodes
+    .flatMap(({ redisSentinelListen }) => redisSentinelListen ?? [])
+    .map((address) => `Sentinel only: ${formatHostPort(address)}`);
   return [
     "Lock clients of Redis, by any of these addresses or with all of them as sentinels (master",
     `name mymaster): ${addresses.join(", ")}`,
+    ...sentinels,
     "",
   ];
 }

@@ -51,6 +51,8 @@ export interface ServerFlags {
   readonly redisAllowEndless?: boolean | undefined;
   readonly redisAllowUnproven?: boolean | undefined;
   readonly redisFair?: boolean | undefined;
+  readonly redisRedlock?: boolean | undefined;
+  readonly redisSentinelListen?: HostPort | undefined;
   readonly access?: "required" | "open" | undefined;
   readonly insecure?: boolean | undefined;
   readonly tlsCert?: string | undefined;
@@ -235,13 +237,15 @@ function tlsOptions(flags: ServerFlags): Partial<NodeOptions> {
 
 /** The node checks which of them go together. */
 function redisOptions(flags: ServerFlags): Partial<NodeOptions> {
-  const { redisListen, redisAdvertise } = flags;
+  const { redisListen, redisAdvertise, redisSentinelListen } = flags;
   return {
+    ...(redisSentinelListen === undefined ? {} : { redisSentinelListen }),
     ...(redisListen === undefined ? {} : { redisListen }),
     ...(redisAdvertise === undefined ? {} : { redisAdvertise }),
     ...(flags.redisAllowEndless === true ? { redisAllowEndless: true } : {}),
     ...(flags.redisAllowUnproven === true ? { redisAllowUnproven: true } : {}),
     ...(flags.redisFair === true ? { redisFair: true } : {}),
+    ...(flags.redisRedlock === true ? { redisRedlock: true } : {}),
   };
 }
 
@@ -320,12 +324,13 @@ function requireReadable(directory: string): void {
 }
 
 function requireDistinctPorts(flags: ServerFlags, peerListen: HostPort): void {
-  const { listen, healthListen, redisListen } = flags;
+  const { listen, healthListen, redisListen, redisSentinelListen } = flags;
   const given = {
     "--listen": listen,
     "--peer-listen": peerListen,
     "--health-listen": healthListen,
     "--redis-listen": redisListen,
+    "--redis-sentinel-listen": redisSentinelListen,
   };
   const flagByAddress = new Map<string, string>();
   for (const [flag, address] of Object.entries(given)) {

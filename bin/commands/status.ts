@@ -107,6 +107,11 @@ function viewLines(members: readonly ClusterMember[]): string[] {
     lines.push("", `${title}: ${printable(file)}: ${printable(reason)}`);
     lines.push(`stop it, then: holdfast recover --id ${id} --data DIRECTORY`);
   }
+  for (const { id, report } of members) {
+    if (!report.isReachable || report.redis?.redlock === undefined) continue;
+    const text = `node ${id}: ${printable(report.redis.redlock)}`;
+    lines.push("", styled("yellow", text, process.stdout));
+  }
   const quietMs = quietMsIn(members);
   if (quietMs > 0) {
     const text = `restored from a snapshot: no session is opened for ${formatDuration(quietMs)}`;

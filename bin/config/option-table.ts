@@ -13,7 +13,7 @@ import {
 import { durationKind, endpointsKind, textKind, wholeNumberKind } from "./option-kinds.js";
 import { RESTORE_OPTIONS } from "./restore-options.js";
 import { LEASE_OPTIONS, RUN_OPTIONS } from "./run-options.js";
-import { ALLOW_ORIGIN, SERVER_OPTIONS } from "./server-options.js";
+import { ALLOW_ORIGIN, REDIS_RULES, SERVER_OPTIONS } from "./server-options.js";
 import { TOKEN_OPTIONS } from "./token-options.js";
 
 export { LEASE_OPTIONS, RESTORE_OPTIONS, RUN_OPTIONS, SERVER_OPTIONS };
@@ -65,7 +65,18 @@ export const CLUSTER_OPTIONS = {
   peerPort: option(wholeNumberKind(0, PORT_MAX), "peer port of the first node; 0: any free ports", {
     defaultText: "those of the data, or 7511",
   }),
-  redis: switchOption("serve lock clients of Redis too, on ports from 7611, or any with --port 0"),
+  redis: switchOption("serve lock clients of Redis too"),
+  redisPort: option(
+    wholeNumberKind(0, PORT_MAX),
+    "with --redis: port for Redis clients of the first node; 0: any free ports",
+    { defaultText: "7611, or any with --port 0" },
+  ),
+  redisSentinelPort: option(
+    wholeNumberKind(0, PORT_MAX),
+    "with --redis: port of the first node that is a sentinel only; 0: any free ports",
+    { defaultText: "nowhere" },
+  ),
+  ...REDIS_RULES,
   allowOrigin: ALLOW_ORIGIN,
   tls: switchOption("TLS on all ports, with a private CA in certs in the data directory"),
   requireClientCert: {

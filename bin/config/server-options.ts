@@ -106,13 +106,8 @@ const ADDRESSES = {
   ),
 };
 
-const REDIS = {
-  redisListen: option(hostPortKind, "address for lock clients of Redis, with TLS as --listen", {
-    defaultText: "nowhere",
-  }),
-  redisAdvertise: option(hostPortKind, "the address that Redis clients are told", {
-    defaultText: "--redis-listen",
-  }),
+/** What the port does for its clients: the same for all nodes of a cluster. */
+export const REDIS_RULES = {
   redisAllowEndless: switchOption(
     "Redis clients may take locks without an expiry, if the setting endlessLeases allows it too",
   ),
@@ -122,6 +117,24 @@ const REDIS = {
   redisFair: switchOption(
     "grant locks in order to Redis clients that ask repeatedly with one random value",
   ),
+  redisRedlock: switchOption(
+    "let each node confirm a lock once, for clients of Redlock with a new value for each acquire",
+  ),
+};
+
+const REDIS = {
+  redisListen: option(hostPortKind, "address for lock clients of Redis, with TLS as --listen", {
+    defaultText: "nowhere",
+  }),
+  redisAdvertise: option(hostPortKind, "the address that Redis clients are told", {
+    defaultText: "--redis-listen",
+  }),
+  redisSentinelListen: option(
+    hostPortKind,
+    "address that is a sentinel only, for Redis clients that tell sentinels from masters",
+    { defaultText: "nowhere" },
+  ),
+  ...REDIS_RULES,
 };
 
 const TLS = {

@@ -20,6 +20,8 @@ export interface NodePlan {
   readonly peerListen: HostPort;
   /** `undefined`: no Redis clients are served. */
   readonly redisListen: HostPort | undefined;
+  /** Where it is a sentinel only; `undefined`: nowhere. */
+  readonly redisSentinelListen: HostPort | undefined;
   readonly endpoint: string;
   readonly dataDirectory: string;
   readonly logFile: string;
@@ -42,20 +44,24 @@ export function planCluster(
   peerPorts: readonly number[],
   scheme: "ws" | "wss" = "ws",
   redisPorts: readonly number[] = [],
+  sentinelPorts: readonly number[] = [],
 ): ClusterPlan {
-  requireDistinct(clientPorts, peerPorts);
-  requireDistinct(clientPorts, redisPorts, "Redis");
-  requireDistinct(redisPorts, peerPorts);
+  requireDistinct({
+    client: clientPorts,
+    peer: peerPorts,
+    Redis: redisPorts,
+    sentinel: sentinelPorts,
+  });
   const nodes = peerPorts.map((peer, index): NodePlan => {
     const client = clientPorts[index] ?? 0;
-    const redis = redisPorts[index];
     const name = `n${index + 1}`;
     return {
       id: index + 1,
       name,
       listen: { host: HOST, port: client },
       peerListen: { host: HOST, port: peer },
-      redisListen: redis === undefined ? undefined : { host: HOST, port: redis },
+      redisListen: addressOf(redisPorts[index]),
+      redisSentinelListen: addressOf(sentinelPorts[index]),
       endpoint: `${scheme}://${HOST}:${client}`,
       dataDirectory: join(directory, name),
       logFile: join(directory, `${name}.log`),
@@ -81,15 +87,23 @@ export function consecutivePorts(option: string, first: number, count: number): 
   return Array.from({ length: count }, (_, index) => first + index);
 }
 
+function addressOf(port: number | undefined): HostPort | undefined {
+  return port === undefined ? undefined : { host: HOST, port };
+}
+
 /** Refuses a port that would serve two purposes. */
-function requireDistinct(
-  clientPorts: readonly number[],
-  others: readonly number[],
-  kind = "peer",
-): void {
-  const shared = clientPorts.find((port) => others.includes(port));
-  if (shared === undefined) return;
-  throw new Failure(EXIT.usage, `port ${shared} would be both a client port and a ${kind} port`);
+function requireDistinct(portsByKind: Readonly<Record<string, readonly number[]>>): void {
+  const kinds = new Map<number, string>();
+  for (const [kind, ports] of Object.entries(portsByKind)) {
+    for (const port of ports) {
+      const other = kinds.get(port);
+      if (other !== undefined && other !== kind) {
+        const message = `port ${port} would be both a ${other} port and a ${kind} port`;
+        throw new Failure(EXIT.usage, message);
+      }
+      kinds.set(port, kind);
+    }
+  }
 }
 
 /** How long to wait before a node is started again, for its nth death in a row. */

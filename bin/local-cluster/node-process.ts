@@ -7,6 +7,7 @@
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, fstatSync, openSync, readSync, statfsSync } from "node:fs";
+import type { HostPort } from "../../src/server/index.js";
 import { adviceOn, MAKE_ROOM } from "../exit/start-failure.js";
 import { formatHostPort } from "../text/addresses.js";
 import type { ClusterPlan, NodePlan } from "./cluster-plan.js";
@@ -130,13 +131,16 @@ function serverArguments(plan: NodePlan, cluster: ClusterPlan): string[] {
     `--data=${plan.dataDirectory}`,
     `--listen=${formatHostPort(plan.listen)}`,
     `--peer-listen=${formatHostPort(plan.peerListen)}`,
-    ...(plan.redisListen === undefined
-      ? []
-      : [`--redis-listen=${formatHostPort(plan.redisListen)}`]),
+    ...addressFlag("--redis-listen", plan.redisListen),
+    ...addressFlag("--redis-sentinel-listen", plan.redisSentinelListen),
     `--initial-cluster=${cluster.initialCluster}`,
     `--cluster-name=${cluster.clusterName}`,
     "--stop-on-stdin-end",
   ];
+}
+
+function addressFlag(flag: string, address: HostPort | undefined): string[] {
+  return address === undefined ? [] : [`${flag}=${formatHostPort(address)}`];
 }
 
 /** Environment variables of a server must not configure all nodes alike. */

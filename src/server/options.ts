@@ -83,6 +83,12 @@ export interface NodeOptions {
   /** The address that Redis clients are given for this node. Default: `redisListen`. */
   readonly redisAdvertise?: HostPort;
   /**
+   * Where the node is a sentinel and nothing else, for Redis clients that tell sentinels from masters. They
+   * are given the host of `redisAdvertise` or `redisListen`, with the port of this. Port 0 picks a free
+   * one. Default: nowhere; `redisListen` answers as a sentinel, too.
+   */
+  readonly redisSentinelListen?: HostPort;
+  /**
    * Redis clients may take locks without an expiry, if the setting `endlessLeases` allows it too.
    * Default false.
    */
@@ -94,6 +100,12 @@ export interface NodeOptions {
    * which they came. For clients that choose a random value for each lock only. Default false.
    */
   readonly redisFair?: boolean;
+  /**
+   * Each node confirms a lock once, as if it were a server of its own, so that clients of Redlock that
+   * count the nodes of this cluster get their majority. For clients that choose a new value for each
+   * acquire only: two programs with one value would both get the lock. Default false.
+   */
+  readonly redisRedlock?: boolean;
   /**
    * `required`: `anonymous` may do nothing at this node while the cluster is open, that is, while it may
    * do everything. Kept in the data directory, until `open` takes it back. Default: what the directory
@@ -218,6 +230,8 @@ export interface RunningNode {
   readonly peerPort: number;
   /** The port of Redis clients; 0 if it serves none. */
   readonly redisPort: number;
+  /** The port that is a sentinel only; 0 if there is none. */
+  readonly redisSentinelPort: number;
   /** Resolves when the node has ended: with the error that ended it, or undefined after `stop`. */
   readonly ended: Promise<Error | undefined>;
   /** Reads the TLS files again now. Does nothing without TLS. */

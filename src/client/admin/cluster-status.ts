@@ -50,6 +50,11 @@ export interface NodeStatus {
   };
   /** Its disk has no room. A node that is "starting" waits for room. */
   readonly isDiskFull?: boolean;
+  /**
+   * Its port for lock clients of Redis, if it has one. `redlock`: that clients use Redlock over the nodes
+   * of this cluster and get no lock so, and what to do.
+   */
+  readonly redis?: { readonly address: string; readonly redlock?: string };
   /** Only of a quarantined node. */
   readonly damage?: NodeDamage;
 }

@@ -7,6 +7,7 @@
  * client of the SDK.
  */
 import { type StreamClient, StreamPort, type TransportTls } from "../../net/index.js";
+import { Confirmations, REDLOCK_FOUND } from "./confirmations.js";
 import { RedisConnection } from "./connection.js";
 import { FairWaits } from "./fair-waits.js";
 import { HotKeys } from "./hot-keys.js";
@@ -26,6 +27,8 @@ const NOTED_TEXT_LENGTH_MAX = 2_048;
 
 export interface RedisDoorOptions {
   readonly listen: { readonly host: string; readonly port: number };
+  /** Where it is a sentinel only; `undefined`: nowhere. */
+  readonly sentinelListen: { readonly host: string; readonly port: number } | undefined;
   readonly tls: TransportTls | undefined;
   readonly connectionsMax: number;
   readonly addressConnectionsMax: number;
@@ -35,6 +38,8 @@ export interface RedisDoorOptions {
   readonly allowsUnproven: boolean;
   /** Polling clients with one value are granted locks in the order in which they came. */
   readonly isFair: boolean;
+  /** Each node confirms a lock once, to clients of Redlock, whose values are unique to each acquire. */
+  readonly isRedlock: boolean;
   readonly log: (
     level: "info" | "warn" | "error",
     message: string,
@@ -47,8 +52,10 @@ export class RedisDoor {
   readonly #options: RedisDoorOptions;
   readonly #node: DoorNode;
   readonly #port: StreamPort;
+  readonly #sentinelPort: StreamPort | undefined;
   readonly #connections = new Set<RedisConnection>();
   readonly #publisher = new Publisher();
+  readonly #confirmations: Confirmations;
   readonly #refusals = new Set<string>();
   readonly #failures = new Set<string>();
   readonly #counts = { connections: 0, commandsTotal: 0, refusedTotal: 0, cutOffTotal: 0 };
@@ -62,26 +69,36 @@ export class RedisDoor {
   constructor(options: RedisDoorOptions, node: DoorNode, callers: Callers) {
     this.#options = options;
     this.#node = node;
-    const { allowsEndless, allowsUnproven, isFair, nowMs, log } = options;
+    const { allowsEndless, allowsUnproven, isFair, isRedlock, nowMs, log } = options;
+    this.#confirmations = new Confirmations(() => {
+      log("warn", "redis door: Redlock over one cluster", { what: REDLOCK_FOUND });
+    });
     this.#rules = {
-      allowsEndless,
-      allowsUnproven,
+      ...{ allowsEndless, allowsUnproven, isRedlock, isSentinel: false },
+      confirmations: this.#confirmations,
       hotKeys: new HotKeys(nowMs),
       fairWaits: isFair ? new FairWaits(nowMs) : undefined,
       scripts: new ScriptLibrary(),
       publisher: this.#publisher,
       noteRefused: (what, text) => this.#noteRefused(what, text),
     };
-    const { listen, tls, connectionsMax, addressConnectionsMax } = options;
+    const { listen, sentinelListen, tls, connectionsMax, addressConnectionsMax } = options;
     const onRefused = (reason: string): void => log("warn", "redis client refused", { reason });
+    const limits = { tls, connectionsMax, addressConnectionsMax, onRefused };
     this.#port = new StreamPort(
-      { listen, tls, connectionsMax, addressConnectionsMax, onRefused },
+      { listen, ...limits },
       {
-        onClient: (client) => this.#welcome(client, callers),
+        onClient: (client) => this.#welcome(client, callers, this.#rules),
         onTick: () => {
           for (const connection of this.#connections) connection.tick();
         },
       },
+    );
+    if (sentinelListen === undefined) return;
+    const sentinelRules = { ...this.#rules, isSentinel: true };
+    this.#sentinelPort = new StreamPort(
+      { listen: sentinelListen, ...limits },
+      { onClient: (client) => this.#welcome(client, callers, sentinelRules), onTick: () => {} },
     );
   }
 
@@ -90,8 +107,18 @@ export class RedisDoor {
     return this.#port.port;
   }
 
+  /** That of the sentinel; 0 without one, and before `start`. */
+  get sentinelPort(): number {
+    return this.#sentinelPort?.port ?? 0;
+  }
+
   get counts(): Readonly<DoorCounts> {
     return this.#counts;
+  }
+
+  /** Why clients of Redlock get no lock here; `undefined`: none was seen. */
+  get redlockFound(): string | undefined {
+    return this.#confirmations.isRedlockFound ? REDLOCK_FOUND : undefined;
   }
 
   /** Host and port of the node that clients are sent to, as it was last looked at. */
@@ -105,6 +132,7 @@ export class RedisDoor {
    */
   async start(): Promise<void> {
     await this.#port.start();
+    await this.#sentinelPort?.start();
   }
 
   /** The node has begun to work. */
@@ -128,17 +156,17 @@ export class RedisDoor {
     clearInterval(this.#timer);
     for (const connection of this.#connections) connection.cutOff("");
     this.#rules.fairWaits?.close();
-    await this.#port.close();
+    await Promise.all([this.#port.close(), this.#sentinelPort?.close()]);
   }
 
-  #welcome(client: StreamClient, callers: Callers): void {
+  #welcome(client: StreamClient, callers: Callers, rules: DoorRules): void {
     if (!this.#isOpen || this.#isSilent) {
       client.socket.destroy();
       return;
     }
     this.#lastId += 1;
     const counts = this.#counts;
-    const shared = { node: this.#node, callers, rules: this.#rules, counts };
+    const shared = { node: this.#node, callers, rules, counts };
     const parts = { ...shared, subscriptions: this.#publisher };
     const connection = new RedisConnection(this.#lastId, client, parts, {
       onClosed: (closed) => {

@@ -8,6 +8,7 @@ import type { Buffer } from "node:buffer";
 import type { ExtendLeaseOptions, GivenBack, LossReason, WantedItem } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
 import type { KeyView } from "../../protocol/index.js";
+import type { Confirmations } from "./confirmations.js";
 import { withMargin, withoutMargin } from "./durations.js";
 import type { FairTake } from "./fair-waits.js";
 import type { HotKeys } from "./hot-keys.js";
@@ -61,6 +62,9 @@ export interface LeaseRules {
   /** Leases without end may be taken. */
   readonly allowsEndless: boolean;
   readonly hotKeys: HotKeys;
+  readonly confirmations: Confirmations;
+  /** Each node confirms a lease once, as if it were a server of its own. */
+  readonly isRedlock: boolean;
 }
 
 export class LeaseCalls {
@@ -94,13 +98,38 @@ export class LeaseCalls {
     const { hotKeys } = this.#rules;
     try {
       if (isRepeatable || keys.length > 1) await leases.takeEach(items, options);
-      else await leases.take(items, { ...options, waitMs: 0 });
+      else {
+        const { token } = await leases.take(items, { ...options, waitMs: 0 });
+        this.#rules.confirmations.note(keys[0] as string, owner, token);
+      }
     } catch (error) {
       if (!(error instanceof HoldfastError && error.code === "LOCK_HELD")) throw error;
       for (const key of keys) hotKeys.note(key);
-      return error.details["isSameOwner"] === true ? "mine" : "other";
+      return error.details["isSameOwner"] === true ? this.confirm(wish) : "other";
     }
     for (const key of keys) hotKeys.forget(key);
+    return "taken";
+  }
+
+  /**
+   * The value of a take holds its key already: `taken` if the nodes confirm by themselves, and this one
+   * has not done so.
+   */
+  async confirm(wish: TakeWish): Promise<TakeResult> {
+    const { isRepeatable = false, keys, limit } = wish;
+    const [key] = keys;
+    if (isRepeatable || key === undefined || keys.length > 1 || limit !== undefined) return "mine";
+    const { confirmations, isRedlock } = this.#rules;
+    const [tableKey] = this.tableKeys(keys) as [string];
+    const owner = this.ownerOf(wish.value);
+    const confirmed = confirmations.tokenOf(tableKey, owner);
+    if (!isRedlock) {
+      if (confirmed === undefined) confirmations.noteElsewhere(owner);
+      return "mine";
+    }
+    const state = await this.look(key);
+    if (!this.isMine(state, wish.value) || state.token === confirmed) return "mine";
+    confirmations.note(tableKey, owner, state.token);
     return "taken";
   }
 
@@ -121,7 +150,7 @@ export class LeaseCalls {
       hold.value === value && hold.identity === identity;
     const taken = views.filter((view) => isTakenFor(view, wish, isOwn));
     if (taken.length === 0) return undefined;
-    return taken.some(({ holds }) => holds.some(isOwn)) ? "mine" : "other";
+    return taken.some(({ holds }) => holds.some(isOwn)) ? this.confirm(wish) : "other";
   }
 
   /**
@@ -143,7 +172,13 @@ export class LeaseCalls {
   /** Ends the value's leases in the keys. */
   async release(keys: readonly Buffer[], value: Buffer): Promise<GivenBack> {
     const owner = this.ownerOf(value);
-    return this.#held.client.leases.giveBack(this.tableKeys(keys), { owner });
+    const tableKeys = this.tableKeys(keys);
+    const { confirmations, isRedlock } = this.#rules;
+    const confirmed = tableKeys.filter((key) => confirmations.end(key, owner));
+    const ended = await this.#held.client.leases.giveBack(tableKeys, { owner });
+    // Another node has ended what this one confirmed, too.
+    const isEndedThere = ended.count === 0 && ended.reason === "released";
+    return isRedlock && isEndedThere ? { ...ended, count: confirmed.length } : ended;
   }
 
   /**

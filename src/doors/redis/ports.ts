@@ -62,5 +62,7 @@ export interface DoorNode {
   readonly leader: number;
   /** Where each member serves Redis clients, this one included; absent: nowhere. */
   readonly redisAddresses: ReadonlyMap<number, string>;
+  /** Where members are sentinels only; absent: nowhere. */
+  readonly sentinelAddresses: ReadonlyMap<number, string>;
   readonly electionTimeoutMs: number;
 }

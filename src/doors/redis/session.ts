@@ -20,6 +20,8 @@ export interface ReleasePublisher {
 export interface DoorRules extends LockSpaceRules {
   /** DEL and EXPIRE may end and move the lock of any value. */
   readonly allowsUnproven: boolean;
+  /** Its port answers as a sentinel, and about nothing else. */
+  readonly isSentinel: boolean;
   readonly scripts: ScriptLibrary;
   readonly publisher: Publisher;
   /** Says once that something was asked for that the door does not do. */

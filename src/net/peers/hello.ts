@@ -23,7 +23,7 @@ import type { PeerIdentity } from "../types.js";
 export const PEER_SUBPROTOCOL = "holdfast-peer.v1";
 export const HELLO_BYTES_MAX = 2_048;
 const ADVERTISE_BYTES_MAX = 1_024;
-const REDIS_BYTES_MAX = 512;
+const REDIS_BYTES_MAX = 1_024;
 const MAGIC = 0x4846504c;
 const FIXED_BYTES = 51;
 const CHECKSUM_BYTES = 4;

@@ -45,6 +45,7 @@ class QuarantinedNode implements RunningNode {
   readonly endpoint: string;
   readonly peerPort = 0;
   readonly redisPort = 0;
+  readonly redisSentinelPort = 0;
   readonly ended: Promise<undefined>;
   readonly #pages: StandbyPages;
   readonly #tls: NodeTls | undefined;

@@ -8,6 +8,7 @@ import {
 } from "../../doors/index.js";
 import type { TransportTls } from "../../net/index.js";
 import type { AssembledDriver } from "../driver/boot.js";
+import type { RedisTold } from "../pages/http-pages.js";
 import type { Clock } from "../ports.js";
 import { VERSION } from "../version.js";
 import { formatAddress, type ResolvedOptions, type ResolvedRedis } from "./resolve-options.js";
@@ -33,11 +34,11 @@ export class RedisService {
     this.#parts = parts;
     const { options, redis, tls, clock, connectionsMax, addressConnectionsMax } = parts;
     const { log } = options;
-    const { listen, allowsEndless, allowsUnproven, isFair } = redis;
+    const { listen, sentinelListen, allowsEndless, allowsUnproven, isFair, isRedlock } = redis;
     this.#door = new RedisDoor(
       {
-        ...{ listen, tls, connectionsMax, addressConnectionsMax },
-        ...{ allowsEndless, allowsUnproven, isFair },
+        ...{ listen, sentinelListen, tls, connectionsMax, addressConnectionsMax },
+        ...{ allowsEndless, allowsUnproven, isFair, isRedlock },
         log: (level, message, fields) => log(level, message, fields),
         nowMs: clock.nowMs,
       },
@@ -50,14 +51,34 @@ export class RedisService {
     return this.#door.port;
   }
 
+  get sentinelPort(): number {
+    return this.#door.sentinelPort;
+  }
+
   get counts(): Readonly<DoorCounts> {
     return this.#door.counts;
+  }
+
+  /** What `/status` shows of the port. */
+  get told(): RedisTold {
+    const { redlockFound } = this.#door;
+    return { address: this.address, ...(redlockFound && { redlock: redlockFound }) };
   }
 
   /** `host:port`, as clients are told; needs `start`. */
   get address(): string {
     const { listen, advertise } = this.#parts.redis;
     return formatAddress(advertise ?? { host: listen.host, port: this.port });
+  }
+
+  /** What other nodes are told: its address, and that of the sentinel after a comma. */
+  get addresses(): string {
+    const { listen, advertise } = this.#parts.redis;
+    const { host } = advertise ?? listen;
+    const { address, sentinelPort } = this;
+    return sentinelPort === 0
+      ? address
+      : `${address},${formatAddress({ host, port: sentinelPort })}`;
   }
 
   /** Rejects with `UNAVAILABLE` when the port cannot be bound. */
@@ -76,7 +97,16 @@ export class RedisService {
   #node(): DoorNode {
     const { options, assembled, isDraining } = this.#parts;
     const { id, clusterName, isAccessRequired, tuning } = options;
-    const address = (): string => this.address;
+    const addresses = (at: number): ReadonlyMap<number, string> => {
+      const others = assembled()?.driver.redisAddresses ?? [];
+      const told = [[id, this.addresses] as const, ...others];
+      return new Map(
+        told.flatMap(([node, text]) => {
+          const address = text.split(",")[at];
+          return address === undefined ? [] : [[node, address] as const];
+        }),
+      );
+    };
     return {
       ...{ id, clusterName, version: VERSION },
       electionTimeoutMs: tuning.electionTimeoutMs,
@@ -97,8 +127,10 @@ export class RedisService {
         return assembled()?.driver.servingLeader ?? 0;
       },
       get redisAddresses() {
-        const others = assembled()?.driver.redisAddresses ?? [];
-        return new Map([[id, address()], ...others]);
+        return addresses(0);
+      },
+      get sentinelAddresses() {
+        return addresses(1);
       },
     };
   }

@@ -61,9 +61,12 @@ export interface ResolvedRedis {
   readonly listen: HostPort;
   /** `undefined`: the address that the node listens on. */
   readonly advertise: HostPort | undefined;
+  /** Where it is a sentinel only; `undefined`: nowhere. */
+  readonly sentinelListen: HostPort | undefined;
   readonly allowsEndless: boolean;
   readonly allowsUnproven: boolean;
   readonly isFair: boolean;
+  readonly isRedlock: boolean;
 }
 
 /** Where the TLS credentials lie, and how they are used. */
@@ -197,16 +200,25 @@ export function resolveOptions(
 }
 
 function resolveRedis(options: NodeOptions): ResolvedRedis | undefined {
-  const { redisListen, redisAdvertise, redisAllowEndless, redisAllowUnproven, redisFair } = options;
-  const rules = { redisAdvertise, redisAllowEndless, redisAllowUnproven, redisFair };
+  const { redisListen, redisAdvertise, redisAllowEndless, redisAllowUnproven } = options;
+  const { redisFair, redisRedlock, redisSentinelListen } = options;
+  const switches = { redisAllowEndless, redisAllowUnproven, redisFair, redisRedlock };
+  const rules = { redisAdvertise, redisSentinelListen, ...switches };
   if (redisListen === undefined) {
     for (const [name, value] of Object.entries(rules)) {
       check(value === undefined || value === false, () => `${name} without redisListen`);
     }
     return undefined;
   }
+  check(
+    redisFair !== true || redisRedlock !== true,
+    () =>
+      "redisFair and redisRedlock exclude each other: a waiter has one place, not one at each node",
+  );
   checkAddress("redisListen", redisListen, 0);
   if (redisAdvertise !== undefined) checkAddress("redisAdvertise", redisAdvertise, 1);
+  if (redisSentinelListen !== undefined)
+    checkAddress("redisSentinelListen", redisSentinelListen, 0);
   const { host } = redisAdvertise ?? redisListen;
   check(HOST_NAME.test(host) || isIP(host) !== 0, () => `redisAdvertise has no host name: ${host}`);
   check(
@@ -216,9 +228,11 @@ function resolveRedis(options: NodeOptions): ResolvedRedis | undefined {
   return {
     listen: redisListen,
     advertise: redisAdvertise,
+    sentinelListen: redisSentinelListen,
     allowsEndless: redisAllowEndless ?? false,
     allowsUnproven: redisAllowUnproven ?? false,
     isFair: redisFair ?? false,
+    isRedlock: redisRedlock ?? false,
   };
 }
 
@@ -433,7 +447,8 @@ function checkExposures(
   tls: ResolvedTls | undefined,
   isAccessRequired: boolean,
 ): void {
-  const { listen, peerListen, healthListen, redisListen, insecure = false } = options;
+  const { listen, peerListen, healthListen, redisListen, redisSentinelListen } = options;
+  const { insecure = false } = options;
   const demand = (
     name: string,
     address: HostPort | undefined,
@@ -450,14 +465,11 @@ function checkExposures(
   const encryption = tls === undefined ? [ENCRYPTION] : [];
   const knowsClients = isAccessRequired || tls?.requiresClientCert === true;
   const add = "add what is missing, ";
-  demand("listen", listen, knowsClients ? encryption : [...encryption, KNOWN_CLIENTS], add);
+  const missing = knowsClients ? encryption : [...encryption, KNOWN_CLIENTS];
+  demand("listen", listen, missing, add);
   demand("peerListen", peerListen, encryption, add);
-  demand(
-    "redisListen",
-    redisListen,
-    knowsClients ? encryption : [...encryption, KNOWN_CLIENTS],
-    add,
-  );
+  demand("redisListen", redisListen, missing, add);
+  demand("redisSentinelListen", redisSentinelListen, missing, add);
   demand("healthListen", healthListen, ["in plain text"], "");
 }
 

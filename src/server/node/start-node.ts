@@ -86,6 +86,9 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   await requireFreePort("peerListen", peerListen);
   if (healthListen !== undefined) await requireFreePort("healthListen", healthListen);
   if (redis !== undefined) await requireFreePort("redisListen", redis.listen);
+  if (redis?.sentinelListen !== undefined) {
+    await requireFreePort("redisSentinelListen", redis.sentinelListen);
+  }
   const { hostname } = new URL(endpointOf(resolved, listen.port));
   const host = hostname.replace(/^\[|\]$/g, "");
   const tls = resolved.tls && (await NodeTls.load(resolved.tls, id, host, log));
@@ -266,6 +269,10 @@ class Node implements RunningNode {
     return this.#redis?.port ?? 0;
   }
 
+  get redisSentinelPort(): number {
+    return this.#redis?.sentinelPort ?? 0;
+  }
+
   /** Rejects if a port is not available after all; `close` then releases what was acquired. */
   async start(): Promise<void> {
     const { peerListen, healthListen, tuning, log, traceFile } = this.#options;
@@ -279,7 +286,7 @@ class Node implements RunningNode {
     this.#endpoint = endpointOf(this.#options, this.#gateway.port);
     const links = createPeerLinks({
       tls: this.#tls?.transport,
-      identity: { ...identity, advertise: this.#endpoint, redisAddress: this.#redis?.address },
+      identity: { ...identity, advertise: this.#endpoint, redisAddress: this.#redis?.addresses },
       listen: peerListen,
       peers: new Map(),
       knownPeers: this.#directory.knownPeers(),
@@ -499,6 +506,7 @@ class Node implements RunningNode {
       clientPort: () => this.#gateway.load,
       limits: () => this.#limitCounts,
       tls: () => this.#tlsTold(),
+      redis: () => this.#redis?.told,
       isDraining: () => this.#isDraining || this.#closing !== undefined,
       // While it starts it knows nothing that it could tell.
       judge: (caller) => this.#assembled?.driver.judgePage(caller) ?? "granted",

@@ -60,6 +60,13 @@ export interface PagedDriver {
   readonly endpoints: readonly NodeEndpoint[];
 }
 
+/** The port for clients of Redis. */
+export interface RedisTold {
+  readonly address: string;
+  /** Why clients of Redlock get no lock there; absent: none was seen. */
+  readonly redlock?: string;
+}
+
 /** Where the pages get their figures, read anew for each request. */
 export interface PageSource {
   readonly id: number;
@@ -83,6 +90,8 @@ export interface PageSource {
   readonly limits: () => LimitCounts;
   /** `undefined`: everything is in plain text. */
   readonly tls: () => TlsTold | undefined;
+  /** `undefined`: it has no port for clients of Redis. */
+  readonly redis: () => RedisTold | undefined;
   readonly isDraining: () => boolean;
   /** Whether the caller has a right to anything; without one it may only know how the node is. */
   readonly judge: (caller: PageCaller) => PageRight;
@@ -175,6 +184,7 @@ function statusOf(source: PageSource): Record<string, unknown> {
     access: accessOf(source.access()),
     quietMs: source.quietMs(),
     clientPort: source.clientPort(),
+    redis: source.redis(),
   };
 }
 

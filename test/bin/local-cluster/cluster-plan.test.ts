@@ -29,6 +29,12 @@ test("a port that would be used twice and one that does not exist are refused", 
   expect(() => planCluster("data", "any", [7411, 7412], [7412, 7413])).toThrow(
     "port 7412 would be both",
   );
+  expect(() => planCluster("data", "any", [1], [2], "ws", [2])).toThrow(
+    "port 2 would be both a peer port and a Redis port",
+  );
+  expect(() => planCluster("data", "any", [1], [2], "ws", [3], [3])).toThrow(
+    "port 3 would be both a Redis port and a sentinel port",
+  );
 });
 
 test("a node that keeps dying is started again ever later, up to a limit", () => {

@@ -221,6 +221,16 @@ test("who waits at the channel of a registry hears of each end of its locks, by 
   expect(heard.sort()).toEqual(["registry-channel registry:a", "registry-channel registry:b"]);
 });
 
+test("an ioredis client finds the node by its port that is a sentinel only", async () => {
+  const { node } = await start(() => ({ redisSentinelListen: { host: LOOPBACK, port: 0 } }));
+  const sentinels = [{ host: LOOPBACK, port: node.redisSentinelPort }];
+  const redis = new Redis({ sentinels, name: "mymaster" });
+  // Until there is a leader, there is no master.
+  redis.on("error", () => {});
+  endings.push(() => redis.disconnect());
+  expect(await redis.set("k", "v", "PX", 60_000, "NX")).toBe("OK");
+});
+
 test("with redisFair the client that asked first gets the lock, from any connection", async () => {
   const { node } = await start(() => ({ redisFair: true }));
   const [holder, first, second] = [redisOf(node), redisOf(node), redisOf(node)];

@@ -1,6 +1,6 @@
 /** What sentinels are asked: every node names the same node, the leader, or none. */
 import { expect, test } from "vitest";
-import { DoorWorld } from "./world/door-world.js";
+import { DoorWorld, RespClient } from "./world/door-world.js";
 
 const ADDRESSES: ReadonlyMap<number, string> = new Map([
   [1, "10.0.0.1:7611"],
@@ -63,6 +63,39 @@ test("who listens to +switch-master hears of another leader", async () => {
   expect(await two.call("UNSUBSCRIBE")).toBe("[unsubscribe, +switch-master, :0]");
   expect(await two.call("UNSUBSCRIBE")).toBe("[unsubscribe, nil, :0]");
   expect(await two.call("GET", "k")).toBe("nil");
+});
+
+test("a port that is a sentinel only says so, names the master, and takes no locks", async () => {
+  const sentinelListen = { host: "127.0.0.1", port: 0 };
+  await using world = await DoorWorld.open({ sentinelListen });
+  const sentinelAddresses = new Map([
+    [1, "10.0.0.1:26379"],
+    [2, "b.example:26379"],
+  ]);
+  Object.assign(world.node, { redisAddresses: ADDRESSES, sentinelAddresses, leader: 3 });
+  const client = await RespClient.open(world.door.sentinelPort);
+  expect(await client.call("INFO", "server")).toContain("redis_mode:sentinel\r\n");
+  expect(await client.call("INFO")).toMatch(
+    /\r\nmaster1:name=mymaster,status=ok,address=c\.example:7611,slaves=0,sentinels=2\r\n/,
+  );
+  expect(await client.call("HELLO", "3")).toContain("mode, sentinel, modules");
+  expect(await client.call("ROLE")).toBe("[sentinel, [holdfast, mymaster]]");
+  expect(await client.call("SENTINEL", "get-master-addr-by-name", "mymaster")).toBe(
+    "[c.example, 7611]",
+  );
+  const sentinels = await client.call("SENTINEL", "sentinels", "mymaster");
+  expect(sentinels).toContain("ip, b.example, port, 26379");
+  expect(sentinels).not.toContain("c.example");
+  expect(await client.call("SUBSCRIBE", "+switch-master")).toContain("+switch-master");
+  expect(await client.call("PING")).toBe("+PONG");
+  for (const command of [["GET", "k"], ["SET", "k", "v", "NX", "PX", "1000"], ["MULTI"]]) {
+    expect(await client.call(...command)).toMatch(/^-NOHOLDFAST .* a sentinel only/);
+  }
+  expect(world.locks.log).toEqual([]);
+  client.close();
+  const other = await world.connect();
+  expect(await other.call("INFO", "server")).toContain("redis_mode:standalone\r\n");
+  expect(await other.call("SENTINEL", "sentinels", "mymaster")).not.toContain("26379");
 });
 
 test("a stranger is told of no address", async () => {

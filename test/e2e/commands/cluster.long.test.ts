@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endAllStarted } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
+import { RespClient } from "../../doors/redis/world/resp-client.js";
 import { runCli } from "../world/cluster-process.js";
 import { COMMAND } from "../world/command-line.js";
 import { expectFailure } from "../world/command-result.js";
@@ -112,6 +113,28 @@ test("people are told where it runs, which node leads and how to take a lock", a
   expect(Number(ran.stdout)).toBeGreaterThan(0);
   await interrupt({ cluster, pids: [Number(pid)] });
   expect(cluster.stderr).toBe("holdfast: stopping\n");
+});
+
+test("its Redis ports and rules are those of the options, which need --redis", async () => {
+  const [redis = 0, sentinel = 0] = await freePorts(2);
+  const flags = [`--redis-port=${redis}`, `--redis-sentinel-port=${sentinel}`];
+  const rules = ["--redis-allow-unproven", "--redis-redlock"];
+  const data = join(directory, "redis");
+  const started = await startReady(data, "--nodes=1", "--redis", ...flags, ...rules);
+  expect(started.ready.nodes).toMatchObject([
+    { redis: `127.0.0.1:${redis}`, redisSentinel: `127.0.0.1:${sentinel}` },
+  ]);
+  const client = await RespClient.open(redis);
+  expect(await client.call("SET", "k", "v", "NX", "PX", "60000")).toBe("+OK");
+  expect(await client.call("DEL", "k")).toBe(":1");
+  client.close();
+  const other = await RespClient.open(sentinel);
+  expect(await other.call("INFO")).toContain("redis_mode:sentinel");
+  other.close();
+  await interrupt(started);
+  for (const flag of [...flags, ...rules]) {
+    await expectRefused([`--data=${data}`, flag], /--redis-[a-z-]+ needs --redis/, 2);
+  }
 });
 
 test("a cluster that was closed starts like any other, and people are told how to come in", async () => {

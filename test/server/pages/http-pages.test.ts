@@ -40,6 +40,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     incarnation: 1,
     pid: 42,
     uptimeMs: () => 1_234.5,
+    redis: () => undefined,
     loopDelayMaxMs: () => 1.25,
     process: () => ({
       loopDelayMaxMs: 1.25,

@@ -34,6 +34,14 @@ const TABLE: ReadonlyMap<string, Command> = new Map(
   ].map((command) => [command.name, command]),
 );
 
+/** What a port answers that is a sentinel only. */
+const FOR_SENTINELS: ReadonlySet<Command> = new Set([
+  ...CONNECTION_COMMANDS,
+  ...SENTINEL_COMMANDS,
+  ...PUBSUB_COMMANDS,
+  ...SERVER_COMMANDS.filter(({ name }) => ["INFO", "ROLE", "COMMAND"].includes(name)),
+]);
+
 /** Names of commands in RESP2 and RESP3 are short; only those of known ones are remembered. */
 const NAMES = new Map<string, Command>();
 
@@ -54,6 +62,7 @@ export function answer(
   const command = NAMES.get(typed) ?? find(typed);
   if (isStranger && command?.isForStrangers !== true && session.mustSignIn) throw notSignedIn();
   if (command === undefined) return refuseUnknown(session, typed);
+  if (session.rules.isSentinel && !FOR_SENTINELS.has(command)) throw onlySentinel(command);
   const { name, least, most = Number.POSITIVE_INFINITY } = command;
   if (args.length < least || args.length > most) {
     session.transaction.breakOff();
@@ -90,6 +99,12 @@ function find(typed: string): Command | undefined {
   const command = TABLE.get(typed.toUpperCase());
   if (command !== undefined && NAMES.size < 4 * TABLE.size) NAMES.set(typed, command);
   return command;
+}
+
+function onlySentinel({ name }: Command): RefusedCommand {
+  return new RefusedCommand(
+    `${name} is not answered at this port, which is a sentinel only: ask it for the master`,
+  );
 }
 
 function refuseUnknown(session: Session, typed: string): never {

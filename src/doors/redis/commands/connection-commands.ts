@@ -150,15 +150,15 @@ function hello(session: Session, args: readonly Buffer[], hold: Hold): Reply | P
   return result;
 }
 
-function greeting({ protocol, port, node }: Session): MapReply {
+function greeting({ protocol, port, node, rules: { isSentinel } }: Session): MapReply {
   return {
     map: [
       ["server", "redis"],
       ["version", REDIS_VERSION],
       ["proto", protocol],
       ["id", port.id],
-      ["mode", "standalone"],
-      ["role", node.isServing ? "master" : "replica"],
+      ["mode", isSentinel ? "sentinel" : "standalone"],
+      ...(isSentinel ? [] : ([["role", node.isServing ? "master" : "replica"]] as const)),
       ["modules", []],
     ],
   };

@@ -91,8 +91,10 @@ function state({ node }: Session, name: string, { id, host, port }: NamedAddress
   };
 }
 
-function otherSentinels({ node }: Session): MapReply[] {
-  const others = [...node.redisAddresses].filter(([id]) => id !== node.id);
+/** Those of the same kind of port: each node answers as a sentinel at both. */
+function otherSentinels({ node, rules }: Session): MapReply[] {
+  const addresses = rules.isSentinel ? node.sentinelAddresses : node.redisAddresses;
+  const others = [...addresses].filter(([id]) => id !== node.id);
   return others.flatMap(([id, address]) => {
     const place = splitAddress(address);
     if (place === undefined) return [];

@@ -4,8 +4,10 @@
  */
 import type { Buffer } from "node:buffer";
 import { integerOf } from "../durations.js";
+import type { DoorNode } from "../ports.js";
 import { RefusedCommand } from "../refusals.js";
 import { OK, type Reply } from "../resp/index.js";
+import { namedMaster, namesOf } from "../sentinel.js";
 import type { Session } from "../session.js";
 import { type Command, wordOf } from "./command.js";
 
@@ -21,7 +23,10 @@ export const SERVER_COMMANDS: readonly Command[] = [
     name: "ROLE",
     least: 0,
     most: 0,
-    run: ({ node }) => (node.isServing ? ["master", 0, []] : ["slave", "", 0, "connecting", -1]),
+    run: ({ node, rules }) => {
+      if (rules.isSentinel) return ["sentinel", namesOf(node)];
+      return node.isServing ? ["master", 0, []] : ["slave", "", 0, "connecting", -1];
+    },
   },
   { name: "COMMAND", least: 0, run: (_session, args) => commandReply(args) },
   { name: "READONLY", least: 0, most: 0, run: () => OK },
@@ -78,23 +83,40 @@ function infoText(session: Session, asked: readonly Buffer[]): string {
     .join("\r\n");
 }
 
-function infoOf({
-  node,
-}: Session): Readonly<Record<string, Readonly<Record<string, string | number>>>> {
+type InfoFields = Readonly<Record<string, string | number>>;
+
+function infoOf({ node, rules }: Session): Readonly<Record<string, InfoFields>> {
   const { isServing } = node;
+  const server = {
+    redis_version: REDIS_VERSION,
+    redis_mode: rules.isSentinel ? "sentinel" : "standalone",
+    server_name: "holdfast",
+    holdfast_version: node.version,
+    holdfast_node: node.id,
+    process_id: process.pid,
+  };
+  if (rules.isSentinel) return { Server: server, Sentinel: sentinelInfo(node) };
   return {
-    Server: {
-      redis_version: REDIS_VERSION,
-      redis_mode: "standalone",
-      server_name: "holdfast",
-      holdfast_version: node.version,
-      holdfast_node: node.id,
-      process_id: process.pid,
-    },
+    Server: server,
     Persistence: { loading: 0, async_loading: 0 },
     Replication: isServing
       ? { role: "master", connected_slaves: 0, master_failover_state: "no-failover" }
       : { role: "slave", master_link_status: "down", connected_slaves: 0 },
     Cluster: { cluster_enabled: 0 },
+  };
+}
+
+function sentinelInfo(node: DoorNode): InfoFields {
+  const names = namesOf(node);
+  const master = namedMaster(node);
+  const address = master === undefined ? ":0" : `${master.host}:${master.port}`;
+  const told = `status=${master === undefined ? "odown" : "ok"},address=${address},slaves=0`;
+  const sentinels = node.sentinelAddresses.size;
+  return {
+    sentinel_masters: names.length,
+    sentinel_tilt: 0,
+    ...Object.fromEntries(
+      names.map((name, at) => [`master${at}`, `name=${name},${told},sentinels=${sentinels}`]),
+    ),
   };
 }

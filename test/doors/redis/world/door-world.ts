@@ -15,7 +15,7 @@ export { commandBytes, RespClient, replyAt } from "./resp-client.js";
 export type NodeState = { -readonly [Name in keyof DoorNode]: DoorNode[Name] };
 
 export class DoorWorld implements AsyncDisposable {
-  readonly locks = new MemoryLocks();
+  readonly locks: MemoryLocks;
   readonly log: string[] = [];
   /** What each connection has shown that asked for a client. */
   readonly callers: Caller[] = [];
@@ -25,17 +25,23 @@ export class DoorWorld implements AsyncDisposable {
   readonly door: RedisDoor;
   readonly #clients: RespClient[] = [];
 
-  private constructor(options: Partial<RedisDoorOptions>, node: Partial<DoorNode>) {
+  private constructor(
+    options: Partial<RedisDoorOptions>,
+    node: Partial<DoorNode>,
+    locks: MemoryLocks,
+  ) {
+    this.locks = locks;
     this.node = {
       ...{ id: 1, version: "1.0.0", clusterName: "holdfast", isServing: true },
       ...{ isOpen: true, admitsAnonymous: true },
       ...{ leader: 1, redisAddresses: new Map(), electionTimeoutMs: 600 },
+      sentinelAddresses: new Map(),
       ...node,
     };
     const defaults: RedisDoorOptions = {
-      listen: { host: "127.0.0.1", port: 0 },
+      ...{ listen: { host: "127.0.0.1", port: 0 }, sentinelListen: undefined },
       ...{ tls: undefined, connectionsMax: 64, addressConnectionsMax: 64 },
-      ...{ allowsEndless: false, allowsUnproven: false, isFair: false },
+      ...{ allowsEndless: false, allowsUnproven: false, isFair: false, isRedlock: false },
       log: (level, message, fields) =>
         this.log.push(`${level} ${message} ${JSON.stringify(fields)}`),
       nowMs: () => performance.now(),
@@ -55,12 +61,23 @@ export class DoorWorld implements AsyncDisposable {
   static async open(
     options: Partial<RedisDoorOptions> = {},
     node: Partial<DoorNode> = {},
+    locks = new MemoryLocks(),
   ): Promise<DoorWorld> {
-    const world = new DoorWorld(options, node);
+    const world = new DoorWorld(options, node, locks);
     await world.door.start();
     world.node.redisAddresses = new Map([[1, `127.0.0.1:${world.door.port}`]]);
     world.door.serve();
     return world;
+  }
+
+  /** The doors of so many nodes of one cluster. */
+  static async openCluster(
+    nodes: number,
+    options: Partial<RedisDoorOptions> = {},
+  ): Promise<readonly DoorWorld[]> {
+    const locks = new MemoryLocks();
+    const ids = Array.from({ length: nodes }, (_, at) => at + 1);
+    return Promise.all(ids.map((id) => DoorWorld.open(options, { id }, locks)));
   }
 
   async connect(): Promise<RespClient> {

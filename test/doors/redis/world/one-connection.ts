@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
+import { Confirmations } from "../../../../src/doors/redis/confirmations.js";
 import { RedisConnection } from "../../../../src/doors/redis/connection.js";
 import { HotKeys } from "../../../../src/doors/redis/hot-keys.js";
 import type { LockClient } from "../../../../src/doors/redis/index.js";
@@ -29,10 +30,17 @@ export class OneConnection implements AsyncDisposable {
     const node = {
       ...{ id: 1, version: "1.0.0", clusterName: "holdfast", isServing: true, isOpen: true },
       ...{ admitsAnonymous: true, leader: 1, electionTimeoutMs: 600 },
-      redisAddresses: new Map(),
+      ...{ redisAddresses: new Map(), sentinelAddresses: new Map() },
     };
     const rules = {
-      ...{ allowsEndless: false, allowsUnproven: false, fairWaits: undefined },
+      ...{
+        allowsEndless: false,
+        allowsUnproven: false,
+        isRedlock: false,
+        isSentinel: false,
+        fairWaits: undefined,
+      },
+      confirmations: new Confirmations(() => {}),
       ...{ hotKeys: new HotKeys(() => 0), scripts: new ScriptLibrary() },
       ...{ publisher: this.publisher, noteRefused: () => {} },
     };
