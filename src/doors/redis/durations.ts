@@ -25,15 +25,6 @@ export function integerOf(text: Buffer): number {
   return Number(digits);
 }
 
-const LUA_NUMBER = /^\s*([-+]?)(0x[0-9a-f]+|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?)\s*$/i;
-
-/** What `tonumber` of Lua makes of an argument; `undefined`: nothing. */
-export function luaNumberOf(text: string | undefined): number | undefined {
-  const [, sign, digits] = LUA_NUMBER.exec(text ?? "") ?? [];
-  if (digits === undefined) return undefined;
-  return sign === "-" ? -Number(digits) : Number(digits);
-}
-
 /** A time to live in milliseconds, from 1 on. `unitMs`: of what was given. */
 export function ttlOf(text: Buffer, unitMs: number, command: string): number {
   const ms = integerOf(text) * unitMs;

@@ -21,11 +21,18 @@ import type { HeldClient } from "./ports.js";
 import { RefusedCommand } from "./refusals.js";
 
 /** How often a key may change between a look and what follows it. */
-const DECISIONS_MAX = 16;
+export const LOOKS_MAX = 16;
 
 export interface LockSpaceRules extends LeaseRules {
   /** `undefined`: polling clients have no places. */
   readonly fairWaits: FairWaits | undefined;
+}
+
+/** The steps of a course. */
+export interface LockSteps
+  extends Pick<LeaseCalls, "take" | "extend" | "release" | "releaseRepeatably"> {
+  /** Several keys as they are in one moment. Rejects with `BUSY` if there is none. */
+  lookAtOnce(keys: readonly Buffer[]): Promise<readonly KeyState[]>;
 }
 
 export class LockSpace {
@@ -51,17 +58,28 @@ export class LockSpace {
   take(wish: TakeWish): Promise<TakeResult> {
     const { calls } = this;
     demandExpiry(wish.ttlMs, this.#rules);
-    const { hotKeys, fairWaits } = this.#rules;
-    const fair = fairWaits && calls.fairTakeOf(wish);
-    if (fairWaits !== undefined && fair !== undefined) {
-      return this.#order.write(() => this.#takeInTurn(wish, fair, fairWaits));
-    }
-    const hot = calls.tableKeys(wish.keys).filter((key) => hotKeys.has(key));
-    if (hot.length === 0) return this.#order.write(() => calls.take(wish));
-    return this.#order.look(async (): Promise<Decision<TakeResult>> => {
+    const names = namesOf(wish.keys);
+    const hot = this.#hotKeysOf(wish);
+    if (hot.length === 0) return this.#order.write(names, () => this.#takeNow(wish));
+    return this.#order.look(names, async (): Promise<Decision<TakeResult>> => {
       const found = await calls.findTaken(hot, wish);
       return found === undefined ? { write: () => calls.take(wish) } : { answer: found };
     });
+  }
+
+  /** Those of the keys that must be looked at before a take. */
+  #hotKeysOf(wish: TakeWish): readonly string[] {
+    const { hotKeys, fairWaits } = this.#rules;
+    const keys = this.calls.tableKeys(wish.keys);
+    if (fairWaits !== undefined && keys.length === 1) return [];
+    return keys.filter((key) => hotKeys.has(key));
+  }
+
+  #takeNow(wish: TakeWish): Promise<TakeResult> {
+    const { fairWaits } = this.#rules;
+    const fair = fairWaits && this.calls.fairTakeOf(wish);
+    if (fairWaits === undefined || fair === undefined) return this.calls.take(wish);
+    return this.#takeInTurn(wish, fair, fairWaits);
   }
 
   /** With a place in the queue for an attempt that fails. */
@@ -74,23 +92,42 @@ export class LockSpace {
 
   /** As that of `LeaseCalls`. */
   extend(wish: ExtendWish): Promise<LossReason | undefined> {
-    return this.#order.write(() => this.calls.extend(wish));
+    return this.#order.write(namesOf(wish.keys), () => this.calls.extend(wish));
   }
 
   /** As that of `LeaseCalls`; places in the queue are lost, too. */
   release(keys: readonly Buffer[], value: Buffer): Promise<GivenBack> {
-    return this.#order.write(() => {
+    return this.#order.write(namesOf(keys), () => {
       this.#leaveQueues(keys, value);
       return this.calls.release(keys, value);
     });
   }
 
-  /** As that of `LeaseCalls`; places in the queue are lost, too. */
-  releaseRepeatably(keys: readonly Buffer[], value: Buffer): Promise<number> {
-    return this.#order.write(() => {
-      this.#leaveQueues(keys, value);
-      return this.calls.releaseRepeatably(keys, value);
-    });
+  /**
+   * Several steps on these keys, before any later command of the connection that has one of them.
+   * `steps` are the same calls without an order of their own.
+   */
+  course<T>(keys: readonly Buffer[], run: (steps: LockSteps) => Promise<T>): Promise<T> {
+    const { calls } = this;
+    const steps: LockSteps = {
+      take: async (wish) => {
+        demandExpiry(wish.ttlMs, this.#rules);
+        const hot = this.#hotKeysOf(wish);
+        const found = hot.length === 0 ? undefined : await calls.findTaken(hot, wish);
+        return found ?? this.#takeNow(wish);
+      },
+      extend: (wish) => calls.extend(wish),
+      release: (ofKeys, value) => {
+        this.#leaveQueues(ofKeys, value);
+        return calls.release(ofKeys, value);
+      },
+      releaseRepeatably: (ofKeys, value) => {
+        this.#leaveQueues(ofKeys, value);
+        return calls.releaseRepeatably(ofKeys, value);
+      },
+      lookAtOnce: (ofKeys) => this.#lookAtOnce(ofKeys),
+    };
+    return this.#order.course(namesOf(keys), () => run(steps));
   }
 
   look(key: Buffer): Promise<KeyState> {
@@ -98,25 +135,39 @@ export class LockSpace {
   }
 
   /**
-   * Reads a key, and may then do something about it, before any later command of the connection. A
-   * write that resolves to `undefined` met another state than the one it was decided for, and `decide`
-   * is asked again. Rejects with `RefusedCommand` if the value that it was decided for does not hold the
-   * key here, and with `BUSY` if the key goes on changing.
+   * Reads a key, and may then do something about it, before any later command of the connection that
+   * has the key. A write that resolves to `undefined` met another state than the one it was decided
+   * for, and `decide` is asked again. Rejects with `RefusedCommand` if the value that it was decided for
+   * does not hold the key here, and with `BUSY` if the key goes on changing.
    */
-  async decide<T>(key: Buffer, decide: (state: KeyState) => Decision<T | undefined>): Promise<T> {
-    let triedToken: number | undefined;
-    for (let i = 0; i < DECISIONS_MAX; i++) {
-      let token: number | undefined;
-      const decided = await this.#order.look(async () => {
-        const state = await this.calls.look(key);
-        token = state.kind === "lock" ? state.token : undefined;
+  decide<T>(key: Buffer, decide: (state: KeyState) => Decision<T | undefined>): Promise<T> {
+    return this.course([key], async ({ lookAtOnce }) => {
+      let triedToken: number | undefined;
+      for (let i = 0; i < LOOKS_MAX; i++) {
+        const [state] = (await lookAtOnce([key])) as [KeyState];
+        const token = state.kind === "lock" ? state.token : undefined;
         if (token !== undefined && token === triedToken) throw heldByOther();
-        return decide(state);
-      });
-      if (decided !== undefined) return decided;
-      triedToken = token;
+        const decision = decide(state);
+        const decided = "write" in decision ? await decision.write() : decision.answer;
+        if (decided !== undefined) return decided;
+        triedToken = token;
+      }
+      throw changesTooOften();
+    });
+  }
+
+  /** Several keys are looked at until two looks in turn have found the same holders. */
+  async #lookAtOnce(keys: readonly Buffer[]): Promise<readonly KeyState[]> {
+    const look = (): Promise<readonly KeyState[]> =>
+      Promise.all(keys.map((key) => this.calls.look(key)));
+    let states = await look();
+    if (keys.length === 1) return states;
+    for (let i = 0; i < LOOKS_MAX; i++) {
+      const before = states;
+      states = await look();
+      if (states.every((state, at) => isSameHold(state, before[at] as KeyState))) return states;
     }
-    throw new HoldfastError("BUSY", "the key changes too often; try again");
+    throw changesTooOften();
   }
 
   #leaveQueues(keys: readonly Buffer[], value: Buffer): void {
@@ -130,4 +181,18 @@ export class LockSpace {
 
 function heldByOther(): RefusedCommand {
   return new RefusedCommand("the key is held by a client of another identity or kind", "NOPERM");
+}
+
+function isSameHold(one: KeyState, other: KeyState): boolean {
+  if (one.kind === "lock") return other.kind === "lock" && one.token === other.token;
+  return one.kind === other.kind;
+}
+
+export function changesTooOften(): HoldfastError {
+  return new HoldfastError("BUSY", "the keys change too often; try again");
+}
+
+/** As `CommandOrder` has them. */
+function namesOf(keys: readonly Buffer[]): readonly string[] {
+  return keys.map((key) => key.toString("latin1"));
 }

@@ -128,9 +128,11 @@ test.each([
   [["SET", "a", "1", "NX", "PX", "0"], "-ERR invalid expire time in 'set' command"],
   [["SELECT", "-1"], "-ERR value is not an integer or out of range"],
   [["EVALSHA", "0".repeat(40), "0"], "-NOSCRIPT No matching script. Please use EVAL."],
+  [["EVAL", "return 1", "x"], "-ERR value is not an integer or out of range"],
+  [["EVAL", "return 1", "0"], ":1"],
   [
-    ["EVAL", "return 1", "x"],
-    /^-NOHOLDFAST script sha1=e0e1f9fabfc9d4800c877a703b823ac0578ff8db is none/,
+    ["EVAL", "return redis.call('incr', KEYS[1])", "1", "k"],
+    /^-NOHOLDFAST script sha1=2bab3b661081db58bd2341920e0ba7cf5dc77b25 is not answered: it uses INCR/,
   ],
 ])("%j is answered as Redis answers it: %s", async (command, reply) => {
   await using world = await DoorWorld.open();

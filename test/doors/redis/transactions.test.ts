@@ -260,7 +260,6 @@ const PLAIN_ROWS: readonly PlainRow[] = [
   {
     commands: [["EVAL", "return 1", "0"]],
     redis: ["[:1]", "[:1]", "[:1]"],
-    door: THRICE_REFUSED,
   },
   { commands: [["DEL", "k"]], redis: ["[:0]", "[:1] free", "[:1] free"], door: THRICE_REFUSED },
   {

@@ -1,46 +1,59 @@
-/** EVAL and its like: finds out which lock script it is, and does what that means. */
+/** EVAL and its like: finds the script that is meant, and answers its call. */
 import type { Buffer } from "node:buffer";
 import { integerOf } from "../durations.js";
 import { RefusedCommand } from "../refusals.js";
 import { OK, type Reply } from "../resp/index.js";
-import { runScript } from "../script-meanings.js";
-import type { RecognisedScript } from "../scripts/index.js";
+import { runScript } from "../script-runs.js";
+import { LockScript, NotServed, type ScriptOfClient } from "../scripts/index.js";
+import { runSemaphore } from "../semaphores.js";
 import type { Session } from "../session.js";
 import { type Command, wordOf } from "./command.js";
 
 export const SCRIPT_COMMANDS: readonly Command[] = [
-  { name: "EVAL", least: 2, asksCluster: true, check: checkText, run: evalText },
-  { name: "EVAL_RO", least: 2, asksCluster: true, check: checkText, run: evalText },
-  { name: "EVALSHA", least: 2, asksCluster: true, run: evalSum },
-  { name: "EVALSHA_RO", least: 2, asksCluster: true, run: evalSum },
+  byText("EVAL", false),
+  byText("EVAL_RO", true),
+  bySum("EVALSHA", false),
+  bySum("EVALSHA_RO", true),
   { name: "SCRIPT", least: 1, run: (session, args) => script(session, args) },
 ];
 
-function checkText(session: Session, [text]: readonly Buffer[]): void {
-  recognised(session, text as Buffer);
+function byText(name: string, isReadOnly: boolean): Command {
+  const check: Command["check"] = (session, [text]) => {
+    read(session, text as Buffer);
+  };
+  const run: Command["run"] = (session, [text, ...rest]) =>
+    call(session, read(session, text as Buffer), rest, isReadOnly);
+  return { name, least: 2, asksCluster: true, check, run };
 }
 
-function evalText(session: Session, [text, ...rest]: readonly Buffer[]): Promise<Reply> {
-  return run(session, recognised(session, text as Buffer), rest);
+function bySum(name: string, isReadOnly: boolean): Command {
+  const run: Command["run"] = (session, [sum, ...rest]) => {
+    const known = session.rules.scripts.find((sum as Buffer).toString("latin1").toLowerCase());
+    if (known !== undefined) return call(session, known, rest, isReadOnly);
+    throw new RefusedCommand("No matching script. Please use EVAL.", "NOSCRIPT");
+  };
+  return { name, least: 2, asksCluster: true, run };
 }
 
-function evalSum(session: Session, [sum, ...rest]: readonly Buffer[]): Promise<Reply> {
-  const known = session.rules.scripts.find((sum as Buffer).toString("latin1").toLowerCase());
-  if (known !== undefined) return run(session, known, rest);
-  throw new RefusedCommand("No matching script. Please use EVAL.", "NOSCRIPT");
-}
-
-function run(
+async function call(
   session: Session,
-  known: RecognisedScript,
+  { is, isOfRedlock }: ScriptOfClient,
   [count, ...values]: readonly Buffer[],
+  isReadOnly: boolean,
 ): Promise<Reply> {
   const keyCount = integerOf(count as Buffer);
   if (keyCount < 0) throw new RefusedCommand("Number of keys can't be negative", "ERR");
   if (keyCount > values.length) {
     throw new RefusedCommand("Number of keys can't be greater than number of args", "ERR");
   }
-  return runScript(session, known, values.slice(0, keyCount), values.slice(keyCount));
+  const [keys, args] = [values.slice(0, keyCount), values.slice(keyCount)];
+  if (!(is instanceof LockScript)) return runSemaphore(session, is, keys, args);
+  try {
+    return await runScript(session, { script: is, keys, args, isReadOnly, isOfRedlock });
+  } catch (error) {
+    if (!(error instanceof NotServed)) throw error;
+    throw new RefusedCommand(`this lock script is not answered: ${error.message}`);
+  }
 }
 
 function script(session: Session, [subcommand, ...args]: readonly Buffer[]): Reply {
@@ -48,7 +61,7 @@ function script(session: Session, [subcommand, ...args]: readonly Buffer[]): Rep
   const word = wordOf(subcommand);
   if (word === "LOAD" && args.length === 1) {
     const [text] = args as [Buffer];
-    recognised(session, text);
+    read(session, text);
     return scripts.learn(text).sum;
   }
   if (word === "EXISTS" && args.length > 0) {
@@ -61,10 +74,10 @@ function script(session: Session, [subcommand, ...args]: readonly Buffer[]): Rep
   throw new RefusedCommand("SCRIPT is answered with LOAD, EXISTS and FLUSH only");
 }
 
-function recognised({ rules }: Session, text: Buffer): RecognisedScript {
+function read({ rules }: Session, text: Buffer): ScriptOfClient {
   const { sum, script: known } = rules.scripts.learn(text);
-  if (known !== undefined) return known;
-  const what = `script sha1=${sum} is none of the known lock scripts`;
+  if (!(known instanceof NotServed)) return known;
+  const what = `script sha1=${sum} is not answered: ${known.message}`;
   rules.noteRefused(what, text.toString("utf8"));
   throw new RefusedCommand(what);
 }

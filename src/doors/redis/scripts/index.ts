@@ -1,5 +1,12 @@
-/** What the Redis door knows of Lua: which lock script a text is, and what it means. */
-export { KNOWN_SCRIPTS, type KnownScript, knownScript } from "./known-scripts.js";
-export type * from "./meaning.js";
-export { meaningOf, recogniseScript } from "./recognise.js";
+/** What the Redis door knows of Lua: what a call of a lock script means for keys as they are. */
+export type { Change, KnownKey, Publication } from "./imagined-keys.js";
+export {
+  KNOWN_SCRIPTS,
+  type KnownScript,
+  knownScript,
+  type ScriptOfClient,
+  type SemaphoreScript,
+} from "./known-scripts.js";
+export { LockScript, type Meaning, type ScriptInput } from "./lock-script.js";
+export { NeedsLook, NotServed, OtherDatabase, Unknown } from "./lua-value.js";
 export { ScriptLibrary } from "./script-library.js";

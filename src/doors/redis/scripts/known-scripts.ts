@@ -1,17 +1,37 @@
 /**
  * Lock scripts of known clients by the SHA-1 of their text, so that every node answers EVALSHA before
  * any client has sent the text. The text beside a sum is not the client's: it is the shortest that
- * means the same. A test computes the sums from the clients that can be had here.
+ * means the same. A test computes the sums from the clients that can be had here, and runs both.
+ *
+ * Semaphores of redis-semaphore count by the clocks of their clients, which the table of locks does not
+ * keep: their scripts are known by their sums alone, as what they are for.
  */
-import type { RecognisedScript } from "./meaning.js";
-import { recogniseScript } from "./recognise.js";
+import { Buffer } from "node:buffer";
+import { LockScript } from "./lock-script.js";
 
 export interface KnownScript {
   /** In lower case. */
   readonly sha1: string;
   readonly client: string;
-  /** Of `SAME_IN_MEANING`. */
-  readonly meaning: keyof typeof SAME_IN_MEANING;
+  /** Of `SAME_IN_MEANING` or of `SEMAPHORES`. */
+  readonly meaning: keyof typeof SAME_IN_MEANING | keyof typeof SEMAPHORES;
+}
+
+/** What a script does with permits of the semaphore `KEYS[1]`; positions of arguments from 0. */
+export interface SemaphoreScript {
+  readonly act: "take" | "extend" | "release";
+  readonly identifier: number;
+  /** `undefined`: one. */
+  readonly permits?: number;
+  readonly limit?: number;
+  readonly ttlMs?: number;
+}
+
+/** What a text is that a client may send, or name by its sum. */
+export interface ScriptOfClient {
+  readonly is: LockScript | SemaphoreScript;
+  /** It is one of redlock's, which asks every node of what it takes for independent servers. */
+  readonly isOfRedlock: boolean;
 }
 
 const EQUAL = "if redis.call('get', KEYS[1]) == ARGV[1] then";
@@ -103,36 +123,16 @@ export const SAME_IN_MEANING = {
     end
     for i = 1, #KEYS do redis.call('set', KEYS[i], ARGV[i], 'PX', ARGV[#ARGV]) end
     return {1, #KEYS}`,
-  semaphoreTake: `redis.call('zremrangebyscore', KEYS[1], '-inf', ARGV[4] - ARGV[3])
-    if redis.call('zcard', KEYS[1]) >= tonumber(ARGV[1]) then return 0 end
-    redis.call('zadd', KEYS[1], ARGV[4], ARGV[2])
-    return redis.call('pexpire', KEYS[1], ARGV[3])`,
-  semaphoreExtend: `redis.call('zremrangebyscore', KEYS[1], '-inf', ARGV[4] - ARGV[3])
-    if not redis.call('zscore', KEYS[1], ARGV[2]) then return 0 end
-    redis.call('zadd', KEYS[1], ARGV[4], ARGV[2])
-    return redis.call('pexpire', KEYS[1], ARGV[3])`,
-  permitsTake: `redis.call('zremrangebyscore', KEYS[1], '-inf', ARGV[5] - ARGV[4])
-    if redis.call('zcard', KEYS[1]) + ARGV[2] > tonumber(ARGV[1]) then return 0 end
-    local added = {}
-    for i = 0, ARGV[2] - 1 do
-      added[#added + 1] = ARGV[5]
-      added[#added + 1] = ARGV[3] .. '_' .. i
-    end
-    redis.call('zadd', KEYS[1], unpack(added))
-    return redis.call('pexpire', KEYS[1], ARGV[4])`,
-  permitsExtend: `redis.call('zremrangebyscore', KEYS[1], '-inf', ARGV[5] - ARGV[4])
-    if not redis.call('zscore', KEYS[1], ARGV[3] .. '_0') then return 0 end
-    local added = {}
-    for i = 0, ARGV[2] - 1 do
-      added[#added + 1] = ARGV[5]
-      added[#added + 1] = ARGV[3] .. '_' .. i
-    end
-    redis.call('zadd', KEYS[1], unpack(added))
-    return redis.call('pexpire', KEYS[1], ARGV[4])`,
-  permitsRelease: `local removed = {}
-    for i = 0, ARGV[1] - 1 do removed[#removed + 1] = ARGV[2] .. '_' .. i end
-    return redis.call('zrem', KEYS[1], unpack(removed))`,
 } as const;
+
+/** A permit lasts from the moment at which the cluster gives it. */
+export const SEMAPHORES = {
+  semaphoreTake: { act: "take", limit: 0, identifier: 1, ttlMs: 2 },
+  semaphoreExtend: { act: "extend", identifier: 1, ttlMs: 2 },
+  permitsTake: { act: "take", limit: 0, permits: 1, identifier: 2, ttlMs: 3 },
+  permitsExtend: { act: "extend", permits: 1, identifier: 2, ttlMs: 3 },
+  permitsRelease: { act: "release", permits: 0, identifier: 1 },
+} as const satisfies Readonly<Record<string, SemaphoreScript>>;
 
 function row(client: string, meaning: KnownScript["meaning"], ...sums: string[]): KnownScript[] {
   return sums.map((sha1) => ({ sha1, client, meaning }));
@@ -215,16 +215,22 @@ export const KNOWN_SCRIPTS: readonly KnownScript[] = [
   ...row("redlock-rb", "look", "78d2ca48a6dc9ef6892059792a3a0c5237733d64"),
 ];
 
-const MEANING_OF_SUM: ReadonlyMap<string, KnownScript["meaning"]> = new Map(
-  KNOWN_SCRIPTS.map(({ sha1, meaning }) => [sha1, meaning]),
+const KNOWN: ReadonlyMap<string, KnownScript> = new Map(
+  KNOWN_SCRIPTS.map((script) => [script.sha1, script]),
 );
-const RECOGNISED = new Map<KnownScript["meaning"], RecognisedScript>();
+const REDLOCK = new Set(["redlock 4", "redlock 5", "@sesamecare-oss/redlock"]);
+const READ = new Map<string, ScriptOfClient>();
 
 /** @param sha1 40 hexadecimal digits in lower case. */
-export function knownScript(sha1: string): RecognisedScript | undefined {
-  const meaning = MEANING_OF_SUM.get(sha1);
-  if (meaning === undefined) return undefined;
-  const known = RECOGNISED.get(meaning) ?? recogniseScript(SAME_IN_MEANING[meaning]);
-  if (known !== undefined) RECOGNISED.set(meaning, known);
-  return known;
+export function knownScript(sha1: string): ScriptOfClient | undefined {
+  const known = KNOWN.get(sha1);
+  if (known === undefined) return undefined;
+  const script = READ.get(sha1) ?? { is: read(known), isOfRedlock: REDLOCK.has(known.client) };
+  READ.set(sha1, script);
+  return script;
+}
+
+function read({ meaning }: KnownScript): LockScript | SemaphoreScript {
+  if (meaning in SEMAPHORES) return SEMAPHORES[meaning as keyof typeof SEMAPHORES];
+  return LockScript.read(Buffer.from(SAME_IN_MEANING[meaning as keyof typeof SAME_IN_MEANING]));
 }

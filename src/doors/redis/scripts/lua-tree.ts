@@ -65,6 +65,8 @@ export type Statement =
       readonly index: string;
       readonly item: string;
       readonly list: Expression;
+      /** By `ipairs`, and not by `pairs`. */
+      readonly isOrdered: boolean;
       readonly body: readonly Statement[];
     }
   | {
@@ -175,12 +177,12 @@ class TreeReader {
     this.#expect(",");
     const item = this.#name();
     this.#expect("in");
-    // `pairs` goes over a list in no promised order, but scripts that use it mean this one.
-    if (!(this.#take("ipairs") || this.#take("pairs"))) throw new NotRead();
+    const isOrdered = this.#take("ipairs");
+    if (!isOrdered && !this.#take("pairs")) throw new NotRead();
     this.#expect("(");
     const list = this.#expression();
     this.#expect(")");
-    return { kind: "each", index: name, item, list, body: this.#loopBody() };
+    return { kind: "each", index: name, item, list, isOrdered, body: this.#loopBody() };
   }
 
   #loopBody(): readonly Statement[] {

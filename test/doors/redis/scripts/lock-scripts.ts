@@ -1,24 +1,16 @@
-/**
- * Lock scripts as people write them: each is a text, what it is for, and the known script that means
- * the same, if there is one.
- */
-import type { KnownScript } from "../../../../src/doors/redis/scripts/index.js";
-
-export interface LockScript {
+/** Lock scripts as people write them, and scripts that are refused, the first ones by what they do. */
+export interface ScriptText {
   readonly what: string;
   readonly text: string;
-  readonly means?: KnownScript["meaning"];
 }
 
-export const LOCK_SCRIPTS: readonly LockScript[] = [
+export const LOCK_SCRIPTS: readonly ScriptText[] = [
   {
     what: "a release in one line with semicolons",
-    means: "release",
     text: 'if redis.call("GET",KEYS[1])==ARGV[1] then return redis.call("DEL",KEYS[1]); else return 0; end;',
   },
   {
     what: "a release with names, a comment of several lines and UNLINK",
-    means: "release",
     text: `--[[ only the owner
       may release ]]
       local lockKey, owner = KEYS[1], ARGV[1]
@@ -30,19 +22,16 @@ export const LOCK_SCRIPTS: readonly LockScript[] = [
   },
   {
     what: "a release that asks first whether the key is there",
-    means: "release",
     text: `if redis.call('exists', KEYS[1]) == 0 then return 0 end
       if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) return 1
       else return 0 end`,
   },
   {
     what: "a release by and-or",
-    means: "release",
     text: "return redis.call('get', KEYS[1]) == ARGV[1] and redis.call('del', KEYS[1]) or 0",
   },
   {
     what: "a release by a local function",
-    means: "release",
     text: `local function isMine(key, id)
         return redis.call('GET', key) == id
       end
@@ -51,7 +40,6 @@ export const LOCK_SCRIPTS: readonly LockScript[] = [
   },
   {
     what: "a release that says that the key is gone",
-    means: "releaseSayingGone",
     text: `local v = redis.call('GET', KEYS[1])
       if v == ARGV[1] then return redis.call('DEL', KEYS[1])
       elseif v == false then return -1 end
@@ -209,109 +197,28 @@ export const LOCK_SCRIPTS: readonly LockScript[] = [
   },
 ];
 
-/** Each looks like a lock script, and must not be taken for one. */
-export const REFUSED_SCRIPTS: readonly (readonly [why: string, text: string])[] = [
+/** Each is refused when its key is held by `ARGV[1]`, and then nothing is done. */
+export const SCRIPTS_THAT_DO_TOO_MUCH: readonly (readonly [why: string, text: string])[] = [
   ["releases without comparing", "return redis.call('del', KEYS[1])"],
   [
-    "compares with a constant",
-    "if redis.call('get', KEYS[1]) == '1' then return redis.call('del', KEYS[1]) end return 0",
-  ],
-  [
     "releases the lock of another",
-    "if redis.call('get', KEYS[1]) ~= ARGV[1] then return redis.call('del', KEYS[1]) end return 0",
+    "if redis.call('get', KEYS[1]) ~= ARGV[2] then return redis.call('del', KEYS[1]) end return 0",
   ],
-  ["overwrites", "return redis.call('set', KEYS[1], ARGV[1], 'PX', ARGV[2])"],
+  ["overwrites", "return redis.call('set', KEYS[1], ARGV[2], 'PX', ARGV[3])"],
   [
     "changes the value",
     `if redis.call('get', KEYS[1]) == ARGV[1] then
       return redis.call('set', KEYS[1], ARGV[2], 'PX', ARGV[3]) end return 0`,
   ],
   [
-    "compares one key and releases another",
-    `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[2]) end return 0`,
-  ],
-  [
     "extends without comparing",
-    "if redis.call('exists', KEYS[1]) == 1 then return redis.call('pexpire', KEYS[1], ARGV[2]) end",
+    "if redis.call('exists', KEYS[1]) == 1 then return redis.call('pexpire', KEYS[1], ARGV[3]) end",
   ],
   [
-    "counts",
-    "local n = redis.call('incr', KEYS[1]) redis.call('pexpire', KEYS[1], ARGV[1]) return n",
+    "takes the expiry away",
+    "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('set', KEYS[1], ARGV[1]) end",
   ],
-  [
-    "has a second store",
-    `if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-      return redis.call('incr', KEYS[2]) end return 0`,
-  ],
-  [
-    "treats the third key differently",
-    `for i, key in ipairs(KEYS) do
-      if i == 3 then return 0 end
-      if redis.call('exists', key) == 1 then return 0 end
-    end
-    for i, key in ipairs(KEYS) do redis.call('set', key, ARGV[1], 'PX', ARGV[2]) end
-    return #KEYS`,
-  ],
-  [
-    "takes the first key only",
-    `for i, key in ipairs(KEYS) do
-      if redis.call('set', key, ARGV[1], 'NX', 'PX', ARGV[2]) then return key end
-    end
-    return 0`,
-  ],
-  ["only answers a constant", "return 1"],
-  ["does not end", "while true do end"],
-  ["reads the clock", "return redis.call('time')[1]"],
-  ["is no Lua", "SELECT * FROM locks"],
-  ["is empty", ""],
-  ["has a string that does not end", "return redis.call('get"],
-  ["has a comment that does not end", "--[[ return 1"],
-  [
-    "compares seconds that remain with milliseconds",
-    `local t = redis.call('ttl', KEYS[1])
-      if t == -2 then return 0 end
-      if t < tonumber(ARGV[3]) then return -1 end
-      if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end
-      return 0`,
-  ],
-  [
-    "releases in a loop that may have no round",
-    `if redis.call('get', KEYS[1]) == ARGV[1] then
-      for i = 1, tonumber(ARGV[2]) do redis.call('del', KEYS[1]) end return 1 end return 0`,
-  ],
-  [
-    "has a function that keeps the first of two names",
-    `local d = 0
-      local function f() if d == 1 then redis.call('del', KEYS[1]) end return d end
-      local d = 1
-      if redis.call('get', KEYS[1]) == ARGV[1] then return f() end return 0`,
-  ],
-  [
-    "passes the first of several values",
-    `for _, key in ipairs(KEYS) do
-      if redis.call('get', key) ~= ARGV[1] then return 0 end
-    end
-    redis.call('del', (unpack(KEYS))) return #KEYS`,
-  ],
-  [
-    "passes several values before another",
-    `for _, key in ipairs(KEYS) do
-      if redis.call('get', key) ~= ARGV[1] then return 0 end
-    end
-    redis.call('del', unpack(KEYS), KEYS[1]) return #KEYS`,
-  ],
-  [
-    "keeps several values by one name",
-    `for _, key in ipairs(KEYS) do
-      if redis.call('get', key) ~= ARGV[1] then return 0 end
-    end
-    local keys = unpack(KEYS) redis.call('del', keys) return #KEYS`,
-  ],
-  [
-    "publishes what others said",
-    `if redis.call('exists', KEYS[1]) == 1 then return 1 end
-      redis.call('publish', ARGV[1], ARGV[2]) return 0`,
-  ],
+  ["uses another key", "return redis.call('get', KEYS[1] .. ':data')"],
   [
     "publishes without releasing",
     `if redis.call('get', KEYS[1]) == ARGV[1] then
@@ -329,21 +236,39 @@ export const REFUSED_SCRIPTS: readonly (readonly [why: string, text: string])[] 
   ],
   [
     "answers a long list",
-    `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end
+    `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) end
       local a = 1 return {${"a,".repeat(65)}}`,
   ],
   [
-    "answers a long text",
-    `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end
-      return '${"a".repeat(1_001)}'`,
+    "fails after it has released",
+    "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1]) return nil .. 'x' end",
   ],
   [
-    "has an expression that is too deep for a function that calls itself",
-    `local function f() return f()${"+1".repeat(980)} end return f()`,
+    "fails in Redis after it has released",
+    `if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1])
+      return redis.call('set', KEYS[1], ARGV[1], 'PX', 'x') end`,
   ],
+  ["does not end", "local function f() return f() end return f()"],
+  ["counts for long", "for i = 1, 100000000 do redis.call('get', KEYS[1]) end"],
   [
-    "declares many names",
-    `${"for i = 1, #KEYS do ".repeat(4)} local ${Array.from({ length: 400 }, (_, at) => `a${at}`).join()} ${"end ".repeat(4)}`,
+    "goes over a list without an order",
+    "local t = {} t[1] = 1 for i, k in pairs(t) do return k end",
   ],
+];
+
+/** Each is refused whatever it is called with, also by SCRIPT LOAD. */
+export const TEXTS_THAT_ARE_NOT_READ: readonly (readonly [why: string, text: string])[] = [
+  ["counts", "local n = redis.call('incr', KEYS[1]) redis.call('pexpire', KEYS[1], 9) return n"],
   ["persists", "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('persist', KEYS[1]) end"],
+  ["has a second store", "if ARGV[1] == 'x' then return redis.pcall('LPUSH', KEYS[2], 1) end"],
+  ["reads the clock", "return redis.call('time')[1]"],
+  ["uses what is not there", "return string.format('%s', ARGV[1])"],
+  ["makes a global name", "n = 1 return n"],
+  ["uses a global name", "return cjson.encode(KEYS)"],
+  ["has a loop without an end", "while true do end"],
+  ["is no Lua", "SELECT * FROM locks"],
+  ["has a string that does not end", "return redis.call('get"],
+  ["has a comment that does not end", "--[[ return 1"],
+  ["is long", `return 1${" ".repeat(9_000)}`],
+  ["is deep", `return ${"(".repeat(1_000)}1${")".repeat(1_000)}`],
 ];

@@ -86,6 +86,11 @@ export class DoorWorld implements AsyncDisposable {
     return client;
   }
 
+  /** Ends whatever holds these keys of the first database. */
+  async free(keys: readonly string[]): Promise<void> {
+    this.locks.endAll(keys.map((key) => `~redis/0/${key}`));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const client of this.#clients) client.close();
     await this.door.close();

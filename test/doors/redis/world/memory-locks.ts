@@ -176,6 +176,11 @@ export class MemoryLocks {
     return { count, waits: 0, reason };
   }
 
+  /** As if an operator had ended every lease of the keys. */
+  endAll(keys: readonly string[]): void {
+    for (const lease of this.#leases) if (keys.includes(lease.key)) this.#leases.delete(lease);
+  }
+
   get waiting(): readonly string[] {
     return this.#waiting.map(({ key, owner }) => `${key} ${owner}`);
   }

@@ -1,0 +1,29 @@
+/**
+ * Random scripts at the door and at Redis: the same answer and the same effect, or a refusal that has
+ * changed nothing.
+ */
+import { test } from "vitest";
+import { expectSame, type GeneratedCall, TwoServers } from "./generated-scripts.js";
+
+/** What random scripts, or readers, have found. */
+const FOUND: readonly GeneratedCall[] = [
+  {
+    text: `redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+      return {redis.call('get', KEYS[1]), ARGV[1]}`,
+    ...{ keys: ["k"], args: ["bob", "20000"] },
+    holders: { k: "alice" },
+  },
+  {
+    text: "if redis.call('get', KEYS[1]) then return ARGV[2] else return ARGV[1] end",
+    ...{ keys: ["k"], args: ["free", "busy"] },
+    holders: { k: "alice" },
+  },
+];
+
+const RUNS = 500;
+
+test("a random script is answered as by Redis, or refused with nothing changed", async (context) => {
+  await using servers = await TwoServers.open();
+  if (servers === undefined) return context.skip("redis-server is not installed");
+  await expectSame(servers, RUNS, FOUND);
+});
