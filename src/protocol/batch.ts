@@ -15,6 +15,7 @@
  */
 import { assert } from "../assert.js";
 import { MODEL_VERSION } from "../model-version.js";
+import { STAMP_MAX } from "./cluster-time.js";
 import { WALL_MS_MAX } from "./limits.js";
 
 export const BATCH_HEADER_BYTES = 21;
@@ -111,7 +112,7 @@ export function checkBatch(bytes: Uint8Array): BatchHeader | undefined {
   if (bytes.length < BATCH_HEADER_BYTES || bytes[0] !== MODEL_VERSION) return undefined;
   const header = decodeBatchHeader(bytes);
   const { stamp, wallMs, count } = header;
-  if (stamp === 0 || !Number.isSafeInteger(stamp) || wallMs > WALL_MS_MAX) return undefined;
+  if (stamp === 0 || stamp > STAMP_MAX || wallMs > WALL_MS_MAX) return undefined;
   return countRecords(bytes, BATCH_HEADER_BYTES) === count ? header : undefined;
 }
 

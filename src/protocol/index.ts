@@ -3,10 +3,11 @@
  *
  * - `commands`, `questions`: what clients send; `replies`, `views`: what they receive
  * - `codec`: those as bytes; `schema.ts` in it declares the fields of every request
- * - `batch`: the commands of one log entry
+ * - `batch`: the commands of one log entry; `cluster-time`: its stamp
  * - `limits`, `text-rules`, `lock-names`: which values are allowed
  */
 export * from "./batch.js";
+export * from "./cluster-time.js";
 export {
   decodeCommand,
   decodeCommands,

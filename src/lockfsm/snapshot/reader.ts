@@ -25,6 +25,7 @@ import {
   NODE_ID_MAX,
   ORIGIN_ADDRESS_BYTES_MAX,
   PERMITS_MAX,
+  STAMP_MAX,
   TTL_MS_MAX,
   TTL_MS_MIN,
   WAIT_MS_MAX,
@@ -163,7 +164,7 @@ function readBeginning(fields: FieldReader): SnapshotParts {
     throw new HoldfastError("INTERNAL", message, { details });
   }
   const index = fields.uint();
-  const stamp = fields.uint();
+  const stamp = fields.within(0, STAMP_MAX, "stamp");
   const nextToken = fields.uint();
   const nextNumber = fields.within(1, SAFE_MAX, "next number");
   const leftAtMs = fields.uint();

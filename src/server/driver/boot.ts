@@ -10,7 +10,7 @@ import { LockTable } from "../../lockfsm/index.js";
 import type { PeerIdentity } from "../../net/index.js";
 import { type Configuration, decodeConfiguration, Raft, type Random } from "../../raft/index.js";
 import { AuditStore, type DataDirectory, type SnapshotManifest } from "../../storage/index.js";
-import { restoreAtBoot } from "../snapshots/restorer.js";
+import { restoreAtBoot } from "../snapshots/restore-at-boot.js";
 import { Driver } from "./driver.js";
 import type { DriverOptions, DriverPorts } from "./driver-ports.js";
 import { TracedRaft, type TraceLine } from "./raft-trace.js";

@@ -156,6 +156,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
     {
       ...{ nodeId, clock, store: ports.snapshots, table, raft, peers: ports.peers },
       ...{ send, wake, logger },
+      knowsVoterOf: (...named) => members.knowsVoterOf(...named),
       onSaved: (attachment, index) => actions?.onHere(savedAction(table, attachment, index)),
     },
     {

@@ -52,6 +52,13 @@ export class MemberHints {
     return this.#members !== before;
   }
 
+  /** By all hints that count, but for that of `sender`, which must not vouch for itself. */
+  *namedByOthersThan(sender: NodeId): Iterable<NodeId> {
+    for (const [from, { members }] of this.#bySender) {
+      if (from !== sender) for (const { id } of members) yield id;
+    }
+  }
+
   /** The senders whose hints count. */
   #counting(isMember: (id: NodeId) => boolean): ReadonlySet<NodeId> {
     const counting = new Set([...this.#bySender.keys()].filter(isMember));

@@ -75,6 +75,18 @@ export class Members {
   }
 
   /**
+   * Whether a snapshot of `sender` with these voters can be one of this cluster: this node knows one
+   * of them besides itself, by its own log or by what others than the sender said. A node that waits
+   * to be told the members knows none.
+   */
+  knowsVoterOf({ voters }: Configuration, sender: NodeId): boolean {
+    const known = new Set([...this.#applied, ...this.#hints.namedByOthersThan(sender)]);
+    for (const { id } of [...this.#removed, ...this.#present]) known.add(id);
+    known.delete(this.#nodeId);
+    return known.size === 0 || voters.some((id) => known.has(id));
+  }
+
+  /**
    * Whether that node was removed, and this node has applied its removal. Its links stay for a while,
    * so that it can learn of that. It is not heard any more, except for what says how much it learned.
    */

@@ -18,7 +18,7 @@ import {
   SnapshotDigest,
 } from "../../storage/index.js";
 import { NODE_TUNING_DEFAULTS } from "../options.js";
-import { restoreAtBoot } from "../snapshots/restorer.js";
+import { restoreAtBoot } from "../snapshots/restore-at-boot.js";
 import { VERSION } from "../version.js";
 import type { OfferedSnapshot } from "./snapshot-files.js";
 

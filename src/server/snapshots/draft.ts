@@ -62,6 +62,19 @@ export class SnapshotDraft {
     this.#calls.run(writer.append(chunk), this.#onFree, this.#onFailure);
   }
 
+  /** Hands over a chunk that is durable, unless the draft is abandoned in the meantime. */
+  read(number: number, onRead: (chunk: Uint8Array) => void): void {
+    const writer = this.#begin();
+    this.#calls.run(
+      writer.read(number),
+      (chunk) => {
+        this.#onFree();
+        if (!this.#isAbandoned) onRead(chunk);
+      },
+      this.#onFailure,
+    );
+  }
+
   finish(configuration: Uint8Array): void {
     const writer = this.#begin();
     const onFinished = (manifest: SnapshotManifest, nowMs: number): void => {

@@ -19,11 +19,13 @@ export interface SnapshotPorts {
   readonly nodeId: NodeId;
   readonly clock: Clock;
   readonly store: SnapshotStore;
-  readonly table: Pick<LockTable, "snapshot" | "become">;
+  readonly table: Pick<LockTable, "snapshot" | "become" | "index" | "stamp">;
   readonly raft: Pick<
     Raft,
-    "term" | "role" | "commitIndex" | "firstIndex" | "entry" | "isTermInReach"
+    "term" | "role" | "leader" | "commitIndex" | "firstIndex" | "entry" | "isTermInReach"
   >;
+  /** Whether the members in a snapshot of `sender` can be those of this node's cluster. */
+  readonly knowsVoterOf: (configuration: Configuration, sender: NodeId) => boolean;
   readonly peers: Pick<PeerLinks, "bufferedBytes">;
   readonly send: (peer: NodeId, message: SnapshotMessage) => void;
   /** Asks for a turn. */

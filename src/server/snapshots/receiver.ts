@@ -1,15 +1,19 @@
 /**
  * Receives the snapshot that a leader offers, one at a time, and after each durable chunk tells the
- * sender where to continue. Received chunks stay in the store when the connection is lost or the
- * process ends, and the next offer of the same snapshot continues after them. A complete snapshot
- * goes to the core, which alone decides whether it is installed. A snapshot that cannot be used is
- * refused and removed.
+ * sender where to continue. A chunk goes into the table under construction before it goes into the
+ * store, and the snapshot is completed there only when the table is. Received chunks stay in the
+ * store when the connection is lost or the process ends, and the next offer of the same snapshot
+ * continues after them. A complete snapshot goes to the core, which alone decides whether it is
+ * installed. A snapshot that cannot be used is refused and removed.
  */
+import { assert } from "../../assert.js";
+import type { LockTable } from "../../lockfsm/index.js";
 import { type Configuration, decodeConfiguration, type NodeId } from "../../raft/index.js";
-import { isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";
+import { damageOf, isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";
 import { Fifo } from "../fifo.js";
 import { isMismatch, SnapshotDraft } from "./draft.js";
 import type { SnapshotChunk, SnapshotOffer, SnapshotPorts, TransferStatus } from "./ports.js";
+import { ReceivedTable, SnapshotRefusal } from "./received-table.js";
 import { isSameSnapshot } from "./retention.js";
 import type { StoreCalls } from "./store-calls.js";
 
@@ -26,11 +30,14 @@ interface Reception {
   /** `undefined` until the store has been cleared for it. */
   draft: SnapshotDraft | undefined;
   readonly waiting: Fifo<Uint8Array>;
+  /** Has every chunk that is durable, but for those of an earlier process, which are read again. */
+  readonly contents: ReceivedTable;
+  /** Set once it is complete; the store is completed after it. */
+  table: LockTable | undefined;
   /** The chunk that must come next; −1 until it is known what the store has. */
   expected: number;
   /** The last progress that the sender got; −1 before the first one. */
   toldNext: number;
-  isFinishing: boolean;
 }
 
 /** A snapshot that a leader sent. */
@@ -42,9 +49,14 @@ export interface ReceivedSnapshot {
   readonly epoch: number;
 }
 
+/** A snapshot with the table that was made of it. */
+export interface DecodedSnapshot extends ReceivedSnapshot {
+  readonly table: LockTable;
+}
+
 export interface ReceiverEvents {
   /** It is complete and durable here: the core decides about it. */
-  onReceived(received: ReceivedSnapshot): void;
+  onReceived(received: DecodedSnapshot): void;
   /** Everything in it is committed here: the core only has to tell the leader so. */
   onNeedless(received: ReceivedSnapshot): void;
   /** Something in the store has become garbage. */
@@ -67,6 +79,14 @@ export class SnapshotReceiver {
 
   get isUnderWay(): boolean {
     return this.#reception !== undefined || this.#leaving.size > 0;
+  }
+
+  /** Whether the next turn has something to do without an answer of the store. */
+  get hasWork(): boolean {
+    const reception = this.#reception;
+    if (reception === undefined || reception.table !== undefined) return false;
+    const { contents, manifest, draft } = reception;
+    return draft?.isWritable === true && contents.chunkCount === manifest.chunkCount;
   }
 
   /** Whether a call of an abandoned snapshot is under way. */
@@ -96,6 +116,8 @@ export class SnapshotReceiver {
   onOffer(from: NodeId, { term, epoch, snapshot }: SnapshotOffer): void {
     const { raft } = this.#ports;
     if (term < raft.term || (term === raft.term && raft.role === "leader")) return;
+    const isLeader = term === raft.term && from === raft.leader;
+    if (term === raft.term && raft.leader !== 0 && !isLeader) return;
     // A term that no election can have reached must not keep out the offers of real leaders.
     if (!raft.isTermInReach(term)) return;
     if (snapshot.index <= raft.commitIndex) {
@@ -104,7 +126,9 @@ export class SnapshotReceiver {
     }
     const current = this.#reception;
     if (current !== undefined) {
-      if (term < current.term) return;
+      // A leader that this node follows is believed before one of a term that it does not know.
+      const isSure = isLeader && current.from !== from;
+      if (term < current.term && !isSure) return;
       if (isSameSnapshot(current.manifest, snapshot)) {
         current.from = from;
         current.term = term;
@@ -112,7 +136,7 @@ export class SnapshotReceiver {
         this.#tellProgress(current);
         return;
       }
-      if (term === current.term && snapshot.index <= current.manifest.index) return;
+      if (!isSure && term === current.term && snapshot.index <= current.manifest.index) return;
       this.abandon();
     }
     this.#begin(from, term, epoch, snapshot);
@@ -137,12 +161,14 @@ export class SnapshotReceiver {
     const draft = new SnapshotDraft(this.#calls, this.#ports.store.receive(manifest), {
       onComplete: (complete) => {
         this.#reception = undefined;
-        const { configuration, from, term, epoch } = reception;
+        const { configuration, from, term, epoch, table } = reception;
+        assert(table !== undefined, () => `snapshot ${complete.index} is complete without a table`);
         this.#ports.logger("info", "snapshot received", { from, index: complete.index });
-        this.#events.onReceived({ manifest: complete, configuration, from, term, epoch });
+        this.#events.onReceived({ manifest: complete, configuration, from, term, epoch, table });
       },
       onFailure: (error) => {
         if (isOutOfSpace(error)) this.refuse("no room for a snapshot");
+        else if (damageOf(error) !== undefined) this.refuse("a chunk was damaged on this disk");
         else if (isMismatch(error)) this.refuse((error as Error).message);
         else throw error;
       },
@@ -158,22 +184,42 @@ export class SnapshotReceiver {
   work(): void {
     const reception = this.#reception;
     if (reception === undefined) return;
-    const { manifest, draft, waiting } = reception;
+    const { manifest, draft } = reception;
     if (manifest.index <= this.#ports.raft.commitIndex) {
       // The log has brought everything in it in the meantime.
       this.#endNeedless(reception.from, reception.term, reception.epoch, manifest);
       return;
     }
-    if (draft === undefined || reception.isFinishing || !draft.isWritable) return;
+    if (draft === undefined || !draft.isWritable) return;
     if (reception.expected < 0) reception.expected = draft.chunkCount;
     if (draft.chunkCount > reception.toldNext) this.#tellProgress(reception);
-    if (draft.chunkCount >= manifest.chunkCount) {
-      reception.isFinishing = true;
-      draft.finish(manifest.configuration);
-      return;
+    this.#orRefuse(() => this.#continue(reception, draft));
+  }
+
+  /** Adds a chunk to the table, and then to the store; or completes one, and then the other. */
+  #continue(reception: Reception, draft: SnapshotDraft): void {
+    const { manifest, contents, waiting } = reception;
+    const number = contents.chunkCount;
+    if (number < draft.chunkCount) {
+      draft.read(number, (chunk) => this.#orRefuse(() => contents.add(chunk)));
+    } else if (number < manifest.chunkCount) {
+      const chunk = waiting.shift();
+      if (chunk === undefined) return;
+      contents.add(chunk);
+      draft.append(chunk);
+    } else {
+      reception.table = contents.finish(this.#ports.table);
+      if (reception.table !== undefined) draft.finish(manifest.configuration);
     }
-    const chunk = waiting.shift();
-    if (chunk !== undefined) draft.append(chunk);
+  }
+
+  #orRefuse(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (!(error instanceof SnapshotRefusal)) throw error;
+      this.refuse(error.message);
+    }
   }
 
   /** Tells the sender that the snapshot cannot be used, and removes it. */
@@ -214,6 +260,10 @@ export class SnapshotReceiver {
       this.#refuse(from, checksum, index, "its configuration cannot be read");
       return;
     }
+    if (!this.#ports.knowsVoterOf(configuration, from)) {
+      this.#refuse(from, checksum, index, "none of the members that vote in it is known here");
+      return;
+    }
     this.#ports.logger("info", "receiving a snapshot", { from, index });
     this.#reception = {
       manifest,
@@ -223,9 +273,10 @@ export class SnapshotReceiver {
       epoch,
       draft: undefined,
       waiting: new Fifo(),
+      contents: new ReceivedTable(manifest),
+      table: undefined,
       expected: -1,
       toldNext: -1,
-      isFinishing: false,
     };
   }
 

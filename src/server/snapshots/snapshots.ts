@@ -26,8 +26,7 @@ import type {
   SnapshotStatus,
   SnapshotTurn,
 } from "./ports.js";
-import { type ReceivedSnapshot, SnapshotReceiver } from "./receiver.js";
-import { SnapshotRestorer } from "./restorer.js";
+import { type DecodedSnapshot, type ReceivedSnapshot, SnapshotReceiver } from "./receiver.js";
 import { isSameSnapshot, SnapshotRetention } from "./retention.js";
 import { SnapshotSender } from "./sender.js";
 import { StoreCalls } from "./store-calls.js";
@@ -44,7 +43,7 @@ export type Snapshots = Omit<DriverSnapshots, keyof SnapshotTurn | keyof NamedSn
 interface Turn {
   readonly nowMs: number;
   /** The core was stepped with it in this turn, and has not accepted it so far. */
-  undecided: SnapshotManifest | undefined;
+  undecided: DecodedSnapshot | undefined;
 }
 
 export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
@@ -56,15 +55,15 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   readonly #taker: SnapshotTaker;
   readonly #sender: SnapshotSender;
   readonly #receiver: SnapshotReceiver;
-  readonly #restorer: SnapshotRestorer;
   /** Snapshots for operators. */
   readonly exporter: SnapshotExporter;
   #inputs: Input[] = [];
   /** Received completely, for the core to accept or not. */
-  #received: ReceivedSnapshot | undefined;
+  #received: DecodedSnapshot | undefined;
   /** Accepted by the core. The table is replaced once the log names it durably. */
-  #accepted: SnapshotManifest | undefined;
+  #accepted: DecodedSnapshot | undefined;
   #restoredIndex: number | undefined;
+  #installedTotal = 0;
   /** `undefined` between two turns. */
   #turn: Turn | undefined;
   #isStopped = false;
@@ -92,7 +91,6 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
       onNeedless: (received) => this.#inputs.push(inputOf(received)),
       onGarbage,
     });
-    this.#restorer = new SnapshotRestorer(ports, this.#calls);
     const { nodeId, clock, store } = ports;
     this.exporter = new SnapshotExporter(
       {
@@ -126,7 +124,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   /** Whether the next turn has something to do without a further input. */
   get hasWork(): boolean {
     if (this.#inputs.length > 0 || this.#restoredIndex !== undefined) return true;
-    return this.#restorer.hasWork || this.exporter.hasWork;
+    return this.#receiver.hasWork || this.exporter.hasWork;
   }
 
   /** As of the end of the last turn; infinite if there is none. */
@@ -139,7 +137,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     const { newest } = this.#retention;
     return {
       takenTotal: this.#taker.takenTotal,
-      installedTotal: this.#restorer.installedTotal,
+      installedTotal: this.#installedTotal,
       abandonedTotal: this.#taker.abandonedTotal,
       exportedTotal: this.exporter.exportedTotal,
       index: newest?.index ?? 0,
@@ -156,7 +154,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   beginTurn(nowMs: number, core: Pick<Raft, "step">): SnapshotTurn {
     assert(this.#turn === undefined, () => "the last turn of the snapshots has not ended");
     const received = this.#deliver(nowMs);
-    this.#turn = { nowMs, undecided: received?.manifest };
+    this.#turn = { nowMs, undecided: received };
     const inputs = this.#inputs;
     if (inputs.length > 0) this.#inputs = [];
     for (const input of inputs) core.step(input);
@@ -205,17 +203,17 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
 
   restore(snapshot: InstalledSnapshot): void {
     const turn = this.#requireTurn();
-    const manifest = turn.undecided;
-    assert(manifest !== undefined && isSameSnapshot(manifest, snapshot), () => {
-      return `restoring snapshot ${snapshot.index}, but snapshot ${manifest?.index} was received`;
+    const received = turn.undecided;
+    assert(received !== undefined && isSameSnapshot(received.manifest, snapshot), () => {
+      const { index } = received?.manifest ?? {};
+      return `restoring snapshot ${snapshot.index}, but snapshot ${index} was received`;
     });
     assert(this.#retention.isNaming(snapshot), () => `no write names snapshot ${snapshot.index}`);
     turn.undecided = undefined;
     this.#restoredIndex = undefined;
-    this.#accepted = manifest;
-    this.#retention.put(manifest);
+    this.#accepted = received;
+    this.#retention.put(received.manifest);
     this.#taker.restart();
-    this.#restorer.stop();
   }
 
   takeRestored(): number | undefined {
@@ -230,7 +228,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     this.#turn = undefined;
     if (this.#isStopped) return;
     this.#retention.onDurable(durableSeq);
-    if (undecided !== undefined) this.#dropIgnored(undecided);
+    if (undecided !== undefined) this.#dropIgnored(undecided.manifest);
     this.#restore();
     this.#receiver.work();
     this.#sender.work(nowMs, (input) => this.#inputs.push(input));
@@ -244,7 +242,6 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     this.#isStopped = true;
     this.#taker.stop();
     this.#sender.stop();
-    this.#restorer.stop();
     await this.#calls.settled();
   }
 
@@ -255,7 +252,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
   }
 
   /** Returns a snapshot that was received completely, for the core to accept or not. */
-  #deliver(nowMs: number): ReceivedSnapshot | undefined {
+  #deliver(nowMs: number): DecodedSnapshot | undefined {
     this.#calls.deliver(nowMs);
     const received = this.#received;
     this.#received = undefined;
@@ -289,15 +286,13 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     this.#retention.leaveGarbage();
   }
 
+  /** The log names it, so that the next start would make the same table. */
   #restore(): void {
     const accepted = this.#accepted;
-    if (accepted === undefined) return;
-    if (this.#restorer.manifest === undefined) {
-      if (!this.#retention.isNamed(accepted)) return;
-      this.#restorer.begin(accepted);
-    }
-    if (!this.#restorer.work()) return;
-    const { index } = accepted;
+    if (accepted === undefined || !this.#retention.isNamed(accepted.manifest)) return;
+    const { index } = accepted.manifest;
+    this.#ports.table.become(accepted.table);
+    this.#installedTotal += 1;
     this.#accepted = undefined;
     this.#restoredIndex = index;
     this.#trail.restart(index);

@@ -25,6 +25,8 @@ export interface SnapshotWriter {
    * `INVALID_ARGUMENT` for another size, and with `INTERNAL` if it is more than was offered.
    */
   append(chunk: Uint8Array): Promise<void>;
+  /** A chunk that is durable. Fails with a corruption error if it is missing or altered. */
+  read(number: number): Promise<Uint8Array>;
   /** Computes the checksum and writes the manifest, with which the snapshot exists. */
   finish(configuration: Uint8Array): Promise<SnapshotManifest>;
   /** Removes what was written, unless the snapshot exists or another writer has taken it over. */

@@ -43,6 +43,10 @@ export class StoredSnapshotWriter implements SnapshotWriter, SnapshotOwner {
     });
   }
 
+  read(number: number): Promise<Uint8Array> {
+    return this.#exclusively(() => this.#catalog.readChunk(this.#snapshot, number));
+  }
+
   finish(configuration: Uint8Array): Promise<SnapshotManifest> {
     return this.#exclusively(async () => {
       const manifest = this.#digest.manifestOf(this.#snapshot.record.manifest, configuration);

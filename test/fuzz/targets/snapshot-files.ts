@@ -9,7 +9,7 @@ import {
   type SnapshotContents,
   writeSnapshotFile,
 } from "../../../src/server/offline/snapshot-files.js";
-import { restoreAtBoot } from "../../../src/server/snapshots/restorer.js";
+import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
 import {
   MemoryFileSystem,
   MemoryStoreDisk,

@@ -19,7 +19,7 @@ import {
   restoreSnapshotFile,
   writeSnapshotFile,
 } from "../../../src/server/offline/snapshot-files.js";
-import { restoreAtBoot } from "../../../src/server/snapshots/restorer.js";
+import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
 import { openDataDirectory, SnapshotDigest } from "../../../src/storage/index.js";
 import { sealed } from "../../lockfsm/plans/snapshots.js";
 

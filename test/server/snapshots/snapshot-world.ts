@@ -23,7 +23,7 @@ import type {
   SnapshotOptions,
   SnapshotTurn,
 } from "../../../src/server/snapshots/ports.js";
-import { restoreAtBoot } from "../../../src/server/snapshots/restorer.js";
+import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
 import { DriverSnapshots, type Snapshots } from "../../../src/server/snapshots/snapshots.js";
 import { MemoryStoreDisk, openSnapshotStore } from "../../../src/storage/index.js";
 import { GatedStore } from "../world/gated-store.js";
@@ -168,6 +168,7 @@ export class SnapshotNode {
   readonly needless: number[] = [];
   configuration = configurationOf(1, 2, 3);
   role: Role = "follower";
+  leader = 0;
   term = TERM;
   commitIndex = 0;
   firstIndex = 1;
@@ -231,6 +232,7 @@ export class SnapshotNode {
         table: this.table,
         raft: this,
         peers: { bufferedBytes: () => this.bufferedBytes },
+        knowsVoterOf: () => true,
         send: (to, message) => this.#world.send({ from: this.id, to, message }),
         wake: () => {
           this.#isWoken = true;

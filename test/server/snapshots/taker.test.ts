@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { HoldfastError } from "../../../src/errors.js";
 import { LockTable, type TableEntry } from "../../../src/lockfsm/index.js";
 import { decodeConfiguration } from "../../../src/raft/index.js";
-import { restoreAtBoot } from "../../../src/server/snapshots/restorer.js";
+import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
 import { ENTRY_BYTES, OPTIONS, SnapshotWorld } from "./snapshot-world.js";
 
 const NEVER = new Promise<void>(() => {});

@@ -11,6 +11,7 @@ export type StoreCallName =
   | "create"
   | "receive"
   | "append"
+  | "read"
   | "finish"
   | "abandon"
   | "readChunk"
@@ -79,6 +80,11 @@ class GatedWriter implements SnapshotWriter {
   async append(chunk: Uint8Array): Promise<void> {
     await this.#store.pass("append");
     await this.#inner.append(this.#store.alter(chunk));
+  }
+
+  async read(number: number): Promise<Uint8Array> {
+    await this.#store.pass("read");
+    return this.#inner.read(number);
   }
 
   async finish(configuration: Uint8Array): Promise<SnapshotManifest> {

@@ -44,6 +44,9 @@ export class MemoryLog implements LogStore {
     return bytes;
   }
 
+  /** What a write that begins from now on takes; `undefined`: as the world says. */
+  writeMs: number | undefined;
+
   /** As long as nobody says that there is no room, there is. */
   freeBytes = Number.POSITIVE_INFINITY;
 
@@ -90,7 +93,7 @@ export class MemoryLog implements LogStore {
   #write(): void {
     this.#inFlight = this.#queued;
     this.#queued = [];
-    this.#world.after(this.#world.options.diskMs, () => {
+    this.#world.after(this.writeMs ?? this.#world.options.diskMs, () => {
       if (this.#isCrashed) return;
       this.#disk.records.push(...this.#inFlight);
       const seq = this.#inFlight.at(-1)?.seq ?? 0;

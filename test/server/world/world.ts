@@ -19,7 +19,7 @@ import {
 } from "../../../src/server/index.js";
 import { LimitCounts } from "../../../src/server/limits/limit-counts.js";
 import { NO_LIMITS } from "../../../src/server/limits/usage.js";
-import { restoreAtBoot } from "../../../src/server/snapshots/restorer.js";
+import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
 import {
   AuditStore,
   MemoryStoreDisk,

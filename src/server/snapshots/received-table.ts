@@ -1,0 +1,68 @@
+/**
+ * The table of a snapshot that another node offers, made while its chunks come. Only when it is
+ * complete, and is that of the entry it was offered for, may the snapshot become durable as a whole
+ * and the log name it: every later start makes the table again. It must never change the node's own
+ * table. Whatever the bytes contain, the outcome is a table or a `SnapshotRefusal`.
+ */
+import { HoldfastError } from "../../errors.js";
+import { type LockTable, TableRestore } from "../../lockfsm/index.js";
+import { latestStampAfter } from "../../protocol/index.js";
+import type { SnapshotManifest } from "../../storage/index.js";
+
+/** What a snapshot contains cannot be used; the message goes to its sender. */
+export class SnapshotRefusal extends Error {
+  override readonly name = "SnapshotRefusal";
+}
+
+export class ReceivedTable {
+  readonly #manifest: Pick<SnapshotManifest, "index">;
+  readonly #restore = new TableRestore();
+  #finishing: Generator<void, LockTable, void> | undefined;
+  #chunkCount = 0;
+
+  constructor(manifest: Pick<SnapshotManifest, "index">) {
+    this.#manifest = manifest;
+  }
+
+  /** Chunks that were added. */
+  get chunkCount(): number {
+    return this.#chunkCount;
+  }
+
+  /** Throws `SnapshotRefusal` for bytes that cannot come next. */
+  add(chunk: Uint8Array): void {
+    refusing(() => this.#restore.add(chunk));
+    this.#chunkCount += 1;
+  }
+
+  /**
+   * After the last chunk: does a bounded amount of work, and returns the table once it is complete.
+   * `own` is the table that it would replace. Throws `SnapshotRefusal`.
+   */
+  finish(own: Pick<LockTable, "index" | "stamp">): LockTable | undefined {
+    this.#finishing ??= this.#restore.finish();
+    const finishing = this.#finishing;
+    const step = refusing(() => finishing.next());
+    if (step.done !== true) return undefined;
+    const table = step.value;
+    const { index } = this.#manifest;
+    if (table.index !== index) {
+      throw new SnapshotRefusal(`it is that of entry ${table.index}, and was offered as ${index}`);
+    }
+    // A node that has applied nothing does not know how old its cluster is.
+    if (own.index > 0 && table.stamp > latestStampAfter(own.stamp)) {
+      throw new SnapshotRefusal(`its cluster time is ${table.stamp}, here it is ${own.stamp}`);
+    }
+    return table;
+  }
+}
+
+/** The reader fails with `INTERNAL` for bytes that are not a snapshot; anything else is a bug. */
+function refusing<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof HoldfastError)) throw error;
+    throw new SnapshotRefusal(error.message);
+  }
+}
