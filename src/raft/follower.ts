@@ -1,8 +1,12 @@
 /**
  * How a node handles a leader's appends and heartbeats (Raft paper, 5.3). It truncates only at the
  * first conflict and never at or below its commit index, commits at most what the message proves,
- * and acknowledges only what will be durable when the answer leaves (consensus rules 2, 3).
+ * and acknowledges only what will be durable when the answer leaves (consensus rules 2, 3). Entries
+ * that no leader of its log can have are refused, and the node asks for a snapshot instead: then
+ * one of the two logs is not what a correct node wrote.
  */
+import { decodeConfiguration } from "./configuration/configuration-codec.js";
+import { isNextConfiguration } from "./configuration/configuration-step.js";
 import {
   advanceCommit,
   appendToLog,
@@ -12,13 +16,15 @@ import {
   type State,
   truncateLog,
 } from "./state.js";
-import type { AppendReply, AppendRequest, Heartbeat, NodeId } from "./types.js";
+import type { AppendReply, AppendRequest, Configuration, Heartbeat, NodeId } from "./types.js";
+
+const NO_HINT = Object.freeze({ index: 0, term: 0 });
 
 export function onAppend(state: State, message: AppendRequest): void {
   if (message.term < state.term) {
     // Tells a leader of an earlier term the present one; otherwise a node whose term ran ahead
     // would be left out for ever (rule 11).
-    state.outbox.sendNow(refusal(state, message, 0, 0, 0));
+    state.outbox.sendNow(refusal(state, message, NO_HINT));
     return;
   }
   if (!follow(state, message)) return;
@@ -31,7 +37,10 @@ export function onAppend(state: State, message: AppendRequest): void {
   }
   const matchIndex = prevLogIndex + entries.length;
   const conflict = firstConflict(state, message);
-  if (conflict <= state.commitIndex) return;
+  if (conflict <= state.commitIndex || !isEachStepLegal(state, message, conflict)) {
+    askForSnapshot(state, message);
+    return;
+  }
   if (conflict <= log.lastIndex) truncateLog(state, conflict);
   for (let at = conflict - prevLogIndex - 1; at < entries.length; at += 1) {
     const entry = entries[at];
@@ -39,6 +48,12 @@ export function onAppend(state: State, message: AppendRequest): void {
   }
   advanceCommit(state, Math.min(message.commitIndex, matchIndex));
   state.outbox.sendDurable(acceptance(state, message.from, message.epoch, matchIndex));
+}
+
+/** The caller cannot apply these entries. */
+export function onUnusable(state: State, message: AppendRequest): void {
+  if (message.term < state.term) onAppend(state, message);
+  else if (follow(state, message)) askForSnapshot(state, message);
 }
 
 export function onHeartbeat(state: State, message: Heartbeat): void {
@@ -89,16 +104,38 @@ function firstConflict(state: State, message: AppendRequest): number {
   return Math.max(end, log.lastIndex + 1);
 }
 
+/** Whether each configuration from `first` on follows from the one before by one legal step. */
+function isEachStepLegal(state: State, message: AppendRequest, first: number): boolean {
+  let before: Configuration | undefined;
+  const { entries, prevLogIndex } = message;
+  for (let at = Math.max(0, first - prevLogIndex - 1); at < entries.length; at += 1) {
+    const entry = entries[at];
+    if (entry?.kind !== "configuration") continue;
+    const next = decodeConfiguration(entry.data);
+    before ??= state.configurationHistory.at(first - 1);
+    if (next === undefined || !isNextConfiguration(before, next)) return false;
+    before = next;
+  }
+  return true;
+}
+
+/** Every leader has the committed entries, so one of the two logs is false (rule 30). */
+function askForSnapshot(state: State, message: AppendRequest): void {
+  const { log, commitIndex } = state;
+  const hint = { index: commitIndex, term: log.term(commitIndex) };
+  state.outbox.sendNow(refusal(state, message, hint, true));
+}
+
 /** Names the highest entry at which the logs may still agree (Raft paper, end of 5.3). */
 function refuse(state: State, message: AppendRequest): void {
   const { log, commitIndex } = state;
-  // Every leader has the committed entries: such a message is impossible.
-  if (message.prevLogIndex <= commitIndex) return;
+  if (message.prevLogIndex <= commitIndex) {
+    askForSnapshot(state, message);
+    return;
+  }
   const hint = log.lastIndexWithTermUpTo(message.prevLogIndex, message.prevLogTerm);
-  const hintIndex = Math.max(hint, commitIndex);
-  state.outbox.sendNow(
-    refusal(state, message, message.prevLogIndex, hintIndex, log.term(hintIndex)),
-  );
+  const index = Math.max(hint, commitIndex);
+  state.outbox.sendNow(refusal(state, message, { index, term: log.term(index) }));
 }
 
 /** The log equals that of the leader `to` up to `matchIndex`; `epoch` is that of the request. */
@@ -117,17 +154,18 @@ export function acceptance(
     success: true,
     matchIndex,
     rejectedIndex: 0,
+    needsSnapshot: false,
     hintIndex: 0,
     hintTerm: 0,
   };
 }
 
+/** Only a request of the present term has a hint. */
 function refusal(
   state: State,
   request: AppendRequest,
-  rejectedIndex: number,
-  hintIndex: number,
-  hintTerm: number,
+  hint: { readonly index: number; readonly term: number },
+  needsSnapshot = false,
 ): AppendReply {
   return {
     type: "appendReply",
@@ -137,8 +175,9 @@ function refusal(
     epoch: request.epoch,
     success: false,
     matchIndex: 0,
-    rejectedIndex,
-    hintIndex,
-    hintTerm,
+    rejectedIndex: hint === NO_HINT ? 0 : request.prevLogIndex,
+    needsSnapshot,
+    hintIndex: hint.index,
+    hintTerm: hint.term,
   };
 }

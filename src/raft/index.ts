@@ -12,6 +12,7 @@
 export {
   assertConfiguration,
   isJoint,
+  isMemberAddress,
   isSameConfiguration,
   isVoter,
   membersOf,

@@ -16,7 +16,9 @@ import {
   isSameConfiguration,
   isVoter,
   membersOf,
+  plainOf,
   problemOf,
+  settledOf,
 } from "./configuration/configuration.js";
 import { encodeConfiguration } from "./configuration/configuration-codec.js";
 import { quorumSize } from "./configuration/quorum.js";
@@ -25,13 +27,7 @@ import type { Progress } from "./progress/progress.js";
 import { tellCommit } from "./replication.js";
 import { becomeFollower, type Leadership, type State } from "./state.js";
 import { bestSuccessor, tellToStand } from "./transfer.js";
-import type {
-  Configuration,
-  MemberAddress,
-  MembershipTarget,
-  NodeId,
-  RefusalReason,
-} from "./types.js";
+import type { Configuration, MembershipTarget, NodeId, RefusalReason } from "./types.js";
 
 /** Committed entries that a future voter may lack. */
 const VOTER_LAG_ENTRIES_MAX = 1_000;
@@ -42,7 +38,7 @@ export function changeMembership(state: State, id: number, target: MembershipTar
     outbox.refuse(id, "notLeader");
     return;
   }
-  const wanted = plain(target.voters, target.learners, target.addresses);
+  const wanted = plainOf(target.voters, target.learners, target.addresses);
   const reason = obstacle(state, leadership, wanted, target);
   if (reason !== undefined) {
     outbox.refuse(id, reason);
@@ -58,8 +54,7 @@ export function completeMembership(state: State, leadership: Leadership): void {
   const { configuration, configurationHistory, commitIndex } = state;
   if (!isJoint(configuration) || leadership.transfer !== undefined) return;
   if (commitIndex < Math.max(configurationHistory.effectiveIndex, leadership.firstIndex)) return;
-  const { voters, learners, addresses } = configuration;
-  appendConfiguration(state, leadership, plain(voters, learners, addresses));
+  appendConfiguration(state, leadership, settledOf(configuration));
 }
 
 function appendConfiguration(
@@ -111,8 +106,8 @@ function obstacle(
   const isOpen = isJoint(configuration) || commitIndex < configurationHistory.effectiveIndex;
   if (isOpen || commitIndex < leadership.firstIndex) return "notReady";
   if (!isPossibleTarget(wanted, target)) return "invalid";
-  const { voters, learners, addresses } = configuration;
-  if (isSameConfiguration(wanted, plain(voters, learners, addresses))) return "invalid";
+  if (isSameConfiguration(wanted, settledOf(configuration))) return "invalid";
+  const { voters } = configuration;
   for (const id of wanted.voters) {
     if (!voters.includes(id) && !isCaughtUp(state, leadership, id)) return "notCaughtUp";
   }
@@ -150,22 +145,6 @@ function isMajorityReachable(
     if (id === state.id || isReachable) reachable += 1;
   }
   return reachable >= quorumSize(voters.length);
-}
-
-/** Sorted by id, with the addresses of its members. */
-function plain(
-  voters: readonly NodeId[],
-  learners: readonly NodeId[],
-  addresses: readonly MemberAddress[],
-): Configuration {
-  return {
-    voters: [...voters].sort(byId),
-    outgoing: [],
-    learners: [...learners].sort(byId),
-    addresses: addresses
-      .filter(({ id }) => voters.includes(id) || learners.includes(id))
-      .sort((a, b) => a.id - b.id),
-  };
 }
 
 function jointOf(present: Configuration, wanted: Configuration): Configuration {

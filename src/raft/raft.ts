@@ -15,7 +15,7 @@ import {
   onVoterDown,
   requestBallot,
 } from "./election.js";
-import { onAppend, onHeartbeat } from "./follower.js";
+import { onAppend, onHeartbeat, onUnusable } from "./follower.js";
 import { InvariantWatch } from "./invariants.js";
 import { commitByCounting, propose, quorumHeardMs, readIndex } from "./leader.js";
 import {
@@ -91,6 +91,11 @@ export class Raft {
     switch (input.type) {
       case "message":
         if (isPossible(input.message, state.id, state.knownTerm)) this.receive(input.message);
+        break;
+      case "unusable":
+        if (!isPossible(input.message, state.id, state.knownTerm)) break;
+        noteLife(state, input.message.from);
+        onUnusable(state, input.message);
         break;
       case "propose":
         propose(state, input.id, input.data);

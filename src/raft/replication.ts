@@ -69,6 +69,10 @@ export function onAppendReply(state: State, message: AppendReply): void {
     if (rose) commitByCounting(state, leadership);
     return;
   }
+  if (message.needsSnapshot) {
+    if (peer.mode !== "snapshot") supplySnapshot(state, peer, message.hintIndex);
+    return;
+  }
   const { rejectedIndex } = message;
   // Any other refusal was settled by later answers, or will be by a snapshot.
   if (!isCurrentRefusal(peer, rejectedIndex) || rejectedIndex > log.lastIndex) return;
@@ -101,10 +105,15 @@ function agreedIndex(state: State, { hintIndex, hintTerm }: AppendReply): number
 /** A peer that needs an entry that is gone gets a snapshot instead. */
 function settleNext(state: State, peer: Progress): void {
   if (peer.mode === "snapshot" || peer.next > state.log.baseIndex) return;
+  supplySnapshot(state, peer, 0);
+}
+
+/** `staleMatch`: what the peer has up to there contradicts this log; 0: it only lacks entries. */
+function supplySnapshot(state: State, peer: Progress, staleMatch: number): void {
   const { snapshotIndex } = state.compaction;
-  peer.awaitSnapshot(snapshotIndex, state.log.term(snapshotIndex));
+  peer.awaitSnapshot(snapshotIndex, state.log.term(snapshotIndex), staleMatch);
   peer.lastAnswerMs = state.nowMs;
-  state.outbox.wantSnapshot(peer.id, peer.epoch);
+  state.outbox.wantSnapshot(peer.id, peer.epoch, staleMatch);
 }
 
 export function onHeartbeatReply(state: State, message: HeartbeatReply): void {

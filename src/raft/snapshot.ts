@@ -51,6 +51,8 @@ export function onSnapshotReceived(
       }
     }
   }
+  // A snapshot of an entry that was never committed here: nothing is known to match.
+  if (index <= commitIndex && index >= log.baseIndex && !log.matches(index, snapshot.term)) return;
   const matchIndex = Math.min(index, state.commitIndex);
   state.outbox.sendDurable(acceptance(state, from, epoch, matchIndex));
 }

@@ -101,6 +101,11 @@ export interface AppendReply extends MessageBase {
   readonly matchIndex: number;
   /** On refusal: the `prevLogIndex` that was refused. Otherwise 0. */
   readonly rejectedIndex: number;
+  /**
+   * On refusal: no append can help, because entries of the leader cannot be applied here, or
+   * contradict what is committed here. A snapshot after `hintIndex` replaces all of that.
+   */
+  readonly needsSnapshot: boolean;
   /** On refusal: the largest (index, term) at which the logs may still match. Otherwise 0. */
   readonly hintIndex: number;
   readonly hintTerm: number;
@@ -147,6 +152,8 @@ export interface MembershipTarget {
 
 export type Input =
   | { readonly type: "message"; readonly message: Message }
+  /** An append that the caller cannot apply. It is not taken, and its sender learns why. */
+  | { readonly type: "unusable"; readonly message: AppendRequest }
   /** One entry. `id` is chosen by the caller and repeated in `accepted` or `refused`. */
   | { readonly type: "propose"; readonly id: number; readonly data: Uint8Array }
   /**
@@ -230,6 +237,14 @@ export interface Write {
   readonly entries: readonly Entry[];
 }
 
+export interface WantedSnapshot {
+  readonly peer: NodeId;
+  /** Of the connection. */
+  readonly epoch: number;
+  /** Only a snapshot of a later entry can be used; 0: the newest one, which the log follows. */
+  readonly afterIndex: number;
+}
+
 export interface WrittenSnapshot extends SnapshotPoint {
   readonly isReset: boolean;
   /** At most `index + 1`; exactly that after a reset. */
@@ -296,8 +311,8 @@ export interface Effects {
   readonly reads: readonly { readonly id: number; readonly index: number }[];
   /** This node does not lead any more: ask the leader. */
   readonly readsRefused: readonly number[];
-  /** Peers whose next entry the log does not hold any more. `epoch` is that of the connection. */
-  readonly snapshotsWanted: readonly { readonly peer: NodeId; readonly epoch: number }[];
+  /** Peers that need a snapshot. */
+  readonly snapshotsWanted: readonly WantedSnapshot[];
   /**
    * The table must be replaced by this snapshot, which was received before, as soon as the write of
    * this turn is durable. Nothing after `index` may be applied before. When it is done, answer with

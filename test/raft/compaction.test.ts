@@ -131,7 +131,7 @@ describe("rule 24: a peer whose next entry is gone", () => {
     const { write } = solo.turn(compact(6, 1, 5));
     const cut = solo.persisted(write?.seq ?? 0);
     // Node 3 never answered: its probe stands at entry 1.
-    expect(cut.snapshotsWanted).toEqual([{ peer: 3, epoch: 30 }]);
+    expect(cut.snapshotsWanted).toEqual([{ peer: 3, epoch: 30, afterIndex: 0 }]);
     const later = solo.propose(7);
     expect(later.snapshotsWanted).toEqual([]);
     expect(ofType(later.sendNow, "append").map(({ to }) => to)).toEqual([2]);
@@ -158,7 +158,7 @@ describe("rule 24: a peer whose next entry is gone", () => {
       { to: 3, prevLogIndex: 6, prevLogTerm: 1, entries: [] },
     ]);
     const refused = solo.receive(reject(3, 1, 6, 0, 0));
-    expect(refused.snapshotsWanted).toEqual([{ peer: 3, epoch: 30 }]);
+    expect(refused.snapshotsWanted).toEqual([{ peer: 3, epoch: 30, afterIndex: 0 }]);
     const again = solo.turn(
       { type: "peerDown", peer: 3, epoch: 30, closed: false },
       { type: "peerUp", peer: 3, epoch: 31 },
@@ -197,7 +197,9 @@ describe("rule 24: a peer whose next entry is gone", () => {
     const solo = leader(6);
     solo.persisted(solo.turn(compact(4, 1, 5)).write?.seq ?? 0);
     solo.persisted(solo.turn(compact(6, 1, 7)).write?.seq ?? 0);
-    expect(solo.receive(accept(3, 1, 4)).snapshotsWanted).toEqual([{ peer: 3, epoch: 30 }]);
+    expect(solo.receive(accept(3, 1, 4)).snapshotsWanted).toEqual([
+      { peer: 3, epoch: 30, afterIndex: 0 },
+    ]);
     expect(solo.raft.peers[1]).toMatchObject({ mode: "snapshot", matchIndex: 4 });
   });
 

@@ -118,6 +118,7 @@ const message: fc.Arbitrary<Message> = fc
     commitIndex: count,
     entries: fc.oneof(entryRun, fc.array(foreignEntry, { maxLength: 4 })),
     success: fc.boolean(),
+    needsSnapshot: fc.boolean(),
     matchIndex: count,
     rejectedIndex: count,
     hintIndex: count,

@@ -3,7 +3,7 @@
  * index.
  */
 import { describe, expect, it } from "vitest";
-import type { Effects } from "../../src/raft/index.js";
+import type { AppendRequest, Effects } from "../../src/raft/index.js";
 import { Cluster } from "./cluster/cluster.js";
 import { accept, append, entry, heartbeat, log, ofType, reject, Solo } from "./cluster/solo.js";
 
@@ -206,8 +206,35 @@ describe("a follower", () => {
     const solo = new Solo({ entries: log(1, 1, 1) });
     solo.receive(append(2, 2, 3, 1, [], 3));
     const effects = solo.receive(append(2, 2, 1, 1, [entry(2, 2)]));
-    expect([effects.write, effects.sendAfter, effects.sendNow]).toEqual([undefined, [], []]);
+    expect([effects.write, effects.sendAfter]).toEqual([undefined, []]);
     expect(solo.raft.lastIndex).toBe(3);
+  });
+
+  it.each([
+    ["entries that contradict what it has committed", append(2, 2, 1, 1, [entry(2, 2)])],
+    ["a predecessor that contradicts what it has committed", append(2, 3, 2, 2, [entry(3, 3)])],
+  ])("rule 30: asks for a snapshot after its commit on %s", (_, message) => {
+    const solo = new Solo({ entries: log(1, 1, 1) });
+    solo.receive(append(2, 2, 3, 1, [], 3));
+    expect(solo.receive(message).sendNow).toMatchObject([
+      { type: "appendReply", success: false, needsSnapshot: true, hintIndex: 3, hintTerm: 1 },
+    ]);
+    expect(solo.raft.lastIndex).toBe(3);
+  });
+
+  it("rule 30: asks for a snapshot if its caller cannot apply the entries", () => {
+    const solo = new Solo({ entries: log(1, 1), term: 2 });
+    const message = append(2, 2, 2, 1, [entry(3, 2)]);
+    const unusable = (change: Partial<AppendRequest>) =>
+      solo.turn({ type: "unusable", message: { ...message, ...change } });
+    const asked = unusable({});
+    expect(asked.sendNow).toMatchObject([{ needsSnapshot: true, hintIndex: 0, epoch: 7 }]);
+    expect([solo.raft.leader, solo.raft.lastIndex]).toEqual([2, 2]);
+    // A leader of an earlier term learns the present one, and a second one of this term nothing.
+    expect(unusable({ term: 1, entries: [] }).sendNow).toMatchObject([
+      { needsSnapshot: false, term: 2 },
+    ]);
+    expect(unusable({ from: 3 }).sendNow).toEqual([]);
   });
 
   it("answers heartbeats that ask for it, at once", () => {

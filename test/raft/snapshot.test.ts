@@ -228,7 +228,7 @@ describe("rule 24: a follower beyond the compacted log gets a snapshot", () => {
   it("asked for once per connection, and is not probed meanwhile", () => {
     const solo = leading();
     const effects = solo.receive(reject(2, 3, 5, 1, 1));
-    expect(effects.snapshotsWanted).toEqual([{ peer: 2, epoch: 20 }]);
+    expect(effects.snapshotsWanted).toEqual([{ peer: 2, epoch: 20, afterIndex: 0 }]);
     expect(solo.raft.peers[0]).toMatchObject({ mode: "snapshot", matchIndex: 0 });
     expect(appendsTo(effects, 2)).toEqual([]);
     const proposed = solo.propose(9);
@@ -253,11 +253,31 @@ describe("rule 24: a follower beyond the compacted log gets a snapshot", () => {
     expect(solo.turn({ type: "snapshotFailed", peer: 2, epoch: 19 }).sendNow).toEqual([]);
     const failed = solo.turn({ type: "snapshotFailed", peer: 2, epoch: 20 });
     expect(appendsTo(failed, 2)).toMatchObject([{ prevLogIndex: 4, prevLogTerm: 2 }]);
-    expect(solo.receive(reject(2, 3, 4, 1, 1)).snapshotsWanted).toEqual([{ peer: 2, epoch: 20 }]);
+    expect(solo.receive(reject(2, 3, 4, 1, 1)).snapshotsWanted).toEqual([
+      { peer: 2, epoch: 20, afterIndex: 0 },
+    ]);
     const up = solo.turn({ type: "peerUp", peer: 2, epoch: 21 });
     expect(appendsTo(up, 2)).toMatchObject([{ prevLogIndex: 4, epoch: 21 }]);
     const again = solo.receive({ ...reject(2, 3, 4, 1, 1), epoch: 21 });
-    expect(again.snapshotsWanted).toEqual([{ peer: 2, epoch: 21 }]);
+    expect(again.snapshotsWanted).toEqual([{ peer: 2, epoch: 21, afterIndex: 0 }]);
+  });
+
+  it("rule 30: a follower that contradicts the log gets a snapshot after its commit, and no entries", () => {
+    const solo = leading();
+    const needs = (hintIndex: number) => ({
+      ...reject(2, 3, 5, hintIndex, 2),
+      needsSnapshot: true,
+    });
+    const asked = solo.receive(needs(9));
+    expect(asked.snapshotsWanted).toEqual([{ peer: 2, epoch: 20, afterIndex: 9 }]);
+    expect(solo.receive(needs(9)).snapshotsWanted).toEqual([]);
+    // What it says to have is of no use as long as it is not beyond that.
+    solo.receive(accept(2, 3, 5));
+    expect(solo.raft.peers[0]).toMatchObject({ mode: "snapshot" });
+    for (let id = 1; solo.raft.lastIndex < 10; id += 1) solo.propose(id);
+    const installed = solo.receive(accept(2, 3, 10));
+    expect(installed.snapshotsWanted).toEqual([]);
+    expect(solo.raft.peers[0]).toMatchObject({ mode: "replicate", matchIndex: 10 });
   });
 
   it("when the log is cut while it is still being asked where it stands", () => {
@@ -270,7 +290,7 @@ describe("rule 24: a follower beyond the compacted log gets a snapshot", () => {
     expect(solo.raft.peers[0]).toMatchObject({ mode: "probe", nextIndex: 2 });
     const cut = solo.turn(compacting(5, 3, 4));
     const effects = solo.persisted(cut.write?.seq ?? 0);
-    expect(effects.snapshotsWanted).toEqual([{ peer: 2, epoch: 20 }]);
+    expect(effects.snapshotsWanted).toEqual([{ peer: 2, epoch: 20, afterIndex: 0 }]);
   });
 
   it("whose answer to an earlier append comes late is believed, and still gets it", () => {

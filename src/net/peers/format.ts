@@ -66,7 +66,7 @@ export const BODY_BYTES = {
   voteReply: RAFT_PREFIX_BYTES + 1,
   /** prevLogIndex u64, prevLogTerm u64, commitIndex u64, count u32, … entry × count */
   append: RAFT_PREFIX_BYTES + 28,
-  /** success u8, matchIndex u64, rejectedIndex u64, hintIndex u64, hintTerm u64 */
+  /** outcome u8, matchIndex u64, rejectedIndex u64, hintIndex u64, hintTerm u64 */
   appendReply: RAFT_PREFIX_BYTES + 33,
   /** commitIndex u64, round u64 */
   heartbeat: RAFT_PREFIX_BYTES + 16,
@@ -117,6 +117,8 @@ export const OPERATION_TEXT_BYTES_MAX = 64 << 10;
 /** In the order of their numbers on the wire. */
 export const ENTRY_KIND_NAMES = ["noop", "command", "configuration"] as const;
 export const ENTRY_KIND = { noop: 0, command: 1, configuration: 2 } as const;
+/** Of an append. */
+export const OUTCOME = { refused: 0, accepted: 1, needsSnapshot: 2 } as const;
 export const FORWARD_REFUSAL_NAMES = ["notLeader", "busy", "diskFull"] as const;
 export const FORWARD_REFUSAL = { notLeader: 0, busy: 1, diskFull: 2 } as const;
 export const LACK_NAMES = ["none", "busy", "diskFull"] as const;

@@ -3,7 +3,7 @@
  * `format.ts` for the layout.
  */
 import type { Entry, Message, NodeId } from "../../raft/index.js";
-import { BODY_BYTES, ENTRY_HEADER_BYTES, ENTRY_KIND_NAMES, PEER_KIND } from "./format.js";
+import { BODY_BYTES, ENTRY_HEADER_BYTES, ENTRY_KIND_NAMES, OUTCOME, PEER_KIND } from "./format.js";
 import { type FrameCursor, fail } from "./frame-cursor.js";
 
 /**
@@ -43,13 +43,16 @@ export function decodeRaft(
       return { type, from, to, term, epoch, prevLogIndex, prevLogTerm, commitIndex, entries };
     }
     case PEER_KIND.appendReply: {
-      const success = reader.boolean();
+      const outcome = reader.uint8();
+      if (outcome > OUTCOME.needsSnapshot) fail(`outcome ${outcome} of an append`);
+      const success = outcome === OUTCOME.accepted;
+      const needsSnapshot = outcome === OUTCOME.needsSnapshot;
       const matchIndex = reader.uint64();
       const rejectedIndex = reader.uint64();
       const hintIndex = reader.uint64();
       const hintTerm = reader.uint64();
       const type = "appendReply";
-      const base = { type, from, to, term, epoch, success } as const;
+      const base = { type, from, to, term, epoch, success, needsSnapshot } as const;
       return { ...base, matchIndex, rejectedIndex, hintIndex, hintTerm };
     }
     case PEER_KIND.heartbeat: {

@@ -3,7 +3,7 @@
  */
 import { assert, unreachable } from "../../assert.js";
 import type { AppendReply, AppendRequest, Message } from "../../raft/index.js";
-import { BODY_BYTES, ENTRY_HEADER_BYTES, ENTRY_KIND } from "./format.js";
+import { BODY_BYTES, ENTRY_HEADER_BYTES, ENTRY_KIND, OUTCOME } from "./format.js";
 import type { PeerFrame } from "./frame.js";
 
 /** The exact number of bytes that `encodeRaft` writes. */
@@ -78,8 +78,13 @@ function encodeAppend(frame: PeerFrame, message: AppendRequest): void {
   }
 }
 
+function outcomeOf({ success, needsSnapshot }: AppendReply): number {
+  if (success) return OUTCOME.accepted;
+  return needsSnapshot ? OUTCOME.needsSnapshot : OUTCOME.refused;
+}
+
 function encodeAppendReply(frame: PeerFrame, message: AppendReply): void {
-  frame.uint8(message.success ? 1 : 0);
+  frame.uint8(outcomeOf(message));
   frame.uint64(message.matchIndex);
   frame.uint64(message.rejectedIndex);
   frame.uint64(message.hintIndex);

@@ -12,7 +12,9 @@ const MEMBERS_MAX = 15;
 const ADDRESS_LENGTH_MAX = 255;
 
 const NODE_ID_MAX = 2 ** 32 - 1;
-const PRINTABLE_ASCII = /^[\x20-\x7e]+$/;
+/** `host:port`; none of its characters has a meaning inside a URL. */
+const ADDRESS = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]):([1-9][0-9]{0,4})$/;
+const PORT_MAX = 65_535;
 
 /** Whether `id` is a voter of either half. */
 export function isVoter(configuration: Configuration, id: NodeId): boolean {
@@ -32,6 +34,27 @@ export function votersOf(configuration: Configuration): NodeId[] {
 /** All members the leader replicates to: voters of either half and learners, each once. */
 export function membersOf(configuration: Configuration): NodeId[] {
   return [...new Set([...votersOf(configuration), ...configuration.learners])];
+}
+
+/** Sorted by id and not joint, with the addresses of these members. */
+export function plainOf(
+  voters: readonly NodeId[],
+  learners: readonly NodeId[],
+  addresses: readonly MemberAddress[],
+): Configuration {
+  return {
+    voters: [...voters].sort(byId),
+    outgoing: [],
+    learners: [...learners].sort(byId),
+    addresses: addresses
+      .filter(({ id }) => voters.includes(id) || learners.includes(id))
+      .sort((a, b) => a.id - b.id),
+  };
+}
+
+/** What ends a joint configuration. */
+export function settledOf({ voters, learners, addresses }: Configuration): Configuration {
+  return plainOf(voters, learners, addresses);
 }
 
 /** Whether both have the same voters, in any order; neither may be joint. */
@@ -77,7 +100,7 @@ export function problemOf(configuration: Configuration): string | undefined {
   return addressProblem(addresses, membersOf(configuration));
 }
 
-/** Addresses belong to members, are in the order of ids, and are short printable text. */
+/** Addresses belong to members, are in the order of ids, and can be dialed. */
 function addressProblem(
   addresses: readonly MemberAddress[],
   members: readonly NodeId[],
@@ -86,20 +109,28 @@ function addressProblem(
   for (const { id, address } of addresses) {
     if (!members.includes(id)) return `an address of node ${id}, which is no member`;
     if (id <= previous) return `the address of node ${id} after that of ${previous}`;
-    if (!isAddress(address)) return `an impossible address of node ${id}`;
+    if (!isMemberAddress(address)) return `an impossible address of node ${id}`;
     previous = id;
   }
   return undefined;
+}
+
+function byId(left: NodeId, right: NodeId): number {
+  return left - right;
 }
 
 function isNodeId(id: NodeId): boolean {
   return Number.isSafeInteger(id) && id > 0 && id <= NODE_ID_MAX;
 }
 
-function isAddress(address: string): boolean {
-  return address.length <= ADDRESS_LENGTH_MAX && PRINTABLE_ASCII.test(address);
+/** Whether a member can be dialed there: a host name, or an IP address, and a port. */
+export function isMemberAddress(address: string): boolean {
+  if (address.length > ADDRESS_LENGTH_MAX) return false;
+  const port = ADDRESS.exec(address)?.[1];
+  return port !== undefined && Number(port) <= PORT_MAX;
 }
 
-function isSameRow(left: readonly NodeId[], right: readonly NodeId[]): boolean {
+/** Whether both have the same ids in the same order. */
+export function isSameRow(left: readonly NodeId[], right: readonly NodeId[]): boolean {
   return left.length === right.length && left.every((id, at) => id === right[at]);
 }

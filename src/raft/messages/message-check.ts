@@ -10,6 +10,8 @@ import type { AppendRequest, Entry, InstalledSnapshot, Message, NodeId } from ".
 
 /** Far beyond any real term, with room to continue counting. */
 const TERM_MAX = 2 ** 52;
+/** The same for the index of an entry. */
+const INDEX_MAX = 2 ** 52;
 /**
  * How far a message's term may lie above this node's. An election a second for half a year makes no
  * more, and a node that was away for longer is lost. Terms of entries and snapshots are at most
@@ -46,6 +48,8 @@ export function isPossible(message: Message, self: NodeId, own: number | undefin
     case "appendReply":
       return (
         typeof message.success === "boolean" &&
+        typeof message.needsSnapshot === "boolean" &&
+        !(message.success && message.needsSnapshot) &&
         isCount(message.matchIndex) &&
         isCount(message.rejectedIndex) &&
         isPosition(message.hintIndex, message.hintTerm)
@@ -97,7 +101,7 @@ function isPossibleAppend(message: AppendRequest): boolean {
   let entryTerm = prevLogTerm;
   for (const entry of entries) {
     index += 1;
-    if (entry.index !== index || !Number.isSafeInteger(index)) return false;
+    if (entry.index !== index || index > INDEX_MAX) return false;
     if (!isCount(entry.term) || entry.term === 0 || entry.term < entryTerm) return false;
     if (!isPossibleData(entry)) return false;
     entryTerm = entry.term;
@@ -115,7 +119,7 @@ function isPossibleData({ kind, data }: Entry): boolean {
 
 /** Index and term of an entry, or 0 and 0. */
 function isPosition(index: number, term: number): boolean {
-  return isCount(index) && isCount(term) && (index === 0) === (term === 0);
+  return isCount(index) && index <= INDEX_MAX && isCount(term) && (index === 0) === (term === 0);
 }
 
 function isCount(value: number): boolean {

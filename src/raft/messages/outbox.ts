@@ -69,8 +69,8 @@ export class Outbox {
     this.readsRefused.push(id);
   }
 
-  wantSnapshot(peer: NodeId, epoch: number): void {
-    this.snapshotsWanted.push({ peer, epoch });
+  wantSnapshot(peer: NodeId, epoch: number, afterIndex: number): void {
+    this.snapshotsWanted.push({ peer, epoch, afterIndex });
   }
 
   /** A leader's wish for a snapshot must not be sent under another leader's term. */

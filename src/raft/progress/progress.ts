@@ -27,6 +27,8 @@ export class Progress {
   snapshotIndex = 0;
   /** The term of the entry at `snapshotIndex`, which may be gone from the log. */
   snapshotTerm = 0;
+  /** In `snapshot`: a match up to here is of no use, because the peer contradicts it. */
+  staleMatch = 0;
   /** The largest commit index sent to the peer on this connection, as far as it can use it. */
   toldCommit = 0;
   /** Whether an advance of the commit index is sent at once if no append carries it. */
@@ -118,7 +120,7 @@ export class Progress {
       if (this.inflight.acknowledge(this.match)) {
         this.roundTrip.onAnswer(oldestSentMs, nowMs, stoodStillMs);
       }
-    } else if (this.mode === "probe" || this.match >= Math.min(this.snapshotIndex, baseIndex)) {
+    } else if (this.mode === "probe" || this.hasSnapshot(baseIndex)) {
       this.mode = "replicate";
       this.isProbePending = false;
       this.next = this.match + 1;
@@ -135,10 +137,14 @@ export class Progress {
     this.stopStream("probe");
   }
 
-  /** The leader's log, which is based on `snapshotIndex`, does not hold `next` any more. */
-  awaitSnapshot(snapshotIndex: number, snapshotTerm: number): void {
+  /**
+   * The leader's log, which is based on `snapshotIndex`, does not hold `next` any more; or only a
+   * snapshot after `staleMatch` can be used.
+   */
+  awaitSnapshot(snapshotIndex: number, snapshotTerm: number, staleMatch: number): void {
     this.snapshotIndex = snapshotIndex;
     this.snapshotTerm = snapshotTerm;
+    this.staleMatch = staleMatch;
     this.stopStream("snapshot");
   }
 
@@ -146,6 +152,11 @@ export class Progress {
   probe(baseIndex: number): void {
     this.next = Math.max(this.next, baseIndex + 1);
     this.stopStream("probe");
+  }
+
+  private hasSnapshot(baseIndex: number): boolean {
+    if (this.staleMatch > 0 && this.match <= this.staleMatch) return false;
+    return this.match >= Math.min(this.snapshotIndex, baseIndex);
   }
 
   private stopStream(mode: "probe" | "snapshot"): void {

@@ -2,9 +2,10 @@
  * The cluster clock: the time with which entries are stamped, in whole milliseconds. It runs only
  * on the leader, continues from the last stamp in the log, is never faster than this machine's
  * monotonic clock, and counts only time in which the leader's loop was turning. It must never use a
- * wall clock, and never reads any clock itself.
+ * wall clock, and never reads any clock itself. At the end of cluster time it stands still.
  */
 import { assert } from "../../assert.js";
+import { STAMP_MAX } from "../../protocol/index.js";
 
 export class ClusterClock {
   readonly #turnMsMax: number;
@@ -30,7 +31,7 @@ export class ClusterClock {
 
   /** On becoming leader. `baseStamp`: the last stamp in the log, committed or not. */
   start(baseStamp: number, nowMs: number): void {
-    assert(Number.isSafeInteger(baseStamp) && baseStamp >= 0, () => `base stamp ${baseStamp}`);
+    assert(baseStamp >= 0 && baseStamp <= STAMP_MAX, () => `base stamp ${baseStamp}`);
     this.#stamp = baseStamp;
     this.#anchorMs = nowMs;
     this.#isRunning = true;
@@ -59,6 +60,7 @@ export class ClusterClock {
       this.#stamp += wholeMs;
       this.#anchorMs += wholeMs;
     }
+    this.#stamp = Math.min(this.#stamp, STAMP_MAX);
     return this.#stamp;
   }
 

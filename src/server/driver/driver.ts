@@ -48,6 +48,9 @@ export class Driver implements DriverHost {
   readonly #parts: DriverParts;
   readonly #turnTask = (): void => this.#turnOrFail();
   readonly #sendRaft = (message: Message): void => {
+    if (message.type === "appendReply" && message.needsSnapshot) {
+      this.#parts.entryCheck.noteAsked(message);
+    }
     this.send(message.to, { type: "raft", message });
   };
   #turn = 0;
@@ -295,7 +298,11 @@ export class Driver implements DriverHost {
     this.step({ type: "tick", nowMs });
     for (const input of peerSide.takeInputs()) {
       if (input.type === "message" && !this.#isHeard(input.message)) continue;
-      if (input.type === "message" && !entryCheck.accepts(input.message)) continue;
+      if (input.type === "message" && input.message.type === "append") {
+        this.step(entryCheck.judged(input.message));
+        redirect.onHeard(input.message.from, nowMs);
+        continue;
+      }
       if (input.type === "message") redirect.onHeard(input.message.from, nowMs);
       else if (input.type === "peerDown") snapshots.onLinkDown(input.peer, input.epoch);
       else if (input.type === "peerUp") members.tell([input.peer], applier);
@@ -406,7 +413,7 @@ export class Driver implements DriverHost {
   ): void {
     const { operations, handOver, applier } = this.#parts;
     const { roleChange, configuration, restore, transferEnded } = effects;
-    for (const { peer, epoch } of effects.snapshotsWanted) snapshotTurn.onWanted(peer, epoch);
+    for (const wanted of effects.snapshotsWanted) snapshotTurn.onWanted(wanted);
     if (roleChange !== undefined) this.#ports.logger("info", "role", { ...roleChange });
     if (configuration !== undefined) {
       const { voters, outgoing, learners } = configuration;

@@ -1,20 +1,15 @@
 /**
  * Checks, before the core takes another node's append, that its entries can be applied. Every start
- * reads the log again, so one entry that `apply` fails on would end this node for good. The bytes
- * of commands are not decoded here. That happens once, when they are applied, and a command that
- * cannot be decoded has no effect on any node (decision 32). This check must never refuse an entry
- * that a leader of the same model proposes.
+ * reads the log again, so one entry that `apply` fails on would end this node for good, and one from
+ * the end of time would bind every later leader. The bytes of commands are not decoded here. That
+ * happens once, when they are applied, and a command that cannot be decoded has no effect on any
+ * node (decision 32). This check must never refuse an entry that a leader of the same model
+ * proposes. The core answers a refused append with the wish for a snapshot.
  */
 import type { LockTable } from "../../lockfsm/index.js";
-import { checkBatch, decodeBatchHeader } from "../../protocol/index.js";
-import type { AppendRequest, Message, Raft } from "../../raft/index.js";
+import { checkBatch, decodeBatchHeader, latestStampAfter } from "../../protocol/index.js";
+import type { AppendReply, AppendRequest, Input, Raft } from "../../raft/index.js";
 import type { Logger } from "../ports.js";
-
-/**
- * The largest distance of neighbouring stamps, in milliseconds: a cluster that was idle for 34
- * years.
- */
-const STAMP_JUMP_MAX = 2 ** 40;
 
 export interface EntryCheckParts {
   readonly raft: Raft;
@@ -27,25 +22,41 @@ export class EntryCheck {
   readonly #parts: EntryCheckParts;
   /** The last refused message: one that is sent repeatedly is logged once. */
   #refused = "";
+  #asked = "";
 
   constructor(parts: EntryCheckParts) {
     this.#parts = parts;
   }
 
-  /** False for an append that the core must not get. */
-  accepts(message: Message): boolean {
-    if (message.type !== "append" || this.#canApply(message)) return true;
+  /** The append as the core gets it. */
+  judged(message: AppendRequest): Input {
+    if (this.#canApply(message)) return { type: "message", message };
     const { from: peer, term, prevLogIndex } = message;
     const refused = `${peer} ${term} ${prevLogIndex}`;
     if (refused !== this.#refused) {
       this.#parts.logger("error", "entries that cannot be applied", { peer, term, prevLogIndex });
     }
     this.#refused = refused;
-    return false;
+    return { type: "unusable", message };
   }
 
-  /** Cluster time never falls from entry to entry, and never jumps far ahead. */
+  /** The core asks the sender of an append for a snapshot. */
+  noteAsked({ to: peer, term, hintIndex }: AppendReply): void {
+    const asked = `${peer} ${term} ${hintIndex}`;
+    if (asked === this.#asked) return;
+    this.#asked = asked;
+    const fields = { peer, term, commitIndex: hintIndex };
+    this.#parts.logger(
+      "error",
+      "a leader's log contradicts this node's: it needs a snapshot",
+      fields,
+    );
+  }
+
+  /** Cluster time never falls from entry to entry, and goes on from that of the table. */
   #canApply({ prevLogIndex, prevLogTerm, entries }: AppendRequest): boolean {
+    const { applier, table } = this.#parts;
+    const latest = latestStampAfter(table.stamp);
     let stamp = -1;
     for (const { kind, data, index } of entries) {
       if (kind !== "command") continue;
@@ -53,8 +64,8 @@ export class EntryCheck {
       if (header === undefined) return false;
       if (stamp < 0) stamp = this.#stampBefore(prevLogIndex, prevLogTerm);
       // Every leader's log contains what was applied here.
-      if (index > this.#parts.applier.index) stamp = Math.max(stamp, this.#parts.table.stamp);
-      if (header.stamp < stamp || header.stamp - stamp > STAMP_JUMP_MAX) return false;
+      if (index > applier.index) stamp = Math.max(stamp, table.stamp);
+      if (header.stamp < stamp || header.stamp > latest) return false;
       stamp = header.stamp;
     }
     return true;

@@ -3,7 +3,14 @@
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import type { PeerLinks, PeerMessage } from "../../net/index.js";
-import type { Configuration, InstalledSnapshot, NodeId, Raft, Write } from "../../raft/index.js";
+import type {
+  Configuration,
+  InstalledSnapshot,
+  NodeId,
+  Raft,
+  WantedSnapshot,
+  Write,
+} from "../../raft/index.js";
 import type { SnapshotStore } from "../../storage/index.js";
 import type { Attachment } from "../commands/attachments.js";
 import type { Clock, Logger } from "../ports.js";
@@ -41,8 +48,8 @@ export interface SnapshotTurn {
   read(peer: NodeId, message: SnapshotMessage): void;
   /** To be called for every write of the core. */
   onWrite(write: Write): NamedSnapshots;
-  /** The core wants to send `peer` a snapshot over the connection `epoch`. */
-  onWanted(peer: NodeId, epoch: number): void;
+  /** The core wants to send a snapshot to a peer. */
+  onWanted(wanted: WantedSnapshot): void;
   /** The index of the last entry in the table, if the table was replaced since the last call. */
   takeRestored(): number | undefined;
   /**

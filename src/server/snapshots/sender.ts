@@ -3,10 +3,10 @@
  * progress. A transfer that stalls or is refused is given up; the core is told after a pause that
  * doubles each time, so that a receiver that cannot use snapshots costs little. A transfer ends
  * silently with its connection or term; then the core asks again, and the receiver continues from
- * what it has.
+ * what it has. A peer that can use only a later snapshot than there is waits until one was taken.
  */
 import { assert } from "../../assert.js";
-import type { Input, NodeId } from "../../raft/index.js";
+import type { Input, NodeId, WantedSnapshot } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
 import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";
 import { isSameSnapshot, type SnapshotRetention } from "./retention.js";
@@ -37,6 +37,8 @@ export class SnapshotSender {
   readonly #retention: SnapshotRetention;
   readonly #transfers = new Map<NodeId, SnapshotTransfer>();
   readonly #failures = new Map<NodeId, Failures>();
+  /** No snapshot is new enough for them so far. */
+  readonly #waiting = new Map<NodeId, WantedSnapshot>();
   #term = 0;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
 
@@ -75,10 +77,24 @@ export class SnapshotSender {
     for (const { manifest } of this.#transfers.values()) yield manifest.checksum;
   }
 
-  /** The core of a leader asks for this: the log does not hold the next entry for the peer. */
-  begin(peer: NodeId, epoch: number, nowMs: number): void {
+  /** Whether a snapshot of the table up to `appliedIndex` would end a wait. */
+  wantsOneOf(appliedIndex: number): boolean {
+    if (this.#waiting.size === 0) return false;
+    for (const { afterIndex } of this.#waiting.values()) if (appliedIndex > afterIndex) return true;
+    return false;
+  }
+
+  /** The core of a leader asks for this: the log cannot help the peer. */
+  begin(wanted: WantedSnapshot, nowMs: number): void {
     this.#endOthersThanOf(this.#ports.raft.term);
-    this.#end(peer);
+    this.#end(wanted.peer);
+    const { afterIndex } = wanted;
+    const newestIndex = this.#retention.newest?.index ?? 0;
+    if (afterIndex > 0 && newestIndex <= afterIndex) this.#waiting.set(wanted.peer, wanted);
+    else this.#send(wanted, nowMs);
+  }
+
+  #send({ peer, epoch }: WantedSnapshot, nowMs: number): void {
     const manifest = this.#newest();
     const { index } = manifest;
     this.#ports.logger("info", "sending a snapshot", { peer, index });
@@ -95,6 +111,7 @@ export class SnapshotSender {
 
   onLinkDown(peer: NodeId, epoch: number): void {
     if (this.#transfers.get(peer)?.epoch === epoch) this.#end(peer);
+    if (this.#waiting.get(peer)?.epoch === epoch) this.#waiting.delete(peer);
     if (this.#failures.get(peer)?.epoch === epoch) this.#failures.delete(peer);
   }
 
@@ -115,9 +132,10 @@ export class SnapshotSender {
   /** Once a turn. `report` passes an input to the core. */
   work(nowMs: number, report: (input: Input) => void): void {
     this.#nextDeadlineMs = Number.POSITIVE_INFINITY;
-    if (this.#transfers.size === 0 && this.#failures.size === 0) return;
+    if (this.#transfers.size + this.#failures.size + this.#waiting.size === 0) return;
     const { raft } = this.#ports;
     this.#endOthersThanOf(raft.role === "leader" ? raft.term : 0);
+    for (const wanted of [...this.#waiting.values()]) this.begin(wanted, nowMs);
     let deadlineMs = Number.POSITIVE_INFINITY;
     for (const transfer of this.#transfers.values()) {
       const isCutOff = transfer.manifest.index + 1 < raft.firstIndex;
@@ -154,6 +172,7 @@ export class SnapshotSender {
     for (const transfer of this.#transfers.values()) transfer.end();
     this.#transfers.clear();
     this.#failures.clear();
+    this.#waiting.clear();
   }
 
   /** The log always continues after the newest snapshot. */
@@ -205,5 +224,6 @@ export class SnapshotSender {
   #end(peer: NodeId): void {
     this.#transfers.get(peer)?.end();
     this.#transfers.delete(peer);
+    this.#waiting.delete(peer);
   }
 }

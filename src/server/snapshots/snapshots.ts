@@ -13,6 +13,7 @@ import type {
   InstalledSnapshot,
   NodeId,
   Raft,
+  WantedSnapshot,
   Write,
 } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
@@ -190,8 +191,8 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     return this;
   }
 
-  onWanted(peer: NodeId, epoch: number): void {
-    this.#sender.begin(peer, epoch, this.#requireTurn().nowMs);
+  onWanted(wanted: WantedSnapshot): void {
+    this.#sender.begin(wanted, this.#requireTurn().nowMs);
   }
 
   onApplied(index: number, bytes: number, configuration: Configuration): void {
@@ -308,11 +309,13 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     return this.#canWrite && !this.#retention.isNamingPending;
   }
 
-  /** An operator wants a snapshot of a later index than the newest one has. */
+  /** An operator or a peer wants a snapshot of a later index than the newest one has. */
   get #isOneAskedFor(): boolean {
-    const { wantedIndex } = this.exporter;
+    if (this.#taker.isUnderWay) return false;
     const newestIndex = this.#retention.newest?.index ?? 0;
-    return wantedIndex > newestIndex && !this.#taker.isUnderWay;
+    if (this.exporter.wantedIndex > newestIndex) return true;
+    const { appliedIndex } = this.#taker;
+    return appliedIndex > newestIndex && this.#sender.wantsOneOf(appliedIndex);
   }
 
   /** Whether nothing is being written that a removal would take for garbage. */

@@ -80,15 +80,18 @@ const raft: fc.Arbitrary<Message> = fc.oneof(
     granted: fc.boolean(),
   }),
   append,
-  fc.record({
-    type: type("appendReply"),
-    ...base,
-    success: fc.boolean(),
-    matchIndex: number(),
-    rejectedIndex: number(),
-    hintIndex: number(),
-    hintTerm: number(),
-  }),
+  fc
+    .record({
+      type: type("appendReply"),
+      ...base,
+      ...{ matchIndex: number(), rejectedIndex: number(), hintIndex: number(), hintTerm: number() },
+      outcome: fc.constantFrom(
+        { success: true, needsSnapshot: false },
+        { success: false, needsSnapshot: false },
+        { success: false, needsSnapshot: true },
+      ),
+    })
+    .map(({ outcome, ...rest }) => ({ ...rest, ...outcome })),
   fc.record({ type: type("heartbeat"), ...base, commitIndex: number(), round: number() }),
   fc.record({ type: type("heartbeatReply"), ...base, round: number() }),
   fc.record({
@@ -196,6 +199,7 @@ export const SAMPLES: readonly PeerMessage[] = [
       success: false,
       matchIndex: 0,
       rejectedIndex: 9,
+      needsSnapshot: false,
       hintIndex: 8,
       hintTerm: 4,
     },

@@ -34,8 +34,9 @@ export function messageText(message: Message): string {
         `${entriesText(message.entries)}, commit ${message.commitIndex}`
       );
     case "appendReply":
-      return message.success
-        ? `${start}, match ${message.matchIndex}`
+      if (message.success) return `${start}, match ${message.matchIndex}`;
+      return message.needsSnapshot
+        ? `${start}, needs a snapshot after ${message.hintIndex}`
         : `${start}, rejected ${message.rejectedIndex}, hint ${message.hintIndex}@${message.hintTerm}`;
     case "heartbeat":
       return `${start}, commit ${message.commitIndex}, round ${message.round}`;

@@ -139,6 +139,7 @@ const REPLY = {
   success: false,
   matchIndex: 0,
   rejectedIndex: 0,
+  needsSnapshot: false,
   hintIndex: 0,
   hintTerm: 0,
 } as const satisfies Partial<AppendReply>;

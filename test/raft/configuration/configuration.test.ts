@@ -25,15 +25,20 @@ const ids = fc.uniqueArray(fc.integer({ min: 1, max: 2 ** 32 - 1 }), {
   minLength: 1,
   maxLength: 15,
 });
-const printable = fc.string({
-  unit: fc.constantFrom(..."abz059.:[]-~ "),
-  minLength: 1,
-  maxLength: 255,
-});
+const host = fc.oneof(
+  fc.string({ unit: fc.constantFrom(..."abzAZ059._-"), minLength: 1, maxLength: 249 }),
+  fc
+    .ipV6()
+    .filter((text) => !/[^0-9a-fA-F:.]/.test(text))
+    .map((text) => `[${text}]`),
+);
+const address = fc
+  .tuple(host, fc.integer({ min: 1, max: 65_535 }))
+  .map(([name, port]) => `${name}:${port}`);
 
 /** Voters, learners, and outgoing voters of whom some stay, some are demoted and some leave. */
 const configurations: fc.Arbitrary<Configuration> = fc
-  .tuple(ids, ids, fc.nat({ max: 14 }), fc.boolean(), fc.infiniteStream(printable))
+  .tuple(ids, ids, fc.nat({ max: 14 }), fc.boolean(), fc.infiniteStream(address))
   .map(([pool, others, learnerCount, isJoint, texts]) => {
     const voterCount = Math.max(1, pool.length - learnerCount);
     const voters = pool.slice(0, voterCount);

@@ -3,7 +3,7 @@
  * as a transcript.
  */
 import { describe, expect, it } from "vitest";
-import { isJoint } from "../../../src/raft/index.js";
+import { type Configuration, encodeConfiguration, isJoint } from "../../../src/raft/index.js";
 import { Cluster } from "../cluster/cluster.js";
 import {
   configurationEntry,
@@ -133,27 +133,27 @@ describe("rule 9: a configuration counts from append, and no longer than its ent
   const NEXT = joint([1, 2, 4], [1, 2, 3]);
 
   it("is taken up by a follower when the entry arrives, and given back when it is cut", () => {
-    const solo = new Solo({ entries: log(1) });
+    const solo = new Solo({ entries: log(1), learners: [4] });
     const taken = solo.receive(append(2, 2, 1, 1, [configurationEntry(2, 2, NEXT)]));
     expect(solo.raft.commitIndex).toBe(0);
     expect([taken.configuration, solo.raft.configuration]).toEqual([NEXT, NEXT]);
     expect([solo.raft.configurationIndex, solo.raft.configurationAt(1)]).toEqual([
       2,
-      members([1, 2, 3]),
+      members([1, 2, 3], [4]),
     ]);
     const back = solo.receive(append(3, 3, 1, 1, [entry(2, 3)]));
-    expect(back.configuration).toEqual(members([1, 2, 3]));
-    expect(solo.raft.configuration).toEqual(members([1, 2, 3]));
+    expect(back.configuration).toEqual(members([1, 2, 3], [4]));
+    expect(solo.raft.configuration).toEqual(members([1, 2, 3], [4]));
   });
 
   it("says nothing when it came and went within one turn", () => {
-    const solo = new Solo({ entries: log(1) });
+    const solo = new Solo({ entries: log(1), learners: [4] });
     const effects = solo.receive(
       append(2, 2, 1, 1, [configurationEntry(2, 2, NEXT)]),
       append(3, 3, 1, 1, [entry(2, 3)]),
     );
     expect(effects.configuration).toBeUndefined();
-    expect(textOf(solo.raft.configuration)).toBe(textOf(members([1, 2, 3])));
+    expect(textOf(solo.raft.configuration)).toBe(textOf(members([1, 2, 3], [4])));
   });
 
   it("counts after a restart, committed or not", () => {
@@ -304,4 +304,72 @@ describe("a node that belongs to nothing", () => {
     expect(effects.configuration).toEqual(members([2], [1]));
     expect([effects.applyTo, solo.raft.leader]).toEqual([3, 2]);
   });
+});
+
+describe("rule 29: a follower believes a configuration that follows by one legal step", () => {
+  const addressed = (address: string) => ({
+    ...members([1, 2, 3]),
+    addresses: [{ id: 1, address }, ...members([2, 3]).addresses],
+  });
+  /** Bytes that `encodeConfiguration` would not make. */
+  function impossible(address: string): Uint8Array {
+    const data = encodeConfiguration(addressed("y".repeat(address.length - 2).concat(":1")));
+    const at = Buffer.from(data).indexOf("y".repeat(address.length - 2).concat(":1"));
+    return Uint8Array.from(Buffer.from(data).fill(address, at, at + address.length));
+  }
+
+  const illegal: readonly (readonly [string, Configuration])[] = [
+    ["other voters at once", members([99])],
+    ["a voter less at once", members([1, 2])],
+    ["a voter that was no learner", joint([1, 2, 3, 99], [1, 2, 3], [4])],
+    ["other voters before than there were", joint([1, 2], [1, 2], [4])],
+    ["a change to the same voters", joint([1, 2, 3], [1, 2, 3], [4])],
+  ];
+  it.each(illegal)("and none with %s: it asks for a snapshot", (_, configuration) => {
+    const solo = new Solo({ entries: log(1), learners: [4] });
+    const message = append(2, 2, 1, 1, [entry(2, 2), configurationEntry(3, 2, configuration)]);
+    const effects = solo.receive(message);
+    expect(effects.write?.entries ?? []).toEqual([]);
+    expect(effects.sendNow).toMatchObject([{ success: false, needsSnapshot: true, hintIndex: 0 }]);
+    expect(textOf(solo.raft.configuration)).toBe(textOf(members([1, 2, 3], [4])));
+    expect(solo.raft.lastIndex).toBe(1);
+  });
+
+  it("nor an end of a change that is not the one that was begun", () => {
+    const begun = configurationEntry(2, 2, joint([1, 2, 4], [1, 2, 3]));
+    for (const ended of [members([1, 2]), members([1, 2, 4], [3]), members([1, 2, 3, 4])]) {
+      const solo = new Solo({ entries: log(1), learners: [4] });
+      const message = append(2, 2, 1, 1, [begun, configurationEntry(3, 2, ended)]);
+      expect(solo.receive(message).sendNow).toMatchObject([{ needsSnapshot: true }]);
+      expect(solo.raft.lastIndex).toBe(1);
+      solo.receive(append(2, 2, 1, 1, [begun, configurationEntry(3, 2, members([1, 2, 4]))]));
+      expect(textOf(solo.raft.configuration)).toBe("1,2,4 /  / ");
+    }
+  });
+
+  it("measures it from what stays of its log, not from what is cut", () => {
+    const cut = configurationEntry(2, 1, joint([1, 2, 4], [1, 2, 3]));
+    const solo = new Solo({ entries: [...log(1), cut], learners: [4] });
+    const next = configurationEntry(2, 2, members([1, 2, 3], [4, 5]));
+    expect(solo.receive(append(2, 2, 1, 1, [next])).sendNow).toEqual([]);
+    expect(textOf(solo.raft.configuration)).toBe("1,2,3 /  / 4,5");
+  });
+
+  it("takes whatever comes first if it does not know its members", () => {
+    const solo = new Solo({ configuration: NO_MEMBERS });
+    solo.receive(append(2, 2, 0, 0, [configurationEntry(1, 2, joint([1, 2, 9], [2, 9]))]));
+    expect(textOf(solo.raft.configuration)).toBe("1,2,9 / 2,9 / ");
+  });
+
+  it.each(["x", "x y:1", "a:0", "a:65536", "a/b:1", "[1]:1", ":1", "a@b:1", "a:1\n"])(
+    "nor one with the address %j, which cannot be dialed",
+    (address) => {
+      const solo = new Solo({ entries: log(1) });
+      const data = impossible(address.padEnd(3, " "));
+      const message = append(2, 2, 1, 1, [{ ...entry(2, 2), kind: "configuration", data }]);
+      solo.receive(message);
+      expect(solo.raft.lastIndex).toBe(1);
+      expect(() => encodeConfiguration(addressed(address))).toThrow(/impossible address of node 1/);
+    },
+  );
 });

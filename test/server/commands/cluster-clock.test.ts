@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { STAMP_MAX } from "../../../src/protocol/index.js";
 import { ClusterClock } from "../../../src/server/commands/cluster-clock.js";
 
 const TURN_MS_MAX = 300;
@@ -22,6 +23,18 @@ function started(baseStamp: number, nowMs: number): ClusterClock {
 }
 
 describe("the cluster clock", () => {
+  test("stands still at the end of cluster time", () => {
+    const clock = started(STAMP_MAX - 5, 1_000);
+    expect(clock.count(1_003)).toBe(STAMP_MAX - 2);
+    expect([clock.count(1_020), clock.count(1_900), clock.count(1_950)]).toEqual(
+      Array(3).fill(STAMP_MAX),
+    );
+    clock.start(STAMP_MAX, 2_000);
+    expect(clock.count(2_100)).toBe(STAMP_MAX);
+    // A deadline after the end never comes.
+    expect(clock.monotonicMsAt(STAMP_MAX + 1)).toBeGreaterThan(2_100);
+  });
+
   test("never falls and shows whole milliseconds", () => {
     fc.assert(
       fc.property(bases, starts, turns, (base, startMs, lengths) => {

@@ -5,7 +5,7 @@ import { DeferredMessages } from "../../../src/server/driver/deferred-messages.j
 const ENVELOPE = { from: 1, to: 2, term: 3, epoch: 4 };
 
 function accepted(matchIndex: number): Message {
-  const none = { rejectedIndex: 0, hintIndex: 0, hintTerm: 0 };
+  const none = { rejectedIndex: 0, needsSnapshot: false, hintIndex: 0, hintTerm: 0 };
   return { type: "appendReply", ...ENVELOPE, success: true, matchIndex, ...none };
 }
 

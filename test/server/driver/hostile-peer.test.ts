@@ -8,17 +8,20 @@ import {
   encodeBatch,
   encodeCommand,
   LOCAL_CREDENTIAL,
+  latestStampAfter,
   OP,
   RECORD_HEADER_BYTES,
+  STAMP_MAX,
   STATUS,
   Writer,
   writeRecord,
   writeRequest,
 } from "../../../src/protocol/index.js";
-import type { Entry } from "../../../src/raft/index.js";
+import { type Entry, encodeConfiguration } from "../../../src/raft/index.js";
 import { expectAgreement, type StartedCluster, startCluster } from "../world/cluster.js";
 import { Operator } from "../world/operator.js";
-import type { WorldNode } from "../world/world.js";
+import { World, type WorldNode } from "../world/world.js";
+import type { WorldOptions } from "../world/world-time.js";
 
 function recordOf(session: number, bytes: Uint8Array): Uint8Array {
   const record = new Uint8Array(RECORD_HEADER_BYTES + bytes.length);
@@ -37,27 +40,28 @@ const HEAD = { sequence: 1, mark: 1, acknowledged: [] };
 const KEEPALIVE = encodeCommand({ op: OP.keepalive, number: 1, mark: 1, acknowledged: [] });
 
 /** A cluster in which something was granted, and an append that its leader could send next. */
-async function scene() {
-  const cluster = await startCluster();
+async function scene(tuning: WorldOptions["tuning"] = {}) {
+  const cluster = await startCluster({ tuning });
   const client = cluster.world.client();
   await client.start(cluster.leader);
   await client.untilReply(client.acquire("a", 0));
   await expectAgreement(cluster.world);
   const { leader, followers } = cluster;
   const [follower] = followers;
-  const say = (data: Uint8Array, change: Partial<Entry> = {}): void => {
+  const sayAll = (batches: readonly Uint8Array[], kind: Entry["kind"] = "command"): void => {
     const { term, lastIndex, lastTerm } = follower.raft;
-    const entry: Entry = { index: lastIndex + 1, term, kind: "command", data, ...change };
-    const head = { from: leader.id, to: follower.id, term, epoch: 1, commitIndex: entry.index };
+    const entries = batches.map((data, at) => ({ index: lastIndex + 1 + at, term, kind, data }));
+    const commitIndex = lastIndex + entries.length;
+    const head = { from: leader.id, to: follower.id, term, epoch: 1, commitIndex };
     follower.driver.peerEvents.onMessage(leader.id, 0, {
       type: "raft",
       message: {
-        ...{ type: "append", ...head, prevLogIndex: lastIndex, prevLogTerm: lastTerm },
-        entries: [entry],
+        ...{ type: "append", ...head, prevLogIndex: lastIndex, prevLogTerm: lastTerm, entries },
       },
     });
   };
-  return { ...cluster, follower, say };
+  const say = (data: Uint8Array, kind?: Entry["kind"]): void => sayAll([data], kind);
+  return { ...cluster, follower, say, sayAll };
 }
 
 async function expectService({ world, followers }: StartedCluster): Promise<void> {
@@ -80,6 +84,7 @@ describe("an append", () => {
     ["that is cut", ({ table }) => encodeBatch(table.stamp, 1, 1, [whole]).slice(0, -1)],
     ["whose time falls", ({ table }) => encodeBatch(table.stamp - 1, 1, 0, [])],
     ["whose time runs away", ({ table }) => encodeBatch(table.stamp + 2 ** 41, 1, 0, [])],
+    ["of a time after the end", () => encodeBatch(STAMP_MAX + 1, 1, 0, [])],
     ["of no time", () => encodeBatch(0, 1, 0, [])],
     ["of a time beyond numbers", () => encodeBatch(2 ** 53, 1, 0, [])],
     ["of a date beyond dates", ({ table }) => encodeBatch(table.stamp, 2 ** 53 - 1, 0, [])],
@@ -115,6 +120,110 @@ describe("an append", () => {
     expect(follower.table.counts()).toEqual(counted);
     const lines = world.story.filter((line) => line.includes("an entry holds what is no command"));
     expect(lines).toHaveLength(1);
+  });
+});
+
+describe("cluster time", () => {
+  /** Each is half a second before what would be too far from the one before. */
+  const chain = (from: number): Uint8Array[] =>
+    Array.from({ length: 8_194 }, (_, at) => encodeBatch(from + (at + 1) * 2 ** 40, 1, 0, []));
+
+  test("does not run to its end by one append, however many entries that has", async () => {
+    const started = await scene();
+    const { world, follower, sayAll } = started;
+    const { lastIndex } = follower.raft;
+    sayAll(chain(follower.table.stamp));
+    await world.run(1);
+    expect(follower.raft.lastIndex).toBe(lastIndex);
+    await expectService(started);
+    expect(follower.table.stamp).toBeLessThan(2 ** 30);
+  });
+
+  test("stands still at its end, and locks are granted and given back as before", async () => {
+    const world = new World({ nodeCount: 1, joinerCount: 1, diskMs: 0 });
+    const [node] = world.nodes;
+    if (node === undefined) throw new Error("no node");
+    node.start();
+    await world.untilLeader();
+    const term = node.raft.term + 1;
+    // As many appends as it takes, each of which is believed.
+    for (let epoch = 1; epoch < 5_000 && node.table.stamp < STAMP_MAX; epoch += 1) {
+      const { lastIndex: prevLogIndex, lastTerm: prevLogTerm } = node.raft;
+      const data = encodeBatch(latestStampAfter(node.table.stamp), 1, 0, []);
+      const entry: Entry = { index: prevLogIndex + 1, term, kind: "command", data };
+      const head = { from: 2, to: node.id, term, epoch, prevLogIndex, prevLogTerm };
+      const message = { ...head, commitIndex: entry.index, entries: [entry] };
+      const { peerEvents } = node.driver;
+      peerEvents.onMessage(2, 0, { type: "raft", message: { type: "append", ...message } });
+      await world.run(1);
+    }
+    expect(node.table.stamp).toBe(STAMP_MAX);
+    for (let life = 0; life < 2; life += 1) {
+      await world.untilLeader();
+      const client = world.client();
+      await client.start(node);
+      for (let count = 0; count < 3; count += 1) {
+        const { result } = await client.untilReply(client.acquire("late", 0));
+        expect(result.status).toBe(STATUS.granted);
+        await client.untilReply(client.end(client.lastSequence));
+      }
+      expect([node.table.stamp, node.failures]).toEqual([STAMP_MAX, []]);
+      node.crash();
+      await node.restart();
+    }
+  });
+});
+
+test("a node that was made to believe what no other does asks for a snapshot, and comes back", async () => {
+  const started = await scene({ snapshotLogBytes: 1 << 20, trailingLogBytes: 1 << 19 });
+  const { world, leader, followers, follower, sayAll } = started;
+  const other = followers[1];
+  const { lastIndex } = follower.raft;
+  const stamp = follower.table.stamp + 2 ** 40;
+  sayAll(Array.from({ length: 20 }, (_, at) => encodeBatch(stamp + at, 1, 0, [])));
+  await world.run(5);
+  expect(follower.raft.appliedIndex).toBe(lastIndex + 20);
+  // Its leader goes on; the node can take nothing of that.
+  const client = world.client();
+  await client.start(other);
+  while (leader.raft.commitIndex <= lastIndex + 30) {
+    await client.untilReply(client.acquire("a-2", 0));
+    await client.untilReply(client.end(client.lastSequence));
+  }
+  await world.until("a snapshot", () => follower.driver.status.snapshots.installedTotal > 0);
+  await expectAgreement(world);
+  expect(follower.table.stamp).toBeLessThan(stamp);
+  expect(leader.driver.status.snapshots.takenTotal).toBe(1);
+  const lines = world.story.filter((line) => line.includes("contradicts this node's"));
+  expect(lines).toHaveLength(1);
+});
+
+describe("a configuration", () => {
+  const of = (voters: readonly number[], address = "127.0.0.1:1"): Uint8Array => {
+    const addresses = voters.map((id) => ({ id, address }));
+    return encodeConfiguration({ voters, outgoing: [], learners: [], addresses });
+  };
+  const dialed = Buffer.from("127.0.0.1:1");
+  const undialable = Buffer.from(of([1, 2, 3]));
+  for (let at = undialable.indexOf(dialed); at >= 0; at = undialable.indexOf(dialed)) {
+    undialable.write("xxxxxxxxxxx", at, "latin1");
+  }
+
+  test.each([
+    ["of voters that nobody knows", of([99])],
+    ["without one of the voters", of([1, 2])],
+    ["with addresses that cannot be dialed", Uint8Array.from(undialable)],
+  ])("%s gets into no log, and the node serves on, after a restart too", async (_, data) => {
+    const started = await scene();
+    const { world, follower, say } = started;
+    const { lastIndex } = follower.raft;
+    say(data, "configuration");
+    await world.run(1);
+    expect(follower.raft.lastIndex).toBe(lastIndex);
+    expect(follower.raft.configuration.voters).toEqual([1, 2, 3]);
+    follower.crash();
+    follower.start();
+    await expectService(started);
   });
 });
 

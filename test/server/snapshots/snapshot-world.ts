@@ -345,7 +345,7 @@ export class SnapshotNode {
     for (const { from, message } of this.inbox.splice(0)) turn.read(from, message);
     for (const snapshot of restores) this.#install(turn, snapshot);
     for (const peer of this.#wanted.splice(0)) {
-      turn.onWanted(peer, this.#epochs.get(peer) as number);
+      turn.onWanted({ peer, epoch: this.#epochs.get(peer) as number, afterIndex: 0 });
     }
     this.#apply(turn);
     turn.end(this.#durableSeq);

@@ -118,7 +118,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     name: "no-snapshot-for-the-slow",
     rule: "24: a follower beyond the log gets a snapshot",
     file: "src/raft/replication.ts",
-    find: "  state.outbox.wantSnapshot(peer.id, peer.epoch);\n",
+    find: "  state.outbox.wantSnapshot(peer.id, peer.epoch, staleMatch);\n",
     replace: "",
     seeds: [98_000_005],
   },

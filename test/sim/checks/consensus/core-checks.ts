@@ -127,6 +127,11 @@ export class CoreChecks implements CoreWatch {
       this.#fail(rule, `node ${this.#id} accepts ${id}`);
     }
     this.#checkPreVotes(effects.sendNow);
+    for (const message of effects.sendNow) {
+      if (message.type !== "appendReply" || !message.needsSnapshot) continue;
+      const text = `node ${this.#id} after ${message.hintIndex} that of ${message.to}`;
+      this.#fail("no log contradicts a leader's", text);
+    }
     for (const { message } of effects.sendAfter) this.#onVote(message);
     this.#welcome.clear();
     this.#unbound.clear();
