@@ -7,7 +7,8 @@ import type { Admin, CreatedToken, CredentialOptions } from "../../src/index.js"
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, failureOf } from "../exit/failure.js";
 import { NewFile } from "../output/new-file.js";
-import { note, print, printJson } from "../output/terminal.js";
+import { note, printOnlyCopy } from "../output/terminal.js";
+import { jsonLine } from "../text/printable.js";
 import { expiryText } from "../text/wall-time.js";
 
 export interface TokenOutput {
@@ -29,33 +30,48 @@ export async function makeToken(
   try {
     await prepare?.();
     created = await admin.access.createToken(name, options);
-    if (file !== undefined) await save(file, name, created);
+    await orRemove(admin, name, created, async () => {
+      const { token, label, expiresWallMs } = created;
+      if (file !== undefined) await save(file, token);
+      if (isJson) {
+        const shown = out === undefined ? token : null;
+        const document = { name, label, token: shown, file: out ?? null, expiresWallMs };
+        await printOnlyCopy([jsonLine(document)]);
+      } else if (file === undefined) await printOnlyCopy([token]);
+    });
   } finally {
     await file?.discard();
   }
-  const { token, label, expiresWallMs } = created;
-  if (isJson) {
-    const shown = out === undefined ? token : null;
-    printJson({ name, label, token: shown, file: out ?? null, expiresWallMs });
-    return;
-  }
-  if (out === undefined) print(token);
+  if (isJson) return;
+  const { label, expiresWallMs } = created;
   const until = expiresWallMs === 0 ? "" : `, valid until ${expiryText(expiresWallMs, 0)},`;
   const where = out === undefined ? "is shown only this once" : `is in ${out}, for you only`;
   note(`the token of ${name} with the label ${label}${until} ${where}`);
 }
 
-async function save(file: NewFile, name: string, created: CreatedToken): Promise<void> {
+/** A token that nobody has would be valid for nobody's use. */
+async function orRemove(
+  admin: Admin,
+  name: string,
+  { label }: CreatedToken,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
-    await file.write(Buffer.from(`${created.token}\n`));
-    await file.commit();
+    await work();
   } catch (error) {
     const { exitCode, message } = failureOf(error);
-    const way = `holdfast access remove ${name} --label ${created.label}`;
-    throw new Failure(exitCode, `${message}; the token is lost, remove it: ${way}`, {
-      cause: error,
-    });
+    const way = `holdfast access remove ${name} --label ${label}`;
+    const outcome = await admin.access.removeCredential(name, label).then(
+      () => "the token was removed again",
+      () => `the token is lost, remove it: ${way}`,
+    );
+    throw new Failure(exitCode, `${message}; ${outcome}`, { cause: error });
   }
+}
+
+async function save(file: NewFile, token: string): Promise<void> {
+  await file.write(Buffer.from(`${token}\n`));
+  await file.commit();
 }
 
 async function newFile(path: string): Promise<NewFile> {

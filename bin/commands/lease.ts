@@ -28,11 +28,12 @@ import { Failure } from "../exit/failure.js";
 import { type LeaseFlags, leaseFrom, type OwnerFlags, ownerFrom } from "../lease/lease-record.js";
 import { type TakenLease, type TakePlan, takeLease } from "../lease/take-lease.js";
 import { NewFile } from "../output/new-file.js";
-import { note, print, printJson } from "../output/terminal.js";
+import { note, print, printJson, printOnlyCopy } from "../output/terminal.js";
 import { planRequest, requireKeys } from "../run/run-plan.js";
 import { untilStopped } from "../run/until-stopped.js";
 import { accessWithin, connectedWithin, NodeSearch } from "../run/wait-for-lock.js";
 import { formatDuration } from "../text/durations.js";
+import { jsonLine } from "../text/printable.js";
 import { shellWord } from "../text/shell-word.js";
 import { leaseLines } from "../views/key-view.js";
 
@@ -82,8 +83,8 @@ its owner can read, to be passed to the next step as a secret.
 Without an owner a random one is made, 128 bits. A take with the same owner and
 the same --request is a repeat: it gets the same lease, which lasts for --ttl
 from now. With another request the owner is refused like everybody else, so two
-runs that share an owner by mistake do not share a lock. A text after --owner
-can be seen by other users of this machine while the command runs.
+runs that share an owner by mistake do not share a lock. If its output cannot be
+written, or nobody reads it, the lease is given back: exit code 1.
 
 --ttl is at most the setting leaseTtlMsMax (10m unless it was changed).
 "forever" needs the setting endlessLeases, and ends by release or revoke only.
@@ -170,9 +171,10 @@ function defineTake(parent: Command, finish: Finish): void {
 
 function addOwnerOptions(command: Command): Command {
   const variable = variableOf("leaseOwner");
-  return command
-    .option("--owner-file <file>", `a file with the owner (or in ${variable})`)
-    .option("--owner <text>", "the owner: a secret, up to 1 KiB");
+  return command.option(
+    "--owner-file <file>",
+    `a file with the owner, a secret (or in ${variable})`,
+  );
 }
 
 function ttlArgument(text: string): number {
@@ -196,7 +198,7 @@ function planTake(
   if (owner === undefined && flags.request !== undefined) {
     throw new Failure(
       EXIT.usage,
-      "--request needs an owner: a repeat must name the same one (--owner-file, --owner)",
+      "--request needs an owner: a repeat must name the same one (--owner-file)",
     );
   }
   if (flags.force === true && flags.out === undefined) {
@@ -244,15 +246,16 @@ async function take(
       await orGiveBack(client, plan, async () => {
         signal.throwIfAborted();
         if (file !== undefined) await save(file, plan, taken);
+        const owner = isOwnerNew && file === undefined ? plan.owner : undefined;
+        if (flags.json === true) {
+          await printOnlyCopy([jsonLine(takenDocument(plan, taken, owner, out))]);
+        } else if (file === undefined) await printOnlyCopy(takenLines(plan, taken, owner));
       });
       return taken;
     };
     const options = { signal: search.signal, outage: search.outage };
     const working = withClient(accessWithin(plan, access), work, options);
     const taken = await connectedWithin(working, plan, access);
-    const owner = isOwnerNew && file === undefined ? plan.owner : undefined;
-    if (flags.json === true) printJson(takenDocument(plan, taken, owner, out));
-    else if (file === undefined) for (const line of takenLines(plan, taken, owner)) print(line);
     if (flags.json === true) return EXIT.done;
     const where = out === undefined ? "" : `; its owner is in ${out}, for you only`;
     note(`${plan.name}: leased ${restText(taken.trustMs)}, token ${taken.token}${where}`);
@@ -262,7 +265,7 @@ async function take(
   }
 }
 
-/** A lease whose owner nobody learns would only be in the way. */
+/** A lease of which nobody learns would only be in the way. */
 async function orGiveBack(
   client: Client,
   { keys, owner }: TakePlan,

@@ -60,8 +60,8 @@ HOLDFAST_SLOT (the slots of a semaphore, separated by commas; empty for a lock),
 HOLDFAST_SESSION and HOLDFAST_ENDPOINTS, and HOLDFAST_CA, HOLDFAST_CERT and
 HOLDFAST_CERT_KEY if run was given these files. With several keys, HOLDFAST_KEY
 and HOLDFAST_SLOT have one line for each key; all keys share one token. It does
-not contain HOLDFAST_ACCESS_TOKEN and HOLDFAST_ACCESS_TOKEN_FILE, which are for
-run alone.
+not contain HOLDFAST_ACCESS_TOKEN, HOLDFAST_ACCESS_TOKEN_FILE and
+HOLDFAST_LEASE_OWNER, which are for run alone.
 
 If run finds no cluster, it says so after a second and keeps trying for
 --connect-timeout, but never longer than --wait; with -n it ends as soon as

@@ -1,6 +1,7 @@
 /**
  * What a later step needs to know of a lease: its keys and its owner, in a file that `lease take`
- * wrote, or named one by one. The owner proves the lease, so no message contains it.
+ * wrote, or named one by one. The owner proves the lease, so no message and no argument contains
+ * it: other users of the machine see the arguments of a command while it runs.
  */
 import { readFileSync, statSync } from "node:fs";
 import type { Configuration } from "../config/configuration.js";
@@ -13,7 +14,6 @@ import { note } from "../output/terminal.js";
 
 /** The options that say whose lease it is. */
 export interface OwnerFlags {
-  readonly owner?: string;
   readonly ownerFile?: string;
 }
 
@@ -36,30 +36,25 @@ export function leaseFrom(
   flags: LeaseFlags,
   configuration: Configuration,
 ): LeaseRecord {
-  const { lease, owner, ownerFile } = flags;
+  const { lease, ownerFile } = flags;
   if (lease === undefined) {
     if (keys.length === 0) throw usage("give the keys of the lease, or --lease with its file");
     return { keys, owner: requireOwner(flags, configuration) };
   }
   if (keys.length > 0) throw usage("keys and --lease exclude each other: the file has the keys");
-  if (owner !== undefined || ownerFile !== undefined) {
-    throw usage("--lease has the owner: it excludes --owner and --owner-file");
-  }
+  if (ownerFile !== undefined) throw usage("--lease has the owner: it excludes --owner-file");
   return recordIn(lease);
 }
 
 /** The owner that was given; `undefined`: none was. */
 export function ownerFrom(
-  { owner, ownerFile }: OwnerFlags,
+  { ownerFile }: OwnerFlags,
   configuration: Configuration,
 ): string | undefined {
-  if (owner !== undefined && ownerFile !== undefined) {
-    throw usage("--owner and --owner-file exclude each other");
-  }
   if (ownerFile !== undefined) {
     return requireOwnerText(requireText(textIn(ownerFile).trim(), ownerFile));
   }
-  const given = owner ?? configuration.settle({ leaseOwner: LEASE_OPTIONS.leaseOwner }).leaseOwner;
+  const given = configuration.settle({ leaseOwner: LEASE_OPTIONS.leaseOwner }).leaseOwner;
   return given === undefined ? undefined : requireOwnerText(given);
 }
 
@@ -73,7 +68,7 @@ function requireOwner(flags: OwnerFlags, configuration: Configuration): string {
   const owner = ownerFrom(flags, configuration);
   if (owner !== undefined) return owner;
   const variable = variableOf("leaseOwner");
-  throw usage(`no owner: give --lease, --owner-file, --owner, or ${variable} in the environment`);
+  throw usage(`no owner: give --lease, --owner-file, or ${variable} in the environment`);
 }
 
 function requireText(text: string, path: string): string {

@@ -53,6 +53,25 @@ export function print(line: string): void {
   if (!outputClosed) process.stdout.write(`${line}\n`);
 }
 
+/**
+ * Lines that stand nowhere else: resolves when the system has taken all of them, and fails with exit
+ * code 1 if it does not, or if nobody is there to read them. The caller undoes what they are about.
+ */
+export async function printOnlyCopy(lines: readonly string[]): Promise<void> {
+  const text = lines.map((line) => `${line}\n`).join("");
+  const error = outputClosed ? new Error("nobody reads it") : await writeError(text);
+  if (error === undefined) return;
+  const isUnread = outputClosed && outputError === undefined;
+  const reason = isUnread ? "nobody reads it" : error.message;
+  throw new Failure(EXIT.failed, `cannot write to standard output: ${reason}`, { cause: error });
+}
+
+function writeError(text: string): Promise<Error | undefined> {
+  return new Promise((resolve) => {
+    process.stdout.write(text, (error) => resolve(error ?? undefined));
+  });
+}
+
 /** One document, on a line of its own. */
 export function printJson(document: unknown): void {
   print(jsonLine(document));

@@ -129,7 +129,7 @@ function spawnCommand(options: CommandOptions): ChildProcess {
 /** Without what proves who this process is: it is given to `run`, and not to what runs under it. */
 function inheritedEnvironment(): NodeJS.ProcessEnv {
   const environment = { ...process.env };
-  for (const name of ["accessToken", "tokenFile"]) delete environment[variableOf(name)];
+  for (const name of ["accessToken", "tokenFile", "leaseOwner"]) delete environment[variableOf(name)];
   return environment;
 }
 

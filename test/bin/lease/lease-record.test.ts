@@ -47,14 +47,12 @@ describe("a lease", () => {
     expect(leaseFrom([], { lease }, configured())).toEqual({ keys: ["a", "b"], owner: "secret" });
   });
 
-  test("is named by keys and by an owner, typed, in a file, or in the environment", () => {
-    const typed = leaseFrom(["a"], { owner: "one" }, configured());
-    expect(typed).toEqual({ keys: ["a"], owner: "one" });
+  test("is named by keys and by an owner, in a file or in the environment", () => {
     const ownerFile = fileOf("two\n");
     expect(leaseFrom(["a"], { ownerFile }, configured()).owner).toBe("two");
     const environment = configured({ HOLDFAST_LEASE_OWNER: "three" });
-    expect(leaseFrom(["a"], {}, environment).owner).toBe("three");
-    expect(leaseFrom(["a"], { owner: "one" }, environment).owner).toBe("one");
+    expect(leaseFrom(["a"], {}, environment)).toEqual({ keys: ["a"], owner: "three" });
+    expect(leaseFrom(["a"], { ownerFile }, environment).owner).toBe("two");
     expect(ownerFrom({}, configured())).toBeUndefined();
   });
 
@@ -64,8 +62,7 @@ describe("a lease", () => {
       refusal([], {}),
       refusal(["a"], {}),
       refusal(["a"], { lease }),
-      refusal([], { lease, owner: "secret" }),
-      refusal(["a"], { owner: "secret", ownerFile: lease }),
+      refusal([], { lease, ownerFile: lease }),
       refusal(["a"], { ownerFile: fileOf(" \n") }),
       refusal([], { lease: join(place, "nowhere") }),
     ];
@@ -73,8 +70,7 @@ describe("a lease", () => {
       /give the keys of the lease, or --lease/,
       /no owner: give --lease.*HOLDFAST_LEASE_OWNER/,
       /keys and --lease exclude each other/,
-      /excludes --owner and --owner-file/,
-      /--owner and --owner-file exclude each other/,
+      /--lease has the owner: it excludes --owner-file/,
       /is empty: the owner of a lease is required/,
       /cannot read .*nowhere: there is no such file/,
     ];

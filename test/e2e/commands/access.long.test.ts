@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, connectAdmin, HoldfastError } from "../../../src/index.js";
 import { ClusterScene } from "../world/cluster-scene.js";
-import type { CliResult } from "../world/command-line.js";
+import { type CliResult, COMMAND } from "../world/command-line.js";
 import { documentOf, expectFailure } from "../world/command-result.js";
 import { expectDocumented } from "../world/documented-json.js";
 import { until } from "../world/process-life.js";
@@ -70,6 +70,17 @@ describe("an open cluster", () => {
     expectFailure(await anonymously("access", "anonymous", "deny"), 5, /you are anonymous/);
     const forced = await anonymously("access", "anonymous", "deny", "--force");
     expectFailure(forced, 5, /on all keys: afterwards no one could change access.*LAST_ADMIN/);
+  });
+
+  test("keeps no token that could not be printed", async () => {
+    expect((await anonymously("access", "add", "unread")).code).toBe(0);
+    const line = `"${process.execPath}" "${COMMAND}" access token unread > /dev/full; echo code $?`;
+    const { stdout, stderr } = await anonymously("run", "shell", "-c", line);
+    expect(stdout).toBe("code 1\n");
+    expect(stderr).toMatch(/cannot write to standard output: .*; the token was removed again\n$/);
+    const ls = documentOf(await anonymously("access", "ls", "unread", "--json"));
+    expect(ls).toMatchObject({ name: "unread", credentials: [] });
+    expect((await anonymously("access", "remove", "unread")).code).toBe(0);
   });
 
   test("gets its first admin once, with a token in a new file for the owner only", async () => {

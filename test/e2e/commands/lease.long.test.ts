@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ClusterScene } from "../world/cluster-scene.js";
-import type { CliOptions } from "../world/command-line.js";
+import { type CliOptions, COMMAND } from "../world/command-line.js";
 import { documentOf, expectFailure } from "../world/command-result.js";
 import { expectDocumented } from "../world/documented-json.js";
 import { until } from "../world/process-life.js";
@@ -33,6 +33,14 @@ const ask = (args: readonly string[], options?: CliOptions) => {
   return scene.holdfast(["lease", ...args], options);
 };
 
+const as = (owner: string): CliOptions => ({ env: { HOLDFAST_LEASE_OWNER: owner } });
+
+/** What a line of a shell prints in which `holdfast` is the command. */
+const shell = async (line: string): Promise<string> => {
+  const whole = `holdfast() { "${process.execPath}" "${COMMAND}" "$@"; }; ${line}`;
+  return (await scene.holdfast(["run", "shell", "-c", whole])).stdout;
+};
+
 const holdsOf = async (key: string) => (await scene.client.inspect(key)).holds;
 
 describe("a lease in a file", () => {
@@ -50,7 +58,7 @@ describe("a lease in a file", () => {
     ]);
     expect([taken.code, taken.stdout]).toEqual([0, ""]);
     expect(taken.stderr).toMatch(
-      /^holdfast: deploy\/prod: leased for 54s from now, token \d+; its owner is in .*, for you only\n$/,
+      /^holdfast: deploy\/prod: leased for 5[34](\.\d)?s from now, token \d+; its owner is in .*, for you only\n$/,
     );
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const { owner } = JSON.parse(await readFile(file, "utf8")) as Taken;
@@ -116,24 +124,48 @@ describe("a lease in variables", () => {
     const shown = documentOf<{ leases: unknown[] }>(await ask(["show", "json/1", "--json"]));
     expectDocumented(shown, "lease show");
     expect(shown.leases).toMatchObject([{ token: taken.token }]);
-    expect((await ask(["release", "json/1", "--owner", taken.owner])).code).toBe(0);
+    expect((await ask(["release", "json/1"], as(taken.owner))).code).toBe(0);
+  });
+});
+
+describe("a lease of which nobody learns", () => {
+  test("is given back if its output cannot be written: exit code 1", async () => {
+    for (const json of ["", "--json"]) {
+      const line = `holdfast lease take full/1 --ttl 10m ${json} > /dev/full; echo code $?`;
+      expect(await shell(line)).toBe("code 1\n");
+      expect(await holdsOf("full/1")).toEqual([]);
+    }
+  });
+
+  test("is given back if nobody reads its output", async () => {
+    const line = "{ (holdfast lease take unread/1 --ttl 10m; echo code $? >&3) | true; } 3>&1";
+    expect(await shell(line)).toBe("code 1\n");
+    expect(await holdsOf("unread/1")).toEqual([]);
+  });
+
+  test("leaves no secret of its owner to a command under a run", async () => {
+    const { stdout } = await scene.holdfast(["run", "child", "--", "env"], as("secret-owner"));
+    expect(stdout).toContain("HOLDFAST_TOKEN=");
+    expect(stdout).not.toContain("secret-owner");
   });
 });
 
 describe("a lock that is leased", () => {
   test("is refused to others, and to another request of its owner; a repeat finds its lease", async () => {
-    const take = ["take", "held/1", "--ttl", "1m", "--owner", "o"];
-    const first = documentOf<Taken>(await ask([...take, "--request", "r", "--json"]));
-    const repeated = documentOf<Taken>(await ask([...take, "--request", "r", "--json", "-n"]));
+    const take = ["take", "held/1", "--ttl", "1m"];
+    const first = documentOf<Taken>(await ask([...take, "--request", "r", "--json"], as("o")));
+    const repeated = documentOf<Taken>(
+      await ask([...take, "--request", "r", "--json", "-n"], as("o")),
+    );
     expect(repeated.token).toBe(first.token);
-    expectFailure(await ask([...take, "-n"]), 3, /this owner has a lease there/);
+    expectFailure(await ask([...take, "-n"], as("o")), 3, /this owner has a lease there/);
     expectFailure(await ask(["take", "held/1", "-n", "-E", "9"]), 9, /held\/1 is held by /);
     expectFailure(await ask(["take", "held/1", "-w", "300ms"]), 124, /not granted within 300ms/);
     const run = await scene.holdfast(["run", "-n", "held/1", "--", "true"]);
     expect(run.code).toBe(3);
-    const others = await ask(["release", "held/1", "--owner", "other"]);
+    const others = await ask(["release", "held/1"], as("other"));
     expect([others.code, others.stderr]).toEqual([6, expect.stringMatching(/this owner had none/)]);
-    expect((await ask(["release", "held/1", "--owner", "o"])).code).toBe(0);
+    expect((await ask(["release", "held/1"], as("o"))).code).toBe(0);
   });
 
   test("is waited for in the queue, and a take that is interrupted leaves nothing", async () => {
@@ -144,12 +176,12 @@ describe("a lock that is leased", () => {
       return (await scene.client.inspect("queue/1")).waiters.length === 2;
     });
     leaving.child.kill("SIGTERM");
-    expect((await leaving.result).code).toBe(143);
+    expect((await leaving.result).signal).toBe("SIGTERM");
     expect((await scene.client.inspect("queue/1")).waiters).toHaveLength(1);
     await lock.release();
     const taken = documentOf<Taken>(await taking.result);
     expect(await holdsOf("queue/1")).toMatchObject([{ token: taken.token }]);
-    expect((await ask(["release", "queue/1", "--owner", taken.owner])).code).toBe(0);
+    expect((await ask(["release", "queue/1"], as(taken.owner))).code).toBe(0);
   });
 
   test("may be without end where the cluster allows that, and is shown so", async () => {
@@ -164,7 +196,7 @@ describe("a lock that is leased", () => {
     expect((await scene.holdfast(["top", "--once"])).stdout).toMatch(/endless\/1 .* no end /);
     const revoked = await scene.holdfast(["revoke", "endless/1", "--now"]);
     expect(revoked.stdout).toBe("endless/1: 1 hold ended\n");
-    const late = await ask(["extend", "endless/1", "--owner", taken.owner]);
+    const late = await ask(["extend", "endless/1"], as(taken.owner));
     expectFailure(late, 6, /the lease was revoked/);
     await scene.client.changeSetting("endlessLeases", undefined);
   });
@@ -176,7 +208,7 @@ describe("a lock that is leased", () => {
     expectFailure(await ask(["take", "a", "--request", "r"]), 2, /--request needs an owner/);
     expectFailure(await ask(["take", "a", "--force"]), 2, /--force requires --out/);
     expectFailure(await ask(["extend", "a"]), 2, /no owner: give --lease/);
-    const both = ["extend", "a", "--owner", "o", "--add", "--exactly"];
+    const both = ["extend", "a", "--add", "--exactly"];
     expectFailure(await ask(both), 2, /cannot be used with/);
     expectFailure(await ask(["take", "a", "--ttl", "11m"]), 2, /the setting leaseTtlMsMax/);
   });
