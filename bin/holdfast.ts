@@ -26,6 +26,7 @@ import { EXIT } from "./exit/exit-codes.js";
 import { guardOutput, outputFailure, reportFailure } from "./output/terminal.js";
 import { exitNow, guardProcess } from "./output/unplanned-exit.js";
 import { buildProgram } from "./program/program.js";
+import { givenWords, requireText } from "./run/raw-words.js";
 
 /** What the scripts of `holdfast completion` call; commander must not read the words after it. */
 const COMPLETE = "__complete";
@@ -44,6 +45,7 @@ async function main(argv: readonly string[]): Promise<Ending> {
       const { printCandidates } = await import("./completion/candidates.js");
       return await printCandidates(command, load, argv.slice(1));
     }
+    requireText(argv, givenWords);
     await command.parseAsync(argv, { from: "user" });
     return ending;
   } catch (error) {

@@ -29,6 +29,7 @@ import { findExecutable } from "../run/find-executable.js";
 import { endsByCap } from "../run/kill-schedule.js";
 import { LockGuard } from "../run/lock-guard.js";
 import { parentDeathPrefix } from "../run/parent-death.js";
+import { carried, givenWords } from "../run/raw-words.js";
 import { maxHoldText, planRun, type RunPlan } from "../run/run-plan.js";
 import { SignalRelay } from "../run/signal-relay.js";
 import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../run/wait-for-lock.js";
@@ -120,6 +121,8 @@ export async function run(
   access: ClusterAccess,
   variables: Readonly<Record<string, string>>,
 ): Promise<Ending> {
+  // What cannot reach the command unchanged is refused before a lock is taken.
+  carried({ argv: plan.argv, environment: process.env }, givenWords());
   const sharesTerminal = process.stdin.isTTY === true;
   const signals = new SignalRelay(sharesTerminal);
   const sinceMs = performance.now();

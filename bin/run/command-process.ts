@@ -16,6 +16,10 @@ import type { Ending } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
 import { descendantsOf, groupBelow, isAlive, type ProcessMark } from "./process-tree.js";
+import { carried, givenWords } from "./raw-words.js";
+
+/** What proves who this process is, by the names of the options. */
+const SECRETS = ["accessToken", "tokenFile", "leaseOwner"];
 
 export interface CommandOptions {
   /** Put in front of the command: see `parent-death.ts`. Default: nothing. */
@@ -117,19 +121,17 @@ export class CommandProcess {
 }
 
 function spawnCommand(options: CommandOptions): ChildProcess {
-  const [file = "", ...rest] = [...(options.prefix ?? []), ...options.argv];
-  return spawn(file, rest, {
-    stdio: "inherit",
-    detached: !options.sharesTerminal,
-    // Last, so that a nested run sees its own lock and not that of the outer one.
-    env: { ...inheritedEnvironment(), ...options.environment },
-  });
+  // Last, so that a nested run sees its own lock and not that of the outer one.
+  const env = { ...inheritedEnvironment(), ...options.environment };
+  const words = carried({ argv: options.argv, environment: env }, givenWords());
+  const [file = "", ...rest] = [...(options.prefix ?? []), ...words];
+  return spawn(file, rest, { stdio: "inherit", detached: !options.sharesTerminal, env });
 }
 
 /** Without what proves who this process is: it is given to `run`, and not to what runs under it. */
 function inheritedEnvironment(): NodeJS.ProcessEnv {
   const environment = { ...process.env };
-  for (const name of ["accessToken", "tokenFile", "leaseOwner"]) delete environment[variableOf(name)];
+  for (const name of SECRETS) delete environment[variableOf(name)];
   return environment;
 }
 

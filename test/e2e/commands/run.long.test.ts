@@ -261,3 +261,16 @@ test("without a cluster what cannot be a key is wrong usage all the same", async
   const { code, stderr } = await run(["~reserved", ...nowhere, "--", "true"]);
   expect([code, oneLine(stderr)]).toEqual([2, expect.stringContaining("reserved")]);
 });
+
+test("arguments and variables that are not UTF-8 reach the command unchanged", async () => {
+  const word = "$(printf 'caf\\351')";
+  const inner = `"${process.execPath}" "${COMMAND}" run bytes/b --`;
+  const line = `PLACE=${word} ${inner} sh -c 'printf "%s %s" "$1" "$PLACE"' sh ${word}`;
+  const { code, stdoutBytes } = await run(["bytes/a", "-c", line]);
+  expect([code, stdoutBytes.toString("latin1")]).toEqual([0, "caf\u00e9 caf\u00e9"]);
+  const refused = await run(["bytes/a", "-c", `${inner.replace("bytes/b", word)} true; echo $?`]);
+  expect([refused.stdoutBytes.toString(), oneLine(refused.stderr)]).toEqual([
+    "2\n",
+    expect.stringContaining("is not valid UTF-8"),
+  ]);
+});
