@@ -86,7 +86,7 @@ from now. With another request the owner is refused like everybody else, so two
 runs that share an owner by mistake do not share a lock. If its output cannot be
 written, or nobody reads it, the lease is given back: exit code 1.
 
---ttl is at most the setting leaseTtlMsMax (10m unless it was changed).
+--ttl is at most the setting leaseTtlMsMax (24h unless it was changed).
 "forever" needs the setting endlessLeases, and ends by release or revoke only.
 
 Exit code 3 if the lock is held (with -n), 124 if it was not granted within

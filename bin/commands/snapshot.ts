@@ -104,20 +104,24 @@ end. Tokens continue above all that the old cluster can have given out.
 The new cluster has another id: nodes and clients of the old one are refused.
 First stop every node of the old cluster, and do not start it again: it would
 keep renewing its leases. Clients that were cut off from it may rely on their
-leases for up to ten more minutes, and owners of leases (holdfast lease) for as
-long as the setting leaseTtlMsMax allows, so no session is opened before
---quiet-time is over, counted from the first leader. Shorten it only to more
-than the longest lease of any client; use --old-leases-are-over if the old
-cluster was stopped longer ago than that. If the old cluster allowed leases
-without end, restore needs --drop-endless-leases: first make sure that nobody
+leases for up to ten more minutes, so no session is opened before --quiet-time
+is over, counted from the first leader. Shorten it only to more than the longest
+lease of any client; use --old-leases-are-over if the old cluster was stopped
+longer ago than that. Longer leases of named owners (holdfast lease) that the
+file holds keep their keys closed for as long as they may have been extended,
+and nothing else. Give a longer --quiet-time if the old cluster may have granted
+such leases after the file was saved. If the old cluster allowed leases without
+end, restore needs --drop-endless-leases: first make sure that nobody
 relies on one.
 
 Exit code 1 if the file or the directory cannot be used, 2 if the options are
 wrong, for example if the directory is not empty. A restore that fails or is
 interrupted leaves nothing. The JSON document:
   {"id":1,"data":"n1","clusterId":"…","from":"…","index":1099511632487,
-   "quietMs":660000,"tokenFloor":3665694562480129,"start":["holdfast","server",
-   "--id=1",…]}`;
+   "quietMs":660000,"longLeases":0,"longLeasesClosedMs":0,
+   "tokenFloor":3665694562480129,"start":["holdfast","server","--id=1",…]}
+longLeases: leases of named owners whose keys stay closed for longer than
+quietMs.`;
 
 export function defineSnapshot(command: Command, finish: Finish): void {
   command

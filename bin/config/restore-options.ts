@@ -30,7 +30,7 @@ export const RESTORE_OPTIONS = {
   quietTime: option(
     durationKind(1_000, QUIET_MS_MAX),
     "how long the new cluster opens no session: holders may still rely on their leases",
-    { reach: "flag", defaultText: "11m, or the setting leaseTtlMsMax and 1m" },
+    { reach: "flag", defaultText: "11m" },
   ),
   oldLeasesAreOver: switchOption(
     "no quiet time: the old cluster was stopped longer ago than the longest lease",

@@ -84,6 +84,8 @@ export function restoredDocument(plan: RestorePlan, restored: RestoredNode): Doc
     from: contents.clusterId,
     index,
     quietMs,
+    longLeases: restored.longLeases.count,
+    longLeasesClosedMs: restored.longLeases.closedMs,
     tokenFloor,
     start: startOf(plan),
   };
@@ -91,7 +93,7 @@ export function restoredDocument(plan: RestorePlan, restored: RestoredNode): Doc
 
 export function restoredLines(plan: RestorePlan, restored: RestoredNode, nowMs: number): string[] {
   const { id, data, initialCluster } = plan;
-  const { contents, clusterId, quietMs, tokenFloor } = restored;
+  const { contents, clusterId, tokenFloor } = restored;
   const others = initialCluster.filter((member) => member.id !== id);
   const saved = `${timeText(contents.savedWallMs)} (${ageText(nowMs - contents.savedWallMs)})`;
   const lines = [
@@ -99,9 +101,7 @@ export function restoredLines(plan: RestorePlan, restored: RestoredNode, nowMs: 
     `from cluster ${contents.clusterId}, entry ${contents.index}, saved ${saved}`,
     `ended: sessions ${contents.sessions}, holds ${contents.holds}, waiters ${contents.waiters}`,
     `tokens: above ${tokenFloor - 1}`,
-    quietMs === 0
-      ? "sessions are opened at once: --old-leases-are-over was given"
-      : `no session is opened until there has been a leader for ${formatDuration(quietMs)}`,
+    ...waitLines(restored),
     "",
   ];
   if (others.length > 0) {
@@ -113,6 +113,31 @@ export function restoredLines(plan: RestorePlan, restored: RestoredNode, nowMs: 
   }
   lines.push("Make sure that no node of the old cluster runs. Then start this one:");
   lines.push("", `  ${startOf(plan).map(printable).join(" ")}`);
+  return lines;
+}
+
+/** How long the new cluster waits, and why. */
+function waitLines({ quietMs, longLeases, contents }: RestoredNode): string[] {
+  if (quietMs === 0) return ["sessions are opened at once: --old-leases-are-over was given"];
+  const lines = [
+    `no session is opened until there has been a leader for ${formatDuration(quietMs)}: clients of ` +
+      "the old cluster may rely on their leases for so long",
+  ];
+  const { count, closedMs } = longLeases;
+  if (count > 0) {
+    const whose = count === 1 ? "1 lease of a named owner" : `${count} leases of named owners`;
+    lines.push(
+      `the keys of ${whose} in the file stay closed for up to ${formatDuration(closedMs)}: the ` +
+        "owner may rely on it for so long (holdfast revoke KEY opens one)",
+    );
+  }
+  const mostMs = contents.settings.find(({ name }) => name === "leaseTtlMsMax")?.value ?? 0;
+  if (mostMs > quietMs) {
+    lines.push(
+      `longer leases that were taken after the file was saved are not known: if there may be any (up ` +
+        `to ${formatDuration(mostMs)}, the setting leaseTtlMsMax), restore with a longer --quiet-time`,
+    );
+  }
   return lines;
 }
 

@@ -106,7 +106,6 @@ const PERMITS_TEXT =
 const TOO_LONG_TEXT =
   "minHoldMs or lockDelayMs is longer than the settings minHoldMsMax and lockDelayMsMax of the cluster allow";
 
-const LEASE_TEXT = "the lease is longer than the setting leaseTtlMsMax of the cluster allows";
 const ENDLESS_TEXT = "a lease without end needs the setting endlessLeases";
 
 /** Why an acquire of `items` failed. */
@@ -133,9 +132,18 @@ export function leaseFailure(items: Named, asked: LeaseAsked, result: Result): H
   const details = keysOf(items);
   if (result.status === ERROR_NUMBERS.INVALID_ARGUMENT) {
     const { minHoldMs = 0, lockDelayMs = 0 } = asked.options ?? {};
-    const texts = [asked.ttlMs === 0 ? ENDLESS_TEXT : LEASE_TEXT];
+    const most = "limit" in result ? result.limit : undefined;
+    if (most !== undefined) {
+      const text =
+        `the lease of ${asked.ttlMs} ms is longer than ${most} ms, the setting leaseTtlMsMax of the ` +
+        "cluster; ask for less, or let an admin raise it";
+      const limit = { ...details, setting: "leaseTtlMsMax", limit: most };
+      return new HoldfastError("INVALID_ARGUMENT", `${name}: ${text}`, { details: limit });
+    }
+    const texts = asked.ttlMs === 0 ? [ENDLESS_TEXT] : [];
     if (items.some(({ mode }) => mode === "permits")) texts.push(PERMITS_TEXT);
     if (minHoldMs + lockDelayMs > 0) texts.push(TOO_LONG_TEXT);
+    if (texts.length === 0) texts.push(TEXTS.INVALID_ARGUMENT ?? "");
     return new HoldfastError("INVALID_ARGUMENT", `${name}: ${texts.join("; or ")}`, { details });
   }
   if ("isSameOwner" in result && result.isSameOwner === true) {

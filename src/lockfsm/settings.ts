@@ -5,7 +5,7 @@
  */
 import { assert } from "../assert.js";
 import {
-  LEASE_TTL_MS_MAX,
+  LEASE_SETTING_MS_MAX,
   LOCK_DELAY_MS_MAX,
   type SettingView,
   WAIT_MS_MAX,
@@ -38,7 +38,7 @@ const SETTINGS: Readonly<Record<keyof TableSettings, SettingRule>> = Object.free
   claimsPerIdentityMax: { value: 2_000_000, least: 1, most: 100_000_000 },
   bytesPerIdentityMax: { value: 256 << 20, least: 1, most: 2 ** 40 },
   identityLimitsEnforced: { value: 1, least: 0, most: 1 },
-  leaseTtlMsMax: { value: 600_000, least: 1, most: LEASE_TTL_MS_MAX },
+  leaseTtlMsMax: { value: 86_400_000, least: 1, most: LEASE_SETTING_MS_MAX },
   endlessLeases: { value: 0, least: 0, most: 1 },
 });
 

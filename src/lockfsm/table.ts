@@ -24,7 +24,7 @@ import type {
 import { execute } from "./commands/execute.js";
 import { giverOf } from "./commands/operator-commands.js";
 import { expire } from "./expiry/expire.js";
-import { longestLeaseMs } from "./holds/lease-holds.js";
+import { type LongLeases, leasesBeyond } from "./holds/lease-holds.js";
 import type { Credential, Identity } from "./records/identity.js";
 import { TableState } from "./records/state.js";
 import { resolveTableSettings, viewSettings } from "./settings.js";
@@ -135,9 +135,9 @@ export class LockTable {
     return this.#state.sessions.shortestTtlMs;
   }
 
-  /** The longest lease of a named owner that has an end, in milliseconds; 0 if there is none. */
-  get longestLeaseMs(): number {
-    return longestLeaseMs(this.#state);
+  /** Leases of named owners, with their lock delays, that have an end and last longer than `ms`. */
+  leasesBeyond(ms: number): LongLeases {
+    return leasesBeyond(this.#state, ms);
   }
 
   counts(): TableCounts {

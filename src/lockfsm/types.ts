@@ -128,7 +128,7 @@ export interface TableSettings {
   readonly bytesPerIdentityMax: number;
   /** 1: these three limits refuse; 0: they only count what they would refuse. */
   readonly identityLimitsEnforced: number;
-  /** The longest lease of a named owner, in milliseconds. */
+  /** The longest lease of a named owner, in milliseconds, to which doors add a hundredth. */
   readonly leaseTtlMsMax: number;
   /** 1: named owners may take leases without end. */
   readonly endlessLeases: number;

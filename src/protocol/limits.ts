@@ -26,8 +26,18 @@ export const ATTEMPT_MAX = 2 ** 32 - 1;
 export const TTL_MS_MIN = 1_000;
 export const TTL_MS_MAX = 600_000;
 export const TTL_MS_DEFAULT = 15_000;
-/** The longest lease of a named owner; the setting `leaseTtlMsMax` is usually lower. */
-export const LEASE_TTL_MS_MAX = 7 * 86_400_000;
+/** The longest lease of a named owner that the setting `leaseTtlMsMax` can allow. */
+export const LEASE_SETTING_MS_MAX = 7 * 86_400_000;
+/**
+ * A hundredth more: what doors add for clients that keep no margin for the rates of clocks. The
+ * setting limits what such a client asked for, so a lease may last so much longer than it says.
+ */
+export function withLeaseMargin(ms: number): number {
+  return ms + Math.ceil(ms / 100);
+}
+
+/** The longest `ttlMs` of a lease under any setting. */
+export const LEASE_TTL_MS_MAX = withLeaseMargin(LEASE_SETTING_MS_MAX);
 /** What names the owner of a lease, and one request of that owner. */
 export const OWNER_BYTES = 16;
 export const REQUEST_ID_BYTES = 16;

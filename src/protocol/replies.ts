@@ -156,7 +156,10 @@ export type Result =
        * `DEADLOCK`: the refused member comes first; of a long cycle `CYCLE_MEMBERS_MAX` are named.
        */
       readonly cycle?: readonly CycleMember[];
-      /** `LIMIT_MISMATCH`: the limit that the key has. */
+      /**
+       * `LIMIT_MISMATCH`: the limit that the key has. `INVALID_ARGUMENT` of a take or extend that asks
+       * for too long a lease: the setting `leaseTtlMsMax`.
+       */
       readonly limit?: number;
       /** `OUTDATED_ORDER`: the count at which the order would have been executed. */
       readonly orderCount?: number;

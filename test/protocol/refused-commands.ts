@@ -329,7 +329,7 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
   ],
   [
     { ...take, ttlMs: LEASE_TTL_MS_MAX + 1 },
-    "ttlMs 604800001 not in 0..604800000",
+    "ttlMs 610848001 not in 0..610848000",
     { ...take, ttlMs: LEASE_TTL_MS_MAX },
   ],
   [{ ...take, name: "a\n" }, "name holds a control character", { ...take, name: "" }],
@@ -345,7 +345,7 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
     "minHoldMs above maxHoldMs",
     { ...take, options: { ...ACQUIRE_DEFAULTS, minHoldMs: 2_000, maxHoldMs: 2_000 } },
   ],
-  [{ ...extend, ttlMs: 0 }, "ttlMs 0 not in 1..604800000", extend],
+  [{ ...extend, ttlMs: 0 }, "ttlMs 0 not in 1..610848000", extend],
   ...[extend, giveBack].flatMap((command): Refused[] => [
     [{ ...command, keys: [] }, "no keys", command],
     [

@@ -23,7 +23,7 @@ export interface LeaseOwnerOptions {
 /** The options of `leases.take`. */
 export interface TakeLeaseOptions extends LeaseOwnerOptions {
   /**
-   * How long the lease lasts, in milliseconds: 1 … the setting `leaseTtlMsMax` (600,000). 0 means
+   * How long the lease lasts, in milliseconds: 1 … the setting `leaseTtlMsMax` (86,400,000: a day). 0 means
    * without end, and needs the setting `endlessLeases`.
    */
   readonly ttlMs: number;

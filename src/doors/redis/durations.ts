@@ -8,11 +8,6 @@ import { notAnInteger, RefusedCommand } from "./refusals.js";
 const MARGIN = 1 / 100;
 const INTEGER = /^-?\d{1,15}$/;
 
-/** How long a lease is for a client that asked for `ms`. */
-export function withMargin(ms: number): number {
-  return ms + Math.ceil(ms * MARGIN);
-}
-
 /** What a client may count on of a lease that lasts so long. */
 export function withoutMargin(ms: number): number {
   return Math.max(0, Math.floor(ms / (1 + MARGIN)));

@@ -7,9 +7,9 @@
 import type { Buffer } from "node:buffer";
 import type { ExtendLeaseOptions, GivenBack, LossReason, WantedItem } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
-import type { KeyView } from "../../protocol/index.js";
+import { type KeyView, withLeaseMargin } from "../../protocol/index.js";
 import type { Confirmations } from "./confirmations.js";
-import { withMargin, withoutMargin } from "./durations.js";
+import { withoutMargin } from "./durations.js";
 import type { FairTake } from "./fair-waits.js";
 import type { HotKeys } from "./hot-keys.js";
 import { leaseValueOf, ownerOf, redisValueOf, tableKeyOf } from "./names.js";
@@ -210,7 +210,7 @@ export class LeaseCalls {
 
   #termsOf(wish: Pick<TakeWish, "value" | "ttlMs" | "hasMargin">) {
     const value = leaseValueOf(wish.value);
-    const ttlMs = wish.hasMargin === true ? wish.ttlMs : withMargin(wish.ttlMs);
+    const ttlMs = wish.hasMargin === true ? wish.ttlMs : withLeaseMargin(wish.ttlMs);
     return { owner: ownerOf(this.#database, value), value, ttlMs };
   }
 }

@@ -12,6 +12,7 @@ import {
   type Result,
   STATUS,
   type TakeCommand,
+  withLeaseMargin,
 } from "../../protocol/index.js";
 import { digestOf } from "../../sha256.js";
 import { endOf, reasonAtEnd } from "../holds/due-time.js";
@@ -43,8 +44,9 @@ import {
 } from "./acquire.js";
 
 export function take(state: TableState, session: Session, command: TakeCommand): void {
-  const { sequence } = command;
-  if (!isSound(state, command)) store(state, session, sequence, INVALID_ARGUMENT);
+  const { sequence, ttlMs } = command;
+  if (isTooLong(state, ttlMs)) store(state, session, sequence, tooLong(state));
+  else if (!isSound(state, command)) store(state, session, sequence, INVALID_ARGUMENT);
   else if (command.isSplit) {
     store(state, session, sequence, takeEach(state, session, command));
   } else takeAll(state, session, command);
@@ -53,11 +55,15 @@ export function take(state: TableState, session: Session, command: TakeCommand):
 function isSound(state: TableState, command: TakeCommand): boolean {
   const { items, waitMs, options, ttlMs } = command;
   if (!isWellFormed(items, waitMs) || options?.steal === true) return false;
-  return mayKeepClosed(state, options) && mayLast(state, ttlMs);
+  return mayKeepClosed(state, options) && (ttlMs > 0 || state.settings.endlessLeases === 1);
 }
 
-function mayLast({ settings }: TableState, ttlMs: number): boolean {
-  return ttlMs === 0 ? settings.endlessLeases === 1 : ttlMs <= settings.leaseTtlMsMax;
+function isTooLong({ settings }: TableState, ttlMs: number): boolean {
+  return ttlMs > withLeaseMargin(settings.leaseTtlMsMax);
+}
+
+function tooLong({ settings }: TableState): Result {
+  return { status: INVALID_ARGUMENT.status, limit: settings.leaseTtlMsMax } as Result;
 }
 
 function ownerOf(session: Session, { owner }: { readonly owner: string }): LeaseOwner {
@@ -221,9 +227,8 @@ export function extend(state: TableState, session: Session, command: ExtendComma
 
 function extended(state: TableState, session: Session, command: ExtendCommand): Result {
   const { keys, ttlMs } = command;
-  if (keys.length === 0 || ttlMs < 1 || ttlMs > state.settings.leaseTtlMsMax) {
-    return INVALID_ARGUMENT;
-  }
+  if (isTooLong(state, ttlMs)) return tooLong(state);
+  if (keys.length === 0 || ttlMs < 1) return INVALID_ARGUMENT;
   const owner = ownerOf(session, command);
   const holds: Hold[] = [];
   for (const key of keys) {
@@ -246,8 +251,8 @@ function extendOne(state: TableState, hold: Hold, { mode, ttlMs }: ExtendCommand
   const { endsAt } = lease;
   if (mode === "exactly") changeLease(state, hold, { endsAt: stamp + ttlMs, ttlMs });
   else if (endsAt !== 0) {
-    const wanted =
-      mode === "add" ? Math.min(endsAt + ttlMs, stamp + settings.leaseTtlMsMax) : stamp + ttlMs;
+    const last = stamp + withLeaseMargin(settings.leaseTtlMsMax);
+    const wanted = mode === "add" ? Math.min(endsAt + ttlMs, last) : stamp + ttlMs;
     if (wanted > endsAt) changeLease(state, hold, { endsAt: wanted, ttlMs: wanted - stamp });
   }
 }

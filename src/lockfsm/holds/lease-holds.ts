@@ -46,13 +46,24 @@ export function changeLease(
   scheduleEnd(state, hold);
 }
 
-/** The longest of all leases that have an end, in milliseconds; 0 if there is none. Visits all. */
-export function longestLeaseMs({ detached, rows }: TableState): number {
-  let longestMs = 0;
+/** Leases that have an end and last longer than some time. */
+export interface LongLeases {
+  readonly count: number;
+  /** The longest of them, and the longest with its lock delay, in milliseconds; 0 if there is none. */
+  readonly longestMs: number;
+  readonly closedMs: number;
+}
+
+/** Those whose keys may have to stay closed for longer than `ms`, each with its lock delay. Visits all. */
+export function leasesBeyond({ detached, rows }: TableState, ms: number): LongLeases {
+  let [count, longestMs, closedMs] = [0, 0, 0];
   for (let row = detached.firstHold; row !== 0; row = rows.nextOf(row)) {
     const content = rows.contentOf(row);
-    const lease = content instanceof Hold ? content.extras?.lease : undefined;
-    longestMs = Math.max(longestMs, lease?.ttlMs ?? 0);
+    const { lease, lockDelayMs = 0 } = (content instanceof Hold ? content.extras : undefined) ?? {};
+    if (lease === undefined || lease.endsAt === 0 || lease.ttlMs + lockDelayMs <= ms) continue;
+    count += 1;
+    longestMs = Math.max(longestMs, lease.ttlMs);
+    closedMs = Math.max(closedMs, lease.ttlMs + lockDelayMs);
   }
-  return longestMs;
+  return { count, longestMs, closedMs };
 }

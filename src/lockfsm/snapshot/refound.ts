@@ -2,7 +2,8 @@
  * Makes the table of a new cluster that is restored from a snapshot of another one. The other
  * cluster may have continued after the snapshot, and its clients know nothing of the new one. So no
  * client counts as a holder or waiter, no token is given that the old cluster could have given, and
- * no session is opened while an old holder could still rely on its lease. Data that outlive
+ * no session is opened while an old holder could still rely on its lease; longer leases of named
+ * owners that are known keep their keys closed for that time. Data that outlive
  * sessions stay: settings, limits that were set, and the remaining time for which keys stay closed
  * (semantics.md, 10.4).
  */
@@ -25,7 +26,10 @@ export interface RefoundOptions {
    * cluster can have reached.
    */
   readonly index: number;
-  /** How long no session is opened, in milliseconds of cluster time. */
+  /**
+   * How long no session is opened, in milliseconds of cluster time. 0: all leases of the old cluster
+   * are over, also those of named owners.
+   */
   readonly quietMs: number;
   /** No token will be below it. At most `TOKEN_FLOOR_MAX`. */
   readonly tokenFloor: number;
@@ -59,7 +63,8 @@ export function refound(old: TableState, options: RefoundOptions): TableState {
     keepClosed(parts, closing, closing.dueAt);
   });
   forEachHold(old, (hold) => {
-    const dueAt = hold.grantedAt + (hold.extras?.minHoldMs ?? 0);
+    const closedUntil = hold.grantedAt + (hold.extras?.minHoldMs ?? 0);
+    const dueAt = Math.max(closedUntil, mayLiveUntil(state, hold));
     if (dueAt > old.stamp) keepClosed(parts, hold, dueAt);
   });
   const linking = link(parts);
@@ -67,6 +72,17 @@ export function refound(old: TableState, options: RefoundOptions): TableState {
     const step = linking.next();
     if (step.done === true) return step.value;
   }
+}
+
+/**
+ * How long the owner of a lease of the file may rely on it, if that is longer than the quiet time: the
+ * old cluster may have extended it, as it did last, until it was stopped. Only its keys wait for that.
+ */
+function mayLiveUntil({ stamp, quietUntil }: TableState, { extras }: Hold): number {
+  const lease = extras?.lease;
+  if (quietUntil === 0 || lease === undefined || lease.endsAt === 0) return 0;
+  const until = stamp + lease.ttlMs + (extras?.lockDelayMs ?? 0);
+  return until > quietUntil ? until : 0;
 }
 
 /**

@@ -133,6 +133,7 @@ export class MessageReader extends Reader {
       case ERROR_NUMBERS.DEADLOCK:
         return count < 2 ? { status } : this.#deadlock(count);
       case ERROR_NUMBERS.LIMIT_MISMATCH:
+      case ERROR_NUMBERS.INVALID_ARGUMENT:
         return count < 2 ? { status } : { status, limit: this.last(this.uint(), count - 2) };
       case ERROR_NUMBERS.OUTDATED_ORDER:
         return count < 2 ? { status } : { status, orderCount: this.last(this.uint(), count - 2) };

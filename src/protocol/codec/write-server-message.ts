@@ -194,6 +194,7 @@ function resultArity(result: Result): number {
     case ERROR_NUMBERS.DEADLOCK:
       return result.cycle !== undefined ? 2 : 1;
     case ERROR_NUMBERS.LIMIT_MISMATCH:
+    case ERROR_NUMBERS.INVALID_ARGUMENT:
       return result.limit !== undefined ? 2 : 1;
     case ERROR_NUMBERS.OUTDATED_ORDER:
       return result.orderCount !== undefined ? 2 : 1;
@@ -258,6 +259,7 @@ function writeResult(writer: Writer, result: Result): void {
       if (result.cycle !== undefined) writeCycle(writer, result.cycle);
       return;
     case ERROR_NUMBERS.LIMIT_MISMATCH:
+    case ERROR_NUMBERS.INVALID_ARGUMENT:
       if (result.limit !== undefined) writer.uint(result.limit);
       return;
     case ERROR_NUMBERS.OUTDATED_ORDER:

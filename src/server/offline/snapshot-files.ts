@@ -24,8 +24,8 @@ import { demandFounders } from "../node/resolve-options.js";
 import { type Founder, NODE_TUNING_DEFAULTS } from "../options.js";
 
 /**
- * The longest lease of a session, and the longest lock delay after it. The leases of named owners
- * may last longer, by the setting `leaseTtlMsMax`.
+ * The longest lease of a session, and the longest lock delay after it. Longer leases of named owners
+ * that are in the file keep their keys closed instead of the whole cluster.
  */
 export const QUIET_MS_DEFAULT = TTL_MS_MAX + LOCK_DELAY_MS_MAX;
 /**
@@ -34,6 +34,7 @@ export const QUIET_MS_DEFAULT = TTL_MS_MAX + LOCK_DELAY_MS_MAX;
  * ones.
  */
 const INDEX_JUMP = 2 ** 40;
+const NO_LONG_LEASES = Object.freeze({ count: 0, longestMs: 0, closedMs: 0 });
 const RESTORE_ID_LENGTH_MAX = 128;
 const SESSIONS_PER_PAGE = 1_000;
 
@@ -133,8 +134,8 @@ export interface RestoreOptions {
   /** 1 to 128 characters that no restore had before; the same on each node. */
   readonly restoreId: string;
   /**
-   * How long no session is opened; "default": as long as any lease of the old cluster can last;
-   * `undefined`: all old leases have ended.
+   * How long no session is opened; "default": as long as any lease of a session can last;
+   * `undefined`: all old leases have ended, also those of named owners.
    */
   readonly quietMs: number | "default" | undefined;
   /** Without this, a cluster that allowed leases without end is not restored. Default: false. */
@@ -155,6 +156,8 @@ export interface RestoredNode {
   /** Of the first entry after the snapshot. */
   readonly index: number;
   readonly quietMs: number;
+  /** Leases of named owners in the file whose keys stay closed for longer than that. */
+  readonly longLeases: ReturnType<LockTable["leasesBeyond"]>;
   readonly tokenFloor: number;
 }
 
@@ -175,7 +178,8 @@ export async function restoreSnapshotFile(
   const contents = contentsOf(saved, table, fileBytes);
   demandRoomAfter(saved.manifest);
   if (options.dropEndlessLeases !== true) demandNoEndlessLeases(contents);
-  const quietMs = quietMsFor(contents, options.quietMs);
+  const quietMs = quietMsFor(contents, sessionLeaseMsMaxIn(table), options.quietMs);
+  const longLeases = quietMs === 0 ? NO_LONG_LEASES : table.leasesBeyond(quietMs);
   const founded = table.refounded({
     index: saved.manifest.index + INDEX_JUMP,
     quietMs,
@@ -196,7 +200,7 @@ export async function restoreSnapshotFile(
     signal,
   });
   const { index } = manifest;
-  return { contents, clusterId, index, quietMs, tokenFloor: founded.nextToken };
+  return { contents, clusterId, index, quietMs, longLeases, tokenFloor: founded.nextToken };
 }
 
 /** No log of a cluster gets this long: no node wrote this. */
@@ -231,20 +235,14 @@ function settingOf({ settings }: SnapshotContents, wanted: string): number {
   return settings.find(({ name }) => name === wanted)?.value ?? 0;
 }
 
-/** With a shorter time than a known lease, two clients could hold one lock. */
-function quietMsFor(contents: SnapshotContents, asked: RestoreOptions["quietMs"]): number {
-  const { leaseMsMax, quietMs, leases } = contents;
+/** With a shorter time than a known lease of a session, two clients could hold one lock. */
+function quietMsFor(
+  { quietMs }: SnapshotContents,
+  leaseMsMax: number,
+  asked: RestoreOptions["quietMs"],
+): number {
   if (asked === undefined) return 0;
-  const ownedMsMax = settingOf(contents, "leaseTtlMsMax");
-  if (asked === "default") {
-    return Math.max(QUIET_MS_DEFAULT, ownedMsMax + LOCK_DELAY_MS_MAX, quietMs);
-  }
-  if (leases > 0 && asked < ownedMsMax) {
-    const message =
-      `quietTime ${asked} ms is shorter than the leases of named owners may last, which the ` +
-      `snapshot has: ${ownedMsMax} ms, the setting leaseTtlMsMax`;
-    throw new HoldfastError("INVALID_ARGUMENT", message);
-  }
+  if (asked === "default") return Math.max(QUIET_MS_DEFAULT, quietMs);
   if (asked < leaseMsMax) {
     const message =
       `quietTime ${asked} ms is shorter than the lease of ${leaseMsMax} ms that a client in the ` +
@@ -335,7 +333,7 @@ function contentsOf(saved: SavedSnapshot, table: LockTable, bytes: number): Snap
     ...{ clusterId, nodeId, version, savedWallMs, index, term, checksum, bytes },
     members: membersIn(manifest),
     ...{ stamp, sessions, keys, holds, waiters, closings, leases, endlessLeases, nextToken },
-    leaseMsMax: leaseMsMaxIn(table),
+    leaseMsMax: Math.max(sessionLeaseMsMaxIn(table), table.leasesBeyond(0).longestMs),
     quietMs,
     settings: table.settings(),
   };
@@ -354,8 +352,8 @@ function membersIn({ configuration }: SnapshotManifest): readonly MemberOfSnapsh
   });
 }
 
-function leaseMsMaxIn(table: LockTable): number {
-  let longestMs = table.longestLeaseMs;
+function sessionLeaseMsMaxIn(table: LockTable): number {
+  let longestMs = 0;
   for (let after: number | null = 0; after !== null; ) {
     const { sessions, next }: ReturnType<LockTable["listSessions"]> = table.listSessions(
       after,

@@ -51,6 +51,17 @@ function redisOf({ redisPort }: RunningNode, options: Partial<RedisOptions> = {}
   return redis;
 }
 
+test("a lock of a Redis client may last a day by default, and what is longer is told the limit", async () => {
+  const { node } = await start();
+  const redis = redisOf(node);
+  expect(await redis.set("backup", "me", "EX", 595, "NX")).toBe("OK");
+  // What Laravel asks for by default.
+  expect(await redis.set("nightly", "me", "EX", 86_400, "NX")).toBe("OK");
+  expect(await redis.pttl("nightly")).toBeGreaterThan(86_000_000);
+  const refused = redis.set("longer", "me", "EX", 86_401, "NX");
+  await expect(refused).rejects.toThrowError(/longer than 86400000 ms, the setting leaseTtlMsMax/);
+});
+
 test("a lock of a Redis client is one of the cluster, and can be revoked there", async () => {
   const { node } = await start();
   const redis = redisOf(node);

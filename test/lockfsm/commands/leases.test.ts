@@ -171,10 +171,13 @@ describe("a lease", () => {
     b.revokeKey("k", { graceMs: 1_000 });
     log.pass(1_000);
     expect(log.line("k")).toEqual(["|"]);
-    b.changeSetting("leaseTtlMsMax", 4_999);
-    expect(a.lease()).toEqual(invalid);
-    expect(a.extend(["k"], 5_000)).toEqual(invalid);
-    expect(a.lease(exclusive("k"), { ttlMs: 4_999 })).toMatchObject({ status: leased });
+    b.changeSetting("leaseTtlMsMax", 4_900);
+    const tooLong = { ...invalid, limit: 4_900 };
+    expect(a.lease()).toEqual(tooLong);
+    expect(a.extend(["k"], 5_000)).toEqual(tooLong);
+    // The hundredth that doors add does not count.
+    expect(a.lease(exclusive("k"), { ttlMs: 4_950 })).toEqual(tooLong);
+    expect(a.lease(exclusive("k"), { ttlMs: 4_949 })).toMatchObject({ status: leased });
   });
 
   test("cannot be had by a take that steals", () => {
@@ -475,11 +478,12 @@ describe("an extension", () => {
 
   test("by a time reaches no further than a lease may last, but takes nothing away", () => {
     const { a, b } = pair();
+    b.changeSetting("leaseTtlMsMax", 600_000);
     const token = tokenOf(a.lease(exclusive("k"), { ttlMs: 60_000 }));
-    expect(a.extend(["k"], LONG, "add")).toMatchObject({ leases: [{ endsAt: 610_000 }] });
+    expect(a.extend(["k"], LONG, "add")).toMatchObject({ leases: [{ endsAt: 616_000 }] });
     b.changeSetting("leaseTtlMsMax", 1_000);
     expect(a.extend(["k"], 1_000, "add")).toEqual({
-      ...{ status: extended, leases: [{ token, endsAt: 610_000 }] },
+      ...{ status: extended, leases: [{ token, endsAt: 616_000 }] },
     });
   });
 

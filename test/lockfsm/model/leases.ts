@@ -84,6 +84,10 @@ function memoryOf(model: Model, identity: ModelIdentity, owner: string, key: str
 export function take(model: Model, session: ModelSession, command: TakeCommand): void {
   const { sequence, owner, items } = command;
   const refuse = (result: Result) => answer(model, session, sequence, result);
+  if (command.ttlMs > longestLease(model)) {
+    refuse(error("INVALID_ARGUMENT", { limit: model.settings.leaseTtlMsMax }));
+    return;
+  }
   if (!isSound(model, command)) {
     refuse(error("INVALID_ARGUMENT"));
     return;
@@ -113,8 +117,13 @@ function isSound(model: Model, command: TakeCommand): boolean {
   return isAllowed && options?.steal !== true && isWellFormed(model, command);
 }
 
-function isAllowedTtl({ settings }: Model, ttlMs: number): boolean {
-  return Number.isSafeInteger(ttlMs) && ttlMs >= 1 && ttlMs <= settings.leaseTtlMsMax;
+function isAllowedTtl(model: Model, ttlMs: number): boolean {
+  return Number.isSafeInteger(ttlMs) && ttlMs >= 1 && ttlMs <= longestLease(model);
+}
+
+/** What the setting says, and the hundredth that a door may add. */
+function longestLease({ settings }: Model): number {
+  return Math.ceil((settings.leaseTtlMsMax * 101) / 100);
 }
 
 function isFull(model: Model, session: ModelSession): boolean {
@@ -217,6 +226,11 @@ function takeEach(model: Model, session: ModelSession, command: TakeCommand): vo
 
 export function extend(model: Model, session: ModelSession, command: ExtendCommand): void {
   const { sequence, owner, keys, ttlMs } = command;
+  if (ttlMs > longestLease(model)) {
+    const { leaseTtlMsMax: limit } = model.settings;
+    answer(model, session, sequence, error("INVALID_ARGUMENT", { limit }));
+    return;
+  }
   if (!isAllowedTtl(model, ttlMs)) {
     answer(model, session, sequence, error("INVALID_ARGUMENT"));
     return;
@@ -245,14 +259,14 @@ export function extend(model: Model, session: ModelSession, command: ExtendComma
 }
 
 function extendedEnd(model: Model, { lease }: Lease, { mode, ttlMs }: ExtendCommand): number {
-  const { stamp, settings } = model;
+  const { stamp } = model;
   switch (mode) {
     case "exactly":
       return stamp + ttlMs;
     case "atLeast":
       return Math.max(lease.endsAt, stamp + ttlMs);
     case "add":
-      return Math.max(lease.endsAt, Math.min(lease.endsAt + ttlMs, stamp + settings.leaseTtlMsMax));
+      return Math.max(lease.endsAt, Math.min(lease.endsAt + ttlMs, stamp + longestLease(model)));
   }
 }
 

@@ -19,7 +19,7 @@ const RANGES: Readonly<Record<keyof TableSettings, readonly [number, number, num
   claimsPerIdentityMax: [2_000_000, 1, 100_000_000],
   bytesPerIdentityMax: [256 * 1_048_576, 1, 2 ** 40],
   identityLimitsEnforced: [1, 0, 1],
-  leaseTtlMsMax: [600_000, 1, 7 * 24 * 60 * 60 * 1_000],
+  leaseTtlMsMax: [24 * 60 * 60 * 1_000, 1, 7 * 24 * 60 * 60 * 1_000],
   endlessLeases: [0, 0, 1],
 };
 

@@ -95,6 +95,27 @@ describe("what survives a restore", () => {
     expect(c.lease(exclusive("kept"))).toMatchObject({ status: ERROR_NUMBERS.LOCK_HELD });
   });
 
+  test("is a key for as long as the lease of it in the file may have been extended, if that is longer", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    a.lease(exclusive("day"), { ttlMs: 86_400_000, options: { lockDelayMs: 5_000 } });
+    a.lease(exclusive("short"), { owner: OTHER_OWNER, ttlMs: 60_000 });
+    log.pass(3_600_000);
+    const founded = restoredFrom(log, { quietMs: 660_000 });
+    expect(founded.table.inspect("day").closings).toMatchObject([{ endsInMs: 86_405_000 }]);
+    expect(founded.table.counts()).toMatchObject({ closings: 1, keys: 1 });
+    // The other keys wait no longer than before there were such leases.
+    expect(founded.table.quietMs).toBe(660_000);
+    founded.pass(660_000);
+    const c = founded.open("c");
+    expect(c.lease(exclusive("short"), { ttlMs: 1_000 })).toMatchObject({ status: STATUS.leased });
+    expect(c.lease(exclusive("day"))).toMatchObject({ status: ERROR_NUMBERS.LOCK_HELD });
+    expect(restoredFrom(log, { quietMs: 0 }).table.counts()).toMatchObject({
+      closings: 0,
+      keys: 0,
+    });
+  });
+
   test("are the settings of the cluster and the limits that were set, not those that were named", () => {
     const log = new ClusterLog({ waitersMax: 77 });
     const a = log.open("a");

@@ -254,16 +254,23 @@ describe("restoring", () => {
     await restoreSnapshotFile(streamed(file), optionsFor(1, { quietMs: 45_000 }));
   });
 
-  test("waits for the longest lease that a named owner could have got", async () => {
-    const file = await fileOf(tableWithLease(60_000, { leaseTtlMsMax: 7_200_000 }));
-    expect(await inspectSnapshotFile(streamed(file))).toMatchObject({ leases: 1, holds: 1 });
-    const made = await restoreSnapshotFile(streamed(file), optionsFor(1, { quietMs: "default" }));
-    expect(made.quietMs).toBe(7_200_000 + 60_000);
-    const short = restoreSnapshotFile(streamed(file), optionsFor(2, { quietMs: 660_000 }));
-    await expect(short).rejects.toThrowError(/quietTime 660000 ms is shorter than the leases/);
-    const usual = await fileOf(tableWith(1));
-    const options = optionsFor(2, { quietMs: "default" });
-    expect((await restoreSnapshotFile(streamed(usual), options)).quietMs).toBe(QUIET_MS_DEFAULT);
+  test("waits eleven minutes, whatever leases there may be, and closes the keys of longer ones", async () => {
+    expect(QUIET_MS_DEFAULT).toBe(660_000);
+    const options = (id: number) => optionsFor(id, { quietMs: "default" });
+    // Without long leases nothing waits longer, although a lease may last for a day.
+    const usual = await fileOf(tableWithLease(60_000));
+    expect(await inspectSnapshotFile(streamed(usual))).toMatchObject({ leases: 1, holds: 1 });
+    const none = { count: 0, longestMs: 0, closedMs: 0 };
+    const first = await restoreSnapshotFile(streamed(usual), options(1));
+    expect(first).toMatchObject({ quietMs: QUIET_MS_DEFAULT, longLeases: none });
+    const file = await fileOf(tableWithLease(86_400_000));
+    const made = await restoreSnapshotFile(streamed(file), options(2));
+    const one = { count: 1, longestMs: 86_400_000, closedMs: 86_400_000 };
+    expect(made).toMatchObject({ quietMs: QUIET_MS_DEFAULT, longLeases: one });
+    const { table } = await tableIn(join(place, "n2"), 2, made.clusterId);
+    expect(table.inspect("k").closings).toMatchObject([{ endsInMs: 86_400_000 }]);
+    const over = await restoreSnapshotFile(streamed(file), optionsFor(3, { quietMs: undefined }));
+    expect(over).toMatchObject({ quietMs: 0, longLeases: none });
   });
 
   test("asks for a word about leases without end, which no quiet time outlasts", async () => {

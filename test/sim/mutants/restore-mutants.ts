@@ -27,6 +27,14 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     seeds: [68],
   },
   {
+    name: "restored-without-long-leases",
+    rule: "13.12: a lease that may outlast the quiet time keeps its keys closed over a restore",
+    file: "src/lockfsm/snapshot/refound.ts",
+    find: "  return until > quietUntil ? until : 0;\n",
+    replace: "  return until < 0 ? until : 0;\n",
+    seeds: [],
+  },
+  {
     name: "restored-without-closings",
     rule: "what kept a key closed keeps it closed over a restore",
     file: "src/lockfsm/snapshot/refound.ts",

@@ -85,9 +85,10 @@ export class LawHolds {
 
   /**
    * A cluster begins that was restored from what `before` was: nobody holds anything in it, but what
-   * was closed stays so, and what was to be closed for a while after its grant. No token is used again.
+   * was closed stays so, and what was to be closed for a while after its grant. A lease that may last
+   * for longer than the quiet time keeps its keys closed. No token is used again.
    */
-  outlive(before: LawHolds, newestToken: number): void {
+  outlive(before: LawHolds, newestToken: number, quietMs: number): void {
     this.#stamp = before.#stamp;
     this.#lastToken = newestToken;
     this.#closings = [...before.#closings];
@@ -99,8 +100,10 @@ export class LawHolds {
       if (until > before.#stamp && !mayBeGone) this.#closings.push({ claims, token, until });
     }
     for (const lease of before.leases.all) {
-      const { claims, token, grantedAt, minHoldMs } = lease;
-      const until = grantedAt + minHoldMs;
+      const { claims, token, grantedAt, minHoldMs, endsAt } = lease;
+      const quietUntil = before.#stamp + quietMs;
+      const isLong = quietMs > 0 && endsAt > quietUntil && endsAt < Number.POSITIVE_INFINITY;
+      const until = Math.max(grantedAt + minHoldMs, isLong ? endsAt : 0);
       const isSure = before.leases.isThere(lease) === "surely";
       if (until > before.#stamp && isSure) this.#closings.push({ claims, token, until });
     }

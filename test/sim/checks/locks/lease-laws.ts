@@ -24,7 +24,7 @@ import type { LawWaits } from "./law-waits.js";
 
 type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
 
-const LONGEST_MS = 600_000;
+const LONGEST_MS = 86_400_000;
 /** A take may be refused so before anybody looks for what its owner has. */
 const BEFORE_ALL: readonly number[] = [
   ERROR_NUMBERS.INVALID_ARGUMENT,
@@ -70,6 +70,11 @@ export class LeaseLaws {
     this.#world = world;
   }
 
+  /** With the hundredth that doors add. */
+  get #mostMs(): number {
+    return Math.ceil((this.longestMs * 101) / 100);
+  }
+
   begin(stamp: number, commands: readonly TableCommand[]): void {
     this.#stamp = stamp;
     this.#commands = commands;
@@ -108,7 +113,7 @@ export class LeaseLaws {
     const { status } = result;
     const own = wait.lease;
     if (own === undefined) return "is no take";
-    const mayLast = command.ttlMs === 0 ? this.mayBeEndless : command.ttlMs <= this.longestMs;
+    const mayLast = command.ttlMs === 0 ? this.mayBeEndless : command.ttlMs <= this.#mostMs;
     if (!mayLast && status !== ERROR_NUMBERS.INVALID_ARGUMENT && !BEFORE_ALL.includes(status)) {
       return `is to last ${command.ttlMs} ms, which nothing may`;
     }
@@ -242,11 +247,11 @@ export class LeaseLaws {
     const { keys, owner, ttlMs } = command;
     const own = { person, owner };
     if (result.status === STATUS.extended) {
-      if (ttlMs > this.longestMs) return `is extended by ${ttlMs} ms, which nothing may`;
+      if (ttlMs > this.#mostMs) return `is extended by ${ttlMs} ms, which nothing may`;
       if (result.leases.length !== keys.length) return `${result.leases.length} leases`;
       const found = keys.map((key) => this.#leases.of(own, key));
       for (const lease of new Set(found)) {
-        if (lease !== undefined) this.#leases.extend(lease, command, this.longestMs);
+        if (lease !== undefined) this.#leases.extend(lease, command, this.#mostMs);
       }
       for (const [at, lease] of found.entries()) {
         const told = result.leases[at];

@@ -94,7 +94,7 @@ export class LockLaws {
     laws.#stamp = this.#stamp;
     laws.#quietUntil = this.#stamp + quietMs;
     laws.#priorityStepMs = this.#priorityStepMs;
-    laws.#holds.outlive(this.#holds, newestToken);
+    laws.#holds.outlive(this.#holds, newestToken, quietMs);
     laws.#leases.longestMs = this.#leases.longestMs;
     laws.#leases.mayBeEndless = this.#leases.mayBeEndless;
     return laws;
