@@ -19,7 +19,10 @@ interface Standing {
   readonly name?: string;
   /** Why pages and clients are refused. */
   readonly refusal?: string;
-  /** Another node of the cluster: as a member it can read pages, as it does to join. It is no client. */
+  /**
+   * Another node of the cluster, by an authority of nodes: as a member it can read pages, as it does
+   * to join. It is no client.
+   */
   readonly node?: NodeId;
 }
 
@@ -78,7 +81,9 @@ export class ClientCertificates {
       const found = quoted(identity.cluster);
       return { refusal: `has a certificate for the cluster ${found}, not ${quoted(cluster)}` };
     }
-    return identity.kind === "node" ? { node: identity.nodeId } : { name: identity.name };
+    if (identity.kind === "client") return { name: identity.name };
+    if (this.#tls.isTrusted("client", certificate)) return { node: identity.nodeId };
+    return { refusal: `names node ${identity.nodeId}, but no authority of nodes signed it` };
   }
 }
 

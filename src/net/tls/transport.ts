@@ -153,10 +153,15 @@ export class TransportTls {
     return identity.kind === "node" ? identity.nodeId : "the certificate of a client";
   }
 
-  /** Whether the certificate of an established connection would still be accepted on that port. */
+  /**
+   * Whether the certificate of an established connection would still be accepted on that port. On
+   * every port only the authorities of nodes can name a node: those of clients are not trusted with
+   * what nodes may do, and a handshake on the port of clients accepts both.
+   */
   isTrusted(port: TlsPort, certificate: X509Certificate): boolean {
     const { authorities, clientAuthorities } = this.#checked;
-    const trusted = port === "peer" ? authorities : [...clientAuthorities, ...authorities];
+    const isOfNodes = port === "peer" || readCertifiedIdentity(certificate)?.kind === "node";
+    const trusted = isOfNodes ? authorities : [...clientAuthorities, ...authorities];
     return leadsTo(trusted, certificate, intermediatesOf(certificate), this.wallMs());
   }
 

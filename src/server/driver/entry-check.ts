@@ -11,6 +11,12 @@ import { checkBatch, decodeBatchHeader, latestStampAfter } from "../../protocol/
 import type { AppendReply, AppendRequest, Input, Raft } from "../../raft/index.js";
 import type { Logger } from "../ports.js";
 
+/**
+ * So much after the entry before is believed beyond the bound as well: after a stamp at the bound a
+ * new leader stamps its first entries, without which no node could commit that one.
+ */
+const STEP_MS_MAX = 60_000;
+
 export interface EntryCheckParts {
   readonly raft: Raft;
   readonly table: LockTable;
@@ -65,7 +71,8 @@ export class EntryCheck {
       if (stamp < 0) stamp = this.#stampBefore(prevLogIndex, prevLogTerm);
       // Every leader's log contains what was applied here.
       if (index > applier.index) stamp = Math.max(stamp, table.stamp);
-      if (header.stamp < stamp || header.stamp > latest) return false;
+      const isFar = header.stamp > latest && header.stamp > stamp + STEP_MS_MAX;
+      if (header.stamp < stamp || isFar) return false;
       stamp = header.stamp;
     }
     return true;

@@ -13,6 +13,7 @@ import { nodeMessages } from "./node-messages.js";
 import { nodeRequests } from "./node-requests.js";
 import { peerFrames } from "./peer-frames.js";
 import { peerHellos } from "./peer-hellos.js";
+import { peerLies } from "./peer-lies.js";
 import { peerPort } from "./peer-port.js";
 import { serverFrames } from "./server-frames.js";
 import { snapshotFiles } from "./snapshot-files.js";
@@ -39,5 +40,6 @@ export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   peerPort,
   clientMessages,
   nodeMessages,
+  peerLies,
   nodeRequests,
 ];

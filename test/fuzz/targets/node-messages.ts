@@ -17,7 +17,7 @@ const HEAD_BYTES = 1;
 const RUN_MS = 400;
 const SNAPSHOT_LOG_BYTES = 2_000;
 
-interface Scene {
+export interface Scene {
   readonly world: World;
   readonly sender: WorldNode;
   readonly receiver: WorldNode;
@@ -64,7 +64,7 @@ function headed(first: number, frame: Uint8Array): Uint8Array {
 }
 
 /** The same every time: something is held, something waits, and there was a snapshot. */
-async function begin(first: number, onMessage?: World["network"]["filter"]): Promise<Scene> {
+export async function begin(first: number, onMessage?: World["network"]["filter"]): Promise<Scene> {
   const tuning = { snapshotLogBytes: SNAPSHOT_LOG_BYTES, trailingLogBytes: 500 };
   const { world, leader, followers } = await startCluster({ tuning });
   if (onMessage !== undefined) world.network.filter = onMessage;
@@ -77,7 +77,7 @@ async function begin(first: number, onMessage?: World["network"]["filter"]): Pro
   return { world, sender: isLeader ? leader : follower, receiver: isLeader ? follower : leader };
 }
 
-function demandAlive(node: WorldNode): void {
+export function demandAlive(node: WorldNode): void {
   const [failure] = node.failures;
   if (failure !== undefined) throw failure;
   demand(node.isRunning, () => `node ${node.id} has ended`);

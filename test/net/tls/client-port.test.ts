@@ -104,6 +104,24 @@ async function handshake(
 }
 
 describe("the client port with TLS", () => {
+  test("takes a certificate for that of a node only from an authority of nodes", async () => {
+    const { gateway, tls } = await start();
+    const forged = nodeCertificate(2, { authority: OTHER_AUTHORITY });
+    const refusal = "names node 2, but no authority of nodes signed it";
+    expect(await page(gateway, "/status", forged)).toMatch(new RegExp(`^403 .*${refusal}`));
+    expect(await upgradeRefusal(gateway, forged)).toMatch(new RegExp(`^403 .*${refusal}`));
+    expect(await page(gateway, "/status", nodeCertificate(2))).not.toMatch(/^403 /);
+    // A connection of a node ends when its authority is one of clients only.
+    const socket = connect({ port: gateway.gateway.port, ...shown(nodeCertificate(2)) });
+    cleanups.push(() => socket.destroy());
+    await once(socket, "secureConnect");
+    socket.write("GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await once(socket, "data");
+    const third = nodeCertificate(1, { authority: THIRD_AUTHORITY });
+    tls.replace(credentialsOf(third, THIRD_AUTHORITY.certificatePem, CA + OTHER_CA));
+    await once(socket, "close");
+  });
+
   test("serves clients without a certificate, encrypted and without a name", async () => {
     const { gateway } = await start({ credentials: credentialsOf(nodeCertificate(1)) });
     const client = await BareClient.connect(gateway, shown());
