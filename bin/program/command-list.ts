@@ -257,6 +257,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: async () => (await import("../commands/config.js")).defineConfig,
   },
   {
+    name: "redis",
+    summary: "say whether the Redis port serves lock scripts",
+    otherWords: ["lua", "script"],
+    group: TOOLS,
+    exits: [failed, refused],
+    load: async () => (await import("../commands/redis.js")).defineRedis,
+  },
+  {
     name: "bench",
     summary: "measure how fast a cluster grants locks",
     group: TOOLS,

@@ -9,4 +9,11 @@ export {
   type DoorClientsOptions,
 } from "./door-clients.js";
 export { LeaseDoor } from "./http/door.js";
-export { DoorCallers, type DoorCounts, type DoorNode, RedisDoor } from "./redis/index.js";
+export {
+  checkScript,
+  DoorCallers,
+  type DoorCounts,
+  type DoorNode,
+  RedisDoor,
+  type ScriptCheck,
+} from "./redis/index.js";

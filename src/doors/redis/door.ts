@@ -9,6 +9,7 @@
 import { type StreamClient, StreamPort, type TransportTls } from "../../net/index.js";
 import { Confirmations, REDLOCK_FOUND } from "./confirmations.js";
 import { RedisConnection } from "./connection.js";
+import { Endings } from "./endings.js";
 import { FairWaits } from "./fair-waits.js";
 import { HotKeys } from "./hot-keys.js";
 import type { Callers, DoorCounts, DoorNode } from "./ports.js";
@@ -56,9 +57,12 @@ export class RedisDoor {
   readonly #connections = new Set<RedisConnection>();
   readonly #publisher = new Publisher();
   readonly #confirmations: Confirmations;
+  readonly #endings: Endings;
   readonly #refusals = new Set<string>();
   readonly #failures = new Set<string>();
-  readonly #counts = { connections: 0, commandsTotal: 0, refusedTotal: 0, cutOffTotal: 0 };
+  readonly #counts: DoorCounts = {
+    ...{ connections: 0, commandsTotal: 0, refusedTotal: 0, cutOffTotal: 0, unendableKinds: 0 },
+  };
   readonly #rules: DoorRules;
   #timer: NodeJS.Timeout | undefined;
   #isOpen = false;
@@ -73,12 +77,14 @@ export class RedisDoor {
     this.#confirmations = new Confirmations(() => {
       log("warn", "redis door: Redlock over one cluster", { what: REDLOCK_FOUND });
     });
+    this.#endings = new Endings(nowMs);
     this.#rules = {
       ...{ allowsEndless, allowsUnproven, isRedlock, isSentinel: false },
       confirmations: this.#confirmations,
       hotKeys: new HotKeys(nowMs),
       fairWaits: isFair ? new FairWaits(nowMs) : undefined,
       scripts: new ScriptLibrary(),
+      endings: this.#endings,
       publisher: this.#publisher,
       noteRefused: (what, text) => this.#noteRefused(what, text),
     };
@@ -113,7 +119,7 @@ export class RedisDoor {
   }
 
   get counts(): Readonly<DoorCounts> {
-    return this.#counts;
+    return { ...this.#counts, unendableKinds: this.#endings.refusedKinds };
   }
 
   /** Why clients of Redlock get no lock here; `undefined`: none was seen. */

@@ -5,8 +5,9 @@
  * - `resp`: commands from bytes, and replies as bytes
  * - `commands`: what each command of Redis does here
  * - `pubsub`: who listens to channels, and what is published to them
- * - `scripts`: the lock scripts of known clients, by their shape
+ * - `scripts`: what a call of a lock script means for keys as they are
  */
 export { DoorCallers } from "./callers.js";
 export { RedisDoor, type RedisDoorOptions } from "./door.js";
 export type { Caller, DoorCounts, DoorNode, HeldClient, LockClient } from "./ports.js";
+export { checkScript, type ScriptCheck } from "./scripts/index.js";

@@ -10,6 +10,7 @@ import { HoldfastError } from "../../errors.js";
 import { type KeyView, withLeaseMargin } from "../../protocol/index.js";
 import type { Confirmations } from "./confirmations.js";
 import { withoutMargin } from "./durations.js";
+import type { LeaseWitness } from "./endings.js";
 import type { FairTake } from "./fair-waits.js";
 import type { HotKeys } from "./hot-keys.js";
 import { leaseValueOf, ownerOf, redisValueOf, tableKeyOf } from "./names.js";
@@ -71,11 +72,18 @@ export class LeaseCalls {
   readonly #held: Pick<HeldClient, "client" | "identity">;
   readonly #database: number;
   readonly #rules: LeaseRules;
+  readonly #witness: LeaseWitness;
 
-  constructor(held: Pick<HeldClient, "client" | "identity">, database: number, rules: LeaseRules) {
+  constructor(
+    held: Pick<HeldClient, "client" | "identity">,
+    database: number,
+    rules: LeaseRules,
+    witness: LeaseWitness,
+  ) {
     this.#held = held;
     this.#database = database;
     this.#rules = rules;
+    this.#witness = witness;
   }
 
   /** Throws `RefusedCommand` for keys that cannot be used. */
@@ -91,6 +99,7 @@ export class LeaseCalls {
     demandExpiry(wish.ttlMs, this.#rules);
     const { isRepeatable = false } = wish;
     const keys = this.tableKeys(wish.keys);
+    this.#witness.demandEnding(keys);
     const { owner, value, ttlMs } = this.#termsOf(wish);
     const items = keys.map((key) => itemOf(key, wish));
     const options = { owner, ttlMs, value, ...(isRepeatable ? { request: owner } : {}) };
@@ -108,6 +117,7 @@ export class LeaseCalls {
       return error.details["isSameOwner"] === true ? this.confirm(wish) : "other";
     }
     for (const key of keys) hotKeys.forget(key);
+    this.#witness.noteTaken(keys, wish.value);
     return "taken";
   }
 
@@ -176,6 +186,7 @@ export class LeaseCalls {
     const { confirmations, isRedlock } = this.#rules;
     const confirmed = tableKeys.filter((key) => confirmations.end(key, owner));
     const ended = await this.#held.client.leases.giveBack(tableKeys, { owner });
+    if (ended.count > 0) this.#witness.noteEnded(tableKeys);
     // Another node has ended what this one confirmed, too.
     const isEndedThere = ended.count === 0 && ended.reason === "released";
     return isRedlock && isEndedThere ? { ...ended, count: confirmed.length } : ended;

@@ -7,6 +7,7 @@ import type { Buffer } from "node:buffer";
 import type { GivenBack, LossReason } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
 import type { CommandOrder, Decision } from "./command-order.js";
+import type { LeaseWitness } from "./endings.js";
 import type { FairTake, FairWaits } from "./fair-waits.js";
 import {
   demandExpiry,
@@ -47,8 +48,9 @@ export class LockSpace {
     database: number,
     order: CommandOrder,
     rules: LockSpaceRules,
+    witness: LeaseWitness,
   ) {
-    this.calls = new LeaseCalls(held, database, rules);
+    this.calls = new LeaseCalls(held, database, rules, witness);
     this.#held = held;
     this.#order = order;
     this.#rules = rules;

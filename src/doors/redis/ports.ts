@@ -44,6 +44,8 @@ export interface DoorCounts {
   refusedTotal: number;
   /** Connections that the door closed for what they did. */
   cutOffTotal: number;
+  /** Kinds of locks that are refused at the take, because their clients could not end them. */
+  unendableKinds: number;
 }
 
 /** The node, as the door must present it. */

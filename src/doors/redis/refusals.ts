@@ -13,10 +13,13 @@ export class RefusedCommand extends Error {
   override readonly name = "RefusedCommand";
   /** The first word of the error; clients look at some of them. */
   readonly code: string;
+  /** Its sentence alone. */
+  readonly reason: string;
 
   constructor(message: string, code = "NOHOLDFAST") {
     super(code === "NOHOLDFAST" ? `${message}; see ${PAGE}` : message);
     this.code = code;
+    this.reason = message;
   }
 }
 

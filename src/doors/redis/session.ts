@@ -4,6 +4,7 @@
  */
 import { HoldfastError } from "../../errors.js";
 import { CommandOrder } from "./command-order.js";
+import { ClientEndings, type Endings } from "./endings.js";
 import { LockSpace, type LockSpaceRules } from "./lock-space.js";
 import type { Callers, DoorNode, HeldClient } from "./ports.js";
 import type { Publisher, Subscriptions } from "./pubsub/index.js";
@@ -23,6 +24,7 @@ export interface DoorRules extends LockSpaceRules {
   /** Its port answers as a sentinel, and about nothing else. */
   readonly isSentinel: boolean;
   readonly scripts: ScriptLibrary;
+  readonly endings: Endings;
   readonly publisher: Publisher;
   /** Says once that something was asked for that the door does not do. */
   readonly noteRefused: (what: string, text: string) => void;
@@ -56,6 +58,7 @@ export class Session {
   readonly order = new CommandOrder();
   readonly transaction = new Transaction();
   readonly subscriptions: Subscriptions;
+  readonly endings: ClientEndings;
   readonly #callers: Callers;
   protocol: Protocol = 2;
   /** As the client calls itself. */
@@ -88,6 +91,7 @@ export class Session {
       },
     };
     this.subscriptions = subscriptions;
+    this.endings = new ClientEndings(rules.endings, () => this.#client);
   }
 
   /** It is open: whom a certificate names is looked up at once, since strangers have little time. */
@@ -148,14 +152,25 @@ export class Session {
 
   /** The locks of its database, for its identity. Needs `isMet`. */
   get locks(): LockSpace {
-    this.#locks ??= new LockSpace(this.held, this.#database, this.order, this.rules);
+    this.#locks ??= this.#locksIn(this.#database);
     return this.#locks;
   }
 
   /** Those of another database. */
   locksOf(database: number): LockSpace {
-    if (database === this.#database) return this.locks;
-    return new LockSpace(this.held, database, this.order, this.rules);
+    return database === this.#database ? this.locks : this.#locksIn(database);
+  }
+
+  #locksIn(database: number): LockSpace {
+    return new LockSpace(this.held, database, this.order, this.rules, this.endings);
+  }
+
+  /** Who the client is, as far as that tells kinds of clients apart. */
+  get #client(): string {
+    const { address } = this.port;
+    const host = address.slice(0, address.lastIndexOf(":"));
+    const { name, version } = this.library;
+    return `${this.#held?.identity ?? ""} ${host} ${name} ${version}`;
   }
 
   get held(): HeldClient {
@@ -216,6 +231,7 @@ export class Session {
     this.transaction.discard();
     this.transaction.unwatch();
     this.subscriptions.clear();
+    this.endings.reset();
   }
 
   close(): void {

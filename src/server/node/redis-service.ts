@@ -61,8 +61,12 @@ export class RedisService {
 
   /** What `/status` shows of the port. */
   get told(): RedisTold {
-    const { redlockFound } = this.#door;
-    return { address: this.address, ...(redlockFound && { redlock: redlockFound }) };
+    const { redlockFound, counts } = this.#door;
+    return {
+      address: this.address,
+      unendableKinds: counts.unendableKinds,
+      ...(redlockFound && { redlock: redlockFound }),
+    };
   }
 
   /** `host:port`, as clients are told; needs `start`. */

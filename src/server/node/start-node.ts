@@ -54,6 +54,10 @@ import { type ResolvedOptions, resolveOptions } from "./resolve-options.js";
 import { openTrace, type Trace } from "./trace-file.js";
 
 /** All groups share the links between nodes; this version has one. */
+/** The first line about the port, since one name is two locks. */
+const OPEN_TO_REDIS =
+  "redis port open; locks of this port and of Holdfast's own clients do not exclude each other on " +
+  "one name: here the key NAME is ~redis/0/NAME";
 const GROUP = 0;
 /** Election timeouts of silence after which a link is closed. */
 const LINK_SILENCE_TIMEOUTS = 5;
@@ -302,7 +306,7 @@ class Node implements RunningNode {
     links.setPeers(this.#peersAmong(assembled.raft.configuration.addresses));
     assembled.driver.start();
     if (this.#access.facts.isClosed) assembled.driver.expectPages();
-    this.#redis?.serve();
+    this.#serveRedis();
     for (const notice of notices) log("warn", "data directory", { notice });
     log("info", "node started", {
       id: this.id,
@@ -310,11 +314,16 @@ class Node implements RunningNode {
       endpoint: this.#endpoint,
       connectionsMax: this.#gateway.load.connectionsMax,
       peerPort: links.port,
-      ...(this.#redis === undefined ? {} : { redis: this.#redis.address }),
       lastIndex: store.boot.baseIndex + store.boot.entries.length,
     });
     const { quietMs } = assembled.table;
     if (quietMs > 0) log("warn", "restored: no session is opened for a while", { quietMs });
+  }
+
+  #serveRedis(): void {
+    if (this.#redis === undefined) return;
+    this.#redis.serve();
+    this.#options.log("info", OPEN_TO_REDIS, { address: this.#redis.address });
   }
 
   async #readPage(): Promise<void> {

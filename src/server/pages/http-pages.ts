@@ -63,6 +63,8 @@ export interface PagedDriver {
 /** The port for clients of Redis. */
 export interface RedisTold {
   readonly address: string;
+  /** Kinds of locks that are refused, because their clients could not end them. */
+  readonly unendableKinds: number;
   /** Why clients of Redlock get no lock there; absent: none was seen. */
   readonly redlock?: string;
 }

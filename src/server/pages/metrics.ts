@@ -185,12 +185,17 @@ function trafficMetrics({ log, clients, peers, redis }: NodeTraffic): Metric[] {
 }
 
 function redisMetrics(counts: Readonly<DoorCounts>): Metric[] {
-  const { connections, commandsTotal, refusedTotal, cutOffTotal } = counts;
+  const { connections, commandsTotal, refusedTotal, cutOffTotal, unendableKinds } = counts;
   return [
     gauge("redis_connections", "Open connections of Redis clients.", connections),
     counter("redis_commands_total", "Commands of Redis clients.", commandsTotal),
     counter("redis_refused_total", "Those answered with an error.", refusedTotal),
     counter("redis_cut_off_total", "Connections closed for what they did.", cutOffTotal),
+    gauge(
+      "redis_unendable_kinds",
+      "Kinds of locks refused, as their end would be.",
+      unendableKinds,
+    ),
   ];
 }
 

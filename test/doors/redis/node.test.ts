@@ -86,6 +86,7 @@ test("the metrics count connections, commands, refusals, and who was cut off", a
     "holdfast_redis_commands_total 0",
     "holdfast_redis_refused_total 0",
     "holdfast_redis_cut_off_total 0",
+    "holdfast_redis_unendable_kinds 0",
   ]);
   const redis = redisOf(node, { enableReadyCheck: false });
   await redis.ping();
@@ -105,6 +106,7 @@ test("the metrics count connections, commands, refusals, and who was cut off", a
   expect((await figures()).slice(2)).toEqual([
     "holdfast_redis_refused_total 1",
     "holdfast_redis_cut_off_total 1",
+    "holdfast_redis_unendable_kinds 0",
   ]);
 });
 

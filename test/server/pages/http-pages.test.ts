@@ -13,7 +13,13 @@ const TRAFFIC = {
   log: { records: 11, bytes: 12 },
   clients: { framesSent: 21, bytesSent: 22, framesReceived: 23, bytesReceived: 24 },
   peers: { framesSent: 31, bytesSent: 32, framesReceived: 33, bytesReceived: 34 },
-  redis: { connections: 41, commandsTotal: 42, refusedTotal: 43, cutOffTotal: 44 },
+  redis: {
+    connections: 41,
+    commandsTotal: 42,
+    refusedTotal: 43,
+    cutOffTotal: 44,
+    unendableKinds: 45,
+  },
 };
 
 const CLIENT_PORT = {
@@ -139,6 +145,7 @@ describe("the HTTP pages", () => {
       "redis_commands_total 42",
       "redis_refused_total 43",
       "redis_cut_off_total 44",
+      "redis_unendable_kinds 45",
     ]) {
       expect(lines).toContain(`holdfast_${sample}`);
     }

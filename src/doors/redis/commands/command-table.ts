@@ -5,10 +5,11 @@
  */
 import type { Buffer } from "node:buffer";
 import { printable } from "../../../safe-text.js";
+import { tableKeyOf } from "../names.js";
 import { notSignedIn, RefusedCommand, wrongArity } from "../refusals.js";
 import { QUEUED, type Reply } from "../resp/index.js";
 import type { Session } from "../session.js";
-import type { Command, Hold } from "./command.js";
+import { type Command, type Hold, wordOf } from "./command.js";
 import { CONNECTION_COMMANDS } from "./connection-commands.js";
 import { KEY_COMMANDS } from "./key-commands.js";
 import { PUBSUB_COMMANDS } from "./pubsub-commands.js";
@@ -57,7 +58,35 @@ export function answer(
   isStranger: boolean,
 ): Reply | Promise<Reply> {
   if (isStranger && session.isUnjudged) return judged(session, words, hold);
-  const [first, ...args] = words;
+  const fail = (error: unknown): Promise<never> => {
+    const { endings } = session;
+    const [first, ...args] = words;
+    if (!endings.concerns(wordOf(first), error)) throw error;
+    // A client whose release is refused is not to take such a lock again: so it must be known who it is.
+    const noted = session.meet().then(() => {
+      const { database } = session;
+      endings.noteRefused(wordOf(first), args, error, (key) => tableKeyOf(database, key));
+    });
+    hold(noted);
+    const failAgain = (): never => {
+      throw error;
+    };
+    return noted.then(failAgain, failAgain);
+  };
+  try {
+    const reply = answerOne(session, words, hold, isStranger);
+    return reply instanceof Promise ? reply.catch(fail) : reply;
+  } catch (error) {
+    return fail(error);
+  }
+}
+
+function answerOne(
+  session: Session,
+  [first, ...args]: readonly Buffer[],
+  hold: Hold,
+  isStranger: boolean,
+): Reply | Promise<Reply> {
   const typed = first?.toString("latin1") ?? "";
   const command = NAMES.get(typed) ?? find(typed);
   if (isStranger && command?.isForStrangers !== true && session.mustSignIn) throw notSignedIn();

@@ -61,8 +61,12 @@ function script(session: Session, [subcommand, ...args]: readonly Buffer[]): Rep
   const word = wordOf(subcommand);
   if (word === "LOAD" && args.length === 1) {
     const [text] = args as [Buffer];
+    const learned = scripts.learn(text);
+    if (learned.script instanceof NotServed) {
+      session.endings.noteRefusedText(learned.sum, text, learned.script.message);
+    }
     read(session, text);
-    return scripts.learn(text).sum;
+    return learned.sum;
   }
   if (word === "EXISTS" && args.length > 0) {
     return args.map((sum) =>

@@ -9,4 +9,5 @@ export {
 } from "./known-scripts.js";
 export { LockScript, type Meaning, type ScriptInput } from "./lock-script.js";
 export { NeedsLook, NotServed, OtherDatabase, Unknown } from "./lua-value.js";
+export { type CheckedState, checkScript, type ScriptCheck } from "./script-check.js";
 export { ScriptLibrary } from "./script-library.js";

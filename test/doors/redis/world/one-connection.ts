@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { Confirmations } from "../../../../src/doors/redis/confirmations.js";
 import { RedisConnection } from "../../../../src/doors/redis/connection.js";
+import { Endings } from "../../../../src/doors/redis/endings.js";
 import { HotKeys } from "../../../../src/doors/redis/hot-keys.js";
 import type { LockClient } from "../../../../src/doors/redis/index.js";
 import { Publisher } from "../../../../src/doors/redis/pubsub/publisher.js";
@@ -16,7 +17,9 @@ import { RespClient } from "./resp-client.js";
 export class OneConnection implements AsyncDisposable {
   readonly locks = new MemoryLocks();
   readonly publisher = new Publisher();
-  readonly counts = { connections: 0, commandsTotal: 0, refusedTotal: 0, cutOffTotal: 0 };
+  readonly counts = {
+    ...{ connections: 0, commandsTotal: 0, refusedTotal: 0, cutOffTotal: 0, unendableKinds: 0 },
+  };
   /** Why it was cut off, and what was thrown. */
   readonly reasons: string[] = [];
   readonly broken: unknown[] = [];
@@ -42,6 +45,7 @@ export class OneConnection implements AsyncDisposable {
       },
       confirmations: new Confirmations(() => {}),
       ...{ hotKeys: new HotKeys(() => 0), scripts: new ScriptLibrary() },
+      endings: new Endings(() => 0),
       ...{ publisher: this.publisher, noteRefused: () => {} },
     };
     const callers = { clientOf: async () => held };
