@@ -7,6 +7,7 @@ import { get as getHttp } from "node:http";
 import { get as getHttps } from "node:https";
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
+import { DIAL_OPTIONS } from "./dial-options.js";
 import { handshakeProblem } from "./handshake-problem.js";
 
 /** A longer answer does not come from a node. */
@@ -43,7 +44,7 @@ export function readPage(
     // No agent, because it would keep open a connection that the node counts.
     const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
     const options = {
-      ...{ signal, agent: false, headers },
+      ...{ ...DIAL_OPTIONS, signal, agent: false, headers },
       ...(secureContext && { secureContext }),
       ...(connect && { agent: undefined, createConnection: connect }),
     };

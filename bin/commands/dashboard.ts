@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { get as getHttp, type RequestOptions } from "node:http";
 import { get as getHttps } from "node:https";
 import { type Command, Option } from "commander";
+import { DIAL_OPTIONS } from "../../src/dial-options.js";
 import { clusterMembers } from "../cluster/node-report.js";
 import {
   clusterAccessFor,
@@ -71,7 +72,7 @@ async function findPage(access: NodeAccess): Promise<string> {
 /** Nodes of earlier versions, and those with `--dashboard off`, answer with text. */
 async function servesPage(endpoint: string, { ca, cert, key }: NodeAccess): Promise<boolean> {
   const options = {
-    ...{ agent: false, headers: { accept: "text/html" } },
+    ...{ ...DIAL_OPTIONS, agent: false, headers: { accept: "text/html" } },
     signal: AbortSignal.timeout(ANSWER_MS_MAX),
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),

@@ -4,6 +4,7 @@
  */
 import { uptime } from "node:os";
 import { WebSocket } from "ws";
+import { DIAL_OPTIONS } from "../../dial-options.js";
 import type { ErrorCode } from "../../errors.js";
 import { endsHandshake, handshakeProblem } from "../../handshake-problem.js";
 import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../../protocol/index.js";
@@ -71,6 +72,7 @@ class NodeTransport implements Transport {
     this.#socket = new WebSocket(isSocket ? LOCAL_URL : url, SUBPROTOCOL, {
       ...(isSocket ? { createConnection: () => connectLocal(localAddress(url).path) } : {}),
       ...(isSecure && tls !== undefined ? { secureContext: tls.secureContext } : {}),
+      ...DIAL_OPTIONS,
       perMessageDeflate: false,
       maxPayload: SERVER_FRAME_BYTES_MAX,
       handshakeTimeout: HANDSHAKE_TIMEOUT_MS,

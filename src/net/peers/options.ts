@@ -43,7 +43,7 @@ export interface PeerLinksTuning {
 
 export const PEER_LINKS_DEFAULTS: PeerLinksTuning = Object.freeze({
   silenceTimeoutMs: 3_000,
-  dialTimeoutMs: 1_000,
+  dialTimeoutMs: 2_000,
   redialMinMs: 20,
   redialMaxMs: 500,
   refusedRedialMs: 5_000,

@@ -13,6 +13,7 @@ import type { TLSSocket } from "node:tls";
 import { WebSocket } from "ws";
 import { assert } from "../../assert.js";
 import { endMsOf } from "../../certificates/index.js";
+import { DIAL_OPTIONS } from "../../dial-options.js";
 import type { NodeId } from "../../raft/index.js";
 import type { BoundedLog } from "../bounded-log.js";
 import { closeSocket } from "../close-socket.js";
@@ -190,6 +191,7 @@ export class OutgoingLink {
     try {
       return new WebSocket(`${scheme}://${formatAddress(this.address)}/peer`, PEER_SUBPROTOCOL, {
         ...(tls === undefined ? {} : { createConnection: () => tls.dial(dialed) }),
+        ...DIAL_OPTIONS,
         perMessageDeflate: false,
         maxPayload: HELLO_BYTES_MAX,
         handshakeTimeout: dialTimeoutMs,

@@ -17,6 +17,7 @@ import {
   type TLSSocket,
 } from "node:tls";
 import { readCertifiedIdentity } from "../../certificates/index.js";
+import { DIAL_OPTIONS } from "../../dial-options.js";
 import { HoldfastError } from "../../errors.js";
 import type { NodeId } from "../../raft/index.js";
 import { quoted } from "../../safe-text.js";
@@ -117,6 +118,7 @@ export class TransportTls {
   /** Connects to the peer port of another node, which must prove that it is `peer`. */
   dial({ host, port, peer, timeoutMs }: DialedPeer): TLSSocket {
     return connect({
+      ...DIAL_OPTIONS,
       host,
       port,
       servername: isIP(host) === 0 ? host : "",
