@@ -3,6 +3,7 @@
  * one address per node. Parsers throw `AddressError` with a message that says what is wrong and
  * what would be right; they never look anything up.
  */
+import { endpointUrl } from "../../src/endpoint-url.js";
 import type { HostPort } from "../../src/server/index.js";
 import { withoutCredentials } from "./printable.js";
 
@@ -20,7 +21,7 @@ export class AddressError extends Error {
 }
 
 /**
- * Comma-separated WebSocket URLs; a bare `host:port` means `ws://host:port`. Or one local socket, as a
+ * Comma-separated addresses of nodes. Or one local socket, as a
  * command under `holdfast run --local` finds it in its environment.
  */
 export function parseEndpoints(text: string): string[] {
@@ -30,14 +31,14 @@ export function parseEndpoints(text: string): string[] {
   return [...new Set(endpoints)];
 }
 
-/** One WebSocket URL, without path, user or query. */
+/** One address of a node (`endpoint-url.ts`), without path, user or query. */
 export function parseEndpoint(text: string): string {
-  const candidate = text.includes("://") ? text : `ws://${text}`;
+  const candidate = endpointUrl(text);
   const shown = `"${withoutCredentials(text)}"`;
   if (!URL.canParse(candidate)) throw new AddressError(`${shown} is not a URL like ws://host:7411`);
   const url = new URL(candidate);
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
-    throw new AddressError(`${shown} must begin with ws:// or wss://`);
+    throw new AddressError(`${shown} must begin with ws://, wss://, http:// or https://`);
   }
   if (url.hostname === "") throw new AddressError(`${shown} has no host`);
   if (url.username !== "" || url.password !== "") {
@@ -48,10 +49,6 @@ export function parseEndpoint(text: string): string {
     throw new AddressError(`${shown} can have only a scheme, a host and a port`);
   }
   if (url.pathname !== "/") throw new AddressError(`${shown} must not have a path`);
-  // A URL without a port has that of its scheme; a bare name never means port 80.
-  if (candidate !== text && !/:\d+\/?$/.test(text)) {
-    throw new AddressError(`${shown} has no port: an endpoint looks like ${url.hostname}:7411`);
-  }
   return `${url.protocol}//${url.host}`;
 }
 

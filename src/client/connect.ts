@@ -105,10 +105,13 @@ async function open(
  */
 function outsideOfTasks(platform: Platform, context: TaskContext<Owner>): Platform {
   const outside = <Result>(work: () => Result): Result => context.run(undefined, work);
-  const { sinceBootMs, tracing, warn } = platform;
+  const { sinceBootMs, tracing, warn, allowListeners } = platform;
   return {
     ...(sinceBootMs === undefined ? {} : { sinceBootMs: () => sinceBootMs.call(platform) }),
     ...(tracing === undefined ? {} : { tracing }),
+    ...(allowListeners === undefined
+      ? {}
+      : { allowListeners: (signal) => allowListeners.call(platform, signal) }),
     ...(warn === undefined ? {} : { warn: (text) => warn.call(platform, text) }),
     monotonicMs: () => platform.monotonicMs(),
     wallMs: () => platform.wallMs(),

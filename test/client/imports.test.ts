@@ -41,13 +41,14 @@ function graph(): { files: Set<string>; packages: Map<string, string[]> } {
   return { files, packages };
 }
 
-it("imports ws, http, TLS, sockets, os, async_hooks and diagnostics_channel in files for Node, msgpackr in framing, nothing else", () => {
+it("imports ws, http, TLS, sockets, os, events, async_hooks and diagnostics_channel in files for Node, msgpackr in framing, nothing else", () => {
   const { files, packages } = graph();
   expect(files.size).toBeGreaterThan(30);
   expect(files.has(NODE_FILE)).toBe(true);
   expect(packages.get("ws")).toEqual([relative(ROOT, NODE_FILE)]);
   expect(packages.get("node:async_hooks")).toEqual([relative(ROOT, NODE_CONTEXT_FILE)]);
   expect(packages.get("node:os")).toEqual([relative(ROOT, NODE_FILE)]);
+  expect(packages.get("node:events")).toEqual([relative(ROOT, NODE_FILE)]);
   for (const [name, ...of] of [
     ["node:http", PAGE_FILE],
     ["node:https", PAGE_FILE],
@@ -67,6 +68,7 @@ it("imports ws, http, TLS, sockets, os, async_hooks and diagnostics_channel in f
     "msgpackr/unpack",
     "node:async_hooks",
     "node:diagnostics_channel",
+    "node:events",
     "node:os",
     "ws",
   ]);
@@ -79,6 +81,8 @@ it("names nothing of Node outside those files", () => {
   files.delete(NODE_CONTEXT_FILE);
   files.delete(TLS_FILE);
   files.delete(SOCKET_PATH_FILE);
+  // It asks for it through globalThis.
+  files.delete(join(ROOT, "src/client/transport/real-immediate.ts"));
   const offenders = [...files].filter((file) => nodeOnly.test(sourceOf(file)));
   // One line asks whether this is Node, through globalThis.
   expect(offenders.map((file) => relative(ROOT, file))).toEqual([]);
@@ -97,6 +101,7 @@ it("reaches what only Node has through the file for Node alone, and never at its
   for (const [name, ...of] of [
     ["../../read-page.js", NODE_FILE, SOCKET_FILE],
     ["../../handshake-problem.js", NODE_FILE],
+    ["../../dial-options.js", NODE_FILE],
     ["../../socket-path.js", SOCKET_FILE],
     ["./node-socket.js", NODE_FILE],
     ["./node-tls.js", NODE_FILE],
@@ -109,7 +114,7 @@ it("reaches what only Node has through the file for Node alone, and never at its
 it("stays within the rooms a client may enter", () => {
   const { files } = graph();
   const allowed =
-    /^src\/(?:index|errors|assert|safe-text|within|read-page|protected-url|socket-path|handshake-problem|model-version|sha256)\.ts$|^src\/(?:client|protocol|net\/framing)\//;
+    /^src\/(?:index|errors|assert|safe-text|within|read-page|protected-url|socket-path|handshake-problem|dial-options|endpoint-url|model-version|sha256)\.ts$|^src\/(?:client|protocol|net\/framing)\//;
   const strangers = [...files].map((file) => relative(ROOT, file)).filter((f) => !allowed.test(f));
   expect(strangers).toEqual([]);
 });

@@ -279,7 +279,8 @@ export class AdminConnection {
     if (nowMs >= this.#moveMs) this.#connection.move("no answer in time");
     this.#write();
     if (nowMs >= (this.#opening?.deadlineMs ?? NEVER)) {
-      this.#end(unavailable("no node answers", lastFailure, false));
+      const why = this.#connection.whyNobodyServes(this.#settings.endpoints);
+      this.#end(unavailable("no node answers", why, false));
     }
     if (nowMs >= this.#idleUntilMs) this.#deactivate();
     this.#settleTurn();

@@ -6,8 +6,9 @@ import { HoldfastError } from "../../errors.js";
 import { isProtected } from "../../protected-url.js";
 import { printable, sentenceIn } from "../../safe-text.js";
 import { isLate, within } from "../../within.js";
-import { CLIENT_DEFAULTS, requireEndpoints } from "../options/connect-options.js";
+import { requireEndpoints } from "../options/connect-options.js";
 import { type ClusterStatusOptions, resolveStatusOptions } from "../options/operator-options.js";
+import { defaultEndpoints } from "../transport/default-endpoints.js";
 import { loadReadPage } from "../transport/load-platform.js";
 import type { Page } from "../transport/platform.js";
 import { readToken } from "../transport/sign-in.js";
@@ -86,7 +87,7 @@ export interface UnreachableNode {
  *   be used; never because of a node
  */
 export async function clusterStatus(
-  endpoints: readonly string[] = CLIENT_DEFAULTS.endpoints,
+  endpoints: readonly string[] = defaultEndpoints(),
   options: ClusterStatusOptions = {},
 ): Promise<NodeReport[]> {
   const urls = requireEndpoints(endpoints);

@@ -39,6 +39,8 @@ export interface LockHost extends TaskRunner {
   downgrade(hold: Hold, lock: HeldLock, key: string | undefined): Promise<void>;
   update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void>;
   detach(hold: Hold, options: DetachOptions): Promise<Ticket>;
+  /** A whole task may listen to the signal of its lock, with every call that it makes. */
+  allowListeners(signal: AbortSignal): void;
 }
 
 /** Makes the handle of a hold, for the requested items. */
@@ -109,10 +111,16 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
   }
 
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
+    this.#controller ??= this.#newController();
     // The lease may be over without any timer having run.
     if (!this.isHeld && !this.#controller.signal.aborted) this.#abort();
     return this.#controller.signal;
+  }
+
+  #newController(): AbortController {
+    const controller = new AbortController();
+    this.#host.allowListeners(controller.signal);
+    return controller;
   }
 
   get isHeld(): boolean {

@@ -72,6 +72,8 @@ export interface LocksHost extends TracedClient {
   submit(call: Call): void;
   /** 32 random hex digits that cannot be guessed. */
   freshSecret(): string;
+  /** Lets any number of listeners wait on the signal. */
+  allowListeners(signal: AbortSignal): void;
   /** The last open request was settled. */
   onIdle(): void;
 }
@@ -297,6 +299,10 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
       this.submit(call);
       hold.end("detached");
     });
+  }
+
+  allowListeners(signal: AbortSignal): void {
+    this.#host.allowListeners(signal);
   }
 
   // What calls need.

@@ -10,6 +10,7 @@ import {
 } from "../../protocol/index.js";
 import { accessTokenProblem } from "../transport/access-token.js";
 import { LOG_LEVELS, type Logger } from "../transport/client-log.js";
+import { defaultEndpoints, LOCAL_CLUSTER } from "../transport/default-endpoints.js";
 import { isLocal, normalizeEndpoint } from "../transport/endpoints.js";
 import type { TlsSettings } from "../transport/platform.js";
 import type { TokenSource } from "../transport/sign-in.js";
@@ -29,11 +30,12 @@ export const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 /** The options of `connect`. An unknown option is a `TypeError`. */
 export interface ConnectOptions extends TlsOptions {
   /**
-   * WebSocket URLs (`ws://host:port`, `wss://…`) of any nodes of one cluster; the client learns the
-   * others. Or, on the machine of a node, `unix:/path/to/local.sock`, or `unix:` and the directory that
+   * Addresses (`ws://host:port`, `wss://…`, or `http…` for the same; a bare `host` has port 7411) of any
+   * nodes of one cluster; the client learns the others. Or, on the machine of a node, `unix:/path/to/local.sock`, or `unix:` and the directory that
    * has it, alone and in Node only: the socket in the node's data directory, through which the client
-   * is `local` and may do everything. It learns no other nodes. Default: the local cluster's,
-   * `ws://127.0.0.1:7411` to `:7413`.
+   * is `local` and may do everything. It learns no other nodes. Default: those of the environment
+   * variable `HOLDFAST_ENDPOINTS`, separated by commas, or the local cluster's, `ws://127.0.0.1:7411` to
+   * `:7413`.
    */
   endpoints?: readonly string[] | undefined;
   /**
@@ -114,13 +116,6 @@ export interface ConnectOptions extends TlsOptions {
   force?: boolean | undefined;
 }
 
-/** Where `npm start` and `holdfast cluster` listen. */
-const LOCAL_CLUSTER: readonly string[] = [
-  "ws://127.0.0.1:7411",
-  "ws://127.0.0.1:7412",
-  "ws://127.0.0.1:7413",
-];
-
 export interface ClientSettings extends TlsSettings {
   readonly endpoints: readonly string[];
   readonly token: TokenSource | undefined;
@@ -168,7 +163,7 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   // If the session that is taken over ends, the next one has the same settings.
   const before = { ...CLIENT_DEFAULTS, ...resume };
   const {
-    endpoints = before.endpoints,
+    endpoints = resume?.endpoints ?? defaultEndpoints(),
     ttlMs = before.ttlMs,
     name = before.name,
     metadata = before.metadata,

@@ -16,6 +16,7 @@ import {
   WALL_MS_MAX,
 } from "../../protocol/index.js";
 import type { Logger } from "../transport/client-log.js";
+import { defaultEndpoints } from "../transport/default-endpoints.js";
 import type { TlsSettings } from "../transport/platform.js";
 import type { TokenSource } from "../transport/sign-in.js";
 import {
@@ -207,7 +208,7 @@ const STATUS_TIMEOUT_MS_MAX = 600_000;
 export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings {
   requireObject(options, "options");
   requireKnown(options, ADMIN_OPTIONS);
-  const { endpoints = ADMIN_DEFAULTS.endpoints, signal, logger, token } = options;
+  const { endpoints = defaultEndpoints(), signal, logger, token } = options;
   const { timeoutMs = ADMIN_DEFAULTS.timeoutMs, followLeader = true, readOnly = false } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireBoolean(followLeader, "followLeader");

@@ -81,6 +81,7 @@ export class Session {
     this.#platform = platform;
     this.#settings = settings;
     this.#log = new ClientLog(settings.logger, platform);
+    platform.allowListeners?.(this.#lifetime.closed);
     this.#clock = new LeaseClock(platform);
     this.#nowMs = this.#clock.read();
     this.#lease = new SessionLease(settings.ttlMs);
@@ -263,6 +264,7 @@ export class Session {
       turnMs: () => this.#nowMs,
       submit: (call) => this.#submit(call),
       freshSecret: () => this.freshSecret(),
+      allowListeners: (signal) => this.#platform.allowListeners?.(signal),
       onIdle: () => {
         // While attached, anything that settles a call ends its turn here anyway.
         if (!this.#isAttached) this.#settleTurn();
@@ -438,7 +440,8 @@ export class Session {
     this.locks.waiters.onAlarm(nowMs, lastFailure);
     this.#reads.onAlarm(nowMs, lastFailure);
     if (nowMs >= this.#lifetime.openingUntilMs) {
-      this.#end(unavailable("no node serves", lastFailure, false));
+      const why = this.#connection.whyNobodyServes(this.#settings.endpoints);
+      this.#end(unavailable("no node serves", why, false));
     }
     if (nowMs >= this.#lifetime.closingUntilMs) this.#end(clientClosed());
     this.#settleTurn();

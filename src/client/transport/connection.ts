@@ -12,6 +12,7 @@ import { decodeServerFrame } from "../../net/framing/index.js";
 import { isProtected } from "../../protected-url.js";
 import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
 import type { ClientLog } from "./client-log.js";
+import { wayOut } from "./default-endpoints.js";
 import { type Endpoints, isLocal, socketUrl } from "./endpoints.js";
 import { LinkLiveness } from "./link-liveness.js";
 import type { Platform, Transport } from "./platform.js";
@@ -90,6 +91,8 @@ export class Connection {
   #candidates: string[] = [];
   /** Not tried again when another node names them: tried in this search, or failed a moment ago. */
   readonly #tried = new Set<string>();
+  /** All that were ever tried. */
+  readonly #dialed = new Set<string>();
   /** Knew of no leader, or of a better node: used if no candidate is left. */
   #fallbacks: string[] = [];
   /** Failed a moment ago: tried if there is no fallback either. */
@@ -132,6 +135,14 @@ export class Connection {
   /** Why no node serves at the moment, for the error of a caller that gives up. */
   get lastFailure(): string {
     return this.noLeader ?? this.#lastFailure;
+  }
+
+  /** For somebody who has just begun, and may have named the wrong nodes or none. */
+  whyNobodyServes(given: readonly string[]): string {
+    if (this.noLeader !== undefined) return this.noLeader;
+    const tried = [...this.#dialed].sort();
+    const others = tried.length > 1 ? ` (tried ${tried.join(", ")})` : "";
+    return this.#lastFailure + others + wayOut(given);
   }
 
   /** The same, if the reason is that there is no leader. */
@@ -264,6 +275,7 @@ export class Connection {
 
   #dial(url: string): void {
     this.#tried.add(url);
+    this.#dialed.add(url);
     const link: Link = { url, transport: undefined, isSigningIn: false, isReady: false };
     this.#link = link;
     if (this.#lastFailure === "") this.#note(link, "does not answer");

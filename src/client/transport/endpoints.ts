@@ -3,6 +3,7 @@
  * leads, and which failed lately. It decides the order in which a search tries them, and opens
  * nothing itself.
  */
+import { endpointUrl } from "../../endpoint-url.js";
 import type { Hello, NodeEndpoint } from "../../protocol/index.js";
 import { noLeaderText } from "../failures.js";
 
@@ -35,12 +36,15 @@ interface KnownEndpoint {
 /** Begins the endpoint of a node's local socket; the path of it, or of its directory, follows. */
 const LOCAL = "unix:";
 
-/** Checks a URL as a user writes it, and returns it without a trailing slash or path `/v1`. */
+/**
+ * Checks an address as a user writes it (`endpoint-url.ts`), and returns its URL without a trailing
+ * slash or path `/v1`.
+ */
 export function normalizeEndpoint(endpoint: string): string {
   if (isLocal(endpoint)) return normalizeLocal(endpoint);
   let url: URL;
   try {
-    url = new URL(endpoint);
+    url = new URL(endpointUrl(endpoint));
   } catch {
     throw new TypeError(`${quoted(endpoint)} is not a URL like ws://host:7411`);
   }
@@ -49,7 +53,7 @@ export function normalizeEndpoint(endpoint: string): string {
     throw new TypeError(`endpoint at ${url.host} must contain only ws://host:port and a path`);
   }
   if (url.protocol !== "ws:" && url.protocol !== "wss:") {
-    throw new TypeError(`${quoted(endpoint)} must begin with ws:// or wss://`);
+    throw new TypeError(`${quoted(endpoint)} must begin with ws://, wss://, http:// or https://`);
   }
   const path = url.pathname.replace(/\/+$/, "").replace(/\/v1$/, "");
   return `${url.protocol}//${url.host}${path}`;

@@ -5,6 +5,8 @@
 import { browserPlatform, readPage } from "./browser-platform.js";
 import { isLocal } from "./endpoints.js";
 import type { Platform, ReadPage, TlsSettings } from "./platform.js";
+// The platform itself is loaded by the first `connect`, which may be too late.
+import "./real-immediate.js";
 
 /** What decides whether a platform can serve a client. */
 export interface PlatformSettings extends TlsSettings {

@@ -2,6 +2,7 @@
  * The platform of Node: `ws`, `setImmediate`, signals. The only file of the SDK that imports `ws`
  * or uses `process`; it is loaded only when Node runs it (`load-platform.ts`).
  */
+import { setMaxListeners } from "node:events";
 import { uptime } from "node:os";
 import { WebSocket } from "ws";
 import { DIAL_OPTIONS } from "../../dial-options.js";
@@ -29,6 +30,7 @@ import type {
   Transport,
   TransportEvents,
 } from "./platform.js";
+import { realImmediate } from "./real-immediate.js";
 
 /** The kernel gives up connecting only after minutes; the session moves on long before. */
 const HANDSHAKE_TIMEOUT_MS = 10_000;
@@ -223,8 +225,9 @@ const PLATFORM: Omit<Platform, "open"> = Object.freeze({
   sha256: async (bytes: Uint8Array) =>
     new Uint8Array(await globalThis.crypto.subtle.digest("SHA-256", bytes as Unshared)),
   soon: (task: () => void) => {
-    setImmediate(task);
+    (realImmediate ?? setImmediate)(task);
   },
+  allowListeners: (signal: AbortSignal) => setMaxListeners(0, signal),
   setTimer: (delayMs: number, task: () => void) => new NodeTimer(delayMs, task),
   loadTaskContext,
   onExit,

@@ -89,6 +89,8 @@ export interface Platform {
    * Runs `task` before the process ends by SIGTERM or SIGINT. Returns a function that undoes this.
    */
   onExit?(task: () => Promise<void>): () => void;
+  /** Lets any number of listeners wait on the signal, of which some platforms warn by default. */
+  allowListeners?(signal: AbortSignal): void;
   /** Warns the people who run this program. */
   warn?(text: string): void;
   /** Tells observers of this process what clients do. Absent if the platform has none. */

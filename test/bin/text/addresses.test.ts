@@ -14,22 +14,22 @@ test("endpoints are WebSocket URLs separated by commas, each once, in order", ()
   expect(parseEndpoints("a:1,127.0.0.1:7411")).toEqual(["ws://a:1", "ws://127.0.0.1:7411"]);
   expect(parseEndpoint("ws://[::1]:7411/")).toBe("ws://[::1]:7411");
   expect(parseEndpoint("wss://locks.example")).toBe("wss://locks.example");
+  expect(parseEndpoints("https://a:1, http://b:2")).toEqual(["wss://a:1", "ws://b:2"]);
+  // A bare name has the usual port, and never port 80 unless it says so.
+  expect(parseEndpoints("foo,foo/,[::1]")).toEqual(["ws://foo:7411", "ws://[::1]:7411"]);
+  expect(parseEndpoint("foo:80")).toBe("ws://foo");
 });
 
 test("an endpoint that is something else is refused with what is wrong", () => {
   expect(() => parseEndpoints(" , ")).toThrow("no endpoint was given");
-  expect(() => parseEndpoint("http://a:1")).toThrow("must begin with ws:// or wss://");
+  expect(() => parseEndpoint("ftp://a:1")).toThrow("must begin with ws://, wss://");
   expect(() => parseEndpoint("ws://a:1/v1")).toThrow("must not have a path");
   expect(() => parseEndpoint("ws://user:geheim@a:1")).toThrow(
     /^"ws:\/\/…@a:1" can have only .*: an access token belongs in HOLDFAST_ACCESS_TOKEN or a file/,
   );
-  expect(() => parseEndpoint("https://user:geheim@a:1")).toThrow(/^"https:\/\/…@a:1" must begin/);
+  expect(() => parseEndpoint("ftp://user:geheim@a:1")).toThrow(/^"ftp:\/\/…@a:1" must begin/);
   expect(() => parseEndpoint("ws://a:1?x=1")).toThrow("can have only");
-  for (const text of ["foo", "foo:", "foo/", "[::1]"]) {
-    expect(() => parseEndpoint(text), text).toThrow(/has no port: an endpoint looks like .+:7411$/);
-  }
-  expect(parseEndpoint("foo:80")).toBe("ws://foo");
-  for (const text of ["ws://", "ws://a:99999", "a b", "::1"]) {
+  for (const text of ["foo:", "ws://", "ws://a:99999", "a b", "::1"]) {
     expect(() => parseEndpoint(text), text).toThrow(AddressError);
   }
 });

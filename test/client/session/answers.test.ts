@@ -53,6 +53,7 @@ beforeEach(() => {
       submit: (call) => outgoing.window.enqueue(call),
       freshSecret: () => "0".repeat(32),
       onIdle: () => undefined,
+      allowListeners: () => undefined,
     },
     lease,
     outgoing,

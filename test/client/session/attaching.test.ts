@@ -72,10 +72,10 @@ describe("finding a node", () => {
     const { server, world } = setUp();
     server.faults.commitMs = [60_000, 60_000];
     const error = await failure(world, connectTo(server, { connectTimeoutMs: 300 }));
-    expect(error.message).toBe("no node serves: ws://node-1:7411: does not answer");
+    expect(error.message).toMatch(/^no node serves: ws:\/\/node-1:7411: does not answer( |$)/);
     server.faults.latencyMs = [60_000, 60_000];
     const unheard = await failure(world, connectTo(server, { connectTimeoutMs: 300 }));
-    expect(unheard.message).toMatch(/^no node serves: ws:\/\/node-\d:7411: does not answer$/);
+    expect(unheard.message).toMatch(/^no node serves: ws:\/\/node-\d:7411: does not answer( |$)/);
   });
 
   it("rejects with the reason of its signal", async () => {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { connect } from "../../../src/index.js";
 import { EMPTY } from "../world/set-up.js";
 import { SocketTable } from "../world/socket-table.js";
@@ -42,6 +42,35 @@ it("takes and releases a lock over a real socket", async () => {
   await using client = await connect({ endpoints: [table.endpoint] });
   await using lock = await client.acquire("k");
   expect(table.table.inspect("k").holds.map(({ token }) => token)).toEqual([lock.token]);
+});
+
+it("works under fake timers, which replace setImmediate", async () => {
+  const table = await listen();
+  vi.useFakeTimers({ toFake: ["setImmediate", "clearImmediate"] });
+  try {
+    await using client = await connect({ endpoints: [table.endpoint] });
+    await using lock = await client.acquire("k");
+    expect(lock.isHeld).toBe(true);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+it("lets any number of listeners wait on a lock, and warns of none of them", async () => {
+  const table = await listen();
+  const warnings: string[] = [];
+  const note = ({ name }: Error): number => warnings.push(name);
+  process.on("warning", note);
+  await using client = await connect({ endpoints: [table.endpoint] });
+  await using lock = await client.acquire("k");
+  for (let i = 0; i < 40; i++) {
+    lock.signal.addEventListener("abort", () => undefined);
+    client.closed.addEventListener("abort", () => undefined);
+  }
+  // Warnings come in a turn of their own.
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off("warning", note);
+  expect(warnings).toEqual([]);
 });
 
 it("says which endpoint refused when nothing listens", async () => {
