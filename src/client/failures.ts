@@ -164,6 +164,13 @@ export function leaseFailure(items: Named, asked: LeaseAsked, result: Result): H
   return failure(name, details, result);
 }
 
+/** A take whose owner has given its lease, or its wait, back by that request. */
+export function givenBackFailure(items: Named): HoldfastError {
+  const text = `${nameOf(items)}: this request was given back, and a late copy of it takes nothing`;
+  const details = { ...keysOf(items), reason: "released" };
+  return new HoldfastError("NOT_HELD", text, { details });
+}
+
 export function upgradeFailure(key: string, result: Result): HoldfastError {
   const way = "release it, and ask for it exclusively from the start";
   return failure(`the upgrade of lock ${quotedKey(key)}`, { key }, result, way);

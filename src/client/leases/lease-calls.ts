@@ -26,6 +26,7 @@ import {
   waitDeadlineMs,
 } from "../calls/waiters.js";
 import {
+  givenBackFailure,
   type LossReason,
   leaseFailure,
   lockTimeout,
@@ -129,6 +130,8 @@ export class TakeCall extends Call implements Awaited {
       this.#waiter.resolve({ result, stamp: this.#queuedAt ?? stamp, sentAfterMs, sequence });
     } else if (result.status === ERROR_NUMBERS.LOCK_TIMEOUT) {
       this.#waiter.reject(lockTimeout(items, waitMs, "service"));
+    } else if (result.status === ERROR_NUMBERS.NOT_HELD) {
+      this.#waiter.reject(givenBackFailure(items));
     } else this.#waiter.reject(leaseFailure(items, this.wish, result));
   }
 

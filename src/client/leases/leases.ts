@@ -33,7 +33,9 @@ export interface TakeLeaseOptions extends LeaseOwnerOptions {
   readonly waitMs?: number | undefined;
   /**
    * Names this request of the owner, 1 … 1,024 bytes of UTF-8: a repeat with the same one gets the
-   * same lease. Default: random.
+   * same lease, and for a minute after `giveBack` it gets nothing (`NOT_HELD`), so that a late copy
+   * takes no lock for nobody. If it is the owner itself, it is repeated on purpose, and that does not
+   * count. Default: random.
    */
   readonly request?: string | undefined;
   /** What others see of the owner, at most 256 bytes of UTF-8. */
@@ -109,7 +111,7 @@ export interface Leases {
   /**
    * Takes the lock of `key` exclusively, or all of 1 – 16 items in one step, as one lease with one
    * token. Rejects like `acquire`: `LOCK_HELD` (`details.isSameOwner` if the owner has it by
-   * another request), `LOCK_TIMEOUT`, `QUEUE_FULL`, `QUOTA`, `WRONG_KIND`, `LIMIT_MISMATCH`,
+   * another request), `NOT_HELD` when it was given back, `LOCK_TIMEOUT`, `QUEUE_FULL`, `QUOTA`, `WRONG_KIND`, `LIMIT_MISMATCH`,
    * `INVALID_ARGUMENT`, `FORBIDDEN`, `BUSY`; `CANCELLED` when a repeat took the wait over or the
    * client is closed; `UNAVAILABLE` without an answer within `connectTimeoutMs`, and
    * `SESSION_EXPIRED` when the session of a wait ended. With `details.indeterminate` in the last

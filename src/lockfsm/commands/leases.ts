@@ -19,7 +19,7 @@ import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { advanceKeys, endRow } from "../holds/end.js";
 import { grantLease, leasedResult } from "../holds/grant.js";
 import { store } from "../holds/lease.js";
-import { changeLease } from "../holds/lease-holds.js";
+import { changeLease, keysOf, rememberGivenBack } from "../holds/lease-holds.js";
 import { withdraw } from "../holds/leave-queues.js";
 import { isBeyondIdentity, isOverfull } from "../holds/quotas.js";
 import {
@@ -42,6 +42,8 @@ import {
   lockHeld,
   mayKeepClosed,
 } from "./acquire.js";
+
+const GIVEN_BACK = notHeld(END_REASON.released);
 
 export function take(state: TableState, session: Session, command: TakeCommand): void {
   const { sequence, ttlMs } = command;
@@ -79,7 +81,9 @@ function takeAll(state: TableState, session: Session, command: TakeCommand): voi
     repeat(state, session, command, claim);
     return;
   }
-  const refusal = refusalOf(state, session, items);
+  const refusal = isGivenBack(state, owner, command, items)
+    ? GIVEN_BACK
+    : refusalOf(state, session, items);
   if (refusal !== undefined) store(state, session, sequence, refusal);
   else if (isAdmitted(state, items)) {
     const hold = grantLease(state, leaseOf(state, session, command, owner), command, items);
@@ -93,6 +97,16 @@ function takeAll(state: TableState, session: Session, command: TakeCommand): voi
   } else {
     enqueue(state, session, command, waitOf(command, owner));
   }
+}
+
+/** Whether this is a late copy of a take whose claim its owner has given back. */
+function isGivenBack(
+  { leases, stamp }: TableState,
+  owner: LeaseOwner,
+  { request }: TakeCommand,
+  items: readonly Item[],
+): boolean {
+  return items.some(({ key }) => leases.isGivenBack(key, owner, request, stamp));
 }
 
 /** What is refused whether the items are free or not. */
@@ -200,6 +214,7 @@ function takeEach(state: TableState, session: Session, command: TakeCommand): Re
     repeated.push(claim);
   }
   const missing = command.items.filter((_, at) => repeated[at] === undefined);
+  if (isGivenBack(state, owner, command, missing)) return GIVEN_BACK;
   const refusal = missing.length === 0 ? undefined : refusalOf(state, session, missing);
   if (refusal !== undefined) return refusal;
   if (!isAdmitted(state, missing)) return lockHeld(state, missing);
@@ -283,8 +298,25 @@ export function giveBack(state: TableState, session: Session, command: GiveBackC
   for (const wait of waits) {
     withdraw(state, wait, CANCELLED);
     advanceKeys(state, wait);
+    if (taken === 0) forbidCopies(state, keysOf(wait), owner, command, wait.lease?.request);
   }
-  for (const hold of holds) endRow(state, hold.row, released);
+  for (const hold of holds) {
+    const [all, request] = [keysOf(hold), hold.extras?.lease?.request];
+    endRow(state, hold.row, released);
+    if (taken === 0) forbidCopies(state, all, owner, command, request);
+  }
+}
+
+/** A request that is the owner itself is repeated on purpose: it names no single request. */
+function forbidCopies(
+  state: TableState,
+  keys: readonly string[],
+  owner: LeaseOwner,
+  command: GiveBackCommand,
+  request: string | undefined,
+): void {
+  if (request === undefined || request === command.owner) return;
+  rememberGivenBack(state, keys, owner, request);
 }
 
 /**

@@ -2,8 +2,8 @@
  * What the table keeps of a lease beside its hold: how it is found, when it ends, and why it ended.
  * Every lease begins and ends through this file.
  */
-import type { EndReason } from "../../protocol/index.js";
-import { Hold, type Lease } from "../records/session.js";
+import { END_REASON, type EndReason } from "../../protocol/index.js";
+import { Hold, type Lease, type LeaseOwner, type Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { scheduleEnd } from "./due-time.js";
 
@@ -26,8 +26,31 @@ export function leaveLease(state: TableState, hold: Hold, lease: Lease, reason: 
   const { ownerDigest } = lease;
   const identity = lease.identity.number;
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
-    leases.remember({ key: place.key.name, identity, ownerDigest, reason, endedAt });
+    const ended = { key: place.key.name, identity, ownerDigest, request: "", reason, endedAt };
+    leases.remember(ended);
   }
+}
+
+/** The owner has given its claim back, which has ended: a late copy of that request takes nothing. */
+export function rememberGivenBack(
+  { leases, stamp: endedAt }: TableState,
+  keys: readonly string[],
+  { ownerDigest, identity: { number: identity } }: LeaseOwner,
+  request: string,
+): void {
+  const reason = END_REASON.released;
+  for (const key of keys) {
+    leases.remember({ key, identity, ownerDigest, request, reason, endedAt });
+  }
+}
+
+/** The keys of a claim that is in them. */
+export function keysOf({ firstPlace }: Hold | Request): string[] {
+  const keys: string[] = [];
+  for (let place = firstPlace; place !== undefined; place = place.sibling) {
+    keys.push(place.key.name);
+  }
+  return keys;
 }
 
 /** Replaces what may change of a lease. */

@@ -1,6 +1,7 @@
 /**
  * Finds what a named owner has in a key, a lease or a wait for one, and remembers for a while why
- * leases ended. An owner of one identity has at most one claim in a key.
+ * leases ended, and which request it gave back. An owner of one identity has at most one claim in a
+ * key.
  */
 import { assert } from "../../assert.js";
 import { END_REASON, type EndReason } from "../../protocol/index.js";
@@ -13,11 +14,13 @@ const ENDED_LEASE_MS = 60_000;
 /** How many ended leases it remembers, counted once for each key. */
 const ENDED_LEASES_MAX = 10_000;
 
-/** The end of a lease in one of its keys. */
+/** The end of a lease, or of a wait that was given back, in one of its keys. */
 export interface EndedLease {
   readonly key: string;
   readonly identity: number;
   readonly ownerDigest: string;
+  /** The request that its owner gave back; "": it ended otherwise, or names no single request. */
+  readonly request: string;
   readonly reason: EndReason;
   /** In cluster time. */
   readonly endedAt: number;
@@ -71,10 +74,22 @@ export class LeaseIndex {
   }
 
   /** Why the owner's last lease of the key ended; `unknown` if that is forgotten. */
-  reasonOf(key: string, { identity, ownerDigest }: LeaseOwner, stamp: number): EndReason {
+  reasonOf(key: string, owner: LeaseOwner, stamp: number): EndReason {
+    return this.#endedOf(key, owner, stamp)?.reason ?? END_REASON.unknown;
+  }
+
+  /** Whether this request was the last that the owner had in the key, and gave back. */
+  isGivenBack(key: string, owner: LeaseOwner, request: string, stamp: number): boolean {
+    return this.#endedOf(key, owner, stamp)?.request === request;
+  }
+
+  #endedOf(
+    key: string,
+    { identity, ownerDigest }: LeaseOwner,
+    stamp: number,
+  ): EndedLease | undefined {
     const ended = this.#find(key, identity.number, ownerDigest)?.ended;
-    if (ended === undefined || ended.endedAt + ENDED_LEASE_MS <= stamp) return END_REASON.unknown;
-    return ended.reason;
+    return ended === undefined || ended.endedAt + ENDED_LEASE_MS <= stamp ? undefined : ended;
   }
 
   remember(ended: EndedLease): void {

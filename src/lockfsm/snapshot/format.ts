@@ -52,7 +52,8 @@
  *    14 credential number, label, kind, digest or "", expiresWallMs, createdWallMs; of the last
  *                  identity
  *    15 work identity: number of one that was removed, who removed it
- *    16 ended lease key, identity, digest of its owner, reason, endedAt ago; in the order of their ends
+ *    16 ended lease key, identity, digest of its owner, request that was given back or "",
+ *                  reason, endedAt ago; in the order of their ends
  *
  *     items         count, then for each its mode and its key, and of a semaphore the permits
  *                   wanted, or the slots held

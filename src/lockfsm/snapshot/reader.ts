@@ -454,8 +454,10 @@ function readEndedLease(parts: SnapshotParts, fields: FieldReader): void {
   const key = fields.text();
   const identity = fields.within(0, state.access.nextIdentity - 1, "identity");
   const ownerDigest = readHex(fields);
+  const request = fields.text();
+  if (request !== "" && !SHORT_DIGEST.test(request)) fields.fail(`${request} is no digest`);
   const [reason, endedAt] = [fields.endReason(), readStamp(state, fields)];
-  state.leases.remember({ key, identity, ownerDigest, reason, endedAt });
+  state.leases.remember({ key, identity, ownerDigest, request, reason, endedAt });
   parts.endedLeaseCount += 1;
 }
 

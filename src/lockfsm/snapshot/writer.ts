@@ -325,12 +325,13 @@ export class SnapshotWriter {
     this.#endRecord();
   }
 
-  endedLease({ key, identity, ownerDigest, reason, endedAt }: EndedLease): void {
+  endedLease({ key, identity, ownerDigest, request, reason, endedAt }: EndedLease): void {
     const body = this.#body;
     body.uint(KIND.endedLease);
     body.string(key);
     body.uint(identity);
     body.string(ownerDigest);
+    body.string(request);
     body.uint(reason);
     body.uint(this.#stamp - endedAt);
     this.#endRecord();

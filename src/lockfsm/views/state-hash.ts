@@ -100,10 +100,11 @@ export function hashState(state: TableState): string {
   state.searches.forEach(({ number }) => {
     whole.number(number);
   });
-  for (const { key, identity, ownerDigest, reason, endedAt } of state.leases.ended()) {
+  for (const { key, identity, ownerDigest, request, reason, endedAt } of state.leases.ended()) {
     whole.text(key);
     whole.number(identity);
     whole.text(ownerDigest);
+    whole.text(request);
     whole.number(reason);
     whole.number(endedAt);
   }

@@ -558,7 +558,7 @@ describe("a lease or wait that is given back", () => {
       { kind: MESSAGE.reply, result: gaveBack(2, 1) },
       { kind: MESSAGE.outcome, sequence, result: cancelled },
     ]);
-    expect(resultOf(b.giveBack(["m", "k"]))).toEqual(gaveBack(0));
+    expect(resultOf(b.giveBack(["m", "k"]))).toEqual(gaveBack(0, 0, released));
     expect(resultOf(b.giveBack(["k", "m"]))).toEqual(gaveBack(0, 0, released));
   });
 
@@ -776,4 +776,62 @@ test("no lease is granted, nor repeated, when no tokens are left", () => {
   const exhausted = { status: ERROR_NUMBERS.TOKENS_EXHAUSTED };
   expect(a.lease(exclusive("l"), { request: REQUEST })).toEqual(exhausted);
   expect(a.extend(["k"], 6_000)).toMatchObject({ status: extended });
+});
+
+describe("a take that comes again after its owner has given it back", () => {
+  const copy = { request: REQUEST };
+
+  test("takes nothing for a minute, by any session, and says why", () => {
+    const { log, a, b } = pair();
+    a.lease(exclusive("k"), copy);
+    a.giveBack(["k"]);
+    expect(b.lease(exclusive("k"), copy)).toEqual(notHeld(released));
+    expect(b.lease(exclusive("k"), { ...copy, ...waiting })).toEqual(notHeld(released));
+    expect(b.lease(exclusive("k"), { ...copy, isSplit: true })).toEqual(notHeld(released));
+    expect(log.table.inspect("k").holds).toEqual([]);
+    log.pass(59_999);
+    expect(a.lease(exclusive("k"), copy)).toEqual(notHeld(released));
+    log.pass(1);
+    expect(a.lease(exclusive("k"), copy)).toMatchObject({ status: leased });
+  });
+
+  test("takes nothing where it waited, nor with any key of several", () => {
+    const { log, a, b } = pair();
+    a.lease(exclusive("k"), other);
+    b.lease(exclusive("k", "l"), { ...copy, ...waiting });
+    expect(resultOf(b.giveBack(["l"]))).toEqual(gaveBack(0, 1));
+    a.giveBack(["k"], OTHER_OWNER);
+    for (const key of ["k", "l"]) {
+      expect(a.lease(exclusive(key, "m"), copy)).toEqual(notHeld(released));
+    }
+    expect(log.table.inspect("m").holds).toEqual([]);
+  });
+
+  test("is another request if it has another name, or another owner, and is taken", () => {
+    const { a, b } = pair();
+    a.lease(exclusive("k"), copy);
+    a.giveBack(["k"]);
+    expect(b.lease(exclusive("k"), { ...other, ...copy })).toMatchObject({ status: leased });
+    b.giveBack(["k"], OTHER_OWNER);
+    expect(a.lease(exclusive("k"), { request: OTHER_REQUEST })).toMatchObject({ status: leased });
+  });
+
+  test("takes it where nobody gave it back for the owner: it expired, or a caller left", () => {
+    const { log, a } = pair();
+    a.lease(exclusive("k"), { ...copy, ttlMs: 1_000 });
+    log.pass(1_000);
+    expect(a.lease(exclusive("k"), copy)).toMatchObject({ status: leased });
+    a.giveBack(["k"]);
+    a.lease(exclusive("l"), copy);
+    a.giveBack(["l"], OWNER, a.sequence);
+    expect(a.lease(exclusive("l"), copy)).toMatchObject({ status: leased });
+  });
+
+  test("takes it where the owner itself is the request, which is said each time", () => {
+    const { a } = pair();
+    const own = { request: OWNER };
+    a.lease(exclusive("k"), own);
+    a.giveBack(["k"]);
+    expect(a.lease(exclusive("k"), own)).toMatchObject({ status: leased });
+  });
 });

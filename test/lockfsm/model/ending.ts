@@ -9,6 +9,7 @@ import {
   itemIn,
   keysOf,
   type ModelClosing,
+  type ModelEndedLease,
   type ModelHold,
   type ModelIdentity,
   type ModelItem,
@@ -57,11 +58,18 @@ function takeOut(model: Model, hold: ModelHold, reason: EndReason): void {
 }
 
 function rememberEnd(model: Model, { lease, items }: ModelHold, reason: EndReason): void {
-  if (lease === undefined) return;
-  const { identity, owner } = lease;
-  const keys = keysOf({ items });
+  if (lease !== undefined) remember(model, lease, keysOf({ items }), { reason });
+}
+
+/** What is remembered of each key is what came last. */
+export function remember(
+  model: Model,
+  { identity, owner }: Pick<ModelEndedLease, "identity" | "owner">,
+  keys: readonly string[],
+  how: Pick<ModelEndedLease, "reason" | "request">,
+): void {
   forgetEnded(model, identity, owner, keys);
-  const ended = keys.map((key) => ({ identity, owner, key, at: model.stamp, reason }));
+  const ended = keys.map((key) => ({ identity, owner, key, at: model.stamp, ...how }));
   model.endedLeases = [...model.endedLeases, ...ended].slice(-ENDED_LEASES_MAX);
 }
 

@@ -22,7 +22,7 @@ import {
   lockHeld,
 } from "./acquiring.js";
 import { dequeue, grantedResult, isFree, makeHold, reasonAtEnd, scheduleEnd } from "./claims.js";
-import { endHold, endRequest } from "./ending.js";
+import { endHold, endRequest, remember } from "./ending.js";
 import {
   error,
   itemIn,
@@ -40,6 +40,7 @@ import type { Model } from "./state.js";
 
 /** How long the end of a lease is remembered. */
 const REMEMBERED_MS = 60_000;
+const GIVEN_BACK = END_REASON.released;
 
 type Lease = ModelHold & { readonly lease: NonNullable<ModelHold["lease"]> };
 type Wait = ModelRequest & { readonly take: NonNullable<ModelRequest["take"]> };
@@ -72,11 +73,23 @@ function claimIn(model: Model, identity: ModelIdentity, owner: string, key: stri
 
 /** Why the owner's last lease in the key ended, if that is not long ago. */
 function memoryOf(model: Model, identity: ModelIdentity, owner: string, key: string): EndReason {
-  const ended = model.endedLeases.find(
-    (one) => one.identity === identity && one.owner === owner && one.key === key,
-  );
-  const isFresh = ended !== undefined && model.stamp < ended.at + REMEMBERED_MS;
-  return isFresh ? ended.reason : END_REASON.unknown;
+  return endedIn(model, identity, owner, key)?.reason ?? END_REASON.unknown;
+}
+
+function endedIn(model: Model, identity: ModelIdentity, owner: string, key: string) {
+  return model.endedLeases
+    .filter((ended) => model.stamp < ended.at + REMEMBERED_MS)
+    .find((one) => one.identity === identity && one.owner === owner && one.key === key);
+}
+
+/** A copy of what the owner gave back in one of the keys. */
+function isLateCopy(
+  model: Model,
+  { identity }: ModelSession,
+  { owner, request }: TakeCommand,
+  keys: readonly string[],
+): boolean {
+  return keys.some((key) => endedIn(model, identity, owner, key)?.request === request);
 }
 
 // --- take ----------------------------------------------------------------------------------
@@ -106,7 +119,8 @@ export function take(model: Model, session: ModelSession, command: TakeCommand):
     return;
   }
   const problem = kindProblemOf(model, items);
-  if (problem !== undefined) refuse(problem);
+  if (isLateCopy(model, session, command, keys)) refuse(error("NOT_HELD", { reason: GIVEN_BACK }));
+  else if (problem !== undefined) refuse(problem);
   else if (isFull(model, session)) refuse(error("QUOTA"));
   else ask(model, command, wantedOf(session, command, itemsOf(items)));
 }
@@ -202,7 +216,10 @@ function takeEach(model: Model, session: ModelSession, command: TakeCommand): vo
   const fresh = found.flatMap(({ item, claim }) => (claim === undefined ? [item] : []));
   const problem = kindProblemOf(model, fresh);
   const wanted = itemsOf(fresh);
-  if (problem !== undefined) refuse(problem);
+  const freshKeys = fresh.map(({ key }) => key);
+  if (isLateCopy(model, session, command, freshKeys)) {
+    refuse(error("NOT_HELD", { reason: GIVEN_BACK }));
+  } else if (problem !== undefined) refuse(problem);
   else if (fresh.length > 0 && isFull(model, session)) refuse(error("QUOTA"));
   else if (!wanted.every((item) => isFree(model, item))) refuse(lockHeld(model, wanted));
   else {
@@ -288,8 +305,24 @@ export function giveBack(model: Model, session: ModelSession, command: GiveBackC
         ? END_REASON.unknown
         : memoryOf(model, session.identity, owner, missing),
   });
-  for (const wait of new Set(waits)) endRequest(model, wait, error("CANCELLED"));
-  for (const hold of new Set(holds)) endHold(model, hold, END_REASON.released);
+  for (const wait of new Set(waits)) {
+    endRequest(model, wait, error("CANCELLED"));
+    if (command.taken === 0) refuseCopiesOf(model, wait, wait.take);
+  }
+  for (const hold of new Set(holds)) {
+    endHold(model, hold, END_REASON.released);
+    if (command.taken === 0) refuseCopiesOf(model, hold, hold.lease);
+  }
+}
+
+/** From here on; unless it says the same each time, as where the owner is the request. */
+function refuseCopiesOf(
+  model: Model,
+  claim: ModelHold | ModelRequest,
+  asked: ModelHold["lease"] | ModelRequest["take"],
+): void {
+  if (asked === undefined || asked.request === asked.owner) return;
+  remember(model, asked, keysOf(claim), { reason: GIVEN_BACK, request: asked.request });
 }
 
 /** Everything, or only a wait that this take named last, or a lease that no other take named. */

@@ -166,6 +166,8 @@ export interface ModelEndedLease {
   readonly key: string;
   readonly at: number;
   readonly reason: EndReason;
+  /** That was given back; unless the owner itself was the request. */
+  readonly request?: string;
 }
 
 export interface ModelRequest {

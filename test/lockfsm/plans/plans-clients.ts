@@ -338,7 +338,7 @@ export class Clients implements Outbox {
   #taking(wanted: Taking, head: Head): Command {
     const { again, isSplit, waitMs, ttlMs, options } = wanted;
     const owner = ownerNamed(wanted.leaseOwner);
-    const request = `${wanted.request}b`.repeat(16);
+    const request = wanted.request === 2 ? owner : `${wanted.request}b`.repeat(16);
     const name = `owner ${wanted.leaseOwner}`;
     const items = wanted.items.map((item) => this.#withLimit(item));
     const fresh = { owner, request, name, isSplit, items, options };

@@ -78,7 +78,7 @@ interface Acquiring extends From {
 export interface Taking extends From {
   readonly kind: "take";
   readonly again: number | undefined;
-  /** Which of a few owners, and which of a few requests. */
+  /** Which of a few owners, and which of a few requests; 2: the owner itself. */
   readonly leaseOwner: number;
   readonly request: number;
   readonly items: readonly Item[];
@@ -262,7 +262,7 @@ export const taking: fc.Arbitrary<Taking> = fc
     kind: kind("take"),
     again: fc.option(fc.nat(3), { nil: undefined, freq: 2 }),
     leaseOwner: fc.nat(2),
-    request: fc.constantFrom(0, 0, 0, 1),
+    request: fc.constantFrom(0, 0, 0, 1, 2, 2),
     items,
     isSplit: rarely(false, true, 4),
     ttlMs: fc.oneof(

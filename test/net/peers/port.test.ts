@@ -8,6 +8,7 @@ import { freePorts } from "../../../lab/free-ports.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
 import { INCARNATION_JUMP_MAX } from "../../../src/net/peers/known-peers.js";
 import type { PeerMessage } from "../../../src/net/types.js";
+import { sentenceIn } from "../../../src/safe-text.js";
 import { frameOf, sealed } from "./messages.js";
 import { birthOf, CLUSTER, loopback, PeerNode, type PeerNodeOptions } from "./node.js";
 
@@ -57,7 +58,7 @@ async function upgradeAnswer(port: number, headers: Record<string, string>): Pro
   stream?.destroy();
   let text = "";
   if (stream === undefined) for await (const chunk of response) text += chunk;
-  return `${response.statusCode} ${text.trim()}`.trim();
+  return `${response.statusCode} ${sentenceIn(text)}`.trim();
 }
 
 async function closeOf(socket: WebSocket): Promise<{ code: number; reason: string }> {

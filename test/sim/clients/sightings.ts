@@ -29,6 +29,8 @@ export const SIGHTINGS = {
   /** A take was moved to the session of a repeat. */
   takeMoved: "take moved",
   sameOwner: "same owner",
+  /** A take that its owner has given back came once more. */
+  lateCopyRefused: "late copy refused",
   leaseGone: (reason: EndReason) => `lease gone by ${reason}`,
   ended: (reason: EndReason) => `session ended by ${reason}`,
 } as const;

@@ -29,6 +29,15 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     seeds: [3],
   },
   {
+    name: "late-copy-is-taken",
+    rule: "13.10: a copy of a request that was given back takes nothing",
+    file: "src/lockfsm/commands/leases.ts",
+    find: "  return items.some(({ key }) => leases.isGivenBack(key, owner, request, stamp));",
+    replace:
+      "  return items.some(({ key }) => leases.isGivenBack(key, owner, request, stamp + 60_000));",
+    seeds: [],
+  },
+  {
     name: "moved-wait-goes-last",
     rule: "13.4: a wait that is repeated keeps its place",
     file: "src/lockfsm/commands/leases.ts",

@@ -43,6 +43,10 @@ export interface LawLease extends LawOwner {
 interface Ended {
   readonly reasons: EndReason[];
   readonly at: number;
+  /** A request (`undefined`: any) that was given back, or may have been: a copy takes nothing. */
+  copy?: { readonly request: string | undefined; readonly presence: Presence };
+  /** That of the lease. */
+  readonly request: string | undefined;
 }
 
 /** Whether an owner has something. */
@@ -112,7 +116,8 @@ export class LawLeases {
     const reasons = [reason];
     if (lease.mayBeGone || lease.revokedAt.length > 0) reasons.push(END_REASON.revoked);
     for (const { key } of lease.claims) {
-      this.#ended.set(nameOf(lease, key), { reasons, at: this.#stamp });
+      const { request } = lease;
+      this.#ended.set(nameOf(lease, key), { reasons, at: this.#stamp, request });
     }
   }
 
@@ -153,6 +158,33 @@ export class LawLeases {
     return ended.reasons.includes(reason);
   }
 
+  /**
+   * The owner gives back what it has in the keys by that request. `presence`: whether it surely had
+   * something there.
+   */
+  giveBackRequest(
+    own: LawOwner,
+    keys: readonly string[],
+    request: string | undefined,
+    presence: Presence,
+  ): void {
+    for (const key of keys) {
+      const name = nameOf(own, key);
+      const before = this.#ended.get(name);
+      const reasons = presence === "surely" ? [] : [...(before?.reasons ?? []), END_REASON.unknown];
+      const copy = { request, presence };
+      reasons.push(END_REASON.released);
+      this.#ended.set(name, { reasons, at: this.#stamp, copy, request });
+    }
+  }
+
+  /** Whether the owner gave that request back in the key, not long ago. */
+  isLateCopy(owner: LawOwner, key: string, request: string): Presence {
+    const { copy, at = 0 } = this.#ended.get(nameOf(owner, key)) ?? {};
+    if (copy === undefined || at + REMEMBERED_MS <= this.#stamp) return "no";
+    return copy.request === undefined || copy.request === request ? copy.presence : "no";
+  }
+
   /** Whether a lease of the owner was due a moment ago, and may not have been swept. */
   isDueIn(owner: LawOwner, key: string): boolean {
     const ended = this.#ended.get(nameOf(owner, key));
@@ -162,9 +194,10 @@ export class LawLeases {
 
   /** What was due may have been ended by its owner before it was swept. */
   giveBackDue(owner: LawOwner, key: string): void {
-    if (this.isDueIn(owner, key)) {
-      this.#ended.get(nameOf(owner, key))?.reasons.push(END_REASON.released);
-    }
+    const ended = this.#ended.get(nameOf(owner, key));
+    if (ended === undefined || !this.isDueIn(owner, key)) return;
+    ended.reasons.push(END_REASON.released);
+    ended.copy = { request: ended.request, presence: "perhaps" };
   }
 
   /** It was taken once more. */

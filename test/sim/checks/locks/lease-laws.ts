@@ -139,6 +139,10 @@ export class LeaseLaws {
       const isSame = other?.lease?.request === own.request && hasItems(other, command.items);
       return isSame ? "repeats what waits, and is refused" : undefined;
     }
+    if (status === ERROR_NUMBERS.NOT_HELD) {
+      const isCopy = command.items.some(({ key }) => this.#isCopy(own, key, own.request) !== "no");
+      if (!isCopy) return "is told that it was given back, and it was not";
+    }
     const claimed = found.find(({ presence }) => presence === "surely");
     if (claimed === undefined) return undefined;
     if (command.isSplit) {
@@ -216,6 +220,9 @@ export class LeaseLaws {
       if (presence === "surely" && other !== wait) {
         const what = lease === undefined ? "waits for it" : `has it by ${lease.token}`;
         return `gets ${key} by ${token}, and its owner ${what}`;
+      }
+      if (this.#isCopy(own, key, own.request) === "surely") {
+        return `gets ${key} by ${token}, and its owner has given that request back`;
       }
       const gone = this.#leases.of(own, key);
       if (gone !== undefined) this.#leases.end(gone, END_REASON.revoked);
@@ -306,6 +313,11 @@ export class LeaseLaws {
       if (lease !== undefined) holds.giveBack(lease);
     }
     for (const key of keys) this.#leases.giveBackDue({ person, owner }, key);
+    if (taken === 0) {
+      for (const [at, key] of keys.entries()) {
+        this.#refuseCopies({ person, owner }, key, found[at] ?? NOTHING);
+      }
+    }
     if (!isBetween(result.count, leases)) {
       return `gives ${result.count} leases back, and has ${leases.join(" to ")}`;
     }
@@ -313,6 +325,17 @@ export class LeaseLaws {
       return `gives ${result.waits} waits back, and has ${waits.join(" to ")}`;
     }
     return reason;
+  }
+
+  #refuseCopies(own: LawOwner, key: string, { lease, wait, presence }: Possession): void {
+    const request = lease?.request ?? wait?.lease?.request;
+    if (presence === "no" || request === own.owner) return;
+    const keys = (lease?.claims ?? wait?.items ?? [{ key }]).map((claim) => claim.key);
+    this.#leases.giveBackRequest(own, keys, request, presence);
+  }
+
+  #isCopy(own: LawOwner, key: string, request: string): Presence {
+    return this.#leases.isLateCopy(own, key, request);
   }
 
   /** What is wrong with the reason that is told of the first key in which the owner had nothing. */

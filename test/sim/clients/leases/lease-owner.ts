@@ -34,6 +34,7 @@ import type { DoorAnswer, ExtendWish, LeaseDoor, LeaseWish } from "./lease-door.
 const WAY_MS_MAX = 4;
 const PAUSE_MS = { least: 50, most: 2_000 } as const;
 const KEPT_NAME_SHARE = 0.5;
+const LATE_COPY_SHARE = 0.2;
 /** Of owners that break off: the door never learns of it. */
 const UNNOTICED_SHARE = 0.2;
 const RETURNS_MAX = 3;
@@ -69,6 +70,7 @@ export class LeaseOwner implements Owner {
   readonly #clock: ProcessClock;
   readonly #life: ProcessLife;
   readonly #writes: GuardedWrites;
+  readonly #copies: RandomStream;
   readonly #home: readonly LeaseDoor[];
   #errand: Errand | undefined;
 
@@ -96,6 +98,7 @@ export class LeaseOwner implements Owner {
     this.#clock = driftingClock(simulation, streams.of(`clock ${plan.host}`));
     this.#life = new ProcessLife(simulation);
     this.#writes = new GuardedWrites(streams.of(`writes ${plan.host}`), plan.mix.write, watch);
+    this.#copies = streams.of(`copies ${plan.host}`);
     this.#home = this.#random.pick(world.doors);
     this.#actionsLeft = plan.actions;
     this.#mayTake = plan.longestMs === 0;
@@ -379,7 +382,19 @@ export class LeaseOwner implements Owner {
   #giveBack(errand: Errand, keys: readonly string[]): void {
     const { owner } = errand.plan;
     this.#askFor(errand, { op: OP.giveBack, owner, keys, taken: 0 }, 0, () => {
-      if (errand.isReturning && errand === this.#errand) this.#finish();
+      if (errand.isReturning && errand === this.#errand) {
+        if (this.#copies.chance(LATE_COPY_SHARE)) this.#sendCopy(errand);
+        this.#finish();
+      }
+    });
+  }
+
+  /** A proxy sends the take once more, of which nobody wants to hear any more. */
+  #sendCopy(errand: Errand): void {
+    this.#askFor(undefined, errand.take(OP.take), 0, ({ result }) => {
+      if (result.status === ERROR_NUMBERS.NOT_HELD) {
+        this.#world.watch.onSeen(SIGHTINGS.lateCopyRefused);
+      } else this.#isNameInDoubt = true;
     });
   }
 
