@@ -23,6 +23,15 @@ import { watchChanges } from "./watching.js";
 const PREFLIGHT_SECONDS = "600";
 const REQUEST_HEADERS =
   "Authorization, Content-Type, Holdfast-Owner, Holdfast-Name, Idempotency-Key, Last-Event-ID, traceparent";
+/** The least margin for clocks that run at different rates (semantics.md, 3.4). */
+const TRUST_MARGIN_MS = 250;
+/** The shortest poll that a caller may choose. */
+const POLL_MS_MIN = 1_000;
+/** Headers that mean nothing, or something else, if there are two of them. */
+const SINGLE_HEADERS = [
+  ...["Holdfast-Owner", "Idempotency-Key", "Holdfast-Name", "Authorization"],
+  ...["Content-Type", "Last-Event-ID", "Origin"],
+];
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}$/;
 
 export interface HttpDoorOptions {
@@ -96,6 +105,7 @@ export class LeaseDoor implements HttpDoor {
       throw new Problem(405, "INVALID_ARGUMENT", sentence, { Allow: methodsOf(routes) });
     }
     if (this.#isDraining) throw stopping();
+    requireSingleHeaders(request);
     if (route.takesBody !== true) await exchange.requireNoBody();
     await route.answer(exchange, new Parameters(query, route.parameters));
   }
@@ -118,7 +128,7 @@ export class LeaseDoor implements HttpDoor {
   #createRoutes(): Routes {
     const lock: Record<string, Route> = {
       PUT: {
-        parameters: new Set(["key", "ttl", "wait", "mode", "permits", "limit"]),
+        parameters: new Set(["key", "ttl", "wait", "poll", "mode", "permits", "limit"]),
         answer: (exchange, parameters) => {
           return this.#take(exchange, wishOf(exchange, parameters));
         },
@@ -178,7 +188,7 @@ export class LeaseDoor implements HttpDoor {
 
   async #extend(exchange: Exchange, parameters: Parameters): Promise<void> {
     const key = parameters.requiredText("key");
-    const ttlMs = parameters.requiredDuration("ttl");
+    const ttlMs = reliable(parameters.requiredDuration("ttl"), 1);
     const owner = ownerOf(exchange);
     await this.#use(exchange, async ({ leases }) => {
       const [extended] = await leases.extend(key, { owner, ttlMs });
@@ -207,8 +217,8 @@ export class LeaseDoor implements HttpDoor {
     const prefix = parameters.text("prefix") ?? "";
     const ending = new AbortController();
     const end = (): void => ending.abort(new DOMException("the watch is over", "AbortError"));
-    exchange.leaving.addEventListener("abort", end, { once: true });
-    if (exchange.leaving.aborted) end();
+    exchange.ended.addEventListener("abort", end, { once: true });
+    if (exchange.ended.aborted) end();
     this.#watches.add(end);
     try {
       await this.#use(exchange, (client) => {
@@ -277,6 +287,13 @@ async function leaseOf(client: Client, key: string, owner: string): Promise<unkn
   }
 }
 
+function requireSingleHeaders({ headersDistinct }: IncomingMessage): void {
+  for (const name of SINGLE_HEADERS) {
+    const count = headersDistinct[name.toLowerCase()]?.length ?? 0;
+    if (count > 1) throw badRequest(`the header ${name} is given twice`);
+  }
+}
+
 function ownerOf({ request }: Exchange): string {
   return requiredHeader(request.headers, "Holdfast-Owner");
 }
@@ -289,36 +306,54 @@ function wishOf(exchange: Exchange, parameters: Parameters): TakeWish {
   const isPlain =
     permits === undefined && limit === undefined && (mode ?? "exclusive") === "exclusive";
   return {
-    ...namesOf(exchange, parameters.duration("wait") ?? 0),
+    ...namesOf(exchange, parameters.duration("wait") ?? 0, parameters.duration("poll")),
     wanted: isPlain ? key : [itemOf({ key, mode, permits, limit })],
-    ttlMs: parameters.requiredDuration("ttl"),
+    ttlMs: reliable(parameters.requiredDuration("ttl"), 0),
   };
 }
 
-const BODY_MEMBERS: ReadonlySet<string> = new Set(["items", "ttl", "wait"]);
+const BODY_MEMBERS: ReadonlySet<string> = new Set(["items", "ttl", "wait", "poll"]);
 const ITEM_MEMBERS: ReadonlySet<string> = new Set(["key", "mode", "permits", "limit"]);
 
 function wishInBody(exchange: Exchange, body: unknown): TakeWish {
-  const { items, ttl, wait = 0 } = requireMembers("the body", body, BODY_MEMBERS);
+  const { items, ttl, wait = 0, poll } = requireMembers("the body", body, BODY_MEMBERS);
   if (!Array.isArray(items)) throw badRequest("items must be an array of objects with a key");
   if (ttl === undefined) throw badRequest("ttl is missing");
   return {
-    ...namesOf(exchange, durationOf("wait", wait)),
+    ...namesOf(
+      exchange,
+      durationOf("wait", wait),
+      poll === undefined ? undefined : durationOf("poll", poll),
+    ),
     wanted: items.map((item) => itemOf(requireMembers("an item", item, ITEM_MEMBERS))),
-    ttlMs: durationOf("ttl", ttl),
+    ttlMs: reliable(durationOf("ttl", ttl), 0),
   };
 }
 
-function namesOf(exchange: Exchange, waitMs: number) {
-  const { headers } = exchange.request;
+/**
+ * Refuses a lease that nobody could rely on for a moment: the margin for clocks is a tenth of it, at
+ * least 250 ms. `least`: 0 where a lease without end may be meant.
+ */
+function reliable(ttlMs: number, least: 0 | 1): number {
+  if (ttlMs > TRUST_MARGIN_MS || (ttlMs === 0 && least === 0)) return ttlMs;
+  throw badRequest(
+    `ttl is ${ttlMs} ms, of which nothing can be relied on: the margin for clocks is ` +
+      `${TRUST_MARGIN_MS} ms; a number without a unit is in milliseconds, so write 30s for seconds`,
+  );
+}
+
+function namesOf({ request: { headers } }: Exchange, waitMs: number, pollMs: number | undefined) {
   const request = headerText(headers, "Idempotency-Key");
   if (waitMs > 0 && request === undefined) {
     throw badRequest(
       "a request that waits needs an Idempotency-Key: only a repeat keeps its place",
     );
   }
+  if (pollMs !== undefined && pollMs < POLL_MS_MIN) {
+    throw badRequest(`poll must be at least ${POLL_MS_MIN} ms`);
+  }
   const name = headerText(headers, "Holdfast-Name");
-  return { owner: requiredHeader(headers, "Holdfast-Owner"), request, name, waitMs };
+  return { owner: requiredHeader(headers, "Holdfast-Owner"), request, name, waitMs, pollMs };
 }
 
 function requireMembers(

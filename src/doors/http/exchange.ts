@@ -37,6 +37,7 @@ export class Exchange {
   /** Its own, because Node.js takes the socket from a request that has ended. */
   readonly #socket: Socket;
   #leaving: AbortController | undefined;
+  #ended: AbortController | undefined;
 
   constructor(request: IncomingMessage, response: ServerResponse, caller: HttpCaller) {
     this.request = request;
@@ -73,9 +74,26 @@ export class Exchange {
     return this.#leaving.signal;
   }
 
-  /** Aborts what began with `leaving`, though the caller was answered. */
-  abandon(reason: unknown): void {
-    this.#leaving?.abort(reason);
+  /**
+   * Aborted when the caller leaves, or has ended its side of the connection: from a connection that is
+   * closed, nothing else is heard. It may still read an answer.
+   */
+  get ended(): AbortSignal {
+    if (this.#ended === undefined) {
+      const ended = new AbortController();
+      this.#ended = ended;
+      const end = (): void => ended.abort(callerLeft());
+      const socket = this.#socket;
+      if (this.isCallerGone || socket.readableEnded) end();
+      else {
+        socket.once("end", end);
+        this.response.once("close", () => {
+          socket.off("end", end);
+          if (!this.response.writableFinished) end();
+        });
+      }
+    }
+    return this.#ended.signal;
   }
 
   /** `body`: JSON in one line. */

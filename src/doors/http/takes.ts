@@ -1,10 +1,10 @@
 /**
- * Takes of leases by HTTP, and the long polls in which they wait. A poll has an end; then the caller
- * is told to repeat, and its request stays in the queue for a short grace. Nothing has to be joined
- * when it is repeated, at this node or another: the table hands a wait, and a lease, over to the
- * repeat. What was granted to nobody is given back, and never what a repeat has by then.
+ * Takes of leases by HTTP, and the long polls in which they wait. A poll ends when its time is over,
+ * or when something on the way ends the request; its wait stays in the queue for a short grace.
+ * Nothing has to be joined when it is repeated, at this node or another: the table hands a wait, and a
+ * lease, over to the repeat. What was granted to nobody is given back, and never what a repeat has by
+ * then.
  */
-
 import { assert } from "../../assert.js";
 import type { Client, Lease, TakeLeaseOptions, WantedItem } from "../../client/index.js";
 import type { BorrowedClient } from "../door-clients.js";
@@ -33,6 +33,8 @@ export interface TakeWish {
   readonly name: string | undefined;
   readonly ttlMs: number;
   readonly waitMs: number;
+  /** How long one poll may last, if the caller has chosen. */
+  readonly pollMs: number | undefined;
 }
 
 export class Takes {
@@ -46,20 +48,24 @@ export class Takes {
   async take(exchange: Exchange, borrowed: BorrowedClient, wish: TakeWish): Promise<void> {
     const { client } = borrowed;
     const beganMs = performance.now();
+    const isWaiting = wish.waitMs > 0;
+    const abandoning = new AbortController();
+    const signal = isWaiting ? abandoning.signal : exchange.leaving;
     let isParked = false;
     try {
-      const taken = client.leases.take(wish.wanted, optionsOf(exchange, wish));
-      const pollMs = pollMsOf(wish.ttlMs);
-      const lease = await (wish.waitMs > 0 ? this.#poll(taken, wish.waitMs, pollMs) : taken);
-      if (lease === undefined) {
+      const taken = client.leases.take(wish.wanted, optionsOf(wish, signal));
+      const lease = await (isWaiting ? this.#poll(exchange, taken, wish) : taken);
+      const isShort =
+        lease !== undefined && trustShare(lease, beganMs, wish.ttlMs) < TRUST_SHARE_MIN;
+      const times = isShort ? await extended(client, wish, beganMs) : {};
+      if (lease === undefined || exchange.isCallerGone) {
         isParked = true;
-        this.#park(exchange, borrowed, wish, taken);
+        this.#park(borrowed, wish, taken, abandoning);
+        if (exchange.isCallerGone) return;
         if (this.#isDraining) throw stopping();
         exchange.answer(202, QUEUED_BODY);
         return;
       }
-      const isShort = trustShare(lease, beganMs, wish.ttlMs) < TRUST_SHARE_MIN;
-      const times = isShort ? await extended(client, wish, beganMs) : {};
       exchange.answer(200, leaseBody({ ...lease, ...times }));
     } finally {
       if (!isParked) borrowed.giveBack();
@@ -76,9 +82,16 @@ export class Takes {
   }
 
   /** Resolves to `undefined` when the poll ends before the take. */
-  #poll(taken: Promise<Lease>, waitMs: number, pollMs: number): Promise<Lease | undefined> {
+  #poll(
+    { ended }: Exchange,
+    taken: Promise<Lease>,
+    { waitMs, pollMs: chosenMs = POLL_MS_MAX, ttlMs }: TakeWish,
+  ): Promise<Lease | undefined> {
+    const pollMs = Math.min(chosenMs, pollMsOf(ttlMs));
     return new Promise((resolve, reject) => {
       const end = (): void => resolve(undefined);
+      ended.addEventListener("abort", end, { once: true });
+      if (ended.aborted) end();
       // The table ends a wait by itself, and says so.
       const timer = waitMs > pollMs ? setTimeout(end, pollMs) : undefined;
       this.#polls.add(end);
@@ -86,6 +99,7 @@ export class Takes {
       const over = (): void => {
         clearTimeout(timer);
         this.#polls.delete(end);
+        ended.removeEventListener("abort", end);
       };
       taken.then(
         (lease) => {
@@ -100,8 +114,13 @@ export class Takes {
     });
   }
 
-  #park(exchange: Exchange, borrowed: BorrowedClient, wish: TakeWish, taken: Promise<Lease>): void {
-    const parked = leaveLater(exchange, borrowed.client, wish, taken).finally(() => {
+  #park(
+    borrowed: BorrowedClient,
+    wish: TakeWish,
+    taken: Promise<Lease>,
+    abandoning: AbortController,
+  ): void {
+    const parked = leaveLater(borrowed.client, wish, taken, abandoning).finally(() => {
       this.#parked.delete(parked);
       borrowed.giveBack();
     });
@@ -111,10 +130,10 @@ export class Takes {
 
 /** Never rejects. */
 async function leaveLater(
-  exchange: Exchange,
   { leases }: Client,
   { wanted, owner }: TakeWish,
   taken: Promise<Lease>,
+  abandoning: AbortController,
 ): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const graceOver = new Promise<void>((resolve) => {
@@ -123,7 +142,7 @@ async function leaveLater(
   try {
     // A take that fails is over: it timed out, or a repeat has it.
     await Promise.race([graceOver, taken.then(() => graceOver)]);
-    exchange.abandon(new DOMException("not repeated in time", "AbortError"));
+    abandoning.abort(new DOMException("not repeated in time", "AbortError"));
     const lease = await taken;
     const keys = typeof wanted === "string" ? wanted : wanted.map(({ key }) => key);
     await leases.giveBack(keys, { owner, only: lease });
@@ -134,9 +153,9 @@ async function leaveLater(
   }
 }
 
-function optionsOf(exchange: Exchange, wish: TakeWish): TakeLeaseOptions {
+function optionsOf(wish: TakeWish, signal: AbortSignal): TakeLeaseOptions {
   const { owner, request, name, ttlMs, waitMs } = wish;
-  return { owner, request, name, ttlMs, waitMs, signal: exchange.leaving };
+  return { owner, request, name, ttlMs, waitMs, signal };
 }
 
 function pollMsOf(ttlMs: number): number {

@@ -9,6 +9,7 @@
  * turn has no body and no answer yet, and there is little of it.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { Server as SecureServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { HttpServer } from "../listen.js";
 import { PROBLEM_TYPE, problemText } from "../problem.js";
@@ -49,6 +50,8 @@ export class RequestTurns {
     const take = (request: IncomingMessage, response: ServerResponse): void => {
       this.#take(request, response, handle);
     };
+    // A caller that has ended its side may still read; Node.js would drop its request. TLS ends both.
+    if (!(server instanceof SecureServer)) Object.assign(server, { httpAllowHalfOpen: true });
     server.on("request", take);
     server.on("checkExpectation", take);
   }
@@ -92,7 +95,10 @@ export class RequestTurns {
       this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1);
       // Node.js is still handing the connection over.
       process.nextTick(() => {
-        if (!socket.destroyed) this.#begin(request, response, handle);
+        if (socket.destroyed) return;
+        // What has not begun when its caller ends the connection is not carried out.
+        if (socket.readableEnded) socket.destroy();
+        else this.#begin(request, response, handle);
       });
     });
   }

@@ -82,6 +82,18 @@ describe("a request with a body", () => {
     client.socket.destroy();
   });
 
+  test.each([
+    ["a read", "GET /v1/lock?key=half HTTP/1.1\r\nHost: localhost\r\n\r\n", [200]],
+    ["a page", "GET /livez HTTP/1.0\r\n\r\n", [200]],
+    ["a take", put("half"), [200]],
+    ["a body", post(CHUNKED, chunk('{"items":[{"key":"body"}],"ttl":"5s"}') + EMPTY), [200]],
+    ["half a body", post(CHUNKED, "5\r\n{"), [400]],
+    ["two owners", put("two", OWNER), [400]],
+    ["two tokens", put("two", "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n"), [400]],
+  ])("is answered though nothing comes after it: %s", async (_what, bytes, statuses) => {
+    expect((await RawClient.say(world.port(), bytes)).statuses).toEqual(statuses);
+  });
+
   test("that comes byte by byte is read to its end", async () => {
     const client = await RawClient.connect(world.port());
     const body = JSON.stringify({ items: [{ key: "dripped" }], ttl: "30s" });

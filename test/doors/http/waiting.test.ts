@@ -1,6 +1,7 @@
 /** Requests to the HTTP door that wait: polls, repeats, callers that leave, and a node that stops. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { DoorWorld } from "./door-world.js";
+import { RawClient } from "./raw-client.js";
 
 describe("a request that waits", () => {
   let world: DoorWorld;
@@ -31,7 +32,7 @@ describe("a request that waits", () => {
 
   test("goes on after 202 with the same request, and keeps its place", async () => {
     await world.take("polled", "a");
-    const first = await world.take("polled", "b", "ttl=100ms&wait=60s");
+    const first = await world.take("polled", "b", "ttl=30s&wait=60s&poll=1s");
     expect(first.status).toBe(202);
     expect(first.body).toEqual({ queued: true, graceMs: 2_000 });
     const behind = world.take("polled", "c", "ttl=30s&wait=60s");
@@ -48,7 +49,7 @@ describe("a request that waits", () => {
 
   test("is withdrawn when it is not repeated in time, also if it was granted meanwhile", async () => {
     await world.take("parked", "a");
-    const first = await world.take("parked", "b", "ttl=100ms&wait=60s");
+    const first = await world.take("parked", "b", "ttl=30s&wait=60s&poll=1s");
     expect(first.status).toBe(202);
     await world.waiting("parked", 0);
     const second = await world.take("parked", "b", "ttl=500ms&wait=60s");
@@ -59,7 +60,49 @@ describe("a request that waits", () => {
     expect(free.status).toBe(200);
   });
 
-  test("leaves the queue when its connection breaks", async () => {
+  test("keeps its place when something on the way ends it and it comes again at once", async () => {
+    await world.take("cut", "a");
+    const cutting = new AbortController();
+    const cut = world.take("cut", "b", "ttl=30s&wait=60s", { signal: cutting.signal });
+    await world.waiting("cut", 1);
+    const behind = world.take("cut", "c", "ttl=30s&wait=60s");
+    await world.waiting("cut", 2);
+    cutting.abort();
+    await expect(cut).rejects.toThrow();
+    const again = world.take("cut", "b", "ttl=30s&wait=60s");
+    // What was asked after it is answered after it.
+    await world.ask("GET", "/v1/lock?key=cut");
+    await world.giveBack("cut", "a");
+    const granted = await again;
+    expect(granted.status).toBe(200);
+    await world.giveBack("cut", "b");
+    expect((await behind).body.token).toBeGreaterThan(granted.body.token);
+  });
+
+  test("is answered as soon as its caller ends its side of the connection", async () => {
+    await world.take("half", "a");
+    const client = await RawClient.say(
+      world.port(),
+      "PUT /v1/lock?key=half&ttl=30s&wait=60s HTTP/1.1\r\nHost: localhost\r\n" +
+        "Holdfast-Owner: b\r\nIdempotency-Key: b\r\n\r\n",
+    );
+    expect(client.statuses).toEqual([202]);
+    await world.waiting("half", 0);
+  });
+
+  test("takes nothing when a copy of it comes after its lease was given back", async () => {
+    await world.take("late copy", "a");
+    await world.giveBack("late copy", "a");
+    const copy = await world.take("late copy", "a");
+    expect(copy.status).toBe(409);
+    expect(copy.body).toMatchObject({ code: "NOT_HELD", details: { reason: "released" } });
+    const waiting = await world.take("late copy", "a", "ttl=30s&wait=10s");
+    expect([waiting.status, waiting.body.code]).toEqual([409, "NOT_HELD"]);
+    expect((await world.ask("GET", "/v1/lock?key=late%20copy")).body.holds).toEqual([]);
+    expect((await world.take("late copy", "b")).status).toBe(200);
+  });
+
+  test("leaves the queue a moment after its connection breaks", async () => {
     await world.take("broken", "a");
     const leaving = new AbortController();
     const signal = leaving.signal;
