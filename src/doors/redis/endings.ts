@@ -9,7 +9,7 @@
  * took the lock counts, and a DEL only until one of its releases has worked.
  */
 import type { Buffer } from "node:buffer";
-import { RefusedCommand } from "./refusals.js";
+import { RefusedCommand, RefusedScript } from "./refusals.js";
 
 const KINDS_MAX = 1_000;
 const TAKEN_MAX = 10_000;
@@ -83,6 +83,7 @@ export class Endings {
 
   noteEnded(client: string, keys: readonly string[]): void {
     for (const key of keys) {
+      this.#taken.delete(key);
       const kind = kindOf(client, key);
       this.#worked.delete(kind);
       keepNewest(this.#worked.add(kind), KINDS_MAX);
@@ -145,7 +146,8 @@ export class ClientEndings implements LeaseWitness {
 
   /** Whether a command that failed so may be one that ends or extends a lock. */
   concerns(name: string, error: unknown): error is RefusedCommand {
-    if (!(UNPROVEN_COMMANDS.has(name) || SCRIPT_COMMANDS.has(name))) return false;
+    if (SCRIPT_COMMANDS.has(name)) return error instanceof RefusedScript;
+    if (!UNPROVEN_COMMANDS.has(name)) return false;
     return error instanceof RefusedCommand && error.code === "NOHOLDFAST";
   }
 

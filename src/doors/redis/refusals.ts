@@ -23,6 +23,9 @@ export class RefusedCommand extends Error {
   }
 }
 
+/** A script that is not answered for what it is or does. */
+export class RefusedScript extends RefusedCommand {}
+
 /** What a command ended with, if not with a reply. */
 export type Failure =
   | { readonly kind: "error"; readonly code: string; readonly message: string }

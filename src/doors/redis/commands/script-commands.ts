@@ -1,7 +1,7 @@
 /** EVAL and its like: finds the script that is meant, and answers its call. */
 import type { Buffer } from "node:buffer";
 import { integerOf } from "../durations.js";
-import { RefusedCommand } from "../refusals.js";
+import { RefusedCommand, RefusedScript } from "../refusals.js";
 import { OK, type Reply } from "../resp/index.js";
 import { runScript } from "../script-runs.js";
 import { LockScript, NotServed, type ScriptOfClient } from "../scripts/index.js";
@@ -52,7 +52,7 @@ async function call(
     return await runScript(session, { script: is, keys, args, isReadOnly, isOfRedlock });
   } catch (error) {
     if (!(error instanceof NotServed)) throw error;
-    throw new RefusedCommand(`this lock script is not answered: ${error.message}`);
+    throw new RefusedScript(`this lock script is not answered: ${error.message}`);
   }
 }
 
@@ -83,5 +83,5 @@ function read({ rules }: Session, text: Buffer): ScriptOfClient {
   if (!(known instanceof NotServed)) return known;
   const what = `script sha1=${sum} is not answered: ${known.message}`;
   rules.noteRefused(what, text.toString("utf8"));
-  throw new RefusedCommand(what);
+  throw new RefusedScript(what);
 }

@@ -1,13 +1,12 @@
 /** What the Redis door knows of Lua: what a call of a lock script means for keys as they are. */
-export type { Change, KnownKey, Publication } from "./imagined-keys.js";
+export type { Change, KnownKey } from "./imagined-keys.js";
 export {
   KNOWN_SCRIPTS,
-  type KnownScript,
   knownScript,
   type ScriptOfClient,
   type SemaphoreScript,
 } from "./known-scripts.js";
-export { LockScript, type Meaning, type ScriptInput } from "./lock-script.js";
+export { LockScript, type Meaning } from "./lock-script.js";
 export { NeedsLook, NotServed, OtherDatabase, Unknown } from "./lua-value.js";
-export { type CheckedState, checkScript, type ScriptCheck } from "./script-check.js";
+export { checkScript, type ScriptCheck } from "./script-check.js";
 export { ScriptLibrary } from "./script-library.js";
