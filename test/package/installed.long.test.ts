@@ -101,7 +101,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 test("what is packed is what is used: no tests, no sources, no traces of building", () => {
   const expected =
-    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ARCHITECTURE\.md|docs\/.+\.(md|json|svg|png)|clients\/.+|deploy\/.+\.(json|yml)|dist\/(src|bin|dashboard)\/.+)$/;
+    /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ARCHITECTURE\.md|docs\/.+\.(md|json|svg|png)|clients\/.+|deploy\/.+\.(json|yml)|dist\/(src|bin|commonjs|dashboard)\/.+)$/;
   expect(packed.filter((path) => !expected.test(path))).toEqual([]);
   expect(packed).toContain("dist/src/fence/index.d.ts");
   expect(packed).toContain("dist/bin/holdfast.js");
@@ -153,6 +153,37 @@ describe.each(COMPILERS)("by %s", (_, compiler) => {
     write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["plain.ts"] }));
     expect(diagnostics()).toBe("");
   });
+});
+
+/** Only the oldest compiler still knows how Node.js 10 looked for files. */
+const COMMONJS: readonly (readonly [string, object])[] = [
+  ["node10", { module: "commonjs", moduleResolution: "node10" }],
+  ["node16", { module: "node16", moduleResolution: "node16" }],
+];
+
+test.each(COMMONJS)("its types are whole for CommonJS with %s", (_, options) => {
+  const [, [, oldest]] = COMPILERS as readonly [unknown, readonly [string, string]];
+  const strict = { target: "ES2022", lib: ["ES2022", "ESNext.Disposable"], types: ["node"] };
+  const compilerOptions = { ...strict, ...options, strict: true, noEmit: true };
+  write("commonjs/package.json", JSON.stringify({ type: "commonjs" }));
+  write("commonjs/consumer.ts", CONSUMER);
+  const config = { compilerOptions, files: ["consumer.ts"] };
+  write("commonjs/tsconfig.json", JSON.stringify(config));
+  expect(run(process.execPath, oldest, "-p", "commonjs/tsconfig.json")).toBe("");
+});
+
+test("what cannot load ES modules gets a build for CommonJS, and Node one copy for both", () => {
+  const { code } = transformSync(CONSUMER, { loader: "ts", target: "node20", format: "cjs" });
+  write("commonjs/consumer.cjs", code);
+  run(process.execPath, "--no-experimental-require-module", "commonjs/consumer.cjs");
+  write(
+    "both.mjs",
+    `import { createRequire } from "node:module";
+    import * as imported from "holdfast";
+    const required = createRequire(import.meta.url)("holdfast");
+    if (required.HoldfastError !== imported.HoldfastError) process.exit(1);`,
+  );
+  run(process.execPath, "both.mjs");
 });
 
 test("its doors open in Node, and a door that is none stays shut", () => {
