@@ -7,6 +7,9 @@ import { printable } from "../../src/safe-text.js";
 import type { Logger } from "../../src/server/index.js";
 import { jsonLine } from "../text/printable.js";
 
+/** What a collector relies on in every line. */
+const LINE_NAMES: ReadonlySet<string> = new Set(["time", "level", "event"]);
+
 export type LogFormat = "text" | "json";
 
 /** A logger that writes to `stream`; the wall clock is for display only. */
@@ -27,7 +30,13 @@ function documentLine(
   event: string,
   fields: Readonly<Record<string, unknown>>,
 ): string {
-  return jsonLine({ time, level, event, ...fields }, plainValue);
+  const free = Object.entries(fields).map(([name, value]) => [freeName(name), value] as const);
+  return jsonLine({ time, level, event, ...Object.fromEntries(free) }, plainValue);
+}
+
+/** What an event says of itself never takes the place of what every line has. */
+function freeName(name: string): string {
+  return LINE_NAMES.has(name) ? `field.${name}` : name;
 }
 
 function textLine(

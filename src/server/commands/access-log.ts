@@ -259,7 +259,7 @@ function detailsOf(command: OrderCommand): Record<string, unknown> {
       return { setting: command.name, value: command.value ?? null };
     case OP.setGrant: {
       const { name, level, key, isPrefix } = command;
-      return { identity: name, level, key: `${shownKey(key) ?? ""}${isPrefix ? "*" : ""}` };
+      return { identity: name, grants: level, key: `${shownKey(key) ?? ""}${isPrefix ? "*" : ""}` };
     }
     case OP.putCredential:
     case OP.removeCredential:

@@ -30,6 +30,19 @@ test("JSON is one object a line, errors by their message", () => {
   });
 });
 
+test("no field of an event takes the place of what every JSON line has", () => {
+  const line = logged("json", { level: "admin", time: 1, event: "other", key: "a" });
+  expect(JSON.parse(line)).toEqual({
+    time: "1970-01-01T00:00:00.000Z",
+    level: "warn",
+    event: "peer refused",
+    "field.level": "admin",
+    "field.time": 1,
+    "field.event": "other",
+    key: "a",
+  });
+});
+
 test.each(["text", "json"] as const)(
   "what strangers say reaches a log of %s without a character that a terminal obeys",
   (format) => {

@@ -128,7 +128,7 @@ describe("an order that was carried out", () => {
     expect(lines.told).toEqual([
       [
         "info access changed",
-        { by, request: "setGrant", identity: "ci", level: "acquire", key: "jobs/*" },
+        { by, request: "setGrant", identity: "ci", grants: "acquire", key: "jobs/*" },
       ],
       ["info access changed", { by, request: "putCredential", identity: "ci", credential: "t1" }],
       ["info access changed", { by, request: "removeIdentity", identity: "ci" }],

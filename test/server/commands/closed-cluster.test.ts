@@ -181,7 +181,7 @@ describe("operators", () => {
     const lines = linesOf(leader, "access changed");
     expect(lines).toHaveLength(8);
     expect(lines[0]).toContain('{"by":"anonymous","request":"putIdentity","identity":"alice"}');
-    const closing = '"request":"setGrant","identity":"anonymous","level":"none","key":"*"';
+    const closing = '"request":"setGrant","identity":"anonymous","grants":"none","key":"*"';
     expect(lines[7]).toContain(`{"by":"alice",${closing}}`);
     for (const node of followers) expect(linesOf(node, "access changed")).toEqual([]);
   });
