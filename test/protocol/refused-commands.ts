@@ -345,7 +345,7 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
     "minHoldMs above maxHoldMs",
     { ...take, options: { ...ACQUIRE_DEFAULTS, minHoldMs: 2_000, maxHoldMs: 2_000 } },
   ],
-  [{ ...extend, ttlMs: 0 }, "ttlMs 0 not in 1..610848000", extend],
+  [{ ...extend, ttlMs: 0 }, "an extension by nothing", extend],
   ...[extend, giveBack].flatMap((command): Refused[] => [
     [{ ...command, keys: [] }, "no keys", command],
     [

@@ -76,7 +76,7 @@ export class ClientLeases implements Leases {
         op: OP.extend,
         owner: nameDigest(options.owner, "owner"),
         keys: resolveLeaseKeys(keys),
-        ttlMs: resolveLeaseTtl(options.ttlMs, 1),
+        ttlMs: resolveLeaseTtl(options.ttlMs, options.mode === "add" ? 1 : 0),
         mode: resolveExtendMode(options.mode),
       },
       options.signal,

@@ -73,7 +73,10 @@ export interface SplitLease extends Lease {
 
 /** The options of `leases.extend`. */
 export interface ExtendLeaseOptions extends LeaseOwnerOptions {
-  /** In milliseconds, 1 … the setting `leaseTtlMsMax`. */
+  /**
+   * In milliseconds, up to the setting `leaseTtlMsMax`. 0 is without end, and needs the setting
+   * `endlessLeases`; not with the mode "add".
+   */
   readonly ttlMs: number;
   /** Default: "atLeast". See `ExtendMode`. */
   readonly mode?: "atLeast" | "exactly" | "add" | undefined;

@@ -57,7 +57,11 @@ export function take(state: TableState, session: Session, command: TakeCommand):
 function isSound(state: TableState, command: TakeCommand): boolean {
   const { items, waitMs, options, ttlMs } = command;
   if (!isWellFormed(items, waitMs) || options?.steal === true) return false;
-  return mayKeepClosed(state, options) && (ttlMs > 0 || state.settings.endlessLeases === 1);
+  return mayKeepClosed(state, options) && mayLast(state, ttlMs);
+}
+
+function mayLast({ settings }: TableState, ttlMs: number): boolean {
+  return ttlMs > 0 || settings.endlessLeases === 1;
 }
 
 function isTooLong({ settings }: TableState, ttlMs: number): boolean {
@@ -241,9 +245,10 @@ export function extend(state: TableState, session: Session, command: ExtendComma
 }
 
 function extended(state: TableState, session: Session, command: ExtendCommand): Result {
-  const { keys, ttlMs } = command;
+  const { keys, ttlMs, mode } = command;
   if (isTooLong(state, ttlMs)) return tooLong(state);
-  if (keys.length === 0 || ttlMs < 1) return INVALID_ARGUMENT;
+  const isNothing = keys.length === 0 || (ttlMs === 0 && mode === "add");
+  if (isNothing || !mayLast(state, ttlMs)) return INVALID_ARGUMENT;
   const owner = ownerOf(session, command);
   const holds: Hold[] = [];
   for (const key of keys) {
@@ -264,7 +269,8 @@ function extendOne(state: TableState, hold: Hold, { mode, ttlMs }: ExtendCommand
   if (lease === undefined) return;
   const { stamp, settings } = state;
   const { endsAt } = lease;
-  if (mode === "exactly") changeLease(state, hold, { endsAt: stamp + ttlMs, ttlMs });
+  if (ttlMs === 0) changeLease(state, hold, { endsAt: 0, ttlMs });
+  else if (mode === "exactly") changeLease(state, hold, { endsAt: stamp + ttlMs, ttlMs });
   else if (endsAt !== 0) {
     const last = stamp + withLeaseMargin(settings.leaseTtlMsMax);
     const wanted = mode === "add" ? Math.min(endsAt + ttlMs, last) : stamp + ttlMs;

@@ -304,8 +304,10 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
       ...sequenced,
       owner,
       keys,
-      ttlMs: uint(1, LEASE_TTL_MS_MAX),
-      mode: choice(EXTEND_MODE),
+      ttlMs: uint(0, LEASE_TTL_MS_MAX),
+      mode: where(choice(EXTEND_MODE), (mode, { ttlMs }) =>
+        mode === "add" && ttlMs === 0 ? "an extension by nothing" : undefined,
+      ),
     },
   },
   giveBack: {

@@ -485,7 +485,11 @@ describe("wrong arguments of a call on leases", () => {
     ],
     [(leases) => leases.take([], { owner: "o", ttlMs: 1 }), /items must be 1 to 16/],
     [(leases) => leases.extend([], { owner: "o", ttlMs: 1 }), /keys must be 1 to 16/],
-    [(leases) => leases.extend("k", { owner: "o", ttlMs: 0 }), /ttlMs must be between 1 and/],
+    [(leases) => leases.extend("k", { owner: "o", ttlMs: -1 }), /ttlMs must be between 0 and/],
+    [
+      (leases) => leases.extend("k", { owner: "o", ttlMs: 0, mode: "add" }),
+      /ttlMs must be between 1 and/,
+    ],
     [
       (leases) => leases.extend("k", { owner: "o", ttlMs: 1, mode: "less" as never }),
       /mode must be "atLeast", "exactly" or "add"/,

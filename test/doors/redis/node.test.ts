@@ -244,6 +244,16 @@ test("an ioredis client finds the node by its port that is a sentinel only", asy
   expect(await redis.set("k", "v", "PX", 60_000, "NX")).toBe("OK");
 });
 
+test("PERSIST takes the end of a lock away, if the node and the setting allow it", async () => {
+  const { node, directory } = await start(() => ({ redisAllowEndless: true }));
+  const redis = redisOf(node);
+  await redis.set("k", "v", "PX", 60_000, "NX");
+  await expect(redis.persist("k")).rejects.toThrow(/^ERR .*endlessLeases/);
+  await using admin = await connectAdmin({ endpoints: [`unix:${directory}`] });
+  await admin.changeSetting("endlessLeases", 1);
+  expect([await redis.persist("k"), await redis.ttl("k")]).toEqual([1, -1]);
+});
+
 test("with redisFair the client that asked first gets the lock, from any connection", async () => {
   const { node } = await start(() => ({ redisFair: true }));
   const [holder, first, second] = [redisOf(node), redisOf(node), redisOf(node)];

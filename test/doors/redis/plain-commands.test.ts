@@ -185,6 +185,19 @@ test.each([
   expect(await client.call("TTL", "k")).toBe(left);
 });
 
+test("with --redis-allow-endless, PERSIST takes the end of a lock away, and EXPIRE brings one back", async () => {
+  await using world = await DoorWorld.open({ allowsEndless: true, allowsUnproven: true });
+  const client = await world.connect();
+  expect(await client.call("PERSIST", "a")).toBe(":0");
+  await client.call("SET", "a", "1", "NX", "PX", "1000");
+  expect(await client.call("PERSIST", "a")).toBe(":1");
+  world.locks.nowMs += 10_000;
+  expect([await client.call("GET", "a"), await client.call("TTL", "a")]).toEqual(["1", ":-1"]);
+  expect(await client.call("PERSIST", "a")).toBe(":0");
+  expect(await client.call("EXPIRE", "a", "20")).toBe(":1");
+  expect(await client.call("TTL", "a")).toBe(":20");
+});
+
 test("with --redis-allow-endless, a lock may have no expiry", async () => {
   await using world = await DoorWorld.open({ allowsEndless: true });
   const client = await world.connect();

@@ -146,6 +146,11 @@ const ROWS: readonly Row[] = [
     redis: { absent: UNSUPPORTED, mine: UNSUPPORTED },
   },
   {
+    command: ["PERSIST", "k"],
+    redis: { absent: "[:0]", mine: "[:1] mine -1" },
+    door: { mine: REFUSED },
+  },
+  {
     command: ["DEL", "k", "l"],
     redis: { absent: "[:0]", mine: "[:1] free" },
     door: { absent: REFUSED, mine: REFUSED },
@@ -521,6 +526,20 @@ test("SETNX and EXPIRE on a watched key count if the key still is as GET told", 
   await begin(second, "2");
   expect(await second.call("EXEC")).toBe("[:0, :1]");
   expect(await second.call("GET", "k")).toBe("1");
+});
+
+test("PERSIST in a transaction takes the end of a watched lock away, where that is allowed", async () => {
+  await using world = await DoorWorld.open({ allowsEndless: true });
+  const client = await world.connect();
+  await client.call("SET", "k", "mine", "NX", "PX", "1000");
+  for (const answer of ["[:1]", "[:0]"]) {
+    await client.call("WATCH", "k");
+    await client.call("GET", "k");
+    await client.call("MULTI");
+    await client.call("PERSIST", "k");
+    expect(await client.call("EXEC")).toBe(answer);
+    expect(await client.call("TTL", "k")).toBe(":-1");
+  }
 });
 
 test("SETNX alone in a transaction is refused within the answer of EXEC, which is whole", async () => {

@@ -498,6 +498,23 @@ describe("an extension", () => {
     expect(a.lease(exclusive("k"), { ttlMs: 0 })).toMatchObject({ endsAt: 0 });
   });
 
+  test("takes the end of a lease away where a setting allows it, and never adds that", () => {
+    const { log, a, b } = pair();
+    const token = tokenOf(a.lease());
+    expect(a.extend(["k"], 0, "exactly")).toEqual(invalid);
+    b.changeSetting("endlessLeases", 1);
+    expect(a.extend(["k"], 0, "add")).toEqual(invalid);
+    for (const mode of ["exactly", "atLeast"] as const) {
+      expect(a.extend(["k"], 5_000, "exactly")).toMatchObject({ leases: [{ endsAt: 15_000 }] });
+      expect(a.extend(["k"], 0, mode)).toEqual({
+        ...{ status: extended, leases: [{ token, endsAt: 0 }] },
+      });
+      expect(log.table.counts()).toMatchObject({ leases: 1, endlessLeases: 1 });
+    }
+    log.pass(1_000_000);
+    expect(log.line("k")).not.toEqual(["|"]);
+  });
+
   test("is of all keys or of none, and of a lease of two keys once", () => {
     const { a } = pair();
     const token = tokenOf(a.lease(exclusive("k", "l")));

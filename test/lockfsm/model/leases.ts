@@ -127,11 +127,11 @@ export function take(model: Model, session: ModelSession, command: TakeCommand):
 
 function isSound(model: Model, command: TakeCommand): boolean {
   const { ttlMs, options } = command;
-  const isAllowed = ttlMs === 0 ? model.settings.endlessLeases === 1 : isAllowedTtl(model, ttlMs);
-  return isAllowed && options?.steal !== true && isWellFormed(model, command);
+  return isAllowedTtl(model, ttlMs) && options?.steal !== true && isWellFormed(model, command);
 }
 
 function isAllowedTtl(model: Model, ttlMs: number): boolean {
+  if (ttlMs === 0) return model.settings.endlessLeases === 1;
   return Number.isSafeInteger(ttlMs) && ttlMs >= 1 && ttlMs <= longestLease(model);
 }
 
@@ -242,13 +242,14 @@ function takeEach(model: Model, session: ModelSession, command: TakeCommand): vo
 // --- extend and give back ------------------------------------------------------------------
 
 export function extend(model: Model, session: ModelSession, command: ExtendCommand): void {
-  const { sequence, owner, keys, ttlMs } = command;
+  const { sequence, owner, keys, ttlMs, mode } = command;
   if (ttlMs > longestLease(model)) {
     const { leaseTtlMsMax: limit } = model.settings;
     answer(model, session, sequence, error("INVALID_ARGUMENT", { limit }));
     return;
   }
-  if (!isAllowedTtl(model, ttlMs)) {
+  const addsNothing = mode === "add" && ttlMs === 0;
+  if (addsNothing || !isAllowedTtl(model, ttlMs)) {
     answer(model, session, sequence, error("INVALID_ARGUMENT"));
     return;
   }
@@ -267,7 +268,8 @@ export function extend(model: Model, session: ModelSession, command: ExtendComma
     const { lease } = hold;
     const endsAt = extendedEnd(model, hold, command);
     if (endsAt !== lease.endsAt || command.mode === "exactly") {
-      Object.assign(lease, { endsAt, ttlMs: endsAt - model.stamp });
+      const restMs = endsAt - model.stamp;
+      Object.assign(lease, { endsAt, ttlMs: restMs === Number.POSITIVE_INFINITY ? 0 : restMs });
     }
     scheduleEnd(model, hold);
   }
@@ -277,11 +279,12 @@ export function extend(model: Model, session: ModelSession, command: ExtendComma
 
 function extendedEnd(model: Model, { lease }: Lease, { mode, ttlMs }: ExtendCommand): number {
   const { stamp } = model;
+  const wanted = ttlMs === 0 ? Number.POSITIVE_INFINITY : stamp + ttlMs;
   switch (mode) {
     case "exactly":
-      return stamp + ttlMs;
+      return wanted;
     case "atLeast":
-      return Math.max(lease.endsAt, stamp + ttlMs);
+      return Math.max(lease.endsAt, wanted);
     case "add":
       return Math.max(lease.endsAt, Math.min(lease.endsAt + ttlMs, stamp + longestLease(model)));
   }

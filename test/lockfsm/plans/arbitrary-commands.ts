@@ -169,7 +169,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
       op: op(OP.extend),
       owner: leaseOwner,
       keys,
-      ttlMs: fc.constantFrom(1, 5_000, 600_000, 600_001, LEASE_TTL_MS_MAX),
+      ttlMs: fc.constantFrom(0, 1, 5_000, 600_000, 600_001, LEASE_TTL_MS_MAX),
       mode: fc.constantFrom(...(Object.keys(EXTEND_MODE) as ExtendMode[])),
     }),
   },

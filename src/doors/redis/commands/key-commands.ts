@@ -19,7 +19,7 @@ const LOOKED_AT_MAX = 64;
 const ABSENT = -2;
 const ENDLESS = -1;
 
-type LockedState = KeyState & { readonly kind: "lock" };
+export type LockedState = KeyState & { readonly kind: "lock" };
 
 /** What a command answers that only looks at its key. */
 type Look = (state: KeyState, args: readonly Buffer[]) => Reply;
@@ -112,6 +112,17 @@ export const KEY_COMMANDS: readonly Command[] = [
     },
   },
   ...[...EXPIRE_UNITS_MS.keys()].map(expireCommand),
+  {
+    name: "PERSIST",
+    least: 1,
+    most: 1,
+    asksCluster: true,
+    check: ({ rules }) => demandExpiry(0, rules),
+    run: ({ locks }, [key]) =>
+      locks.decide<number>(key as Buffer, (state) =>
+        state.kind === "lock" ? endlessnessOf(locks, key as Buffer, state) : { answer: 0 },
+      ),
+  },
   lookCommand("HOLDFAST.TOKEN", 2),
 ];
 
@@ -186,6 +197,19 @@ export function expiryOf(
   return {
     write: async () =>
       (await calls.extend({ keys: [key], value, ttlMs })) === undefined ? 1 : undefined,
+  };
+}
+
+/** What PERSIST does to a lock. It asks for no proof, because it ends nothing and shortens nothing. */
+export function endlessnessOf(
+  { calls }: Pick<LockSpace, "calls">,
+  key: Buffer,
+  { value, remainingMs }: LockedState,
+): Decision<number | undefined> {
+  if (remainingMs === undefined) return { answer: 0 };
+  return {
+    write: async () =>
+      (await calls.extend({ keys: [key], value, ttlMs: 0 })) === undefined ? 1 : undefined,
   };
 }
 

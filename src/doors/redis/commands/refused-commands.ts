@@ -7,7 +7,6 @@ const COUNTS = "a lock keeps no data but the value of its holder";
 export const REFUSED_COMMANDS: ReadonlyMap<string, string> = new Map([
   ["EXPIREAT", CLOCK],
   ["PEXPIREAT", CLOCK],
-  ["PERSIST", "a lock without an expiry would outlive the process that took it"],
   ["GETSET", OVERWRITE],
   ["SETEX", OVERWRITE],
   ["PSETEX", OVERWRITE],

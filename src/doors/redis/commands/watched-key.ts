@@ -3,6 +3,7 @@
  * Otherwise EXEC is nil, and nothing is done. What GET told is the proof that releases and extends.
  */
 import type { Buffer } from "node:buffer";
+import type { Decision } from "../command-order.js";
 import { demandExpiry, type KeyState } from "../lease-calls.js";
 import type { LockSpace } from "../lock-space.js";
 import { RefusedCommand } from "../refusals.js";
@@ -10,7 +11,7 @@ import { NULL_ARRAY, OK, type Reply } from "../resp/index.js";
 import type { SessionRules } from "../session.js";
 import { wordOf } from "./command.js";
 import { expireTermsOf } from "./expire-terms.js";
-import { expiryOf, LOOKS } from "./key-commands.js";
+import { endlessnessOf, expiryOf, LOOKS, type LockedState } from "./key-commands.js";
 import { setOptionsOf } from "./set-command.js";
 import type { TakeWithExpiry } from "./take-with-expiry.js";
 
@@ -70,6 +71,10 @@ export class WatchedKey {
       case "EXPIRE":
       case "PEXPIRE":
         return this.#expire(name, args);
+      case "PERSIST":
+        if (told === null) return () => this.confirm([0]);
+        demandExpiry(0, rules);
+        return () => this.#move((state) => endlessnessOf(this.#locks, this.#key, state));
       case "SETNX":
         if (told !== null) return () => this.confirm([0]);
         demandExpiry(0, rules);
@@ -117,14 +122,15 @@ export class WatchedKey {
     if (!terms.isConditional) {
       return () => (terms.ttlMs <= 0 ? this.#end() : this.#extend(told, terms.ttlMs, 1));
     }
-    return async () => {
-      const moved = await this.#locks.decide<number | "changed">(this.#key, (state) =>
-        state.kind === "lock" && this.#isAsTold(state)
-          ? expiryOf(this.#locks, this.#key, state, terms)
-          : { answer: "changed" },
-      );
-      return moved === "changed" ? NULL_ARRAY : [moved];
-    };
+    return () => this.#move((state) => expiryOf(this.#locks, this.#key, state, terms));
+  }
+
+  /** Does what depends on the end of the lock. */
+  async #move(move: (state: LockedState) => Decision<number | undefined>): Promise<Reply> {
+    const moved = await this.#locks.decide<number | "changed">(this.#key, (state) =>
+      state.kind === "lock" && this.#isAsTold(state) ? move(state) : { answer: "changed" },
+    );
+    return moved === "changed" ? NULL_ARRAY : [moved];
   }
 
   #set(

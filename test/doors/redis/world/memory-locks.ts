@@ -148,7 +148,9 @@ export class MemoryLocks {
     }
     return own.map((found) => {
       const lease = found as MemoryLease;
-      const end = (mode === "add" ? lease.endMs : this.nowMs) + ttlMs;
+      const isEndless = ttlMs === 0;
+      const from = isEndless ? Number.POSITIVE_INFINITY : this.nowMs;
+      const end = (mode === "add" ? lease.endMs : from) + ttlMs;
       lease.endMs = mode === "atLeast" ? Math.max(lease.endMs, end) : end;
       lease.ttlMs = ttlMs;
       const restMs = lease.endMs - this.nowMs;
