@@ -7,6 +7,7 @@ import { HoldfastError } from "../../src/errors.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
+import { healthOfReports } from "./cluster-findings.js";
 import {
   type ClusterMember,
   clusterMembers,
@@ -99,22 +100,38 @@ export async function withOutageReport<T>(
   }
 }
 
-/** The same, asked once now: see `serviceOutage`. */
-export async function askOutage(access: NodeAccess): Promise<string | undefined> {
+/** Why a cluster serves nobody. */
+export interface Service {
+  /** No node answers, or none leads. */
+  readonly outage: string | undefined;
+  /** There is a leader, and it grants nothing: its disk is full. */
+  readonly refusal: string | undefined;
+}
+
+/** The same, asked once now: see `serviceOf`. */
+export async function askService(access: NodeAccess): Promise<Service> {
   const members = await clusterMembers(access, { timeoutMs: ANSWER_MS_MAX });
-  return serviceOutage(members, access.endpoints);
+  return serviceOf(members, access.endpoints);
 }
 
 /**
- * What is missing, unless a node answers and knows of a leader: a leader that is only too busy for
- * this question still serves others.
+ * What is missing. If a node answers and knows of a leader, that is nothing but room: a leader that is
+ * only too busy for this question still serves others.
  */
-async function serviceOutage(
+async function serviceOf(
   members: readonly ClusterMember[],
   endpoints: readonly string[],
-): Promise<string | undefined> {
+): Promise<Service> {
   const told = members.map(({ report }) => report).filter(isReachable);
-  return knownLeader(told) === 0 ? outageOf(members, endpoints) : undefined;
+  const leader = knownLeader(told);
+  if (leader === 0) return { outage: await outageOf(members, endpoints), refusal: undefined };
+  const { findings } = healthOfReports(members, leader, Date.now());
+  const worst = findings.find(({ level }) => level === "down");
+  return { outage: undefined, refusal: worst && insideSentence(worst.sentence) };
+}
+
+function insideSentence(sentence: string): string {
+  return sentence.charAt(0).toLowerCase() + sentence.slice(1).replace(/\.$/, "");
 }
 
 async function reportOutage(
@@ -125,10 +142,11 @@ async function reportOutage(
   try {
     await delay(NOTICE_AFTER_MS, undefined, { signal: over, ref: false });
     const members = await clusterMembers(access, { timeoutMs: ANSWER_MS_MAX, signal: over });
-    const outage = await serviceOutage(members, access.endpoints);
-    if (outage === undefined || over.aborted) return;
-    if (onAllRefused !== undefined && members.every(isRefused)) onAllRefused(outage);
-    else if (isQuiet !== true) note(`${outage}: still trying`);
+    const { outage, refusal } = await serviceOf(members, access.endpoints);
+    const text = outage ?? refusal;
+    if (text === undefined || over.aborted) return;
+    if (onAllRefused !== undefined && members.every(isRefused)) onAllRefused(text);
+    else if (isQuiet !== true) note(`${text}: still trying`);
   } catch (error) {
     // A token that cannot be read or sent: the work fails for the same reason, and says so.
     const isExpected = error instanceof Failure || error instanceof HoldfastError;
@@ -142,7 +160,7 @@ function isRefused({ report }: ClusterMember): boolean {
 }
 
 /** By the nodes in the newest term; 0: they know of none. */
-function knownLeader(reports: readonly ReachableNode[]): number {
+export function knownLeader(reports: readonly ReachableNode[]): number {
   const term = Math.max(...reports.map((report) => report.term));
   return Math.max(0, ...reports.map((report) => (report.term === term ? report.leader : 0)));
 }

@@ -115,7 +115,8 @@ function leadFrom(
   const { ttlMs, name } = plan.run;
   const search = new NodeSearch(plan.run, signal);
   const sinceMs = performance.now();
-  const work = (client: Client): Promise<number> => lead(client, plan, isJson, signal, sinceMs);
+  const work = (client: Client): Promise<number> =>
+    lead(client, plan, access, isJson, signal, sinceMs);
   const { outage } = search;
   const options = { signal: search.signal, ttlMs, about: { key: name }, outage };
   const leading = withClient(accessWithin(plan.run, access), work, options);
@@ -126,11 +127,12 @@ function leadFrom(
 async function lead(
   client: Client,
   { name, run: plan, value }: LeadPlan,
+  access: ClusterAccess,
   isJson: boolean,
   stop: AbortSignal,
   sinceMs: number,
 ): Promise<number> {
-  const term = await waitForLock(client, plan, stop, sinceMs);
+  const term = await waitForLock(client, plan, access, stop, sinceMs);
   const { token } = term;
   if (isJson) printJson({ name, value, token, session: client.session });
   else print(`leading ${plan.name} as ${printable(value)}, token ${token}`);

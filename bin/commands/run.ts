@@ -143,7 +143,7 @@ export async function run(
     ]);
     let lock: Lock | undefined;
     try {
-      lock = await waitForLock(client, plan, signals.waiting, sinceMs);
+      lock = await waitForLock(client, plan, access, signals.waiting, sinceMs);
       return await runUnderLock({ client, lock, plan, variables, prefix, signals, sharesTerminal });
     } finally {
       await leave({ client, lock, plan, signals, withinMs: access.connectTimeoutMs });

@@ -5,10 +5,13 @@
 import type { Command } from "commander";
 import type { NodeStatus } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
-import { outageOf, refusalAmong } from "../cluster/cluster-outage.js";
+import type { Finding } from "../../src/views/index.js";
+import { healthOfReports } from "../cluster/cluster-findings.js";
+import { knownLeader, outageOf, refusalAmong } from "../cluster/cluster-outage.js";
 import {
   type ClusterMember,
   clusterMembers,
+  isLocal,
   isReachable,
   leaderOf,
   type NodeReport,
@@ -25,6 +28,7 @@ import { Failure } from "../exit/failure.js";
 import { print, printJson, type Style, styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { formatDuration } from "../text/durations.js";
+import { findingText } from "../views/finding-view.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast status", "the nodes of the cluster"],
@@ -32,17 +36,20 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 ];
 
 const NOTES = `
-Shows the given nodes and all nodes that these know of. Exit code 4 if no node
-answers or there is no leader, 5 if the cluster is closed to who asks. The JSON
-document:
+Shows the given nodes and all nodes that these know of, and what is wrong with
+them. Exit code 4 if the cluster grants nothing: no node answers, there is no
+leader, or the disks are full; 5 if it is closed to who asks. The JSON document:
   {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,
    "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411",
-   "access":{"state":"open","identities":0}}]}
+   "access":{"state":"open","identities":0}}],
+   "findings":[{"code":"diskFull","level":"bad","sentence":"…","help":"docs/…"}]}
 role: leader, follower, learner, preCandidate, candidate, starting, quarantined,
 or unreachable; then unknown values are null. The table has "electing" for a
 node that has no leader and asks for votes (preCandidate, candidate).
 access: whether clients that do not sign in may do everything ("open"),
 something ("partlyOpen") or nothing ("closed").
+findings: the worst first; level is "down" (the cluster grants nothing), "bad"
+(it serves, and somebody should act) or "warning".
 A quarantined node also has "damage":{"file":"…","reason":"…"}.`;
 
 type AccessState = NonNullable<NodeStatus["access"]>["state"];
@@ -75,14 +82,23 @@ export function defineStatus(command: Command, finish: (exitCode: number) => voi
 
 async function showStatus(access: NodeAccess, isJson: boolean): Promise<number> {
   const members = await clusterMembers(access);
-  if (isJson) printJson({ nodes: members.map(document) });
-  else for (const line of viewLines(members)) print(line);
   const reports = members.map(({ report }) => report);
+  const { findings } = healthOfReports(members, knownLeaderAt(access, reports), Date.now());
+  if (isJson) printJson({ nodes: members.map(document), findings });
+  else for (const line of viewLines(members, findings)) print(line);
   const refusal = refusalAmong(reports);
   if (refusal !== undefined && !reports.some(isReachable)) throw refusal;
   const outage = await outageOf(members, access.endpoints);
   if (outage !== undefined) throw new Failure(EXIT.noCluster, outage);
-  return EXIT.done;
+  return findings.some(({ level }) => level === "down") ? EXIT.noCluster : EXIT.done;
+}
+
+/** Through a local socket one node is asked, which knows who leads. */
+function knownLeaderAt(
+  { endpoints }: NodeAccess,
+  reports: readonly NodeReport[],
+): number | undefined {
+  return isLocal(endpoints) ? knownLeader(reports.filter(isReachable)) : undefined;
 }
 
 function document({ id, report }: ClusterMember): Record<string, unknown> {
@@ -98,8 +114,15 @@ function document({ id, report }: ClusterMember): Record<string, unknown> {
   return { ...told, damage: { file: damage.file, reason: damage.reason } };
 }
 
-function viewLines(members: readonly ClusterMember[]): string[] {
+function viewLines(members: readonly ClusterMember[], findings: readonly Finding[]): string[] {
   const lines = tableLines(COLUMNS, members.map(row));
+  // That there is no leader, or a node does not answer, is said in the table and at the end.
+  const told = findings.filter(({ code }) => code !== "noLeader");
+  if (told.length > 0) lines.push("");
+  for (const finding of told) {
+    const style = finding.level === "warning" ? "yellow" : "red";
+    lines.push(styled(style, findingText(finding), process.stdout));
+  }
   for (const { id, report } of members) {
     if (!report.isReachable || report.damage === undefined) continue;
     const { file, reason } = report.damage;

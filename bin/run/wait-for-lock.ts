@@ -1,27 +1,28 @@
 /**
- * The wait of `holdfast run` for its lock: with its limit, its exit codes, and on a terminal a line
- * that says what it waits for.
+ * The wait of `holdfast run` for its lock: with its limit and its exit codes. What is said about it is
+ * in `wait-words.ts`, and when, in `wait-notices.ts`.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors.js";
-import type { Blocker, Client, KeyView, Lock } from "../../src/index.js";
-import { keyText, printable } from "../../src/safe-text.js";
-import { askOutage, type OutageOptions } from "../cluster/cluster-outage.js";
+import type { Client, KeyView, Lock } from "../../src/index.js";
+import { askService, type OutageOptions } from "../cluster/cluster-outage.js";
 import type { ClusterAccess } from "../config/command-options.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
 import { formatDuration } from "../text/durations.js";
-import { isAnonymous, withIdentity } from "../text/session-names.js";
 import type { RunPlan } from "./run-plan.js";
+import { obstacleOf, tellWaits, viewsOf, type WaitContext } from "./wait-notices.js";
+import { refusedText } from "./wait-words.js";
 
-const NOTICE_AFTER_MS = 1_000;
 /** How long after the deadline the cluster's own answer is awaited. */
 const ANSWER_MS_MAX = 2_000;
 /** How long a cluster may take to answer with `-n`: an election ends within that. */
 const NO_WAIT_MS = 10_000;
 /** The longest time a timer of the platform can take. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
+
+/** Codes of a search that ended without a session, and may succeed later. */
+const FOR_NOW: ReadonlySet<string> = new Set(["UNAVAILABLE", "DISK_FULL", "BUSY"]);
 
 /** What messages about a wait need to know of it. */
 type Waiting = Pick<RunPlan, "name" | "waitMs">;
@@ -64,11 +65,11 @@ export async function connectedWithin<T>(
   try {
     return await work;
   } catch (error) {
-    const isUnavailable = error instanceof HoldfastError && error.code === "UNAVAILABLE";
     const { waitMs = 0 } = plan;
-    if (!isUnavailable || waitMs === 0 || waitMs >= access.connectTimeoutMs) throw error;
-    const outage = await askOutage(access);
-    throw outage === undefined ? timedOut(plan) : error;
+    const isOver = waitMs > 0 && waitMs < access.connectTimeoutMs;
+    if (!(error instanceof HoldfastError) || !FOR_NOW.has(error.code) || !isOver) throw error;
+    const { outage, refusal } = await askService(access);
+    throw outage === undefined ? timedOut(plan, refusal) : error;
   }
 }
 
@@ -83,13 +84,14 @@ export async function connectedWithin<T>(
 export async function waitForLock(
   client: Client,
   plan: RunPlan,
+  access: ClusterAccess,
   signal: AbortSignal,
   sinceMs: number,
 ): Promise<Lock> {
   const over = new AbortController();
+  const context: WaitContext = { client, access, plan };
   const around = Number(process.env["HOLDFAST_SESSION"] ?? 0);
-  const isWorthATurn = process.stderr.isTTY || around > 0;
-  if (!plan.isQuiet && isWorthATurn) void announce(client, plan, around, over.signal);
+  if (!plan.isQuiet) void tellWaits(context, around, over.signal);
   // The cluster counts the wait. If it does not answer at all, this process does.
   const deadline = new AbortController();
   const latestMs = latestEndMs(plan) - (performance.now() - sinceMs);
@@ -105,8 +107,10 @@ export async function waitForLock(
           ...(waitMs === undefined ? {} : { waitMs }),
         });
       } catch (error) {
-        if (deadline.signal.aborted) throw plan.waitMs === 0 ? unanswered(plan) : timedOut(plan);
-        if (!hasLostItsPlace(error)) throw waitFailure(error, plan) ?? error;
+        if (deadline.signal.aborted || !hasLostItsPlace(error)) {
+          over.abort();
+          throw await explained(error, plan, context, deadline.signal.aborted);
+        }
       }
       if (!plan.isQuiet) note(lostPlaceText(plan));
     }
@@ -114,6 +118,23 @@ export async function waitForLock(
     clearTimeout(timer);
     over.abort();
   }
+}
+
+/** The failure with what is in the way, which the cluster is asked for unless nobody reads it. */
+async function explained(
+  error: unknown,
+  plan: RunPlan,
+  context: WaitContext,
+  isUnanswered: boolean,
+): Promise<unknown> {
+  if (isUnanswered && plan.waitMs === 0) return unanswered(plan);
+  const isTimeout = error instanceof HoldfastError && error.code === "LOCK_TIMEOUT";
+  if (isTimeout || isUnanswered) {
+    return timedOut(plan, plan.isQuiet ? "" : await obstacleOf(context));
+  }
+  if (!(error instanceof HoldfastError) || plan.isQuiet) return waitFailure(error, plan) ?? error;
+  const isClosed = error.code === "LOCK_HELD" && error.details["blockedBy"] === "closing";
+  return waitFailure(error, plan, isClosed ? await viewsOf(context.client, plan) : []) ?? error;
 }
 
 /** When the wait is ended here. */
@@ -141,14 +162,18 @@ function lostPlaceText({ name, ttlMs }: RunPlan): string {
   );
 }
 
-/** What the outcome of a wait means to its user; `undefined`: what the SDK says. */
+/**
+ * What the outcome of a wait means to its user; `undefined`: what the SDK says. `views`: of its keys, if
+ * they were read.
+ */
 export function waitFailure(
   error: unknown,
   plan: Waiting & Pick<RunPlan, "conflictExitCode">,
+  views: readonly KeyView[] = [],
 ): Failure | undefined {
   if (!(error instanceof HoldfastError)) return undefined;
   if (error.code === "LOCK_HELD") {
-    const text = whoBlocks(error, plan);
+    const text = refusedText(plan.name, error.details, views);
     return new Failure(plan.conflictExitCode, text, { cause: error });
   }
   if (error.code === "LOCK_TIMEOUT") return timedOut(plan);
@@ -157,76 +182,14 @@ export function waitFailure(
   return new Failure(EXIT.refused, text, { cause: error });
 }
 
-/** With the key and the names of the sessions, if they have names. */
-function whoBlocks({ details }: HoldfastError, plan: Waiting): string {
-  const {
-    blockedBy,
-    blockers = [],
-    isSameOwner,
-  } = details as {
-    readonly blockedBy?: string;
-    readonly blockers?: readonly Blocker[];
-    readonly isSameOwner?: boolean;
-  };
-  if (isSameOwner === true) {
-    return `${plan.name}: this owner has a lease there, or waits for one, by another request`;
-  }
-  const names = blockers.filter(isNamed).map(({ sessionName, identity }) => {
-    return withIdentity(sessionName === "" ? "an unnamed client" : sessionName, identity);
-  });
-  const keys = new Set(blockers.map(({ key }) => key));
-  const key = keys.size === 0 ? plan.name : [...keys].map(keyText).join(", ");
-  const who = names.length === 0 ? "another" : printable([...new Set(names)].join(", "));
-  return `${key} is ${blockedBy === "waiters" ? "waited for" : "held"} by ${who}`;
-}
-
-function isNamed(blocker: Blocker): boolean {
-  return blocker.sessionName !== "" || (blocker.identity !== "" && !isAnonymous(blocker));
-}
-
 function unanswered({ name }: RunPlan): Failure {
   const text = `the cluster did not answer for ${name} within ${formatDuration(NO_WAIT_MS)}`;
   return new Failure(EXIT.noCluster, text);
 }
 
-function timedOut(plan: Waiting): Failure {
+/** `why`: what was in the way; "" if that is not known. */
+function timedOut(plan: Waiting, why = ""): Failure {
   const waited = formatDuration(plan.waitMs ?? 0);
-  return new Failure(EXIT.timedOut, `${plan.name} was not granted within ${waited}`);
-}
-
-/**
- * Says what is waited for, on a terminal; and everywhere that it is held by the run around this
- * one, whose session is `around`: the outer run usually waits for this one, which would never end.
- */
-async function announce(
-  client: Client,
-  plan: RunPlan,
-  around: number,
-  over: AbortSignal,
-): Promise<void> {
-  try {
-    await delay(NOTICE_AFTER_MS, undefined, { signal: over });
-    const views = await Promise.all(
-      plan.items.map(({ key }) => client.inspect(key, { signal: over })),
-    );
-    const own = views.find(({ holds }) => holds.some(({ session }) => session === around));
-    if (own !== undefined) {
-      note(
-        `waiting for ${keyText(own.key)}, which the run around this one holds until its command ends`,
-      );
-    } else if (process.stderr.isTTY) {
-      note(`waiting for ${plan.name}${holdersOf(views)}`);
-    }
-  } catch (error) {
-    // Granted meanwhile, or no answer: then there is nothing to say, and the wait itself goes on.
-    if (!over.aborted && !(error instanceof HoldfastError)) throw error;
-  }
-}
-
-function holdersOf(views: readonly KeyView[]): string {
-  const holds = views.flatMap((view) => view.holds);
-  const names = holds.map(({ sessionName, session, identity }) => {
-    return withIdentity(sessionName || `session ${session}`, identity);
-  });
-  return names.length === 0 ? "" : `, held by ${printable([...new Set(names)].join(", "))}`;
+  const reason = why === "" ? "" : `: ${why}`;
+  return new Failure(EXIT.timedOut, `${plan.name} was not granted within ${waited}${reason}`);
 }

@@ -3,6 +3,7 @@
  * exactly as they came; the screen makes them safe to show. Pure.
  */
 import type { ExplainView, KeyView, MembersView } from "../../src/index.js";
+import { type SeenNode, wordsOf } from "../cluster/cluster-findings.js";
 import { isReachable, type NodeReport, type ReachableNode } from "../cluster/node-report.js";
 import { isEndless } from "../text/session-names.js";
 
@@ -78,19 +79,11 @@ export interface LockSeen {
 }
 
 /** A node, by itself or, if it does not answer, by the leader. */
-export interface NodeRow {
-  /** `undefined` if it does not answer and no other node named it. */
-  readonly id: number | undefined;
+export interface NodeRow extends SeenNode {
   readonly role: string;
-  /** "unasked": it cannot be asked from here, and the leader speaks for it. */
-  readonly answers: "yes" | "no" | "unasked";
-  readonly isVoter: boolean;
   readonly term: number | null;
   readonly commitIndex: number | null;
   readonly appliedIndex: number | null;
-  /** Committed entries that are not known to be durable there, by the leader. */
-  readonly lagEntries: number | null;
-  readonly endpoint: string;
   /** Why it does not answer, or what is damaged; "" if nothing is wrong. */
   readonly problem: string;
 }
@@ -139,13 +132,13 @@ function nodeRow(
     const isVoter = member?.role !== "learner";
     const problem = report.error.message.replace(`${endpoint}: `, "");
     const told = { id, role, isVoter, term, commitIndex, appliedIndex, lagEntries, endpoint };
-    return { ...told, answers: "no", problem };
+    return { ...told, ...wordsOf(report), problem };
   }
   const { term, commitIndex, appliedIndex, damage } = report;
   const isVoter = role !== "learner" && member?.role !== "learner";
   const problem = damage === undefined ? "" : `${damage.file}: ${damage.reason}`;
   const told = { id, role, isVoter, term, commitIndex, appliedIndex, lagEntries, endpoint };
-  return { ...told, answers: "yes", problem };
+  return { ...told, ...wordsOf(report), problem };
 }
 
 function unaskedRow(member: Member, leader: number | undefined): NodeRow {
@@ -155,6 +148,7 @@ function unaskedRow(member: Member, leader: number | undefined): NodeRow {
     role: id === leader ? "leader" : isHeard ? "follower" : "unreachable",
     answers: isHeard || id === leader ? "unasked" : "no",
     isVoter: member.role === "voter",
+    words: undefined,
     term: null,
     commitIndex: null,
     appliedIndex: null,

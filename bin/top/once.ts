@@ -5,6 +5,7 @@
 import type { Admin } from "../../src/index.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { type Column, tableLines } from "../output/text-table.js";
+import { findingText } from "../views/finding-view.js";
 import type { LockRow, LocksSeen, NodesSeen, Sort } from "./cluster-facts.js";
 import { healthOf } from "./cluster-health.js";
 import { askNodes } from "./cluster-rounds.js";
@@ -47,8 +48,9 @@ export async function lookOnce(
 }
 
 export function onceLines({ nodes, locks }: OnceSeen): string[] {
-  const { text, page } = healthOf(nodes);
-  const lines = [page === undefined ? text : `${text} (${page})`, ""];
+  const { text, findings } = healthOf(nodes);
+  const lines = findings.length === 0 ? [text] : findings.map(findingText);
+  lines.push("");
   const { rows, total = rows.length } = locks;
   if (rows.length === 0) return [...lines, "no lock is in use"];
   const cells = rows.map((row) => COLUMNS.map(({ cell }) => cell(row)));
@@ -69,6 +71,7 @@ export function onceDocument({ clusterId, nodes, locks }: OnceSeen): Record<stri
       const shown = { role, answers, term: node.term, commitIndex, appliedIndex, lagEntries };
       return { id: id ?? null, ...shown, endpoint, problem };
     }),
+    findings: healthOf(nodes).findings,
     lockCount: locks.total ?? locks.rows.length,
     locks: locks.rows,
   };

@@ -7,6 +7,7 @@ import { keyText, printable } from "../../src/safe-text.js";
 import { plainTableLines } from "../output/text-table.js";
 import { formatTimeOfDay } from "../text/wall-time.js";
 import { explainLines } from "../views/explain-view.js";
+import { findingText } from "../views/finding-view.js";
 import {
   closingLine,
   HOLD_COLUMNS,
@@ -248,8 +249,10 @@ function clusterLines(state: TopState): Line[] {
     const text = `node ${id ?? "?"}: ${printable(problem)}`;
     lines.push(...wrapped(text, size.columns).map((line) => plain(line)));
   }
-  const { page } = healthOf(nodes);
-  if (page !== undefined) lines.push([], plain(`what to do: ${page}`));
+  for (const finding of healthOf(nodes).findings) {
+    const text = wrapped(findingText(finding), size.columns);
+    lines.push([], ...text.map((line) => plain(line)));
+  }
   lines.push([], plain("WHAT HAPPENED, newest first", "dim"));
   if (happened.length === 0) lines.push(plain("nothing since this was started"));
   lines.push(...[...happened].reverse().map(happeningLine));

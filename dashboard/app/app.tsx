@@ -89,7 +89,8 @@ function Header({ state, current }: HeaderProps) {
 }
 
 /** What is unusual about the connection; also spoken, by `announce`. */
-function Banner({ state: { notice, phase } }: { readonly state: ClusterState }) {
+function Banner({ state }: { readonly state: ClusterState }) {
+  const { notice, phase, leader, own, node } = state;
   const connection = useConnection();
   const paused = useStore(isPaused);
   return (
@@ -102,6 +103,12 @@ function Banner({ state: { notice, phase } }: { readonly state: ClusterState }) 
               Dismiss
             </button>
           )}
+        </section>
+      )}
+      {phase === "connected" && own !== undefined && leader === 0 && (
+        <section class="banner" aria-label="Leader">
+          Nobody leads the cluster, as far as node {node} knows: nothing is granted, and what needs
+          a leader cannot be shown. <a href={hrefOf("cluster")}>How its nodes are</a>
         </section>
       )}
       {paused && phase === "connected" && (

@@ -17,7 +17,8 @@ import {
 import { announce } from "../state/announcements.js";
 import { Store } from "../state/store.js";
 import { currentToken, forgetToken, keepToken } from "./access-token.js";
-import { type KnownNode, nameOf, signInReason } from "./sentences.js";
+import { firstToAnswer } from "./node-search.js";
+import { type KnownNode, lostText, nameOf, searchText, signInReason } from "./sentences.js";
 
 export interface ClusterState {
   /**
@@ -29,11 +30,14 @@ export interface ClusterState {
   readonly admin: Admin | undefined;
   /** The node behind `admin`; 0 if unknown. */
   readonly node: number;
+  /** `undefined` while it is not known, for which a cluster may need a leader. */
   readonly viewer: WhoAmIView | undefined;
   /** As the leader last told; `undefined` if none did. */
   readonly members: MembersView | undefined;
-  /** Whether the last question for the members was answered: there is a leader. */
-  readonly hasLeader: boolean;
+  /** What the node behind `admin` last said of itself, without points and events. */
+  readonly own: VitalsView | undefined;
+  /** The node that leads, as far as that one knows; 0: none does. */
+  readonly leader: number;
   /** A sentence about the connection, for a banner. */
   readonly notice: string | undefined;
   /** Why the viewer has to sign in. */
@@ -44,10 +48,13 @@ export interface ClusterState {
 
 /** Shorter than the SDK keeps an idle connection, so that it stays the same one. */
 const BEAT_MS = 800;
-/** A node that says nothing for so long is left. */
+/** A node that says nothing for so long is left, and … */
 const SILENCE_MS = 3_000;
+/** … for so many times as long as its slowest answer took, if it is far away. */
+const SILENCE_ANSWERS = 3;
 const RETRY_MS = 2_000;
-const CALL_TIMEOUT_MS = 10_000;
+/** A new connection takes three or four round trips, with TLS and a token up to seven. */
+const CALL_TIMEOUT_MS = 20_000;
 /** The members and the viewer's rights are asked for at each of so many beats. */
 const MEMBERS_BEATS = 3;
 const VIEWER_BEATS = 20;
@@ -58,11 +65,21 @@ const START: ClusterState = {
   node: 0,
   viewer: undefined,
   members: undefined,
-  hasLeader: true,
+  own: undefined,
+  leader: 0,
   notice: undefined,
   signInReason: undefined,
   nodes: [],
 };
+
+/** A node that has answered. Without vitals the viewer is somebody without rights. */
+interface Found {
+  readonly admin: Admin;
+  readonly vitals: VitalsView | undefined;
+  readonly stranger: WhoAmIView | undefined;
+  /** For the connection and the first answer. */
+  readonly tookMs: number;
+}
 
 export class Cluster {
   readonly state = new Store<ClusterState>(START);
@@ -74,6 +91,8 @@ export class Cluster {
   #beatAfterMs = 0;
   /** Of the connection that counts: what an older one still reports is ignored. */
   #generation = 0;
+  #search = new AbortController();
+  #silenceMs = SILENCE_MS;
 
   constructor(home: string) {
     this.#current = { endpoint: home, id: 0 };
@@ -116,11 +135,6 @@ export class Cluster {
     }
   }
 
-  /** A connection to one node, which only reads. The caller closes it. */
-  async connectTo(endpoint: string, signal: AbortSignal): Promise<Admin> {
-    return connectAdmin({ ...this.#options(endpoint), readOnly: true, signal });
-  }
-
   #options(endpoint: string): ConnectAdminOptions {
     const token = currentToken();
     return { endpoints: [endpoint], token, timeoutMs: CALL_TIMEOUT_MS, followLeader: false };
@@ -130,65 +144,117 @@ export class Cluster {
     this.state.set({ ...this.state.value, ...changes, nodes: this.#nodes });
   }
 
-  /** Connects to the first of these nodes that answers. */
-  async #connect(order: readonly KnownNode[]): Promise<void> {
+  /** Connects to the first of these nodes that answers. `why`: what became of the one before. */
+  async #connect(order: readonly KnownNode[], why = ""): Promise<void> {
     this.#generation += 1;
     const generation = this.#generation;
     clearTimeout(this.#timer);
+    this.#search.abort();
+    this.#search = new AbortController();
     void this.state.value.admin?.close();
     const isLost = this.state.value.phase === "lost";
     this.#update({ admin: undefined, phase: isLost ? "lost" : "connecting" });
-    for (const node of order) {
-      const isDone = await this.#tryNode(node, generation);
-      if (generation !== this.#generation || isDone) return;
-    }
-    this.#lose();
-  }
-
-  /** Whether the search is over; otherwise the node does not answer. */
-  async #tryNode(node: KnownNode, generation: number): Promise<boolean> {
-    let admin: Admin | undefined;
+    const asked: KnownNode[] = [];
     try {
-      const signal = AbortSignal.timeout(SILENCE_MS);
-      admin = await this.connectTo(node.endpoint, signal);
-      const viewer = await admin.whoAmI({ signal });
-      const vitals = viewer.grants.length === 0 ? undefined : await admin.vitals({ signal });
-      if (generation === this.#generation) this.#welcome(node, admin, viewer, vitals);
-      else void admin.close();
-      return true;
+      const first = await firstToAnswer({
+        nodes: order,
+        attempt: (node, signal) => this.#attempt(node, signal, generation),
+        discard: ({ admin }) => void admin.close(),
+        isFinal: isSignInProblem,
+        onAsked: (node) => {
+          asked.push(node);
+          // The attempts go on; only what is shown changes.
+          if (asked.length === order.length) {
+            this.#timer = setTimeout(() => this.#showLost(), this.#silenceMs);
+          }
+          if (isLost || (why === "" && asked.length === 1)) return;
+          this.#update({ notice: searchText(why, asked) });
+        },
+        signal: this.#search.signal,
+      });
+      if (generation !== this.#generation) void first?.found.admin.close();
+      else if (first === undefined) this.#lose();
+      else this.#welcome(first.node, first.found);
     } catch (error) {
-      void admin?.close();
-      if (generation !== this.#generation) return true;
-      if (!isSignInProblem(error)) return false;
+      if (generation !== this.#generation) return;
+      if (!isSignInProblem(error)) throw error;
       this.#demandSignIn(undefined);
-      return true;
     }
   }
 
-  #welcome(
-    node: KnownNode,
-    admin: Admin,
-    viewer: WhoAmIView,
-    vitals: VitalsView | undefined,
-  ): void {
+  /**
+   * What the node says of itself comes first: it needs no leader. Only of those who may not hear it
+   * the node is asked who they are.
+   */
+  async #attempt(node: KnownNode, signal: AbortSignal, generation: number): Promise<Found> {
+    const beganMs = performance.now();
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(CALL_TIMEOUT_MS)]);
+    const onLost = (): void => this.#onLost(generation, node);
+    const admin = await connectAdmin({
+      ...this.#options(node.endpoint),
+      ...{ readOnly: true, signal: limit, onLost },
+    });
+    try {
+      const vitals = await admin.vitals({ signal: limit });
+      return { admin, vitals, stranger: undefined, tookMs: performance.now() - beganMs };
+    } catch (error) {
+      try {
+        if (!isCode(error, "FORBIDDEN")) throw error;
+        const stranger = await admin.whoAmI({ signal: limit });
+        return { admin, vitals: undefined, stranger, tookMs: 0 };
+      } catch (final) {
+        void admin.close();
+        throw final;
+      }
+    }
+  }
+
+  #welcome(node: KnownNode, { admin, vitals, stranger, tookMs }: Found): void {
     if (vitals === undefined) {
       void admin.close();
-      this.#demandSignIn(viewer);
+      this.#demandSignIn(stranger);
       return;
     }
+    clearTimeout(this.#timer);
     const before = this.#current;
     this.#identify(node, vitals.node);
     this.#current = node;
     this.#beatAfterMs = vitals.wallMs;
     this.#beats = 0;
-    const hasMoved = before !== node;
-    const notice = hasMoved
-      ? `${nameOf(before)} does not answer; connected to ${nameOf(node).toLowerCase()}.`
-      : undefined;
+    this.#silenceMs = Math.max(SILENCE_MS, SILENCE_ANSWERS * tookMs);
+    const notice =
+      before === node
+        ? undefined
+        : `${nameOf(before)} does not answer; connected to ${nameOf(node).toLowerCase()}.`;
     if (notice !== undefined) announce(notice);
     else if (this.state.value.phase === "lost") announce(`Connected to ${nameOf(node)} again.`);
-    this.#update({ phase: "connected", admin, viewer, node: node.id, notice });
+    this.#update({ phase: "connected", admin, node: node.id, notice });
+    this.#hear(vitals);
+    void this.#askViewer(admin, this.#generation);
     void this.#beat(admin, this.#generation);
+  }
+
+  /** What the node says of itself now, and of the members, whose addresses are known without a leader. */
+  #hear(vitals: VitalsView): void {
+    const { leader, hasQuorumContact, peers } = vitals;
+    for (const { node, endpoint } of peers) {
+      if (endpoint === "" || this.#nodes.some(({ id }) => id === node)) continue;
+      this.#nodes = [...this.#nodes, { endpoint, id: node }];
+    }
+    const own = { ...vitals, points: [], events: [] };
+    this.#update({ own, leader: hasQuorumContact ? leader : 0 });
+  }
+
+  /** The connection is gone: nothing is waited for. */
+  #onLost(generation: number, node: KnownNode): void {
+    if (generation !== this.#generation || this.state.value.phase !== "connected") return;
+    this.#moveOn(lostText(node));
+  }
+
+  #moveOn(why: string): void {
+    const others = this.#nodes.filter((node) => node !== this.#current);
+    announce(why);
+    void this.#connect([...others, this.#current], why);
   }
 
   #demandSignIn(viewer: WhoAmIView | undefined): void {
@@ -197,6 +263,7 @@ export class Cluster {
     forgetToken();
     this.#generation += 1;
     clearTimeout(this.#timer);
+    this.#search.abort();
     void this.state.value.admin?.close();
     this.#update({
       phase: "signIn",
@@ -207,23 +274,29 @@ export class Cluster {
   }
 
   #lose(): void {
+    clearTimeout(this.#timer);
+    this.#showLost();
+    this.#timer = setTimeout(() => void this.#connect(this.#nodes), RETRY_MS);
+  }
+
+  #showLost(): void {
     const count = this.#nodes.length;
     const all = count === 1 ? nameOf(this.#current) : `None of ${count} nodes`;
     const notice = `${all} ${count === 1 ? "does not answer" : "answers"}. This page keeps trying.`;
     if (this.state.value.phase !== "lost") announce(notice);
     this.#update({ phase: "lost", notice });
-    this.#timer = setTimeout(() => void this.#connect(this.#nodes), RETRY_MS);
   }
 
   /** Notices that the node is gone, that the members changed, and that the viewer's rights did. */
   async #beat(admin: Admin, generation: number): Promise<void> {
     try {
-      const signal = AbortSignal.timeout(SILENCE_MS);
-      const { wallMs } = await admin.vitals({ after: this.#beatAfterMs, signal });
+      const signal = AbortSignal.timeout(this.#silenceMs);
+      const vitals = await admin.vitals({ after: this.#beatAfterMs, signal });
       if (generation !== this.#generation) return;
-      this.#beatAfterMs = wallMs;
+      this.#beatAfterMs = vitals.wallMs;
+      this.#hear(vitals);
       if (this.#beats % MEMBERS_BEATS === 0) void this.#askMembers(admin, generation);
-      if (this.#beats % VIEWER_BEATS === VIEWER_BEATS - 1) void this.#askViewer(admin, generation);
+      if (this.#isViewerDue()) void this.#askViewer(admin, generation);
     } catch (error) {
       if (generation !== this.#generation) return;
       this.#onFailure(error);
@@ -233,35 +306,39 @@ export class Cluster {
     this.#timer = setTimeout(() => void this.#beat(admin, generation), BEAT_MS);
   }
 
+  #isViewerDue(): boolean {
+    const beats = this.state.value.viewer === undefined ? MEMBERS_BEATS : VIEWER_BEATS;
+    return this.#beats % beats === beats - 1;
+  }
+
   #onFailure(error: unknown): void {
     if (isSignInProblem(error)) this.#demandSignIn(undefined);
     else if (isCode(error, "FORBIDDEN")) void this.#connect([this.#current]);
     else if (isSilence(error)) {
-      const others = this.#nodes.filter((node) => node !== this.#current);
-      void this.#connect([...others, this.#current]);
+      this.#moveOn(
+        `${nameOf(this.#current)} has not answered for ${secondsText(this.#silenceMs)}.`,
+      );
     }
   }
 
   /** Without a leader there is no answer, and what was known of the members stays. */
   async #askMembers(admin: Admin, generation: number): Promise<void> {
     try {
-      const members = await admin.members({ signal: AbortSignal.timeout(SILENCE_MS) });
+      const members = await admin.members({ signal: AbortSignal.timeout(this.#silenceMs) });
       if (generation !== this.#generation) return;
       this.#learn(members);
-      this.#update({ members, hasLeader: true });
+      this.#update({ members });
     } catch (error) {
-      if (generation !== this.#generation) return;
-      if (isSilence(error)) this.#update({ hasLeader: false });
-      else this.#onFailure(error);
+      if (generation === this.#generation && !isSilence(error)) this.#onFailure(error);
     }
   }
 
   async #askViewer(admin: Admin, generation: number): Promise<void> {
     try {
-      const viewer = await admin.whoAmI({ signal: AbortSignal.timeout(SILENCE_MS) });
+      const viewer = await admin.whoAmI({ signal: AbortSignal.timeout(this.#silenceMs) });
       if (generation === this.#generation) this.#update({ viewer });
     } catch (error) {
-      // Without a leader the rights are not known anew; the next beat finds out whether the node is.
+      // Without a leader the rights are not known; the next beat finds out whether the node is there.
       if (generation === this.#generation && !isSilence(error)) this.#onFailure(error);
     }
   }
@@ -286,6 +363,10 @@ export class Cluster {
 
 function isCode(error: unknown, code: HoldfastError["code"]): boolean {
   return error instanceof HoldfastError && error.code === code;
+}
+
+function secondsText(ms: number): string {
+  return `${Math.round(ms / 1_000)} s`;
 }
 
 function isSignInProblem(error: unknown): boolean {

@@ -1,36 +1,31 @@
 /**
- * How every member is, asked of each by a connection of its own, for as long as someone looks. A
- * member that does not answer keeps what it said last, and is marked.
+ * How every member is, asked of the connected node for as long as someone looks: it knows itself, and
+ * asks the others over the links between nodes. A member that it does not hear keeps its points and
+ * events, and is marked.
  */
 import type { Admin, VitalsEvent, VitalsPoint, VitalsView } from "../../src/index.js";
 import { isPaused } from "../state/preferences.js";
 import { Store } from "../state/store.js";
 import type { Cluster } from "./cluster.js";
-import type { KnownNode } from "./sentences.js";
 
 export interface MemberVitals {
   readonly node: number;
-  /** `undefined`: it never answered this page. Its points and events are all that are known. */
+  /** `undefined`: it was never heard. Its points and events are all that are known. */
   readonly vitals: VitalsView | undefined;
   /** `undefined` before the first question is over. */
   readonly isAnswering: boolean | undefined;
 }
 
 const INTERVAL_MS = 4_000;
-const SILENCE_MS = 3_000;
+const SILENCE_MS = 8_000;
 const POINTS_MAX = 180;
 const EVENTS_MAX = 256;
-
-interface Member {
-  readonly endpoint: string;
-  admin: Admin | undefined;
-  isAsked: boolean;
-}
 
 export class VitalsOfMembers {
   readonly state = new Store<ReadonlyMap<number, MemberVitals>>(new Map());
   readonly #cluster: Cluster;
-  readonly #members = new Map<number, Member>();
+  /** The members that are being asked, and over which connection. */
+  readonly #asked = new Map<number, Admin>();
   #timer: ReturnType<typeof setInterval> | undefined;
   #isStopped = false;
 
@@ -48,62 +43,59 @@ export class VitalsOfMembers {
   stop(): void {
     this.#isStopped = true;
     clearInterval(this.#timer);
-    for (const { admin } of this.#members.values()) void admin?.close();
   }
 
   /** Asks those at once that were not known before. */
-  onNodes(nodes: readonly KnownNode[]): void {
-    for (const { id } of nodes) if (id !== 0 && !this.#members.has(id)) this.#askAll();
+  onMembers(): void {
+    if (this.#ids().some((id) => !this.state.value.has(id))) this.#askAll();
+  }
+
+  /** All members that the leader or the connected node names. */
+  #ids(): number[] {
+    const { members, own } = this.#cluster.state.value;
+    const named = members?.members.map(({ id }) => id) ?? [];
+    const known = own === undefined ? [] : [own.node, ...own.peers.map(({ node }) => node)];
+    return [...new Set([...named, ...known])];
   }
 
   #askAll(): void {
-    const { nodes } = this.#cluster.state.value;
-    for (const { id, endpoint } of nodes) {
-      if (id === 0) continue;
-      let member = this.#members.get(id);
-      if (member?.endpoint !== endpoint) {
-        void member?.admin?.close();
-        member = { endpoint, admin: undefined, isAsked: false };
-        this.#members.set(id, member);
-      }
-      if (!member.isAsked) void this.#ask(id, member);
+    const { admin, own } = this.#cluster.state.value;
+    if (admin === undefined) return;
+    const ids = this.#ids();
+    for (const id of ids) {
+      if (this.#asked.get(id) !== admin) void this.#ask(admin, id, id === own?.node);
     }
-    for (const id of this.#members.keys()) {
-      if (nodes.some((node) => node.id === id)) continue;
-      void this.#members.get(id)?.admin?.close();
-      this.#members.delete(id);
-      const rest = new Map(this.state.value);
-      rest.delete(id);
-      this.state.set(rest);
-    }
+    const gone = [...this.state.value.keys()].filter((id) => !ids.includes(id));
+    if (gone.length === 0) return;
+    this.state.set(new Map([...this.state.value].filter(([id]) => !gone.includes(id))));
   }
 
-  async #ask(id: number, member: Member): Promise<void> {
-    member.isAsked = true;
+  async #ask(admin: Admin, id: number, isOwn: boolean): Promise<void> {
+    this.#asked.set(id, admin);
     const known = this.state.value.get(id)?.vitals;
+    const options = { after: known?.wallMs ?? 0, signal: AbortSignal.timeout(SILENCE_MS) };
     try {
-      const signal = AbortSignal.timeout(SILENCE_MS);
-      member.admin ??= await this.#cluster.connectTo(member.endpoint, signal);
-      const vitals = await member.admin.vitals({ after: known?.wallMs ?? 0, signal });
-      this.#set(id, { node: id, vitals: joined(known, vitals), isAnswering: true });
+      const vitals = await (isOwn ? admin.vitals(options) : admin.vitalsOf(id, options));
+      const isAnswering = vitals !== undefined;
+      this.#set(admin, { node: id, vitals: joined(known, vitals), isAnswering });
     } catch {
-      // Whatever the reason: this page has no answer of that node, and says so.
-      void member.admin?.close();
-      member.admin = undefined;
-      this.#set(id, { node: id, vitals: known, isAnswering: false });
+      // The connected node did not answer: the connection itself finds out why.
     }
-    member.isAsked = false;
-    if (this.#isStopped) void member.admin?.close();
+    if (this.#asked.get(id) === admin) this.#asked.delete(id);
   }
 
-  #set(id: number, member: MemberVitals): void {
-    if (!this.#isStopped) this.state.set(new Map(this.state.value).set(id, member));
+  #set(admin: Admin, member: MemberVitals): void {
+    if (this.#isStopped || this.#cluster.state.value.admin !== admin) return;
+    this.state.set(new Map(this.state.value).set(member.node, member));
   }
 }
 
 /** The newer answer, with the points and events of both. */
-function joined(before: VitalsView | undefined, now: VitalsView): VitalsView {
-  if (before === undefined) return now;
+function joined(
+  before: VitalsView | undefined,
+  now: VitalsView | undefined,
+): VitalsView | undefined {
+  if (before === undefined || now === undefined) return now ?? before;
   return {
     ...now,
     points: merged<VitalsPoint>(before.points, now.points, POINTS_MAX),

@@ -16,6 +16,19 @@ export function pageOf(endpoint: string): string {
   return `${endpoint.replace(/^ws/, "http")}/`;
 }
 
+export function lostText(node: KnownNode): string {
+  return `The connection to ${nameOf(node).toLowerCase()} is gone.`;
+}
+
+/** What the page does while it looks for a node. */
+export function searchText(why: string, asked: readonly KnownNode[]): string {
+  const [current] = asked.slice(-1);
+  const tried = asked.slice(0, -1).map((node) => nameOf(node).toLowerCase());
+  const silent = tried.length === 0 ? "" : `No answer yet from ${tried.join(" and ")}. `;
+  const now = current === undefined ? "" : `Trying ${nameOf(current).toLowerCase()} …`;
+  return `${why === "" ? "" : `${why} `}${silent}${now}`;
+}
+
 export interface SignInSituation {
   /** Who the cluster says the viewer is, if it says so: someone without rights. */
   readonly viewer: Pick<WhoAmIView, "name"> | undefined;

@@ -16,5 +16,10 @@ export function KeyText({ name }: { readonly name: string }) {
 
 /** Any other text of a client, such as the name of a session. */
 export function OtherText({ text }: { readonly text: string }) {
-  return <bdi>{printable(text)}</bdi>;
+  const shown = printable(text);
+  return (
+    <bdi class="other" title={shown}>
+      {shown}
+    </bdi>
+  );
 }

@@ -136,8 +136,8 @@ describe.skipIf(executable === undefined)("the page", () => {
       const node = cluster.node(1);
       await node.kill();
       await shown(page, /Node 1 does not answer; connected to node [23]\./);
-      await shown(page, /Node 1 does not answer; if one more fails, the cluster stops/);
-      await shown(page, "does not answer");
+      await shown(page, /Node 1 does not answer.*; if one more fails, the cluster stops/);
+      await shown(page, /unreachable/);
       expect(await findings(page)).toEqual([]);
       await node.start();
       await shown(page, /All is well/);

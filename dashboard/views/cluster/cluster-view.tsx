@@ -1,76 +1,72 @@
 /** How the cluster is: whether all is well, its nodes, its last quarter of an hour, what happened. */
 import { useEffect, useMemo } from "preact/hooks";
+import { type Health, judgeHealth } from "../../../src/views/index.js";
 import { useCluster } from "../../connection/context.js";
 import { VitalsOfMembers } from "../../connection/member-vitals.js";
 import { Badge } from "../../parts/badge.js";
 import { Chart } from "../../parts/chart.js";
 import { announce } from "../../state/announcements.js";
 import { useStore } from "../../state/store.js";
+import { factsOf, isLoopback, membersKnown, type NodeHealth } from "./cluster-facts.js";
 import { EventTable } from "./event-table.js";
-import { type Health, isLoopback, judgeHealth, type NodeHealth } from "./health.js";
 import { NodeTable } from "./node-table.js";
 import { seriesOf } from "./series.js";
 
 export function ClusterView() {
   const cluster = useCluster();
-  const { members, hasLeader, nodes: known } = cluster;
+  const { members, own, leader, nodes: known } = cluster;
   const source = useMemo(() => new VitalsOfMembers(cluster.connection), [cluster.connection]);
   useEffect(() => {
     source.start();
     return () => source.stop();
   }, [source]);
-  useEffect(() => source.onNodes(known), [source, known]);
+  useEffect(() => source.onMembers(), [source, members, own]);
   const vitals = useStore(source.state);
-  const nodes = useMemo(() => nodesOf(known, members, vitals), [known, members, vitals]);
-  const health = judgeHealth({
-    members,
-    hasLeader,
-    nodes,
-    nowMs: Date.now(),
-    isBeyondLoopback: known.some(({ endpoint }) => !isLoopback(new URL(endpoint).hostname)),
+  const isBeyondLoopback = known.some(({ endpoint }) => !isLoopback(new URL(endpoint).hostname));
+  const nodes = membersKnown({ members, own }).map(({ id }): NodeHealth => {
+    return vitals.get(id) ?? { node: id, vitals: undefined, isAnswering: undefined };
   });
+  const facts = { members, own, leader, nodes, nowMs: Date.now(), isBeyondLoopback };
+  const health = judgeHealth(factsOf(facts));
   useEffect(() => {
     if (vitals.size > 0) announce(health.sentence);
   }, [health.sentence, vitals.size]);
-  if (vitals.size === 0) return <p>Asking the nodes how they are …</p>;
   return (
     <>
       <HealthText health={health} />
-      <NodeTable nodes={nodes} members={members} />
+      <NodeTable known={facts} />
       <Charts nodes={nodes} />
       <EventTable nodes={nodes} />
     </>
   );
 }
 
-/** Members that this page knows of, whether it may ask them or not. */
-function nodesOf(
-  known: readonly { readonly id: number }[],
-  members: { readonly members: readonly { readonly id: number }[] } | undefined,
-  vitals: ReadonlyMap<number, NodeHealth>,
-): NodeHealth[] {
-  const ids = new Set([...known, ...(members?.members ?? [])].map(({ id }) => id));
-  return [...ids]
-    .filter((id) => id !== 0)
-    .sort((a, b) => a - b)
-    .map((node) => vitals.get(node) ?? { node, vitals: undefined, isAnswering: undefined });
-}
-
-const WORDS = { good: "Well", warning: "Look here", bad: "Not well" } as const;
+const WORDS = {
+  good: ["good", "Well"],
+  asking: ["busy", "Asking"],
+  warning: ["warning", "Look here"],
+  bad: ["bad", "Not well"],
+  down: ["bad", "Down"],
+} as const;
 
 function HealthText({ health: { level, sentence, findings } }: { readonly health: Health }) {
   const [worst] = findings;
+  const [kind, word] = WORDS[level];
   return (
-    <section class={`health health-${level}`} aria-label="Health">
+    <section class={`health health-${kind}`} aria-label="Health">
       <p>
-        <Badge kind={level} word={WORDS[level]} /> <strong>{sentence}</strong>
+        <Badge kind={kind} word={word} /> <strong>{sentence}</strong>
         {findings.length === 1 && worst !== undefined && <Help page={worst.help} />}
       </p>
       {findings.length > 1 && (
         <ul>
           {findings.map(({ level: one, sentence: text, help }) => (
             <li key={text}>
-              <Badge kind={one} word={one === "bad" ? "Problem" : "Warning"} /> {text}
+              <Badge
+                kind={one === "warning" ? "warning" : "bad"}
+                word={one === "warning" ? "Warning" : "Problem"}
+              />{" "}
+              {text}
               <Help page={help} />
             </li>
           ))}

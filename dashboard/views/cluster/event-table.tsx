@@ -1,10 +1,10 @@
 /** What happened on the nodes, newest first: elections, members, damage, disk, memory. */
 import type { VitalsEvent } from "../../../src/index.js";
+import { printable } from "../../../src/safe-text.js";
 import { Badge, type BadgeKind } from "../../parts/badge.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
-import { OtherText } from "../../parts/key-text.js";
 import { Time } from "../../parts/time.js";
-import type { NodeHealth } from "./health.js";
+import type { NodeHealth } from "./cluster-facts.js";
 
 const LINES_MAX = 50;
 
@@ -31,7 +31,7 @@ const COLUMNS: readonly Column<EventLine>[] = [
   { id: "time", title: "Time", isRowHeader: true, cell: ({ wallMs }) => <Time wallMs={wallMs} /> },
   { id: "node", title: "On", cell: ({ node }) => `Node ${node}` },
   { id: "kind", title: "What", cell: ({ kind }) => <Kind kind={kind} /> },
-  { id: "text", title: "What happened", cell: ({ text }) => <OtherText text={text} /> },
+  { id: "text", title: "What happened", cell: ({ text }) => <bdi>{printable(text)}</bdi> },
 ];
 
 /** A node of another version may know kinds that this page does not. */

@@ -1,6 +1,6 @@
 /** What the charts of the cluster show, from what its nodes keep of the last quarter of an hour. Pure. */
 import type { VitalsPoint } from "../../../src/index.js";
-import type { NodeHealth } from "./health.js";
+import type { NodeHealth } from "./cluster-facts.js";
 
 /** The time between two points of a node. */
 const POINT_MS = 5_000;

@@ -57,6 +57,7 @@ export class AdminConnection {
   #clusterId = "";
   #opening: Opening | undefined;
   #isClosed = false;
+  #isMoving = false;
   /** Connected or connecting. */
   #isActive = false;
   /** When an idle connection is ended. */
@@ -83,7 +84,7 @@ export class AdminConnection {
       platform,
       this.#endpoints,
       () => platform.monotonicMs(),
-      Math.min(settings.timeoutMs, HANDSHAKE_TIMEOUT_MS_MAX),
+      handshakeTimeoutMs(settings),
       settings.token,
       new ClientLog(settings.logger, platform),
       {
@@ -237,7 +238,7 @@ export class AdminConnection {
       } else if (message.kind === MESSAGE.leader) {
         this.#endpoints.learn(message.endpoints, message.leaderId);
       } else if (message.kind === MESSAGE.move && this.#keepers === 0) {
-        this.#connection.move("the node asked its clients to move");
+        this.#move("the node asked its clients to move");
       }
     }
     // A state order may have waited for these answers.
@@ -250,17 +251,27 @@ export class AdminConnection {
       return;
     }
     if (answer.id === READ_ONLY_ID && answer.status !== STATUS.ok) {
-      this.#connection.move("the node does not let this connection only read");
+      this.#move("the node does not let this connection only read");
       return;
     }
-    const verdict = this.#operations.onAnswer(answer, this.#platform.monotonicMs());
+    const isAlone = hasOneNode(this.#settings);
+    const verdict = this.#operations.onAnswer(answer, this.#platform.monotonicMs(), isAlone);
     if (verdict.isServed) this.#connection.served();
-    else this.#connection.move(verdict.why);
+    else if (isAlone) this.#connection.servesNot(verdict.why);
+    else this.#move(verdict.why);
   }
 
   #onLost(): void {
     this.#operations.restart();
     this.#watches.restart(this.#platform.monotonicMs());
+    if (!this.#isMoving) this.#settings.onLost?.();
+  }
+
+  /** This side ends the connection, to find a better one. */
+  #move(why: string): void {
+    this.#isMoving = true;
+    this.#connection.move(why);
+    this.#isMoving = false;
   }
 
   #onRefused(error: HoldfastError): void {
@@ -276,7 +287,7 @@ export class AdminConnection {
     this.#connection.onAlarm(nowMs);
     const { lastFailure, noLeader } = this.#connection;
     this.#operations.onAlarm(nowMs, lastFailure, noLeader);
-    if (nowMs >= this.#moveMs) this.#connection.move("no answer in time");
+    if (nowMs >= this.#moveMs) this.#move("no answer in time");
     this.#write();
     if (nowMs >= (this.#opening?.deadlineMs ?? NEVER)) {
       const why = this.#connection.whyNobodyServes(this.#settings.endpoints);
@@ -332,4 +343,14 @@ export class AdminConnection {
     this.#alarm.setKeepsProcess(isAwaited);
     this.#connection.setKeepsProcess(isAwaited);
   }
+}
+
+/** With other nodes to try, a silent one is left soon; a single one gets all the time there is. */
+function handshakeTimeoutMs(settings: AdminSettings): number {
+  const { timeoutMs } = settings;
+  return hasOneNode(settings) ? timeoutMs : Math.min(timeoutMs, HANDSHAKE_TIMEOUT_MS_MAX);
+}
+
+function hasOneNode({ endpoints, followLeader }: AdminSettings): boolean {
+  return endpoints.length === 1 && !followLeader;
 }

@@ -56,8 +56,27 @@ export interface NodeStatus {
    * of this cluster and get no lock so, and what to do.
    */
   readonly redis?: { readonly address: string; readonly redlock?: string };
+  readonly isMemoryScarce?: boolean;
+  /** Whether it has heard from a majority, or from a leader that has, within an election timeout. */
+  readonly hasQuorumContact?: boolean;
+  readonly isDraining?: boolean;
+  readonly auditState?: "writing" | "failing" | "off";
+  /** When its TLS certificate expires, in milliseconds since 1970; `null` without TLS. */
+  readonly certificateEndsWallMs?: number | null;
+  /** The longest stall of its event loop within the last ten seconds. */
+  readonly loopDelayMaxMs?: number;
+  readonly version?: string;
+  /** The members as this node knows them. */
+  readonly members?: readonly NodeMember[];
   /** Only of a quarantined node. */
   readonly damage?: NodeDamage;
+}
+
+export interface NodeMember {
+  readonly id: number;
+  readonly role: "voter" | "learner";
+  /** Where the other nodes reach it. */
+  readonly address: string;
 }
 
 /** Which data are damaged, and where. */
@@ -178,6 +197,15 @@ function reasonOf(error: unknown): string {
 
 const NUMBERS = ["id", "pid", "term", "leader", "commitIndex", "appliedIndex"] as const;
 const TEXTS = ["role", "endpoint"] as const;
+/** What a node may say besides, and of which type that is. */
+const CONDITIONS: readonly (readonly [string, readonly string[]])[] = [
+  ...["isDiskFull", "isMemoryScarce", "hasQuorumContact", "isDraining"].map(
+    (name) => [name, ["undefined", "boolean"]] as const,
+  ),
+  ...["auditState", "version"].map((name) => [name, ["undefined", "string"]] as const),
+  ["certificateEndsWallMs", ["undefined", "null", "number"]],
+  ["loopDelayMaxMs", ["undefined", "number"]],
+];
 
 function isNodeStatus(body: unknown): body is NodeStatus {
   if (typeof body !== "object" || body === null) return false;
@@ -187,7 +215,26 @@ function isNodeStatus(body: unknown): body is NodeStatus {
     TEXTS.every((name) => typeof fields[name] === "string") &&
     (fields["quietMs"] === undefined || typeof fields["quietMs"] === "number") &&
     (fields["access"] === undefined || isAccess(fields["access"])) &&
+    (fields["members"] === undefined || areMembers(fields["members"])) &&
+    CONDITIONS.every(([name, types]) => types.includes(typeOf(fields[name]))) &&
     (fields["damage"] === undefined || isDamage(fields["damage"]))
+  );
+}
+
+/** `null` is a type of its own here. */
+function typeOf(value: unknown): string {
+  return value === null ? "null" : typeof value;
+}
+
+function areMembers(members: unknown): boolean {
+  return (
+    Array.isArray(members) &&
+    members.every((member: unknown) => {
+      if (typeof member !== "object" || member === null) return false;
+      const { id, role, address } = member as Record<string, unknown>;
+      const isRole = role === "voter" || role === "learner";
+      return typeof id === "number" && isRole && typeof address === "string";
+    })
   );
 }
 

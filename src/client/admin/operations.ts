@@ -298,7 +298,8 @@ export class Operations {
     for (const each of all) this.#open.set(each.number, each);
   }
 
-  onAnswer({ id, status, payload }: Answer, nowMs: number): Verdict {
+  /** `isAlone`: there is no other node to ask, so that the same one is asked again after a while. */
+  onAnswer({ id, status, payload }: Answer, nowMs: number, isAlone: boolean): Verdict {
     const open = this.#open.get(id);
     if (open === undefined) return SERVED;
     if (status === ERROR_NUMBERS.BUSY && isQuery(open.request)) {
@@ -306,6 +307,7 @@ export class Operations {
       return SERVED;
     }
     if (status === ERROR_NUMBERS.UNAVAILABLE) {
+      if (isAlone) this.#postpone(open, nowMs);
       open.lastRefusal = messageOf(payload) ?? "no leader answered";
       open.sentMs = NEVER;
       return { isServed: false, why: open.lastRefusal };

@@ -63,6 +63,11 @@ export interface ConnectAdminOptions extends TlsOptions {
    * `Admin`, cannot change anything. Snapshots are refused too. Default false.
    */
   readOnly?: boolean | undefined;
+  /**
+   * Called each time the connection to a node ends that this side did not end. The `Admin` connects
+   * again by itself.
+   */
+  onLost?: (() => void) | undefined;
   /** Gives up connecting when aborted. */
   signal?: AbortSignal | undefined;
 }
@@ -73,6 +78,7 @@ export interface AdminSettings extends TlsSettings {
   readonly timeoutMs: number;
   readonly followLeader: boolean;
   readonly readOnly: boolean;
+  readonly onLost: (() => void) | undefined;
   readonly signal: AbortSignal | undefined;
   readonly logger: Logger | undefined;
 }
@@ -83,6 +89,7 @@ export const ADMIN_DEFAULTS: AdminSettings = Object.freeze({
   timeoutMs: 10_000,
   followLeader: true,
   readOnly: false,
+  onLost: undefined,
   signal: undefined,
   logger: undefined,
   ...NO_TLS,
@@ -208,17 +215,20 @@ const STATUS_TIMEOUT_MS_MAX = 600_000;
 export function resolveAdminOptions(options: ConnectAdminOptions): AdminSettings {
   requireObject(options, "options");
   requireKnown(options, ADMIN_OPTIONS);
-  const { endpoints = defaultEndpoints(), signal, logger, token } = options;
+  const { endpoints = defaultEndpoints(), signal, logger, token, onLost } = options;
   const { timeoutMs = ADMIN_DEFAULTS.timeoutMs, followLeader = true, readOnly = false } = options;
   requireInteger(timeoutMs, "timeoutMs", 1, TIMEOUT_MS_MAX);
   requireBoolean(followLeader, "followLeader");
   requireBoolean(readOnly, "readOnly");
+  if (onLost !== undefined && typeof onLost !== "function") {
+    throw new TypeError("onLost must be a function");
+  }
   requireSignal(signal);
   requireLogger(logger);
   const urls = requireEndpoints(endpoints);
   requireToken(token, urls);
   const tls = requireTls(options, urls);
-  const how = { timeoutMs, followLeader, readOnly, signal, logger };
+  const how = { timeoutMs, followLeader, readOnly, onLost, signal, logger };
   return { endpoints: urls, token, ...how, ...tls };
 }
 

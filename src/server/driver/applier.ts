@@ -5,7 +5,12 @@
  * read of this node's clients can be answered any more.
  */
 import { assert } from "../../assert.js";
-import { type LockTable, NOBODY, type TableCommand } from "../../lockfsm/index.js";
+import {
+  type LockTable,
+  NOBODY,
+  type TableCommand,
+  type TableCounts,
+} from "../../lockfsm/index.js";
 import {
   BATCH_HEADER_BYTES,
   decodeBatchHeader,
@@ -26,6 +31,7 @@ import type { Logger } from "../ports.js";
 import type { ActionLog } from "../reads/action-log.js";
 import type { TransitionLog } from "../reads/transition-log.js";
 import type { NamedSnapshots, SnapshotTurn } from "../snapshots/ports.js";
+import type { CatchUp } from "../vitals/catch-up.js";
 import { membersAction } from "./audited.js";
 import type { AppliedPosition, Members } from "./members.js";
 
@@ -43,6 +49,7 @@ export interface ApplierParts {
   readonly transitions: TransitionLog;
   /** `undefined` if the node keeps no audit. */
   readonly actions: ActionLog | undefined;
+  readonly catchUp: CatchUp;
   readonly logger: Logger;
 }
 
@@ -81,7 +88,7 @@ export class Applier {
     return this.#configuration;
   }
 
-  /** Commands applied since the start. */
+  /** Commands applied since the node has caught up. */
   get commandCount(): number {
     return this.#commandCount;
   }
@@ -143,11 +150,13 @@ export class Applier {
 
   /** Applies entries up to `commitIndex`, or as many as one slice holds. Returns their bytes. */
   #applySlice(commitIndex: number): number {
-    const { raft } = this.#parts;
+    const { raft, catchUp, table } = this.#parts;
+    const counts = (): TableCounts => table.counts();
     let entries = 0;
     let bytes = 0;
     while (this.#index < commitIndex) {
       if (entries >= this.#sliceEntriesMax || bytes >= this.#sliceBytesMax) break;
+      catchUp.look(raft, this.#index, counts);
       const index = this.#index + 1;
       const entry = raft.entry(index);
       if (entry.kind === "command") this.#apply(index, entry.data);
@@ -156,6 +165,7 @@ export class Applier {
       entries += 1;
       bytes += entry.data.length;
     }
+    catchUp.look(raft, this.#index, counts);
     return bytes;
   }
 
@@ -175,17 +185,18 @@ export class Applier {
   }
 
   #apply(index: number, data: Uint8Array): void {
-    const { table, attachments, cache, transitions, actions, logger } = this.#parts;
+    const { table, attachments, cache, transitions, actions, catchUp, logger } = this.#parts;
     const { stamp, wallMs } = decodeBatchHeader(data);
     assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
     const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
     if (commands.some(isUnreadable))
       logger("error", "an entry holds what is no command", { index });
     const isHeard = attachments.count > 0;
-    transitions.begin(index, stamp, wallMs);
+    const isReplay = !catchUp.isDone;
+    transitions.begin(index, stamp, wallMs, isReplay);
     actions?.begin(index);
     table.apply({ index, stamp, wallMs, commands }, isHeard ? attachments : NOBODY);
-    this.#commandCount += commands.length;
+    if (!isReplay) this.#commandCount += commands.length;
     if (isHeard) this.#closeOvertaken(commands);
   }
 

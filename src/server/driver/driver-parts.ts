@@ -22,6 +22,7 @@ import { Operations, type OperationsHost } from "../members/operations.js";
 import { Reads } from "../reads/reads.js";
 import { RequestIds } from "../request-ids.js";
 import { DriverSnapshots, type Snapshots } from "../snapshots/snapshots.js";
+import { CatchUp } from "../vitals/catch-up.js";
 import { NodeTimes } from "../vitals/node-times.js";
 import { Vitals } from "../vitals/vitals.js";
 import { VitalsRelay } from "../vitals/vitals-relay.js";
@@ -72,6 +73,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const wake = (): void => host.wake();
   const fail = (error: unknown): void => host.fail(error);
 
+  const catchUp = new CatchUp();
   const times = new NodeTimes(clock, options.metricsPrefixes ?? []);
   const leaderView = new LeaderView();
   const line = new WaitingLine();
@@ -204,7 +206,7 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   const applier = new Applier(
     {
       ...{ raft, table, attachments, cache, members, operations, proposer },
-      ...{ transitions, actions, logger },
+      ...{ transitions, actions, catchUp, logger },
     },
     host,
     { index: raft.appliedIndex, configuration },
@@ -212,13 +214,24 @@ export function wireDriver(options: DriverOptions, ports: DriverPorts, host: Dri
   );
   const peerSide = new PeerSide(options, leaderView, logger, wake, ports.notePeer, times);
   const source = vitalsSource(ports, {
-    ...{ nodeId, leaderView, observation, attachments, applier, handOver, times, peerSide },
+    ...{
+      nodeId,
+      leaderView,
+      observation,
+      attachments,
+      applier,
+      handOver,
+      times,
+      peerSide,
+      catchUp,
+    },
   });
   const vitals: Vitals = new Vitals(nodeId, clock, source, ports.process);
   return {
     leaderView,
     vitals,
     times,
+    catchUp,
     line,
     attachments,
     admission,

@@ -7,6 +7,7 @@
  */
 import { assert } from "../../assert.js";
 import { HoldfastError } from "../../errors.js";
+import type { TableCounts } from "../../lockfsm/index.js";
 import type { GatewayEvents, PageCaller, PeerEvents, PeerMessage } from "../../net/index.js";
 import {
   type LeaderNotice,
@@ -152,6 +153,11 @@ export class Driver implements DriverHost {
     return driverStatus(this.#ports, this.#parts, this.#leaderChangesTotal);
   }
 
+  /** Of the table, and of what it counted since the node has caught up. */
+  get counts(): TableCounts {
+    return this.#parts.catchUp.since(this.#ports.table.counts());
+  }
+
   membersView(): unknown {
     const { members, peerSide } = this.#parts;
     const { incarnation } = this.#options;
@@ -294,13 +300,14 @@ export class Driver implements DriverHost {
 
   /** Steps the core with everything that came in since the last turn. */
   #stepInputs(nowMs: number): SnapshotTurn {
-    const { peerSide, entryCheck, redirect, snapshots, members, applier } = this.#parts;
+    const { peerSide, entryCheck, redirect, snapshots, members, applier, catchUp } = this.#parts;
     this.step({ type: "tick", nowMs });
     for (const input of peerSide.takeInputs()) {
       if (input.type === "message" && !this.#isHeard(input.message)) continue;
       if (input.type === "message" && input.message.type === "append") {
         this.step(entryCheck.judged(input.message));
         redirect.onHeard(input.message.from, nowMs);
+        catchUp.onMessage(input.message);
         continue;
       }
       if (input.type === "message") redirect.onHeard(input.message.from, nowMs);

@@ -49,7 +49,7 @@ export class Observation {
     const transitions = new TransitionLog(tuning, index);
     table.listen((change) => {
       transitions.add(change);
-      times.note(change, transitions.stamp);
+      if (!transitions.isReplay) times.note(change, transitions.stamp);
     });
     this.transitions = transitions;
     this.watches = new Watches(transitions, tuning, index);

@@ -3,6 +3,7 @@
  */
 import { END_REASON, type VitalsPeer, type VitalsView } from "../../protocol/index.js";
 import { isVoter, type NodeId, type Raft } from "../../raft/index.js";
+import type { CatchUp } from "../vitals/catch-up.js";
 import type { NodeTimes } from "../vitals/node-times.js";
 import type { PointTotals } from "../vitals/point-ring.js";
 import { peersInOrder, type VitalsFacts, type VitalsSource } from "../vitals/vitals.js";
@@ -26,6 +27,7 @@ export interface VitalsParts {
   readonly applier: { readonly index: number };
   readonly handOver: { readonly isDiskFull: boolean };
   readonly times: NodeTimes;
+  readonly catchUp: CatchUp;
   readonly peerSide: Pick<PeerSide, "endpointOf">;
 }
 
@@ -35,6 +37,7 @@ export function vitalsSource(ports: DriverPorts, parts: VitalsParts): VitalsSour
   const isOpen = (): boolean => table.anonymousLevels.everywhere === "admin";
   return {
     revision: () => leaderView.revision,
+    isCaughtUp: () => parts.catchUp.isDone,
     watched: () => {
       const { voters, outgoing, learners } = raft.configuration;
       return {
@@ -56,7 +59,7 @@ export function vitalsSource(ports: DriverPorts, parts: VitalsParts): VitalsSour
 function factsOf(ports: DriverPorts, parts: VitalsParts, isOpen: boolean): VitalsFacts {
   const { raft, table, memory } = ports;
   const { nodeId, observation, attachments, applier, handOver, times } = parts;
-  const { sessions, keys, holds, waiters, deadlocks } = table.counts();
+  const { sessions, keys, holds, waiters, deadlocks } = parts.catchUp.since(table.counts());
   const { configuration } = raft;
   return {
     role: roleOf(raft, nodeId),

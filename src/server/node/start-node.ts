@@ -501,9 +501,11 @@ class Node implements RunningNode {
         text: this.#processMeter.text(this.#loop.lag),
       }),
       uptimeMs: () => CLOCK.nowMs() - this.#startedMs,
+      wallMs: CLOCK.wallMs,
+      certificateEndsWallMs: () => this.#certificateEndsWallMs,
       endpoint: () => this.#endpoint,
       driver: () => this.#assembled?.driver,
-      counts: () => this.#assembled?.table.counts(),
+      counts: () => this.#assembled?.driver.counts,
       access: () => this.#assembled && accessFigures(this.#assembled.table, CLOCK.wallMs()),
       quietMs: () => this.#assembled?.table.quietMs ?? 0,
       traffic: () => ({

@@ -13,14 +13,13 @@ import {
 } from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
 import { isVoter } from "../../raft/index.js";
+import { type Finding, findingsOfNode, type NodeWords } from "../../views/index.js";
 import type { DriverStatus, PageRight } from "../driver/driver-ports.js";
 import type { LimitCounts } from "../limits/limit-counts.js";
 import { VERSION } from "../version.js";
 import type { AccessFigures } from "./access-figures.js";
 import { metricsText, type NodeTraffic, type ProcessMetrics, type TlsTold } from "./metrics.js";
 
-/** Committed entries that a ready node may not have applied yet. */
-const READY_LAG_ENTRIES_MAX = 1_024;
 const NEEDS_TOKEN =
   "this page needs an access token (Authorization: Bearer …), or the certificate of a client " +
   "with rights or of a member";
@@ -76,6 +75,9 @@ export interface PageSource {
   readonly incarnation: number;
   readonly pid: number;
   readonly uptimeMs: () => number;
+  readonly wallMs: () => number;
+  /** When the TLS certificate of the node expires; `null` without TLS. */
+  readonly certificateEndsWallMs: () => number | null;
   /** The longest stall of the event loop within the last ten seconds. */
   readonly loopDelayMaxMs: () => number;
   /** For `/metrics`. */
@@ -113,10 +115,8 @@ export function createPages(source: PageSource): Pages {
     switch (path) {
       case "/livez":
         return text(200, "ok\n");
-      case "/readyz": {
-        const reasons = unreadyReasons(source);
-        return reasons.length === 0 ? text(200, "ok\n") : text(503, `${reasons.join("\n")}\n`);
-      }
+      case "/readyz":
+        return readiness(source, source.judge(caller) === "granted");
       default:
         return filed(path, caller, source) ?? answerTo(source.judge(caller), path, source);
     }
@@ -156,18 +156,37 @@ function pageOf(path: string, source: PageSource): HttpAnswer {
   }
 }
 
-function unreadyReasons(source: PageSource): string[] {
-  const reasons: string[] = [];
-  if (source.isDraining()) reasons.push("the node is being stopped");
+/**
+ * Whether clients should come here, and why not, a line each. `tellsAll`: also what is wrong with a
+ * node that is ready.
+ */
+function readiness(source: PageSource, tellsAll: boolean): HttpAnswer {
+  const findings = findingsOfNode(source.id, wordsOf(source), source.wallMs());
+  const unready = findings.filter(({ isUnready }) => isUnready);
+  const others = tellsAll ? findings.filter(({ isUnready }) => !isUnready) : [];
+  const lines = [...(unready.length === 0 ? ["ok"] : []), ...[...unready, ...others].map(lineOf)];
+  return text(unready.length === 0 ? 200 : 503, `${lines.join("\n")}\n`);
+}
+
+function lineOf({ sentence, help }: Finding): string {
+  return `${sentence} What helps: ${help}`;
+}
+
+function wordsOf(source: PageSource): NodeWords {
   const status = source.driver()?.status;
-  if (status === undefined) return [...reasons, "the node is starting"];
-  const { leader, hasQuorumContact, commitIndex, appliedIndex, snapshots } = status;
-  const lag = commitIndex - appliedIndex;
-  if (snapshots.isRestoring) reasons.push("the table is being replaced by a snapshot");
-  if (leader === 0) reasons.push("no leader is known");
-  if (!hasQuorumContact) reasons.push("no contact with a majority");
-  if (lag > READY_LAG_ENTRIES_MAX) reasons.push(`${lag} committed entries are not applied yet`);
-  return reasons;
+  const process = {
+    version: VERSION,
+    isDraining: source.isDraining(),
+    loopDelayMaxMs: Math.round(source.loopDelayMaxMs() * 10) / 10,
+    certificateEndsWallMs: source.certificateEndsWallMs(),
+  };
+  if (status === undefined) return { ...NOT_YET, ...process };
+  const { role, leader, commitIndex, appliedIndex, hasQuorumContact } = status;
+  const { isDiskFull, isMemoryScarce, snapshots, observation } = status;
+  const auditState = auditStateOf(observation.audit?.state);
+  const own = { role, leader, commitIndex, appliedIndex, hasQuorumContact };
+  const conditions = { isDiskFull, isMemoryScarce, isRestoring: snapshots.isRestoring, auditState };
+  return { ...own, ...conditions, ...process };
 }
 
 function statusOf(source: PageSource): Record<string, unknown> {
@@ -180,14 +199,25 @@ function statusOf(source: PageSource): Record<string, unknown> {
     incarnation: source.incarnation,
     version: VERSION,
     uptimeMs: Math.floor(source.uptimeMs()),
-    loopDelayMaxMs: Math.round(source.loopDelayMaxMs() * 10) / 10,
     ...(driver === undefined ? NOT_YET : driverStatusOf(driver, source.id)),
+    ...conditionsOf(wordsOf(source)),
     ...(source.counts() ?? NO_COUNTS),
     access: accessOf(source.access()),
     quietMs: source.quietMs(),
     clientPort: source.clientPort(),
     redis: source.redis(),
   };
+}
+
+function auditStateOf(state: string | undefined): NodeWords["auditState"] {
+  if (state === undefined) return "off";
+  return state === "writing" ? "writing" : "failing";
+}
+
+/** What is judged of the node, and is not in its other figures. */
+function conditionsOf(words: NodeWords): Partial<NodeWords> {
+  const { hasQuorumContact, isDraining, auditState, certificateEndsWallMs, loopDelayMaxMs } = words;
+  return { hasQuorumContact, isDraining, auditState, certificateEndsWallMs, loopDelayMaxMs };
 }
 
 /** An object, so that there is room for what a node demands by itself. */

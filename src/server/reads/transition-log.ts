@@ -40,6 +40,7 @@ export class TransitionLog {
   #floor: Revision;
   #entry: NotedEntry = { index: 0, stamp: 0, wallMs: 0 };
   #entryEnd = 0;
+  #isReplay = false;
   readonly #totals = Object.fromEntries(CHANGE_TYPES.map((type) => [type, 0])) as Record<
     ChangeType,
     number
@@ -85,7 +86,12 @@ export class TransitionLog {
     return this.#entry.stamp;
   }
 
-  /** Applied here since the start. */
+  /** Whether the changes that are added now are repeated by a start, and count nowhere. */
+  get isReplay(): boolean {
+    return this.#isReplay;
+  }
+
+  /** Applied here since the node has caught up. */
   get totals(): Readonly<Record<ChangeType, number>> {
     return this.#totals;
   }
@@ -96,7 +102,8 @@ export class TransitionLog {
   }
 
   /** The changes added from now on come from that entry. Indexes must rise. */
-  begin(index: number, stamp: number, wallMs: number): void {
+  begin(index: number, stamp: number, wallMs: number, isReplay = false): void {
+    this.#isReplay = isReplay;
     this.#entry = { index, stamp, wallMs };
     this.#entryEnd = this.#end;
   }
@@ -109,6 +116,7 @@ export class TransitionLog {
     page.add(this.#entry, this.#end - this.#entryEnd, change);
     this.#bytes += page.bytes - before;
     this.#end += 1;
+    if (this.#isReplay) return;
     const { type, reason } = change;
     this.#totals[type] += 1;
     if (type === "ended") this.#endsByReason[reason] = (this.#endsByReason[reason] ?? 0) + 1;

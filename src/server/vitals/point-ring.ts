@@ -8,7 +8,7 @@ import { VITALS_POINTS_MAX, type VitalsPoint } from "../../protocol/index.js";
 /** The time of one point. */
 export const POINT_MS = 5_000;
 
-/** Since the start of the node. */
+/** Since the node has caught up: zero before the first point. */
 export interface PointTotals {
   readonly grants: number;
   readonly waits: number;
@@ -38,7 +38,7 @@ export class PointRing {
 
   constructor(source: PointSource, nowMs: number) {
     this.#source = source;
-    this.#before = source.totals();
+    this.#before = NOTHING;
     this.#dueMs = nowMs + POINT_MS;
   }
 

@@ -44,6 +44,8 @@ export type VitalsFacts = Omit<
 export interface VitalsSource {
   /** Grows with each change of term, leader and links: reading it must cost nothing. */
   readonly revision: () => number;
+  /** Whether what it applies now is work of this process, and not a replay. */
+  readonly isCaughtUp: () => boolean;
   readonly watched: () => WatchedState;
   readonly totals: () => PointTotals;
   /** Of what was measured since the last call, without the event loop. */
@@ -57,7 +59,8 @@ export class Vitals {
   readonly #source: VitalsSource;
   readonly #process: ProcessFigures;
   readonly #events: EventList;
-  readonly #points: PointRing;
+  /** `undefined` until the node has caught up. */
+  #points: PointRing | undefined;
   #revision: number;
   #compareAtMs: number;
 
@@ -71,10 +74,6 @@ export class Vitals {
     this.#revision = source.revision();
     this.#compareAtMs = nowMs + COMPARE_MS;
     this.#events = new EventList(nodeId, source.watched(), `version ${VERSION} started`, wallMs);
-    const takeDistributions = (): PointDistributions => {
-      return { ...source.takeTimes(), loopDelayMaxMs: rounded(this.#process.loopDelayMaxMs()) };
-    };
-    this.#points = new PointRing({ totals: source.totals, takeDistributions }, nowMs);
   }
 
   /** At the end of each turn, with the time at which the turn began. */
@@ -100,14 +99,24 @@ export class Vitals {
       loopDelayMaxMs: rounded(process.loopDelayMaxMs()),
       certificateEndsWallMs: process.certificateEndsWallMs(),
       ...this.#source.facts(),
-      points: this.#points.after(after),
+      points: this.#points?.after(after) ?? [],
       events: this.#events.after(after),
     };
   }
 
+  #firstPoint(nowMs: number): PointRing | undefined {
+    const { isCaughtUp, totals, takeTimes } = this.#source;
+    if (!isCaughtUp()) return undefined;
+    const takeDistributions = (): PointDistributions => {
+      return { ...takeTimes(), loopDelayMaxMs: rounded(this.#process.loopDelayMaxMs()) };
+    };
+    return new PointRing({ totals, takeDistributions }, nowMs);
+  }
+
   #look(nowMs: number): void {
     const wallMs = this.#clock.wallMs();
-    this.#points.end(nowMs, wallMs);
+    this.#points ??= this.#firstPoint(nowMs);
+    this.#points?.end(nowMs, wallMs);
     this.#events.compare(this.#source.watched(), wallMs);
   }
 }

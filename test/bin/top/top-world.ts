@@ -89,12 +89,24 @@ export function node(id: number, more: Partial<NodeRow> = {}): NodeRow {
     lagEntries: 0,
     endpoint: `ws://127.0.0.1:74${10 + id}`,
     problem: "",
+    words: {
+      role: id === 2 ? "leader" : "follower",
+      leader: 2,
+      commitIndex: 102,
+      appliedIndex: 102,
+    },
     ...more,
   };
 }
 
 export const dead = (id: number): NodeRow =>
-  node(id, { role: "unreachable", answers: "no", term: null, problem: "ECONNREFUSED" });
+  node(id, {
+    role: "unreachable",
+    answers: "no",
+    term: null,
+    problem: "ECONNREFUSED",
+    words: undefined,
+  });
 
 export function nodesSeen(nodes: readonly NodeRow[], leader = 2, term = 5): NodesSeen {
   return { nodes, leader, term, wallMs: AT_MS };

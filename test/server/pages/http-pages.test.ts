@@ -47,6 +47,8 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     pid: 42,
     uptimeMs: () => 1_234.5,
     redis: () => undefined,
+    wallMs: () => WALL_MS,
+    certificateEndsWallMs: () => null,
     loopDelayMaxMs: () => 1.25,
     process: () => ({
       loopDelayMaxMs: 1.25,
@@ -77,7 +79,21 @@ describe("the HTTP pages", () => {
       expect(pagesOf(node)("/readyz")).toMatchObject({ status: 200 });
     }
     const answer = pagesOf(leader, { isDraining: () => true })("/readyz");
-    expect(answer).toMatchObject({ status: 503, body: "the node is being stopped\n" });
+    expect(answer).toMatchObject({
+      status: 503,
+      body: expect.stringMatching(/^Node \d is being stopped\. What helps: docs\/\S+\.md\n$/),
+    });
+  });
+
+  test("name what is wrong with a node that is ready, to those who may know", async () => {
+    const { leader } = await startCluster();
+    const ended = { certificateEndsWallMs: () => WALL_MS - 1 };
+    expect(pagesOf(leader)("/readyz").body).toBe("ok\n");
+    const { status, body } = pagesOf(leader, ended)("/readyz");
+    expect(status).toBe(200);
+    expect(body).toMatch(/^ok\nThe certificate of node \d has expired\. What helps: /);
+    const stranger = pagesOf(leader, { ...ended, judge: () => "refused" })("/readyz");
+    expect(stranger).toMatchObject({ status: 200, body: "ok\n" });
   });
 
   test("say live, but not ready, of a node alone, and why", async () => {
@@ -88,7 +104,7 @@ describe("the HTTP pages", () => {
     expect(pages("/livez").status).toBe(200);
     const { status, body } = pages("/readyz");
     expect(status).toBe(503);
-    expect(body).toContain("no leader is known");
+    expect(body).toContain("knows of no leader");
     expect(body).toContain("no contact with a majority");
   });
 
@@ -234,7 +250,10 @@ describe("the HTTP pages", () => {
     const { leader } = await startCluster();
     const pages = pagesOf(leader, { driver: () => undefined, counts: () => undefined });
     expect(pages("/livez").status).toBe(200);
-    expect(pages("/readyz")).toMatchObject({ status: 503, body: "the node is starting\n" });
+    expect(pages("/readyz")).toMatchObject({
+      status: 503,
+      body: expect.stringContaining("is starting."),
+    });
     expect(JSON.parse(pages("/status").body)).toMatchObject({ role: "starting", members: [] });
   });
 
@@ -243,7 +262,10 @@ describe("the HTTP pages", () => {
     const pages = pagesOf(leader, { judge: () => "unsure" });
     for (const path of ["/", "/status", "/metrics", "/unknown"]) {
       const { status, body } = pages(path);
-      expect([status, body]).toEqual([503, expect.stringMatching(/^it has not heard from a maj/)]);
+      expect([status, body]).toEqual([
+        503,
+        expect.stringContaining("it has not heard from a majority"),
+      ]);
     }
     expect([pages("/livez").status, pages("/readyz").status]).toEqual([200, 200]);
   });

@@ -1,0 +1,94 @@
+/**
+ * What is said about a wait for a lock: who holds it and since when, who waits ahead, and for how long
+ * a key stays closed. Names come from others, so each is made safe to show. Pure.
+ */
+import type { Blocker, KeyView } from "../../src/index.js";
+import { keyText, printable } from "../../src/safe-text.js";
+import { formatDuration } from "../text/durations.js";
+import { isAnonymous, leaseText, sessionText, withIdentity } from "../text/session-names.js";
+import { formatTimeOfDay } from "../text/wall-time.js";
+
+const NAMES_MAX = 3;
+
+/** What the refusal of a request that did not want to wait says of those in its way. */
+export interface Refused {
+  readonly blockedBy?: string;
+  readonly blockers?: readonly Blocker[];
+  readonly isSameOwner?: boolean;
+}
+
+/** `views`: of the keys, read after the refusal; empty if nothing was heard. */
+export function refusedText(name: string, refused: Refused, views: readonly KeyView[]): string {
+  const { blockedBy, blockers = [], isSameOwner } = refused;
+  if (isSameOwner === true) {
+    return `${name}: this owner has a lease there, or waits for one, by another request`;
+  }
+  const keys = new Set(blockers.map(({ key }) => key));
+  const key = keys.size === 0 ? name : [...keys].map(keyText).join(", ");
+  if (blockedBy === "closing") return `${key} is ${closedText(views)}`;
+  // What waits has no token yet.
+  const holders = namesOf(blockers.filter(({ token }) => token > 0));
+  const waiters = namesOf(blockers.filter(({ token }) => token === 0));
+  const waits = waiters === "" ? "another" : waiters;
+  if (blockedBy === "waiters") return `${key} is waited for by ${waits}`;
+  const held = `${key} is held by ${holders === "" ? "another" : holders}`;
+  return waiters === ""
+    ? held
+    : `${held}; ${waiters} ${waiters.includes(", ") ? "wait" : "waits"} for it`;
+}
+
+/** What a request waits for that is, or was, in the queues of these keys; "" if nothing is in its way. */
+export function obstacleText(views: readonly KeyView[], session: number, nowMs: number): string {
+  const places = views.flatMap((view) => placeText(view, session, views.length > 1));
+  const holders = views.flatMap(({ holds }) => holds.map((hold) => holderText(hold, nowMs)));
+  const closed = views.some(({ holds, closings }) => holds.length === 0 && closings.length > 0);
+  const parts = [
+    places.join(", "),
+    holders.length > 0 ? `held by ${fewOf(holders)}` : "",
+    closed ? closedText(views) : "",
+  ];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+/** `-n` and the like need no more than who it is; a wait also how long that lasts. */
+function holderText(hold: KeyView["holds"][number], nowMs: number): string {
+  const { sessionName, session, identity, isTicket, leaseOwner, heldMs } = hold;
+  const isLease = leaseOwner !== "";
+  const named = isLease ? leaseText(hold) : sessionText(sessionName, session, identity);
+  const who = isTicket ? "a ticket" : named;
+  const since = formatTimeOfDay(nowMs - heldMs).replace(/\.\d+$/, "");
+  return `${who} since ${since} (${formatDuration(heldMs)})`;
+}
+
+function placeText(view: KeyView, session: number, hasSeveral: boolean): string[] {
+  const at = view.waiters.findIndex((waiter) => waiter.session === session);
+  if (at < 0) return [];
+  const count = view.truncated?.waiters ?? view.waiters.length;
+  return [`place ${at + 1} of ${count}${hasSeveral ? ` for ${keyText(view.key)}` : ""}`];
+}
+
+function closedText(views: readonly KeyView[]): string {
+  const leftMs = Math.max(
+    0,
+    ...views.flatMap(({ closings }) => closings.map((one) => one.endsInMs)),
+  );
+  const more = leftMs === 0 ? "" : ` for ${formatDuration(leftMs)} more`;
+  return `closed${more} (--min-hold or --lock-delay of its last holder)`;
+}
+
+/** Of clients that have a name; one without is "an unnamed client" if its identity has one. */
+function namesOf(blockers: readonly Blocker[]): string {
+  const named = blockers.filter(
+    (blocker) => blocker.sessionName !== "" || (blocker.identity !== "" && !isAnonymous(blocker)),
+  );
+  const names = named.map(({ sessionName, identity }) => {
+    return withIdentity(sessionName === "" ? "an unnamed client" : sessionName, identity);
+  });
+  return printable([...new Set(names)].join(", "));
+}
+
+function fewOf(names: readonly string[]): string {
+  const all = [...new Set(names)];
+  const rest = all.length - NAMES_MAX;
+  return all.slice(0, NAMES_MAX).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+}
