@@ -8,6 +8,7 @@ import { configurations } from "./configurations.js";
 import { entries } from "./entries.js";
 import { exportedSessions } from "./exported-sessions.js";
 import { fenceHeaders } from "./fence-headers.js";
+import { httpDoor } from "./http-door.js";
 import { logFiles } from "./log-files.js";
 import { nodeMessages } from "./node-messages.js";
 import { nodeRequests } from "./node-requests.js";
@@ -37,6 +38,7 @@ export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   tickets,
   fenceHeaders,
   clientPort,
+  httpDoor,
   peerPort,
   clientMessages,
   nodeMessages,
