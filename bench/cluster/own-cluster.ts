@@ -14,6 +14,7 @@ import { NodeProcess, type NodeRuntime } from "./node-process.js";
 import { PeerLinks } from "./peer-links.js";
 
 const NODES = 3;
+const LOOPBACK = "127.0.0.1";
 const HEALTHY_MS_MAX = 60_000;
 const GONE_MS_MAX = 10_000;
 const POLL_INTERVAL_MS = 10;
@@ -26,6 +27,8 @@ export interface OwnClusterOptions {
   /** TLS on both ports, with client certificates. */
   readonly isEncrypted?: boolean;
   readonly runtime?: NodeRuntime;
+  /** Where nodes listen for clients. Default: on loopback. */
+  readonly host?: string;
   /** Further flags of a node, by its id. */
   readonly flagsOf?: (node: number) => readonly string[];
   readonly signal: AbortSignal;
@@ -111,8 +114,8 @@ export async function withOwnCluster<T>(
     const death = new Promise<never>((_resolve, reject) => {
       onDeath = reject;
     });
-    const { runtime, flagsOf = () => [] } = options;
-    nodes = nodesOf({ directory, ports, links, certificates, onDeath, runtime, flagsOf });
+    const { runtime, host = LOOPBACK, flagsOf = () => [] } = options;
+    nodes = nodesOf({ directory, host, ports, links, certificates, onDeath, runtime, flagsOf });
     const cluster = new OwnCluster(nodes, links, certificates, options);
     for (const node of nodes) node.spawn();
     const run = cluster.healthy().then(() => work(cluster));
@@ -127,6 +130,7 @@ export async function withOwnCluster<T>(
 
 interface NodesOptions {
   readonly directory: string;
+  readonly host: string;
   /** Those for clients, then those for peers. */
   readonly ports: readonly number[];
   readonly links: PeerLinks | undefined;
@@ -137,7 +141,7 @@ interface NodesOptions {
 }
 
 function nodesOf(options: NodesOptions): NodeProcess[] {
-  const { directory, ports, links, certificates, onDeath, runtime } = options;
+  const { directory, host, ports, links, certificates, onDeath, runtime } = options;
   const members = ports
     .slice(NODES)
     .map((port, index) => `${index + 1}=127.0.0.1:${port}`)
@@ -147,7 +151,8 @@ function nodesOf(options: NodesOptions): NodeProcess[] {
     const flags = [
       `--id=${id}`,
       `--data=${join(directory, `n${id}`)}`,
-      `--listen=127.0.0.1:${port}`,
+      `--listen=${host}:${port}`,
+      ...(host === LOOPBACK ? [] : [`--advertise=ws://${LOOPBACK}:${port}`]),
       `--initial-cluster=${members}`,
       ...(links?.argumentsOf(id) ?? []),
       ...(certificates?.argumentsOf(id) ?? []),

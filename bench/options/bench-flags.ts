@@ -65,6 +65,7 @@ const EXAMPLES = `Examples:
   npm run bench -- doors                       HTTP, and redlock unchanged
   npm run bench -- failover --runs 20          time without service
   npm run bench -- storm --count 2000 --tls    all clients come back at once
+  npm run bench -- floods --rounds 5           what others notice of an attack
   npm run bench -- snapshot --holds 1000000    stalls while a table is saved
   npm run bench -- queue --waiters 100000      cost of a long queue
   npm run bench -- page --rate 5000            cost of a viewer of a node's page
@@ -83,6 +84,7 @@ const ABOUT: Readonly<Record<Workload, string>> = {
   sessions: "connected sessions that only renew, then one that expires with many locks",
   failover: "the leader is killed, stopped, cut off: longest time without a grant",
   storm: "many clients come back at once after the leader is killed: until all are served",
+  floods: "floods of an identity, and of strangers: how long others wait meanwhile",
   snapshot: "snapshots of a full table under load: longest stall of the event loop",
   page: "a node's page in Chromium under load: how smooth it is, and what it costs",
 };

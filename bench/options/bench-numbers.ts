@@ -19,6 +19,7 @@ export const WORKLOADS = [
   "sessions",
   "failover",
   "storm",
+  "floods",
   "snapshot",
   "page",
 ] as const;
@@ -57,13 +58,13 @@ export const NUMBERS = {
   },
   connections: {
     about: "number of clients that share the load",
-    defaults: everywhereBut(["sessions", "storm"], 8),
+    defaults: everywhereBut(["sessions", "storm", "floods"], 8),
     min: 1,
     max: 10_000,
   },
   seconds: {
     about: "measured time; for table: per round and table; for page: per turn",
-    defaults: { ...ofEach(LOAD_WORKLOADS, 10), table: 5, sessions: 30, page: 5 },
+    defaults: { ...ofEach(LOAD_WORKLOADS, 10), table: 5, sessions: 30, page: 5, floods: 5 },
     min: 1,
     max: 86_400,
   },
@@ -83,7 +84,7 @@ export const NUMBERS = {
     about:
       "cycles per second that begin, however slow the service is; 0: closed loops; " +
       "for page: takes and releases per second",
-    defaults: { ...ofEach(LOAD_WORKLOADS, 0), page: 5_000 },
+    defaults: { ...ofEach(LOAD_WORKLOADS, 0), page: 5_000, floods: 100 },
     min: 0,
     max: 1_000_000,
   },
@@ -96,7 +97,7 @@ export const NUMBERS = {
   },
   rounds: {
     about: "how often both sides of the comparison are measured",
-    defaults: { queue: 5, table: 5, page: 5 },
+    defaults: { queue: 5, table: 5, page: 5, floods: 5 },
     min: 1,
     max: 1_000,
   },

@@ -44,6 +44,7 @@ export type SessionsOptions = EveryOptions<"sessions"> & Numbers<"seconds" | "ho
 export type FailoverOptions = EveryOptions<"failover"> & Numbers<"connections" | "runs">;
 export type StormOptions = EveryOptions<"storm"> &
   Numbers<"count" | "runs"> & { readonly tls: boolean };
+export type FloodsOptions = EveryOptions<"floods"> & Numbers<"seconds" | "rate" | "rounds">;
 export type SnapshotOptions = EveryOptions<"snapshot"> &
   Numbers<"workers" | "connections" | "holds">;
 
@@ -57,6 +58,7 @@ export type BenchOptions =
   | SessionsOptions
   | FailoverOptions
   | StormOptions
+  | FloodsOptions
   | SnapshotOptions
   | PageOptions;
 
@@ -97,8 +99,8 @@ export function benchOptions(workload: Workload, flags: MeasureFlags): BenchOpti
       `--rounds ${rounds}, --seconds ${seconds}: table measures at most ${TABLE_SECONDS_MAX} s`,
     );
   }
-  if (workload === "page" && numbers.rate === 0) {
-    throw new UsageError("--rate 0: page needs changes at a fixed rate");
+  if ((workload === "page" || workload === "floods") && numbers.rate === 0) {
+    throw new UsageError(`--rate 0: ${workload} needs a fixed rate`);
   }
   // The table of numbers gives each workload the ones that its type has.
   return { workload, warmupSeconds, ...numbers } as BenchOptions;

@@ -39,6 +39,7 @@ export const PLAN: readonly PlannedStep[] = [
   { workload: "failover" },
   { workload: "storm" },
   { workload: "storm", flags: { tls: true } },
+  { workload: "floods" },
   { workload: "snapshot" },
   { workload: "page" },
 ];

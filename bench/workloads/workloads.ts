@@ -2,6 +2,8 @@
 import type { BenchOptions } from "../options/bench-options.js";
 import { type FailoverResult, runFailover } from "./failover/failover.js";
 import { failoverLines } from "./failover/failover-report.js";
+import { type FloodsResult, runFloods } from "./floods/floods.js";
+import { floodsLines } from "./floods/floods-report.js";
 import { runPage } from "./page/page.js";
 import { pageLines } from "./page/page-report.js";
 import type { PageResult } from "./page/page-result.js";
@@ -25,6 +27,7 @@ import { throughputLines } from "./throughput/throughput-report.js";
 /** Each workload documents its own. */
 export type Result =
   | FailoverResult
+  | FloodsResult
   | SnapshotResult
   | PageResult
   | QueueResult
@@ -48,6 +51,8 @@ export async function measure(options: BenchOptions, signal: AbortSignal): Promi
       return runTable(options, signal);
     case "sessions":
       return runSessions(options, signal);
+    case "floods":
+      return runFloods(options, signal);
     case "storm":
       return runStorm(options, signal);
     default:
@@ -70,6 +75,8 @@ export function linesOf(result: Result): string[] {
       return tableWorkloadLines(result);
     case "sessions":
       return sessionsLines(result);
+    case "floods":
+      return floodsLines(result);
     case "storm":
       return stormLines(result);
     default:

@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
 const MIB = 2 ** 20;
 const TIB = 2 ** 40;
 
-const CLIENT_LIMITS_DEFAULT = "commands=50000,reads=500000; of the rest three quarters";
+const CLIENT_LIMITS_DEFAULT = "reads=500000, commands none; of the rest three quarters";
 
 /** The smallest default of `--snapshot-log-size`. */
 export const SNAPSHOT_LOG_BYTES = 64 * MIB;

@@ -45,6 +45,8 @@ export interface DoorClientsOptions {
 /** A client in use. */
 export interface BorrowedClient {
   readonly client: Client;
+  /** As whom the node hears it; `undefined`: as a stranger. */
+  readonly identity: string | undefined;
   /** Must be called once when the use is over. */
   giveBack(): void;
 }
@@ -134,7 +136,11 @@ export class DoorClients {
       throw new HoldfastError("BUSY", "too many callers of this address begin at once");
     }
     this.#opening.set(address, opening + 1);
-    const entry = new Entry(this.#open(caller));
+    let link: InProcessLink | undefined;
+    const opened = this.#open(caller, (connected) => {
+      link = connected;
+    });
+    const entry = new Entry(opened, () => link?.identity);
     this.#entries.set(key, entry);
     const isOver = (): void => {
       const left = (this.#opening.get(address) ?? 1) - 1;
@@ -158,7 +164,7 @@ export class DoorClients {
     return entry;
   }
 
-  #open(caller: DoorCaller): Promise<Client> {
+  #open(caller: DoorCaller, onLink: (link: InProcessLink) => void): Promise<Client> {
     const { connect, name, logger, timeoutMs = TIMEOUT_MS } = this.#options;
     const settings: ClientSettings = {
       ...CLIENT_DEFAULTS,
@@ -173,6 +179,7 @@ export class DoorClients {
       // Nothing is served here any more, and no later attempt goes better.
       if (this.#isClosed) return refused(events.onClose);
       const link = connect(caller, events);
+      onLink(link);
       return {
         send: (frame) => link.send(frame),
         close: () => link.close(),
@@ -213,12 +220,18 @@ class Entry {
   client: Client | undefined;
   users = 0;
   lastUseMs = performance.now();
+  readonly #identity: () => string | undefined;
 
-  constructor(opened: Promise<Client>) {
+  constructor(opened: Promise<Client>, identity: () => string | undefined) {
+    this.#identity = identity;
     this.opened = opened.then((client) => {
       this.client = client;
       return client;
     });
+  }
+
+  get identity(): string | undefined {
+    return this.#identity();
   }
 
   /** Never rejects. */
@@ -238,6 +251,10 @@ class Use implements BorrowedClient {
   constructor(client: Client, entry: Entry) {
     this.client = client;
     this.#entry = entry;
+  }
+
+  get identity(): string | undefined {
+    return this.#entry?.identity;
   }
 
   giveBack(): void {

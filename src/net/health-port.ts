@@ -8,6 +8,7 @@ import { answerBadInput } from "./bad-input.js";
 import { type BoundedLog, boundedLog } from "./bounded-log.js";
 import { answerHttp, HTTP_LIMITS, judgeHost } from "./gateway/http.js";
 import { KnownHosts } from "./gateway/known-hosts.js";
+import { addressGroup } from "./gateway/socket-limits.js";
 import {
   closeServer,
   type ListenAddress,
@@ -16,6 +17,9 @@ import {
   type Refusal,
   refuseUpgrade,
 } from "./listen.js";
+import { HttpInputs } from "./meter/http-input.js";
+import { InputMeter } from "./meter/input-meter.js";
+import { MeteredInput } from "./meter/metered-input.js";
 import { networkOf, type Stranger, Strangers } from "./strangers.js";
 import type { PageCaller, Pages } from "./types.js";
 import { takeWebSockets } from "./upgrades.js";
@@ -40,7 +44,12 @@ export class HealthPort {
   readonly #log: BoundedLog;
 
   /** `pages`: those of the client port. */
-  constructor(allowedHosts: readonly string[], pages: Pages, onRefused: (reason: string) => void) {
+  constructor(
+    allowedHosts: readonly string[],
+    pages: Pages,
+    onRefused: (reason: string) => void,
+    meter = new InputMeter(),
+  ) {
     this.#log = boundedLog(onRefused);
     const hosts = new KnownHosts(allowedHosts);
     this.#server = createServer(HTTP_LIMITS, (request, response) => {
@@ -51,6 +60,9 @@ export class HealthPort {
     answerBadInput(this.#server);
     this.#server.maxConnections = SOCKETS_MAX;
     this.#server.setTimeout(IDLE_MS);
+    new HttpInputs().meter(this.#server, "connection", (socket) => {
+      return new MeteredInput(meter, socket, addressGroup(socket.remoteAddress), false);
+    });
     const strangers = new Strangers<Stranger & { readonly socket: Socket }>(
       SOCKETS_KEPT_MAX,
       () => false,

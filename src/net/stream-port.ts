@@ -10,6 +10,8 @@ import { ClientCertificates } from "./gateway/client-certificates.js";
 import { ReportedNames } from "./gateway/reported-names.js";
 import { AddressTally, addressGroup, isOwnMachine } from "./gateway/socket-limits.js";
 import { type ListenAddress, listenOn } from "./listen.js";
+import type { InputMeter } from "./meter/input-meter.js";
+import { MeteredInput } from "./meter/metered-input.js";
 import { startTicker, type Ticker } from "./ticker.js";
 import { SecurePort } from "./tls/secure-port.js";
 import type { TransportTls } from "./tls/transport.js";
@@ -25,6 +27,8 @@ export interface StreamPortOptions {
   readonly connectionsMax: number;
   /** Of one address, or network of IPv6; clients of this machine are not limited so. */
   readonly addressConnectionsMax: number;
+  /** Through which all input comes. */
+  readonly meter: InputMeter;
   /** Why somebody was refused. One line for the log. */
   readonly onRefused: (reason: string) => void;
 }
@@ -32,6 +36,8 @@ export interface StreamPortOptions {
 /** A client that may send. */
 export interface StreamClient {
   readonly socket: Socket;
+  /** Who may be heard, and what that costs. */
+  readonly input: MeteredInput;
   /** What it comes from, as `addressGroup` has it. */
   readonly address: string;
   readonly isEncrypted: boolean;
@@ -121,7 +127,9 @@ export class StreamPort {
     if (socket.destroyed) return;
     if (isEncrypted) socket.on("error", () => socket.destroy());
     const address = addressGroup(socket.remoteAddress);
-    this.#events.onClient({ socket, address, isEncrypted, certifiedName });
+    const { meter } = this.#options;
+    const input = new MeteredInput(meter, socket, address, false, certifiedName);
+    this.#events.onClient({ socket, input, address, isEncrypted, certifiedName });
   }
 
   #count(socket: Socket): void {

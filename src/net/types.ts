@@ -12,6 +12,7 @@ import type {
   SessionCommand,
 } from "../protocol/index.js";
 import type { Message, NodeId } from "../raft/index.js";
+import type { PartyKind } from "./meter/loop-shares.js";
 
 /** The messages between nodes of one group. */
 export type PeerMessage =
@@ -222,6 +223,8 @@ export interface ClientConnection {
   readonly address: string;
   /** The identity that is limited with it, set by the driver; "": none. */
   limitedIdentity: string;
+  /** As whom its requests are made, said by the driver; `undefined`: as a stranger. */
+  identify(identity: string | undefined): void;
   /** What the driver keeps with it, so that it need not look for that; nothing else looks at it. */
   attachment: unknown;
   /**
@@ -264,6 +267,8 @@ export interface InProcessLink {
   send(frame: Uint8Array): void;
   /** Ends the connection. Nothing is heard of it any more. */
   close(): void;
+  /** As whom the driver has heard it; `undefined`: it has not said. */
+  readonly identity: string | undefined;
 }
 
 export interface GatewayEvents {
@@ -298,6 +303,11 @@ export interface Traffic {
   readonly bytesReceived: number;
 }
 
+/** What was received, and for how long the loop worked on it, by the kind of party it was from. */
+export type MeterTotals = Readonly<
+  Record<PartyKind, { readonly bytes: number; readonly requests: number; readonly loopMs: number }>
+>;
+
 /** The load and the limits of the client port. */
 export interface PortLoad {
   /** Open sockets of any kind. */
@@ -308,6 +318,10 @@ export interface PortLoad {
   readonly addressConnectionsMax: number;
   /** Bytes of memory that unfinished messages occupy. */
   readonly unfinishedBytes: number;
+  /** Of all doors, by whose input it was. */
+  readonly input: MeterTotals;
+  /** Connections that wait because their party is over its share of the loop. */
+  readonly heldInputs: number;
   /** Sockets and upgrades refused since the start because there was no place. */
   readonly refusedTotal: number;
 }
@@ -354,6 +368,8 @@ export interface HttpCaller extends InProcessCaller {
   readonly token: string | undefined;
   /** Why nothing may be done for it: its host name, its origin or its certificate, or no place. */
   readonly refusal: HttpRefusal | undefined;
+  /** The door has found out who it is: what else comes by its connection costs that identity. */
+  identify(identity: string | undefined): void;
 }
 
 export interface HttpRefusal {

@@ -10,7 +10,7 @@ import { assert } from "../../assert.js";
 import type { Client, WantedItem } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
 import type { HttpCaller, HttpDoor, HttpRefusal } from "../../net/index.js";
-import type { DoorClients } from "../door-clients.js";
+import type { BorrowedClient, DoorClients } from "../door-clients.js";
 import { WaitingEvents } from "./event-stream.js";
 import { Exchange } from "./exchange.js";
 import { extendedBody } from "./lease-bodies.js";
@@ -182,7 +182,7 @@ export class LeaseDoor implements HttpDoor {
   }
 
   async #take(exchange: Exchange, wish: TakeWish): Promise<void> {
-    const borrowed = await this.#options.clients.borrow(exchange.caller);
+    const borrowed = await this.#borrow(exchange);
     await this.#takes.take(exchange, borrowed, wish);
   }
 
@@ -235,8 +235,14 @@ export class LeaseDoor implements HttpDoor {
     exchange.answer(200, description);
   }
 
+  async #borrow({ caller }: Exchange): Promise<BorrowedClient> {
+    const borrowed = await this.#options.clients.borrow(caller);
+    caller.identify(borrowed.identity);
+    return borrowed;
+  }
+
   async #use(exchange: Exchange, work: (client: Client) => Promise<void>): Promise<void> {
-    const borrowed = await this.#options.clients.borrow(exchange.caller);
+    const borrowed = await this.#borrow(exchange);
     try {
       await work(borrowed.client);
     } finally {

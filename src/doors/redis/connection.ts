@@ -9,7 +9,7 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
-import type { StreamClient } from "../../net/index.js";
+import type { MeteredInput, StreamClient } from "../../net/index.js";
 import { answer } from "./commands/command-table.js";
 import type { Callers, DoorCounts, DoorNode } from "./ports.js";
 import { type SubscriptionSource, Subscriptions } from "./pubsub/index.js";
@@ -48,6 +48,7 @@ export class RedisConnection implements SessionPort {
   readonly session: Session;
   readonly #client: StreamClient;
   readonly #socket: Socket;
+  readonly #input: MeteredInput;
   readonly #events: ConnectionEvents;
   readonly #counts: DoorCounts;
   readonly #reader = new RespReader();
@@ -77,6 +78,8 @@ export class RedisConnection implements SessionPort {
     this.id = id;
     this.#client = client;
     this.#socket = client.socket;
+    this.#input = client.input;
+    this.#input.cutOffUnfinished = (reason) => this.cutOff(reason);
     this.#events = events;
     this.#counts = parts.counts;
     this.#replies = new ReplyLine(this.#socket, {
@@ -132,6 +135,10 @@ export class RedisConnection implements SessionPort {
     return this.#takenBytes === before;
   }
 
+  identify(identity: string | undefined): void {
+    this.#input.identify(identity);
+  }
+
   push(message: Reply): void {
     if (this.#isClosed) return;
     try {
@@ -183,16 +190,27 @@ export class RedisConnection implements SessionPort {
     this.#handleCommands();
   }
 
+  /** Goes on with what was read before. */
+  #continue(): void {
+    if (this.#isClosed) return;
+    this.#input.begin();
+    this.#handleCommands();
+  }
+
   /** Never throws. */
   #handleCommands(): void {
     const { session } = this;
     try {
       while (!this.#isHeld && !this.#isPaused && !this.#isClosed && !this.#isEnding) {
+        if (this.#input.mustYield) {
+          this.#input.later(() => this.#continue());
+          break;
+        }
         const isStranger = session.isStranger;
         const command = this.#reader.next(
           isStranger ? STRANGER_COMMAND_BYTES_MAX : COMMAND_BYTES_MAX,
         );
-        if (command === undefined) return;
+        if (command === undefined) break;
         if (command.length === 0) continue;
         this.#handle(command, isStranger);
         const most = isStranger ? STRANGER_IN_FLIGHT_MAX : COMMANDS_IN_FLIGHT_MAX;
@@ -202,6 +220,7 @@ export class RedisConnection implements SessionPort {
       if (error instanceof ProtocolProblem) this.#refuseProtocol(error);
       else this.#breakDown(error);
     }
+    this.#input.keeps(this.#isEnding ? 0 : this.#reader.keptBytes);
   }
 
   #refuseProtocol({ message, isSilent }: ProtocolProblem): void {
@@ -241,7 +260,7 @@ export class RedisConnection implements SessionPort {
     const onEnd = (): void => {
       this.#isHeld = false;
       if (!this.#isPaused) this.#socket.resume();
-      this.#handleCommands();
+      this.#continue();
     };
     task.then(onEnd, onEnd);
   }
@@ -277,6 +296,6 @@ export class RedisConnection implements SessionPort {
     if (!this.#replies.mayOpen(max / 2 + 1)) return;
     this.#isPaused = false;
     if (!this.#isHeld) this.#socket.resume();
-    this.#handleCommands();
+    this.#continue();
   }
 }

@@ -6,7 +6,12 @@
  * It must never answer for the cluster by what it remembers: every answer about a lock comes from a
  * client of the SDK.
  */
-import { type StreamClient, StreamPort, type TransportTls } from "../../net/index.js";
+import {
+  type InputMeter,
+  type StreamClient,
+  StreamPort,
+  type TransportTls,
+} from "../../net/index.js";
 import { Confirmations, REDLOCK_FOUND } from "./confirmations.js";
 import { RedisConnection } from "./connection.js";
 import { Endings } from "./endings.js";
@@ -47,6 +52,8 @@ export interface RedisDoorOptions {
     fields: Readonly<Record<string, string | number>>,
   ) => void;
   readonly nowMs: () => number;
+  /** Through which all input of the node comes. */
+  readonly meter: InputMeter;
 }
 
 export class RedisDoor {
@@ -88,9 +95,9 @@ export class RedisDoor {
       publisher: this.#publisher,
       noteRefused: (what, text) => this.#noteRefused(what, text),
     };
-    const { listen, sentinelListen, tls, connectionsMax, addressConnectionsMax } = options;
+    const { listen, sentinelListen, tls, connectionsMax, addressConnectionsMax, meter } = options;
     const onRefused = (reason: string): void => log("warn", "redis client refused", { reason });
-    const limits = { tls, connectionsMax, addressConnectionsMax, onRefused };
+    const limits = { tls, connectionsMax, addressConnectionsMax, meter, onRefused };
     this.#port = new StreamPort(
       { listen, ...limits },
       {

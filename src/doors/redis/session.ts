@@ -42,6 +42,8 @@ export interface SessionPort {
   readonly certifiedName: string | undefined;
   /** Sends a message that answers no command. Never throws. */
   push(message: Reply): void;
+  /** It has been found out as whom it speaks; `undefined`: it has said nothing. */
+  identify(identity: string | undefined): void;
   /** Ends the connection after the replies before this one. */
   endAfterReplies(): void;
   /** Ends the connection now. */
@@ -212,6 +214,7 @@ export class Session {
     }
     this.#forget();
     this.#held = held;
+    this.port.identify(held.identity);
     this.subscriptions.listenAs(this);
   }
 
@@ -225,6 +228,7 @@ export class Session {
     this.#forget();
     this.#isSignedIn = false;
     this.#isNobody = false;
+    this.port.identify(this.port.certifiedName);
     this.#database = 0;
     this.protocol = 2;
     this.name = "";

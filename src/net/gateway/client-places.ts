@@ -2,7 +2,7 @@
  * The places for clients, all together and of each address. A client is a WebSocket connection, or a
  * socket whose requests a door answers. Whoever has a place keeps it: nothing here may end a client.
  */
-import type { PortLimits } from "./options.js";
+import type { PortLimits } from "../port-limits.js";
 import { AddressTally, limitsFor, type SocketLimits } from "./socket-limits.js";
 
 export class ClientPlaces {

@@ -5,6 +5,7 @@
 import { MESSAGE, type ServerMessage, Writer, writeServerMessage } from "../../protocol/index.js";
 import { CLOSE_TRY_AGAIN, closeSocket, limitClosing } from "../close-socket.js";
 import { packPayload } from "../framing/index.js";
+import type { AccountedInput } from "../meter/metered-input.js";
 import { TrafficMeter } from "../traffic-meter.js";
 import type { ClientConnection } from "../types.js";
 import { FRAME_HEADROOM_BYTES } from "../whole-frame.js";
@@ -126,28 +127,45 @@ export class GatewayConnection implements ClientConnection {
   hasAsked = false;
   /** Successive checks at which the client had no use for the connection. */
   idleLooks = 0;
-  /** Bytes of a message that has begun and not ended; maintained by `UnfinishedFrames`. */
-  unfinishedBytes = 0;
   /** Whether anything has arrived since the last check of this connection. */
   isHeard = true;
   silentLooks = 0;
   /** Pings and pongs since the last check. */
   controlFrames = 0;
-  limitedIdentity = "";
   /** Whether it is counted against the places of clients. */
   hasPlace = false;
   attachment: unknown = undefined;
-  isPaused = false;
+  /** Whose loop time and memory its requests cost. */
+  readonly input: AccountedInput;
+  #isPaused = false;
   readonly #socket: ClientSocket;
   readonly #outbound: Outbound;
   #slot: FrameSlot | undefined;
   #isTouched = false;
 
-  constructor(id: number, address: string, socket: ClientSocket, outbound: Outbound) {
+  constructor(id: number, input: AccountedInput, socket: ClientSocket, outbound: Outbound) {
     this.id = id;
-    this.address = address;
+    this.input = input;
+    this.address = input.address;
     this.#socket = socket;
     this.#outbound = outbound;
+  }
+
+  get limitedIdentity(): string {
+    return this.input.limitedIdentity;
+  }
+
+  set limitedIdentity(name: string) {
+    this.input.limitedIdentity = name;
+  }
+
+  identify(identity: string | undefined): void {
+    this.input.identify(identity);
+  }
+
+  /** Whether its client is not heard now, so that its silence means nothing. */
+  get isPaused(): boolean {
+    return this.#isPaused || this.input.isHeld;
   }
 
   get certifiedName(): string | undefined {
@@ -200,7 +218,7 @@ export class GatewayConnection implements ClientConnection {
   leave(): void {
     this.isOpen = false;
     // The end of the connection must be read.
-    if (this.isPaused) this.resume();
+    if (this.#isPaused) this.resume();
     const slot = this.#slot;
     this.#slot = undefined;
     slot?.sent();
@@ -214,12 +232,12 @@ export class GatewayConnection implements ClientConnection {
 
   pause(): void {
     if (!this.isOpen) return;
-    this.isPaused = true;
+    this.#isPaused = true;
     this.#socket.pause();
   }
 
   resume(): void {
-    this.isPaused = false;
+    this.#isPaused = false;
     this.#socket.resume();
   }
 

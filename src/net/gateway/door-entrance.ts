@@ -9,6 +9,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Refusal } from "../listen.js";
+import type { MeteredInput } from "../meter/metered-input.js";
 import type { HttpDoor, InProcessCaller } from "../types.js";
 import type { ClientCertificates } from "./client-certificates.js";
 import type { ClientPlaces } from "./client-places.js";
@@ -36,12 +37,13 @@ export class DoorEntrance {
 
   /**
    * Takes a request to the door, and returns its answer. `undefined`: it is not for the door.
-   * `certificates`: `undefined` without TLS.
+   * `certificates`: `undefined` without TLS; `input`: by which it came.
    */
   take(
     request: IncomingMessage,
     response: ServerResponse,
     certificates: ClientCertificates | undefined,
+    input: MeteredInput | undefined,
   ): Promise<void> | undefined {
     if (!isDoorPath(request.url)) return undefined;
     const { socket } = request;
@@ -51,8 +53,12 @@ export class DoorEntrance {
       certificates?.judgeClient(socket) ??
       (known === undefined ? this.#refusalOfPlace(socket, caller) : undefined);
     const refusal = this.#judge(request, problem);
-    const token = bearerOf(request);
-    return this.#parts.door.onRequest(request, response, { ...caller, token, refusal });
+    return this.#parts.door.onRequest(request, response, {
+      ...caller,
+      token: bearerOf(request),
+      refusal,
+      identify: (identity) => input?.identify(identity),
+    });
   }
 
   /** As `take`, for a request that came through the local socket, where there is always a place. */
@@ -62,6 +68,7 @@ export class DoorEntrance {
       ...{ address: "", certifiedName: undefined, token: undefined },
       ...{ isEncrypted: false, isLocal: true },
       refusal: this.#judge(request, undefined),
+      identify: () => {},
     });
   }
 

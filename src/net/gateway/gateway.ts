@@ -21,6 +21,10 @@ import {
   type Refusal,
   refuseUpgrade,
 } from "../listen.js";
+import { HttpInputs } from "../meter/http-input.js";
+import { InputMeter } from "../meter/input-meter.js";
+import { AccountedInput, MeteredInput } from "../meter/metered-input.js";
+import { type PortLimits, UNCOUNTED_LIMITS } from "../port-limits.js";
 import { startTicker, type Ticker } from "../ticker.js";
 import { type HandshakeCounts, SecurePort } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
@@ -48,13 +52,7 @@ import { InProcessSocket } from "./in-process-socket.js";
 import { KnownHosts } from "./known-hosts.js";
 import { GatewayLiveness } from "./liveness.js";
 import { LocalPort } from "./local-port.js";
-import {
-  GATEWAY_DEFAULTS,
-  type GatewayOptions,
-  type GatewayTuning,
-  type PortLimits,
-  UNCOUNTED_LIMITS,
-} from "./options.js";
+import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./options.js";
 import { PageOrigins } from "./page-origins.js";
 import { ReportedNames } from "./reported-names.js";
 import { RequestTurns } from "./request-turns.js";
@@ -67,7 +65,6 @@ import {
   type SocketLimits,
   socketLimitsOf,
 } from "./socket-limits.js";
-import { UnfinishedFrames } from "./unfinished-frames.js";
 
 const STOPPING = "this node is stopping";
 const AWAY: Refusal = { status: 503, code: "UNAVAILABLE", text: STOPPING };
@@ -93,15 +90,15 @@ interface ConnectionParts {
   readonly webSockets: ReturnType<typeof createWebSockets>;
   readonly requests: GatewayRequests;
   readonly liveness: GatewayLiveness;
-  readonly unfinished: UnfinishedFrames;
 }
 
 /** Creates the gateway; `start` listens. */
 export function createGateway(options: GatewayOptions): StartableGateway {
   const { listen, tls, onRefused = () => {}, limits = UNCOUNTED_LIMITS, door } = options;
+  const { meter = new InputMeter({ ...options, limits }) } = options;
   const tuning = { ...GATEWAY_DEFAULTS, ...options };
   const turns = new RequestTurns(options.onFailed ?? thrown);
-  return new Gateway(listen, tuning, tls, onRefused, limits, door, turns);
+  return new Gateway(listen, tuning, tls, onRefused, limits, meter, door, turns);
 }
 
 class Gateway implements StartableGateway {
@@ -111,7 +108,8 @@ class Gateway implements StartableGateway {
   readonly #tls: TransportTls | undefined;
   readonly #log: BoundedLog;
   readonly #limits: SocketLimits;
-  readonly #portLimits: PortLimits;
+  readonly #meter: InputMeter;
+  readonly #inputs = new HttpInputs();
   readonly #places: ClientPlaces;
   readonly #door: DoorEntrance | undefined;
   readonly #turns: RequestTurns;
@@ -127,7 +125,6 @@ class Gateway implements StartableGateway {
   #parts: ConnectionParts | undefined;
   #local: LocalPort | undefined;
   #requests: GatewayRequests | undefined;
-  #unfinished: UnfinishedFrames | undefined;
   #sockets = 0;
   #droppedTotal = 0;
   #ticker: Ticker | undefined;
@@ -143,6 +140,7 @@ class Gateway implements StartableGateway {
     tls: TransportTls | undefined,
     onRefused: (reason: string) => void,
     portLimits: PortLimits,
+    meter: InputMeter,
     door: HttpDoor | undefined,
     turns: RequestTurns,
   ) {
@@ -151,7 +149,7 @@ class Gateway implements StartableGateway {
     this.#tuning = tuning;
     this.#tls = tls;
     this.#log = boundedLog(onRefused);
-    this.#portLimits = portLimits;
+    this.#meter = meter;
     const { connectionsMax, addressConnectionsMax, descriptorsMax = descriptorLimit() } = tuning;
     this.#limits = socketLimitsOf(connectionsMax, descriptorsMax, addressConnectionsMax);
     this.#places = new ClientPlaces(this.#limits, portLimits);
@@ -183,7 +181,9 @@ class Gateway implements StartableGateway {
       socketsMax,
       connectionsMax,
       addressConnectionsMax: ofAddress.connectionsMax,
-      unfinishedBytes: this.#unfinished?.bytes ?? 0,
+      unfinishedBytes: this.#meter.unfinished.bytes,
+      input: this.#meter.totals,
+      heldInputs: this.#meter.heldCount,
       refusedTotal: this.#places.refusedTotal + this.#droppedTotal,
     };
   }
@@ -191,13 +191,15 @@ class Gateway implements StartableGateway {
   async start(http: Pages, awayReason: string): Promise<void> {
     assert(this.#http === undefined, () => "gateway started twice");
     const parts = this.#createParts(http, sendingAway(awayReason));
-    const { liveness, unfinished } = parts;
+    const { liveness } = parts;
     this.#parts = parts;
     const server = this.#createServer((request, socket, head) => {
       this.#onUpgrade(request, socket, head, parts);
     });
+    this.#meterPort(server);
     this.#turns.serve(server, (request, response) => {
-      const answered = this.#door?.take(request, response, this.#security?.certificates);
+      const input = this.#inputs.of(request.socket);
+      const answered = this.#door?.take(request, response, this.#security?.certificates, input);
       if (answered !== undefined) return answered;
       const refusal = this.#security?.certificates.judgePage(request.socket);
       this.#answerPage(request, response, http, this.#callerOf(request), refusal);
@@ -217,7 +219,6 @@ class Gateway implements StartableGateway {
     if (this.#isClosed) return;
     this.#ticker = startTicker(liveness.tickMs, () => {
       liveness.tick();
-      unfinished.tick();
       this.#security?.port.tick();
     });
   }
@@ -227,6 +228,10 @@ class Gateway implements StartableGateway {
     assert(parts !== undefined, () => "the local socket before the port");
     const { handshakeTimeoutMs } = this.#tuning;
     const port = await LocalPort.open(directory, handshakeTimeoutMs, this.#turns, {
+      onServer: (server) => {
+        const inputOf = (socket: Socket) => new MeteredInput(this.#meter, socket, "", true);
+        this.#inputs.meter(server, "connection", inputOf);
+      },
       onRequest: (request, response) => {
         const answered = this.#door?.takeLocal(request, response);
         if (answered !== undefined) return answered;
@@ -238,7 +243,7 @@ class Gateway implements StartableGateway {
         parts.webSockets.handleUpgrade(request, socket, head, (webSocket) => {
           webSocket.stream = socket;
           webSocket.isLocal = true;
-          this.#accept(webSocket, "", parts);
+          this.#accept(webSocket, parts);
         });
       },
     });
@@ -258,7 +263,7 @@ class Gateway implements StartableGateway {
         webSocket.isEncrypted = true;
         webSocket.certifiedName = security.certificates.nameOf(socket);
       }
-      const connection = this.#accept(webSocket, address, parts);
+      const connection = this.#accept(webSocket, parts);
       security?.port.endBy(socket, (reason) => {
         parts.requests.breach(connection, 1008, reason);
       });
@@ -275,6 +280,16 @@ class Gateway implements StartableGateway {
     const refusal = problem ?? judgeHost(request, this.#knownHosts);
     if (refusal !== undefined) this.#tell(refusal);
     answerHttp(request, response, pages, caller, refusal);
+  }
+
+  #meterPort(server: HttpServer): void {
+    const security = this.#security;
+    const event = security === undefined ? "connection" : "secureConnection";
+    this.#inputs.meter(server, event, (socket) => {
+      const identity = security?.certificates.nameOf(socket);
+      const address = addressGroup(socket.remoteAddress);
+      return new MeteredInput(this.#meter, socket, address, false, identity);
+    });
   }
 
   #createServer(onUpgrade: UpgradeListener): HttpServer {
@@ -315,7 +330,6 @@ class Gateway implements StartableGateway {
 
   #createParts(pages: Pages, events: GatewayEvents): ConnectionParts {
     const webSockets = createWebSockets(this.#tuning.frameBytesMax);
-    const { frameTimeoutMs } = this.#tuning;
     const requests = new GatewayRequests(events, this.#log);
     const liveness = new GatewayLiveness(this.#tuning, {
       onNewcomerTimeout(connection) {
@@ -325,26 +339,18 @@ class Gateway implements StartableGateway {
         connection.close(1000, "idle: no session, no watch and no request");
       },
     });
-    const frameTicks = Math.ceil(frameTimeoutMs / liveness.tickMs);
-    const unfinished = new UnfinishedFrames(
-      this.#tuning,
-      this.#portLimits,
-      frameTicks,
-      (connection, reason) => requests.cutOff(connection, CLOSE_TRY_AGAIN, reason),
-    );
     this.#requests = requests;
-    this.#unfinished = unfinished;
     this.#onGone = (connection) => {
       if (!this.#connections.delete(connection)) return;
       connection.leave();
       liveness.remove(connection);
-      unfinished.finished(connection);
+      connection.input.leave();
       if (connection.hasPlace) {
         this.#places.leave(connection.address);
       }
       requests.events.onClosed(connection);
     };
-    return { pages, webSockets, requests, liveness, unfinished };
+    return { pages, webSockets, requests, liveness };
   }
 
   /** Closes a socket beyond the limit before it sends anything: it could only be sent a refusal. */
@@ -427,9 +433,9 @@ class Gateway implements StartableGateway {
   }
 
   /** A connection that is known from now on; its client is not heard yet. */
-  #admit(socket: ClientSocket, address: string, parts: ConnectionParts): GatewayConnection {
+  #admit(socket: ClientSocket, input: AccountedInput, parts: ConnectionParts): GatewayConnection {
     this.#lastId += 1;
-    const connection = new GatewayConnection(this.#lastId, address, socket, this.#outbound);
+    const connection = new GatewayConnection(this.#lastId, input, socket, this.#outbound);
     this.#connections.add(connection);
     parts.liveness.add(connection);
     return connection;
@@ -440,15 +446,23 @@ class Gateway implements StartableGateway {
     assert(parts !== undefined, () => "a client in the process before the port");
     const socket = new InProcessSocket(caller, events, () => {
       if (this.#isClosed || this.#isDraining) socket.close(CLOSE_TRY_AGAIN, STOPPING);
-      else this.#acceptInProcess(socket, caller.address, parts);
+      else this.#acceptInProcess(socket, caller, parts);
     });
     return socket.link;
   }
 
-  #acceptInProcess(socket: InProcessSocket, address: string, parts: ConnectionParts): void {
+  #acceptInProcess(
+    socket: InProcessSocket,
+    { address, isLocal }: InProcessCaller,
+    parts: ConnectionParts,
+  ): void {
     const { requests } = parts;
-    const connection = this.#admit(socket, address, parts);
+    const input = new AccountedInput(this.#meter, address, isLocal);
+    const connection = this.#admit(socket, input, parts);
     socket.receive({
+      get identity() {
+        return input.identity;
+      },
       onFrame: (frame) => {
         connection.isHeard = true;
         this.#outbound.meter.received(frame.length);
@@ -464,9 +478,14 @@ class Gateway implements StartableGateway {
     requests.events.onConnection(connection);
   }
 
-  #accept(socket: GatewaySocket, address: string, parts: ConnectionParts): GatewayConnection {
-    const { requests, unfinished } = parts;
-    const connection = this.#admit(socket, address, parts);
+  #accept(socket: GatewaySocket, parts: ConnectionParts): GatewayConnection {
+    const { requests } = parts;
+    const { stream } = socket;
+    const input = stream === undefined ? undefined : this.#inputs.takeOver(stream);
+    assert(input !== undefined, () => "a client that is not metered");
+    const connection = this.#admit(socket, input, parts);
+    input.isHandledAtOnce = true;
+    input.cutOffUnfinished = (reason) => requests.cutOff(connection, CLOSE_TRY_AGAIN, reason);
     const onControlFrame = (): void => {
       connection.isHeard = true;
       connection.controlFrames += 1;
@@ -475,19 +494,20 @@ class Gateway implements StartableGateway {
     };
     if (!connection.isLocal) {
       connection.hasPlace = true;
-      this.#places.take(address);
+      this.#places.take(input.address);
     }
     // This runs after the listener of `ws`, which by then has delivered every whole message.
-    socket.stream?.on("data", (chunk: Buffer) => {
+    stream?.on("data", (chunk: Buffer) => {
       const { isBetweenMessages } = socket;
-      unfinished.received(connection, chunk.length, isBetweenMessages);
+      if (isBetweenMessages) input.keeps(0);
+      else input.keepsPiece(chunk.length);
       if (!connection.isOpen) return;
       const cost = isBetweenMessages ? chunk.length : chunk.length + UNHEARD_BYTES;
       requests.events.onReceived(connection, cost);
     });
     socket.on("message", (data, isBinary) => {
       connection.isHeard = true;
-      unfinished.finished(connection);
+      input.keeps(0);
       this.#outbound.meter.received((data as Buffer).length);
       if (connection.isOpen) requests.read(connection, data as Buffer, isBinary);
     });

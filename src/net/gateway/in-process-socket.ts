@@ -16,6 +16,8 @@ const CLOSE_ABNORMAL = 1006;
 
 /** What the gateway does with what the client sends. */
 export interface InProcessReceiver {
+  /** As whom the client is heard. */
+  readonly identity: string | undefined;
   onFrame(frame: Uint8Array): void;
   onPong(): void;
   onClosed(): void;
@@ -47,9 +49,13 @@ export class InProcessSocket implements ClientSocket {
     this.isEncrypted = isEncrypted;
     this.isLocal = isLocal;
     this.#client = client;
+    const identity = (): string | undefined => this.#receiver?.identity;
     this.link = {
       send: (frame) => this.#fromClient(frame),
       close: () => this.#leave(),
+      get identity() {
+        return identity();
+      },
     };
     this.#toNode.push(() => {
       if (this.readyState === WebSocket.OPEN) accept(this);

@@ -16,6 +16,8 @@ import type { RequestHandler, RequestTurns } from "./request-turns.js";
 const SOCKETS_MAX = 64;
 
 export interface LocalPortEvents {
+  /** Before anybody can connect to it. */
+  onServer(server: Server): void;
   readonly onRequest: RequestHandler;
   readonly onUpgrade: UpgradeListener;
 }
@@ -34,11 +36,12 @@ export class LocalPort {
     directory: string,
     idleMs: number,
     turns: RequestTurns,
-    { onRequest, onUpgrade }: LocalPortEvents,
+    { onServer, onRequest, onUpgrade }: LocalPortEvents,
   ): Promise<LocalPort> {
     const server = createServer(TURN_OPTIONS);
     takeWebSockets(server, onUpgrade);
     answerBadInput(server);
+    onServer(server);
     turns.serve(server, onRequest);
     server.maxConnections = SOCKETS_MAX;
     server.setTimeout(idleMs);

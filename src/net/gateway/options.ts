@@ -4,6 +4,9 @@
  */
 import { CLIENT_FRAME_BYTES_MAX } from "../../protocol/index.js";
 import type { ListenAddress } from "../listen.js";
+import type { InputMeter } from "../meter/input-meter.js";
+import { UNFINISHED_DEFAULTS, type UnfinishedTuning } from "../meter/unfinished-input.js";
+import type { PortLimits } from "../port-limits.js";
 import type { TransportTls } from "../tls/transport.js";
 import type { HttpDoor } from "../types.js";
 
@@ -21,24 +24,13 @@ export interface GatewayOptions extends Partial<GatewayTuning> {
   readonly onFailed?: (error: unknown) => void;
   /** Counts what exceeds a limit by identity or address. Default: refuses it, and counts nothing. */
   readonly limits?: PortLimits;
+  /** Through which all input comes. Default: one of its own, by this tuning. */
+  readonly meter?: InputMeter | undefined;
   /** Answers requests under `/v1/`. Default: they are refused with status 503. */
   readonly door?: HttpDoor | undefined;
 }
 
-export interface PortLimits {
-  /** Whether what exceeds a limit is refused, or cut off; otherwise it is only counted. */
-  readonly isEnforced: boolean;
-  note(
-    by: "identity" | "address",
-    limit: "connectionsMax" | "unfinishedBytesMax",
-    name: string,
-    max: number,
-  ): void;
-}
-
-export const UNCOUNTED_LIMITS: PortLimits = Object.freeze({ isEnforced: true, note: () => {} });
-
-export interface GatewayTuning {
+export interface GatewayTuning extends UnfinishedTuning {
   /** A larger frame of a client ends its connection with close code 1009. */
   readonly frameBytesMax: number;
   /**
@@ -54,16 +46,6 @@ export interface GatewayTuning {
   readonly handshakeTimeoutMs: number;
   /** How long a client without a session and without a watch may stay after its last request. */
   readonly idleTimeoutMs: number;
-  /** How long a client may take to finish a message that it has begun. */
-  readonly frameTimeoutMs: number;
-  /**
-   * Bytes of memory that begun and unfinished messages may occupy, over all connections; beyond it
-   * the oldest ones are cut off.
-   */
-  readonly unfinishedBytesMax: number;
-  /** The same for the connections of one address, and for those of one identity. */
-  readonly addressUnfinishedBytesMax: number;
-  readonly identityUnfinishedBytesMax: number;
   /**
    * A client that has been silent for one to two times this long is pinged; after four to five
    * times, it is cut off.
@@ -102,10 +84,7 @@ export const GATEWAY_DEFAULTS: GatewayTuning = Object.freeze({
   descriptorsMax: undefined,
   handshakeTimeoutMs: 10_000,
   idleTimeoutMs: 60_000,
-  frameTimeoutMs: 30_000,
-  unfinishedBytesMax: 64 << 20,
-  addressUnfinishedBytesMax: Number.POSITIVE_INFINITY,
-  identityUnfinishedBytesMax: Number.POSITIVE_INFINITY,
+  ...UNFINISHED_DEFAULTS,
   pingIntervalMs: 10_000,
   controlFramesMax: 1_000,
   bufferedBytesMax: 8 << 20,

@@ -131,7 +131,7 @@ function isExpectationMet(expect: string | undefined): boolean {
   return expect === undefined || /(?:^|\W)100-continue(?:$|\W)/i.test(expect);
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+export function hasBody({ headers }: IncomingMessage): boolean {
   const length = headers["content-length"];
   return headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
 }

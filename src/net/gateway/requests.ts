@@ -86,6 +86,7 @@ export class GatewayRequests implements RequestSink {
     const connection = this.#connection;
     // An earlier request in the same frame closed the connection.
     if (connection === undefined || !connection.isOpen) return;
+    connection.input.request();
     if (isQuery(request)) {
       connection.hasAsked = true;
       this.events.onQuery(connection, request);

@@ -3,7 +3,7 @@
  * with a close code alone; this class adds a text, so that the author of a client need not guess.
  * It also sends a whole message in one write.
  */
-import type { Writable } from "node:stream";
+import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import { assert } from "../../assert.js";
 import { sendWhole } from "../whole-frame.js";
@@ -31,7 +31,7 @@ interface Receiving {
 
 export class GatewaySocket extends WebSocket {
   /** The stream underneath; set before anything is sent. */
-  stream: Writable | undefined;
+  stream: Duplex | undefined;
   /** As `ClientConnection` has them; set before anything is sent. */
   certifiedName: string | undefined;
   isEncrypted = false;

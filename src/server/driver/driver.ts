@@ -145,6 +145,11 @@ export class Driver implements DriverHost {
     return this.#parts.applier.index;
   }
 
+  /** Since the start, of all nodes' clients. */
+  get commandsAppliedTotal(): number {
+    return this.#parts.applier.commandCount;
+  }
+
   judge(credential: number, operation: LeaderOperation): AccessRefusal | undefined {
     return accessProblem(this.#ports.table.viewerOf(credential), operation);
   }

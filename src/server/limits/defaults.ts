@@ -1,21 +1,14 @@
 /**
- * The limits of clients that nobody set. No honest client should meet them: rates are above what a
- * node can do for all its clients together, and of what a node has only so much of, one identity or
- * address gets three quarters, so that there is always room for another.
+ * The limits of clients that nobody set. No honest client should meet them: of what a node has only so
+ * much of, one identity or address gets three quarters, so that there is always room for another.
+ * Commands have none: how much a node can do depends on its machine, so what an identity may send is a
+ * share of the loop's time (`net/meter`), and a rate is for operators who want one.
  */
 import { HoldfastError } from "../../errors.js";
 import type { ClientLimits } from "../options.js";
 import { NO_LIMITS } from "./usage.js";
 
 const SHARE = 3 / 4;
-/**
- * More acquires and releases than a node with a thousand busy workers executes. A lower default would
- * not help others: on a closed cluster identities take turns in entries and in reads, and each has
- * only part of the room for what waits. So beyond its turns an identity costs others no more than
- * what it takes to read, decode and keep or refuse its commands. Reading and decoding take 1.05 us
- * each, measured; with the rest it is some 2 us, so a tenth of the node's time for as many as this.
- */
-const COMMANDS_PER_SECOND_MAX = 50_000;
 /** Nearly 500 pages of lists, or 20,000 keys with a few holds each. */
 const READ_COST_PER_SECOND_MAX = 500_000;
 
@@ -30,7 +23,7 @@ export function clientLimits(given: Partial<ClientLimits>, room: NodeRoom): Clie
   };
   return Object.freeze({
     connectionsMax: limit("connectionsMax", Math.ceil(room.connectionsMax * SHARE)),
-    commandsPerSecondMax: limit("commandsPerSecondMax", COMMANDS_PER_SECOND_MAX),
+    commandsPerSecondMax: limit("commandsPerSecondMax", Number.POSITIVE_INFINITY),
     readCostPerSecondMax: limit("readCostPerSecondMax", READ_COST_PER_SECOND_MAX),
     watchesMax: limit("watchesMax", Math.ceil(room.watchesMax * SHARE)),
     unfinishedBytesMax: limit("unfinishedBytesMax", Math.ceil(room.unfinishedBytesMax * SHARE)),

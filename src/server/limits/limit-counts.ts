@@ -8,7 +8,8 @@ import type { LimitedBy } from "./usage.js";
 
 const LINE_EVERY_MS = 10_000;
 
-export type LimitName = keyof ClientLimits;
+/** `loopShare` is no option: the meter of the node's input keeps it. */
+export type LimitName = keyof ClientLimits | "loopShare";
 
 /** As labels of the metric, and as the options call them. */
 export const LIMIT_LABELS: Readonly<Record<LimitName, string>> = Object.freeze({
@@ -17,6 +18,7 @@ export const LIMIT_LABELS: Readonly<Record<LimitName, string>> = Object.freeze({
   readCostPerSecondMax: "reads",
   watchesMax: "watches",
   unfinishedBytesMax: "unfinished",
+  loopShare: "loop",
 });
 
 interface Exceeded {

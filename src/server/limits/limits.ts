@@ -14,7 +14,7 @@ import { ACCESS_LEVEL, type Command, isStrong, NO_CREDENTIAL, OP } from "../../p
 import type { ClientLimits } from "../options.js";
 import type { Clock } from "../ports.js";
 import { HeldBack } from "./held-back.js";
-import type { LimitCounts, LimitName } from "./limit-counts.js";
+import type { LimitCounts } from "./limit-counts.js";
 import { type LimitedBy, type LimitedClient, NO_LIMITS, UNCOUNTED, Usage } from "./usage.js";
 
 /** A smaller map is not searched for those that may be forgotten. */
@@ -99,6 +99,7 @@ export class Limits {
     const isExempt = this.#levelOf(client.credential) >= ACCESS_LEVEL.admin;
     share.identity.limitBy(isExempt ? NO_LIMITS : this.#limits.identity, this.#parts.clock.nowMs());
     connection.limitedIdentity = isExempt ? "" : share.identity.name;
+    connection.identify(viewer?.highest === ACCESS_LEVEL.none ? undefined : viewer?.name);
     client.turnOf = this.isOpen ? undefined : viewer?.number;
   }
 
@@ -210,7 +211,7 @@ export class Limits {
   }
 
   /** Counts what exceeds a limit, and returns whether it is refused. */
-  #isExceeded(usage: Usage, limit: LimitName): boolean {
+  #isExceeded(usage: Usage, limit: keyof ClientLimits): boolean {
     const { counts } = this.#limits;
     counts.note(usage.by, limit, usage.name, usage.limits[limit]);
     return counts.isEnforced;

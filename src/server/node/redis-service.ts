@@ -6,7 +6,7 @@ import {
   type DoorNode,
   RedisDoor,
 } from "../../doors/index.js";
-import type { TransportTls } from "../../net/index.js";
+import type { InputMeter, TransportTls } from "../../net/index.js";
 import type { AssembledDriver } from "../driver/boot.js";
 import type { RedisTold } from "../pages/http-pages.js";
 import type { Clock } from "../ports.js";
@@ -19,6 +19,7 @@ export interface RedisServiceParts {
   readonly tls: TransportTls | undefined;
   readonly clock: Clock;
   readonly clients: DoorClients;
+  readonly meter: InputMeter;
   /** `undefined` while the node starts. */
   readonly assembled: () => AssembledDriver | undefined;
   readonly isDraining: () => boolean;
@@ -32,12 +33,12 @@ export class RedisService {
 
   constructor(parts: RedisServiceParts) {
     this.#parts = parts;
-    const { options, redis, tls, clock, connectionsMax, addressConnectionsMax } = parts;
+    const { options, redis, tls, clock, meter, connectionsMax, addressConnectionsMax } = parts;
     const { log } = options;
     const { listen, sentinelListen, allowsEndless, allowsUnproven, isFair, isRedlock } = redis;
     this.#door = new RedisDoor(
       {
-        ...{ listen, sentinelListen, tls, connectionsMax, addressConnectionsMax },
+        ...{ listen, sentinelListen, tls, meter, connectionsMax, addressConnectionsMax },
         ...{ allowsEndless, allowsUnproven, isFair, isRedlock },
         log: (level, message, fields) => log(level, message, fields),
         nowMs: clock.nowMs,

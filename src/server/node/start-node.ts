@@ -9,6 +9,7 @@ import {
   createGateway,
   createPeerLinks,
   HealthPort,
+  InputMeter,
   type Pages,
   type PeerAddress,
   type Traffic,
@@ -195,6 +196,7 @@ class Node implements RunningNode {
   readonly #gateway: Gateway;
   readonly #doors: NodeDoors;
   readonly #limitCounts: LimitCounts;
+  readonly #meter: InputMeter;
   readonly #health: HealthPort;
   readonly #redis: RedisService | undefined;
   readonly #tls: NodeTls | undefined;
@@ -233,6 +235,12 @@ class Node implements RunningNode {
     const { listen, allowedHosts, allowedOrigins, log } = options;
     const onRefused = (reason: string): void => log("warn", "client refused", { reason });
     this.#limitCounts = new LimitCounts(options.enforcesLimits, CLOCK, log);
+    this.#meter = new InputMeter({
+      ...portLimits(options),
+      limits: this.#limitCounts,
+      isOpen: () => this.#isOpen,
+      appliedTotal: () => this.#assembled?.driver.commandsAppliedTotal ?? 0,
+    });
     this.#doors = new NodeDoors(
       options.id,
       (caller, events) => this.#gateway.connectInProcess(caller, events),
@@ -242,11 +250,11 @@ class Node implements RunningNode {
       ...{ listen, allowedHosts, allowedOrigins, tls: tls?.transport, onRefused },
       ...portLimits(options),
       onFailed: this.#doors.onFailed,
-      limits: this.#limitCounts,
+      ...{ limits: this.#limitCounts, meter: this.#meter },
       door: this.#doors.http,
       pageOrigins: options.servesPage ? () => originsOf(this.#endpoints()) : undefined,
     });
-    this.#health = new HealthPort(allowedHosts, this.#pages, onRefused);
+    this.#health = new HealthPort(allowedHosts, this.#pages, onRefused, this.#meter);
     this.#redis = this.#createRedis();
     this.ended = new Promise((resolve) => {
       this.#end = resolve;
@@ -480,11 +488,18 @@ class Node implements RunningNode {
     const { connectionsMax, addressConnectionsMax } = this.#gateway.load;
     return new RedisService({
       ...{ options: this.#options, redis, tls: this.#tls?.transport, clock: CLOCK },
-      clients: this.#doors.clients,
+      ...{ clients: this.#doors.clients, meter: this.#meter },
       assembled: () => this.#assembled,
       isDraining: () => this.#isDraining || this.#closing !== undefined,
       ...{ connectionsMax, addressConnectionsMax },
     });
+  }
+
+  /** Whether everybody may do everything. While it starts, as when it last ran. */
+  get #isOpen(): boolean {
+    if (this.#options.isAccessRequired) return false;
+    const levels = this.#assembled?.table.anonymousLevels;
+    return levels === undefined ? !this.#access.facts.isClosed : levels.everywhere === "admin";
   }
 
   #createPages(): Pages {

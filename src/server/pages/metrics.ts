@@ -127,8 +127,33 @@ function loopMetrics(status: DriverStatus, loopDelayMaxMs: number): Metric[] {
   ];
 }
 
+function inputMetrics({ input, heldInputs }: PortLoad): Metric[] {
+  const kinds = Object.entries(input);
+  const by = (figureOf: (totals: (typeof kinds)[number][1]) => number) =>
+    kinds.map(([kind, totals]) => [`by="${kind}"`, figureOf(totals)] as const);
+  return [
+    counter(
+      "input_bytes_total",
+      "Bytes received at all doors.",
+      by(({ bytes }) => bytes),
+    ),
+    counter(
+      "input_requests_total",
+      "Requests taken.",
+      by(({ requests }) => requests),
+    ),
+    counter(
+      "input_seconds_total",
+      "Time for which the event loop worked on input.",
+      by(({ loopMs }) => loopMs / 1_000),
+    ),
+    gauge("input_held", "Connections that wait for their share of the loop.", heldInputs),
+  ];
+}
+
 function portMetrics(port: PortLoad): Metric[] {
   return [
+    ...inputMetrics(port),
     gauge("client_connections_max", "Client connections that may be open.", port.connectionsMax),
     gauge("client_sockets", "Open sockets of the client port, of pages too.", port.sockets),
     gauge("client_sockets_max", "Sockets that may be open there.", port.socketsMax),

@@ -27,6 +27,7 @@ test("every workload has defaults for all that it takes", () => {
     { workload: "sessions", ...every, count: 10_000, holds: 100_000, seconds: 30 },
     { workload: "failover", ...spread, runs: 20 },
     { workload: "storm", ...every, tls: false, count: 2_000, runs: 3 },
+    { workload: "floods", ...every, seconds: 5, rate: 100, rounds: 5 },
     { workload: "snapshot", ...spread, workers: 64, holds: 1_000_000 },
     { workload: "page", ...spread, seconds: 5, rate: 5_000, rounds: 5, holds: 100_000 },
   ]);

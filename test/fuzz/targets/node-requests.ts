@@ -6,6 +6,8 @@
 import { createHash } from "node:crypto";
 import type { GatewayConnection } from "../../../src/net/gateway/connection.js";
 import { GatewayRequests } from "../../../src/net/gateway/requests.js";
+import { InputMeter } from "../../../src/net/index.js";
+import { AccountedInput } from "../../../src/net/meter/metered-input.js";
 import {
   type Command,
   decodeFrame,
@@ -90,6 +92,8 @@ export const nodeRequests: FuzzTarget = {
   },
 };
 
+const METER = new InputMeter();
+
 function headed(first: number, frame: Uint8Array): Uint8Array {
   return Uint8Array.from([first, ...frame]);
 }
@@ -97,7 +101,8 @@ function headed(first: number, frame: Uint8Array): Uint8Array {
 function say(node: WorldNode, connection: MemoryConnection, frame: Uint8Array): void {
   node.gateway.say((events) => {
     const requests = new GatewayRequests(events, () => undefined);
-    requests.read(connection as unknown as GatewayConnection, frame, true);
+    const metered = Object.assign(connection, { input: new AccountedInput(METER, "", false) });
+    requests.read(metered as unknown as GatewayConnection, frame, true);
   });
 }
 

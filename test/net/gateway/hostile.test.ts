@@ -349,7 +349,7 @@ describe("a client that misbehaves below the protocol", () => {
     expect(tight.record.all).toContainEqual({
       on: "refused",
       reason: expect.stringMatching(
-        /^client connection 1 closed \(1013\): this node has too many unfinished/,
+        /^client connection 1 closed \(1013\): this node has too much unfinished/,
       ),
     });
     const client = await BareClient.attached(tight);
@@ -372,7 +372,7 @@ describe("a client that misbehaves below the protocol", () => {
       client.socket.send(bytes("90"), { fin: false });
       await new Promise(setImmediate);
     }
-    expect(await client.closed).toMatchObject({ reason: expect.stringMatching(/too many|^$/) });
+    expect(await client.closed).toMatchObject({ reason: expect.stringMatching(/too much|^$/) });
     await tight.gateway.close();
   });
 

@@ -28,6 +28,13 @@ const CLIENT_PORT = {
   connectionsMax: 43,
   addressConnectionsMax: 44,
   unfinishedBytes: 45,
+  input: {
+    identity: { bytes: 50, requests: 6, loopMs: 7_000 },
+    address: { bytes: 0, requests: 0, loopMs: 0 },
+    strangers: { bytes: 8, requests: 0, loopMs: 9 },
+    local: { bytes: 0, requests: 0, loopMs: 0 },
+  },
+  heldInputs: 3,
   refusedTotal: 46,
 };
 

@@ -82,6 +82,7 @@ export class MemoryConnection implements ClientConnection {
   readonly isLocal: boolean;
   readonly address: string;
   limitedIdentity = "";
+  identity: string | undefined = undefined;
   attachment: unknown = undefined;
   /** As if the client did not read: set by tests. */
   bufferedBytes = 0;
@@ -143,6 +144,10 @@ export class MemoryConnection implements ClientConnection {
   resume(): void {
     this.isPaused = false;
     this.#events.onResumed();
+  }
+
+  identify(identity: string | undefined): void {
+    this.identity = identity;
   }
 
   send(message: ServerMessage): void {

@@ -12,6 +12,7 @@ export class RecordingConnection implements ClientConnection {
   readonly isLocal = false;
   readonly address: string;
   limitedIdentity = "";
+  identity: string | undefined = undefined;
   attachment: unknown = undefined;
   isPaused = false;
   bufferedBytes = 0;
@@ -21,6 +22,10 @@ export class RecordingConnection implements ClientConnection {
   constructor(id: number, address = "") {
     this.id = id;
     this.address = address;
+  }
+
+  identify(identity: string | undefined): void {
+    this.identity = identity;
   }
 
   send(message: ServerMessage): void {

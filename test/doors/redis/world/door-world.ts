@@ -6,6 +6,7 @@ import {
   type RedisDoorOptions,
 } from "../../../../src/doors/redis/index.js";
 import { HoldfastError } from "../../../../src/errors.js";
+import { InputMeter } from "../../../../src/net/index.js";
 import { MemoryLocks } from "./memory-locks.js";
 import { RespClient } from "./resp-client.js";
 
@@ -45,6 +46,7 @@ export class DoorWorld implements AsyncDisposable {
       log: (level, message, fields) =>
         this.log.push(`${level} ${message} ${JSON.stringify(fields)}`),
       nowMs: () => performance.now(),
+      meter: new InputMeter(),
     };
     this.door = new RedisDoor({ ...defaults, ...options }, this.node, {
       clientOf: async (caller) => {

@@ -11,6 +11,8 @@ import { HotKeys } from "../../../../src/doors/redis/hot-keys.js";
 import type { LockClient } from "../../../../src/doors/redis/index.js";
 import { Publisher } from "../../../../src/doors/redis/pubsub/publisher.js";
 import { ScriptLibrary } from "../../../../src/doors/redis/scripts/index.js";
+import { InputMeter } from "../../../../src/net/index.js";
+import { MeteredInput } from "../../../../src/net/meter/metered-input.js";
 import { MemoryLocks } from "./memory-locks.js";
 import { RespClient } from "./resp-client.js";
 
@@ -51,7 +53,8 @@ export class OneConnection implements AsyncDisposable {
     const callers = { clientOf: async () => held };
     const parts = { node, callers, rules, subscriptions: this.publisher, counts: this.counts };
     const shown = { address: "127.0.0.1", isEncrypted: false, certifiedName: undefined };
-    this.connection = new RedisConnection(1, { ...shown, socket }, parts, {
+    const input = new MeteredInput(new InputMeter(), socket, shown.address, false);
+    this.connection = new RedisConnection(1, { ...shown, socket, input }, parts, {
       onClosed: () => {
         this.isClosed = true;
       },

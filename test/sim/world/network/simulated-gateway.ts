@@ -9,7 +9,13 @@ import { GatewayConnection, Outbound } from "../../../../src/net/gateway/connect
 import { GATEWAY_DEFAULTS } from "../../../../src/net/gateway/options.js";
 import { GatewayRequests } from "../../../../src/net/gateway/requests.js";
 import type { GatewaySocket } from "../../../../src/net/gateway/socket.js";
-import type { ClientConnection, ClientGateway, GatewayEvents } from "../../../../src/net/index.js";
+import {
+  type ClientConnection,
+  type ClientGateway,
+  type GatewayEvents,
+  InputMeter,
+} from "../../../../src/net/index.js";
+import { AccountedInput } from "../../../../src/net/meter/metered-input.js";
 import type { ServerMessage } from "../../../../src/protocol/index.js";
 import type { CrashKind } from "../disk/node-disk.js";
 import { BROKEN, NodeSocket, type SocketEnding } from "./node-socket.js";
@@ -19,6 +25,10 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   readonly #connections = new Set<ServedConnection>();
   readonly #outbound = new Outbound(GATEWAY_DEFAULTS);
   readonly #sockets = new Map<GatewayConnection, NodeSocket>();
+  /** Simulated time stands still while a node works, so there is nothing to share. */
+  readonly #meter = new InputMeter({
+    clock: { nowMs: () => 0, busyMs: () => 0, soon: () => {}, after: () => {} },
+  });
   #requests: GatewayRequests | undefined;
   readonly life: ProcessLife;
   events: GatewayEvents | undefined;
@@ -51,7 +61,8 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
     const socket = new NodeSocket(this.life, wire, () => this.left(connection));
     // Of a WebSocket it has what a connection without a handshake uses.
     const asSocket = socket as unknown as GatewaySocket;
-    const connection = new GatewayConnection(this.nextId, "", asSocket, this.#outbound);
+    const input = new AccountedInput(this.#meter, "", false);
+    const connection = new GatewayConnection(this.nextId, input, asSocket, this.#outbound);
     this.#sockets.set(connection, socket);
     this.life.deliver(() => this.events?.onConnection(connection));
     return connection;
@@ -108,6 +119,7 @@ export class ServedConnection implements ClientConnection {
   readonly isLocal = false;
   readonly address = "";
   limitedIdentity = "";
+  identity: string | undefined = undefined;
   attachment: unknown = undefined;
   /** What leaves is taken at once. */
   readonly bufferedBytes = 0;
@@ -124,6 +136,10 @@ export class ServedConnection implements ClientConnection {
 
   get hasFrame(): boolean {
     return this.#frame.length > 0;
+  }
+
+  identify(identity: string | undefined): void {
+    this.identity = identity;
   }
 
   send(message: ServerMessage): void {

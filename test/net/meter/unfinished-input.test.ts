@@ -1,19 +1,17 @@
-/** Memory for messages that were begun and not finished: of all, of an address, of an identity. */
+/** Memory for what was begun and not finished: of all, of an address, of an identity. */
 import { describe, expect, test } from "vitest";
-import { GatewayConnection, Outbound } from "../../../src/net/gateway/connection.js";
-import { GATEWAY_DEFAULTS } from "../../../src/net/gateway/options.js";
-import type { GatewaySocket } from "../../../src/net/gateway/socket.js";
-import { UnfinishedFrames } from "../../../src/net/gateway/unfinished-frames.js";
+import { type Beginner, UnfinishedInput } from "../../../src/net/meter/unfinished-input.js";
 
 const KIB = 1_024;
-const SOCKET = {} as GatewaySocket;
-const OUTBOUND = new Outbound(GATEWAY_DEFAULTS);
+
+/** A connection with something unfinished. */
+type Connection = { -readonly [Name in keyof Beginner]: Beginner[Name] } & { readonly id: number };
 
 class Port {
   readonly cut: number[] = [];
   readonly reasons = new Set<string>();
   readonly noted: string[] = [];
-  readonly frames: UnfinishedFrames;
+  readonly input: UnfinishedInput;
   #connections = 0;
 
   constructor(isEnforced = true) {
@@ -28,18 +26,21 @@ class Port {
         this.noted.push(`${by} ${name} ${limit} ${max / KIB}`);
       },
     };
-    this.frames = new UnfinishedFrames(tuning, limits, 10, ({ id }, reason) => {
-      this.cut.push(id);
-      this.reasons.add(reason);
-    });
+    this.input = new UnfinishedInput(tuning, limits);
   }
 
   /** A client begins a message and sends so much of it. */
-  begin(address: string, identity: string, kibibytes: number): GatewayConnection {
+  begin(address: string, limitedIdentity: string, kibibytes: number): Connection {
     this.#connections += 1;
-    const connection = new GatewayConnection(this.#connections, address, SOCKET, OUTBOUND);
-    connection.limitedIdentity = identity;
-    this.frames.received(connection, kibibytes * KIB, false);
+    const id = this.#connections;
+    const connection = {
+      ...{ id, address, limitedIdentity, isPaused: false },
+      cutOffUnfinished: (reason: string) => {
+        this.cut.push(id);
+        this.reasons.add(reason);
+      },
+    };
+    this.input.keeps(connection, kibibytes * KIB);
     return connection;
   }
 }
@@ -52,7 +53,7 @@ describe("unfinished messages", () => {
     expect(port.cut).toEqual([2, 3]);
     expect(port.noted).toEqual(Array(2).fill("address 10.0.0.1 unfinishedBytesMax 100"));
     expect([...port.reasons]).toEqual([
-      "this address has too many unfinished frames, and this one is the oldest",
+      "this address has too much unfinished input, and this is the oldest",
     ]);
   });
 
@@ -86,12 +87,12 @@ describe("unfinished messages", () => {
     const port = new Port();
     const [held, other] = [port.begin("10.0.0.1", "", 1), port.begin("10.0.0.2", "", 1)];
     held.isPaused = true;
-    for (let i = 0; i < 20; i += 1) port.frames.tick();
+    for (let i = 0; i < 20; i += 1) port.input.tick();
     expect(port.cut).toEqual([other.id]);
     held.isPaused = false;
-    for (let i = 0; i < 10; i += 1) port.frames.tick();
+    for (let i = 0; i < 8; i += 1) port.input.tick();
     expect(port.cut).toEqual([other.id]);
-    port.frames.tick();
+    port.input.tick();
     expect(port.cut).toEqual([other.id, held.id]);
   });
 
@@ -100,9 +101,9 @@ describe("unfinished messages", () => {
     for (let i = 0; i < 10; i += 1) {
       const connection = port.begin("10.0.0.1", "greedy", 90);
       connection.limitedIdentity = "";
-      port.frames.finished(connection);
-      port.frames.finished(connection);
+      port.input.finished(connection);
+      port.input.finished(connection);
     }
-    expect([port.cut, port.frames.bytes]).toEqual([[], 0]);
+    expect([port.cut, port.input.bytes]).toEqual([[], 0]);
   });
 });

@@ -1,0 +1,345 @@
+/**
+ * The one meter of a node: every door gets its input through it. It measures for how long the loop
+ * works on what each connection sends, adds that up for each identity and address, and lets those wait
+ * that are over their share (`loop-shares.ts`). What waits stays in the buffers of the system; of each
+ * connection that waits, the node keeps at most what had been read already.
+ *
+ * It must know nothing of what the input means, and must not read a clock where nothing is received.
+ */
+import { performance } from "node:perf_hooks";
+import { isOwnMachine } from "../gateway/socket-limits.js";
+import type { PortLimits } from "../port-limits.js";
+import type { MeterTotals } from "../types.js";
+import { InputLine } from "./input-line.js";
+import { LoopShares, Party, type PartyKind } from "./loop-shares.js";
+import { UnfinishedInput, type UnfinishedTuning } from "./unfinished-input.js";
+
+/** Shares are settled when so much time has gone by, or later. */
+const SETTLE_MS = 2;
+/** Those who wait are served for so long at a time; then the loop looks at everything else. */
+const SERVE_MS = 5;
+/** What is handled of one input at once should take no longer, while others are there. */
+const PIECE_MS = 3;
+const PIECE_BYTES_MIN = 1 << 10;
+const PIECE_BYTES_MAX = 64 << 10;
+/** What a request costs at most that nobody measured by itself. */
+const REQUEST_MS_MAX = 0.2;
+const REQUEST_SMOOTH = 0.1;
+
+/** What the meter asks of the process. */
+export interface MeterClock {
+  nowMs(): number;
+  /** For how long the loop of this process has not been idle, in milliseconds. */
+  busyMs(): number;
+  /** Runs after the input that waits now. */
+  soon(task: () => void): void;
+  after(ms: number, task: () => void): void;
+}
+
+const CLOCK: MeterClock = {
+  nowMs: () => performance.now(),
+  busyMs: () => performance.eventLoopUtilization().active,
+  soon: (task) => setImmediate(task),
+  after: (ms, task) => setTimeout(task, ms).unref(),
+};
+
+export interface InputMeterOptions extends Partial<UnfinishedTuning> {
+  /** Counts what exceeds a limit by identity or address. Default: enforced, and not counted. */
+  readonly limits?: PortLimits;
+  /** Whether everybody may do everything: then parties are addresses. Default: always. */
+  readonly isOpen?: () => boolean;
+  /** Commands that the table has executed, of whomever. Default: none. */
+  readonly appliedTotal?: () => number;
+  readonly clock?: MeterClock;
+}
+
+/** A source of input, as the meter sees it. */
+export interface Metered {
+  /** As `addressGroup` has it. */
+  readonly address: string;
+  account: Account;
+  /** What waits of it may be handled: at least one piece, if there is one. */
+  release(): void;
+}
+
+/** A party, with its sums since it was first seen, and its inputs that wait. */
+export class Account extends Party {
+  readonly line = new InputLine<Metered>();
+  inputs = 0;
+  bytes = 0;
+  requests = 0;
+  loopMs = 0;
+  /** Loop time for each byte, lately. */
+  byteMs = 0;
+}
+
+export class InputMeter {
+  readonly unfinished: UnfinishedInput;
+  readonly #limits: PortLimits | undefined;
+  readonly #isOpen: () => boolean;
+  readonly #appliedTotal: () => number;
+  readonly #clock: MeterClock;
+  readonly #shares: LoopShares;
+  readonly #accounts = new Map<string, Account>();
+  readonly #waiting = new Set<Account>();
+  /** Without inputs; forgotten once they are not active any more. */
+  readonly #left = new Set<Account>();
+  readonly #totals = {
+    identity: { bytes: 0, requests: 0, loopMs: 0 },
+    address: { bytes: 0, requests: 0, loopMs: 0 },
+    strangers: { bytes: 0, requests: 0, loopMs: 0 },
+    local: { bytes: 0, requests: 0, loopMs: 0 },
+  };
+  #current: Account | undefined;
+  #sinceMs = 0;
+  #settledMs: number;
+  #busyMs: number;
+  #applied = 0;
+  /** Since the last settlement: what was measured, and requests. */
+  #measuredMs = 0;
+  #requests = 0;
+  /** What a request costs besides: its part of a turn, of entries and of replies. */
+  #requestMs = 0;
+  #heldTotal = 0;
+  #isPlanned = false;
+  #isTimed = false;
+  readonly #endNow = (): void => this.end();
+  /** Node.js runs this when no promise is left that can go on. */
+  readonly #afterPromises = (): void => process.nextTick(this.#endNow);
+  readonly #endRound = (): void => this.#onRoundEnd();
+
+  constructor(options: InputMeterOptions = {}) {
+    const { limits, isOpen = () => true, appliedTotal = () => 0, clock = CLOCK } = options;
+    this.#limits = limits;
+    this.#isOpen = isOpen;
+    this.#appliedTotal = appliedTotal;
+    this.#clock = clock;
+    this.#settledMs = clock.nowMs();
+    this.#busyMs = clock.busyMs();
+    this.#shares = new LoopShares(this.#settledMs);
+    this.unfinished = new UnfinishedInput(options, limits);
+  }
+
+  /** Since the start. */
+  get totals(): MeterTotals {
+    return this.#totals;
+  }
+
+  /** How often an input was made to wait, since the start. */
+  get heldTotal(): number {
+    return this.#heldTotal;
+  }
+
+  /** Inputs that wait. */
+  get heldCount(): number {
+    let count = 0;
+    for (const { line } of this.#waiting) count += line.length;
+    return count;
+  }
+
+  /**
+   * The account of an input. `identity`: as whom it speaks; `undefined`: it has not said. Must be left
+   * once.
+   */
+  accountOf(address: string, identity: string | undefined, isLocal: boolean): Account {
+    const [kind, name] = this.#partyOf(address, identity, isLocal);
+    const key = keyOf(kind, name);
+    let account = this.#accounts.get(key);
+    if (account === undefined) {
+      account = new Account(kind, name);
+      this.#accounts.set(key, account);
+    }
+    account.inputs += 1;
+    this.#left.delete(account);
+    return account;
+  }
+
+  leave(input: Metered): void {
+    const { account } = input;
+    account.line.delete(input);
+    if (account.line.length === 0) this.#waiting.delete(account);
+    account.inputs -= 1;
+    if (account.inputs === 0) this.#left.add(account);
+  }
+
+  /** An input has become that of another identity. */
+  move(input: Metered, identity: string | undefined, isLocal: boolean): void {
+    const before = input.account;
+    const waits = before.line.length;
+    this.leave(input);
+    input.account = this.accountOf(input.address, identity, isLocal);
+    if (before.line.length < waits) this.wait(input);
+  }
+
+  /** From now on, until it ends or something else begins, the loop works for that account. */
+  begin(account: Account): void {
+    const nowMs = this.#clock.nowMs();
+    if (this.#current !== undefined) this.#charge(this.#current, nowMs);
+    this.#current = account;
+    this.#sinceMs = nowMs;
+    this.#planRound();
+  }
+
+  end(): void {
+    if (this.#current === undefined) return;
+    this.#charge(this.#current, this.#clock.nowMs());
+    this.#current = undefined;
+  }
+
+  /** The same once everything has ended that goes on from the running code by promises. */
+  endSoon(): void {
+    queueMicrotask(this.#afterPromises);
+  }
+
+  /** For how long the loop has been working for the present account. */
+  get spentMs(): number {
+    return this.#current === undefined ? 0 : this.#clock.nowMs() - this.#sinceMs;
+  }
+
+  /** So many bytes have come. */
+  received(account: Account, bytes: number): void {
+    account.bytes += bytes;
+    this.#totals[account.kind].bytes += bytes;
+  }
+
+  /** A request was taken, which the loop will work for later as well. */
+  request(account: Account): void {
+    account.requests += 1;
+    this.#totals[account.kind].requests += 1;
+    this.#requests += 1;
+    this.#shares.spend(account, this.#requestMs);
+    account.loopMs += this.#requestMs;
+    this.#totals[account.kind].loopMs += this.#requestMs;
+  }
+
+  /** Whether input of that account may be handled now; nobody overtakes those who wait. */
+  mayBegin(account: Account): boolean {
+    if (account.line.length > 0) return false;
+    if (this.#shares.mayBegin(account)) return true;
+    return this.#limits?.isEnforced === false;
+  }
+
+  /** Whether the loop should look at others before it goes on with this account. */
+  mustYield(account: Account): boolean {
+    return this.#shares.isContended(account) && this.spentMs >= PIECE_MS;
+  }
+
+  /** How many bytes of it to handle at once. */
+  pieceBytesOf(account: Account): number {
+    if (account.byteMs === 0 || !this.#shares.isContended(account)) return PIECE_BYTES_MAX;
+    const bytes = Math.floor(PIECE_MS / account.byteMs);
+    return Math.max(PIECE_BYTES_MIN, Math.min(PIECE_BYTES_MAX, bytes));
+  }
+
+  /** A piece of so many bytes was handled in so many milliseconds, with so many requests in it. */
+  learn(account: Account, bytes: number, ms: number, requests: number): void {
+    const byteMs = (ms + requests * this.#requestMs) / bytes;
+    account.byteMs += (byteMs - account.byteMs) / 4;
+  }
+
+  /** Calls `release` when it is the turn of that input. */
+  wait(input: Metered): void {
+    const { account } = input;
+    if (account.line.add(input) && !this.#shares.mayBegin(account)) this.#noteHeld(input);
+    this.#waiting.add(account);
+    this.#planRound();
+  }
+
+  #noteHeld({ address, account }: Metered): void {
+    this.#heldTotal += 1;
+    if (account.kind === "identity") this.#limits?.note("identity", "loopShare", account.name, 0);
+    else this.#limits?.note("address", "loopShare", address, 0);
+  }
+
+  #partyOf(
+    address: string,
+    identity: string | undefined,
+    isLocal: boolean,
+  ): readonly [PartyKind, string] {
+    if (isLocal) return ["local", ""];
+    if (this.#isOpen()) return ["address", isOwnMachine(address) ? "" : address];
+    return identity === undefined ? ["strangers", ""] : ["identity", identity];
+  }
+
+  #charge(account: Account, nowMs: number): void {
+    const ms = nowMs - this.#sinceMs;
+    this.#shares.spend(account, ms);
+    this.#measuredMs += ms;
+    account.loopMs += ms;
+    this.#totals[account.kind].loopMs += ms;
+  }
+
+  #planRound(): void {
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    this.#clock.soon(this.#endRound);
+  }
+
+  /** All input that was there has been looked at once. */
+  #onRoundEnd(): void {
+    this.#isPlanned = false;
+    this.end();
+    const nowMs = this.#clock.nowMs();
+    if (nowMs - this.#settledMs >= SETTLE_MS) this.#settle(nowMs);
+    if (this.#waiting.size > 0) this.#serve(nowMs);
+  }
+
+  #settle(nowMs: number): void {
+    const busyMs = this.#clock.busyMs();
+    const applied = this.#appliedTotal();
+    const unmeasuredMs = Math.max(0, busyMs - this.#busyMs - this.#measuredMs);
+    const executed = Math.max(this.#requests, applied - this.#applied);
+    if (executed > 0) {
+      const requestMs = Math.min(REQUEST_MS_MAX, unmeasuredMs / executed);
+      this.#requestMs += (requestMs - this.#requestMs) * REQUEST_SMOOTH;
+    }
+    const otherMs = Math.max(0, unmeasuredMs - this.#requests * this.#requestMs);
+    this.#shares.settle(nowMs, otherMs);
+    this.#settledMs = nowMs;
+    this.#busyMs = busyMs;
+    this.#applied = applied;
+    this.#measuredMs = 0;
+    this.#requests = 0;
+    for (const account of this.#left) {
+      if (account.isActive) continue;
+      this.#left.delete(account);
+      this.#accounts.delete(keyOf(account.kind, account.name));
+    }
+  }
+
+  /** Lets those go on who may, in turns, for a short time. */
+  #serve(beganMs: number): void {
+    let hasServed = true;
+    while (hasServed && this.#clock.nowMs() - beganMs < SERVE_MS) {
+      hasServed = false;
+      for (const account of [...this.#waiting]) {
+        if (!this.#shares.mayBegin(account) && this.#limits?.isEnforced !== false) continue;
+        hasServed = true;
+        const input = account.line.shift();
+        if (account.line.length === 0) this.#waiting.delete(account);
+        input?.release();
+      }
+    }
+    this.end();
+    if (this.#waiting.size > 0) this.#planService();
+  }
+
+  #planService(): void {
+    let waitMs = Number.POSITIVE_INFINITY;
+    for (const account of this.#waiting) {
+      waitMs = Math.min(waitMs, this.#shares.waitMsOf(account));
+    }
+    if (waitMs === 0) this.#planRound();
+    else if (!this.#isTimed) {
+      this.#isTimed = true;
+      this.#clock.after(Math.ceil(waitMs), () => {
+        this.#isTimed = false;
+        this.#planRound();
+      });
+    }
+  }
+}
+
+function keyOf(kind: PartyKind, name: string): string {
+  return `${kind} ${name}`;
+}
