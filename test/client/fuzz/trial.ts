@@ -58,7 +58,7 @@ const CODES: Readonly<Record<CallKind, readonly string[]>> = (() => {
     update: [...strong, ...gone],
     downgrade: [...common, ...gone],
     release: [],
-    detach: [...common, ...gone],
+    detach: [...strong, ...gone],
   };
 })();
 
