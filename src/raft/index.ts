@@ -12,7 +12,6 @@
 export {
   assertConfiguration,
   isJoint,
-  isMemberAddress,
   isSameConfiguration,
   isVoter,
   membersOf,

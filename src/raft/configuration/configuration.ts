@@ -124,7 +124,7 @@ function isNodeId(id: NodeId): boolean {
 }
 
 /** Whether a member can be dialed there: a host name, or an IP address, and a port. */
-export function isMemberAddress(address: string): boolean {
+function isMemberAddress(address: string): boolean {
   if (address.length > ADDRESS_LENGTH_MAX) return false;
   const port = ADDRESS.exec(address)?.[1];
   return port !== undefined && Number(port) <= PORT_MAX;
