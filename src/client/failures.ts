@@ -86,7 +86,7 @@ const TEXTS: Texts = {
   QUOTA:
     "more than a setting allows one session, one identity, one step or the table (holdsPerSessionMax, " +
     "waitsPerSessionMax, bytesPerSessionMax, claimsPerIdentityMax, bytesPerIdentityMax, " +
-    "tableBytesMax, holdsPerStepMax); release something, or raise the setting",
+    "waitersPerIdentityMax, tableBytesMax, holdsPerStepMax); release something, or raise the setting",
   INVALID_ARGUMENT: "the cluster refuses the arguments",
   UNKNOWN_IDENTITY: "no identity has that name",
   LAST_ADMIN:

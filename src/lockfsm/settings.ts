@@ -33,13 +33,15 @@ const SETTINGS: Readonly<Record<keyof TableSettings, SettingRule>> = Object.free
   tableBytesMax: { value: 512 << 20, least: 1, most: 2 ** 40 },
   minHoldMsMax: { value: 24 * 3_600_000, least: 0, most: WAIT_MS_MAX },
   lockDelayMsMax: { value: LOCK_DELAY_MS_MAX, least: 0, most: LOCK_DELAY_MS_MAX },
-  // Half of what the whole table takes, so that no identity fills it alone.
-  sessionsPerIdentityMax: { value: 50_000, least: 1, most: 10_000_000 },
-  claimsPerIdentityMax: { value: 2_000_000, least: 1, most: 100_000_000 },
-  bytesPerIdentityMax: { value: 256 << 20, least: 1, most: 2 ** 40 },
+  // At most an eighth of what the whole table takes, so that a few identities do not fill it.
+  sessionsPerIdentityMax: { value: 10_000, least: 1, most: 10_000_000 },
+  claimsPerIdentityMax: { value: 400_000, least: 1, most: 100_000_000 },
+  bytesPerIdentityMax: { value: 64 << 20, least: 1, most: 2 ** 40 },
   identityLimitsEnforced: { value: 1, least: 0, most: 1 },
   leaseTtlMsMax: { value: 86_400_000, least: 1, most: LEASE_SETTING_MS_MAX },
   endlessLeases: { value: 0, least: 0, most: 1 },
+  // A twentieth of a queue, so that nobody has to wait for most of it to be of one identity.
+  waitersPerIdentityMax: { value: 5_000, least: 1, most: 10_000_000 },
 });
 
 /** In the order in which snapshots store them: new ones must come last. */

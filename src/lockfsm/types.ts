@@ -126,7 +126,9 @@ export interface TableSettings {
   readonly claimsPerIdentityMax: number;
   /** The size of all that counts against one identity; see `sizes.ts`. */
   readonly bytesPerIdentityMax: number;
-  /** 1: these three limits refuse; 0: they only count what they would refuse. */
+  /** Requests of one identity that may wait for one key. */
+  readonly waitersPerIdentityMax: number;
+  /** 1: these four limits refuse; 0: they only count what they would refuse. */
   readonly identityLimitsEnforced: number;
   /** The longest lease of a named owner, in milliseconds, to which doors add a hundredth. */
   readonly leaseTtlMsMax: number;
@@ -135,7 +137,7 @@ export interface TableSettings {
 }
 
 /** The limits on what counts against one identity. */
-export type IdentityLimit = "sessions" | "claims" | "bytes";
+export type IdentityLimit = "sessions" | "claims" | "bytes" | "waiters";
 
 /** A command that its identity may not give, or a wait that it may not go on with. */
 export interface RefusedCommand {

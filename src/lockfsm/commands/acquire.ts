@@ -21,7 +21,13 @@ import { store } from "../holds/lease.js";
 import { forgetRequest } from "../holds/leave-queues.js";
 import { grantLoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
-import { hasAllClaims, hasAllHolds, isBeyondIdentity, isOverfull } from "../holds/quotas.js";
+import {
+  hasAllClaims,
+  hasAllHolds,
+  hasAllWaiters,
+  isBeyondIdentity,
+  isOverfull,
+} from "../holds/quotas.js";
 import { noteRefusal, ofSession } from "../holds/rights.js";
 import { holdOf } from "../holds/tokens.js";
 import type { Place } from "../records/key.js";
@@ -64,9 +70,15 @@ export function acquire(state: TableState, session: Session, command: AcquireCom
     store(state, session, sequence, lockHeld(state, items));
   } else if (command.waitMs !== 0 && isAnyFull(state, items)) {
     store(state, session, sequence, QUEUE_FULL);
-  } else if (command.waitMs !== 0 && session.requestCount >= state.settings.waitsPerSessionMax) {
+  } else if (command.waitMs !== 0 && mayNotWait(state, session, items)) {
     store(state, session, sequence, QUOTA);
   } else enqueue(state, session, command, command.owner);
+}
+
+/** Whether the session, or its identity in one of the keys, waits for as much as it may. */
+export function mayNotWait(state: TableState, session: Session, items: readonly Item[]): boolean {
+  if (session.requestCount >= state.settings.waitsPerSessionMax) return true;
+  return hasAllWaiters(state, session.credential.identity, items);
 }
 
 function isOwner(owner: number): boolean {

@@ -41,6 +41,7 @@ import {
   kindProblemOf,
   lockHeld,
   mayKeepClosed,
+  mayNotWait,
 } from "./acquire.js";
 
 const GIVEN_BACK = notHeld(END_REASON.released);
@@ -96,7 +97,7 @@ function takeAll(state: TableState, session: Session, command: TakeCommand): voi
     store(state, session, sequence, lockHeld(state, items));
   } else if (waitMs !== 0 && isAnyFull(state, items)) {
     store(state, session, sequence, QUEUE_FULL);
-  } else if (waitMs !== 0 && session.requestCount >= state.settings.waitsPerSessionMax) {
+  } else if (waitMs !== 0 && mayNotWait(state, session, items)) {
     store(state, session, sequence, QUOTA);
   } else {
     enqueue(state, session, command, waitOf(command, owner));

@@ -1,9 +1,10 @@
 /** The limits on sessions, holds, waits and bytes of a session, of an identity and of the table. */
-import { ACCESS_LEVEL } from "../../protocol/index.js";
+import { ACCESS_LEVEL, type Item } from "../../protocol/index.js";
 import type { Identity } from "../records/identity.js";
-import type { Session } from "../records/session.js";
+import { orderOf, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { IdentityLimit, TableSettings } from "../types.js";
+import { findKey, waitersOf } from "./keys.js";
 
 /** Whether the session may not make the table larger. Its present claims may still change. */
 export function isOverfull(state: TableState, session: Session): boolean {
@@ -38,11 +39,43 @@ export function isBeyondIdentity(
 ): boolean {
   if (isExempt(identity)) return false;
   for (const limit of LIMITS[growth]) {
-    if (!hasReached(state.settings, identity, limit)) continue;
-    state.access.limited[limit] += 1;
-    return state.settings.identityLimitsEnforced === 1;
+    if (hasReached(state.settings, identity, limit)) return meets(state, limit);
   }
   return false;
+}
+
+/**
+ * Whether an acquire or take that must wait is refused because its identity has as many requests in
+ * the queue of one of the keys as it may have in any. It counts commands, too. Long queues are
+ * walked, shorter ones than the limit are not.
+ */
+export function hasAllWaiters(
+  state: TableState,
+  identity: Identity,
+  items: readonly Item[],
+): boolean {
+  if (isExempt(identity)) return false;
+  const most = state.settings.waitersPerIdentityMax;
+  for (const { key } of items) {
+    if (waitersOf(state, key) < most) continue;
+    if (countWaiters(state, key, identity) >= most) return meets(state, "waiters");
+  }
+  return false;
+}
+
+function countWaiters(state: TableState, name: string, identity: Identity): number {
+  let count = 0;
+  let place = findKey(state, name)?.queue?.first;
+  for (; place !== undefined; place = place.next) {
+    if (orderOf(place).session.credential.identity === identity) count += 1;
+  }
+  return count;
+}
+
+/** Counts a command that met a limit; returns whether that refuses it. */
+function meets(state: TableState, limit: IdentityLimit): boolean {
+  state.access.limited[limit] += 1;
+  return state.settings.identityLimitsEnforced === 1;
 }
 
 /**
@@ -68,7 +101,11 @@ function isExempt({ everywhere }: Identity): boolean {
   return everywhere >= ACCESS_LEVEL.admin;
 }
 
-function hasReached(settings: TableSettings, identity: Identity, limit: IdentityLimit): boolean {
+function hasReached(
+  settings: TableSettings,
+  identity: Identity,
+  limit: Exclude<IdentityLimit, "waiters">,
+): boolean {
   switch (limit) {
     case "sessions":
       return identity.sessionCount >= settings.sessionsPerIdentityMax;

@@ -46,7 +46,12 @@ export class AccessState {
     admin: 0,
   };
   /** Commands that met a limit of their identity since then; not replicated. */
-  readonly limited: Record<IdentityLimit, number> = { sessions: 0, claims: 0, bytes: 0 };
+  readonly limited: Record<IdentityLimit, number> = {
+    sessions: 0,
+    claims: 0,
+    bytes: 0,
+    waiters: 0,
+  };
   readonly #byName = new Map<string, Identity>();
   /** Those that were removed, while their sessions are swept. */
   readonly #removed = new Map<number, Identity>();

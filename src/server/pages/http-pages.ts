@@ -38,7 +38,7 @@ const NO_COUNTS: TableCounts = Object.freeze({
   searchesDeferred: 0,
   searchesGivenUp: 0,
   deadlocks: 0,
-  limited: Object.freeze({ sessions: 0, claims: 0, bytes: 0 }),
+  limited: Object.freeze({ sessions: 0, claims: 0, bytes: 0, waiters: 0 }),
 });
 /** The status of a node that still starts. */
 const NOT_YET = Object.freeze({

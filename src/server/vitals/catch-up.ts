@@ -50,7 +50,7 @@ export class CatchUp {
   since(counts: TableCounts): TableCounts {
     const before = this.#isDone ? this.#countsBefore : counts;
     if (before === undefined) return counts;
-    const { sessions, claims, bytes } = counts.limited;
+    const { sessions, claims, bytes, waiters } = counts.limited;
     return {
       ...counts,
       searchesDeferred: counts.searchesDeferred - before.searchesDeferred,
@@ -60,6 +60,7 @@ export class CatchUp {
         sessions: sessions - before.limited.sessions,
         claims: claims - before.limited.claims,
         bytes: bytes - before.limited.bytes,
+        waiters: waiters - before.limited.waiters,
       },
     };
   }

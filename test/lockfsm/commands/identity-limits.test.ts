@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
-import type { IdentityLimit, LockTable, TableSettings } from "../../../src/lockfsm/index.js";
+import { type IdentityLimit, LockTable, type TableSettings } from "../../../src/lockfsm/index.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
@@ -34,6 +34,7 @@ const LIMITS: Readonly<Record<IdentityLimit, keyof TableSettings>> = {
   sessions: "sessionsPerIdentityMax",
   claims: "claimsPerIdentityMax",
   bytes: "bytesPerIdentityMax",
+  waiters: "waitersPerIdentityMax",
 };
 
 function usageOf(table: LockTable, name: string): UsageView {
@@ -50,7 +51,8 @@ function set(log: AccessLog, name: keyof TableSettings, value: number | undefine
 /** Sets a limit of identities to what this one has. */
 function fill(log: AccessLog, name: string, limit: IdentityLimit): void {
   const { sessions, holds, waits, bytes } = usageOf(log.table, name);
-  set(log, LIMITS[limit], { sessions, claims: holds + waits, bytes }[limit]);
+  // It has one request in the queue of `held`.
+  set(log, LIMITS[limit], { sessions, claims: holds + waits, bytes, waiters: waits }[limit]);
 }
 
 /** A table in which there is something for every command, of identity `p`. */
@@ -83,6 +85,7 @@ function sceneOf(): Scene {
   asker.lease(exclusive("leased"), { owner: OTHER_OWNER });
   rival.take(shared("both"));
   rival.take(exclusive("held"), { owner: 2 });
+  asker.acquire(exclusive("held"), WAIT_FOREVER, { owner: 4 });
   const ticket = rival.take(exclusive("ticket"), { owner: 3 });
   rival.detach(ticket, SECRET);
   log.grant(ANONYMOUS, ["", true, "acquire"]);
@@ -118,10 +121,11 @@ const COMMANDS: Readonly<
     ["claims", "bytes"],
     ({ asker }) => asker.acquire(shared("free", "more"), 0, { owner: 9 }),
   ],
-  "acquire that waits": [["claims", "bytes"], acquiring("held")],
+  "acquire that waits": [["claims", "bytes", "waiters"], acquiring("held")],
+  "acquire that waits in another key": [["claims", "bytes"], acquiring("both")],
   "take of a free key": [["claims", "bytes"], ({ asker }) => asker.lease(exclusive("free"))],
   "take that waits": [
-    ["claims", "bytes"],
+    ["claims", "bytes", "waiters"],
     ({ asker }) => asker.lease(exclusive("held"), { waitMs: WAIT_FOREVER }),
   ],
   "split take": [
@@ -212,7 +216,7 @@ describe("at a limit of its identity", () => {
       } else {
         expect(status).toBeLessThan(ERROR_NUMBERS.LOCK_HELD);
       }
-      const none = { sessions: 0, claims: 0, bytes: 0 };
+      const none = { sessions: 0, claims: 0, bytes: 0, waiters: 0 };
       expect(limited).toEqual({ ...none, [limit]: limits.includes(limit) ? 1 : 0 });
     },
   );
@@ -250,6 +254,33 @@ describe("at a limit of its identity", () => {
     p?.take(exclusive("p"));
     expect(p?.acquire(exclusive("p2"), 0, { owner: 2 })).toEqual({ status: QUOTA });
     expect(q?.take(exclusive("q")).token).toBeGreaterThan(0);
+  });
+
+  test("two of them cannot fill the table, nor one a queue, by the limits of a new cluster", () => {
+    const settings = new LockTable().settings();
+    const defaultOf = (name: keyof TableSettings) =>
+      settings.find((setting) => setting.name === name)?.defaultValue ?? 0;
+    expect(2 * defaultOf("sessionsPerIdentityMax")).toBeLessThan(defaultOf("sessionsMax") / 2);
+    expect(2 * defaultOf("bytesPerIdentityMax")).toBeLessThan(defaultOf("tableBytesMax") / 2);
+    // The smallest hold counts 65 bytes.
+    expect(2 * 65 * defaultOf("claimsPerIdentityMax")).toBeLessThan(defaultOf("tableBytesMax") / 2);
+    expect(defaultOf("waitersPerIdentityMax")).toBeLessThan(defaultOf("waitersMax") / 10);
+  });
+
+  test("a queue takes only so many requests of one identity, and those of others after them", () => {
+    const log = new AccessLog({ waitersPerIdentityMax: 3 });
+    const [p, q] = ["p", "q"].map((name) => log.identity(name, EVERYWHERE)) as [number, number];
+    const [holder, other] = [log.openAs(q, "holder"), log.openAs(q, "other")];
+    const many = Array.from({ length: 5 }, (_, at) => log.openAs(p, `p${at}`));
+    holder.take();
+    const asked = many.map((client) => client.acquire()?.status);
+    expect(asked).toEqual([...Array(3).fill(STATUS.queued), QUOTA, QUOTA]);
+    expect(other.acquire()).toEqual({ status: STATUS.queued });
+    // In a copy of the table they are counted alike.
+    log.table.become(copyOf(log.table));
+    expect(many[4]?.acquire()?.status).toBe(QUOTA);
+    many[0]?.close();
+    expect(many[4]?.acquire()?.status).toBe(STATUS.queued);
   });
 
   test("holds and waits count together, and one given back makes room for one", () => {

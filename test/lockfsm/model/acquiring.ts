@@ -47,7 +47,7 @@ import {
 } from "./records.js";
 import { answer } from "./replies.js";
 import { mayEnd, noteRefusal } from "./rights.js";
-import { hasAllHolds, isIdentityFull, isSessionFull, isTableFull } from "./sizes.js";
+import { hasAllHolds, isIdentityFull, isSessionFull, isShareFull, isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
 
 /** Of an upgrade: ahead of every acquire. */
@@ -93,6 +93,8 @@ export function ask(
   if (waitMs === 0 && !(options.priority > 0 && isFirst)) refuse(lockHeld(model, items));
   else if (waitMs !== 0 && isAnyFull(model, items)) refuse(error("QUEUE_FULL"));
   else if (waitMs !== 0 && waitsOfSession(model, session) >= model.settings.waitsPerSessionMax) {
+    refuse(error("QUOTA"));
+  } else if (waitMs !== 0 && isShareFull(model, session.identity, items)) {
     refuse(error("QUOTA"));
   } else {
     beginUse(model, command.items);

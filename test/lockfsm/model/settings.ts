@@ -15,12 +15,13 @@ const RANGES: Readonly<Record<keyof TableSettings, readonly [number, number, num
   tableBytesMax: [512 * 1_048_576, 1, 2 ** 40],
   minHoldMsMax: [24 * 60 * 60 * 1_000, 0, 2 ** 32 - 1],
   lockDelayMsMax: [60_000, 0, 60_000],
-  sessionsPerIdentityMax: [50_000, 1, 10_000_000],
-  claimsPerIdentityMax: [2_000_000, 1, 100_000_000],
-  bytesPerIdentityMax: [256 * 1_048_576, 1, 2 ** 40],
+  sessionsPerIdentityMax: [10_000, 1, 10_000_000],
+  claimsPerIdentityMax: [400_000, 1, 100_000_000],
+  bytesPerIdentityMax: [64 * 1_048_576, 1, 2 ** 40],
   identityLimitsEnforced: [1, 0, 1],
   leaseTtlMsMax: [24 * 60 * 60 * 1_000, 1, 7 * 24 * 60 * 60 * 1_000],
   endlessLeases: [0, 0, 1],
+  waitersPerIdentityMax: [5_000, 1, 10_000_000],
 };
 
 /** Whether there is such a setting and it may have the value; `undefined` is its default. */

@@ -68,7 +68,7 @@ export function usageOf(model: Model, identity: ModelIdentity) {
 export function isIdentityFull(
   model: Model,
   identity: ModelIdentity,
-  limits: readonly IdentityLimit[],
+  limits: readonly Exclude<IdentityLimit, "waiters">[],
 ): boolean {
   if (mayEverywhere(identity, "admin")) return false;
   const { sessions, holds, waits, bytes } = usageOf(model, identity);
@@ -83,6 +83,22 @@ export function isIdentityFull(
   if (reached === undefined) return false;
   model.limited[reached] += 1;
   return settings.identityLimitsEnforced === 1;
+}
+
+/** Whether one of the keys has as many waiters of the identity as that may have in one. */
+export function isShareFull(
+  model: Model,
+  identity: ModelIdentity,
+  items: readonly { readonly key: string }[],
+): boolean {
+  if (mayEverywhere(identity, "admin")) return false;
+  const own = model.requests.filter(({ session }) => session.identity === identity);
+  const isFull = items.some(({ key }) => {
+    const waiting = own.filter((request) => request.items.some((item) => item.key === key));
+    return waiting.length >= model.settings.waitersPerIdentityMax;
+  });
+  if (isFull) model.limited.waiters += 1;
+  return isFull && model.settings.identityLimitsEnforced === 1;
 }
 
 function ownBytes({ name, metadata }: ModelSession): number {

@@ -66,7 +66,7 @@ export class Model {
   readonly refused: Record<AccessLevel, number> = {
     ...{ none: 0, observe: 0, acquire: 0, operate: 0, admin: 0 },
   };
-  readonly limited = { sessions: 0, claims: 0, bytes: 0 };
+  readonly limited = { sessions: 0, claims: 0, bytes: 0, waiters: 0 };
   nextNumber = 1;
   nextToken = 0;
 

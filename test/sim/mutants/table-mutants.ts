@@ -181,4 +181,12 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     replace: "return everywhere > ACCESS_LEVEL.admin;",
     seeds: [],
   },
+  {
+    name: "queue-of-one-identity",
+    rule: "12.14: in each key the requests of an identity that wait are limited",
+    file: "src/lockfsm/holds/quotas.ts",
+    find: "    if (countWaiters(state, key, identity) >= most) return",
+    replace: "    if (countWaiters(state, key, identity) < 0) return",
+    seeds: [],
+  },
 ];
