@@ -128,7 +128,7 @@ describe("a lease", () => {
   it("is refused if it is too long, or without end where that is not allowed", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
-    for (const ttlMs of [600_001, 0]) {
+    for (const ttlMs of [100_000_000, 0]) {
       const taking = client.leases.take("k", { owner: "o", ttlMs });
       expect((await failure(world, taking)).code).toBe("INVALID_ARGUMENT");
     }
