@@ -41,7 +41,7 @@ function graph(): { files: Set<string>; packages: Map<string, string[]> } {
   return { files, packages };
 }
 
-it("imports ws, http, TLS, sockets, os, events, async_hooks and diagnostics_channel in files for Node, msgpackr in framing, nothing else", () => {
+it("imports ws, http, TLS, sockets, os, events, worker_threads, async_hooks and diagnostics_channel in files for Node, msgpackr in framing, nothing else", () => {
   const { files, packages } = graph();
   expect(files.size).toBeGreaterThan(30);
   expect(files.has(NODE_FILE)).toBe(true);
@@ -49,6 +49,7 @@ it("imports ws, http, TLS, sockets, os, events, async_hooks and diagnostics_chan
   expect(packages.get("node:async_hooks")).toEqual([relative(ROOT, NODE_CONTEXT_FILE)]);
   expect(packages.get("node:os")).toEqual([relative(ROOT, NODE_FILE)]);
   expect(packages.get("node:events")).toEqual([relative(ROOT, NODE_FILE)]);
+  expect(packages.get("node:worker_threads")).toEqual([relative(ROOT, NODE_FILE)]);
   for (const [name, ...of] of [
     ["node:http", PAGE_FILE],
     ["node:https", PAGE_FILE],
@@ -70,6 +71,7 @@ it("imports ws, http, TLS, sockets, os, events, async_hooks and diagnostics_chan
     "node:diagnostics_channel",
     "node:events",
     "node:os",
+    "node:worker_threads",
     "ws",
   ]);
 });

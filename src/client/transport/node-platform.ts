@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 import { uptime } from "node:os";
+import { isMainThread } from "node:worker_threads";
 import { WebSocket } from "ws";
 import { DIAL_OPTIONS } from "../../dial-options.js";
 import type { ErrorCode } from "../../errors.js";
@@ -166,6 +167,10 @@ const EXIT_SIGNALS = ["SIGTERM", "SIGINT"] as const;
 const exitTasks = new Set<() => Promise<void>>();
 
 /** Runs all tasks on the first signal, then lets the signal have its usual effect. */
+function warn(text: string): void {
+  process.emitWarning(text, "HoldfastWarning");
+}
+
 function onExitSignal(name: NodeJS.Signals): void {
   const tasks = [...exitTasks];
   exitTasks.clear();
@@ -187,6 +192,12 @@ function listenForExit(listens: boolean): void {
 }
 
 function onExit(task: () => Promise<void>): () => void {
+  if (!isMainThread) {
+    warn(
+      "releaseOnExit has no effect in a worker thread, which gets no signals: call close() there",
+    );
+    return () => undefined;
+  }
   if (exitTasks.size === 0) listenForExit(true);
   exitTasks.add(task);
   return () => {
@@ -231,7 +242,7 @@ const PLATFORM: Omit<Platform, "open"> = Object.freeze({
   setTimer: (delayMs: number, task: () => void) => new NodeTimer(delayMs, task),
   loadTaskContext,
   onExit,
-  warn: (text) => process.emitWarning(text, "HoldfastWarning"),
+  warn,
   tracing: NODE_TRACING,
 });
 

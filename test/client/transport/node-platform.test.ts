@@ -3,12 +3,14 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
 import { afterEach, expect, it, vi } from "vitest";
 import { connect } from "../../../src/index.js";
 import { EMPTY } from "../world/set-up.js";
 import { SocketTable } from "../world/socket-table.js";
 
 const APPLICATION = join(dirname(fileURLToPath(import.meta.url)), "application.ts");
+const BUILT = new URL("../../../dist/src/index.js", import.meta.url).href;
 const children: ChildProcess[] = [];
 const tables: SocketTable[] = [];
 
@@ -155,4 +157,19 @@ it("listens for the end of the process once, however many clients want to hear o
   expect(process.listenerCount("SIGTERM")).toBe(before + 1);
   await Promise.all(clients.map((client) => client.close()));
   expect(process.listenerCount("SIGTERM")).toBe(before);
+});
+
+it("says that signals do not reach a worker thread, instead of waiting for one in vain", async () => {
+  const table = await listen();
+  // As it is built: a worker does not read TypeScript.
+  const program = `import(${JSON.stringify(BUILT)}).then(({ connect }) => connect({
+    endpoints: [${JSON.stringify(table.endpoint)}], releaseOnExit: true }));`;
+  const worker = new Worker(program, { eval: true, stderr: true });
+  let told = "";
+  for await (const piece of worker.stderr) {
+    told += String(piece);
+    if (told.includes("close()")) break;
+  }
+  await worker.terminate();
+  expect(told).toMatch(/releaseOnExit has no effect in a worker thread.*: call close\(\) there/);
 });
