@@ -1,5 +1,5 @@
 /**
- * `holdfast revoke KEY` or `holdfast revoke --token N`: takes a lock away from its holders, after a
+ * `holdfast revoke KEY`, `--token N` or `--prefix P`: takes a lock away from its holders, after a
  * grace period if one is given. It does not ask for confirmation.
  */
 import { type Command, Option } from "commander";
@@ -22,6 +22,7 @@ import { print, printJson } from "../output/terminal.js";
 
 interface RevokeFlags extends ForceFlags {
   readonly token?: number;
+  readonly prefix?: string;
   readonly json?: boolean;
 }
 
@@ -29,6 +30,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast revoke deploy --grace 30s --reason 'hotfix'", "all holds of deploy"],
   ["holdfast revoke --token 3715182592000001", "only the hold with that token"],
   ["holdfast revoke deploy --now", "without waiting for the holder"],
+  ["holdfast revoke --prefix ci/ --now", "every key that begins with ci/, held or kept closed"],
 ];
 
 const NOTES = `${FORCE_NOTES}
@@ -39,7 +41,9 @@ lock is not held, which is no error. A lock that an ended hold keeps closed
 revoked holds themselves leave closed stays closed until it is revoked again.
 Exit code 5 if there is no hold with that token, or it is not allowed. The JSON
 document:
-  {"key":"deploy","token":null,"revoked":1,"opened":0}`;
+  {"key":"deploy","token":null,"revoked":1,"opened":0}
+or with --prefix
+  {"prefix":"ci/","keys":2,"revoked":1,"opened":1}`;
 
 export function defineRevoke(command: Command, finish: (exitCode: number) => void): void {
   command
@@ -50,7 +54,8 @@ export function defineRevoke(command: Command, finish: (exitCode: number) => voi
         "--token <n>",
         "the hold with this fencing token, instead of all holds of a key",
       ).argParser(wholeNumberArgument(1, Number.MAX_SAFE_INTEGER)),
-    );
+    )
+    .option("--prefix <text>", "all keys in use that begin so, instead of one key");
   addForceOptions(command)
     .addOption(jsonOption("print one JSON document"))
     .addOption(endpointsOption())
@@ -58,6 +63,11 @@ export function defineRevoke(command: Command, finish: (exitCode: number) => voi
     .addHelpText("after", NOTES)
     .action(async (key: string | undefined) => {
       const flags = command.opts<RevokeFlags>();
+      if (flags.prefix !== undefined) {
+        await revokeBelow(command, key, flags, flags.prefix);
+        finish(EXIT.done);
+        return;
+      }
       const target = targetOf(key, flags.token);
       const force = forceOf(flags);
       const ask = (admin: Admin): Promise<Revoked> =>
@@ -70,6 +80,35 @@ export function defineRevoke(command: Command, finish: (exitCode: number) => voi
       else print(resultText(target, done, force.now));
       finish(EXIT.done);
     });
+}
+
+/** Each key by itself: those that come into use meanwhile may be left out. */
+async function revokeBelow(
+  command: Command,
+  key: string | undefined,
+  flags: RevokeFlags,
+  prefix: string,
+): Promise<void> {
+  if (key !== undefined || flags.token !== undefined) {
+    throw new Failure(EXIT.usage, "a key, --token and --prefix exclude each other");
+  }
+  const force = forceOf(flags);
+  const done = await askCluster(clusterAccessFor(command), async (admin) => {
+    let [keys, revoked, opened] = [0, 0, 0];
+    for await (const view of admin.query(prefix)) {
+      if (view.holds.length + view.closings.length === 0) continue;
+      const one = await admin.revoke({ key: view.key }, force);
+      keys += 1;
+      revoked += one.revoked;
+      opened += one.opened;
+    }
+    return { keys, revoked, opened };
+  });
+  if (flags.json === true) printJson({ prefix, ...done });
+  else {
+    const ends = force.now ? "ended" : "asked to end";
+    print(`${done.keys} keys: ${done.revoked} holds ${ends}, ${done.opened} opened`);
+  }
 }
 
 function targetOf(key: string | undefined, token: number | undefined): RevokeTarget {

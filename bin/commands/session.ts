@@ -1,12 +1,13 @@
 /**
- * `holdfast session ls` and `holdfast session end ID`: lists the clients, and ends one with
- * everything it holds and waits for.
+ * `holdfast session ls` and `holdfast session end`: lists the clients, and ends one with everything it
+ * holds and waits for, or everything that an identity has or left.
  */
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors.js";
 import type { Admin, SessionView } from "../../src/index.js";
 import { printable } from "../../src/safe-text.js";
 import { askCluster } from "../cluster/cluster-queries.js";
+import { type EndedOfIdentity, endAllOf } from "../cluster/identity-end.js";
 import {
   clusterAccessFor,
   connectTimeoutOption,
@@ -39,6 +40,7 @@ const LS_EXAMPLES: readonly (readonly [string, string])[] = [
 const END_EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast session end 17 --grace 10s", "it has ten seconds to release its locks"],
   ["holdfast session end 17 --now --reason 'host is gone'", "at once"],
+  ["holdfast session end --identity ci --now", "everything that ci has or left"],
 ];
 
 const LS_NOTES = `
@@ -49,7 +51,13 @@ IDENTITY is left out while all are anonymous.`;
 
 const END_NOTES = `${FORCE_NOTES}
 
-Exit code 5 if there is no such session. The JSON document: {"session":17}`;
+With --identity it ends all sessions of that identity, its leases and tickets, and
+opens what its ended holds kept closed. What its holds leave closed now stays so.
+An identity that can still prove itself can come back: first take its access away
+(holdfast access remove). Run it again if a key has more than 1,000 holds.
+
+Exit code 5 if there is no such session. The JSON document: {"session":17}, or
+{"identity":"ci","sessions":3,"holds":2,"opened":1}`;
 
 const IDENTITY: Column = { heading: "IDENTITY" };
 const ADDRESS: Column = { heading: "ADDRESS" };
@@ -97,17 +105,31 @@ function defineLs(parent: Command, finish: Finish): void {
 function defineEnd(parent: Command, finish: Finish): void {
   const command = parent
     .command("end")
-    .description("end a session with everything it holds and waits for")
+    .description("end a session, or all that an identity has, with everything held and waited for")
     .addHelpText("before", examplesText(END_EXAMPLES))
-    .argument("<id>", "number of the session", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER));
+    .argument("[id]", "number of the session", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
+    .option("--identity <name>", "all sessions, leases, tickets and closed keys of this identity");
   addForceOptions(command)
     .addOption(jsonOption("print one JSON document"))
     .addOption(endpointsOption())
     .addOption(connectTimeoutOption())
     .addHelpText("after", END_NOTES)
-    .action(async (session: number) => {
-      const flags = command.opts<ForceFlags & { json?: boolean }>();
+    .action(async (session: number | undefined) => {
+      const flags = command.opts<ForceFlags & { json?: boolean; identity?: string }>();
       const force = forceOf(flags);
+      const { identity } = flags;
+      if ((session === undefined) === (identity === undefined)) {
+        throw new Failure(EXIT.usage, "give the number of a session, or --identity");
+      }
+      if (session === undefined) {
+        const name = identity ?? "";
+        const access = clusterAccessFor(command);
+        const ended = await askCluster(access, (admin) => endAllOf(admin, name, force));
+        if (flags.json === true) printJson({ identity: name, ...ended });
+        else print(endedText(name, ended, force.now));
+        finish(EXIT.done);
+        return;
+      }
       await askCluster(clusterAccessFor(command), (admin) =>
         admin.endSession(session, force).catch((error: unknown) => {
           throw explained(error, session);
@@ -117,6 +139,13 @@ function defineEnd(parent: Command, finish: Finish): void {
       else print(`session ${session} ${force.now ? "has ended" : "was asked to end"}`);
       finish(EXIT.done);
     });
+}
+
+function endedText(identity: string, ended: EndedOfIdentity, isNow: boolean): string {
+  const { sessions, holds, opened } = ended;
+  const what = `${sessions} sessions and ${holds} leases and tickets`;
+  const how = isNow ? "have ended" : "were asked to end";
+  return `${printable(identity)}: ${what} ${how}, ${opened} closed holds were opened`;
 }
 
 function explained(error: unknown, session: number): unknown {

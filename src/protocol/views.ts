@@ -32,7 +32,7 @@ export interface HoldView {
   /** 0 for a ticket. */
   readonly session: number;
   readonly sessionName: string;
-  /** The name of the identity of the session; "" for a ticket. */
+  /** The name of the identity of the session; of a ticket that of the session that left it. */
   readonly identity: string;
   readonly owner: number;
   /** The sequence of its acquire or claim, which, with the session, identifies it. */
@@ -85,6 +85,8 @@ export interface WaiterView {
 export interface ClosingView {
   readonly mode: ClaimMode;
   readonly token: number;
+  /** What it counts against; "" if it is of the cluster before a restore. */
+  readonly identity: string;
   readonly endsInMs: number;
   readonly permits: number;
 }

@@ -198,7 +198,7 @@ const waiter: Required<protocol.WaiterView> = {
   ...{ priority: 0, permits: 0, isUpgrade: false, isEligible: false },
 };
 const closing: Required<protocol.ClosingView> = {
-  ...{ mode: "exclusive", token: 1, endsInMs: 0, permits: 0 },
+  ...{ mode: "exclusive", token: 1, identity: "", endsInMs: 0, permits: 0 },
 };
 const truncated = { holds: 1, waiters: 1, closings: 1 };
 const keyView: Required<protocol.KeyView> = {

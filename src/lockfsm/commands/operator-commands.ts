@@ -32,7 +32,7 @@ import {
   type StateOrder,
 } from "../../protocol/index.js";
 import { evictOversized } from "../expiry/evict.js";
-import { openKey } from "../holds/closings.js";
+import { endClosing, openKey } from "../holds/closings.js";
 import { endOf, scheduleEnd } from "../holds/due-time.js";
 import { endSession, loseHold } from "../holds/end.js";
 import { advance } from "../holds/grant.js";
@@ -181,13 +181,18 @@ function revoke(
 ): void {
   const { key: name, token } = command;
   if (name === undefined) {
-    const known = lookAtHold(state, token);
-    const isMeant = known !== undefined && mayTake(identity, known, "operate");
-    const hold = isMeant ? findHold(state, token) : undefined;
-    if (hold === undefined) {
+    const known = lookAtHold(state, token) ?? state.closingsByToken.get(token);
+    if (known === undefined || !mayTake(identity, known, "operate")) {
       answer(known === undefined ? NOT_HELD : NOT_SHOWN);
       return;
     }
+    if (known instanceof Closing) {
+      answer({ status: STATUS.revoked, count: 0, remaining: 0, opened: 1 });
+      endClosing(state, known);
+      return;
+    }
+    const hold = findHold(state, token);
+    assert(hold !== undefined, () => `token ${token} is known, and of no hold`);
     answer({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 });
     revokeHold(state, hold, command, identity.name);
     return;

@@ -54,6 +54,7 @@ export function openKey(state: TableState, closing: Closing, keyName: string): v
 /** Adds a closing whose places are in their keys, or will be. */
 export function addClosing(state: TableState, closing: Closing): void {
   state.closings.add(closing);
+  state.closingsByToken.set(closing.token, closing);
   state.due.add(closing);
   count(state, closing, 1, bytesOfPlaces(closing.firstPlace));
 }
@@ -61,6 +62,7 @@ export function addClosing(state: TableState, closing: Closing): void {
 /** Removes a closing with all its places, which the caller removes from their keys. */
 function removeClosing(state: TableState, closing: Closing): void {
   state.closings.remove(closing);
+  state.closingsByToken.delete(closing.token);
   state.due.remove(closing);
   count(state, closing, -1, -bytesOfPlaces(closing.firstPlace));
 }

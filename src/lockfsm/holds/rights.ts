@@ -15,6 +15,7 @@ import {
   type SequencedCommand,
   type TakeCommand,
 } from "../../protocol/index.js";
+import type { Closing } from "../records/closing.js";
 import type { Identity } from "../records/identity.js";
 import type { Place } from "../records/key.js";
 import type { Hold, Request, Session } from "../records/session.js";
@@ -104,10 +105,10 @@ function mayAcquire(
   return true;
 }
 
-/** Whether the identity may end a hold, claim it or be granted it: on every key of it. */
+/** Whether the identity may end a hold or closing, claim it or be granted it: on every key of it. */
 export function mayTake(
   identity: Identity,
-  claim: Hold | Request,
+  claim: Hold | Request | Closing,
   level: "acquire" | "operate",
 ): boolean {
   return identity.everywhere >= ACCESS_LEVEL[level] || covers(identity, claim, ACCESS_LEVEL[level]);

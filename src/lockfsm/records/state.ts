@@ -69,6 +69,8 @@ export class TableState {
   readonly leases = new LeaseIndex();
   /** In the order of their numbers. */
   readonly closings = new RecordList<Closing>();
+  /** By the tokens of their holds, each of which left one at most. */
+  readonly closingsByToken = new Map<number, Closing>();
   /** The semaphores of all keys that have one. */
   readonly semaphores = new RecordList<Semaphore>();
   readonly due = new DueHeap<Due>();

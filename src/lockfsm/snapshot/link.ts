@@ -214,6 +214,9 @@ function* linkClosings(parts: SnapshotParts, turn: Turn): Generator<void, void, 
   for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {
     const number = parts.countedFor.get(closing);
     if (number !== undefined) closing.change().identity = identityOf(parts, number);
+    if (state.closingsByToken.has(closing.token)) {
+      throw corruptSnapshot(`two closings of token ${closing.token}`);
+    }
     addClosing(state, closing);
     for (let place = closing.firstPlace; place !== undefined; place = place.sibling) {
       if (place.mode === "exclusive") linkHeld(place, state.detached, closing.token);

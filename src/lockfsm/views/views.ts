@@ -182,7 +182,7 @@ function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold)
     mode,
     session: session.id,
     sessionName: hold.holderName,
-    identity: hold.identityName,
+    identity: ticket?.identity.name ?? hold.identityName,
     owner,
     sequence,
     heldMs: stamp - hold.grantedAt,
@@ -214,9 +214,10 @@ function leaseOwnerOf({ ownerDigest }: Lease): string {
 export function closingViewOf(
   { stamp }: TableState,
   { mode, wanted }: Place,
-  { token, dueAt }: Closing,
+  { token, dueAt, identity }: Closing,
 ): ClosingView {
-  return { mode, token, endsInMs: restMs(stamp, dueAt), permits: wanted };
+  const name = identity?.name ?? "";
+  return { mode, token, identity: name, endsInMs: restMs(stamp, dueAt), permits: wanted };
 }
 
 export function waiterViewOf({ stamp }: TableState, place: Place): WaiterView {

@@ -58,7 +58,7 @@ test("the identity of a holder is beside its name, and nothing can be mistaken f
 });
 
 test("a key in a list that nobody holds is closed, or only waited for, or has a limit", () => {
-  const closing = { mode: "shared", token: 1, endsInMs: 5, permits: 0 } as const;
+  const closing = { mode: "shared", token: 1, identity: "", endsInMs: 5, permits: 0 } as const;
   expect(listRow({ ...FREE, closings: [closing] })).toEqual(["k", "shared", "(closed)", "-", "0"]);
   expect(listRow({ ...FREE, kind: "semaphore", limit: 3 })).toEqual(["k", "-", "-", "-", "0"]);
 });

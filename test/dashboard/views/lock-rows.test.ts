@@ -74,7 +74,9 @@ describe("a line of the list of locks", () => {
   });
 
   it("of a key without a holder says whether it is closed", () => {
-    const closings = [{ mode: "exclusive", token: 1, endsInMs: 50, permits: 1 }] as const;
+    const closings = [
+      { mode: "exclusive", token: 1, identity: "", endsInMs: 50, permits: 1 },
+    ] as const;
     expect(lockRow(key("k", { holds: [], closings }))).toMatchObject({
       mode: "closed",
       closedMs: 50,

@@ -53,7 +53,9 @@ describe("why a request waits", () => {
   });
 
   it("says what keeps a lock closed that nobody holds", () => {
-    const closings = [{ mode: "exclusive", token: 9, endsInMs: 4_000, permits: 1 }] as const;
+    const closings = [
+      { mode: "exclusive", token: 9, identity: "", endsInMs: 4_000, permits: 1 },
+    ] as const;
     const one = explained({ closings, blockers: [blocker("", 0)], aheadCount: 1 });
     expect(sentences([one])).toEqual([
       "A new request would wait because 1 request is ahead (an unnamed client) and " +

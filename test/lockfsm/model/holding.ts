@@ -227,12 +227,22 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
   const { sequence, key, token } = command;
   if (key === undefined) {
     const hold = model.holds.find((other) => other.token === token);
-    if (hold === undefined) {
+    const closing = model.closings.find((other) => other.token === token);
+    const found = hold ?? closing;
+    if (found === undefined) {
       answer(model, session, sequence, error("NOT_HELD"));
       return;
     }
-    if (!mayEnd(session.identity, [hold])) {
+    if (!mayOnAll(session.identity, "operate", found)) {
       hide(model, session, command);
+      return;
+    }
+    if (hold === undefined) {
+      answer(model, session, sequence, {
+        ...{ status: STATUS.revoked, count: 0, remaining: 0, opened: 1 },
+      });
+      model.closings = model.closings.filter((other) => other !== closing);
+      lookAll(model, keysOf(found));
       return;
     }
     answer(model, session, sequence, {

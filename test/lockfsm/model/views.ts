@@ -56,7 +56,7 @@ export function inspect(model: Model, key: string): KeyView {
         mode,
         session: session?.id ?? 0,
         sessionName: session?.name ?? lease?.name ?? "",
-        identity: (session ?? lease)?.identity.name ?? "",
+        identity: (session ?? lease ?? ticket)?.identity.name ?? "",
         owner,
         sequence,
         heldMs: stamp - since,
@@ -97,7 +97,8 @@ export function inspect(model: Model, key: string): KeyView {
       .sort((left, right) => left.token - right.token)
       .map((closing) => {
         const { mode, permits } = itemIn(closing, key) as ModelItem;
-        return { mode, token: closing.token, endsInMs: restMs(closing.at), permits };
+        const { token, identity, at } = closing;
+        return { mode, token, identity: identity?.name ?? "", endsInMs: restMs(at), permits };
       }),
   };
 }

@@ -193,3 +193,22 @@ describe("how long keys may stay closed", () => {
     expect(log.table.inspect("k").waiters).toHaveLength(1);
   });
 });
+
+test("a closing is opened by the token of its hold, in all its keys, and no other one is", () => {
+  const log = new ClusterLog();
+  const [a, operator] = [log.open("a", 600_000), log.open("operator", 600_000)];
+  const options = { options: { minHoldMs: HOUR_MS } };
+  const first = a.take(shared("k", "l"), options);
+  const second = a.take(shared("k"), { owner: 2, ...options });
+  a.end(first);
+  a.end(second);
+  const identity = "anonymous";
+  expect(log.table.inspect("k").closings).toMatchObject([{ identity }, { identity }]);
+  log.table.become(copyOf(log.table));
+  const opened = { status: STATUS.revoked, count: 0, remaining: 0, opened: 1 };
+  expect(resultOf(operator.revokeToken(first.token))).toEqual(opened);
+  expect(log.table.inspect("k").closings).toMatchObject([{ token: second.token }]);
+  expect(log.table.inspect("l").closings).toEqual([]);
+  const none = { status: ERROR_NUMBERS.NOT_HELD };
+  expect(resultOf(operator.revokeToken(first.token))).toEqual(none);
+});

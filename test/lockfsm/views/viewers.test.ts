@@ -234,7 +234,7 @@ test("views name the identity of each session, also when its credential is gone"
   const refused = log.openAs(LOCAL_CREDENTIAL, "c").acquire(exclusive("k"), 0);
   expect(refused).toMatchObject({ blockers: [{ identity: "ci" }, { identity: "local" }] });
   a.detach(a.take(exclusive("l"), { owner: 2 }), "5e".repeat(16), 1_000);
-  expect(table.inspect("l").holds).toMatchObject([{ isTicket: true, identity: "" }]);
+  expect(table.inspect("l").holds).toMatchObject([{ isTicket: true, identity: "ci" }]);
 });
 
 test("questions about rights answer from the highest grant that covers what is asked", () => {

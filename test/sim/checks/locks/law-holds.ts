@@ -221,6 +221,11 @@ export class LawHolds {
     this.open(keys);
   }
 
+  /** What the hold of that token left closed is open. */
+  openToken(token: number): void {
+    this.#closings = this.#closings.filter((closing) => closing.token !== token);
+  }
+
   /** What keeps these keys closed is gone, and there alone. */
   open(keys: ReadonlySet<string>): void {
     this.#closings = this.#closings.map((closing) => {

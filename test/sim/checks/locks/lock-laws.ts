@@ -291,6 +291,8 @@ export class LockLaws {
         if (result.status === STATUS.revoked) this.#revokeLeases(command);
         if (result.status === STATUS.revoked && result.opened > 0 && command.key !== undefined) {
           this.#holds.open(new Set([command.key]));
+        } else if (result.status === STATUS.revoked && result.opened > 0) {
+          this.#holds.openToken(command.token);
         }
         return;
       default:
