@@ -69,6 +69,8 @@ export class Account extends Party {
   bytes = 0;
   requests = 0;
   loopMs = 0;
+  /** Requests of this round that nobody has charged for yet. */
+  uncharged = 0;
   /** Loop time for each byte, lately. */
   byteMs = 0;
 }
@@ -82,6 +84,8 @@ export class InputMeter {
   readonly #shares: LoopShares;
   readonly #accounts = new Map<string, Account>();
   readonly #waiting = new Set<Account>();
+  /** Those with requests to charge for: at the end of a round, since a request may only count. */
+  #asking: Account[] = [];
   /** Without inputs; forgotten once they are not active any more. */
   readonly #left = new Set<Account>();
   readonly #totals = {
@@ -205,11 +209,10 @@ export class InputMeter {
   /** A request was taken, which the loop will work for later as well. */
   request(account: Account): void {
     account.requests += 1;
-    this.#totals[account.kind].requests += 1;
-    this.#requests += 1;
-    this.#shares.spend(account, this.#requestMs);
-    account.loopMs += this.#requestMs;
-    this.#totals[account.kind].loopMs += this.#requestMs;
+    account.uncharged += 1;
+    if (account.uncharged > 1) return;
+    this.#asking.push(account);
+    this.#planRound();
   }
 
   /** Whether input of that account may be handled now; nobody overtakes those who wait. */
@@ -269,6 +272,21 @@ export class InputMeter {
     this.#totals[account.kind].loopMs += ms;
   }
 
+  #chargeRequests(): void {
+    if (this.#asking.length === 0) return;
+    for (const account of this.#asking) {
+      const { uncharged } = account;
+      const ms = uncharged * this.#requestMs;
+      account.uncharged = 0;
+      account.loopMs += ms;
+      this.#requests += uncharged;
+      this.#totals[account.kind].requests += uncharged;
+      this.#totals[account.kind].loopMs += ms;
+      this.#shares.spend(account, ms);
+    }
+    this.#asking = [];
+  }
+
   #planRound(): void {
     if (this.#isPlanned) return;
     this.#isPlanned = true;
@@ -279,6 +297,7 @@ export class InputMeter {
   #onRoundEnd(): void {
     this.#isPlanned = false;
     this.end();
+    this.#chargeRequests();
     const nowMs = this.#clock.nowMs();
     if (nowMs - this.#settledMs >= SETTLE_MS) this.#settle(nowMs);
     if (this.#waiting.size > 0) this.#serve(nowMs);
