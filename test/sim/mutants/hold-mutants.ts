@@ -249,7 +249,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/tickets.ts",
     find: "  takeEndAlong(session, extras);\n",
     replace: "",
-    seeds: [],
+    seeds: [1],
   },
   {
     name: "ticket-never-ends",
