@@ -134,14 +134,14 @@ describe("a value", () => {
   });
 
   test("that is not right is refused with the place where it stands", () => {
-    const path = fileOf({ ttl: 15, endpoints: ["http://a"], nodes: 8 });
+    const path = fileOf({ ttl: 15, endpoints: ["ftp://a"], nodes: 8 });
     const settle = (options: Parameters<typeof addOptions>[1], environment: Environment = {}) =>
       refusal(() => configured(options, ["--config", path], environment).settle(options));
     expect(settle({ ttl: RUN_OPTIONS.ttl })).toBe(`${path}:1: ttl: a string is required`);
     expect(settle({ nodes: CLUSTER_OPTIONS.nodes })).toBe(
       `${path}:1: nodes=8: a whole number from 1 to 7 is required`,
     );
-    expect(settle({ endpoints: CONNECTION_OPTIONS.endpoints })).toContain('"http://a" must begin');
+    expect(settle({ endpoints: CONNECTION_OPTIONS.endpoints })).toContain('"ftp://a" must begin');
     const { ttl } = RUN_OPTIONS;
     expect(settle({ ttl }, { HOLDFAST_TTL: "15" })).toMatch(/^HOLDFAST_TTL=15: a duration needs a/);
     expect(settle({ ttl }, { HOLDFAST_TTL: "1ms" })).toBe(
