@@ -70,6 +70,7 @@ export interface ServerFlags {
   readonly addressLimit?: Partial<ClientLimits> | undefined;
   readonly audit?: boolean | undefined;
   readonly auditKeep?: number | undefined;
+  readonly auditMaxSize?: number | undefined;
   readonly metricsPrefix?: readonly string[] | undefined;
   readonly logFormat: LogFormat;
   readonly logLevel: LogLevel;
@@ -186,7 +187,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
   const peerListen = initialCluster === undefined ? joiningAddress(flags) : foundingAddress(flags);
   requireDistinctPorts(flags, peerListen);
   requireServerRelations(flags);
-  const { audit, auditKeep, allowHost, allowOrigin, healthListen } = flags;
+  const { audit, auditKeep, auditMaxSize, allowHost, allowOrigin, healthListen } = flags;
   const { limits, identityLimit, addressLimit, metricsPrefix } = flags;
   return {
     id: flags.id,
@@ -215,6 +216,7 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
     ...(addressLimit === undefined ? {} : { addressLimits: addressLimit }),
     ...(audit === undefined ? {} : { audit }),
     ...(auditKeep === undefined ? {} : { auditKeepMs: auditKeep }),
+    ...(auditMaxSize === undefined ? {} : { auditBytesMax: auditMaxSize }),
     ...(metricsPrefix === undefined ? {} : { metricsPrefixes: metricsPrefix }),
     ...(peerAddress === undefined
       ? {}
@@ -251,11 +253,17 @@ function redisOptions(flags: ServerFlags): Partial<NodeOptions> {
 
 /** Contradictions that are wrong for any node, reported with both values. */
 export function requireServerRelations(flags: Partial<ServerFlags>): void {
-  const { audit, auditKeep, electionTimeout, heartbeatInterval } = flags;
+  const { audit, auditKeep, auditMaxSize, electionTimeout, heartbeatInterval } = flags;
   if (auditKeep !== undefined && audit !== true) {
     throw new Failure(
       EXIT.usage,
       `--audit-keep ${durationText(auditKeep)} without --audit: there is nothing to keep`,
+    );
+  }
+  if (auditMaxSize !== undefined && audit !== true) {
+    throw new Failure(
+      EXIT.usage,
+      `--audit-max-size ${formatSize(auditMaxSize)} without --audit: there is nothing to keep`,
     );
   }
   if (

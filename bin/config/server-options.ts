@@ -179,6 +179,11 @@ const KEEPING = {
   auditKeep: option(durationKind(MINUTE_MS, 36_500 * DAY_MS), "how long the audit is kept", {
     defaultText: "30d",
   }),
+  auditMaxSize: option(
+    sizeKind(MIB, 1_024 * TIB),
+    "what the audit may take: its oldest records go before their age",
+    { defaultText: "4GiB" },
+  ),
   changesMax: optionWithDefault(
     wholeNumberKind(1, 100_000_000),
     "number of changes kept in memory, for watches and the history",

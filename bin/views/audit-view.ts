@@ -64,7 +64,8 @@ export function reportLines(report: AuditReport): string[] {
     lines.push(`first   record ${first.record}, ${formatWallTime(first.wallMs)}`);
     lines.push(`last    record ${last.record}, ${formatWallTime(last.wallMs)}`);
   }
-  if (trimmed.number > 0) lines.push(`before  removed by age up to block ${trimmed.number}`);
+  if (trimmed.number > 0)
+    lines.push(`before  removed for age or room up to block ${trimmed.number}`);
   lines.push(`head    ${head.number === 0 ? "none" : headText(head)}`);
   for (const problem of problems) lines.push(problemText(problem));
   if (problemsTotal > problems.length) {
@@ -83,7 +84,7 @@ function expectedText({ expected }: AuditReport): string | undefined {
     case "same":
       return "expected head: found, so nothing up to it has changed";
     case "removed":
-      return "expected head: its block was removed because of its age; it proves nothing any more";
+      return "expected head: its block was removed for its age or for room; it proves nothing any more";
     case "different":
       return "EXPECTED HEAD DIFFERS: something up to that block was changed";
     default:
@@ -104,7 +105,7 @@ function problemText(problem: AuditProblem): string {
     case "restarted":
       return `BEGUN ANEW: ${where} does not say what came before it${times}`;
     case "truncated":
-      return `CUT OFF: ${where} are gone from the front, and not because of their age`;
+      return `CUT OFF: ${where} are gone from the front, and no block says that they were removed`;
     default:
       return `OUTSIDE THE CHAIN: ${plural(records, "record")} that no kept block names`;
   }

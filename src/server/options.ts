@@ -145,6 +145,11 @@ export interface NodeOptions {
   /** How long it is kept there. 1 minute – 100 years. Default 30 days. */
   readonly auditKeepMs?: number;
   /**
+   * What its records may take there, in bytes; the oldest ones go before their age. 1 MiB – 1 PiB.
+   * Default 4 GiB.
+   */
+  readonly auditBytesMax?: number;
+  /**
    * Prefixes of keys whose waits and holds `/metrics` shows apart, each as a value of the label
    * `prefix`; all other keys are `other`. At most 20 of 1 – 512 bytes, each once. Default: none.
    */

@@ -140,6 +140,11 @@ const CASES: readonly Case[] = [
     ...{ quietAt: "1m45s", firesAt: "2m" },
   },
   {
+    alert: "HoldfastAuditSizeLimited",
+    series: { [`holdfast_audit_size_limited{${NODE_1}}`]: "0x7 1x20" },
+    ...{ quietAt: "1m45s", firesAt: "2m" },
+  },
+  {
     alert: "HoldfastManyWaiters",
     series: { [`holdfast_waiters{${NODE_1}}`]: "1000x7 1001x40" },
     ...{ quietAt: "6m45s", firesAt: "7m" },

@@ -10,6 +10,7 @@ import { LockTable } from "../../lockfsm/index.js";
 import type { PeerIdentity } from "../../net/index.js";
 import { type Configuration, decodeConfiguration, Raft, type Random } from "../../raft/index.js";
 import { AuditStore, type DataDirectory, type SnapshotManifest } from "../../storage/index.js";
+import type { AuditOptions } from "../reads/audit.js";
 import { restoreAtBoot } from "../snapshots/restore-at-boot.js";
 import { Driver } from "./driver.js";
 import type { DriverOptions, DriverPorts } from "./driver-ports.js";
@@ -37,8 +38,8 @@ export interface BootOptions
   > {
   /** The members that founded the cluster; `undefined` if they are not known. */
   readonly founders: Configuration | undefined;
-  /** How long the history of locks is kept in the directory; `undefined`: it is not written. */
-  readonly auditKeepMs?: number | undefined;
+  /** How much history of locks is kept in the directory; `undefined`: it is not written. */
+  readonly audit?: AuditOptions | undefined;
 }
 
 export type BootWorld = Omit<
@@ -70,10 +71,10 @@ export async function bootDriver(
   if (manifest !== undefined) await restoreAtBoot(snapshots, manifest, table, pause);
   const configuration =
     manifest === undefined ? firstConfiguration(options, directory) : configurationOf(manifest);
-  const { founders: _, auditKeepMs, ...rest } = options;
+  const { founders: _, audit: auditOptions, ...rest } = options;
   const knownPeers = directory.knownPeers();
   const notePeer = (peer: PeerIdentity): void => directory.notePeer(peer);
-  const audit = await openAudit(directory, auditKeepMs);
+  const audit = await openAudit(directory, auditOptions);
   return assembleDriver(
     { ...rest, ...identity, knownPeers, configuration },
     { ...world, log, snapshots, named: manifest, table, audit, notePeer },
@@ -96,12 +97,12 @@ export function assembleDriver(options: DriverOptions, world: DriverWorld): Asse
 
 async function openAudit(
   { store: ordered }: DataDirectory,
-  keepMs: number | undefined,
+  options: AuditOptions | undefined,
 ): Promise<DriverPorts["audit"]> {
-  if (keepMs === undefined) return undefined;
+  if (options === undefined) return undefined;
   const store = new AuditStore(ordered);
   await store.load();
-  return { store, keepMs };
+  return { store, ...options };
 }
 
 async function namedSnapshot({

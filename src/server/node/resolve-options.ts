@@ -12,6 +12,7 @@ import {
   PEER_FRAME_BYTES_MAX,
   SNAPSHOT_CHUNK_BYTES_MAX,
 } from "../../protocol/index.js";
+import type { BootOptions } from "../driver/boot.js";
 import { demandLimits } from "../limits/defaults.js";
 import {
   type ClientLimits,
@@ -32,6 +33,9 @@ const CLUSTER_NAME_LENGTH_MAX = 128;
 const AUDIT_KEEP_MS_MIN = 60_000;
 const AUDIT_KEEP_MS_MAX = 100 * 365 * 86_400_000;
 const AUDIT_KEEP_MS_DEFAULT = 30 * 86_400_000;
+const AUDIT_BYTES_MAX_MIN = 2 ** 20;
+const AUDIT_BYTES_MAX_MAX = 2 ** 50;
+const AUDIT_BYTES_MAX_DEFAULT = 4 * 2 ** 30;
 /** Each is a set of series in `/metrics`. */
 const METRICS_PREFIXES_MAX = 20;
 const ADVERTISE_LENGTH_MAX = 1_024;
@@ -115,8 +119,8 @@ export interface ResolvedOptions {
   readonly enforcesLimits: boolean;
   readonly identityLimits: Partial<ClientLimits>;
   readonly addressLimits: Partial<ClientLimits>;
-  /** How long the audit is kept; `undefined`: there is no audit. */
-  readonly auditKeepMs: number | undefined;
+  /** How much of the audit is kept; `undefined`: there is no audit. */
+  readonly audit: BootOptions["audit"];
   /** Prefixes of keys that are measured apart. */
   readonly metricsPrefixes: readonly string[];
   readonly tuning: NodeTuning;
@@ -189,7 +193,7 @@ export function resolveOptions(
     allowedOrigins: resolveOrigins(options.allowedOrigins ?? []),
     allowedHosts: resolveHosts(options),
     ...resolveLimits(options),
-    auditKeepMs: resolveAudit(options),
+    audit: resolveAudit(options),
     metricsPrefixes: resolvePrefixes(options.metricsPrefixes ?? []),
     tuning: resolveTuning(options.tuning ?? {}),
     log: options.log ?? (() => {}),
@@ -313,14 +317,23 @@ function resolvePrefixes(prefixes: readonly string[]): readonly string[] {
   return distinct;
 }
 
-function resolveAudit({ audit = false, auditKeepMs }: NodeOptions): number | undefined {
+function resolveAudit(options: NodeOptions): BootOptions["audit"] {
+  const { audit = false, auditKeepMs, auditBytesMax } = options;
   check(audit || auditKeepMs === undefined, () => "auditKeepMs without audit");
+  check(audit || auditBytesMax === undefined, () => "auditBytesMax without audit");
   const keepMs = auditKeepMs ?? AUDIT_KEEP_MS_DEFAULT;
   check(
     Number.isInteger(keepMs) && keepMs >= AUDIT_KEEP_MS_MIN && keepMs <= AUDIT_KEEP_MS_MAX,
     () => `auditKeepMs ${keepMs} is not from ${AUDIT_KEEP_MS_MIN} to ${AUDIT_KEEP_MS_MAX}`,
   );
-  return audit ? keepMs : undefined;
+  const bytesMax = auditBytesMax ?? AUDIT_BYTES_MAX_DEFAULT;
+  check(
+    Number.isInteger(bytesMax) &&
+      bytesMax >= AUDIT_BYTES_MAX_MIN &&
+      bytesMax <= AUDIT_BYTES_MAX_MAX,
+    () => `auditBytesMax ${bytesMax} is not from ${AUDIT_BYTES_MAX_MIN} to ${AUDIT_BYTES_MAX_MAX}`,
+  );
+  return audit ? { keepMs, bytesMax } : undefined;
 }
 
 /** Completes `tuning` with the defaults. Throws `INVALID_ARGUMENT`. */

@@ -353,14 +353,14 @@ class Node implements RunningNode {
   }
 
   #boot(links: Links): Promise<AssembledDriver> {
-    const { founders, tuning, auditKeepMs, isAccessRequired, metricsPrefixes, log } = this.#options;
+    const { founders, tuning, audit, isAccessRequired, metricsPrefixes, log } = this.#options;
     return bootDriver(
       {
         group: GROUP,
         founders: founders === undefined ? undefined : foundingConfiguration(founders),
         advertise: this.#endpoint,
         access: { isRequired: isAccessRequired, wasClosed: this.#access.facts.isClosed },
-        auditKeepMs,
+        audit,
         metricsPrefixes,
         tuning,
         limits: nodeLimits(this.#options, this.#gateway.load, this.#limitCounts),

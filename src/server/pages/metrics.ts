@@ -301,6 +301,12 @@ function observationMetrics(observation: ObservationStatus): Metric[] {
     counter("audit_records_total", "Records that the audit has written.", audit.writtenTotal),
     counter("audit_gaps_total", "Times that the audit lost something.", audit.gapsTotal),
     gauge("audit_lost_records", "Records of the audit that its store has lost.", audit.lostTotal),
+    gauge("audit_bytes", "What the kept records of the audit take.", audit.bytesKept),
+    gauge(
+      "audit_size_limited",
+      "Whether the size of the audit has removed records younger than its age.",
+      audit.isSizeLimited ? 1 : 0,
+    ),
   ];
 }
 

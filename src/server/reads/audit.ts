@@ -1,6 +1,6 @@
 /**
- * Writes the history of locks and the actions of operators into the store as they happen, and keeps it for as long as the
- * operator wants. It reads the transition log like a watch, with one batch in flight, so that the
+ * Writes the history of locks and the actions of operators into the store as they happen, and keeps
+ * it for as long as the operator wants, within the size that the operator allows. It reads the transition log like a watch, with one batch in flight, so that the
  * table never waits for it. A batch and its mark are one write, so that a restart, which replays
  * the log, continues after it.
  *
@@ -28,6 +28,8 @@ import type { TransitionLog } from "./transition-log.js";
 export interface AuditOptions {
   /** How long a record is kept after its tenure ended, by the wall clock. */
   readonly keepMs: number;
+  /** What records may take, keys and values; the oldest ones go before their age. */
+  readonly bytesMax: number;
 }
 
 export interface AuditParts {
@@ -57,10 +59,16 @@ export interface AuditStatus {
   readonly lostTotal: number;
   /** There is a record of every tenure that ended after this entry. */
   readonly completeAfter: number;
+  /** What the kept records take. */
+  readonly bytesKept: number;
+  /** Whether younger records than `keepMs` are missing, because since the start room was needed. */
+  readonly isSizeLimited: boolean;
 }
 
 /** Records of one batch; some 200 KB. */
 const RECORDS_PER_BATCH_MAX = 1_024;
+/** Bytes of tenures after which a batch takes no more: keys may be long. */
+const BATCH_BYTES = 256 << 10;
 /** Transitions that one turn looks at for a batch: a few milliseconds. */
 const LOOKS_PER_TURN_MAX = 8_192;
 /** Entries without anything to write, after which the mark is written alone. */
@@ -69,13 +77,15 @@ const RETRY_MS = 2_000;
 const TRIM_INTERVAL_MS = 60_000;
 /** How often the head of the chain is logged, so that operators can keep it elsewhere. */
 const TELL_HEAD_MS = 3_600_000;
+/** How often it is logged that the size removes records before their age. */
+const TELL_CUT_MS = 3_600_000;
 /** Records that one step of trimming removes. */
-const TRIM_RECORDS_MAX = 512;
+const TRIM_RECORDS = 512;
 
 export class Audit {
   readonly #parts: AuditParts;
   readonly #calls: StoreCalls;
-  readonly #keepMs: number;
+  readonly #options: AuditOptions;
   /** As of the last write that succeeded. */
   #mark: AuditMark;
   /** Everything up to here is written or had nothing to write; never before the mark. */
@@ -88,6 +98,14 @@ export class Audit {
   #hasMore = false;
   #retryAtMs = Number.POSITIVE_INFINITY;
   #trimAtMs = Number.NEGATIVE_INFINITY;
+  /** Trimming and writing take turns: under load there is always something to write. */
+  #isTrimNext: boolean;
+  /** Records that were removed for room, and not logged yet. */
+  #cutRecords = 0;
+  #cutThroughWallMs = Number.NEGATIVE_INFINITY;
+  #tellCutAtMs = Number.NEGATIVE_INFINITY;
+  /** As of the last turn. */
+  #wallMs = 0;
   #tellHeadAtMs = Number.NEGATIVE_INFINITY;
   /** The number of the block that was logged last. */
   #toldHead = 0;
@@ -96,10 +114,11 @@ export class Audit {
   /** Lost records that were logged. */
   #toldTotal = 0;
 
-  constructor(parts: AuditParts, { keepMs }: AuditOptions) {
+  constructor(parts: AuditParts, options: AuditOptions) {
     const { store, transitions, logger } = parts;
     this.#parts = parts;
-    this.#keepMs = keepMs;
+    this.#options = options;
+    this.#isTrimNext = store.bytesKept > options.bytesMax;
     this.#calls = new StoreCalls(parts.wake);
     const { floor } = transitions;
     this.#mark = store.mark ?? { through: floor, completeAfter: floor.index };
@@ -133,6 +152,8 @@ export class Audit {
       gapsTotal: this.#gapsTotal,
       lostTotal: this.#parts.store.lostTotal,
       completeAfter: this.completeAfter,
+      bytesKept: this.#parts.store.bytesKept,
+      isSizeLimited: this.#cutThroughWallMs >= this.#wallMs - this.#options.keepMs,
     };
   }
 
@@ -147,6 +168,7 @@ export class Audit {
 
   /** Once a turn. `index`: the last applied entry. */
   work(index: number, isTakingSnapshot: boolean, nowMs: number, wallMs: number): void {
+    this.#wallMs = wallMs;
     this.#calls.deliver(nowMs);
     if (nowMs >= this.#tellHeadAtMs) {
       this.#tellHeadAtMs = nowMs + TELL_HEAD_MS;
@@ -157,10 +179,9 @@ export class Audit {
     if (this.#isBusy || this.#state === "failed") return;
     if (this.#state === "full" && nowMs < this.#retryAtMs) return;
     this.#noteGap();
-    if (this.#write(index)) return;
-    if (nowMs < this.#trimAtMs) return;
-    this.#trimAtMs = nowMs + TRIM_INTERVAL_MS;
-    this.#trim(wallMs);
+    const isTrimDue = nowMs >= this.#trimAtMs;
+    if ((!isTrimDue || !this.#isTrimNext) && this.#write(index)) this.#isTrimNext = true;
+    else if (isTrimDue) this.#trim(wallMs, nowMs);
   }
 
   /**
@@ -251,7 +272,7 @@ export class Audit {
   /** Begins to write what is not written yet. Returns whether there is anything. */
   #write(index: number): boolean {
     const { records: tenures, reached } = this.#collect(index);
-    const { actions } = this.#parts;
+    const { actions, store } = this.#parts;
     const noted = actions?.upTo(wholeEntryAt(reached)) ?? [];
     const records = noted.length === 0 ? tenures : inOrder([...tenures, ...noted.map(recordOf)]);
     const written = this.#mark.through;
@@ -262,10 +283,11 @@ export class Audit {
     }
     const mark: AuditMark = { through: reached, completeAfter: this.#mark.completeAfter };
     if (!this.#hasMore) this.#mustMark = false;
-    this.#run(this.#parts.store.write(records, mark), () => {
+    this.#run(store.write(records, mark), () => {
       this.#mark = mark;
       this.#through = reached;
       this.#writtenTotal += records.length;
+      if (store.bytesKept > this.#options.bytesMax) this.#trimAtMs = Number.NEGATIVE_INFINITY;
       actions?.forget(noted, wholeEntryAt(reached));
     });
     return true;
@@ -280,34 +302,49 @@ export class Audit {
     const records: AuditRecord[] = [];
     const from = transitions.positionAfter(this.#through);
     let position = from;
+    let bytes = 0;
     while (position < transitions.end && position - from < LOOKS_PER_TURN_MAX) {
-      if (records.length === RECORDS_PER_BATCH_MAX) break;
+      if (records.length === RECORDS_PER_BATCH_MAX || bytes >= BATCH_BYTES) break;
       const noted = tenureAt(transitions, position);
       position += 1;
       if (noted === undefined) continue;
       const { revision, endedWallMs, tenure } = noted;
-      records.push({
-        ...revision,
-        lockKey: tenure.key,
-        endedWallMs,
-        body: encodeTenure(tenure),
-      });
+      const body = encodeTenure(tenure);
+      bytes += tenure.key.length + body.length;
+      records.push({ ...revision, lockKey: tenure.key, endedWallMs, body });
     }
     this.#hasMore = position < transitions.end;
     const reached = this.#hasMore ? transitions.revisionAt(position - 1) : endOfEntry(index);
     return { records, reached };
   }
 
-  #trim(wallMs: number): void {
+  #trim(wallMs: number, nowMs: number): void {
     const { store } = this.#parts;
-    const before = wallMs - this.#keepMs;
-    this.#run(store.trim(before, TRIM_RECORDS_MAX, this.#mark), ({ mark, isRoundOver }) => {
+    const { keepMs, bytesMax } = this.#options;
+    const limits = { fromWallMs: wallMs - keepMs, bytesMax };
+    this.#run(store.trim(limits, TRIM_RECORDS, this.#mark), (trimming) => {
+      const { mark, isRoundOver, cutRecords, cutThroughWallMs } = trimming;
+      this.#isTrimNext = false;
       this.#tellLost();
       if (mark !== undefined) this.#mark = mark;
-      if (isRoundOver) return;
-      this.#trimAtMs = Number.NEGATIVE_INFINITY;
-      this.#hasMore = true;
+      if (cutRecords > 0) {
+        this.#cutRecords += cutRecords;
+        this.#cutThroughWallMs = Math.max(this.#cutThroughWallMs, cutThroughWallMs);
+        this.#tellCut(nowMs);
+      }
+      this.#trimAtMs = isRoundOver ? nowMs + TRIM_INTERVAL_MS : Number.NEGATIVE_INFINITY;
+      if (!isRoundOver) this.#hasMore = true;
     });
+  }
+
+  #tellCut(nowMs: number): void {
+    if (nowMs < this.#tellCutAtMs) return;
+    this.#tellCutAtMs = nowMs + TELL_CUT_MS;
+    const { bytesMax } = this.#options;
+    const fields = { records: this.#cutRecords, bytesMax };
+    this.#cutRecords = 0;
+    const event = "the audit has reached its size: records were removed before their age";
+    this.#parts.logger("warn", event, fields);
   }
 
   #run<T>(call: Promise<T>, onDone: (value: T) => void): void {

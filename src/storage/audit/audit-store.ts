@@ -5,7 +5,8 @@
  * that passes the hole reports it. Damage never fails a call.
  *
  * Each write with records adds a block to a chain (`audit-block.ts`), and removing old blocks from
- * the front adds one too. `audit-verification.ts` checks the chain; nothing here rests on it.
+ * the front adds one too. `audit-verification.ts` checks the chain; nothing here rests on it. The
+ * chain also counts bytes, so that the bytes that are kept are known without a look at them.
  *
  * The mark says up to where everything was written, and how many records that were. Mark, numbers
  * and records change in one batch. So after a crash the writer continues after the mark, nothing is
@@ -26,18 +27,19 @@ import {
   type StoredRevision,
 } from "../store-keys.js";
 import {
-  AUDIT_HEAD_BYTES,
   type AuditBlock,
-  type AuditHead,
   type AuditPlace,
+  auditBlockBytes,
+  CHAIN_PLACE_BYTES,
+  type ChainPlace,
   decodeAuditBlock,
   digestOfBlock,
   encodeAuditBlock,
   NO_BLOCK,
   NO_DIGEST,
   RecordsDigest,
-  readAuditHead,
-  writeAuditHead,
+  readChainPlace,
+  writeChainPlace,
 } from "./audit-block.js";
 import { type AuditRecord, decodeAuditRecord, encodeAuditRecord } from "./audit-record.js";
 import {
@@ -58,7 +60,8 @@ import {
 } from "./numbered-values.js";
 
 const CHAIN_AT = 5 * 8 + 4;
-const MARK_BYTES = CHAIN_AT + 2 * AUDIT_HEAD_BYTES + 8;
+const MARK_BYTES = CHAIN_AT + 2 * CHAIN_PLACE_BYTES + 8;
+const TRIMMING_BLOCK_BYTES = auditBlockKey(0).length + auditBlockBytes(0);
 /** Records of lost blocks that one removed record takes along. */
 const STRAYS_MAX = 1_024;
 /** Holes that one read reports separately. */
@@ -87,11 +90,23 @@ export interface AuditFindings {
   readonly holes: readonly AuditHole[];
 }
 
+/** What is kept. */
+export interface AuditLimits {
+  /** Records that ended before this wall time are removed. */
+  readonly fromWallMs: number;
+  /** The oldest records are removed while records and blocks take more, keys and values. */
+  readonly bytesMax: number;
+}
+
 export interface AuditTrimming {
   /** `undefined`: nothing was removed. */
   readonly mark: AuditMark | undefined;
-  /** Nothing old is left. */
+  /** Nothing is left that is to be removed. */
   readonly isRoundOver: boolean;
+  /** Records of blocks that were removed for room alone, … */
+  readonly cutRecords: number;
+  /** … and when the newest of them ended; 0: there are none. */
+  readonly cutThroughWallMs: number;
 }
 
 /** Lost records that leave no hole, because the numbers of their rows were lost with them. */
@@ -108,9 +123,9 @@ interface NumberedRecord {
 
 /** Both ends of the chain of blocks. */
 interface AuditChain {
-  /** The newest block; all blocks up to `trimmed` were removed because of their age. */
-  readonly head: AuditHead;
-  readonly trimmed: AuditHead;
+  /** The newest block; all blocks up to `trimmed` were removed for their age or for room. */
+  readonly head: ChainPlace;
+  readonly trimmed: ChainPlace;
   /** The number that the next record gets in the sequence of all records. */
   readonly nextRecord: number;
 }
@@ -163,13 +178,18 @@ export class AuditStore {
   }
 
   /** The newest block. */
-  get head(): AuditHead {
+  get head(): ChainPlace {
     return this.#chain.head;
   }
 
-  /** Blocks up to this one were removed because of their age. */
-  get trimmed(): AuditHead {
+  /** Blocks up to this one were removed for their age or for room. */
+  get trimmed(): ChainPlace {
     return this.#chain.trimmed;
+  }
+
+  /** What the kept records and blocks take: keys and values. Lost ones are counted, too. */
+  get bytesKept(): number {
+    return this.#chain.head.bytes - this.#chain.trimmed.bytes;
   }
 
   /** The records that were ever written, lost ones included. */
@@ -210,11 +230,13 @@ export class AuditStore {
   }
 
   /**
-   * Removes the oldest blocks, some `recordsMax` records of them, if all of their records ended
-   * before `wallMs`, and notes in the mark that they are missing. A block of its own says up to
-   * where they were removed. Not at the same time as `write`.
+   * Removes the oldest blocks if all of their records are too old, or if what is kept takes too
+   * much, and notes in the mark that they are missing. A block of its own says up to where they were
+   * removed. One step removes some `recordsMin` records, and at least as many bytes as the newest
+   * block has, so that a step after each write keeps up with the writes. Not at the same time as
+   * `write`.
    */
-  async trim(wallMs: number, recordsMax: number, mark: AuditMark): Promise<AuditTrimming> {
+  async trim(limits: AuditLimits, recordsMin: number, mark: AuditMark): Promise<AuditTrimming> {
     const before = this.#rows;
     const rows = before.copy();
     const chunks = new Set<number>();
@@ -223,11 +245,20 @@ export class AuditStore {
     let { completeAfter } = mark;
     let hasRecords = false;
     let isRoundOver = true;
+    let cutRecords = 0;
+    let cutThroughWallMs = 0;
+    const enough = trimmed.bytes + (await this.#bytesOfNewest());
+    const bytesAfter = this.head.bytes + TRIMMING_BLOCK_BYTES;
     for await (const { block, digest } of this.blocks(trimmed.number + 1, this.head.number, 1)) {
-      if (block.places.length > 0 && block.newestWallMs >= wallMs) break;
-      if (operations.length >= recordsMax) {
+      const isOld = block.places.length === 0 || block.newestWallMs < limits.fromWallMs;
+      if (!isOld && bytesAfter - block.bytesBefore <= limits.bytesMax) break;
+      if (operations.length >= recordsMin && trimmed.bytes >= enough) {
         isRoundOver = false;
         break;
+      }
+      if (!isOld) {
+        cutRecords += block.places.length;
+        cutThroughWallMs = Math.max(cutThroughWallMs, block.newestWallMs);
       }
       for (const place of block.places) {
         await this.#removeRecord(operations, rows, place);
@@ -236,10 +267,10 @@ export class AuditStore {
       }
       completeAfter = Math.max(completeAfter, block.lastIndex);
       operations.push({ type: "remove", key: auditBlockKey(block.number) });
-      trimmed = { number: block.number, digest };
+      trimmed = { number: block.number, digest, bytes: block.bytesBefore + block.bytes };
     }
     // Blocks without records are not worth one more.
-    if (!hasRecords) return { mark: undefined, isRoundOver };
+    if (!hasRecords) return { mark: undefined, isRoundOver, cutRecords, cutThroughWallMs };
     const after: AuditMark = { through: mark.through, completeAfter };
     const chain = addBlock(operations, { ...this.#chain, trimmed }, NO_RECORDS);
     // A read that is under way must not miss records that are removed on purpose.
@@ -250,7 +281,14 @@ export class AuditStore {
       this.#rows = before;
       throw error;
     }
-    return { mark: after, isRoundOver };
+    return { mark: after, isRoundOver, cutRecords, cutThroughWallMs };
+  }
+
+  /** 0 if it cannot be read. */
+  async #bytesOfNewest(): Promise<number> {
+    const { number } = this.head;
+    for await (const { block } of this.blocks(number, number, 1)) return block.bytes;
+    return 0;
   }
 
   /** Removes a record and, in its row, those before it, which were of lost blocks. */
@@ -375,16 +413,17 @@ export class AuditStore {
     const newest = await highestNumber(this.#store, auditBlockKey, AUDIT_RECORDS_MAX);
     this.notices.push(`its mark does not know of block ${newest}, the last one of the chain`);
     for await (const { block, digest } of this.blocks(newest, 1, -1)) {
+      const bytes = Math.max(marked.head.bytes, block.bytesBefore + block.bytes);
       const trimmed = block.trimmed.number > marked.trimmed.number ? block.trimmed : marked.trimmed;
       const isNewest = block.number === newest;
       return {
         // If it cannot be read, the next block cannot say what it follows.
-        head: { number: newest, digest: isNewest ? digest : NO_DIGEST },
+        head: { number: newest, digest: isNewest ? digest : NO_DIGEST, bytes },
         trimmed,
         nextRecord: Math.max(marked.nextRecord, block.firstRecord + block.places.length),
       };
     }
-    return { ...marked, head: { number: newest, digest: NO_DIGEST } };
+    return { ...marked, head: { ...marked.head, number: newest, digest: NO_DIGEST } };
   }
 
   /** The numbers of these rows were lost or fell back: finds them by the records themselves. */
@@ -471,19 +510,27 @@ const NO_RECORDS: NewBlock = Object.freeze({
   recordsDigest: new RecordsDigest().end(),
 });
 
-type NewBlock = Omit<AuditBlock, "number" | "firstRecord" | "trimmed" | "previous">;
+type NewBlock = Pick<
+  AuditBlock,
+  "places" | "lastIndex" | "oldestWallMs" | "newestWallMs" | "recordsDigest"
+>;
 
-/** Adds the next block to a batch, and returns the chain with it. */
+/** Adds the next block to a batch that puts its records, and returns the chain with it. */
 function addBlock(operations: StoreOperation[], chain: AuditChain, block: NewBlock): AuditChain {
   const { head, trimmed, nextRecord } = chain;
   const number = head.number + 1;
+  const key = auditBlockKey(number);
+  let bytes = key.length + auditBlockBytes(block.places.length);
+  for (const put of operations) {
+    if (put.type === "put") bytes += put.key.length + put.value.length;
+  }
   const value = encodeAuditBlock({
-    ...block,
-    ...{ number, trimmed, firstRecord: nextRecord, previous: head.digest },
+    ...{ ...block, number, trimmed, bytesBefore: head.bytes, bytes },
+    ...{ firstRecord: nextRecord, previous: head.digest },
   });
-  operations.push({ type: "put", key: auditBlockKey(number), value });
+  operations.push({ type: "put", key, value });
   return {
-    head: { number, digest: digestOfBlock(value) },
+    head: { number, digest: digestOfBlock(value), bytes: head.bytes + bytes },
     trimmed,
     nextRecord: nextRecord + block.places.length,
   };
@@ -504,7 +551,7 @@ function encodeMark({ mark, loss, writtenTotal, chain }: StoredMark): Buffer {
   at = writeUint53(value, writtenTotal, at);
   at = writeUint53(value, loss.count, at);
   at = writeUint53(value, loss.through, at);
-  at = writeAuditHead(value, chain.trimmed, writeAuditHead(value, chain.head, at));
+  at = writeChainPlace(value, chain.trimmed, writeChainPlace(value, chain.head, at));
   writeUint53(value, chain.nextRecord, at);
   return value;
 }
@@ -520,10 +567,11 @@ function decodeMark(value: Uint8Array): StoredMark | undefined {
   const indexes = [through.index, completeAfter, loss.through];
   const isPossible = indexes.every(Number.isSafeInteger) && loss.count <= AUDIT_RECORDS_MAX;
   if (!isPossible || writtenTotal > AUDIT_RECORDS_MAX) return undefined;
-  const head = readAuditHead(bytes, CHAIN_AT);
-  const trimmed = readAuditHead(bytes, CHAIN_AT + AUDIT_HEAD_BYTES);
-  const nextRecord = readUint53(bytes, CHAIN_AT + 2 * AUDIT_HEAD_BYTES);
+  const head = readChainPlace(bytes, CHAIN_AT);
+  const trimmed = readChainPlace(bytes, CHAIN_AT + CHAIN_PLACE_BYTES);
+  const nextRecord = readUint53(bytes, CHAIN_AT + 2 * CHAIN_PLACE_BYTES);
   if (head === undefined || trimmed === undefined || trimmed.number > head.number) return undefined;
+  if (trimmed.bytes > head.bytes) return undefined;
   if (nextRecord < 1 || nextRecord > AUDIT_RECORDS_MAX) return undefined;
   const chain: AuditChain = { head, trimmed, nextRecord };
   return { mark: { through, completeAfter }, writtenTotal, loss, chain };

@@ -41,14 +41,14 @@ export interface AuditEnd {
 }
 
 /**
- * What became of a head that was kept elsewhere. `removed`: its block was trimmed because of its
- * age, and nothing can be said. `missing`: the chain ends before it, or its block is lost.
+ * What became of a head that was kept elsewhere. `removed`: its block was trimmed for its age or for
+ * room, and nothing can be said. `missing`: the chain ends before it, or its block is lost.
  */
 export type ExpectedHead = "same" | "different" | "removed" | "missing";
 
 export interface AuditReport {
   readonly head: AuditHead;
-  /** The last block that was removed because of its age. */
+  /** The last block that was removed for its age or for room. */
   readonly trimmed: AuditHead;
   /** Intact ones. */
   readonly blocks: number;

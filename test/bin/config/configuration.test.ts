@@ -101,6 +101,7 @@ describe("a value", () => {
       ["initialCluster", "2=h:1", "HOLDFAST_INITIAL_CLUSTER", { 2: "h:1" }, [{ id: 2, address }]],
       ["snapshotLogSize", "2MiB", "HOLDFAST_SNAPSHOT_LOG_SIZE", "2MiB", 2 << 20],
       ["auditKeep", "1.5h", "HOLDFAST_AUDIT_KEEP", "1.5h", 5_400_000],
+      ["auditMaxSize", "1MiB", "HOLDFAST_AUDIT_MAX_SIZE", "1MiB", 1 << 20],
       ["logFormat", "json", "HOLDFAST_LOG_FORMAT", "json", "json"],
     ];
     for (const [name, text, variable, json, value] of cases) {

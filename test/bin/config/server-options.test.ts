@@ -57,6 +57,10 @@ test("an audit is kept where that is asked for, and only there", () => {
   expect(refusal({ ...founding, auditKeep: 90_000 })).toContain(
     "--audit-keep 1.5m without --audit",
   );
+  const auditMaxSize = 2 ** 21;
+  const limited = nodeOptions({ ...FLAGS, ...founding, audit: true, auditMaxSize });
+  expect(limited).toMatchObject({ audit: true, auditBytesMax: auditMaxSize });
+  expect(refusal({ ...founding, auditMaxSize })).toContain("--audit-max-size 2MiB without --audit");
 });
 
 test("a node that was added joins instead, at the address it was added with", () => {

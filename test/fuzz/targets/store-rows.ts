@@ -95,7 +95,7 @@ async function runAudit(isRows: boolean, value: Uint8Array): Promise<Verdict> {
     ...MARK,
     through: { index: 20, number: 0 },
   });
-  await audit.trim(0, 100, audit.mark ?? MARK);
+  await audit.trim({ fromWallMs: 0, bytesMax: 400 }, 100, audit.mark ?? MARK);
   return records.length === RECORDS.length && holes.length === 0 ? "taken" : "refused";
 }
 

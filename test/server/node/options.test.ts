@@ -217,11 +217,18 @@ describe("the options of a node", () => {
     }
   });
 
-  test("keep an audit when that is said, for 30 days unless something else is", () => {
-    expect(resolveOptions(GOOD).auditKeepMs).toBeUndefined();
-    expect(resolveOptions({ ...GOOD, audit: true }).auditKeepMs).toBe(30 * 86_400_000);
+  test("keep an audit when that is said, for 30 days and up to 4 GiB unless something else is", () => {
+    expect(resolveOptions(GOOD).audit).toBeUndefined();
+    const defaults = { keepMs: 30 * 86_400_000, bytesMax: 4 * 2 ** 30 };
+    expect(resolveOptions({ ...GOOD, audit: true }).audit).toEqual(defaults);
     const auditKeepMs = 60_000;
-    expect(resolveOptions({ ...GOOD, audit: true, auditKeepMs }).auditKeepMs).toBe(auditKeepMs);
+    const auditBytesMax = 2 ** 20;
+    const least = { ...GOOD, audit: true, auditKeepMs, auditBytesMax };
+    expect(resolveOptions(least).audit).toEqual({ keepMs: auditKeepMs, bytesMax: auditBytesMax });
+    expect(refusal({ audit: true, auditBytesMax: auditBytesMax - 1 })).toContain(
+      "auditBytesMax 1048575",
+    );
+    expect(refusal({ auditBytesMax })).toBe("auditBytesMax without audit");
     expect(refusal({ audit: true, auditKeepMs: 59_999 })).toContain("auditKeepMs 59999");
     expect(refusal({ auditKeepMs })).toBe("auditKeepMs without audit");
   });

@@ -17,6 +17,8 @@ interface LifeOptions {
   /** Of the snapshot that it starts from. */
   readonly snapshotIndex?: number;
   readonly limits?: { readonly changesMax: number; readonly changeBytesMax: number };
+  /** Default: no limit. */
+  readonly bytesMax?: number;
 }
 
 export interface Findings {
@@ -45,7 +47,7 @@ export class Life {
   private constructor(
     store: OrderedStore,
     audit: AuditStore,
-    { snapshotIndex = 0, limits = ROOMY }: LifeOptions,
+    { snapshotIndex = 0, limits = ROOMY, bytesMax = Number.POSITIVE_INFINITY }: LifeOptions,
   ) {
     this.store = store;
     this.index = snapshotIndex;
@@ -60,7 +62,7 @@ export class Life {
           else this.story.push(`${level}: ${event}`);
         },
       },
-      { keepMs: KEEP_MS },
+      { keepMs: KEEP_MS, bytesMax },
     );
   }
 
@@ -112,6 +114,14 @@ export class Life {
       if (nextDeadlineMs === Number.POSITIVE_INFINITY) await woken;
       else if (nextDeadlineMs > this.nowMs && !hasWork) return;
     }
+  }
+
+  /** Waits until the call that the last turn began has ended. */
+  async idle(): Promise<void> {
+    if (this.audit.nextDeadlineMs !== Number.POSITIVE_INFINITY) return;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+    });
   }
 
   async read(key: string, limit = 10_000): Promise<readonly Tenure[]> {

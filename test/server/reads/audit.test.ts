@@ -87,6 +87,59 @@ describe.each([
     expect(life.audit.mark.completeAfter).toBe(1_100);
     await life.stop();
   });
+
+  test("loses its oldest records when a client in a loop fills it, and says so once an hour", async () => {
+    const open = await disk();
+    const bytesMax = 200_000;
+    const life = await Life.start(open, { bytesMax });
+    let last = 0;
+    const fill = async () => {
+      for (let round = 0; round < 4; round += 1) {
+        life.apply(last + 1, last + 400);
+        last += 400;
+        await life.settle();
+        expect(life.audit.status.bytesKept).toBeLessThanOrEqual(bytesMax);
+      }
+    };
+    expect(life.audit.status).toMatchObject({ bytesKept: 0, isSizeLimited: false });
+    await fill();
+    const { completeAfter, isSizeLimited } = life.audit.status;
+    expect(isSizeLimited).toBe(true);
+    expect(completeAfter).toBeGreaterThan(0);
+    expect(tokensOf(await life.read("a"))).toEqual(descending(last, completeAfter + 1));
+    const told = ["warn: the audit has reached its size: records were removed before their age"];
+    expect(life.story).toEqual(told);
+    life.nowMs += 3_600_000;
+    await fill();
+    expect(life.story).toEqual([...told, ...told]);
+    const { bytesKept } = life.audit.status;
+    await life.stop();
+    const second = await Life.start(open, { bytesMax, snapshotIndex: last });
+    await second.settle();
+    expect(second.audit.status).toMatchObject({ bytesKept, gapsTotal: 0 });
+    // All that was removed would be too old by now.
+    await second.settle(WALL_MS + last + KEEP_MS);
+    expect(second.audit.status.isSizeLimited).toBe(false);
+    await second.stop();
+  });
+
+  test("is trimmed also while there is something to write at each turn", async () => {
+    const life = await Life.start(await disk(), { bytesMax: 200_000 });
+    let index = 0;
+    let bytesMost = 0;
+    for (let turn = 0; turn < 12; turn += 1) {
+      life.apply(index + 1, index + 600);
+      index += 600;
+      life.turn();
+      await life.idle();
+      bytesMost = Math.max(bytesMost, life.audit.status.bytesKept);
+    }
+    expect(life.audit.status.lag).toBeGreaterThan(0);
+    // And one batch.
+    expect(bytesMost).toBeLessThanOrEqual(500_000);
+    expect(life.audit.status.writtenTotal).toBeGreaterThan(5_000);
+    await life.stop();
+  });
 });
 
 describe("the audit of a node", () => {

@@ -368,7 +368,7 @@ function startProcess(
 
 function auditOf(world: World, store: AuditStore) {
   const { auditKeepMs: keepMs } = world.options;
-  return keepMs === undefined ? undefined : { store, keepMs };
+  return keepMs === undefined ? undefined : { store, keepMs, bytesMax: 2 ** 32 };
 }
 
 function configurationOf({ index, configuration }: SnapshotManifest): Configuration {

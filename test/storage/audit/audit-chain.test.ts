@@ -15,6 +15,7 @@ import {
   KEY_PREFIX,
 } from "../../../src/storage/store-keys.js";
 
+const ROOMY = Number.POSITIVE_INFINITY;
 const NO_MARK: AuditMark = { through: { index: 0, number: 0 }, completeAfter: 0 };
 const CHECKSUM_BYTES = 4;
 
@@ -50,7 +51,7 @@ async function sound(): Promise<MemoryStoreDisk> {
     });
     await audit.write(records, { ...NO_MARK, through: { index, number: 0 } });
   }
-  await audit.trim(3_001, 100, audit.mark ?? NO_MARK);
+  await audit.trim({ fromWallMs: 3_001, bytesMax: ROOMY }, 100, audit.mark ?? NO_MARK);
   return disk;
 }
 
@@ -204,7 +205,7 @@ describe("a head that was kept elsewhere", () => {
         });
         await audit.write(records, { ...NO_MARK, through: { index, number: 0 } });
       }
-      await audit.trim(3_001, 100, audit.mark ?? NO_MARK);
+      await audit.trim({ fromWallMs: 3_001, bytesMax: ROOMY }, 100, audit.mark ?? NO_MARK);
       const report = await verified(forged, head);
       expect(report.problems).toEqual([]);
       expect(report.expected).toBe("different");
@@ -255,7 +256,8 @@ describe("the chain goes on", () => {
               if (write < count - 1) await calling;
               else calling.catch(() => {});
             }
-            if (isTrimming && count === 0) await audit.trim(1_000 * index - 1_500, 4, NO_MARK);
+            if (isTrimming && count === 0)
+              await audit.trim({ fromWallMs: 1_000 * index - 1_500, bytesMax: ROOMY }, 4, NO_MARK);
             disk.crash(() => random.next().value as number);
           }
           expect(await problemsIn(disk)).toEqual([]);
@@ -274,7 +276,7 @@ describe("the chain goes on", () => {
       NO_MARK,
     );
     await audit.write([record("a", 90)], NO_MARK);
-    const { isRoundOver } = await audit.trim(50_000, 100, NO_MARK);
+    const { isRoundOver } = await audit.trim({ fromWallMs: 50_000, bytesMax: ROOMY }, 100, NO_MARK);
     expect(isRoundOver).toBe(true);
     expect(await verified(disk)).toMatchObject({ records: 1, problems: [] });
     expect(namesOf(disk, KEY_PREFIX.auditRecord)).toHaveLength(1);
