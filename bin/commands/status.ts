@@ -42,7 +42,7 @@ leader, or the disks are full; 5 if it is closed to who asks. The JSON document:
   {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,
    "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411",
    "access":{"state":"open","identities":0}}],
-   "findings":[{"code":"diskFull","level":"bad","sentence":"…","help":"docs/…"}]}
+   "findings":[{"code":"diskFull","level":"bad","sentence":"…","help":"…"}]}
 role: leader, follower, learner, preCandidate, candidate, starting, quarantined,
 or unreachable; then unknown values are null. The table has "electing" for a
 node that has no leader and asks for votes (preCandidate, candidate).
