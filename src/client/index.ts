@@ -43,6 +43,7 @@ export type {
   LostTenures,
   MembersView,
   MemberView,
+  OwnLeaseView,
   RefusedDeadlock,
   Revision,
   SessionsView,
@@ -135,6 +136,7 @@ export type { Owner } from "./options/owner.js";
 export type { TlsOptions } from "./options/tls-options.js";
 export type {
   ExplainOptions,
+  InspectOptions,
   PageOptions,
   WatchOptions,
   WatchTarget,

@@ -16,6 +16,7 @@ import type {
   ExplainView,
   KeysView,
   KeyView,
+  OwnLeaseView,
   SessionsView,
   SettingView,
   VerifyView,
@@ -44,7 +45,7 @@ import type {
 import { checkAccess, countExpiring, levelsOf, listIdentities } from "./views/access-views.js";
 import { explain, type HoldTimes, waitGraph } from "./views/explain.js";
 import { hashState } from "./views/state-hash.js";
-import { inspect, listSessions, query, verify } from "./views/views.js";
+import { inspect, leaseIn, listSessions, query, verify } from "./views/views.js";
 
 /** As whom a reader is shown things; without one it is shown everything. */
 export type Viewer = Identity;
@@ -179,6 +180,11 @@ export class LockTable {
    */
   inspect(key: string): KeyView {
     return inspect(this.#state, key);
+  }
+
+  /** The lease that an owner of the viewer's identity has in a key; `owner`: as in a take. */
+  leaseIn(key: string, owner: string, viewer: Viewer): OwnLeaseView | null {
+    return leaseIn(this.#state, key, owner, viewer);
   }
 
   /**

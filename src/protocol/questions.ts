@@ -16,6 +16,8 @@ export interface InspectQuery {
   /** Chosen by the client, repeated by the answer. */
   readonly id: number;
   readonly key: string;
+  /** Asks for the lease of this owner too, by its digest as in a take: 32 hex digits. */
+  readonly owner?: string | undefined;
 }
 
 /** Keys in byte order, after `after`. */

@@ -23,6 +23,15 @@ export interface KeyView {
     readonly waiters: number;
     readonly closings: number;
   };
+  /** Present if an owner was asked about: its lease of the key, or `null`. */
+  readonly mine?: OwnLeaseView | null;
+}
+
+/** What an owner has in a key. It does not say for how long to rely on that: only an extend can. */
+export interface OwnLeaseView {
+  readonly token: number;
+  /** Cluster milliseconds until it ends; `null`: it has no end. */
+  readonly endsInMs: number | null;
 }
 
 /** One holder of a key. Times are in milliseconds. */

@@ -203,7 +203,7 @@ const closing: Required<protocol.ClosingView> = {
 const truncated = { holds: 1, waiters: 1, closings: 1 };
 const keyView: Required<protocol.KeyView> = {
   ...{ key: "", kind: "lock", limit: 0, holds: [hold], waiters: [waiter], closings: [closing] },
-  truncated,
+  ...{ truncated, mine: { token: 1, endsInMs: null } },
 };
 const explainedKey: Required<protocol.ExplainedKey> = {
   ...{ ...lock, isEligible: false, aheadCount: 0, blockers: [blocker], closings: [closing] },

@@ -154,7 +154,12 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     { op: OP.takeOver, session: 9, nonce, generation: 300, taker: "f0".repeat(16), attempt: 3 },
     `96 06 09 c410${nonce} cd012c c410${"f0".repeat(16)} 03`,
   ],
-  ["inspect", { op: OP.inspect, id: 7, key: "a" }, "93 40 07 a161"],
+  ["inspect", { op: OP.inspect, id: 7, key: "a", owner: undefined }, "94 40 07 a161 c0"],
+  [
+    "inspect with an owner",
+    { op: OP.inspect, id: 7, key: "a", owner: nonce },
+    `94 40 07 a161 c410${nonce}`,
+  ],
   [
     "query from the beginning",
     { op: OP.query, id: 8, prefix: "", after: undefined, limit: 200 },

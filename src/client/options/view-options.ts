@@ -19,6 +19,7 @@ import {
   requireTableKey,
   signalOf,
 } from "./checks.js";
+import { nameDigest } from "./lease-options.js";
 
 const HISTORY_DEFAULT = 100;
 const PAGE_DEFAULT = 100;
@@ -27,6 +28,7 @@ const NEWCOMER = Object.freeze({ session: 0, sequence: 0 });
 const NUMBER_MAX = Number.MAX_SAFE_INTEGER;
 
 /** The options of the calls with these names. */
+export const INSPECT_OPTIONS: ReadonlySet<string> = new Set(["owner", "signal"]);
 export const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set(["request", "signal"]);
 /** The options of views with a limit. */
 export const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit", "signal"]);
@@ -47,6 +49,12 @@ export interface PageOptions<After> extends CallOptions {
   after?: After | undefined;
   /** How many at most. 1 – 200, default 100. A page may have fewer and not be the last one. */
   limit?: number | undefined;
+}
+
+/** The options of `inspect`. */
+export interface InspectOptions extends CallOptions {
+  /** Shows the lease of this owner as `mine`. Only the digest of it leaves this process. */
+  owner?: string | undefined;
 }
 
 /** The options of `explain`. */
@@ -75,9 +83,10 @@ export interface WatchWish {
   readonly signal: AbortSignal | undefined;
 }
 
-export function resolveInspect(key: string): Question {
+export function resolveInspect(key: string, { owner }: InspectOptions = {}): Question {
   requireTableKey(key);
-  return { op: OP.inspect, key };
+  const digest = owner === undefined ? undefined : nameDigest(owner, "owner");
+  return { op: OP.inspect, key, owner: digest };
 }
 
 export function resolveQuery(prefix: string): void {

@@ -23,6 +23,8 @@ import { type CallOptions, signalOf } from "../options/checks.js";
 import {
   EXPLAIN_OPTIONS,
   type ExplainOptions,
+  INSPECT_OPTIONS,
+  type InspectOptions,
   LIMIT_OPTIONS,
   PAGE_OPTIONS,
   type PageOptions,
@@ -62,7 +64,7 @@ export interface Views {
    * The holders and the waiting requests of a key; linearizable. `UNAVAILABLE` without an answer in
    * time.
    */
-  inspect(key: string, options?: CallOptions): Promise<KeyView>;
+  inspect(key: string, options?: InspectOptions): Promise<KeyView>;
   /**
    * Every key in use whose name begins with `prefix`, in byte order; fetched page by page. Each
    * page is linearizable, but different pages show different moments. `UNAVAILABLE` as with
@@ -103,8 +105,9 @@ export interface Views {
 export abstract class ClusterViews implements Views {
   protected abstract ask(question: Question, signal: AbortSignal | undefined): Promise<unknown>;
 
-  async inspect(key: string, options?: CallOptions): Promise<KeyView> {
-    return (await this.ask(resolveInspect(key), signalOf(options))) as KeyView;
+  async inspect(key: string, options?: InspectOptions): Promise<KeyView> {
+    const signal = signalOf(options, INSPECT_OPTIONS);
+    return (await this.ask(resolveInspect(key, options), signal)) as KeyView;
   }
 
   query(prefix = "", options?: CallOptions): AsyncIterable<KeyView> {

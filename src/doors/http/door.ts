@@ -277,20 +277,7 @@ async function lookAt(
 ): Promise<object> {
   const key = parameters.requiredText("key");
   const owner = headerText(request.headers, "Holdfast-Owner");
-  if (owner === undefined) return client.inspect(key);
-  const [view, mine] = await Promise.all([client.inspect(key), leaseOf(client, key, owner)]);
-  return { ...view, mine };
-}
-
-/** A lease that is extended to a moment that is over when it is read stays as it is. */
-async function leaseOf(client: Client, key: string, owner: string): Promise<unknown> {
-  try {
-    const [lease] = await client.leases.extend(key, { owner, ttlMs: 1 });
-    return lease && (JSON.parse(extendedBody(lease)) as unknown);
-  } catch (error) {
-    if (error instanceof HoldfastError && error.code === "NOT_HELD") return null;
-    throw error;
-  }
+  return client.inspect(key, { owner });
 }
 
 function requireSingleHeaders({ headersDistinct }: IncomingMessage): void {

@@ -9,6 +9,7 @@ import {
   type HoldView,
   type KeysView,
   type KeyView,
+  type OwnLeaseView,
   QUERY_PAGE_MAX,
   type SessionsView,
   type VerifyView,
@@ -44,6 +45,21 @@ export function inspect(state: TableState, name: string): KeyView {
   const key = lookAtKey(state, name);
   if (key !== undefined) return viewOf(state, key);
   return { key: name, kind: null, limit: 0, holds: [], waiters: [], closings: [] };
+}
+
+/** The lease that an owner of the viewer's identity has in a key. */
+export function leaseIn(
+  state: TableState,
+  key: string,
+  owner: string,
+  viewer: Identity,
+): OwnLeaseView | null {
+  const claim = state.leases.find(key, { ownerDigest: digestOf(owner), identity: viewer });
+  if (!(claim instanceof Hold)) return null;
+  const endsAt = endOf(claim);
+  if (endsAt === undefined) return { token: claim.token, endsInMs: null };
+  // Until it is swept, one that has ended is still found.
+  return endsAt <= state.stamp ? null : { token: claim.token, endsInMs: endsAt - state.stamp };
 }
 
 /** `limit` is clamped to 1 … `QUERY_PAGE_MAX`; a page can end early if its keys are crowded. */

@@ -321,7 +321,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
       ),
     },
   },
-  inspect: { words: "shows one key", fields: { id, key } },
+  inspect: { words: "shows one key", fields: { id, key, owner: optional(owner) } },
   query: {
     words: "lists keys",
     fields: { id, prefix, after: optional(prefix), limit: page },

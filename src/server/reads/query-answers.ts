@@ -94,8 +94,9 @@ export class QueryAnswers {
     const reply = (payload: unknown): void => send(attachment, query, STATUS.ok, payload);
     switch (query.op) {
       case OP.inspect: {
-        const view = table.inspect(query.key);
-        reply(view);
+        const { key, owner } = query;
+        const view = table.inspect(key);
+        reply(owner === undefined ? view : { ...view, mine: table.leaseIn(key, owner, viewer) });
         return ANSWER_COST + view.holds.length + view.waiters.length + view.closings.length;
       }
       case OP.query:

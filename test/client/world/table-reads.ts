@@ -99,8 +99,11 @@ export class TableReads {
   #payload(query: Exclude<Query, WatchQuery | UnwatchQuery>, viewer: Viewer): unknown {
     const table = this.#table;
     switch (query.op) {
-      case OP.inspect:
-        return table.inspect(query.key);
+      case OP.inspect: {
+        const { key, owner } = query;
+        const view = table.inspect(key);
+        return owner === undefined ? view : { ...view, mine: table.leaseIn(key, owner, viewer) };
+      }
       case OP.query:
         return table.query(query.prefix, query.after, query.limit);
       case OP.explain: {

@@ -180,6 +180,26 @@ describe("a lease", () => {
     expect(a.lease(exclusive("k"), { ttlMs: 4_949 })).toMatchObject({ status: leased });
   });
 
+  test("is shown to its owner and identity only, until it ends", () => {
+    const log = new AccessLog();
+    const [a, b] = [log.open("a", LONG), log.open("b", LONG)];
+    const stranger = log.identity("p", ["", true, "acquire"]);
+    const mine = (owner: string = OWNER, credential = 0) => {
+      const viewer = log.table.viewerOf(credential);
+      return viewer && log.table.leaseIn("k", owner, viewer);
+    };
+    expect(mine()).toBeNull();
+    const token = tokenOf(a.lease(exclusive("k"), { ttlMs: 4_000 }));
+    b.lease(exclusive("k"), { ...other, waitMs: 9_000 });
+    expect(mine()).toEqual({ token, endsInMs: 4_000 });
+    expect([mine(other.owner), mine(OWNER, stranger)]).toEqual([null, null]);
+    log.pass(3_999);
+    expect(mine()).toEqual({ token, endsInMs: 1 });
+    log.pass(1);
+    expect(mine()).toBeNull();
+    expect(mine(other.owner)).toMatchObject({ endsInMs: expect.any(Number) });
+  });
+
   test("cannot be had by a take that steals", () => {
     const { a } = pair();
     expect(a.lease(exclusive("k"), { options: { steal: true } })).toEqual(invalid);
