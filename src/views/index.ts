@@ -9,4 +9,3 @@ export {
   type NodeFacts,
   type NodeWords,
 } from "./health.js";
-export { nodesText } from "./node-names.js";
