@@ -32,7 +32,9 @@ export class ControlDoor {
 
   private constructor() {
     this.#server = createServer((request, response) => {
-      void this.#answer(request, response);
+      // The request may have lost it by the time of a failure.
+      const { socket } = request;
+      this.#answer(request, response).catch(() => socket.destroy());
     });
     this.#server.requestTimeout = REQUEST_MS_MAX;
     this.#server.headersTimeout = REQUEST_MS_MAX;
@@ -131,17 +133,18 @@ function send(response: ServerResponse, status: number, document: unknown): void
 }
 
 /** `undefined`: it is longer than the name of any act, or broke off. */
-async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of request) {
-      length += (chunk as Buffer).length;
-      if (length > BODY_BYTES_MAX) return undefined;
-      chunks.push(chunk as Buffer);
-    }
-  } catch {
-    return undefined;
-  }
-  return Buffer.concat(chunks).toString();
+function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  // By its events: to leave a loop over it would destroy the request before its answer is written.
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    request.on("data", (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= BODY_BYTES_MAX) chunks.push(chunk);
+      else resolve(undefined);
+    });
+    request.once("end", () => resolve(Buffer.concat(chunks).toString()));
+    request.once("error", () => resolve(undefined));
+    request.once("close", () => resolve(undefined));
+  });
 }
