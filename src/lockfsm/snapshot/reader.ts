@@ -72,6 +72,10 @@ const DIGEST = /^[0-9a-f]{64}$/;
 /** Half of one, and a number of a client. */
 const SHORT_DIGEST = /^[0-9a-f]{32}$/;
 const SAFE_MAX = Number.MAX_SAFE_INTEGER;
+/** Numbers that the table counts on from end here in a snapshot: as many more are left for it. */
+const COUNTER_MAX = 2 ** 52;
+/** A restore asks for at most eight days. */
+const QUIET_MS_MAX = 8 * 86_400_000;
 
 export class SnapshotReader {
   #parts: SnapshotParts | undefined = undefined;
@@ -166,9 +170,9 @@ function readBeginning(fields: FieldReader): SnapshotParts {
   const index = fields.uint();
   const stamp = fields.within(0, STAMP_MAX, "stamp");
   const nextToken = fields.uint();
-  const nextNumber = fields.within(1, SAFE_MAX, "next number");
+  const nextNumber = fields.within(1, COUNTER_MAX, "next number");
   const leftAtMs = fields.uint();
-  const quietMs = fields.within(0, SAFE_MAX - stamp, "quiet time");
+  const quietMs = fields.within(0, QUIET_MS_MAX, "quiet time");
   fields.array(SETTING_NAMES.length);
   const settings: Record<string, number> = {};
   for (const name of SETTING_NAMES) {
@@ -176,7 +180,7 @@ function readBeginning(fields: FieldReader): SnapshotParts {
     if (!isSettingValue(name, value)) fields.fail(`${name} ${value}`);
     settings[name] = value;
   }
-  const nextIdentity = fields.within(IDENTITY_NUMBER_MIN, SAFE_MAX, "next identity");
+  const nextIdentity = fields.within(IDENTITY_NUMBER_MIN, COUNTER_MAX, "next identity");
   const nextCredential = fields.within(1, CREDENTIAL_MAX + 1, "next credential");
   const revision = fields.within(0, index, "revision of access");
   const adminOrderCount = fields.uint();

@@ -26,7 +26,7 @@ export interface SnapshotPorts {
   readonly nodeId: NodeId;
   readonly clock: Clock;
   readonly store: SnapshotStore;
-  readonly table: Pick<LockTable, "snapshot" | "become" | "index" | "stamp">;
+  readonly table: Pick<LockTable, "snapshot" | "become" | "index" | "stamp" | "nextToken">;
   readonly raft: Pick<
     Raft,
     "term" | "role" | "leader" | "commitIndex" | "firstIndex" | "entry" | "isTermInReach"

@@ -9,6 +9,13 @@ import { type LockTable, TableRestore } from "../../lockfsm/index.js";
 import { latestStampAfter } from "../../protocol/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
 
+type OwnTable = Pick<LockTable, "index" | "stamp" | "nextToken">;
+
+/** More entries than a node that comes back can have missed: 35 years of a thousand a second. */
+const INDEX_JUMP_MAX = 2 ** 40;
+/** A year of two million grants a second. */
+const TOKEN_JUMP_MAX = 2 ** 46;
+
 /** What a snapshot contains cannot be used; the message goes to its sender. */
 export class SnapshotRefusal extends Error {
   override readonly name = "SnapshotRefusal";
@@ -39,7 +46,7 @@ export class ReceivedTable {
    * After the last chunk: does a bounded amount of work, and returns the table once it is complete.
    * `own` is the table that it would replace. Throws `SnapshotRefusal`.
    */
-  finish(own: Pick<LockTable, "index" | "stamp">): LockTable | undefined {
+  finish(own: OwnTable): LockTable | undefined {
     this.#finishing ??= this.#restore.finish();
     const finishing = this.#finishing;
     const step = refusing(() => finishing.next());
@@ -49,11 +56,25 @@ export class ReceivedTable {
     if (table.index !== index) {
       throw new SnapshotRefusal(`it is that of entry ${table.index}, and was offered as ${index}`);
     }
-    // A node that has applied nothing does not know how old its cluster is.
-    if (own.index > 0 && table.stamp > latestStampAfter(own.stamp)) {
-      throw new SnapshotRefusal(`its cluster time is ${table.stamp}, here it is ${own.stamp}`);
-    }
+    requireReach(table, own);
     return table;
+  }
+}
+
+/**
+ * One lie may not use up what has an absolute end. A node that has applied nothing does not know how
+ * old its cluster is.
+ */
+function requireReach(table: OwnTable, own: OwnTable): void {
+  if (own.index === 0) return;
+  if (table.stamp > latestStampAfter(own.stamp)) {
+    throw new SnapshotRefusal(`its cluster time is ${table.stamp}, here it is ${own.stamp}`);
+  }
+  if (table.index > own.index + INDEX_JUMP_MAX) {
+    throw new SnapshotRefusal(`it is that of entry ${table.index}, here ${own.index} is applied`);
+  }
+  if (own.nextToken > 0 && table.nextToken > own.nextToken + TOKEN_JUMP_MAX) {
+    throw new SnapshotRefusal(`its next token is ${table.nextToken}, here it is ${own.nextToken}`);
   }
 }
 

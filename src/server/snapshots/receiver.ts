@@ -20,6 +20,9 @@ import type { StoreCalls } from "./store-calls.js";
 /** Chunks that may wait for the store; a sender's window is smaller. */
 const WAITING_CHUNKS_MAX = 8;
 
+/** How long the sender of a snapshot may say nothing between two chunks. */
+const SILENCE_MS_MAX = 10_000;
+
 interface Reception {
   readonly manifest: SnapshotManifest;
   readonly configuration: Configuration;
@@ -38,6 +41,9 @@ interface Reception {
   expected: number;
   /** The last progress that the sender got; −1 before the first one. */
   toldNext: number;
+  /** Chunks that had come when something last came, and when that was noticed. */
+  heard: number;
+  heardAtMs: number;
 }
 
 /** A snapshot that a leader sent. */
@@ -105,6 +111,14 @@ export class SnapshotReceiver {
     const { from, manifest, draft } = reception;
     const { index, chunkCount } = manifest;
     return { peer: from, index, next: draft?.chunkCount ?? 0, chunkCount };
+  }
+
+  /** Whether its sender owes the next chunk, and has said nothing for long. */
+  isSilentAt(nowMs: number): boolean {
+    const reception = this.#reception;
+    if (reception?.draft?.isWritable !== true || this.hasWork) return false;
+    const { table, waiting, heardAtMs } = reception;
+    return table === undefined && waiting.length === 0 && nowMs - heardAtMs > SILENCE_MS_MAX;
   }
 
   /** The checksum of the snapshot that is being received. */
@@ -181,9 +195,13 @@ export class SnapshotReceiver {
   }
 
   /** Once a turn: reports durable chunks and writes one of the waiting ones. */
-  work(): void {
+  work(nowMs: number): void {
     const reception = this.#reception;
     if (reception === undefined) return;
+    if (reception.heard !== reception.expected) {
+      reception.heard = reception.expected;
+      reception.heardAtMs = nowMs;
+    }
     const { manifest, draft } = reception;
     if (manifest.index <= this.#ports.raft.commitIndex) {
       // The log has brought everything in it in the meantime.
@@ -277,6 +295,8 @@ export class SnapshotReceiver {
       table: undefined,
       expected: -1,
       toldNext: -1,
+      heard: Number.NaN,
+      heardAtMs: 0,
     };
   }
 

@@ -231,7 +231,7 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
     this.#retention.onDurable(durableSeq);
     if (undecided !== undefined) this.#dropIgnored(undecided.manifest);
     this.#restore();
-    this.#receiver.work();
+    this.#receiver.work(nowMs);
     this.#sender.work(nowMs, (input) => this.#inputs.push(input));
     this.exporter.work(nowMs);
     this.#prepareWriting(nowMs);
@@ -330,6 +330,11 @@ export class DriverSnapshots implements SnapshotTurn, NamedSnapshots {
    */
   #prepareWriting(nowMs: number): void {
     const { isWaitingToOpen } = this.#receiver;
+    // An offer whose chunks never come must not keep this node from taking its own.
+    const isOwnWanted = this.#taker.isDue(nowMs) || this.#isOneAskedFor;
+    if (isOwnWanted && this.#receiver.isSilentAt(nowMs)) {
+      this.#receiver.refuse("nothing more of it came");
+    }
     if (isWaitingToOpen) this.#taker.abandon();
     if (!this.#canWrite) return;
     const isTakingDue = this.#mayTake && (this.#taker.isDue(nowMs) || this.#isOneAskedFor);

@@ -4,12 +4,16 @@
  */
 import { describe, expect, test } from "vitest";
 import { LockTable, NOBODY } from "../../../src/lockfsm/index.js";
+import { TableState } from "../../../src/lockfsm/records/state.js";
+import { resolveTableSettings } from "../../../src/lockfsm/settings.js";
+import { TokenCounter } from "../../../src/lockfsm/token-counter.js";
 import { OP, STAMP_MAX } from "../../../src/protocol/index.js";
 import { type Configuration, encodeConfiguration } from "../../../src/raft/index.js";
 import { SnapshotDigest } from "../../../src/storage/snapshots/digest.js";
 import { expectAgreement, type StartedCluster, startCluster } from "../world/cluster.js";
 import type { WorldNode } from "../world/world.js";
 
+const SAFE_MAX = Number.MAX_SAFE_INTEGER;
 /** Beyond anything that the cluster of a test commits. */
 const INDEX = 10_000;
 
@@ -29,6 +33,16 @@ function tableAt(index: number, stamp: number): LockTable {
     NOBODY,
   );
   return table;
+}
+
+/** A table whose counters somebody chose. */
+function countedTable(node: WorldNode, change: (state: TableState) => void, index = INDEX) {
+  const state = new TableState(resolveTableSettings({}));
+  Object.assign(state, { index, stamp: node.table.stamp });
+  state.tokens = new TokenCounter(node.table.nextToken);
+  change(state);
+  const configuration = encodeConfiguration(node.raft.configuration);
+  return { chunks: [...LockTable.of(state).snapshot(64)], configuration, index };
 }
 
 async function scene(): Promise<
@@ -131,6 +145,31 @@ describe("a snapshot that a peer made up", () => {
       /time/,
     ],
     [
+      "whose numbers of requests are nearly used up",
+      (node) => countedTable(node, (state) => (state.nextNumber = SAFE_MAX - 6)),
+      /next number/,
+    ],
+    [
+      "whose numbers of identities are nearly used up",
+      (node) => countedTable(node, (state) => (state.access.nextIdentity = SAFE_MAX - 6)),
+      /next identity/,
+    ],
+    [
+      "whose tokens are used up",
+      (node) => countedTable(node, (state) => (state.tokens = new TokenCounter(SAFE_MAX))),
+      /next token/,
+    ],
+    [
+      "in which nobody gets a lock for a thousand years",
+      (node) => countedTable(node, (state) => (state.quietUntil = state.stamp + 2 ** 45)),
+      /quiet time/,
+    ],
+    [
+      "of the last entry that there can be",
+      (node) => countedTable(node, () => undefined, 2 ** 52),
+      /entry 4503599627370496/,
+    ],
+    [
       "with voters that nobody knows",
       (node) => ({
         chunks: chunksOf(INDEX, node.table.stamp),
@@ -151,4 +190,26 @@ describe("a snapshot that a peer made up", () => {
       await expectServiceAfterRestart(started);
     },
   );
+});
+
+test("an offer whose chunks never come does not keep a node from taking snapshots", async () => {
+  const tuning = { snapshotLogBytes: 2_000, trailingLogBytes: 500 };
+  const { world, leader, followers } = await startCluster({ tuning });
+  const [follower] = followers;
+  const { term, configuration } = follower.raft;
+  const snapshot = {
+    ...new SnapshotDigest().manifestOf({ index: INDEX, term }, encodeConfiguration(configuration)),
+    chunkCount: 2 ** 32 - 1,
+  };
+  const offer = { type: "snapshotOffer", term, epoch: 1, snapshot } as const;
+  follower.driver.peerEvents.onMessage(leader.id, 0, offer);
+  await world.run(20);
+  const client = world.client();
+  await client.start(leader);
+  for (let count = 0; count < 60; count += 1) {
+    await client.untilReply(client.acquire(`k-${count}`, 0));
+    await world.run(500);
+  }
+  expect(follower.raft.snapshotIndex).toBeGreaterThan(0);
+  expect(follower.failures).toEqual([]);
 });
