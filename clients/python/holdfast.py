@@ -63,7 +63,8 @@ class Client:
 
     endpoints: URLs in a list, or in one text with commas; default: HOLDFAST_ENDPOINTS, else this machine.
     token: the access token; default: HOLDFAST_ACCESS_TOKEN. context: an `ssl.SSLContext` for https.
-    patience: for how many seconds it looks for a node that can serve a request.
+    patience: for how many seconds it looks for a node that can serve a request; a lock with a `wait` looks
+    for that long instead, and without end if `wait` is None.
     """
 
     def __init__(self, endpoints=None, token=None, context=None, patience=10.0):
