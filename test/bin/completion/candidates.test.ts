@@ -205,7 +205,7 @@ describe("the hidden command", () => {
     ["too many operands", "inspect a b ", {}],
     ["a name that cannot be one", `inspect ${"k".repeat(2_000)}`, {}],
     ["a cluster that is away", "inspect a", { HOLDFAST_ENDPOINTS: "ws://127.0.0.1:1" }],
-    ["endpoints that are none", "inspect a", { HOLDFAST_ENDPOINTS: "nonsense" }],
+    ["endpoints that are none", "inspect a", { HOLDFAST_ENDPOINTS: "ftp://nonsense" }],
     ["an unknown variable", "inspect a", { HOLDFAST_NONSENSE: "1" }],
     ["a file that is not there", "inspect a", { HOLDFAST_CONFIG: "/nonsense.json" }],
   ])("says nothing of %s", async (_what, line, env) => {
@@ -214,10 +214,10 @@ describe("the hidden command", () => {
   });
 
   test("tells what went wrong to those who look for it", async () => {
-    const env = { HOLDFAST_DEBUG: "1", HOLDFAST_ENDPOINTS: "nonsense" };
+    const env = { HOLDFAST_DEBUG: "1", HOLDFAST_ENDPOINTS: "ftp://nonsense" };
     const { code, stdout, stderr } = await runCli(["__complete", "inspect", ""], { env });
     expect([code, stdout]).toEqual([0, ""]);
-    expect(stderr).toContain("HOLDFAST_ENDPOINTS=nonsense");
+    expect(stderr).toContain("HOLDFAST_ENDPOINTS=ftp://nonsense");
   });
 
   test("is in no help, and is no name for anything else", async () => {

@@ -144,7 +144,7 @@ test("what nobody knows or nobody can read is refused before anything starts, in
     [["server", "--config", typo], {}, 'unknown key "endpoint"'],
     [["ls", "--config", join(directory, "none")], {}, "there is no such file"],
     [["ls"], { HOLDFAST_ENDPIONTS: "127.0.0.1:1" }, "did you mean HOLDFAST_ENDPOINTS?"],
-    [["ls"], { HOLDFAST_ENDPOINTS: "http://127.0.0.1:1" }, "HOLDFAST_ENDPOINTS=http:"],
+    [["ls"], { HOLDFAST_ENDPOINTS: "ftp://127.0.0.1:1" }, "HOLDFAST_ENDPOINTS=ftp:"],
     [["ls"], { HOLDFAST_ENDPOINTS: "ws://joe:geheim@h:1" }, "HOLDFAST_ENDPOINTS=ws://…@h:1: "],
     [["ls", "--endpoints", "ws://h:1?key=geheim"], {}, "argument 'ws://h:1?…' is invalid"],
     [["ls", "--\u001b[31m"], {}, "unknown option '--\\u{1b}[31m'"],
