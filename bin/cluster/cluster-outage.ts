@@ -169,15 +169,9 @@ export function knownLeader(reports: readonly ReachableNode[]): number {
 function votersTold(reports: readonly ReachableNode[]): ReadonlySet<number> {
   let newest: ReachableNode | undefined;
   for (const report of reports) {
-    if (report.commitIndex >= (newest?.commitIndex ?? 0) && "members" in report) newest = report;
+    if (report.members === undefined) continue;
+    if (report.commitIndex >= (newest?.commitIndex ?? 0)) newest = report;
   }
-  const members: unknown = newest !== undefined && "members" in newest ? newest.members : undefined;
-  if (!Array.isArray(members)) return new Set();
-  return new Set(
-    members.flatMap((member: unknown): number[] => {
-      if (typeof member !== "object" || member === null) return [];
-      if (!("id" in member && "role" in member) || member.role !== "voter") return [];
-      return typeof member.id === "number" ? [member.id] : [];
-    }),
-  );
+  const voters = newest?.members?.filter(({ role }) => role === "voter") ?? [];
+  return new Set(voters.map(({ id }) => id));
 }

@@ -31,6 +31,9 @@ test("a quarantined node is shown with what is damaged and what to do", async ()
   ]);
   expect(lines.slice(5)).toEqual([
     "",
+    "problem: Node 2 is quarantined: its data are damaged. What helps: docs/operating/recovery.md",
+    "warning: Node 4 is starting. What helps: docs/operating/recovery.md",
+    "",
     "node 2 is quarantined: /n2/log/7.seg: wrong\\u{1b}[2J checksum",
     "stop it, then: holdfast recover --id 2 --data DIRECTORY",
     "",
@@ -96,7 +99,9 @@ test("a page with something else for the damage is no node's", async () => {
 });
 
 test("without a leader the end says how many nodes answer and how many are needed", async () => {
-  const members = [1, 2, 3, 4].map((id) => ({ id, role: id === 4 ? "learner" : "voter" }));
+  const members = [1, 2, 3, 4].map((id) => {
+    return { id, role: id === 4 ? "learner" : "voter", address: `127.0.0.1:${id}` };
+  });
   const urls = [
     await statusPage(1, { role: "preCandidate", leader: 0, members }),
     await statusPage(2, { role: "quarantined", leader: 0, damage: DAMAGE }),
