@@ -53,10 +53,11 @@ export class ReceivedTable {
     if (step.done !== true) return undefined;
     const table = step.value;
     const { index } = this.#manifest;
-    if (table.index !== index) {
+    // The last entries may have been configurations, which tables do not apply.
+    if (table.index > index) {
       throw new SnapshotRefusal(`it is that of entry ${table.index}, and was offered as ${index}`);
     }
-    requireReach(table, own);
+    requireReach(table, index, own);
     return table;
   }
 }
@@ -65,13 +66,13 @@ export class ReceivedTable {
  * One lie may not use up what has an absolute end. A node that has applied nothing does not know how
  * old its cluster is.
  */
-function requireReach(table: OwnTable, own: OwnTable): void {
+function requireReach(table: OwnTable, index: number, own: OwnTable): void {
   if (own.index === 0) return;
   if (table.stamp > latestStampAfter(own.stamp)) {
     throw new SnapshotRefusal(`its cluster time is ${table.stamp}, here it is ${own.stamp}`);
   }
-  if (table.index > own.index + INDEX_JUMP_MAX) {
-    throw new SnapshotRefusal(`it is that of entry ${table.index}, here ${own.index} is applied`);
+  if (index > own.index + INDEX_JUMP_MAX) {
+    throw new SnapshotRefusal(`it is that of entry ${index}, here ${own.index} is applied`);
   }
   if (own.nextToken > 0 && table.nextToken > own.nextToken + TOKEN_JUMP_MAX) {
     throw new SnapshotRefusal(`its next token is ${table.nextToken}, here it is ${own.nextToken}`);

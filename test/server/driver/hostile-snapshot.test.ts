@@ -129,12 +129,12 @@ describe("a snapshot that a peer made up", () => {
       /cut off/,
     ],
     [
-      "of another entry than it was offered for",
+      "of a later entry than it was offered for",
       (node) => ({
-        chunks: chunksOf(INDEX - 1, node.table.stamp),
+        chunks: chunksOf(INDEX + 1, node.table.stamp),
         configuration: encodeConfiguration(members(node)),
       }),
-      /entry 9999/,
+      /entry 10001/,
     ],
     [
       "whose time runs away",
