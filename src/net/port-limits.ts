@@ -6,7 +6,7 @@ export interface PortLimits {
     by: "identity" | "address",
     limit: "connectionsMax" | "unfinishedBytesMax" | "loopShare",
     name: string,
-    max: number,
+    max: number | undefined,
   ): void;
 }
 

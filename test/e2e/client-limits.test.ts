@@ -69,6 +69,7 @@ test("a flood of one identity is held back, and another identity is served meanw
   expect(taken).toBeGreaterThan(COMMANDS_PER_SECOND_MAX / 2);
   for (const client of greedy) await client.close();
   const lines = cluster.nodes.flatMap(({ stderr }) => stderr.match(/limit exceeded.*/g) ?? []);
-  expect(lines.length).toBeGreaterThan(0);
-  for (const line of lines) expect(line).toContain("limit=commands identity=greedy max=200");
+  const ofCommands = lines.filter((line) => !line.includes("limit=loop"));
+  expect(ofCommands.length).toBeGreaterThan(0);
+  for (const line of ofCommands) expect(line).toContain("limit=commands identity=greedy max=200");
 });

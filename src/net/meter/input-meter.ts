@@ -250,8 +250,9 @@ export class InputMeter {
 
   #noteHeld({ address, account }: Metered): void {
     this.#heldTotal += 1;
-    if (account.kind === "identity") this.#limits?.note("identity", "loopShare", account.name, 0);
-    else this.#limits?.note("address", "loopShare", address, 0);
+    if (account.kind === "identity")
+      this.#limits?.note("identity", "loopShare", account.name, undefined);
+    else this.#limits?.note("address", "loopShare", address, undefined);
   }
 
   #partyOf(

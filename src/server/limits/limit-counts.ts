@@ -41,8 +41,11 @@ export class LimitCounts {
     this.#logger = logger;
   }
 
-  /** @param name of the identity or address */
-  note(by: LimitedBy, limit: LimitName, name: string, max: number): void {
+  /**
+   * @param name of the identity or address
+   * @param max `undefined`: the limit is a share, and no number
+   */
+  note(by: LimitedBy, limit: LimitName, name: string, max: number | undefined): void {
     const key = `${by} ${limit}`;
     let exceeded = this.#exceeded.get(key);
     if (exceeded === undefined) {
