@@ -30,7 +30,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast revoke deploy --grace 30s --reason 'hotfix'", "all holds of deploy"],
   ["holdfast revoke --token 3715182592000001", "only the hold with that token"],
   ["holdfast revoke deploy --now", "without waiting for the holder"],
-  ["holdfast revoke --prefix ci/ --now", "every key that begins with ci/, held or kept closed"],
+  ["holdfast revoke --prefix ci/ --now", "every key below ci/, held or kept closed"],
 ];
 
 const NOTES = `${FORCE_NOTES}

@@ -51,10 +51,11 @@ IDENTITY is left out while all are anonymous.`;
 
 const END_NOTES = `${FORCE_NOTES}
 
-With --identity it ends all sessions of that identity, its leases and tickets, and
-opens what its ended holds kept closed. What its holds leave closed now stays so.
-An identity that can still prove itself can come back: first take its access away
-(holdfast access remove). Run it again if a key has more than 1,000 holds.
+With --identity it ends all sessions of that identity, its leases and tickets,
+and opens what its ended holds kept closed. What its holds leave closed now
+stays so. An identity that can still prove itself can come back: first take its
+access away (holdfast access remove). Run it again if a key has more than 1,000
+holds.
 
 Exit code 5 if there is no such session. The JSON document: {"session":17}, or
 {"identity":"ci","sessions":3,"holds":2,"opened":1}`;
