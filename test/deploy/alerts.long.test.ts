@@ -302,6 +302,7 @@ describe.skipIf(PROMETHEUS === undefined)(
         [
           ...["--id=1", `--data=${at("n1")}`, `--listen=127.0.0.1:${port}`, "--cluster-name=prod"],
           ...[`--initial-cluster=1=127.0.0.1:${peerPort}`, "--stop-on-stdin-end"],
+          ...["--audit", "--audit-max-size=1MiB"],
           ...[
             `--tls-cert=${at("node.crt")}`,
             `--tls-key=${at("node.key")}`,
@@ -337,6 +338,14 @@ describe.skipIf(PROMETHEUS === undefined)(
       for (const socket of sockets) socket.on("error", () => undefined);
       await demandFiring(prometheus, ["HoldfastTlsFilesRefused", "HoldfastConnectionsRefused"]);
       for (const socket of sockets) socket.destroy();
+    });
+
+    test("alerts of an audit that a client in a loop has filled", async () => {
+      const client = await connect({ endpoints: [node.endpoint], ca, ttlMs: 120_000 });
+      const calm = flood(client, 64);
+      await demandFiring(prometheus, ["HoldfastAuditSizeLimited"]);
+      await calm();
+      await client.close();
     });
 
     test("alerts of a heap that is nearly full", async () => {

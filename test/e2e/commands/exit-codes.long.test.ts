@@ -138,14 +138,14 @@ test("7: an audit that is not in order", async () => {
   }
 });
 
-test("128 + n: ended by signal n, of the command too; else the command's own code", async () => {
+test("ended by signal n, of the command too: 128 + n for a shell; else the command's own code", async () => {
   const own = await ask(["run", "code/n", "--", "sh", "-c", "exit 77"]);
   const killed = await ask(["run", "code/n", "--", "sh", "-c", "kill -KILL $$"]);
   expect([own.code, killed.code]).toEqual([77, 137]);
   const watching = scene.startHoldfast(["watch", "code/n"]);
   await watching.noted("watching");
   watching.child.kill("SIGHUP");
-  expect((await watching.result).code).toBe(129);
+  expect((await watching.result).signal).toBe("SIGHUP");
 });
 
 test("none was left out", () => {
