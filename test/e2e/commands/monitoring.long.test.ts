@@ -58,6 +58,7 @@ describe("status", () => {
           endpoint,
           access: { state: "open", identities: 0 },
         })),
+        findings: [],
       });
       for (const node of (document as { nodes: Record<string, number>[] }).nodes) {
         for (const name of ["term", "commitIndex", "appliedIndex"]) {
@@ -90,7 +91,10 @@ describe("status", () => {
       `--endpoints=127.0.0.1:${port}`,
     ]);
     expect([code, stderr]).toEqual([4, `holdfast: no node answers at ${endpoint}\n`]);
-    expect(JSON.parse(stdout)).toEqual({ nodes: [{ ...UNREACHABLE, id: null, endpoint }] });
+    expect(JSON.parse(stdout)).toEqual({
+      nodes: [{ ...UNREACHABLE, id: null, endpoint }],
+      findings: expect.arrayContaining([expect.objectContaining({ code: "unreachable" })]),
+    });
   });
 });
 
