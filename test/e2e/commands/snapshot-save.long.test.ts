@@ -95,7 +95,7 @@ describe("saving", () => {
       const resume = { ...exported, nonce: guess, endpoints };
       await expect(connect({ resume })).rejects.toMatchObject({ code: "FORBIDDEN" });
       const claim = scene.client.claim({ ...ticket, secret: guess });
-      await expect(claim).rejects.toMatchObject({ code: "FORBIDDEN" });
+      await expect(claim).rejects.toMatchObject({ code: "NOT_HELD" });
     }
     await using heir = await connect({ resume: exported });
     expect(heir.resumed?.locks.map(({ key }) => key)).toEqual(["a victim's"]);
