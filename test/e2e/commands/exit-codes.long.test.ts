@@ -40,7 +40,7 @@ test("2: wrong usage, of a command, a flag, a value, a variable", async () => {
   expectEnd(await ask(["watch", "--cuont", "1"]), EXIT.usage, /Did you mean --count\?/);
   expectEnd(await ask(["session", "edn", "1"]), EXIT.usage, /Did you mean end\?/);
   expectEnd(await ask(["run", "-w", "5", "k", "--", "true"]), EXIT.usage, /unit/);
-  const env = { HOLDFAST_ENDPOINTS: "http://127.0.0.1" };
+  const env = { HOLDFAST_ENDPOINTS: "ftp://127.0.0.1" };
   expectEnd(await ask(["ls"], { env }), EXIT.usage, /^holdfast: HOLDFAST_ENDPOINTS/);
 });
 
