@@ -40,7 +40,7 @@ access to the files has written anew.
 Exit code 0 if everything is in order, 7 if something is lost or altered or the
 expected head is not there, 1 if the directory cannot be read, for example
 because the node runs. An expected head that was removed for its age or
-for room ("removed") proves nothing and is no problem. The JSON document:
+for room ("removed") proves nothing and is not a problem. The JSON document:
   {"isInOrder":true,"head":"812:9f2c…","trimmedThrough":3,"blocks":809,
    "records":2113,"first":{"block":4,"record":9,"wallMs":1790000000000},
    "last":{…},"expected":"same","problemsTotal":0,"problems":[{"kind":"lost",

@@ -65,10 +65,10 @@ export function carried({ argv, environment }: WantedCommand, given: GivenWords)
   });
   if (words.every((word) => word === undefined) && variables.length === 0) return [...argv];
   if (words[0] !== undefined) throw refusal(argv[0] ?? "");
+  const raw = new Set(variables.map(nameIn));
   const odd = Object.entries(environment)
-    .filter(([name]) => variables.length > 0 && !PLAIN_NAME.test(name))
-    .map(([name, value]) => `${name}=${value ?? ""}`)
-    .filter((each) => !each.includes(REPLACEMENT));
+    .filter(([name]) => !PLAIN_NAME.test(name) && !raw.has(name))
+    .map(([name, value]) => `${name}=${value ?? ""}`);
   const lines: string[] = [];
   const keep = (bytes: Uint8Array): string => {
     const name = `raw${lines.length}`;

@@ -2,7 +2,7 @@
  * What is wrong with a cluster, in sentences: the one list of findings that the page, `holdfast
  * status`, `holdfast top` and a node's `/readyz` show. Each has a level, a sentence for people and the
  * page of the documents that helps. It judges what nodes say of themselves and what is known of the
- * members, whoever collected that. Pure: it knows no clock, and must never take silence for health.
+ * members, from any source. Pure: it knows no clock, and must never take silence for health.
  */
 import { nodesText } from "./node-names.js";
 

@@ -191,7 +191,7 @@ export class Attacher {
   /**
    * Why this node must not be used, or `undefined`. A client that holds nothing loses nothing with
    * its session: it goes to another cluster if no node of its own is left, because that one was
-   * founded anew. One that holds a lock does so when its lease is over.
+   * founded again. One that holds a lock does so when its lease is over.
    */
   objection(hello: Hello): Objection | undefined {
     const { attachment, lease, locks } = this.#of;

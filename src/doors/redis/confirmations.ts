@@ -1,5 +1,5 @@
 /**
- * Which leases this node has confirmed to whoever took them here. Redlock asks several servers and counts
+ * Which leases this node has confirmed to the clients that took them here. Redlock asks several servers and counts
  * who says OK. The nodes of one cluster have one lock: the first of them takes it, and the others find
  * that the value holds it already. So with plain SET with NX the client never gets its quorum.
  *

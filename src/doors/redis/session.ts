@@ -50,7 +50,7 @@ export interface SessionPort {
   cutOff(reason: string): void;
 }
 
-/** The identity of whoever is not known. */
+/** The identity of a client that is not known. */
 const NOBODY = "anonymous";
 
 export class Session {

@@ -1,6 +1,6 @@
 /**
  * The input of one socket, or of one client in the process, as the meter lets it through. It stands
- * between the system and whoever listens to the socket, below every `pause` and `resume` of those: what
+ * between the system and the listeners of the socket, below every `pause` and `resume` of those: what
  * may not be handled yet is kept back, and nothing more is read until it is. So no door can get input
  * around the meter, and backpressure reaches the client by TCP.
  *

@@ -2,7 +2,7 @@
  * How another member is, asked over the link to it, so that a client that reaches one node hears of
  * all: nodes may be reachable from nodes alone, or let in only clients with other proofs. The rights
  * of the client were judged before; a member answers every member. One question is never passed on
- * twice, and nothing is repeated: whoever asked may ask again.
+ * twice, and nothing is repeated: the one who asked may ask again.
  */
 import type { PeerMessage } from "../../net/index.js";
 import type { VitalsView } from "../../protocol/index.js";

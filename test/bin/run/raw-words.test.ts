@@ -37,6 +37,16 @@ test("a variable in other bytes reaches the command unchanged, and so do odd nam
   expect(lines).toContain("odd.name=1");
 });
 
+test("no variable with an odd name is lost, though only an argument is in other bytes", () => {
+  const environment = { PATH: process.env["PATH"], "odd.name": "a\ufffdb" };
+  const bytes = Buffer.from("caf\xe9=1", "latin1");
+  const argv = ["env", bytes.toString(), "env", "-0"];
+  const words = [Buffer.from("env"), bytes, Buffer.from("env"), Buffer.from("-0")];
+  const [file = "", ...rest] = carried({ argv, environment }, { words, variables: [] });
+  const lines = spawnSync(file, rest, { env: environment }).stdout.toString().split("\0");
+  expect(lines).toContain("odd.name=a\ufffdb");
+});
+
 test("a variable that the command gets with another value is not put back", () => {
   const raw = Buffer.concat([Buffer.from("HOLDFAST_KEY="), LATIN]);
   const wanted = { argv: ["true"], environment: { HOLDFAST_KEY: "inner" } };

@@ -160,7 +160,7 @@ export class WatchedKey {
     return extended.then((loss) => (loss === undefined ? [reply] : NULL_ARRAY));
   }
 
-  /** Without a place in the queue: whoever gets nil begins again with GET. */
+  /** Without a place in the queue: a client that gets nil begins again with GET. */
   #take(value: Buffer, ttlMs: number, reply: Reply): Promise<Reply> {
     const { calls } = this.#locks;
     const wish = { keys: [this.#key], value, ttlMs };
