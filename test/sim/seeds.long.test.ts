@@ -41,7 +41,6 @@ const OUTCOMES = [
   [OP.detach, STATUS.ok],
   [OP.claim, STATUS.claimed],
   [OP.claim, ERROR_NUMBERS.NOT_HELD],
-  [OP.claim, ERROR_NUMBERS.FORBIDDEN],
   [OP.inspect, STATUS.ok],
   [OP.transfer, STATUS.ok],
   [OP.changeMember, STATUS.ok],
