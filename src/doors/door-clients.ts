@@ -16,6 +16,7 @@ import {
 } from "../client/index.js";
 import { type ErrorCode, HoldfastError } from "../errors.js";
 import type { InProcessCaller, InProcessEvents, InProcessLink } from "../net/index.js";
+import { type DoorClock, every, SYSTEM_CLOCK } from "./clock.js";
 
 /** Whom a door speaks for. */
 export interface DoorCaller extends InProcessCaller {
@@ -40,6 +41,10 @@ export interface DoorClientsOptions {
    * `UNAVAILABLE`, in milliseconds. Default 5,000.
    */
   readonly timeoutMs?: number | undefined;
+  /** Default: that of the system. */
+  readonly clock?: DoorClock | undefined;
+  /** How a client of the SDK is opened. Default: on the platform of Node. */
+  readonly open?: typeof connectThrough | undefined;
 }
 
 /** A client in use. */
@@ -67,10 +72,11 @@ export class DoorClients {
   readonly #options: DoorClientsOptions;
   readonly #clientsMax: number;
   readonly #openingMax: number;
+  readonly #clock: DoorClock;
   readonly #entries = new Map<string, Entry>();
   /** Clients that are being opened, by the address of their callers. */
   readonly #opening = new Map<string, number>();
-  readonly #sweep: NodeJS.Timeout;
+  readonly #endSweeps: () => void;
   #isClosing = false;
   #isClosed = false;
 
@@ -79,8 +85,8 @@ export class DoorClients {
     const { clientsMax = CLIENTS_MAX, openingMax = OPENING_MAX, idleMs = IDLE_MS } = options;
     this.#clientsMax = clientsMax;
     this.#openingMax = openingMax;
-    this.#sweep = setInterval(() => this.#closeIdle(idleMs), idleMs / LOOKS_PER_IDLE);
-    this.#sweep.unref();
+    this.#clock = options.clock ?? SYSTEM_CLOCK;
+    this.#endSweeps = every(this.#clock, idleMs / LOOKS_PER_IDLE, () => this.#closeIdle(idleMs));
   }
 
   /** Clients that are open or being opened. */
@@ -103,7 +109,7 @@ export class DoorClients {
     entry.users += 1;
     try {
       const client = entry.client ?? (await entry.opened);
-      return new Use(client, entry);
+      return new Use(client, entry, this.#clock);
     } catch (error) {
       entry.users -= 1;
       throw error;
@@ -113,16 +119,18 @@ export class DoorClients {
   /** Ends all sessions. Never rejects; takes at most half a second. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    clearInterval(this.#sweep);
+    this.#endSweeps();
     const entries = [...this.#entries.values()];
     this.#entries.clear();
-    let timer: NodeJS.Timeout | undefined;
-    const tooLong = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
-    });
     const closed = Promise.all(entries.map((entry) => entry.end()));
-    await Promise.race([closed, tooLong]);
-    clearTimeout(timer);
+    await new Promise<void>((resolve) => {
+      const timer = this.#clock.setTimer(CLOSE_TIMEOUT_MS, resolve);
+      timer.setKeepsProcess(true);
+      closed.then(() => {
+        timer.cancel();
+        resolve();
+      });
+    });
     this.#isClosed = true;
   }
 
@@ -140,7 +148,7 @@ export class DoorClients {
     const opened = this.#open(caller, (connected) => {
       link = connected;
     });
-    const entry = new Entry(opened, () => link?.identity);
+    const entry = new Entry(opened, () => link?.identity, this.#clock.monotonicMs());
     this.#entries.set(key, entry);
     const isOver = (): void => {
       const left = (this.#opening.get(address) ?? 1) - 1;
@@ -166,6 +174,7 @@ export class DoorClients {
 
   #open(caller: DoorCaller, onLink: (link: InProcessLink) => void): Promise<Client> {
     const { connect, name, logger, timeoutMs = TIMEOUT_MS } = this.#options;
+    const { open = connectThrough } = this.#options;
     const settings: ClientSettings = {
       ...CLIENT_DEFAULTS,
       endpoints: [ENDPOINT],
@@ -175,7 +184,7 @@ export class DoorClients {
       logger,
       connectTimeoutMs: timeoutMs,
     };
-    return connectThrough((_, events) => {
+    return open((_, events) => {
       // Nothing is served here any more, and no later attempt goes better.
       if (this.#isClosed) return refused(events.onClose);
       const link = connect(caller, events);
@@ -189,7 +198,7 @@ export class DoorClients {
   }
 
   #closeIdle(idleMs: number): void {
-    const now = performance.now();
+    const now = this.#clock.monotonicMs();
     for (const [key, entry] of this.#entries) {
       if (entry.users === 0 && now - entry.lastUseMs >= idleMs) this.#remove(key, entry);
     }
@@ -219,11 +228,12 @@ class Entry {
   /** `undefined` until it is open. */
   client: Client | undefined;
   users = 0;
-  lastUseMs = performance.now();
+  lastUseMs: number;
   readonly #identity: () => string | undefined;
 
-  constructor(opened: Promise<Client>, identity: () => string | undefined) {
+  constructor(opened: Promise<Client>, identity: () => string | undefined, nowMs: number) {
     this.#identity = identity;
+    this.lastUseMs = nowMs;
     this.opened = opened.then((client) => {
       this.client = client;
       return client;
@@ -247,10 +257,12 @@ class Entry {
 class Use implements BorrowedClient {
   readonly client: Client;
   #entry: Entry | undefined;
+  readonly #clock: DoorClock;
 
-  constructor(client: Client, entry: Entry) {
+  constructor(client: Client, entry: Entry, clock: DoorClock) {
     this.client = client;
     this.#entry = entry;
+    this.#clock = clock;
   }
 
   get identity(): string | undefined {
@@ -262,7 +274,7 @@ class Use implements BorrowedClient {
     if (entry === undefined) return;
     this.#entry = undefined;
     entry.users -= 1;
-    entry.lastUseMs = performance.now();
+    entry.lastUseMs = this.#clock.monotonicMs();
   }
 }
 

@@ -13,7 +13,12 @@ export type { MeteredInput } from "./meter/metered-input.js";
 export { createPeerLinks } from "./peers/links.js";
 export type { PeerLinksTuning } from "./peers/options.js";
 export { PROBLEM_TYPE, problemAnswer, problemText } from "./problem.js";
-export { type StreamClient, StreamPort } from "./stream-port.js";
+export {
+  type StreamClient,
+  StreamPort,
+  type StreamPortEvents,
+  type StreamPortOptions,
+} from "./stream-port.js";
 export type { TlsCredentials } from "./tls/credentials.js";
 export type { HandshakeCounts } from "./tls/secure-port.js";
 export { type TlsVersion, TransportTls } from "./tls/transport.js";

@@ -10,9 +10,11 @@ import { assert } from "../../assert.js";
 import type { Client, WantedItem } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
 import type { HttpCaller, HttpDoor, HttpRefusal } from "../../net/index.js";
+import { type DoorClock, SYSTEM_CLOCK } from "../clock.js";
 import type { BorrowedClient, DoorClients } from "../door-clients.js";
 import { WaitingEvents } from "./event-stream.js";
-import { Exchange } from "./exchange.js";
+import type { Exchange } from "./exchange.js";
+import { HttpExchange } from "./http-exchange.js";
 import { extendedBody } from "./lease-bodies.js";
 import { durationOf, headerText, Parameters, requiredHeader } from "./parameters.js";
 import { badRequest, internalError, Problem, problemOf, stopping } from "./problems.js";
@@ -43,6 +45,8 @@ export interface HttpDoorOptions {
   readonly isLogging: () => boolean;
   /** Told of each exception that nobody expects. */
   readonly onInternalError: (error: unknown) => void;
+  /** Default: that of the system. */
+  readonly clock?: DoorClock | undefined;
 }
 
 interface Route {
@@ -55,7 +59,8 @@ type Routes = Readonly<Record<string, Readonly<Record<string, Route>>>>;
 
 export class LeaseDoor implements HttpDoor {
   readonly #options: HttpDoorOptions;
-  readonly #takes = new Takes();
+  readonly #clock: DoorClock;
+  readonly #takes: Takes;
   readonly #routes: Routes;
   /** Ends each watch, because the node stops. */
   readonly #watches = new Set<() => void>();
@@ -64,15 +69,17 @@ export class LeaseDoor implements HttpDoor {
 
   constructor(options: HttpDoorOptions) {
     this.#options = options;
+    this.#clock = options.clock ?? SYSTEM_CLOCK;
+    this.#takes = new Takes(this.#clock);
     this.#routes = this.#createRoutes();
   }
 
-  async onRequest(
-    request: IncomingMessage,
-    response: ServerResponse,
-    caller: HttpCaller,
-  ): Promise<void> {
-    const exchange = new Exchange(request, response, caller);
+  onRequest(request: IncomingMessage, response: ServerResponse, caller: HttpCaller): Promise<void> {
+    return this.serve(new HttpExchange(request, response, caller));
+  }
+
+  /** Resolves when the answer is written. */
+  async serve(exchange: Exchange): Promise<void> {
     if (this.#options.isLogging()) this.#logWhenDone(exchange);
     try {
       await this.#answer(exchange);
@@ -89,12 +96,11 @@ export class LeaseDoor implements HttpDoor {
   }
 
   async #answer(exchange: Exchange): Promise<void> {
-    const { request, caller, path, query } = exchange;
+    const { method, caller, path, query } = exchange;
     const { refusal } = caller;
     if (refusal !== undefined) throw ofRefusal(refusal);
     const routes = Object.hasOwn(this.#routes, path) ? this.#routes[path] : undefined;
     if (routes === undefined) throw new Problem(404, "INVALID_ARGUMENT", NOT_HERE);
-    const { method = "" } = request;
     if (method === "OPTIONS") {
       answerPreflight(exchange, routes);
       return;
@@ -105,7 +111,7 @@ export class LeaseDoor implements HttpDoor {
       throw new Problem(405, "INVALID_ARGUMENT", sentence, { Allow: methodsOf(routes) });
     }
     if (this.#isDraining) throw stopping();
-    requireSingleHeaders(request);
+    requireSingleHeaders(exchange);
     if (route.takesBody !== true) await exchange.requireNoBody();
     await route.answer(exchange, new Parameters(query, route.parameters));
   }
@@ -115,14 +121,14 @@ export class LeaseDoor implements HttpDoor {
     const isGone = exchange.isCallerGone;
     // What fails because the caller has left needs no answer.
     if (isGone && isAbort(error)) return;
-    const { response, caller } = exchange;
+    const { caller } = exchange;
     const isStranger =
       !caller.isLocal && caller.token === undefined && caller.certifiedName === undefined;
     const problem = problemOf(this.#isDraining ? stoppingOr(error) : error, isStranger);
     if (problem === undefined) this.#options.onInternalError(error);
     if (isGone) return;
-    if (!response.headersSent) exchange.fail(problem ?? internalError());
-    else if (!response.writableEnded) response.destroy();
+    if (exchange.isAnswered) exchange.breakOff();
+    else exchange.fail(problem ?? internalError());
   }
 
   #createRoutes(): Routes {
@@ -222,7 +228,8 @@ export class LeaseDoor implements HttpDoor {
     this.#watches.add(end);
     try {
       await this.#use(exchange, (client) => {
-        return watchChanges(exchange, client, prefix, ending.signal, this.#waitingEvents);
+        const shared = { waiting: this.#waitingEvents, clock: this.#clock };
+        return watchChanges(exchange, client, prefix, ending.signal, shared);
       });
     } finally {
       this.#watches.delete(end);
@@ -250,14 +257,14 @@ export class LeaseDoor implements HttpDoor {
     }
   }
 
-  #logWhenDone({ request, response, path, caller }: Exchange): void {
-    const beganMs = performance.now();
-    const { method, headers } = request;
+  #logWhenDone(exchange: Exchange): void {
+    const { method, path, caller, headers } = exchange;
+    const beganMs = this.#clock.monotonicMs();
     const { traceparent } = headers;
-    response.once("close", () => {
+    exchange.whenOver((status) => {
       this.#options.log({
-        ...{ method, path, address: caller.address, status: response.statusCode },
-        tookMs: Math.round(performance.now() - beganMs),
+        ...{ method, path, address: caller.address, status },
+        tookMs: Math.round(this.#clock.monotonicMs() - beganMs),
         ...(TRACEPARENT.test(String(traceparent)) ? { traceparent } : {}),
       });
     });
@@ -273,22 +280,21 @@ const NOT_HERE =
 async function lookAt(
   client: Client,
   parameters: Parameters,
-  { request }: Exchange,
+  { headers }: Exchange,
 ): Promise<object> {
   const key = parameters.requiredText("key");
-  const owner = headerText(request.headers, "Holdfast-Owner");
+  const owner = headerText(headers, "Holdfast-Owner");
   return client.inspect(key, { owner });
 }
 
-function requireSingleHeaders({ headersDistinct }: IncomingMessage): void {
+function requireSingleHeaders(exchange: Exchange): void {
   for (const name of SINGLE_HEADERS) {
-    const count = headersDistinct[name.toLowerCase()]?.length ?? 0;
-    if (count > 1) throw badRequest(`the header ${name} is given twice`);
+    if (exchange.countOf(name) > 1) throw badRequest(`the header ${name} is given twice`);
   }
 }
 
-function ownerOf({ request }: Exchange): string {
-  return requiredHeader(request.headers, "Holdfast-Owner");
+function ownerOf({ headers }: Exchange): string {
+  return requiredHeader(headers, "Holdfast-Owner");
 }
 
 function wishOf(exchange: Exchange, parameters: Parameters): TakeWish {
@@ -335,7 +341,7 @@ function reliable(ttlMs: number, least: 0 | 1): number {
   );
 }
 
-function namesOf({ request: { headers } }: Exchange, waitMs: number, pollMs: number | undefined) {
+function namesOf({ headers }: Exchange, waitMs: number, pollMs: number | undefined) {
   const request = headerText(headers, "Idempotency-Key");
   if (waitMs > 0 && request === undefined) {
     throw badRequest(
@@ -374,7 +380,7 @@ function itemOf({ key, mode, permits, limit }: Readonly<Record<string, unknown>>
 
 function answerPreflight(exchange: Exchange, routes: Readonly<Record<string, Route>>): void {
   const methods = methodsOf(routes);
-  const isOfPage = exchange.request.headers.origin !== undefined;
+  const isOfPage = exchange.headers.origin !== undefined;
   exchange.answerEmpty(204, [
     ...["Allow", methods],
     ...(isOfPage

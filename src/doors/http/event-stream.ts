@@ -3,7 +3,7 @@
  * in the memory of the node, so it is limited for each caller and, more strictly, for all together. It
  * must never drop an event and go on: a caller that connects again misses nothing.
  */
-import type { ServerResponse } from "node:http";
+import type { AnswerStream } from "./exchange.js";
 
 /** Waiting bytes of one caller. */
 const WAITING_BYTES_MAX = 1 << 20;
@@ -26,7 +26,7 @@ export class WaitingEvents {
 }
 
 export class EventStream {
-  readonly #response: ServerResponse;
+  readonly #response: AnswerStream;
   readonly #all: WaitingEvents;
   /** What `#all` has of this stream. */
   #bytes = 0;
@@ -40,7 +40,7 @@ export class EventStream {
   };
 
   /** @param response its head is written */
-  constructor(response: ServerResponse, all: WaitingEvents) {
+  constructor(response: AnswerStream, all: WaitingEvents) {
     this.#response = response;
     this.#all = all;
     this.#isClosed = response.closed;

@@ -1,203 +1,47 @@
 /**
- * One request and its answer. Knows when the caller has left, and writes each answer with the headers
- * that all of them have. An answer is written once; after the caller has left, into nothing.
- *
- * It is the only one of its connection (`net` hands them over one after the other), so the end of the
- * connection is the end of its response.
+ * One request and its answer, as the door has them. In production they come over a connection of HTTP
+ * (`http-exchange.ts`); the simulator has requests without one. Types only.
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { type HttpCaller, PROBLEM_TYPE } from "../../net/index.js";
-import { badRequest, Problem } from "./problems.js";
+import type { IncomingHttpHeaders, ServerResponse } from "node:http";
+import type { HttpCaller } from "../../net/index.js";
+import type { Problem } from "./problems.js";
 
-/** How long a connection may be idle between two requests. */
-const KEEP_ALIVE_MS = 65_000;
-/** How long it may be silent during one: longer than any poll. */
-const SILENCE_MS = 60_000;
-const BODY_BYTES_MAX = 64 << 10;
+/** The body of an answer that has no end. */
+export type AnswerStream = Pick<
+  ServerResponse,
+  "closed" | "once" | "write" | "end" | "destroy" | "writableLength"
+>;
 
-const NO_SNIFFING: readonly string[] = ["X-Content-Type-Options", "nosniff"];
-const COMMON: readonly string[] = [
-  ...NO_SNIFFING,
-  ...["Cache-Control", "no-store"],
-  ...["Keep-Alive", `timeout=${KEEP_ALIVE_MS / 1_000}`],
-];
-const JSON_HEADERS: readonly string[] = [...COMMON, "Content-Type", "application/json"];
-const PROBLEM_HEADERS: readonly string[] = [...COMMON, "Content-Type", PROBLEM_TYPE];
-
-export class Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
+export interface Exchange {
   readonly caller: HttpCaller;
+  readonly method: string;
   readonly path: string;
   /** Without the question mark. */
   readonly query: string;
-  /** For a page of a listed origin, which may read the answer. */
-  readonly #origin: readonly string[];
-  /** Its own, because Node.js takes the socket from a request that has ended. */
-  readonly #socket: Socket;
-  #leaving: AbortController | undefined;
-  #ended: AbortController | undefined;
-
-  constructor(request: IncomingMessage, response: ServerResponse, caller: HttpCaller) {
-    this.request = request;
-    this.response = response;
-    this.caller = caller;
-    const { url = "/" } = request;
-    const mark = url.indexOf("?");
-    this.path = mark === -1 ? url : url.slice(0, mark);
-    this.query = mark === -1 ? "" : url.slice(mark + 1);
-    const { origin } = request.headers;
-    const isListed = origin !== undefined && caller.refusal === undefined;
-    this.#origin = isListed ? grantTo(origin) : [];
-    this.#socket = request.socket;
-    this.#socket.setTimeout(SILENCE_MS);
-  }
-
+  readonly headers: IncomingHttpHeaders;
+  /** How often a header was given. */
+  countOf(header: string): number;
+  /** Resolves to a body of JSON. Rejects with a `Problem`. */
+  readJson(): Promise<unknown>;
+  /** Refuses a body where none is taken: what is in it would be ignored. */
+  requireNoBody(): Promise<void>;
   /** Whether there is nobody left to answer. */
-  get isCallerGone(): boolean {
-    return this.response.closed || this.#socket.destroyed;
-  }
-
+  readonly isCallerGone: boolean;
   /** Aborted when the caller leaves before its answer was written. */
-  get leaving(): AbortSignal {
-    if (this.#leaving === undefined) {
-      const leaving = new AbortController();
-      this.#leaving = leaving;
-      if (this.isCallerGone) leaving.abort(callerLeft());
-      else {
-        this.response.once("close", () => {
-          if (!this.response.writableFinished) leaving.abort(callerLeft());
-        });
-      }
-    }
-    return this.#leaving.signal;
-  }
-
-  /**
-   * Aborted when the caller leaves, or has ended its side of the connection: from a connection that is
-   * closed, nothing else is heard. It may still read an answer.
-   */
-  get ended(): AbortSignal {
-    if (this.#ended === undefined) {
-      const ended = new AbortController();
-      this.#ended = ended;
-      const end = (): void => ended.abort(callerLeft());
-      const socket = this.#socket;
-      if (this.isCallerGone || socket.readableEnded) end();
-      else {
-        socket.once("end", end);
-        this.response.once("close", () => {
-          socket.off("end", end);
-          if (!this.response.writableFinished) end();
-        });
-      }
-    }
-    return this.#ended.signal;
-  }
-
-  /** `body`: JSON in one line. */
-  answer(status: number, body: string): void {
-    this.#write(status, JSON_HEADERS, `${body}\n`);
-  }
-
-  fail(problem: Problem): void {
-    const headers = Object.entries(problem.headers).flat();
-    this.#write(problem.status, [...PROBLEM_HEADERS, ...headers], problem.body);
-  }
-
+  readonly leaving: AbortSignal;
+  /** Aborted when the caller leaves, or will say nothing more. It may still read an answer. */
+  readonly ended: AbortSignal;
+  /** Whether an answer was written, or begun. */
+  readonly isAnswered: boolean;
+  /** `body`: JSON in one line. An answer is written once; after the caller has left, into nothing. */
+  answer(status: number, body: string): void;
+  fail(problem: Problem): void;
   /** An answer without a body. */
-  answerEmpty(status: number, headers: readonly string[]): void {
-    this.response.writeHead(status, [...COMMON, ...this.#origin, ...headers]);
-    this.#end(undefined);
-  }
-
+  answerEmpty(status: number, headers: readonly string[]): void;
   /** Begins an answer whose body has no end, with its own rules for caches. */
-  begin(headers: readonly string[]): void {
-    this.response.writeHead(200, [...NO_SNIFFING, ...this.#origin, ...headers]);
-    this.response.flushHeaders();
-  }
-
-  /** Reads a body of JSON. */
-  async readJson(): Promise<unknown> {
-    const { headers } = this.request;
-    const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase();
-    if (type !== "application/json") {
-      throw new Problem(415, "INVALID_ARGUMENT", "the body must be application/json");
-    }
-    if (Number(headers["content-length"] ?? 0) > BODY_BYTES_MAX) throw tooLarge();
-    const body = await this.#readBody(BODY_BYTES_MAX, tooLarge);
-    try {
-      const text = new TextDecoder("utf-8", { fatal: true }).decode(body);
-      return JSON.parse(text) as unknown;
-    } catch {
-      throw new Problem(400, "INVALID_ARGUMENT", "the body is not JSON in UTF-8");
-    }
-  }
-
-  /**
-   * Refuses a body where none is taken: what is in it would be ignored. One in chunks may turn out
-   * to be empty.
-   */
-  async requireNoBody(): Promise<void> {
-    const { headers } = this.request;
-    if (Number(headers["content-length"] ?? 0) > 0) throw noBody();
-    if (headers["transfer-encoding"] !== undefined) await this.#readBody(0, noBody);
-  }
-
-  /**
-   * Resolves to the body. Rejects as soon as it is too large; the rest is then read and dropped, so
-   * that the caller is not cut off before it has read why.
-   */
-  #readBody(bytesMax: number, tooMuch: () => Problem): Promise<Buffer> {
-    const { request } = this;
-    return new Promise((resolve, reject) => {
-      let pieces: Buffer[] = [];
-      let bytes = 0;
-      request.on("data", (piece: Buffer) => {
-        bytes += piece.length;
-        if (bytes <= bytesMax) pieces.push(piece);
-        else {
-          pieces = [];
-          reject(tooMuch());
-        }
-      });
-      request.once("end", () => resolve(Buffer.concat(pieces)));
-      // The connection broke off within the body.
-      request.once("error", () => reject(callerLeft()));
-      request.once("close", () => reject(callerLeft()));
-    });
-  }
-
-  #write(status: number, headers: readonly string[], body: string): void {
-    const length = String(Buffer.byteLength(body));
-    this.response.writeHead(status, [...headers, ...this.#origin, "Content-Length", length]);
-    this.#end(this.request.method === "HEAD" ? undefined : body);
-  }
-
-  #end(body: string | undefined): void {
-    // After the listener of the server, which would set the time for pages.
-    this.response.end(body, () => this.#socket.setTimeout(KEEP_ALIVE_MS));
-  }
-}
-
-function grantTo(origin: string): readonly string[] {
-  return [
-    ...["Access-Control-Allow-Origin", origin],
-    ...["Access-Control-Expose-Headers", "Retry-After"],
-    ...["Vary", "Origin"],
-  ];
-}
-
-function callerLeft(): DOMException {
-  return new DOMException("the caller has left", "AbortError");
-}
-
-function tooLarge(): Problem {
-  const sentence = `the body has more than ${BODY_BYTES_MAX} bytes`;
-  return new Problem(413, "INVALID_ARGUMENT", sentence);
-}
-
-function noBody(): Problem {
-  return badRequest("this request takes no body: its parameters stand in the query");
+  begin(headers: readonly string[]): AnswerStream;
+  /** Cuts an answer off that was begun, if it has not ended. */
+  breakOff(): void;
+  /** Calls `onOver` with the status when the answer is written or the caller has left. */
+  whenOver(onOver: (status: number) => void): void;
 }

@@ -7,6 +7,7 @@
  */
 import { assert } from "../../assert.js";
 import type { Client, Lease, TakeLeaseOptions, WantedItem } from "../../client/index.js";
+import type { DoorClock } from "../clock.js";
 import type { BorrowedClient } from "../door-clients.js";
 import type { Exchange } from "./exchange.js";
 import { leaseBody } from "./lease-bodies.js";
@@ -42,12 +43,17 @@ export class Takes {
   readonly #polls = new Set<() => void>();
   /** Takes without a caller that waits for them. */
   readonly #parked = new Set<Promise<void>>();
+  readonly #clock: DoorClock;
   #isDraining = false;
+
+  constructor(clock: DoorClock) {
+    this.#clock = clock;
+  }
 
   /** Answers the exchange. `borrowed` is given back when the last of it is over. */
   async take(exchange: Exchange, borrowed: BorrowedClient, wish: TakeWish): Promise<void> {
     const { client } = borrowed;
-    const beganMs = performance.now();
+    const beganMs = this.#clock.monotonicMs();
     const isWaiting = wish.waitMs > 0;
     const abandoning = new AbortController();
     const signal = isWaiting ? abandoning.signal : exchange.leaving;
@@ -55,9 +61,10 @@ export class Takes {
     try {
       const taken = client.leases.take(wish.wanted, optionsOf(wish, signal));
       const lease = await (isWaiting ? this.#poll(exchange, taken, wish) : taken);
+      const sinceMs = (): number => this.#clock.monotonicMs() - beganMs;
       const isShort =
-        lease !== undefined && trustShare(lease, beganMs, wish.ttlMs) < TRUST_SHARE_MIN;
-      const times = isShort ? await extended(client, wish, beganMs) : {};
+        lease !== undefined && trustShare(lease, sinceMs(), wish.ttlMs) < TRUST_SHARE_MIN;
+      const times = isShort ? await extended(client, wish, sinceMs()) : {};
       if (lease === undefined || exchange.isCallerGone) {
         isParked = true;
         this.#park(borrowed, wish, taken, abandoning);
@@ -77,7 +84,7 @@ export class Takes {
     this.#isDraining = true;
     for (const end of this.#polls) end();
     // The polls that have ended park their requests first.
-    await new Promise(setImmediate);
+    await new Promise<void>((resolve) => this.#clock.soon(resolve));
     await Promise.all(this.#parked);
   }
 
@@ -93,11 +100,12 @@ export class Takes {
       ended.addEventListener("abort", end, { once: true });
       if (ended.aborted) end();
       // The table ends a wait by itself, and says so.
-      const timer = waitMs > pollMs ? setTimeout(end, pollMs) : undefined;
+      const timer = waitMs > pollMs ? this.#clock.setTimer(pollMs, end) : undefined;
+      timer?.setKeepsProcess(true);
       this.#polls.add(end);
       if (this.#isDraining) end();
       const over = (): void => {
-        clearTimeout(timer);
+        timer?.cancel();
         this.#polls.delete(end);
         ended.removeEventListener("abort", end);
       };
@@ -120,7 +128,8 @@ export class Takes {
     taken: Promise<Lease>,
     abandoning: AbortController,
   ): void {
-    const parked = leaveLater(borrowed.client, wish, taken, abandoning).finally(() => {
+    const left = leaveLater(this.#clock, borrowed.client, wish, taken, abandoning);
+    const parked = left.finally(() => {
       this.#parked.delete(parked);
       borrowed.giveBack();
     });
@@ -130,15 +139,18 @@ export class Takes {
 
 /** Never rejects. */
 async function leaveLater(
+  clock: DoorClock,
   { leases }: Client,
   { wanted, owner }: TakeWish,
   taken: Promise<Lease>,
   abandoning: AbortController,
 ): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
+  let onGraceOver: () => void = () => {};
   const graceOver = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, GRACE_MS);
+    onGraceOver = resolve;
   });
+  const timer = clock.setTimer(GRACE_MS, onGraceOver);
+  timer.setKeepsProcess(true);
   try {
     // A take that fails is over: it timed out, or a repeat has it.
     await Promise.race([graceOver, taken.then(() => graceOver)]);
@@ -149,7 +161,7 @@ async function leaveLater(
   } catch {
     // Nothing is left of it here.
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
   }
 }
 
@@ -162,26 +174,25 @@ function pollMsOf(ttlMs: number): number {
   return ttlMs === 0 ? POLL_MS_MAX : Math.min(POLL_MS_MAX, POLL_TTLS_MAX * ttlMs);
 }
 
-/** Which part of what a new lease could be relied on is left of this one. */
-function trustShare({ trustMs }: Lease, beganMs: number, ttlMs: number): number {
+/** Which part of what a new lease could be relied on is left of this one, `sinceMs` after it was asked for. */
+function trustShare({ trustMs }: Lease, sinceMs: number, ttlMs: number): number {
   if (trustMs === Number.POSITIVE_INFINITY) return 1;
   const fullMs = ttlMs - Math.max(ttlMs / 10, 250);
-  return fullMs <= 0 ? 1 : (trustMs - (performance.now() - beganMs)) / fullMs;
+  return fullMs <= 0 ? 1 : (trustMs - sinceMs) / fullMs;
 }
 
 /**
  * While nobody led, the time of the lease stood still and that of the caller did not. Returns the new
- * times, from `beganMs` on.
+ * times, from `sinceMs` ago on.
  */
 async function extended(
   client: Client,
   { wanted, owner, ttlMs }: TakeWish,
-  beganMs: number,
+  sinceMs: number,
 ): Promise<Pick<Lease, "trustMs" | "endsInMs">> {
   const key = typeof wanted === "string" ? wanted : (wanted[0]?.key ?? "");
-  const againAfterMs = performance.now() - beganMs;
   const [lease] = await client.leases.extend(key, { owner, ttlMs });
   assert(lease !== undefined, () => "an extend without a lease");
   const { trustMs, endsInMs } = lease;
-  return { trustMs: trustMs + againAfterMs, endsInMs: endsInMs + againAfterMs };
+  return { trustMs: trustMs + sinceMs, endsInMs: endsInMs + sinceMs };
 }

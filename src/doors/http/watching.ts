@@ -5,6 +5,7 @@
  */
 import type { Change, Client, Revision, Watch } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
+import { type DoorClock, every } from "../clock.js";
 import { EventStream, type WaitingEvents } from "./event-stream.js";
 import type { Exchange } from "./exchange.js";
 import { badRequest } from "./problems.js";
@@ -30,17 +31,16 @@ export async function watchChanges(
   client: Client,
   prefix: string,
   ending: AbortSignal,
-  waiting: WaitingEvents,
+  shared: { readonly waiting: WaitingEvents; readonly clock: DoorClock },
 ): Promise<void> {
   const after = revisionOf(exchange);
   let begun = await begin(client, prefix, after, ending);
-  exchange.begin(HEADERS);
-  const stream = new EventStream(exchange.response, waiting);
+  const stream = new EventStream(exchange.begin(HEADERS), shared.waiting);
   stream.send(`retry: ${RETRY_MS}\n${eventText("begun", begun.watch.revision, "{}")}`);
   if (begun.isReset) stream.send(resetText(begun));
-  const beat = setInterval(() => {
+  const endBeats = every(shared.clock, BEAT_MS, () => {
     stream.beat(`: beat\n${idText(begun.watch.revision)}\n`);
-  }, BEAT_MS);
+  });
   try {
     for (;;) {
       await sendChanges(stream, begun);
@@ -50,7 +50,7 @@ export async function watchChanges(
   } catch {
     // A client that connects again is told why.
   } finally {
-    clearInterval(beat);
+    endBeats();
     await begun.watch.return?.();
     stream.end();
   }
@@ -99,8 +99,8 @@ function isCompacted(error: unknown): boolean {
 }
 
 /** Where a client that connects again wants to continue. */
-function revisionOf({ request }: Exchange): Revision | undefined {
-  const id = request.headers["last-event-id"];
+function revisionOf({ headers }: Exchange): Revision | undefined {
+  const id = headers["last-event-id"];
   if (id === undefined || id === "") return undefined;
   const [, index, number] = EVENT_ID.exec(String(id)) ?? [];
   if (index === undefined) throw badRequest("Last-Event-ID is not the id of an event of a watch");

@@ -10,6 +10,7 @@
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import type { MeteredInput, StreamClient } from "../../net/index.js";
+import type { DoorClock } from "../clock.js";
 import { answer } from "./commands/command-table.js";
 import type { Callers, DoorCounts, DoorNode } from "./ports.js";
 import { type SubscriptionSource, Subscriptions } from "./pubsub/index.js";
@@ -72,6 +73,7 @@ export class RedisConnection implements SessionPort {
       readonly rules: DoorRules;
       readonly subscriptions: SubscriptionSource;
       readonly counts: DoorCounts;
+      readonly clock: DoorClock;
     },
     events: ConnectionEvents,
   ) {
@@ -82,7 +84,7 @@ export class RedisConnection implements SessionPort {
     this.#input.cutOffUnfinished = (reason) => this.cutOff(reason);
     this.#events = events;
     this.#counts = parts.counts;
-    this.#replies = new ReplyLine(this.#socket, {
+    this.#replies = new ReplyLine(this.#socket, parts.clock, {
       onRoom: () => {
         if (this.#isPaused) this.#resume();
       },

@@ -10,8 +10,11 @@ import {
   type InputMeter,
   type StreamClient,
   StreamPort,
+  type StreamPortEvents,
+  type StreamPortOptions,
   type TransportTls,
 } from "../../net/index.js";
+import { type DoorClock, every, SYSTEM_CLOCK } from "../clock.js";
 import { Confirmations, REDLOCK_FOUND } from "./confirmations.js";
 import { RedisConnection } from "./connection.js";
 import { Endings } from "./endings.js";
@@ -30,6 +33,9 @@ const LOOKS_PER_TIMEOUT = 4;
 /** Kinds of refusals, and of failures, that are logged; an attacker can invent any number. */
 const NOTED_MAX = 256;
 const NOTED_TEXT_LENGTH_MAX = 2_048;
+
+/** Where clients connect. */
+export type ClientPort = Pick<StreamPort, "port" | "start" | "close">;
 
 export interface RedisDoorOptions {
   readonly listen: { readonly host: string; readonly port: number };
@@ -51,18 +57,22 @@ export interface RedisDoorOptions {
     message: string,
     fields: Readonly<Record<string, string | number>>,
   ) => void;
-  readonly nowMs: () => number;
   /** Through which all input of the node comes. */
   readonly meter: InputMeter;
+  /** Default: that of the system. */
+  readonly clock?: DoorClock | undefined;
+  /** Default: a port of this machine. */
+  readonly openPort?: (options: StreamPortOptions, events: StreamPortEvents) => ClientPort;
 }
 
 export class RedisDoor {
   readonly #options: RedisDoorOptions;
   readonly #node: DoorNode;
-  readonly #port: StreamPort;
-  readonly #sentinelPort: StreamPort | undefined;
+  readonly #clock: DoorClock;
+  readonly #port: ClientPort;
+  readonly #sentinelPort: ClientPort | undefined;
   readonly #connections = new Set<RedisConnection>();
-  readonly #publisher = new Publisher();
+  readonly #publisher: Publisher;
   readonly #confirmations: Confirmations;
   readonly #endings: Endings;
   readonly #refusals = new Set<string>();
@@ -71,7 +81,7 @@ export class RedisDoor {
     ...{ connections: 0, commandsTotal: 0, refusedTotal: 0, cutOffTotal: 0, unendableKinds: 0 },
   };
   readonly #rules: DoorRules;
-  #timer: NodeJS.Timeout | undefined;
+  #endLooks: () => void = () => {};
   #isOpen = false;
   #lastId = 0;
   #servedAtMs = 0;
@@ -80,7 +90,11 @@ export class RedisDoor {
   constructor(options: RedisDoorOptions, node: DoorNode, callers: Callers) {
     this.#options = options;
     this.#node = node;
-    const { allowsEndless, allowsUnproven, isFair, isRedlock, nowMs, log } = options;
+    const { allowsEndless, allowsUnproven, isFair, isRedlock, log } = options;
+    const { clock = SYSTEM_CLOCK, openPort = openStreamPort } = options;
+    const nowMs = (): number => clock.monotonicMs();
+    this.#clock = clock;
+    this.#publisher = new Publisher(clock);
     this.#confirmations = new Confirmations(() => {
       log("warn", "redis door: Redlock over one cluster", { what: REDLOCK_FOUND });
     });
@@ -89,7 +103,7 @@ export class RedisDoor {
       ...{ allowsEndless, allowsUnproven, isRedlock, isSentinel: false },
       confirmations: this.#confirmations,
       hotKeys: new HotKeys(nowMs),
-      fairWaits: isFair ? new FairWaits(nowMs) : undefined,
+      fairWaits: isFair ? new FairWaits(clock) : undefined,
       scripts: new ScriptLibrary(),
       endings: this.#endings,
       publisher: this.#publisher,
@@ -98,7 +112,7 @@ export class RedisDoor {
     const { listen, sentinelListen, tls, connectionsMax, addressConnectionsMax, meter } = options;
     const onRefused = (reason: string): void => log("warn", "redis client refused", { reason });
     const limits = { tls, connectionsMax, addressConnectionsMax, meter, onRefused };
-    this.#port = new StreamPort(
+    this.#port = openPort(
       { listen, ...limits },
       {
         onClient: (client) => this.#welcome(client, callers, this.#rules),
@@ -109,7 +123,7 @@ export class RedisDoor {
     );
     if (sentinelListen === undefined) return;
     const sentinelRules = { ...this.#rules, isSentinel: true };
-    this.#sentinelPort = new StreamPort(
+    this.#sentinelPort = openPort(
       { listen: sentinelListen, ...limits },
       { onClient: (client) => this.#welcome(client, callers, sentinelRules), onTick: () => {} },
     );
@@ -151,22 +165,21 @@ export class RedisDoor {
   /** The node has begun to work. */
   serve(): void {
     this.#isOpen = true;
-    this.#servedAtMs = this.#options.nowMs();
+    this.#servedAtMs = this.#clock.monotonicMs();
     const intervalMs = this.#node.electionTimeoutMs / LOOKS_PER_TIMEOUT;
-    this.#timer = setInterval(() => {
+    this.#endLooks = every(this.#clock, intervalMs, () => {
       try {
         this.#follow();
       } catch (error) {
         this.#noteBroken("node", error);
       }
-    }, intervalMs);
-    this.#timer.unref();
+    });
   }
 
   /** Closes all connections, so that clients go to another node. */
   async close(): Promise<void> {
     this.#isOpen = false;
-    clearInterval(this.#timer);
+    this.#endLooks();
     for (const connection of this.#connections) connection.cutOff("");
     this.#rules.fairWaits?.close();
     await Promise.all([this.#port.close(), this.#sentinelPort?.close()]);
@@ -179,7 +192,7 @@ export class RedisDoor {
     }
     this.#lastId += 1;
     const counts = this.#counts;
-    const shared = { node: this.#node, callers, rules, counts };
+    const shared = { node: this.#node, callers, rules, counts, clock: this.#clock };
     const parts = { ...shared, subscriptions: this.#publisher };
     const connection = new RedisConnection(this.#lastId, client, parts, {
       onClosed: (closed) => {
@@ -200,13 +213,13 @@ export class RedisDoor {
   }
 
   get #isSilent(): boolean {
-    const { nowMs } = this.#options;
-    return nowMs() - this.#servedAtMs > SILENCE_TIMEOUTS * this.#node.electionTimeoutMs;
+    const silentMs = this.#clock.monotonicMs() - this.#servedAtMs;
+    return silentMs > SILENCE_TIMEOUTS * this.#node.electionTimeoutMs;
   }
 
   #follow(): void {
     const { isServing } = this.#node;
-    if (isServing) this.#servedAtMs = this.#options.nowMs();
+    if (isServing) this.#servedAtMs = this.#clock.monotonicMs();
     else if (this.#isSilent) {
       for (const connection of this.#connections) connection.cutOff("no quorum is in reach");
     }
@@ -239,6 +252,10 @@ export class RedisDoor {
     const shown = text.slice(0, NOTED_TEXT_LENGTH_MAX);
     this.#options.log("warn", "redis door refused", { what, text: shown });
   }
+}
+
+function openStreamPort(options: StreamPortOptions, events: StreamPortEvents): ClientPort {
+  return new StreamPort(options, events);
 }
 
 /** Whether something of that kind is to be logged: each once. */

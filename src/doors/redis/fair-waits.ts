@@ -7,8 +7,9 @@
  *
  * A reply is never held back: clients share a connection, and a release would wait behind it.
  */
-import type { WantedItem } from "../../client/index.js";
+import type { Timer, WantedItem } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
+import type { DoorClock } from "../clock.js";
 import type { LockClient } from "./ports.js";
 
 const GRACE_MS_MAX = 1_000;
@@ -32,15 +33,15 @@ interface Wait {
   readonly leaving: AbortController;
   isGranted: boolean;
   attemptMs: number;
-  timer: NodeJS.Timeout | undefined;
+  timer: Timer | undefined;
 }
 
 export class FairWaits {
-  readonly #nowMs: () => number;
+  readonly #clock: DoorClock;
   readonly #waits = new Map<string, Wait>();
 
-  constructor(nowMs: () => number) {
-    this.#nowMs = nowMs;
+  constructor(clock: DoorClock) {
+    this.#clock = clock;
   }
 
   get count(): number {
@@ -61,7 +62,7 @@ export class FairWaits {
       take,
       leaving,
       isGranted: false,
-      attemptMs: this.#nowMs(),
+      attemptMs: this.#clock.monotonicMs(),
       timer: undefined,
     };
     this.#waits.set(name, wait);
@@ -85,7 +86,7 @@ export class FairWaits {
     const name = nameOf(take);
     const wait = this.#waits.get(name);
     if (wait === undefined) return false;
-    const nowMs = this.#nowMs();
+    const nowMs = this.#clock.monotonicMs();
     const intervalMs = Math.max(1, nowMs - wait.attemptMs);
     wait.attemptMs = nowMs;
     if (!wait.isGranted) {
@@ -118,9 +119,8 @@ export class FairWaits {
   }
 
   #giveTime(name: string, wait: Wait, graceMs: number): void {
-    clearTimeout(wait.timer);
-    wait.timer = setTimeout(() => this.#expire(name, wait), graceMs);
-    wait.timer.unref();
+    wait.timer?.cancel();
+    wait.timer = this.#clock.setTimer(graceMs, () => this.#expire(name, wait));
   }
 
   #expire(name: string, wait: Wait): void {
@@ -130,7 +130,7 @@ export class FairWaits {
   }
 
   #end(name: string, wait: Wait): void {
-    clearTimeout(wait.timer);
+    wait.timer?.cancel();
     this.#waits.delete(name);
   }
 }

@@ -8,6 +8,6 @@
  * - `scripts`: what a call of a lock script means for keys as they are
  */
 export { DoorCallers } from "./callers.js";
-export { RedisDoor, type RedisDoorOptions } from "./door.js";
+export { type ClientPort, RedisDoor, type RedisDoorOptions } from "./door.js";
 export type { Caller, DoorCounts, DoorNode, HeldClient, LockClient } from "./ports.js";
 export { checkScript, type ScriptCheck } from "./scripts/index.js";

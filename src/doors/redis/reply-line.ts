@@ -6,6 +6,7 @@
  * It must never keep more than its limits, nor tell anything out of its order.
  */
 import type { Socket } from "node:net";
+import type { DoorClock } from "../clock.js";
 import { encodeReply, type Protocol, type Reply } from "./resp/index.js";
 
 /** Given to the socket at once, so that a slow client is seen to take something. */
@@ -41,6 +42,7 @@ interface ReplyLineEvents {
 /** None of its methods throws, `push` aside. */
 export class ReplyLine {
   readonly #socket: Socket;
+  readonly #clock: DoorClock;
   readonly #events: ReplyLineEvents;
   #places: Place[] = [];
   /** Of `#places`, those that are encoded already. */
@@ -55,8 +57,9 @@ export class ReplyLine {
   #isClosed = false;
   readonly #flush = (): void => this.write();
 
-  constructor(socket: Socket, events: ReplyLineEvents) {
+  constructor(socket: Socket, clock: DoorClock, events: ReplyLineEvents) {
     this.#socket = socket;
+    this.#clock = clock;
     this.#events = events;
     socket.on("drain", () => {
       this.#isBusy = false;
@@ -189,6 +192,6 @@ export class ReplyLine {
   #planFlush(): void {
     if (this.#isFlushPlanned) return;
     this.#isFlushPlanned = true;
-    setImmediate(this.#flush);
+    this.#clock.soon(this.#flush);
   }
 }

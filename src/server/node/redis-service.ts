@@ -9,7 +9,6 @@ import {
 import type { InputMeter, TransportTls } from "../../net/index.js";
 import type { AssembledDriver } from "../driver/boot.js";
 import type { RedisTold } from "../pages/http-pages.js";
-import type { Clock } from "../ports.js";
 import { VERSION } from "../version.js";
 import { formatAddress, type ResolvedOptions, type ResolvedRedis } from "./resolve-options.js";
 
@@ -17,7 +16,6 @@ export interface RedisServiceParts {
   readonly options: ResolvedOptions;
   readonly redis: ResolvedRedis;
   readonly tls: TransportTls | undefined;
-  readonly clock: Clock;
   readonly clients: DoorClients;
   readonly meter: InputMeter;
   /** `undefined` while the node starts. */
@@ -33,7 +31,7 @@ export class RedisService {
 
   constructor(parts: RedisServiceParts) {
     this.#parts = parts;
-    const { options, redis, tls, clock, meter, connectionsMax, addressConnectionsMax } = parts;
+    const { options, redis, tls, meter, connectionsMax, addressConnectionsMax } = parts;
     const { log } = options;
     const { listen, sentinelListen, allowsEndless, allowsUnproven, isFair, isRedlock } = redis;
     this.#door = new RedisDoor(
@@ -41,7 +39,6 @@ export class RedisService {
         ...{ listen, sentinelListen, tls, meter, connectionsMax, addressConnectionsMax },
         ...{ allowsEndless, allowsUnproven, isFair, isRedlock },
         log: (level, message, fields) => log(level, message, fields),
-        nowMs: clock.nowMs,
       },
       this.#node(),
       new DoorCallers(parts.clients),

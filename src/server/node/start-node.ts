@@ -487,7 +487,7 @@ class Node implements RunningNode {
     if (redis === undefined) return undefined;
     const { connectionsMax, addressConnectionsMax } = this.#gateway.load;
     return new RedisService({
-      ...{ options: this.#options, redis, tls: this.#tls?.transport, clock: CLOCK },
+      ...{ options: this.#options, redis, tls: this.#tls?.transport },
       ...{ clients: this.#doors.clients, meter: this.#meter },
       assembled: () => this.#assembled,
       isDraining: () => this.#isDraining || this.#closing !== undefined,

@@ -1,5 +1,6 @@
 /** Connections of the Redis door: what clients say before any lock, order of replies, limits. */
 import { expect, test } from "vitest";
+import { SYSTEM_CLOCK } from "../../../src/doors/clock.js";
 import { HoldfastError } from "../../../src/errors.js";
 import { commandBytes, DoorWorld } from "./world/door-world.js";
 
@@ -192,7 +193,10 @@ test("an unknown outcome closes the connection, a known failure is an error", as
 test("without a quorum, connections are closed after two election timeouts", async () => {
   let nowMs = 0;
   const nodeState = { electionTimeoutMs: 20 };
-  await using world = await DoorWorld.open({ nowMs: () => nowMs }, nodeState);
+  await using world = await DoorWorld.open(
+    { clock: { ...SYSTEM_CLOCK, monotonicMs: () => nowMs } },
+    nodeState,
+  );
   const client = await world.connect();
   expect(await client.call("PING")).toBe("+PONG");
   world.node.isServing = false;

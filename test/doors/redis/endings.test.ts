@@ -1,5 +1,6 @@
 /** Locks that their client cannot end are refused at the next take, with the reason. */
 import { expect, test } from "vitest";
+import { SYSTEM_CLOCK } from "../../../src/doors/clock.js";
 import { DoorWorld, type RespClient } from "./world/door-world.js";
 
 const LISTS = `if redis.call('get', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -92,7 +93,9 @@ test("a DEL is not held against a kind of locks whose release has worked", async
 
 test("a kind is refused for an hour, and not longer", async () => {
   let nowMs = 0;
-  await using world = await DoorWorld.open({ nowMs: () => nowMs });
+  await using world = await DoorWorld.open({
+    clock: { ...SYSTEM_CLOCK, monotonicMs: () => nowMs },
+  });
   const client = await world.connect();
   expect(await take(client, "k")).toBe("+OK");
   expect(await client.call("DEL", "k")).toMatch(/^-NOHOLDFAST/);

@@ -1,5 +1,6 @@
 /** Polling clients with `--redis-fair`: the lock goes to them in the order in which they came. */
 import { expect, test } from "vitest";
+import { SYSTEM_CLOCK } from "../../../src/doors/clock.js";
 import { DoorWorld, type RespClient } from "./world/door-world.js";
 
 const KEY = "~redis/0/a";
@@ -25,7 +26,10 @@ test("the value that asked first gets the lock first", async () => {
 
 test("attempts of one that waits write nothing", async () => {
   let nowMs = 0;
-  await using world = await DoorWorld.open({ isFair: true, nowMs: () => nowMs });
+  await using world = await DoorWorld.open({
+    isFair: true,
+    clock: { ...SYSTEM_CLOCK, monotonicMs: () => nowMs },
+  });
   const client = await world.connect();
   await poll(client, "holder");
   await poll(client, "first");

@@ -12,6 +12,7 @@ import type { Buffer } from "node:buffer";
 import type { Watch } from "../../../client/index.js";
 import { HoldfastError } from "../../../errors.js";
 import { keyOfRedisName } from "../../../protocol/index.js";
+import type { DoorClock } from "../../clock.js";
 import { redisKeyOf } from "../names.js";
 import type { LockClient } from "../ports.js";
 import {
@@ -73,6 +74,11 @@ export class Publisher implements SubscriptionSource {
   readonly #watches = new Map<string, RegistryWatch>();
   /** The watches of each target, by the channels for which they are. */
   readonly #watched = new Map<MessageTarget, Map<string, RegistryWatch>>();
+  readonly #clock: DoorClock;
+
+  constructor(clock: DoorClock) {
+    this.#clock = clock;
+  }
 
   /** Registries that are watched. */
   get watchCount(): number {
@@ -109,7 +115,7 @@ export class Publisher implements SubscriptionSource {
     this.#watched.set(target, own);
     if (known !== undefined) return;
     this.#watches.set(name, watch);
-    void follow(watch);
+    void follow(watch, this.#clock);
   }
 
   onUnsubscribed(channelOrPattern: string, target: MessageTarget): void {
@@ -150,7 +156,7 @@ export class Publisher implements SubscriptionSource {
  * As long as somebody listens, by the client of one who does: where one ends, the next continues. Never
  * rejects.
  */
-async function follow(watch: RegistryWatch): Promise<void> {
+async function follow(watch: RegistryWatch, clock: DoorClock): Promise<void> {
   let after: Watch["revision"];
   for (let turn = watch.begin(); turn !== undefined; turn = watch.begin()) {
     const { client, signal } = turn;
@@ -167,7 +173,7 @@ async function follow(watch: RegistryWatch): Promise<void> {
     }
     after = isTooOld ? undefined : (changes?.revision ?? after);
     // Its listeners poll too, after the time of a lock; until then the watch begins again.
-    if (!signal.aborted) await pause(PAUSE_MS);
+    if (!signal.aborted) await new Promise<void>((resolve) => clock.setTimer(PAUSE_MS, resolve));
   }
 }
 
@@ -178,10 +184,4 @@ function tell({ channel, targets }: RegistryWatch, key: Buffer): void {
 
 function watchName(identity: string, database: number, channel: string): string {
   return JSON.stringify([identity, database, channel]);
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, ms).unref();
-  });
 }

@@ -1,5 +1,6 @@
 /** Who hears which message, and how long a registry is watched for its listeners. */
 import { expect, test } from "vitest";
+import { SYSTEM_CLOCK } from "../../../../src/doors/clock.js";
 import type { LockClient } from "../../../../src/doors/redis/index.js";
 import { Publisher } from "../../../../src/doors/redis/pubsub/publisher.js";
 import {
@@ -51,7 +52,7 @@ function bytesOf(text: string): Buffer {
 }
 
 test("a message of a client reaches the listeners of its identity only", () => {
-  const publisher = new Publisher();
+  const publisher = new Publisher(SYSTEM_CLOCK);
   const [alice, mallory] = [new Ear(publisher, "alice"), new Ear(publisher, "mallory")];
   alice.subscribe("unlock");
   mallory.subscribePatterns("*");
@@ -62,7 +63,7 @@ test("a message of a client reaches the listeners of its identity only", () => {
 });
 
 test("channels that begin with + are the node's own", () => {
-  const publisher = new Publisher();
+  const publisher = new Publisher(SYSTEM_CLOCK);
   const [alice, bob] = [new Ear(publisher, "alice"), new Ear(publisher, "bob")];
   alice.subscribe("+switch-master");
   bob.subscribePatterns("*");
@@ -74,7 +75,7 @@ test("channels that begin with + are the node's own", () => {
 });
 
 test("a message of more than 4 KiB, or at a channel of more than 1 KiB, is not sent", () => {
-  const publisher = new Publisher();
+  const publisher = new Publisher(SYSTEM_CLOCK);
   const ear = new Ear(publisher, "anonymous");
   ear.subscribePatterns("*");
   publisher.publishRelease(ear, "c".repeat(1_025), "message");
@@ -84,7 +85,7 @@ test("a message of more than 4 KiB, or at a channel of more than 1 KiB, is not s
 });
 
 test("subscriptions of one connection are bounded, and patterns more than channels", () => {
-  const ear = new Ear(new Publisher(), "anonymous");
+  const ear = new Ear(new Publisher(SYSTEM_CLOCK), "anonymous");
   const names = (count: number, length: number): string[] =>
     Array.from({ length: count }, (_, i) => String(i).padStart(length, "x"));
   expect(() => ear.subscribe("c".repeat(1_025))).toThrow(/more than 1024 bytes/);
@@ -103,7 +104,7 @@ test("subscriptions of one connection are bounded, and patterns more than channe
 /** Ears at the same registry, each by a client of its own. */
 function registry(count: number) {
   const locks = new MemoryLocks();
-  const publisher = new Publisher();
+  const publisher = new Publisher(SYSTEM_CLOCK);
   const clients = Array.from({ length: count }, () => locks.newClient());
   const ears = clients.map(({ client }) => new Ear(publisher, "anonymous", client));
   for (const ear of ears) ear.subscribe("reg-channel");
@@ -147,7 +148,7 @@ test("a registry is watched by no more than one client, and by none after its la
 });
 
 test("one connection watches no more than 16 registries, now or over time", () => {
-  const publisher = new Publisher();
+  const publisher = new Publisher(SYSTEM_CLOCK);
   const ear = new Ear(publisher, "anonymous");
   ear.subscribe("keep");
   for (let i = 0; i < 2_000; i++) {
@@ -178,7 +179,7 @@ test("a watch and what a script says are not told twice, and neither hides the o
 });
 
 test("a connection that signs in as another identity hears what that one may hear", () => {
-  const publisher = new Publisher();
+  const publisher = new Publisher(SYSTEM_CLOCK);
   const [ear, alice] = [new Ear(publisher, "mallory"), new Ear(publisher, "alice")];
   ear.subscribe("unlock", "reg-channel");
   ear.held = { ...ear.held, identity: "alice" };

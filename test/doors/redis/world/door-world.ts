@@ -45,7 +45,6 @@ export class DoorWorld implements AsyncDisposable {
       ...{ allowsEndless: false, allowsUnproven: false, isFair: false, isRedlock: false },
       log: (level, message, fields) =>
         this.log.push(`${level} ${message} ${JSON.stringify(fields)}`),
-      nowMs: () => performance.now(),
       meter: new InputMeter(),
     };
     this.door = new RedisDoor({ ...defaults, ...options }, this.node, {

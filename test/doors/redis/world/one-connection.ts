@@ -4,6 +4,7 @@
  */
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
+import { SYSTEM_CLOCK } from "../../../../src/doors/clock.js";
 import { Confirmations } from "../../../../src/doors/redis/confirmations.js";
 import { RedisConnection } from "../../../../src/doors/redis/connection.js";
 import { Endings } from "../../../../src/doors/redis/endings.js";
@@ -18,7 +19,7 @@ import { RespClient } from "./resp-client.js";
 
 export class OneConnection implements AsyncDisposable {
   readonly locks = new MemoryLocks();
-  readonly publisher = new Publisher();
+  readonly publisher = new Publisher(SYSTEM_CLOCK);
   readonly counts = {
     ...{ connections: 0, commandsTotal: 0, refusedTotal: 0, cutOffTotal: 0, unendableKinds: 0 },
   };
@@ -51,7 +52,8 @@ export class OneConnection implements AsyncDisposable {
       ...{ publisher: this.publisher, noteRefused: () => {} },
     };
     const callers = { clientOf: async () => held };
-    const parts = { node, callers, rules, subscriptions: this.publisher, counts: this.counts };
+    const shared = { node, callers, rules, counts: this.counts, clock: SYSTEM_CLOCK };
+    const parts = { ...shared, subscriptions: this.publisher };
     const shown = { address: "127.0.0.1", isEncrypted: false, certifiedName: undefined };
     const input = new MeteredInput(new InputMeter(), socket, shown.address, false);
     this.connection = new RedisConnection(1, { ...shown, socket, input }, parts, {
