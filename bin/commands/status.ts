@@ -89,7 +89,11 @@ async function showStatus(access: NodeAccess, isJson: boolean): Promise<number> 
   const refusal = refusalAmong(reports);
   if (refusal !== undefined && !reports.some(isReachable)) throw refusal;
   const outage = await outageOf(members, access.endpoints);
-  if (outage !== undefined) throw new Failure(EXIT.noCluster, outage);
+  if (outage !== undefined) {
+    const { wayOut } = await import("../../src/client/index.js");
+    const hint = reports.some(isReachable) ? "" : wayOut(access.endpoints);
+    throw new Failure(EXIT.noCluster, outage + hint);
+  }
   return findings.some(({ level }) => level === "down") ? EXIT.noCluster : EXIT.done;
 }
 

@@ -162,7 +162,8 @@ class Lock:
         self._over = threading.Event()  # Nobody is to extend it any more.
         self._guard = threading.Lock()  # Of `_deadline`, `reason` and what is set with them.
         self._deadline = None  # On the clock of `_now`; None before it is taken.
-        self._key = urlencode({"key": items[0]["key"]})  # Names the lock, whatever else it has.
+        self._name = items[0]["key"]
+        self._key = urlencode({"key": self._name})  # Names the lock, whatever else it has.
 
     def acquire(self):
         """Takes the lock and returns it. Raises LockHeld, LockTimeout, Unavailable or HoldfastError."""
@@ -223,7 +224,7 @@ class Lock:
         except HoldfastError as error:
             if kind is None and isinstance(error, LockLost):
                 raise
-            log.warning("%s was not released, and ends with its lease: %s", self._key, error)
+            log.warning("%s was not released, and ends with its lease: %s", self._name, error)
 
     def _demand_own_process(self):
         if os.getpid() != self._process:
@@ -257,7 +258,7 @@ class Lock:
             try:
                 self._extend(self._deadline)
             except HoldfastError as error:
-                log.warning("not extended, %s: %s", self._key, error)
+                log.warning("not extended, %s: %s", self._name, error)
 
     def _watch(self):
         """Says when the time is over, whatever `_keep` waits for; soon after a sleep, too."""
@@ -292,7 +293,7 @@ class Lock:
     def _loss(self):
         reason = self.reason or ("released" if self._over.is_set() else "expired")
         reason = reason if os.getpid() == self._process else "forked"
-        return LockLost("LOCK_LOST", f"the lock is over ({reason}): {self._key}", None, {"reason": reason})
+        return LockLost("LOCK_LOST", f"the lock is over ({reason}): {self._name}", None, {"reason": reason})
 
 
 def _endpoint(text):

@@ -269,7 +269,8 @@ export function noLeaderText(answering: number, voters: number): string {
   const answer = `${answering} of ${voters} ${node} ${answering === 1 ? "answers" : "answer"}`;
   const needed = Math.floor(voters / 2) + 1;
   if (answering >= needed) return `no leader yet: ${answer}`;
-  return `no leader: ${answer}, ${needed} ${needed === 1 ? "is" : "are"} needed`;
+  const others = voters === 1 ? "" : ": start the others";
+  return `no leader: ${answer}, ${needed} ${needed === 1 ? "is" : "are"} needed${others}`;
 }
 
 /** `indeterminate`: the request may have taken effect. */

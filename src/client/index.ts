@@ -146,6 +146,7 @@ export { toDot } from "./reads/wait-graph-dot.js";
 export type { Change, Watch } from "./reads/watch-stream.js";
 export type { Resumed, ResumedWait } from "./session/resumption.js";
 export type { Logger } from "./transport/client-log.js";
+export { wayOut } from "./transport/default-endpoints.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./transport/platform.js";
 export type { TokenSource } from "./transport/sign-in.js";
 export type {

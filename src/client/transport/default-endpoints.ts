@@ -19,15 +19,20 @@ interface Host {
 }
 
 export function defaultEndpoints(): readonly string[] {
-  const given = (globalThis as Host).process?.env?.[VARIABLE] ?? "";
-  const endpoints = given.startsWith("unix:") ? [given] : given.split(",");
-  const named = endpoints.map((endpoint) => endpoint.trim()).filter((endpoint) => endpoint !== "");
+  const named = endpointsOfEnvironment();
   return named.length === 0 ? LOCAL_CLUSTER : named;
 }
 
-/** What a person can do who finds no cluster at these endpoints. */
+/** What a person can do who finds no cluster at these endpoints; "" if that is known best to them. */
 export function wayOut(endpoints: readonly string[]): string {
-  const isLocal = endpoints.join() === LOCAL_CLUSTER.join();
-  if (!isLocal) return "";
+  const given = endpoints.join();
+  if (given === endpointsOfEnvironment().join()) return `; the endpoints are those of ${VARIABLE}`;
+  if (given !== LOCAL_CLUSTER.join()) return "";
   return `; start a cluster on this machine with \`holdfast cluster\`, or set ${VARIABLE}`;
+}
+
+function endpointsOfEnvironment(): readonly string[] {
+  const given = (globalThis as Host).process?.env?.[VARIABLE] ?? "";
+  const endpoints = given.startsWith("unix:") ? [given] : given.split(",");
+  return endpoints.map((endpoint) => endpoint.trim()).filter((endpoint) => endpoint !== "");
 }

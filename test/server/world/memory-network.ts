@@ -47,8 +47,9 @@ export class MemoryNetwork {
     return {
       bufferedBytes: () => 0,
       send: (peer, group, message) => {
-        const link = this.#link(id, peer);
-        if (link.epoch !== 0) link.outbox.push({ group, message });
+        // A member that a lie added has no link here, as a host that does not exist has none.
+        const link = this.#find(id, peer);
+        if (link !== undefined && link.epoch !== 0) link.outbox.push({ group, message });
       },
       flush: () => {
         for (const link of this.#links) if (link.from === id) this.#flush(link);
@@ -100,8 +101,12 @@ export class MemoryNetwork {
     this.#dial(link);
   }
 
+  #find(from: number, to: number): Link | undefined {
+    return this.#links.find((candidate) => candidate.from === from && candidate.to === to);
+  }
+
   #link(from: number, to: number): Link {
-    const link = this.#links.find((candidate) => candidate.from === from && candidate.to === to);
+    const link = this.#find(from, to);
     if (link === undefined) throw new Error(`no link from ${from} to ${to}`);
     return link;
   }
