@@ -16,8 +16,10 @@ export function runnerOf(script: string): string[] {
     : [process.execPath, file];
 }
 
-/** The built command, which is attacked. */
+/** The built command, which is attacked. `HOLDFAST_TEST_COMMAND` names another build. */
 export function builtCommand(): string {
+  const given = process.env["HOLDFAST_TEST_COMMAND"];
+  if (given !== undefined) return given;
   for (const path of ["../bin/holdfast.js", "../dist/bin/holdfast.js"]) {
     const file = fileURLToPath(new URL(path, import.meta.url));
     if (existsSync(file)) return file;

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { installed } from "../../src/installation.js";
 import {
   addSharedOptions,
   configOption,
@@ -121,22 +122,7 @@ function helpArguments(program: Command, topic: readonly string[]): string[] {
   return isKnown ? [...topic, "--help"] : [...topic];
 }
 
-/** The nearest package.json above this file is ours, built or not. */
 function readVersion(): string {
-  for (const path of ["../../package.json", "../../../package.json"]) {
-    const parsed = readPackage(new URL(path, import.meta.url));
-    if (parsed !== undefined) return parsed;
-  }
-  return "unknown";
-}
-
-function readPackage(url: URL): string | undefined {
-  let text: string;
-  try {
-    text = readFileSync(url, "utf8");
-  } catch {
-    return undefined;
-  }
-  const parsed: { name?: unknown; version?: unknown } = JSON.parse(text);
-  return parsed.name === "holdfast" ? String(parsed.version) : undefined;
+  const { version } = JSON.parse(readFileSync(installed("package.json"), "utf8"));
+  return String(version);
 }

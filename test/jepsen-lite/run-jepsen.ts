@@ -27,13 +27,12 @@ export interface JepsenEnd {
   readonly stderr: string;
 }
 
-/** `environment`: beside that of the tests. `main`: of another build. */
+/** `environment`: beside that of the tests. */
 export function startJepsen(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-  main = MAIN,
 ): JepsenRun {
-  const child = spawn(process.execPath, ["--import", TSX, main, ...words], {
+  const child = spawn(process.execPath, ["--import", TSX, MAIN, ...words], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...environment },
   });

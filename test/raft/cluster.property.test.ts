@@ -6,13 +6,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isJoint, membersOf } from "../../src/raft/index.js";
+import { runsOf } from "../runs.js";
 import { Cluster } from "./cluster/cluster.js";
 import { type Mood, type Schedule, schedulesOf } from "./cluster/schedule.js";
 import { perform } from "./cluster/schedule-steps.js";
 
-/** Schedules drawn for each size and mood; `HOLDFAST_RAFT_RUNS=5000` for a longer look. */
-const { HOLDFAST_RAFT_RUNS } = process.env;
-const RUNS = Number(HOLDFAST_RAFT_RUNS ?? 80);
+/** Schedules drawn for each size and mood. */
+const RUNS = runsOf(40);
 /** Rarer things need more: an entry of an older term that is counted, and one cut behind it. */
 const RUNS_FACTOR: Partial<Record<Mood, number>> = { reigns: 2, wild: 2 };
 

@@ -5,9 +5,10 @@
  */
 import { describe, expect, it } from "vitest";
 import { NODE_TUNING_DEFAULTS } from "../../src/server/options.js";
+import { runsOf } from "../runs.js";
 import { TimedCluster, type Weather } from "./cluster/timed-cluster.js";
 
-const RUNS = Number(process.env["HOLDFAST_FAILOVER_RUNS"] ?? 60);
+const RUNS = runsOf(30);
 const { electionTimeoutMs, closedPeerDelayMs } = NODE_TUNING_DEFAULTS;
 const WEATHER: Readonly<Record<string, Weather>> = {
   "quick disks": { linkMs: [0.1, 0.5], diskMs: [0.5, 1.5] },

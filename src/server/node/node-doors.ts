@@ -4,11 +4,12 @@
  */
 import { readFile } from "node:fs/promises";
 import { DoorClients, LeaseDoor } from "../../doors/index.js";
+import { installed } from "../../installation.js";
 import type { HttpDoor, InProcessCaller, InProcessEvents, InProcessLink } from "../../net/index.js";
 import type { Logger } from "../ports.js";
 
-/** From the sources, and from the built server. */
-const DESCRIPTIONS = ["../../../docs/doors/openapi.json", "../../../../docs/doors/openapi.json"];
+/** What the door serves as its description. */
+const DESCRIPTION = "docs/doors/openapi.json";
 
 export class NodeDoors {
   readonly #clients: DoorClients;
@@ -53,14 +54,11 @@ export class NodeDoors {
 
   /** Reads what the doors serve of this installation. */
   async load(): Promise<void> {
-    for (const place of DESCRIPTIONS) {
-      try {
-        const text = await readFile(new URL(place, import.meta.url), "utf8");
-        this.#description = JSON.stringify(JSON.parse(text));
-        return;
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
-      }
+    try {
+      const text = await readFile(installed(DESCRIPTION), "utf8");
+      this.#description = JSON.stringify(JSON.parse(text));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
   }
 

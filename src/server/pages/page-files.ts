@@ -8,13 +8,14 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import { installed } from "../../installation.js";
 import type { HttpAnswer, PageBrowser } from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
 
 const pack = promisify(gzip);
 
-/** Beside the built server; and from the sources, where the build puts them. */
-const PLACES = ["../../../dashboard/", "../../../dist/dashboard/"];
+/** Where the build puts them. */
+const DIRECTORY = "dist/dashboard/";
 const LIST = "files.json";
 const INDEX = "index.html";
 
@@ -47,24 +48,20 @@ export function readPageFiles(): Promise<PageFiles> {
 }
 
 async function readAll(): Promise<PageFiles> {
-  for (const place of PLACES) {
-    const directory = new URL(place, import.meta.url);
-    const names = await namesIn(directory);
-    if (names === undefined) continue;
-    const files = await Promise.all(
-      names.map(async (name) => [name, await readOne(new URL(name, directory), name)] as const),
-    );
-    return new Map(files);
-  }
-  return new Map();
+  const directory = installed(DIRECTORY);
+  const names = await namesIn(directory);
+  const files = names.map(
+    async (name) => [name, await readOne(new URL(name, directory), name)] as const,
+  );
+  return new Map(await Promise.all(files));
 }
 
-/** `undefined`: there is no page. */
-async function namesIn(directory: URL): Promise<readonly string[] | undefined> {
+/** None if there is no page. */
+async function namesIn(directory: URL): Promise<readonly string[]> {
   try {
     return JSON.parse(await readFile(new URL(LIST, directory), "utf8")) as string[];
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
 }

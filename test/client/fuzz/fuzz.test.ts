@@ -2,16 +2,16 @@
  * Random sequences of everything that a program can do with sessions and locks, under all kinds of
  * faults, with the SDK and the table of production: no promise is broken at any moment.
  *
- * `HOLDFAST_CLIENT_RUNS=3000 npx vitest run test/client/fuzz` runs that many random seeds. A
+ * `HOLDFAST_RUNS=150 npx vitest run test/client/fuzz` runs 3,000 random seeds. A
  * failing plan is reduced as far as possible and reported with what happened in it.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { runsOf } from "../../runs.js";
 import { plan } from "./plan.js";
 import { Trial } from "./trial.js";
 
-const { HOLDFAST_CLIENT_RUNS } = process.env;
-const RANDOM_RUNS = Number(HOLDFAST_CLIENT_RUNS ?? 20);
+const RANDOM_RUNS = runsOf(20);
 const RUNS_PER_SEED = 20;
 const MINUTE_MS = 60_000;
 

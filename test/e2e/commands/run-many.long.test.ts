@@ -1,19 +1,17 @@
 /**
- * A thousand `holdfast run`s of one key, sixty at a time, each of which reads a counter from a file
- * and writes it back increased by one: two that ran at once would lose an increment. Takes minutes
- * where processors are few: where every change is checked (`CI`) two hundred have to do.
- * `HOLDFAST_RUNS` makes it another number.
+ * Two hundred `holdfast run`s of one key, sixty at a time, each of which reads a counter from a file
+ * and writes it back increased by one: two that ran at once would lose an increment.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { endAllStarted } from "../../../lab/end-with-process.js";
 import { connect } from "../../../src/index.js";
-import { bundledCommand } from "../world/bundled-command.js";
+import { runsOf } from "../../runs.js";
 import { startCluster } from "../world/cluster-process.js";
 import { type CliResult, runCli } from "../world/command-line.js";
 
-const RUNS = Number(process.env["HOLDFAST_RUNS"] ?? (process.env["CI"] ? 200 : 1_000));
+const RUNS = runsOf(200);
 const AT_A_TIME = 60;
 const MINUTES_MAX = 30;
 /** The fencing tokens are kept beside it, in the order in which they were used. */
@@ -25,7 +23,6 @@ test(
   `of ${RUNS} runs, ${AT_A_TIME} at a time, that each increment a counter in a file, no increment is lost`,
   async () => {
     await using cluster = await startCluster();
-    await using command = await bundledCommand();
     const { directory: cwd, endpoints } = cluster;
     const counter = join(cwd, "counter");
     await writeFile(counter, "0\n");
@@ -37,7 +34,7 @@ test(
     const lane = async (): Promise<void> => {
       while (started < RUNS && failures.length === 0) {
         started += 1;
-        const result = await runCli(args, { cwd, command: command.path });
+        const result = await runCli(args, { cwd });
         if (result.code !== 0 || result.stderr !== "") failures.push(result);
       }
     };

@@ -70,8 +70,8 @@ describe.skipIf(!IS_LINUX)("the files that a log writes", () => {
   });
 
   test("are seen not to be with the bug that leaves O_DSYNC out", async () => {
-    using build = new MutatedBuild(UNSYNCED_LOG);
-    const mutant = (await import(build.pathOf("src/storage/index.js"))) as typeof storage;
+    using build = await MutatedBuild.make(UNSYNCED_LOG);
+    const mutant = (await import(build.storage)) as typeof storage;
     expect(await writtenByLog(mutant)).toEqual(NAMES.map((name) => ({ name, isSynced: false })));
   });
 });

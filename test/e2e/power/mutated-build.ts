@@ -1,21 +1,23 @@
 /**
- * A copy of the build with one bug in it. It is inside the cache of the checkout, so that it finds
- * packages as the build does.
+ * The command and the storage of nodes, built with one bug in them. They lie inside the cache of the
+ * checkout, so that they find packages as the build does.
  */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { build, type Plugin } from "esbuild";
+import { bundleCommand } from "../../../scripts/command-bundle.js";
 import { type Mutant, mutated } from "../../sim/mutants/mutant.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const CACHE = `${ROOT}node_modules/.cache/holdfast-power`;
 
-/** `file` is one of the build. No seed of the simulator finds these: its disks stand in for the code. */
+/** No seed of the simulator finds these: its disks stand in for the code. */
 export type BuildMutant = Omit<Mutant, "seeds">;
 
 export const UNSYNCED_LOG: BuildMutant = {
   name: "log-written-without-dsync",
   rule: "a write to a file of the log is durable when it is over",
-  file: "dist/src/storage/node-file-system.js",
+  file: "src/storage/node-file-system.ts",
   find: "syncFile === undefined ? O_DSYNC : 0",
   replace: "0",
 };
@@ -23,7 +25,7 @@ export const UNSYNCED_LOG: BuildMutant = {
 export const UNSYNCED_STORE: BuildMutant = {
   name: "store-written-without-sync",
   rule: "a batch of the store is durable when it is over",
-  file: "dist/src/storage/level-store.js",
+  file: "src/storage/level-store.ts",
   find: "sync: true",
   replace: "sync: false",
 };
@@ -31,27 +33,54 @@ export const UNSYNCED_STORE: BuildMutant = {
 export class MutatedBuild implements Disposable {
   readonly #directory: string;
 
-  constructor(mutant: BuildMutant) {
-    const text = mutated(readFileSync(`${ROOT}${mutant.file}`, "utf8"), { ...mutant, seeds: [] });
+  private constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  static async make(mutant: BuildMutant): Promise<MutatedBuild> {
     mkdirSync(CACHE, { recursive: true });
-    this.#directory = mkdtempSync(`${CACHE}/${mutant.name}-`);
-    for (const part of ["package.json", "dist", "jepsen-lite/report/page"]) {
-      cpSync(`${ROOT}${part}`, `${this.#directory}/${part}`, { recursive: true });
-    }
-    writeFileSync(`${this.#directory}/${mutant.file}`, text);
+    const made = new MutatedBuild(mkdtempSync(`${CACHE}/${mutant.name}-`));
+    const plugins = [withBug(mutant)];
+    await bundleCommand({ root: ROOT, target: `${made.#directory}/bin`, plugins });
+    await build({
+      absWorkingDir: ROOT,
+      entryPoints: ["src/storage/index.ts"],
+      outfile: made.storage,
+      bundle: true,
+      packages: "external",
+      platform: "node",
+      format: "esm",
+      logLevel: "error",
+      plugins,
+    });
+    return made;
   }
 
   /** Of `holdfast`. */
   get command(): string {
-    return `${this.#directory}/dist/bin/holdfast.js`;
+    return `${this.#directory}/bin/holdfast.js`;
   }
 
-  /** Of a module of the sources. */
-  pathOf(module: string): string {
-    return `${this.#directory}/dist/${module}`;
+  /** Of the room `storage`. */
+  get storage(): string {
+    return `${this.#directory}/storage.js`;
   }
 
   [Symbol.dispose](): void {
     rmSync(this.#directory, { recursive: true, force: true });
   }
+}
+
+function withBug(mutant: BuildMutant): Plugin {
+  const file = `${ROOT}${mutant.file}`;
+  return {
+    name: mutant.name,
+    setup({ onLoad }) {
+      onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        if (path !== file) return undefined;
+        const contents = mutated(readFileSync(path, "utf8"), { ...mutant, seeds: [] });
+        return { contents, loader: "ts" };
+      });
+    },
+  };
 }

@@ -151,7 +151,7 @@ describe.skipIf(WHY_NOT !== undefined)("a node whose power fails", { timeout: TE
     { bug: UNSYNCED_LOG, sign: /the file is missing or altered|the mark/ },
     { bug: UNSYNCED_STORE, sign: /the log names it, but it does not exist/ },
   ])("is seen to break them with the bug $bug.name", async ({ bug, sign }) => {
-    using build = new MutatedBuild(bug);
+    using build = await MutatedBuild.make(bug);
     const machine = await newMachine(build.command);
     const [found = "nothing"] = await broken(machine, 1, seededRandom(4), NOTHING_MORE);
     expect(found).toMatch(sign);

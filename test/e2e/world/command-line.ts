@@ -12,8 +12,6 @@ export const COMMAND =
   fileURLToPath(new URL("../../../dist/bin/holdfast.js", import.meta.url));
 
 export interface CliOptions {
-  /** Another file to run. Default: the build's. */
-  readonly command?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Standard input; without it the standard input is empty. */
   readonly input?: string | Uint8Array;
@@ -51,7 +49,7 @@ export interface RunningCli {
 
 /** Starts the command without waiting for it. */
 export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
-  const child = spawn(process.execPath, [options.command ?? COMMAND, ...args], {
+  const child = spawn(process.execPath, [COMMAND, ...args], {
     stdio: ["pipe", "pipe", "pipe"],
     env: { ...bareEnvironment(), ...options.env },
     detached: options.ownGroup === true,

@@ -9,6 +9,7 @@ import { expect, test } from "vitest";
 import { LockTable, type TableSettings } from "../../../src/lockfsm/index.js";
 import { TableState } from "../../../src/lockfsm/records/state.js";
 import { TOKENS_END } from "../../../src/lockfsm/token-counter.js";
+import { runsOf } from "../../runs.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/plans.js";
 import { accessPlan, losingPlan } from "../plans/plans-access.js";
 import { Clients } from "../plans/plans-clients.js";
@@ -18,8 +19,7 @@ import { cyclesIn, Recording } from "../plans/recording.js";
 import { NaiveTable } from "./model.js";
 import { closureOf } from "./views.js";
 
-const { HOLDFAST_MODEL_RUNS } = process.env;
-const RUNS = Number(HOLDFAST_MODEL_RUNS ?? 300);
+const RUNS = runsOf(150);
 const EDGES_MAX = 10_000;
 
 test("says and shows after every entry what the naive model says and shows", () => {

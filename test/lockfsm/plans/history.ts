@@ -16,6 +16,7 @@ import {
   type Reply,
   type SessionMessage,
 } from "../../../src/protocol/index.js";
+import { runsOf } from "../../runs.js";
 import { type Action, KEYS, plan, settings, type Turn } from "./plans.js";
 import { Clients } from "./plans-clients.js";
 import { Recording, type Said } from "./recording.js";
@@ -27,8 +28,7 @@ export interface Step {
   readonly after: readonly KeyView[];
 }
 
-const { HOLDFAST_PROPERTY_RUNS } = process.env;
-export const NUM_RUNS = Number(HOLDFAST_PROPERTY_RUNS ?? 200);
+export const NUM_RUNS = runsOf(100);
 
 /** Runs a plan with one command per entry, so that every position of the log is looked at. */
 export function run(

@@ -5,6 +5,7 @@ import { HoldfastError } from "../../../src/errors.js";
 import { LockTable, TableRestore, type TableSettings } from "../../../src/lockfsm/index.js";
 import { BLOCK_HEAD_BYTES, MAGIC } from "../../../src/lockfsm/snapshot/format.js";
 import { MODEL_VERSION } from "../../../src/model-version.js";
+import { runsOf } from "../../runs.js";
 import { ClusterLog } from "../plans/cluster-log.js";
 import { everything } from "../plans/everything.js";
 import { plan, settings, type Turn } from "../plans/plans.js";
@@ -71,7 +72,7 @@ describe("what is no snapshot is refused", () => {
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 }), (chunks) => {
         expect(() => restored(chunks)).toThrowError(corrupt);
       }),
-      { numRuns: 2_000 },
+      { numRuns: runsOf(1_000) },
     );
   });
 
@@ -133,7 +134,7 @@ test("a forged snapshot is refused, or is a table that keeps all its rules from 
       }
       expect(restored(rest(copy.snapshot(50))).hash()).toBe(copy.hash());
     }),
-    { numRuns: 3_000 },
+    { numRuns: runsOf(1_500) },
   );
   expect(accepted).toBeGreaterThan(300);
 });

@@ -7,6 +7,7 @@ import {
   type TableEntry,
   type TableSettings,
 } from "../../../src/lockfsm/index.js";
+import { runsOf } from "../../runs.js";
 import { fewUnits, plan, settings, type Turn } from "../plans/plans.js";
 import { accessPlan, losingPlan } from "../plans/plans-access.js";
 import { Clients } from "../plans/plans-clients.js";
@@ -15,7 +16,7 @@ import { forgetfulPlan, leasePlan, leaseSettings } from "../plans/plans-leases.j
 import { letEverythingEnd, Recording, type Said } from "../plans/recording.js";
 import { copyOf, type Drawn, draw, joined, rest, restored } from "../plans/snapshots.js";
 
-const NUM_RUNS = 600;
+const NUM_RUNS = runsOf(300);
 
 /** An entry, and what a table says and is after it. */
 interface Step {

@@ -9,6 +9,7 @@ import {
   TOKEN_FLOOR_MAX,
 } from "../../../src/lockfsm/index.js";
 import { END_REASON, OP, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
+import { runsOf } from "../../runs.js";
 import { NaiveTable } from "../model/model.js";
 import { ClusterLog, exclusive, OTHER_OWNER, permits, shared } from "../plans/cluster-log.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/plans.js";
@@ -17,7 +18,7 @@ import { leasePlan, leaseSettings } from "../plans/plans-leases.js";
 import { cyclesIn, Recording } from "../plans/recording.js";
 import { copyOf, joined, rest } from "../plans/snapshots.js";
 
-const NUM_RUNS = 300;
+const NUM_RUNS = runsOf(150);
 const A_DAY_OF_TOKENS = 86_400 * 2 ** 21;
 const INDEX = 1_000_000;
 

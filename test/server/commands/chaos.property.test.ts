@@ -12,15 +12,15 @@ import {
   STATUS,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
+import { runsOf } from "../../runs.js";
 import { expectAgreement } from "../world/cluster.js";
 import type { TestClient } from "../world/test-client.js";
 import { World, type WorldNode } from "../world/world.js";
 import type { WorldOptions } from "../world/world-time.js";
 import { type Call, ChaosClient } from "./chaos-client.js";
 
-/** Storms of each kind; `HOLDFAST_CHAOS_RUNS=500` for a longer look. */
-const { HOLDFAST_CHAOS_RUNS } = process.env;
-const RUNS = Number(HOLDFAST_CHAOS_RUNS ?? 50);
+/** Storms of each kind. */
+const RUNS = runsOf(25);
 const STEPS = 150;
 const CLIENTS = 5;
 const KEYS = ["a", "b", "c"] as const;

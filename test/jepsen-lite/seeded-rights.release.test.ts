@@ -14,7 +14,7 @@ const BUGS: readonly [BuildMutant, AnomalyKind][] = [
     {
       name: "acquire-without-a-right",
       rule: "12.4: an acquire needs the right to every key",
-      file: "dist/src/lockfsm/holds/rights.js",
+      file: "src/lockfsm/holds/rights.ts",
       find: "return mayAcquire(identity, command, levelFor(command));",
       replace: "return true;",
     },
@@ -24,7 +24,7 @@ const BUGS: readonly [BuildMutant, AnomalyKind][] = [
     {
       name: "list-of-everything",
       rule: "12.11: views show the keys that the viewer may observe",
-      file: "dist/src/lockfsm/views/views.js",
+      file: "src/lockfsm/views/views.ts",
       find: "viewer.levelOfAll(prefix) >= ACCESS_LEVEL.observe",
       replace: "true",
     },
@@ -34,7 +34,7 @@ const BUGS: readonly [BuildMutant, AnomalyKind][] = [
     {
       name: "removed-credential-stays",
       rule: "12.2: a credential that was removed speaks for no identity",
-      file: "dist/src/lockfsm/commands/access.js",
+      file: "src/lockfsm/commands/access.ts",
       find: "    state.access.removeCredential(credential);\n",
       replace: "",
     },
@@ -45,11 +45,11 @@ const BUGS: readonly [BuildMutant, AnomalyKind][] = [
 test.concurrent.each(BUGS.map(([bug, kind]) => ({ bug, kind, name: bug.name })))(
   "a run finds $name",
   async ({ bug, kind }) => {
-    using build = new MutatedBuild(bug);
+    using build = await MutatedBuild.make(bug);
     await using out = await resultDirectory();
     const words = ["--workload=identities", "--nemesis=kill", "--time=10", "--seed=5"];
-    const main = build.pathOf("jepsen-lite/main.js");
-    const run = startJepsen([...words, `--out=${out.directory}`], {}, main);
+    const attacked = { HOLDFAST_TEST_COMMAND: build.command };
+    const run = startJepsen([...words, `--out=${out.directory}`], attacked);
     const { code, stdout, stderr } = await run.ended;
     expect(code, `${stdout}\n${stderr}`).toBe(1);
     const { anomalies, checks } = await out.results();
