@@ -77,7 +77,7 @@ export function defineRevoke(command: Command, finish: (exitCode: number) => voi
       const about = "key" in target ? target : undefined;
       const done = await askCluster(clusterAccessFor(command), ask, about);
       if (flags.json === true) printJson({ key: key ?? null, token: flags.token ?? null, ...done });
-      else print(resultText(target, done, force.now));
+      else print(resultText(targetText(target), done, force.now));
       finish(EXIT.done);
     });
 }
@@ -105,10 +105,7 @@ async function revokeBelow(
     return { keys, revoked, opened };
   });
   if (flags.json === true) printJson({ prefix, ...done });
-  else {
-    const ends = force.now ? "ended" : "asked to end";
-    print(`${done.keys} keys: ${done.revoked} holds ${ends}, ${done.opened} opened`);
-  }
+  else print(resultText(counted(done.keys, "key"), done, force.now));
 }
 
 function targetOf(key: string | undefined, token: number | undefined): RevokeTarget {
@@ -128,10 +125,16 @@ function explained(error: unknown, target: RevokeTarget): unknown {
   return new Failure(EXIT.refused, `there is no hold with token ${target.token}`, { cause: error });
 }
 
-function resultText(target: RevokeTarget, done: Revoked, isEnded: boolean): string {
-  const { revoked, opened } = done;
-  const what = "key" in target ? keyText(target.key) : `token ${target.token}`;
-  const holds = revoked === 1 ? "1 hold" : `${revoked} holds`;
-  const ends = revoked === 0 ? "it is not held" : `${holds} ${isEnded ? "ended" : "asked to end"}`;
-  return `${what}: ${ends}${opened === 0 ? "" : ", opened"}`;
+function targetText(target: RevokeTarget): string {
+  return "key" in target ? keyText(target.key) : `token ${target.token}`;
+}
+
+function resultText(what: string, { revoked, opened }: Revoked, isEnded: boolean): string {
+  const ends = isEnded ? "ended" : "asked to end";
+  const holds = revoked === 0 ? "not held" : `${counted(revoked, "hold")} ${ends}`;
+  return `${what}: ${holds}${opened === 0 ? "" : ", opened"}`;
+}
+
+function counted(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
 }

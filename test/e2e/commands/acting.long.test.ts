@@ -65,15 +65,41 @@ describe("revoke", () => {
     const lock = await scene.client.acquire("revoke/closed", { minHoldMs: 3_600_000 });
     await lock.release();
     const { code, stdout } = await ask("revoke", "revoke/closed", "--grace", "10m");
-    expect([code, stdout]).toEqual([0, "revoke/closed: it is not held, opened\n"]);
+    expect([code, stdout]).toEqual([0, "revoke/closed: not held, opened\n"]);
     const next = await scene.client.tryAcquire("revoke/closed");
     expect(next?.isHeld).toBe(true);
     await next?.release();
   });
 
+  test("takes every key in use below a prefix, and no other", async () => {
+    const other = await scene.client.acquire("revoke/beside");
+    const locks = [
+      await scene.client.acquire("revoke/below/1", { mode: "shared" }),
+      await scene.client.acquire("revoke/below/1", { mode: "shared" }),
+      await scene.client.acquire("revoke/below/2"),
+    ];
+    const closed = await scene.client.acquire("revoke/below/3", { minHoldMs: 3_600_000 });
+    await closed.release();
+    const { code, stdout } = await ask("revoke", "--prefix", "revoke/below/", "--now");
+    expect([code, stdout]).toEqual([0, "3 keys: 3 holds ended, opened\n"]);
+    for (const { signal } of locks) {
+      expect((await aborted(signal)).details).toMatchObject({ reason: "revoked" });
+    }
+    const again = await ask("revoke", "--prefix", "revoke/below/", "--json");
+    expect(JSON.parse(again.stdout)).toEqual({
+      prefix: "revoke/below/",
+      keys: 0,
+      revoked: 0,
+      opened: 0,
+    });
+    expect(other.isHeld).toBe(true);
+    await other.release();
+    expectFailure(await ask("revoke", "a", "--prefix", "b"), 2, /exclude each other/);
+  });
+
   test("of a key that nobody holds is done", async () => {
     const { code, stdout } = await ask("revoke", "revoke/nobody");
-    expect([code, stdout]).toEqual([0, "revoke/nobody: it is not held\n"]);
+    expect([code, stdout]).toEqual([0, "revoke/nobody: not held\n"]);
   });
 
   test("is wrong usage without one target, or with what excludes each other", async () => {

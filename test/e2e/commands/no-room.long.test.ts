@@ -41,7 +41,7 @@ describe("without room for another session", () => {
 
   test("locks are revoked, limits set, sessions ended and settings put right", async () => {
     expect(await ask(1, "revoke", "held", "--now")).toBe("held: 1 hold ended");
-    expect(await ask(2, "revoke", "held", "--now")).toBe("held: it is not held");
+    expect(await ask(2, "revoke", "held", "--now")).toBe("held: not held");
     expect(await ask(3, "limit", "pool", "7")).toBe("pool: 7 permits");
     expect(await ask(1, "session", "end", String(scene.client.session), "--now")).toContain(
       "has ended",

@@ -1,5 +1,5 @@
 /**
- * Two hundred `holdfast run`s of one key, sixty at a time, each of which reads a counter from a file
+ * A hundred `holdfast run`s of one key, sixty at a time, each of which reads a counter from a file
  * and writes it back increased by one: two that ran at once would lose an increment.
  */
 import { readFile, writeFile } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { runsOf } from "../../runs.js";
 import { startCluster } from "../world/cluster-process.js";
 import { type CliResult, runCli } from "../world/command-line.js";
 
-const RUNS = runsOf(200);
+const RUNS = runsOf(100);
 const AT_A_TIME = 60;
 const MINUTES_MAX = 30;
 /** The fencing tokens are kept beside it, in the order in which they were used. */
