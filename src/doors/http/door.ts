@@ -107,8 +107,9 @@ export class LeaseDoor implements HttpDoor {
     }
     const route = Object.hasOwn(routes, method) ? routes[method] : undefined;
     if (route === undefined) {
-      const sentence = `${method} is not served here`;
-      throw new Problem(405, "INVALID_ARGUMENT", sentence, { Allow: methodsOf(routes) });
+      const methods = methodsOf(routes);
+      const sentence = `${method} is not served here, only ${methods}`;
+      throw new Problem(405, "INVALID_ARGUMENT", sentence, { Allow: methods });
     }
     if (this.#isDraining) throw stopping();
     requireSingleHeaders(exchange);

@@ -17,6 +17,7 @@ const MILLISECONDS = /^\d{1,15}$/;
 const INTEGER = /^\d{1,16}$/;
 const NON_ASCII = /[^\0-\x7f]/;
 
+const OWNER = "Holdfast-Owner";
 const DURATION_PROBLEM = "must be a duration: 30s, 500ms, 2m, or a whole number of milliseconds";
 
 /** The parameters of one query, each at most once. */
@@ -100,8 +101,10 @@ export function headerText(headers: IncomingHttpHeaders, name: string): string |
 
 export function requiredHeader(headers: IncomingHttpHeaders, name: string): string {
   const text = headerText(headers, name);
-  if (text === undefined) throw badRequest(`the header ${name} is missing`);
-  return text;
+  if (text !== undefined) return text;
+  const meant =
+    name === OWNER ? ": a secret of your choice, which alone may extend and end the lock" : "";
+  throw badRequest(`the header ${name} is missing${meant}`);
 }
 
 function decoded(text: string): string {
