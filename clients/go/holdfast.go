@@ -172,10 +172,20 @@ func (c *Client) send(ctx context.Context, method, target string, body []byte, h
 	return got, failure
 }
 
-// isRepeatable: no answer arrived, or that of a node that cannot tell, or of a proxy before it.
+// isRepeatable: no answer arrived, or that of a node that cannot tell, or of a proxy before it; or a copy of the
+// request, which something on the way made, waits in its place.
 func isRepeatable(err error) bool {
 	e := (*Error)(nil)
-	return errors.As(err, &e) && (e.Status >= 502 && e.Status <= 504 || e.Status == 0 && e.Code == "UNAVAILABLE")
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Status {
+	case 0:
+		return e.Code == "UNAVAILABLE"
+	case 500, 502, 503, 504:
+		return true
+	}
+	return e.Code == "CANCELLED"
 }
 
 // since counts the time in which the machine sleeps too, by its wall clock.

@@ -27,10 +27,14 @@ class HoldfastException extends \RuntimeException
         parent::__construct("$error: $message");
     }
 
-    /** Whether no node could serve the request, so that its outcome may be unknown. */
+    /**
+     * Whether no node could serve the request, so that its outcome may be unknown; or a copy of it, which something on
+     * the way made, waits in its place.
+     */
     public function isRepeatable(): bool
     {
-        return in_array($this->status, [502, 503, 504], true) || ($this->status === 0 && $this->error === 'UNAVAILABLE');
+        return in_array($this->status, [500, 502, 503, 504], true)
+            || ($this->status === 0 && $this->error === 'UNAVAILABLE') || $this->error === 'CANCELLED';
     }
 }
 
@@ -114,7 +118,9 @@ final class Client
             $lock->granted(...$this->take($items, $headers, $ttl, $wait));
             return $lock;
         } catch (\Throwable $error) {
-            if (!$error instanceof HoldfastException || $error->isRepeatable() || $error->error === 'LOCK_LOST') {
+            $isSure = $error instanceof HoldfastException && !$error->isRepeatable()
+                && !in_array($error->error, ['LOCK_LOST', 'PROTOCOL'], true);
+            if (!$isSure) { // It may have been granted; else it ends with its lease.
                 $lock->leave();
             }
             throw $error;
@@ -220,11 +226,13 @@ final class Client
         if ($stream === false) {
             throw new HoldfastException('UNAVAILABLE', "$node does not answer");
         }
-        $text = stream_get_contents($stream);
         $lines = implode("\n", stream_get_meta_data($stream)['wrapper_data']);
-        fclose($stream);
         $status = preg_match('#^HTTP/\S+ (\d{3})#', $lines, $found) ? (int) $found[1] : 0;
-        $isWhole = !preg_match('/^Content-Length: *(\d+)/mi', $lines, $found) || strlen((string) $text) === (int) $found[1];
+        // A proxy may keep the connection open: so no longer than the answer is.
+        $length = preg_match('/^Content-Length: *(\d+)/mi', $lines, $found) ? (int) $found[1] : null;
+        $text = stream_get_contents($stream, $length);
+        fclose($stream);
+        $isWhole = $length === null || strlen((string) $text) === $length;
         if ($text === false || !$isWhole || $status === 0) {
             throw new HoldfastException('UNAVAILABLE', "$node did not answer to the end");
         }
@@ -233,7 +241,7 @@ final class Client
         if (is_array($answer) && ($status === 200 || $status === 202)) {
             return $answer;
         }
-        $code = $answer['code'] ?? (in_array($status, [502, 503, 504], true) ? 'UNAVAILABLE' : 'PROTOCOL');
+        $code = $answer['code'] ?? (in_array($status, [500, 502, 503, 504], true) ? 'UNAVAILABLE' : 'PROTOCOL');
         throw new HoldfastException($code, $answer['detail'] ?? "status $status", $status, $answer['details']['reason'] ?? null);
     }
 }

@@ -22,7 +22,8 @@ from functools import partial
 from urllib.parse import urlencode, urlsplit
 
 DEFAULT_ENDPOINTS = "http://127.0.0.1:7411,http://127.0.0.1:7412,http://127.0.0.1:7413"
-REPEATABLE = (502, 503, 504)  # Of a node that cannot tell, or of a proxy before it: repeat the request.
+REPEATABLE = (500, 502, 503, 504)  # Of a node that cannot tell, or of a proxy before it: repeat the request.
+UNSURE = ("PROTOCOL", "CANCELLED", "LOCK_LOST")  # With these, too, a take may have been granted.
 POLL = 45.0  # A node answers a request that waits after this many seconds at the latest.
 ANSWER = 5.0  # How long any other answer may take.
 # A node without power closes no connection; so ask for signs of life while a request waits. In seconds.
@@ -108,7 +109,8 @@ class Client:
                 if status in (200, 202):
                     return sent, answer
                 failure = _error(status, answer)
-                if status not in REPEATABLE:
+                # CANCELLED: a copy of the request, which something on the way made, waits in its place.
+                if status not in REPEATABLE and failure.code != "CANCELLED":
                     raise failure
             except (OSError, http.client.HTTPException) as error:
                 failure = Unavailable("UNAVAILABLE", f"{node.netloc}: {error or type(error).__name__}")
@@ -180,7 +182,7 @@ class Lock:
                 raise self._loss()
         except BaseException as error:
             self._over.set()
-            if not isinstance(error, HoldfastError) or isinstance(error, (Unavailable, LockLost)):
+            if not isinstance(error, HoldfastError) or isinstance(error, Unavailable) or error.code in UNSURE:
                 with suppress(HoldfastError):  # It may have been granted; else it ends with its lease.
                     self._give_back(_now())
             raise

@@ -97,7 +97,9 @@ ask() {
   # Of a proxy: no success, whatever its status says.
   case $status$body in 000* | 20[02]*{*) ;; 20*) status=299 ;; esac
   code=$(body=${body%%\"details\"*} && member code)
-  case $status in 000 | '' | 502 | 503 | 504) at=$(((at + 1) % count)) && return 1 ;; esac
+  # 409 CANCELLED: a copy of the request, which something on the way made, waits in its place.
+  case $status$code in 409CANCELLED) status=503 ;; esac
+  case $status in 000 | '' | 500 | 502 | 503 | 504) at=$(((at + 1) % count)) && return 1 ;; esac
 }
 least() { if [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
 
@@ -127,7 +129,7 @@ while :; do
   case $status in
     200) break ;;
     202) continue ;;
-    000 | '' | 502 | 503 | 504)
+    000 | '' | 500 | 502 | 503 | 504)
       patience=$wait
       [ "$wait" != 0 ] || patience=10
       [ "$patience" = forever ] || [ $(($(now) - began)) -lt $((patience * 100)) ] ||
@@ -138,7 +140,8 @@ while :; do
       case $code in
         LOCK_HELD) fail 3 "$key is held" ;;
         LOCK_TIMEOUT) fail 124 "$key was not free in time" ;;
-        *) fail 5 "refused with status $status${code:+: $code}" ;;
+        '') leave 5 "refused with status $status, by no node" ;; # It may have been granted.
+        *) fail 5 "refused with status $status: $code" ;;
       esac
       ;;
   esac
