@@ -36,7 +36,8 @@ export class EntryCheck {
 
   /** The append as the core gets it. */
   judged(message: AppendRequest): Input {
-    if (this.#canApply(message)) return { type: "message", message };
+    // The core refuses an append that does not fit its log, and says where the logs may agree.
+    if (!this.#fits(message) || this.#canApply(message)) return { type: "message", message };
     const { from: peer, term, prevLogIndex } = message;
     const refused = `${peer} ${term} ${prevLogIndex}`;
     if (refused !== this.#refused) {
@@ -59,8 +60,14 @@ export class EntryCheck {
     );
   }
 
+  /** Whether the log has the entry before, or everything up to it is committed here. */
+  #fits({ prevLogIndex, prevLogTerm }: AppendRequest): boolean {
+    const { raft } = this.#parts;
+    return prevLogIndex < raft.baseIndex || raft.matches(prevLogIndex, prevLogTerm);
+  }
+
   /** Cluster time never falls from entry to entry, and goes on from that of the table. */
-  #canApply({ prevLogIndex, prevLogTerm, entries }: AppendRequest): boolean {
+  #canApply({ prevLogIndex, entries }: AppendRequest): boolean {
     const { applier, table } = this.#parts;
     const latest = latestStampAfter(table.stamp);
     let stamp = -1;
@@ -68,7 +75,7 @@ export class EntryCheck {
       if (kind !== "command") continue;
       const header = checkBatch(data);
       if (header === undefined) return false;
-      if (stamp < 0) stamp = this.#stampBefore(prevLogIndex, prevLogTerm);
+      if (stamp < 0) stamp = this.#stampBefore(prevLogIndex);
       // Every leader's log contains what was applied here.
       if (index > applier.index) stamp = Math.max(stamp, table.stamp);
       const isFar = header.stamp > latest && header.stamp > stamp + STEP_MS_MAX;
@@ -79,10 +86,8 @@ export class EntryCheck {
   }
 
   /** The stamp of the last stamped entry up to there; 0 if none after the applied ones is known. */
-  #stampBefore(prevLogIndex: number, prevLogTerm: number): number {
+  #stampBefore(prevLogIndex: number): number {
     const { raft, applier } = this.#parts;
-    // The core refuses an append that does not fit, and answers it.
-    if (!raft.matches(prevLogIndex, prevLogTerm)) return 0;
     for (let at = prevLogIndex; at > Math.max(applier.index, raft.firstIndex - 1); at -= 1) {
       const entry = raft.entry(at);
       if (entry.kind === "command") return decodeBatchHeader(entry.data).stamp;

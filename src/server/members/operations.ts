@@ -28,6 +28,8 @@ const OPERATIONS_MAX = 64;
 const OPERATIONS_OF_ONE_MAX = 16;
 /** By one credential, however many clients have it. */
 const OPERATIONS_OF_CREDENTIAL_MAX = 48;
+/** Lists and objects in one another, in the answer of a leader. One of a thousand could not be sent. */
+const ANSWER_DEPTH_MAX = 8;
 /** The share of a request's time in which it waits for an earlier change to end … */
 const PATIENCE_SHARE = 1 / 10;
 /** … and the share between two tries. */
@@ -426,13 +428,21 @@ function isFulfilledBy({ operation, begunBy }: Request, leader: NodeId): boolean
   return operation.node === 0 ? leader !== begunBy : leader === operation.node;
 }
 
-/** The leader's answer, which is JSON; an unreadable one is shown as it came. */
+/** The leader's answer, which is JSON; one that no leader gives is shown as it came. */
 function payloadOf(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const payload: unknown = JSON.parse(text);
+    if (!isDeep(payload, ANSWER_DEPTH_MAX)) return payload;
   } catch {
-    return { message: text };
+    // Not JSON.
   }
+  return { message: text };
+}
+
+/** Whether more than `depth` lists and objects are in one another. */
+function isDeep(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return depth === 0 || Object.values(value).some((item) => isDeep(item, depth - 1));
 }
 
 const REFUSALS: Readonly<Record<RefusalReason, readonly [ErrorNumber, string]>> = Object.freeze({

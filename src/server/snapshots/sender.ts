@@ -90,7 +90,7 @@ export class SnapshotSender {
     this.#end(wanted.peer);
     const { afterIndex } = wanted;
     const newestIndex = this.#retention.newest?.index ?? 0;
-    if (afterIndex > 0 && newestIndex <= afterIndex) this.#waiting.set(wanted.peer, wanted);
+    if (newestIndex <= afterIndex) this.#waiting.set(wanted.peer, wanted);
     else this.#send(wanted, nowMs);
   }
 

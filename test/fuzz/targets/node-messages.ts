@@ -13,6 +13,7 @@ import { demand, type FuzzTarget } from "../engine/target.js";
 import { peerFrames } from "./peer-frames.js";
 
 const LEADER_IS_SENDER = 0;
+const HAS_SNAPSHOT = 0;
 const HEAD_BYTES = 1;
 const RUN_MS = 400;
 const SNAPSHOT_LOG_BYTES = 2_000;
@@ -63,9 +64,11 @@ function headed(first: number, frame: Uint8Array): Uint8Array {
   return Uint8Array.from([first, ...frame]);
 }
 
-/** The same every time: something is held, something waits, and there was a snapshot. */
+/** The same every time: something is held, something waits, and there was a snapshot, or was none. */
 export async function begin(first: number, onMessage?: World["network"]["filter"]): Promise<Scene> {
-  const tuning = { snapshotLogBytes: SNAPSHOT_LOG_BYTES, trailingLogBytes: 500 };
+  const hasSnapshot = Math.floor(first / 2) % 2 === HAS_SNAPSHOT;
+  const snapshotLogBytes = hasSnapshot ? SNAPSHOT_LOG_BYTES : 1 << 20;
+  const tuning = { snapshotLogBytes, trailingLogBytes: 500 };
   const { world, leader, followers } = await startCluster({ tuning });
   if (onMessage !== undefined) world.network.filter = onMessage;
   const [follower, other] = followers;

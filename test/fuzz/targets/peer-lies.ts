@@ -18,7 +18,6 @@ import { begin, demandAlive, type Scene } from "./node-messages.js";
 const STEPS_MAX = 12;
 const STEP_MS = 8;
 const SERVE_MS = 30_000;
-const EPOCH = 1;
 const STRANGER = 99;
 const TEXT = Buffer.from("127.0.0.1:7001");
 const UNDIALABLE = Buffer.from("xxxxxxxxxxxxxx");
@@ -60,6 +59,8 @@ export const peerLies: FuzzTarget = {
     Uint8Array.of(0, 4, 0, 0, 1, 0, 0, 0, 0, 0),
     Uint8Array.of(1, 0, 1, 0, 0, 3, 0, 5, 2, 4, 0, 0, 0, 0),
     Uint8Array.of(0, 0, 1, 0, 0, 1, 2, 1, 2, 2, 2, 3, 2, 4),
+    Uint8Array.of(3, 5, 0, 1, 0, 1),
+    Uint8Array.of(0, 0, 2, 0, 1, 0, 1, 0, 0, 0),
     ...Array.from({ length: 24 }, (_, seed) =>
       Uint8Array.from({ length: 40 }, (__, at) => ((seed * 131 + 7) * (at * 61 + 17)) >> 3),
     ),
@@ -70,7 +71,7 @@ export const peerLies: FuzzTarget = {
   shortRuns: 12,
   async run(input) {
     const choices = new Choices(input);
-    const scene = await begin(choices.below(2));
+    const scene = await begin(choices.below(4));
     const { world, sender, receiver } = scene;
     let isHeard = false;
     for (let step = 0; step < STEPS_MAX && !choices.isAtEnd; step += 1) {
@@ -108,11 +109,13 @@ function stateOf({ raft }: WorldNode): string {
   return [raft.term, raft.leader, raft.lastIndex, raft.commitIndex, raft.snapshotIndex].join(" ");
 }
 
-function headOf({ sender, receiver }: Scene, choices: Choices) {
+function headOf({ world, sender, receiver }: Scene, choices: Choices) {
   const { term } = receiver.raft;
+  // What the receiver asked came with it, and an answer with another one is not heard.
+  const epoch = world.network.epochOf(receiver.id, sender.id);
   // Jumps that add up to more than the other nodes believe are left out (decision 21).
   const said = choices.pick(term, term + 1, term + 2 ** 20, term + 2 ** 24 + 1, 2 ** 52);
-  return { from: sender.id, to: receiver.id, term: said, epoch: EPOCH };
+  return { from: sender.id, to: receiver.id, term: said, epoch };
 }
 
 /** Entries behind the log of the receiver, or in the place of some that it has. */

@@ -37,6 +37,8 @@ function localRecordOf(bytes: Uint8Array): Uint8Array {
 }
 
 const HEAD = { sequence: 1, mark: 1, acknowledged: [] };
+/** Nothing here writes as much, so that no snapshot is taken unless one is asked for. */
+const LATE_SNAPSHOTS = { snapshotLogBytes: 1 << 20, trailingLogBytes: 1 << 19 };
 const KEEPALIVE = encodeCommand({ op: OP.keepalive, number: 1, mark: 1, acknowledged: [] });
 
 /** A cluster in which something was granted, and an append that its leader could send next. */
@@ -175,7 +177,7 @@ describe("cluster time", () => {
 });
 
 test("a node that was made to believe what no other does asks for a snapshot, and comes back", async () => {
-  const started = await scene({ snapshotLogBytes: 1 << 20, trailingLogBytes: 1 << 19 });
+  const started = await scene(LATE_SNAPSHOTS);
   const { world, leader, followers, follower, sayAll } = started;
   const other = followers[1];
   const { lastIndex } = follower.raft;
@@ -196,6 +198,31 @@ test("a node that was made to believe what no other does asks for a snapshot, an
   expect(leader.driver.status.snapshots.takenTotal).toBe(1);
   const lines = world.story.filter((line) => line.includes("contradicts this node's"));
   expect(lines).toHaveLength(1);
+});
+
+test("entries at the edge of what is believed keep nobody from service once their node leads", async () => {
+  const { world, leader, followers, follower, sayAll } = await scene();
+  const latest = latestStampAfter(follower.table.stamp);
+  sayAll([encodeBatch(latest, 1, 0, []), encodeBatch(latest + 1, 1, 0, [])]);
+  await world.run(1);
+  leader.crash();
+  const client = world.client();
+  await client.start(followers[1]);
+  expect((await client.untilReply(client.acquire("b", 0))).result.status).toBe(STATUS.granted);
+  expect(follower.raft.role).toBe("leader");
+});
+
+test("an answer that asks for any snapshot does not end a leader that has taken none", async () => {
+  const started = await scene(LATE_SNAPSHOTS);
+  const { world, leader, follower } = started;
+  const head = { from: follower.id, to: leader.id, term: leader.raft.term };
+  const nothing = { matchIndex: 0, rejectedIndex: 0, hintIndex: 0, hintTerm: 0 };
+  const epoch = world.network.epochOf(leader.id, follower.id);
+  const answer = { type: "appendReply", ...head, epoch, ...nothing } as const;
+  const message = { ...answer, success: false, needsSnapshot: true };
+  leader.driver.peerEvents.onMessage(follower.id, 0, { type: "raft", message });
+  await world.until("a snapshot", () => leader.driver.status.snapshots.takenTotal > 0);
+  await expectService(started);
 });
 
 describe("a configuration", () => {

@@ -114,6 +114,21 @@ describe("the wish for a certain leader", () => {
   });
 });
 
+test("an answer that no leader gives reaches the client as text", () => {
+  const deep = `${"[".repeat(30_000)}${"]".repeat(30_000)}`;
+  for (const text of [deep, "no JSON"]) {
+    const desk = new Desk();
+    const asker = new Asker();
+    desk.ask(asker, { op: OP.members, id: 9 });
+    desk.operations.passOn(2, TERM);
+    const [passedOn] = desk.sent;
+    const id = passedOn?.type === "operation" ? passedOn.id : 0;
+    desk.operations.onReply({ type: "operationReply", id, status: STATUS.ok, text });
+    const payload = { message: text };
+    expect(asker.connection.sent).toMatchObject([{ kind: MESSAGE.answer, id: 9, payload }]);
+  }
+});
+
 test("a change is answered when it is committed, and not when the leader begins with it", () => {
   const desk = new Desk();
   const asker = new Asker();

@@ -101,6 +101,11 @@ export class MemoryNetwork {
     this.#dial(link);
   }
 
+  /** The epoch of the connection that `from` dialed; 0 while there is none. */
+  epochOf(from: number, to: number): number {
+    return this.#find(from, to)?.epoch ?? 0;
+  }
+
   #find(from: number, to: number): Link | undefined {
     return this.#links.find((candidate) => candidate.from === from && candidate.to === to);
   }
