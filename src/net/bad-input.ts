@@ -30,6 +30,8 @@ interface Answering {
 
 /** `onTls` is called with an address for each connection that begins with a TLS handshake. */
 export function answerBadInput(server: HttpServer, onTls?: (address: string) => void): void {
+  // Otherwise Node.js drops headers after the thousandth in silence; `maxHeaderSize` limits them.
+  server.maxHeadersCount = 0;
   server.on("clientError", (error: InputError, socket) => {
     const { rawPacket } = error;
     if (rawPacket?.[0] === TLS_HANDSHAKE && rawPacket[1] === TLS_MAJOR_VERSION) {

@@ -11,6 +11,7 @@
 import type { IncomingMessage } from "node:http";
 import { Server as SecureServer } from "node:https";
 import type { Duplex } from "node:stream";
+import type { WebSocket, Server as WebSockets } from "ws";
 import { assert } from "../assert.js";
 import { type HttpServer, refuseUpgrade } from "./listen.js";
 
@@ -42,6 +43,13 @@ export function takeWebSockets(server: HttpServer, onUpgrade: UpgradeListener): 
     const text = "CONNECT is not served here";
     if (isAnswering(socket)) socket.destroy();
     else refuseUpgrade(socket, { status: 405, code: "INVALID_ARGUMENT", text });
+  });
+}
+
+/** What `ws` refuses of a handshake is answered like every other refusal. */
+export function answerBadHandshakes<T extends typeof WebSocket>(webSockets: WebSockets<T>): void {
+  webSockets.on("wsClientError", ({ message: text }, socket, { method }) => {
+    refuseUpgrade(socket, { status: method === "GET" ? 400 : 405, code: "INVALID_ARGUMENT", text });
   });
 }
 

@@ -160,6 +160,10 @@ test("what is refused of a connection is a problem with a sentence", async () =>
   for (const [bytes, status, detail] of [
     [get("/v1/lock", WEB_SOCKET), 404, "WebSocket clients connect to /v1"],
     [get("/v1", WEB_SOCKET + HOST), 400, "two headers Host"],
+    [get("/v1/lock", "a:\r\n".repeat(1_000) + HOST), 400, "two headers Host"],
+    [get("/v1", WEB_SOCKET.replace("13", "12")), 400, "Sec-WebSocket-Version"],
+    [get("/v1", WEB_SOCKET.replace(/A{22}/, "A")), 400, "Sec-WebSocket-Key"],
+    [get("/v1", WEB_SOCKET).replace("GET", "POST"), 405, "method"],
     [get("/livez", HOST), 400, "two headers Host"],
     [get("/v1/lock", HOST), 400, "two headers Host"],
     ["GET /v1/lock HTTP/1.1\r\n\r\n", 400, "Host is missing"],

@@ -40,7 +40,7 @@ import type {
   PortLoad,
   Traffic,
 } from "../types.js";
-import { takeWebSockets, type UpgradeListener } from "../upgrades.js";
+import { answerBadHandshakes, takeWebSockets, type UpgradeListener } from "../upgrades.js";
 import { ClientCertificates } from "./client-certificates.js";
 import { ClientPlaces } from "./client-places.js";
 import type { ClientSocket } from "./client-socket.js";
@@ -530,7 +530,7 @@ class Gateway implements StartableGateway {
 }
 
 function createWebSockets(frameBytesMax: number) {
-  return new WebSocketServer<typeof GatewaySocket>({
+  const webSockets = new WebSocketServer<typeof GatewaySocket>({
     noServer: true,
     clientTracking: false,
     perMessageDeflate: false,
@@ -542,6 +542,8 @@ function createWebSockets(frameBytesMax: number) {
     handleProtocols: () => SUBPROTOCOL,
     WebSocket: GatewaySocket,
   });
+  answerBadHandshakes(webSockets);
+  return webSockets;
 }
 
 /** Until `serve` is called, tells clients to try again later. */

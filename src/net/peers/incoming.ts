@@ -32,7 +32,7 @@ import { networkOf, Strangers } from "../strangers.js";
 import { type HandshakeCounts, SecurePort, type ShownCertificate } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";
 import type { PeerIdentity } from "../types.js";
-import { takeWebSockets } from "../upgrades.js";
+import { answerBadHandshakes, takeWebSockets } from "../upgrades.js";
 import { decodePeerFrame, type PeerDelivery } from "./decoder.js";
 import { PeerFrameError } from "./frame-cursor.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL, type PeerCloseCode } from "./hello.js";
@@ -120,6 +120,7 @@ export class IncomingLinks {
       maxPayload: PEER_FRAME_BYTES_MAX,
       handleProtocols: () => PEER_SUBPROTOCOL,
     });
+    answerBadHandshakes(this.#webSockets);
     const { tls } = context;
     this.#secure = tls === undefined ? undefined : this.#createSecurePort(tls);
     this.#http = this.#secure?.server ?? this.#createPlainServer();
