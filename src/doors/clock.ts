@@ -26,9 +26,9 @@ export const SYSTEM_CLOCK: DoorClock = Object.freeze({
 });
 
 /** Runs `task` again and again; does not keep the process running. Returns what ends it. */
-export function every({ setTimer }: DoorClock, intervalMs: number, task: () => void): () => void {
+export function every(clock: DoorClock, intervalMs: number, task: () => void): () => void {
   const again = () =>
-    setTimer(intervalMs, () => {
+    clock.setTimer(intervalMs, () => {
       timer = again();
       task();
     });

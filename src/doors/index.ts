@@ -15,5 +15,6 @@ export {
   type DoorCounts,
   type DoorNode,
   RedisDoor,
+  type RedisDoorOptions,
   type ScriptCheck,
 } from "./redis/index.js";

@@ -8,7 +8,7 @@ export { createGateway } from "./gateway/gateway.js";
 export { GATEWAY_DEFAULTS, type GatewayTuning } from "./gateway/options.js";
 export { isOwnMachine } from "./gateway/socket-limits.js";
 export { HealthPort } from "./health-port.js";
-export { InputMeter } from "./meter/input-meter.js";
+export { InputMeter, type MeterClock } from "./meter/input-meter.js";
 export type { MeteredInput } from "./meter/metered-input.js";
 export { createPeerLinks } from "./peers/links.js";
 export type { PeerLinksTuning } from "./peers/options.js";

@@ -3,9 +3,9 @@
  * they log, and how they end.
  */
 import { readFile } from "node:fs/promises";
-import { DoorClients, LeaseDoor } from "../../doors/index.js";
+import { DoorClients, type DoorClientsOptions, LeaseDoor } from "../../doors/index.js";
 import { installed } from "../../installation.js";
-import type { HttpDoor, InProcessCaller, InProcessEvents, InProcessLink } from "../../net/index.js";
+import type { InProcessCaller, InProcessEvents, InProcessLink } from "../../net/index.js";
 import type { Logger } from "../ports.js";
 
 /** What the door serves as its description. */
@@ -22,6 +22,7 @@ export class NodeDoors {
     id: number,
     connect: (caller: InProcessCaller, events: InProcessEvents) => InProcessLink,
     log: Logger,
+    means: Pick<DoorClientsOptions, "clock" | "open"> = {},
   ) {
     const debug = (fields: object, event: string): void => {
       if (log.isDebugging === true) log("debug", event, fields as Record<string, unknown>);
@@ -33,13 +34,14 @@ export class NodeDoors {
     const name = `doors of node ${id}`;
     // What happens to a client of a door is the business of its caller, who is told.
     const logger = { debug, info: debug, warn: debug, error: debug };
-    this.#clients = new DoorClients({ connect, name, logger });
+    this.#clients = new DoorClients({ connect, name, logger, ...means });
     this.#http = new LeaseDoor({
       clients: this.#clients,
       description: () => this.#description,
       isLogging: () => log.isDebugging === true,
       log: (fields) => log("debug", "http request", fields),
       onInternalError: this.onFailed,
+      clock: means.clock,
     });
   }
 
@@ -48,7 +50,7 @@ export class NodeDoors {
     return this.#clients;
   }
 
-  get http(): HttpDoor {
+  get http(): LeaseDoor {
     return this.#http;
   }
 

@@ -5,6 +5,7 @@ import {
   type DoorCounts,
   type DoorNode,
   RedisDoor,
+  type RedisDoorOptions,
 } from "../../doors/index.js";
 import type { InputMeter, TransportTls } from "../../net/index.js";
 import type { AssembledDriver } from "../driver/boot.js";
@@ -13,7 +14,10 @@ import { VERSION } from "../version.js";
 import { formatAddress, type ResolvedOptions, type ResolvedRedis } from "./resolve-options.js";
 
 export interface RedisServiceParts {
-  readonly options: ResolvedOptions;
+  readonly options: Pick<
+    ResolvedOptions,
+    "id" | "clusterName" | "isAccessRequired" | "tuning" | "log"
+  >;
   readonly redis: ResolvedRedis;
   readonly tls: TransportTls | undefined;
   readonly clients: DoorClients;
@@ -23,6 +27,8 @@ export interface RedisServiceParts {
   readonly isDraining: () => boolean;
   readonly connectionsMax: number;
   readonly addressConnectionsMax: number;
+  /** Default: a port of this machine, and its time. */
+  readonly means?: Pick<RedisDoorOptions, "clock" | "openPort">;
 }
 
 export class RedisService {
@@ -39,6 +45,7 @@ export class RedisService {
         ...{ listen, sentinelListen, tls, meter, connectionsMax, addressConnectionsMax },
         ...{ allowsEndless, allowsUnproven, isFair, isRedlock },
         log: (level, message, fields) => log(level, message, fields),
+        ...parts.means,
       },
       this.#node(),
       new DoorCallers(parts.clients),

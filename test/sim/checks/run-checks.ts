@@ -46,6 +46,7 @@ import type { Coverage } from "./coverage.js";
 import { type Founding, newFounding, type Restored, restoredFounding } from "./founding.js";
 import type { ToldChange, WatchAsked, WatchedKeys, WatchStreams } from "./hearing/watch-streams.js";
 import type { Witness } from "./hearing/witness.js";
+import { DoorLaws } from "./locks/door-laws.js";
 import { ExactlyOnce } from "./locks/exactly-once.js";
 import { Exclusion } from "./locks/exclusion.js";
 import { FencedResource } from "./locks/fenced-resource.js";
@@ -60,6 +61,7 @@ export class RunChecks implements WorldWatch {
   readonly exclusion: Exclusion;
   readonly resource: FencedResource;
   readonly once: ExactlyOnce;
+  readonly doorLaws: DoorLaws;
   /** Nodes have little room for clients: they may have none for what gives something back. */
   readonly #isNarrow: boolean;
   /** Commands that an entry executed, as `op/status`, and other things seen by name. */
@@ -84,13 +86,25 @@ export class RunChecks implements WorldWatch {
     this.#simulation = simulation;
     this.#story = story;
     this.#fail = (rule, message) => simulation.fail(new Violation(rule, message));
-    this.exclusion = new Exclusion(this.#fail, (belief) => this.#isTorn(belief));
+    this.exclusion = new Exclusion(this.#fail, (belief) => this.isTorn(belief));
     this.resource = new FencedResource(this.#fail);
     this.once = new ExactlyOnce(this.#fail);
+    this.doorLaws = new DoorLaws(
+      this.#fail,
+      (key) => this.witness.table.inspect(key),
+      () => this.#leadingTerm,
+    );
     this.#isNarrow = plan.tuning.uncommittedBytesMax !== undefined;
     this.#speakers = plan.access === undefined ? undefined : new Speakers();
     const founding = newFounding(FIRST_CLUSTER_ID, plan.nodeCount, this.#speakers);
     this.clusters = new Clusters(this.#begin(founding));
+  }
+
+  /** The highest term; 0 while nobody leads it. */
+  get #leadingTerm(): number {
+    const rafts = (this.#world?.nodes ?? []).flatMap(({ raftOrNone }) => raftOrNone ?? []);
+    const highest = Math.max(0, ...rafts.map(({ term }) => term));
+    return rafts.some(({ role, term }) => role === "leader" && term === highest) ? highest : 0;
   }
 
   #begin(founding: Founding): ClusterChecks {
@@ -237,6 +251,10 @@ export class RunChecks implements WorldWatch {
     this.#world?.ensureLater(node.id);
   }
 
+  onDoorFailed(node: SimNode, what: string): void {
+    this.#fail("no exception", `a door of node ${node.id}: ${what}`);
+  }
+
   afterTurn(node: SimNode): void {
     if (node.state !== "running") return;
     const { raft } = node.assembled;
@@ -322,7 +340,7 @@ export class RunChecks implements WorldWatch {
     this.clusters.now.order.onSaid(said);
   }
 
-  onAttached(client: WorldClient, message: Attached): void {
+  onAttached(client: Pick<WorldClient, "host">, message: Attached): void {
     this.#story.tell(() => `client ${client.host} hears ${canonicalTextOf(message)}`);
     if (OF_ANY_NODE.includes(message.status)) return;
     if (!this.witness.hasAttached(message) && !this.#mayTurnAway(message)) {
@@ -347,7 +365,12 @@ export class RunChecks implements WorldWatch {
     this.#coverage?.hear(way, message);
   }
 
-  onMessage(client: WorldClient, session: number, epoch: number, message: SessionMessage): void {
+  onMessage(
+    client: Pick<WorldClient, "host">,
+    session: number,
+    epoch: number,
+    message: SessionMessage,
+  ): void {
     this.#story.tell(() => `client ${client.host} hears ${canonicalTextOf(message)}`);
     if (!this.witness.hasSaid(session, message)) {
       this.#fail("linearizable", `nobody said ${canonicalTextOf(message)} to session ${session}`);
@@ -386,7 +409,7 @@ export class RunChecks implements WorldWatch {
 
   onWrite(write: GuardedWrite): void {
     const { belief, token } = write;
-    const isRightful = belief.token === token && belief.isTrusted && !this.#isTorn(belief);
+    const isRightful = belief.token === token && belief.isTrusted && !this.isTorn(belief);
     this.resource.write(write, isRightful);
   }
 
@@ -417,7 +440,7 @@ export class RunChecks implements WorldWatch {
     this.#fail("exactly once", `client ${client.host} is told ${token} is released, and has it`);
   }
 
-  onBroken(client: WorldClient, rule: string, what: string): void {
+  onBroken(client: Pick<WorldClient, "host">, rule: string, what: string): void {
     this.#fail(rule, `client ${client.host}: ${what}`);
   }
 
@@ -454,9 +477,10 @@ export class RunChecks implements WorldWatch {
   /** Who counts on a hold that nothing took away untold. */
   #rightful(): readonly HeldBelief[] {
     const world = this.#world;
-    const believers = world === undefined ? [] : [...world.clients, ...world.owners];
+    const believers =
+      world === undefined ? [] : [...world.clients, ...world.owners, ...world.doorOwners];
     const trusted = believers.flatMap((believer): readonly HeldBelief[] => believer.trusted);
-    return trusted.filter((belief) => !this.#isTorn(belief));
+    return trusted.filter((belief) => !this.isTorn(belief));
   }
 
   #onSessionEnded(cluster: ClusterChecks, session: number): void {
@@ -483,7 +507,7 @@ export class RunChecks implements WorldWatch {
   }
 
   /** Stolen, revoked at once, or of a session that another process has: only fencing covers that. */
-  #isTorn({ session, token }: HeldBelief): boolean {
+  isTorn({ session, token }: HeldBelief): boolean {
     return this.clusters.whichGranted(token).witness.laws.isTorn(session, token);
   }
 

@@ -57,9 +57,14 @@ export interface ClientWatch {
   /** A node says something, whatever it is. `way`: how the client last asked for its session. */
   onHeard(way: AttachCommand["op"], message: ServerMessage): void;
   /** Attached, on a new connection. */
-  onAttached(client: WorldClient, message: Attached): void;
+  onAttached(client: Pick<WorldClient, "host">, message: Attached): void;
   /** On a connection that is attached to `session` in `epoch`. */
-  onMessage(client: WorldClient, session: number, epoch: number, message: SessionMessage): void;
+  onMessage(
+    client: Pick<WorldClient, "host">,
+    session: number,
+    epoch: number,
+    message: SessionMessage,
+  ): void;
   /** A node did not admit a command, nor what was sent behind it. */
   onRefused(session: number, epoch: number, sequence: number, status: ErrorNumber): void;
   onExecuted(op: number, status: number): void;
@@ -82,10 +87,12 @@ export interface ClientWatch {
   isHeldInLog(session: number, token: number): boolean;
   /** The number by which the session knows it; 0: it does not. */
   numberInLog(session: number, token: number): number;
+  /** Whether the hold was taken from who believes in it, as the log says by now. */
+  isTorn(belief: HeldBelief): boolean;
   /** How the log has the key of a hold now; `undefined`: not under that token. */
   modeInLog(token: number, key: string): string | undefined;
   /** Something that no client may do or see. */
-  onBroken(client: WorldClient, rule: string, what: string): void;
+  onBroken(client: Pick<WorldClient, "host">, rule: string, what: string): void;
   onAnswer(reader: number | string, op: typeof OP.inspect, answer: Answer): void;
   onOperatorNote(text: string): void;
   /** One line for the story of the run. */

@@ -32,5 +32,7 @@ export const SIGHTINGS = {
   /** A take that its owner has given back came once more. */
   lateCopyRefused: "late copy refused",
   leaseGone: (reason: EndReason) => `lease gone by ${reason}`,
+  /** By an owner at a door. */
+  door: (what: string) => `door: ${what}`,
   ended: (reason: EndReason) => `session ended by ${reason}`,
 } as const;

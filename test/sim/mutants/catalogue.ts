@@ -3,6 +3,7 @@ import { ACCESS_MUTANTS } from "./access-mutants.js";
 import { CLIENT_MUTANTS } from "./client-mutants.js";
 import { CONSENSUS_MUTANTS } from "./consensus-mutants.js";
 import { CURED_MUTANTS } from "./cured-mutants.js";
+import { DOOR_MUTANTS } from "./door-mutants.js";
 import { ELECTION_MUTANTS } from "./election-mutants.js";
 import { HOLD_MUTANTS } from "./hold-mutants.js";
 import { LEASE_MUTANTS } from "./lease-mutants.js";
@@ -34,4 +35,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...CURED_MUTANTS,
   ...TIME_MUTANTS,
   ...LEASE_MUTANTS,
+  ...DOOR_MUTANTS,
 ];

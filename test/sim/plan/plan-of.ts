@@ -8,6 +8,7 @@ import { type RandomStream, RandomStreams } from "../../../lab/random-stream.js"
 import type { NodeTuning } from "../../../src/server/index.js";
 import { accessPlanOf } from "./access-plan.js";
 import type { ClientPlan } from "./client-plan.js";
+import { doorsPlanOf } from "./doors-plan.js";
 import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import { focusClients, focusOf } from "./focus.js";
@@ -114,7 +115,10 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
     ...{ stormMs, clients: plan.clients, isRestored: restore !== undefined },
     keys: [...plan.keys, ...plan.semaphores.map(({ key }) => key)],
   });
-  const withAccess = access === undefined ? plan : { ...plan, access };
+  const isPlain = access === undefined && restore === undefined && owners.length === 0;
+  const doors = isPlain ? doorsPlanOf(streams, { stormMs, nodes: ids }) : undefined;
+  const withDoors = doors === undefined ? plan : { ...plan, doors };
+  const withAccess = access === undefined ? withDoors : { ...withDoors, access };
   if (owners.length === 0) return withAccess;
   const kept = restore === undefined ? owners : ownersToRestore(owners);
   return { ...withAccess, owners: access === undefined ? kept : ownersWithoutRights(kept) };

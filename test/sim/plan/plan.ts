@@ -7,6 +7,7 @@ import type { DiskTimes } from "../world/disk/disk-weather.js";
 import type { PathTimes } from "../world/network/paths.js";
 import type { AccessPlan } from "./access-plan.js";
 import type { ClientPlan } from "./client-plan.js";
+import type { DoorsPlan } from "./doors-plan.js";
 import type { Fault } from "./fault.js";
 import type { OwnerPlan } from "./owner-plan.js";
 import type { RestorePlan } from "./restore-plan.js";
@@ -48,6 +49,8 @@ export interface SimPlan {
   readonly clients: readonly ClientPlan[];
   /** Of leases; `undefined`: nobody has any. */
   readonly owners?: readonly OwnerPlan[] | undefined;
+  /** The doors of nodes and their owners; `undefined`: nodes have no doors. */
+  readonly doors?: DoorsPlan | undefined;
   readonly faults: readonly Fault[];
   /** Nodes that must work when half the trouble is over; a majority. */
   readonly healthy: readonly number[];

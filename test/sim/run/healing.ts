@@ -14,6 +14,9 @@ import type { SimWorld } from "../world/sim-world.js";
 const PROGRESS_MS_MAX = 6_000;
 /** Until everybody agrees, or every waiter is served. */
 const REST_MS_MAX = 15_000;
+/** How long owners at doors go on in a calm, and how often each of them may act in it. */
+const CALM_MS = 5_000;
+const CALM_ACTIONS = 200;
 /** What clients that prefer the majority may ask for while it proves itself. */
 const PROBING_ACTIONS = 200;
 
@@ -40,6 +43,7 @@ export class Healing {
     for (const { id } of this.#world.nodes) this.#world.ensure(id);
     await this.#until("agreement", () => this.#isAgreed, REST_MS_MAX);
     await this.#demandAccess();
+    await this.#passCalm();
     await this.#drain();
     await this.#lastCrash();
   }
@@ -125,6 +129,16 @@ export class Healing {
     await this.#until("session for each valid token", isServed, REST_MS_MAX);
   }
 
+  /** Faults are over, and owners at doors go on: now they are answered, and nobody is overtaken. */
+  async #passCalm(): Promise<void> {
+    const { doorOwners, simulation } = this.#world;
+    if (doorOwners.length === 0) return;
+    this.#say("a calm");
+    const nodes = this.#sound.map(({ id }) => id);
+    for (const owner of doorOwners) owner.calm(nodes, CALM_ACTIONS);
+    await simulation.run(simulation.nowMs + CALM_MS);
+  }
+
   get #isAgreed(): boolean {
     const sound = this.#sound;
     const [first] = sound;
@@ -147,8 +161,8 @@ export class Healing {
 
   /** Everybody gives back what it holds; whoever waited must have had a turn. */
   async #drain(): Promise<void> {
-    const { clients, owners } = this.#world;
-    for (const owner of owners) owner.isDraining = true;
+    const { clients, owners, doorOwners } = this.#world;
+    for (const owner of [...owners, ...doorOwners]) owner.isDraining = true;
     for (const client of clients) {
       client.isDraining = true;
       client.prefer(this.#sound.map(({ id }) => id));
@@ -156,7 +170,7 @@ export class Healing {
     await this.#until(
       "every waiter is served",
       () => {
-        const all = [...clients, ...owners];
+        const all = [...clients, ...owners, ...doorOwners];
         if (!all.every(({ isIdle }) => isIdle) || !this.#isAgreed) return false;
         if (!this.#checks.streams.isComplete) return false;
         const { holds, waiters, closings } = this.#checks.witness.table.counts();
@@ -194,7 +208,8 @@ export class Healing {
       const { role, term, leader, lastIndex, commitIndex, appliedIndex } = raft;
       return `node ${id} ${role} ${term} of ${leader}, ${lastIndex}/${commitIndex}/${appliedIndex}`;
     });
-    const all = [...this.#world.clients, ...this.#world.owners];
+    const { doorOwners } = this.#world;
+    const all = [...this.#world.clients, ...this.#world.owners, ...doorOwners];
     const clients = all.filter(({ isIdle }) => !isIdle);
     const keys = this.#plan.keys.map((key) => `${key}: ${this.#checks.witness.viewOf(key)}`);
     return [

@@ -36,6 +36,13 @@ export async function minimise(
       const owners = await fewest(least.owners, (some) => attempt({ ...least, owners: some }));
       least = { ...least, owners };
     }
+    const { doors } = least;
+    if (doors !== undefined) {
+      const owners = await fewest(doors.owners, (some) => {
+        return attempt({ ...least, doors: { ...doors, owners: some } });
+      });
+      least = { ...least, doors: { ...doors, owners } };
+    }
     const clients = await fewest(least.clients, (some) => attempt({ ...least, clients: some }));
     least = { ...least, clients };
     least = await withFewerActions(least, attempt);

@@ -6,18 +6,24 @@ import { RandomStreams } from "../../../lab/random-stream.js";
 import type { Configuration, Raft } from "../../../src/raft/index.js";
 import { NODE_TUNING_DEFAULTS, type NodeTuning, resolveTuning } from "../../../src/server/index.js";
 import type { ViewedConnection } from "../checks/access/viewed-connection.js";
+import type { DoorLaws } from "../checks/locks/door-laws.js";
 import { Administrator } from "../clients/access/administrator.js";
 import { Keyring } from "../clients/access/keyring.js";
 import { Stranger } from "../clients/access/stranger.js";
 import type { ClientWatch } from "../clients/client-watch.js";
+import type { DoorOwner } from "../clients/doors/door-owner.js";
+import { HttpOwner } from "../clients/doors/http-owner.js";
+import { RedisOwner } from "../clients/doors/redis-owner.js";
 import type { LeaseDoor } from "../clients/leases/lease-door.js";
 import { LeaseOwner } from "../clients/leases/lease-owner.js";
 import { Operator } from "../clients/operator.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
+import { SdkEars } from "../clients/sdk/sdk-ear.js";
 import { SimClient } from "../clients/sim-client.js";
 import { TicketBoard } from "../clients/ticket-board.js";
 import type { WorldClient } from "../clients/world-client.js";
 import type { Simulation } from "../engine/simulation.js";
+import { DRAIN_MS_MAX } from "../plan/doors-plan.js";
 import type { SimPlan } from "../plan/plan.js";
 import type { CrashKind } from "./disk/node-disk.js";
 import { type NodeCluster, newCluster } from "./founders.js";
@@ -36,10 +42,17 @@ const OPERATOR_HOST = 1_000;
 const SAVER_HOST = 1_001;
 const ADMINISTRATOR_HOST = 1_002;
 const STRANGER_HOST = 1_003;
+/** Behind it the doors of each node. */
+const DOORS_HOST = 3_000;
 /** Until a client comes again that was handed another token. */
 const HANDED_MS = { least: 1, most: 80 } as const;
 
-export type WorldWatch = NodeWatch & ClientWatch & PeerNetworkHooks;
+export type WorldWatch = NodeWatch &
+  ClientWatch &
+  PeerNetworkHooks & {
+    /** Of the cluster that there is now. */
+    readonly doorLaws: DoorLaws;
+  };
 
 export class SimWorld {
   readonly simulation: Simulation;
@@ -49,6 +62,8 @@ export class SimWorld {
   readonly clients: readonly WorldClient[];
   /** Of leases. */
   readonly owners: readonly LeaseOwner[];
+  /** Of leases, at the doors of nodes. */
+  readonly doorOwners: readonly DoorOwner[];
   readonly operator: Operator;
   readonly keyring: Keyring | undefined;
   /** Where not everybody may do everything. */
@@ -78,10 +93,12 @@ export class SimWorld {
     const currentMembers = (): Configuration => this.members;
     const isSecure = plan.access !== undefined;
     const shared = { simulation, streams, currentMembers, tuning, peers, watch, isSecure };
-    const { diskTimes, pace } = plan;
-    this.nodes = ids.map((id) => {
-      return new SimNode(id, cluster, { ...shared, diskTimes, pace, clients: network });
-    });
+    const { diskTimes, pace, doors } = plan;
+    const earsOf = ({ id, clock }: SimNode): SdkEars => {
+      return new SdkEars({ host: DOORS_HOST + id }, watch, { answeredCount: 0 }, clock, () => {});
+    };
+    const ofNodes = { ...shared, diskTimes, pace, clients: network, doors, earsOf };
+    this.nodes = ids.map((id) => new SimNode(id, cluster, ofNodes));
     this.#cluster = cluster;
     for (const id of ids) if (id > plan.nodeCount) this.hold(id);
     this.operator = new Operator({
@@ -106,10 +123,20 @@ export class SimWorld {
         ? new SdkClient(client, around)
         : new SimClient(client, around);
     });
-    const doors = this.#doors(plan);
-    const owners = doors.length === 0 ? [] : (plan.owners ?? []);
-    const forOwners = { ...hosts, keys, semaphores, doors };
+    const leaseDoors = this.#doors(plan);
+    const owners = leaseDoors.length === 0 ? [] : (plan.owners ?? []);
+    const forOwners = { ...hosts, keys, semaphores, doors: leaseDoors };
     this.owners = owners.map((owner) => new LeaseOwner(owner, forOwners));
+    const isFair = doors?.isFair === true;
+    const atDoors = { ...hosts, keys, isFair, laws: () => watch.doorLaws };
+    this.doorOwners = (doors?.owners ?? []).map((owner) => {
+      return owner.speaks === "http"
+        ? new HttpOwner(owner, atDoors)
+        : new RedisOwner(owner, atDoors);
+    });
+    for (const { atMs, node } of doors?.drains ?? []) {
+      simulation.at(atMs, () => this.#stopInPeace(node));
+    }
     if (plan.access === undefined || keyring === undefined) return;
     const lines = { simulation, network, nodes: ids, keyring, waitsForHello: true };
     const view = (node: number): ViewedConnection | undefined => watch.viewOf(node);
@@ -155,7 +182,7 @@ export class SimWorld {
   startAll(): void {
     for (const { id } of this.nodes) this.ensure(id);
     for (const client of this.clients) client.start();
-    for (const owner of this.owners) owner.start();
+    for (const owner of [...this.owners, ...this.doorOwners]) owner.start();
     this.administrator?.begin();
     this.stranger?.begin();
   }
@@ -216,6 +243,13 @@ export class SimWorld {
     events: RestoreRunEvents,
   ): RestoreRun {
     return new RestoreRun(this.node(id), command, this.#streams, mayBeCutShort, events);
+  }
+
+  /** Its doors end, and then its process; a supervisor starts it again. */
+  #stopInPeace(id: number): void {
+    this.hold(id);
+    this.node(id).leave();
+    this.simulation.after(DRAIN_MS_MAX, () => this.letGo(id));
   }
 
   hold(id: number): void {

@@ -313,6 +313,12 @@ export class LeaseLaws {
       if (lease !== undefined) holds.giveBack(lease);
     }
     for (const key of keys) this.#leases.giveBackDue({ person, owner }, key);
+    // Who waits has no lease any more: a revoke has ended it.
+    for (const [at, key] of keys.entries()) {
+      const isWaiting = found[at]?.wait !== undefined && found[at].presence === "surely";
+      const gone = isWaiting ? this.#leases.of({ person, owner }, key) : undefined;
+      if (gone !== undefined) this.#leases.end(gone, END_REASON.revoked);
+    }
     if (taken === 0) {
       for (const [at, key] of keys.entries()) {
         this.#refuseCopies({ person, owner }, key, found[at] ?? NOTHING);

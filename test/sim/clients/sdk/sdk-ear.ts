@@ -51,7 +51,7 @@ export interface HeedfulProcess {
 
 /** What is known of the sessions of one process, over all its connections. */
 export class SdkEars {
-  readonly client: WorldClient;
+  readonly client: Pick<WorldClient, "host">;
   readonly watch: ClientWatch;
   readonly heardByAll: HeardByAll;
   readonly onAttached: () => void;
@@ -65,7 +65,7 @@ export class SdkEars {
   process: HeedfulProcess | undefined;
 
   constructor(
-    client: WorldClient,
+    client: Pick<WorldClient, "host">,
     watch: ClientWatch,
     heardByAll: HeardByAll,
     clock: ProcessClock,

@@ -6,6 +6,8 @@
 import type { ServerMessage } from "../../../../src/protocol/index.js";
 import type { Simulation } from "../../engine/simulation.js";
 import type { CrashKind } from "../disk/node-disk.js";
+import { HttpLine, RedisLine } from "../doors/door-lines.js";
+import type { HttpTold } from "../doors/served-exchange.js";
 import { MessageLine } from "./message-line.js";
 import type { LineEnd } from "./network-line.js";
 import type { Paths } from "./paths.js";
@@ -53,6 +55,24 @@ export class ClientNetwork {
 
   connectSocket(node: number, client: LineEnd<Uint8Array>): SocketLine {
     const line = new SocketLine(this.#simulation, this.#paths, node, client, () => {
+      this.#lines.delete(line);
+    });
+    this.#dial(node, client.host, line);
+    return line;
+  }
+
+  /** To the HTTP door, for one request. */
+  connectHttp(node: number, client: LineEnd<HttpTold>): HttpLine {
+    const line = new HttpLine(this.#simulation, this.#paths, node, client, () => {
+      this.#lines.delete(line);
+    });
+    this.#dial(node, client.host, line);
+    return line;
+  }
+
+  /** To the Redis door. */
+  connectRedis(node: number, client: LineEnd<Uint8Array>): RedisLine {
+    const line = new RedisLine(this.#simulation, this.#paths, node, client, () => {
       this.#lines.delete(line);
     });
     this.#dial(node, client.host, line);

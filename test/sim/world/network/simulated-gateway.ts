@@ -6,6 +6,7 @@
 
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import { GatewayConnection, Outbound } from "../../../../src/net/gateway/connection.js";
+import { InProcessSocket } from "../../../../src/net/gateway/in-process-socket.js";
 import { GATEWAY_DEFAULTS } from "../../../../src/net/gateway/options.js";
 import { GatewayRequests } from "../../../../src/net/gateway/requests.js";
 import type { GatewaySocket } from "../../../../src/net/gateway/socket.js";
@@ -13,25 +14,54 @@ import {
   type ClientConnection,
   type ClientGateway,
   type GatewayEvents,
+  type InProcessCaller,
+  type InProcessEvents,
+  type InProcessLink,
   InputMeter,
+  type MeterClock,
 } from "../../../../src/net/index.js";
 import { AccountedInput } from "../../../../src/net/meter/metered-input.js";
 import type { ServerMessage } from "../../../../src/protocol/index.js";
 import type { CrashKind } from "../disk/node-disk.js";
+import type { RedisSocket } from "../doors/redis-port.js";
+import type { HttpTold, HttpWords, ServedExchange } from "../doors/served-exchange.js";
 import { BROKEN, NodeSocket, type SocketEnding } from "./node-socket.js";
 import type { Wire } from "./wire.js";
+
+/** By which a caller of a door hears of the end of its connection. */
+export type ClosedWire = Pick<Wire<SocketEnding>, "send" | "break">;
+
+/** The doors of a process, as callers reach them. */
+export interface GatewayDoors {
+  /** A caller of HTTP has connected. */
+  connected(wire: ClosedWire): void;
+  /** It asks. */
+  answer(words: HttpWords, wire: Wire<HttpTold | SocketEnding>): ServedExchange;
+  /** A client of Redis has connected. */
+  accept(wire: Wire<Uint8Array | SocketEnding>): RedisSocket | undefined;
+  left(wire: ClosedWire): void;
+  /** The process ended: its system says so, unless the power is gone. */
+  end(kind: CrashKind): void;
+}
+
+/** Simulated time stands still while a node works, so there is nothing to share. */
+export const IDLE_METER_CLOCK: MeterClock = {
+  nowMs: () => 0,
+  busyMs: () => 0,
+  soon: () => {},
+  after: () => {},
+};
 
 export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   readonly #connections = new Set<ServedConnection>();
   readonly #outbound = new Outbound(GATEWAY_DEFAULTS);
   readonly #sockets = new Map<GatewayConnection, NodeSocket>();
-  /** Simulated time stands still while a node works, so there is nothing to share. */
-  readonly #meter = new InputMeter({
-    clock: { nowMs: () => 0, busyMs: () => 0, soon: () => {}, after: () => {} },
-  });
+  readonly #meter = new InputMeter({ clock: IDLE_METER_CLOCK });
   #requests: GatewayRequests | undefined;
   readonly life: ProcessLife;
   events: GatewayEvents | undefined;
+  /** Of the same process, where there are any. */
+  doors: GatewayDoors | undefined;
   #lastId = 0;
 
   constructor(life: ProcessLife) {
@@ -68,22 +98,53 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
     return connection;
   }
 
+  /** A door of the same process connects, for a caller of its own. */
+  connectInProcess(caller: InProcessCaller, events: InProcessEvents): InProcessLink {
+    const { address, isLocal } = caller;
+    const socket = new InProcessSocket(caller, events, () => {
+      const input = new AccountedInput(this.#meter, address, isLocal);
+      const connection = new GatewayConnection(this.nextId, input, socket, this.#outbound);
+      socket.receive({
+        get identity() {
+          return input.identity;
+        },
+        onFrame: (frame) => {
+          const { requests } = this;
+          if (this.life.isAlive && connection.isOpen) requests?.read(connection, frame, true);
+        },
+        onPong: () => {},
+        onClosed: () => this.#gone(connection),
+      });
+      this.events?.onConnection(connection);
+    });
+    return socket.link;
+  }
+
+  get requests(): GatewayRequests | undefined {
+    if (this.events === undefined) return undefined;
+    this.#requests ??= new GatewayRequests(this.events, () => {});
+    return this.#requests;
+  }
+
   /** A frame of the client arrived. */
   heard(connection: GatewayConnection, frame: Uint8Array): void {
     this.life.deliver(() => {
-      if (this.events === undefined || !connection.isOpen) return;
-      this.#requests ??= new GatewayRequests(this.events, () => {});
+      const { requests } = this;
+      if (requests === undefined || !connection.isOpen) return;
       // A part of what the socket read, which the system uses again for what comes next.
       const chunk = new Uint8Array(frame.length + 1);
       chunk.set(frame, 1);
-      this.#requests.read(connection, chunk.subarray(1), true);
+      requests.read(connection, chunk.subarray(1), true);
       chunk.fill(0);
     });
   }
 
   /** Either side ended it. */
   left(connection: GatewayConnection): void {
-    if (!this.#sockets.delete(connection)) return;
+    if (this.#sockets.delete(connection)) this.#gone(connection);
+  }
+
+  #gone(connection: GatewayConnection): void {
     // Never inside a turn of the driver, which may have closed it itself.
     this.life.timeline.after(0, () => {
       this.life.deliver(() => {
@@ -105,6 +166,7 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
     this.#sockets.clear();
     for (const connection of this.#connections) connection.abort(kind);
     this.#connections.clear();
+    this.doors?.end(kind);
   }
 }
 

@@ -25,11 +25,13 @@ import {
   setDataAside,
 } from "../../../../src/storage/index.js";
 import type { Simulation } from "../../engine/simulation.js";
+import type { DoorSettings } from "../../plan/doors-plan.js";
 import type { Pace } from "../../plan/plan.js";
 import type { DiskTimes } from "../disk/disk-weather.js";
 import { type CrashKind, type DiskCopy, NodeDisk } from "../disk/node-disk.js";
 import { type LogWatch, WatchedLog } from "../disk/watched-log.js";
 import { watchSnapshots } from "../disk/watched-snapshots.js";
+import { SimulatedDoors } from "../doors/simulated-doors.js";
 import type { NodeCluster } from "../founders.js";
 import type { ClientNetwork } from "../network/client-network.js";
 import type { PeerNetwork } from "../network/peer-network.js";
@@ -37,7 +39,7 @@ import { SimulatedGateway } from "../network/simulated-gateway.js";
 import { driftingClock } from "./drifting-clock.js";
 import { NodeScheduler } from "./node-scheduler.js";
 import { PeerMemory } from "./peer-memory.js";
-import { endpointOf } from "./sdk-platform.js";
+import { type Ear, endpointOf } from "./sdk-platform.js";
 import { type CoreWatch, watchCore } from "./watched-core.js";
 
 /** `quarantined`: its files are damaged. `removed`: it belongs to the cluster no more. */
@@ -56,6 +58,10 @@ export interface NodeSurroundings {
   readonly watch: NodeWatch;
   /** Clients may send tokens to it. */
   readonly isSecure: boolean;
+  /** What else than its own clients its nodes serve; `undefined`: nothing. */
+  readonly doors: DoorSettings | undefined;
+  /** Who hears what the doors of a process and its node say to each other. */
+  readonly earsOf: (node: SimNode) => { listen(node: number): Ear };
 }
 
 /** What a node tells whoever watches it. */
@@ -84,6 +90,8 @@ export interface NodeWatch {
   onReceive(node: SimNode, message: PeerMessage): void;
   /** A turn of its loop ended. */
   afterTurn(node: SimNode): void;
+  /** A request to one of its doors failed by something that nobody expects. */
+  onDoorFailed(node: SimNode, what: string): void;
   onLogged(node: SimNode, level: LogLevel, event: string, fields?: Record<string, unknown>): void;
   logOf(node: SimNode): LogWatch;
   /** It wrote a snapshot of everything up to `index`, with these members, encoded. */
@@ -99,6 +107,7 @@ export class SimNode {
   #state: NodeState = "down";
   #life: ProcessLife | undefined;
   #assembled: AssembledDriver | undefined;
+  #doors: SimulatedDoors | undefined;
   #lastRaft: AssembledDriver["raft"] | undefined;
   #startCount = 0;
   #startsLeft = Number.POSITIVE_INFINITY;
@@ -192,6 +201,7 @@ export class SimNode {
     this.#assembled?.driver.stop().catch(() => {});
     this.#lastRaft = this.#assembled?.raft ?? this.#lastRaft;
     this.#assembled = undefined;
+    this.#doors = undefined;
     this.#state = "down";
     this.disk.crash(kind);
     this.#world.peers.leave(this.id, kind);
@@ -382,7 +392,37 @@ export class SimNode {
     this.#join(life, directory, known, assembled);
     this.#world.clients.listen(this.id, gateway);
     assembled.driver.start();
+    this.#openDoors(life, gateway, assembled);
     watch.onStarted(this);
+  }
+
+  #openDoors(life: ProcessLife, gateway: SimulatedGateway, assembled: AssembledDriver): void {
+    const { doors: settings, watch, tuning, streams, clients: network } = this.#world;
+    if (settings === undefined) return;
+    const { id, clock } = this;
+    const ears = this.#world.earsOf(this);
+    const doors = new SimulatedDoors({
+      ...{ id, life, clock, gateway, assembled, tuning, settings, network },
+      random: streams.of(`doors ${id} life ${this.#startCount}`),
+      listen: (node) => ears.listen(node),
+      log: (level, event, fields) => {
+        watch.onLogged(this, level, event, fields);
+        if (level === "error") watch.onDoorFailed(this, `${event} ${JSON.stringify(fields)}`);
+      },
+    });
+    gateway.doors = doors;
+    this.#doors = doors;
+    doors.serve();
+  }
+
+  /** It stops in peace: its doors end first, and then its process. */
+  leave(): void {
+    const life = this.#life;
+    const doors = this.#doors;
+    if (life === undefined || doors === undefined) return;
+    void doors.drain().then(() => {
+      if (this.#life === life) this.crash("kill");
+    });
   }
 
   #assemble(

@@ -1,0 +1,91 @@
+/**
+ * What owners at the doors are promised beyond exclusion, once the cluster is calm: whoever keeps asking
+ * is not overtaken by who came later, and nothing is left of who went away. It goes by what owners asked
+ * and were told, and by the table of the log; never by what a door says of itself.
+ */
+import type { KeyView } from "../../../../src/protocol/index.js";
+import type { Fail } from "../violation.js";
+
+/** Until what an election has broken off is begun again. */
+const SETTLING_MS = 1_000;
+
+/** One that waits for a key by itself, and keeps asking. */
+export interface KeptPlace {
+  readonly host: number;
+  readonly key: string;
+  /** In true time: it was told that it waits. */
+  readonly sinceMs: number;
+  /** Then. */
+  readonly term: number;
+}
+
+export class DoorLaws {
+  readonly #fail: Fail;
+  readonly #viewOf: (key: string) => KeyView;
+  readonly #termOf: () => number;
+  #term = 0;
+  #settlesMs = 0;
+  readonly #places = new Set<KeptPlace>();
+
+  /** `viewOf`: the key in the table of the log. `termOf`: the highest term, 0 while nobody leads it. */
+  constructor(fail: Fail, viewOf: (key: string) => KeyView, termOf: () => number) {
+    this.#fail = fail;
+    this.#viewOf = viewOf;
+    this.#termOf = termOf;
+  }
+
+  /** As long as it is the same and not 0, nobody stands for an election. */
+  get term(): number {
+    return this.#termOf();
+  }
+
+  /** The same, and 0 for a while behind an election. To be asked often. */
+  settledTerm(nowMs: number): number {
+    const { term } = this;
+    if (term !== this.#term) {
+      this.#term = term;
+      this.#settlesMs = nowMs + SETTLING_MS;
+    }
+    return nowMs < this.#settlesMs ? 0 : term;
+  }
+
+  /** The token under which somebody holds the key by that value; `undefined`: nobody does. */
+  tokenOf(key: string, value: string): number | undefined {
+    return this.#viewOf(key).holds.find((hold) => hold.value === value)?.token;
+  }
+
+  onWaiting(place: KeptPlace): void {
+    this.#places.add(place);
+  }
+
+  /** It was granted, or does not ask any more. */
+  onLeft(place: KeptPlace): void {
+    this.#places.delete(place);
+  }
+
+  /** `firstAskedMs`: when, in true time, it asked for the key for the first time. */
+  onGranted(host: number, key: string, firstAskedMs: number): void {
+    for (const place of this.#places) {
+      if (place.key !== key || place.host === host || place.sinceMs >= firstAskedMs) continue;
+      if (place.term !== this.term) continue;
+      const since = `since ${place.sinceMs}`;
+      this.#fail(
+        "who keeps asking is not overtaken",
+        `${key} goes to ${host}, who came at ${firstAskedMs}, and ${place.host} waits ${since}`,
+      );
+    }
+  }
+
+  /** Nobody comes any more who could be told of what has this name, or this value. */
+  demandNothing(key: string, mark: { readonly name: string } | { readonly value: string }): void {
+    const { holds, waiters } = this.#viewOf(key);
+    const text = "name" in mark ? mark.name : mark.value;
+    const isHeld = holds.some((hold) => ("name" in mark ? hold.sessionName : hold.value) === text);
+    const isAwaited = "name" in mark && waiters.some(({ sessionName }) => sessionName === text);
+    if (!isHeld && !isAwaited) return;
+    this.#fail(
+      "nothing is left for nobody",
+      `${key} is ${isHeld ? "held" : "awaited"} for ${text}`,
+    );
+  }
+}

@@ -1,0 +1,364 @@
+/**
+ * An owner of locks that speaks Redis, as lock libraries do: it polls SET with NX under a value of its
+ * own, or one that it shares with another program; extends and releases by scripts that compare, by DELEX
+ * or in a transaction; and counts on a lock for its time to live from before it asked.
+ */
+import { keyOfRedisName } from "../../../../src/protocol/index.js";
+import type { KeptPlace } from "../../checks/locks/door-laws.js";
+import { LeaseBelief } from "../leases/lease-belief.js";
+import { DoorOwner } from "./door-owner.js";
+import { type HeardReply, RedisConnection } from "./redis-connection.js";
+
+const KEYS = ["p", "q"] as const;
+/** Without a reply for so long it gives its connection up. */
+const PATIENCE_MS = 800;
+const CALM_PATIENCE_MS = 8_000;
+/** Between two attempts to take a lock. */
+const INTERVAL_MS = { least: 200, most: 400 } as const;
+const ATTEMPTS = { least: 3, most: 40 } as const;
+/** Of one that polls in fairness: what was granted to it without its coming is gone by then. */
+const GRACE_MS = 1_000;
+const SLACK_MS = 1_500;
+/** A place in the queue is certain when the door has answered so many attempts by nil. */
+const CERTAIN_AT = 2;
+
+/** The table has no room by its settings, which clients change. */
+const FULL = ["-OOM", "-TRYAGAIN"] as const;
+
+const EXTEND = `if redis.call("get", KEYS[1]) == ARGV[1] then
+  return redis.call("pexpire", KEYS[1], ARGV[2]) else return 0 end`;
+const RELEASE = `if redis.call("get", KEYS[1]) == ARGV[1] then
+  return redis.call("del", KEYS[1]) else return 0 end`;
+
+class RedisErrand {
+  readonly key: string;
+  readonly value: string;
+  readonly intervalMs: number;
+  /** It began while the cluster was calm, in that term; 0: it did not. */
+  readonly calmTerm: number;
+  /** In true time. */
+  readonly firstAskedMs: number;
+  attemptsLeft: number;
+  /** Attempts that were answered by nil, all at the same node. */
+  refusedCount = 0;
+  belief: LeaseBelief | undefined;
+  place: KeptPlace | undefined;
+  /** An attempt is on its way, or planned. */
+  isAsking = false;
+  isReturning = false;
+
+  constructor(plan: Omit<RedisErrand, "refusedCount" | "belief" | "place" | Progress>) {
+    const { key, value, intervalMs, calmTerm, firstAskedMs, attemptsLeft } = plan;
+    this.key = key;
+    this.value = value;
+    this.intervalMs = intervalMs;
+    this.calmTerm = calmTerm;
+    this.firstAskedMs = firstAskedMs;
+    this.attemptsLeft = attemptsLeft;
+  }
+
+  /** As the table has it. */
+  get tableKey(): string {
+    return keyOfRedisName({ database: 0, name: this.key }) ?? "";
+  }
+}
+
+type Progress = "isAsking" | "isReturning" | "tableKey";
+
+export class RedisOwner extends DoorOwner {
+  #errand: RedisErrand | undefined;
+  #values = 0;
+  readonly #connections = new Map<number, RedisConnection>();
+  /** Commands without a reply, and ends that are to be seen. */
+  #open = 0;
+
+  override get trusted(): readonly LeaseBelief[] {
+    const belief = this.#errand?.belief;
+    return belief?.isTrusted === true ? [belief] : [];
+  }
+
+  override get isIdle(): boolean {
+    return this.#errand === undefined && this.#open === 0;
+  }
+
+  override get business(): string {
+    return `value ${this.#errand?.value ?? "none"}, ${this.#open} open`;
+  }
+
+  protected override act(): void {
+    const errand = this.#errand;
+    if (errand === undefined) this.#begin();
+    else if (errand.isAsking) this.#meanwhile();
+    else if (errand.belief === undefined) this.#end(errand);
+    else this.#hold(errand, errand.belief);
+  }
+
+  protected override drain(): void {
+    const errand = this.#errand;
+    if (errand === undefined || errand.isAsking) return;
+    const { belief, isReturning } = errand;
+    if (isReturning || belief?.isTrusted !== true) this.#end(errand);
+    else if (!this.#isShared) this.#release(errand, belief);
+  }
+
+  protected override reconnect(): void {
+    for (const connection of this.#connections.values()) connection.leave();
+  }
+
+  /** Another program has the same value: then nobody but time may end what it names. */
+  get #isShared(): boolean {
+    return this.plan.constant !== "";
+  }
+
+  #begin(): void {
+    const { random, world } = this;
+    this.#values += 1;
+    const errand = new RedisErrand({
+      key: random.pick(KEYS),
+      value: this.plan.constant || `value ${this.host}.${this.#values}`,
+      intervalMs: random.integer(INTERVAL_MS.least, INTERVAL_MS.most),
+      calmTerm: this.calmTerm,
+      firstAskedMs: world.simulation.nowMs,
+      attemptsLeft: random.integer(ATTEMPTS.least, ATTEMPTS.most),
+    });
+    this.#errand = errand;
+    this.#attempt(errand, this.node());
+  }
+
+  /** The program that waits is stopped. */
+  #meanwhile(): void {
+    if (this.isCalm || !this.random.chance(this.plan.mix.leave)) return;
+    for (const connection of this.#connections.values()) connection.leave();
+    this.seen("left in the middle");
+  }
+
+  #hold(errand: RedisErrand, belief: LeaseBelief): void {
+    const { mix } = this.plan;
+    const { random } = this;
+    if (random.chance(mix.repeat)) this.#takeAgain(errand);
+    else if (!belief.isTrusted) this.#end(errand);
+    else if (this.#isShared) return;
+    else if (random.chance(mix.extend)) this.#extend(errand, belief);
+    else if (random.chance(mix.giveBack)) this.#release(errand, belief);
+  }
+
+  #end(errand: RedisErrand): void {
+    this.#leavePlace(errand);
+    if (errand.belief !== undefined) errand.belief.givenUp ??= "lapsed";
+    if (errand === this.#errand) this.#errand = undefined;
+  }
+
+  #leavePlace(errand: RedisErrand): void {
+    if (errand.place !== undefined) this.world.laws().onLeft(errand.place);
+    errand.place = undefined;
+  }
+
+  // Taking.
+
+  #attempt(errand: RedisErrand, node: number): void {
+    errand.isAsking = true;
+    errand.attemptsLeft -= 1;
+    const sentMs = this.nowMs;
+    this.#call(node, this.#take(errand), (reply) => {
+      errand.isAsking = false;
+      if (reply === "+OK") this.#onTaken(errand, sentMs);
+      else if (reply === "nil") this.#onRefused(errand, node, sentMs);
+      else this.#onUnknown(errand, reply);
+    });
+  }
+
+  #take({ key, value }: RedisErrand): readonly string[] {
+    return ["SET", key, value, "NX", "PX", String(this.plan.ttlMs)];
+  }
+
+  #onTaken(errand: RedisErrand, sentMs: number): void {
+    this.#leavePlace(errand);
+    const { tableKey, value } = errand;
+    const token = this.world.laws().tokenOf(tableKey, value);
+    const deadlineMs = sentMs + this.plan.ttlMs;
+    this.seen(errand.refusedCount > 0 ? "taken after a wait" : "taken");
+    if (this.nowMs >= deadlineMs) return;
+    if (token === undefined) {
+      this.broken("one answer", `is told OK of ${tableKey}, which nobody holds by ${value}`);
+      return;
+    }
+    const claims = [{ key: tableKey, mode: "exclusive" as const, slots: [] }];
+    errand.belief = new LeaseBelief(this, token, claims, deadlineMs);
+    this.believe(errand.belief);
+    this.world.laws().onGranted(this.host, tableKey, errand.firstAskedMs);
+  }
+
+  #onRefused(errand: RedisErrand, node: number, sentMs: number): void {
+    errand.refusedCount += 1;
+    this.seen("refused");
+    if (errand.attemptsLeft <= 0 || this.isDraining || (this.isCalm && errand.calmTerm === 0)) {
+      this.#giveUp(errand);
+      return;
+    }
+    if (this.#keepsPlace(errand) && errand.place === undefined) {
+      const sinceMs = this.world.simulation.nowMs;
+      const { tableKey: key, calmTerm: term } = errand;
+      errand.place = { host: this.host, key, sinceMs, term };
+      this.world.laws().onWaiting(errand.place);
+    }
+    const next = this.isCalm ? node : this.node();
+    if (next !== node) errand.refusedCount = 0;
+    errand.isAsking = true;
+    const laterMs = Math.max(0, errand.intervalMs - (this.nowMs - sentMs));
+    this.later(laterMs, () => this.#attempt(errand, next));
+  }
+
+  /** Whether it has a place by what doors promise to who polls at one node at an even pace. */
+  #keepsPlace(errand: RedisErrand): boolean {
+    const { mix, ttlMs } = this.plan;
+    if (!this.world.isFair || this.#isShared || mix.late > 0) return false;
+    // What is granted to a place lasts no longer, and must last until it comes.
+    if (ttlMs < 2 * errand.intervalMs) return false;
+    return this.#isCalm(errand) && errand.refusedCount >= CERTAIN_AT;
+  }
+
+  /** Whether nothing was wrong with the cluster since it began. */
+  #isCalm({ calmTerm }: RedisErrand): boolean {
+    return calmTerm !== 0 && calmTerm === this.world.laws().term;
+  }
+
+  /** It does not come any more, and what would be granted to it is for nobody. */
+  #giveUp(errand: RedisErrand): void {
+    this.#end(errand);
+    if (!this.#isCalm(errand) || this.#isShared) return;
+    this.seen("given up in a calm");
+    this.#open += 1;
+    this.later(GRACE_MS + SLACK_MS, () => {
+      this.#open -= 1;
+      if (this.#isCalm(errand)) this.world.laws().demandNothing(errand.tableKey, errand);
+    });
+  }
+
+  /** What it holds it is never given once more. */
+  #takeAgain(errand: RedisErrand): void {
+    errand.isAsking = true;
+    this.#call(this.node(), this.#take(errand), (reply) => {
+      errand.isAsking = false;
+      if (reply === undefined) this.#onUnknown(errand, reply);
+      const { belief } = errand;
+      if (reply !== "+OK" || !this.counts(belief)) return;
+      this.broken("one answer", `holds by ${belief.token}, and is told OK once more`);
+    });
+  }
+
+  #onUnknown(errand: RedisErrand, reply: string | undefined): void {
+    this.seen(reply === undefined ? "not answered" : `told ${reply.split(" ", 1)[0]}`);
+    if (this.#isCalm(errand) && !FULL.some((code) => reply?.startsWith(code))) {
+      this.broken("a calm cluster answers", `${reply ?? "nobody answers"}`);
+    }
+    // By this value it may have what nobody will ever tell it.
+    if (errand.belief === undefined) this.#end(errand);
+  }
+
+  // What it has.
+
+  #extend(errand: RedisErrand, belief: LeaseBelief): void {
+    const { ttlMs } = this.plan;
+    const sentMs = this.nowMs;
+    errand.isAsking = true;
+    const words = ["EVAL", EXTEND, "1", errand.key, errand.value, String(ttlMs)];
+    this.#call(this.node(), words, (reply) => {
+      errand.isAsking = false;
+      if (reply === ":1") {
+        this.seen("extended");
+        belief.deadlineMs = Math.max(belief.deadlineMs, sentMs + ttlMs);
+        if (belief.givenUp === undefined) this.believe(belief);
+      } else if (reply === ":0") {
+        if (this.counts(belief)) {
+          this.broken("one answer", `has ${belief.token}, and cannot extend it`);
+        }
+        this.#end(errand);
+      } else this.#onUnknown(errand, reply);
+    });
+  }
+
+  #release(errand: RedisErrand, belief: LeaseBelief): void {
+    const couldCount = this.counts(belief);
+    belief.givenUp ??= "released";
+    errand.isReturning = true;
+    errand.isAsking = true;
+    const heard: HeardReply = (reply) => {
+      errand.isAsking = false;
+      this.seen(`released: ${reply}`);
+      if (reply !== ":1" && reply !== ":0") this.#onUnknown(errand, reply);
+      const isStillHeld = couldCount && this.nowMs < belief.deadlineMs;
+      if (reply === ":0" && isStillHeld && !this.world.watch.isTorn(belief)) {
+        this.broken("one answer", `gives ${belief.token} back, and had nothing`);
+      }
+      this.#end(errand);
+    };
+    const { key, value } = errand;
+    switch (this.random.below(3)) {
+      case 0:
+        this.#call(this.node(), ["EVAL", RELEASE, "1", key, value], heard);
+        return;
+      case 1:
+        this.#call(this.node(), ["DELEX", key, "IFEQ", value], heard);
+        return;
+      default:
+        this.#releaseInTransaction(errand, heard);
+    }
+  }
+
+  #releaseInTransaction({ key, value }: RedisErrand, heard: HeardReply): void {
+    const node = this.node();
+    const ignore = (): void => {};
+    this.#call(node, ["WATCH", key], ignore);
+    this.#call(node, ["GET", key], (found) => {
+      if (found === undefined) {
+        heard(undefined);
+        return;
+      }
+      if (found !== value) {
+        this.#call(node, ["UNWATCH"], () => heard(":0"));
+        return;
+      }
+      this.#call(node, ["MULTI"], ignore);
+      this.#call(node, ["DEL", key], ignore);
+      this.#call(node, ["EXEC"], (reply) => heard(reply === "[:1]" ? ":1" : whyNot(reply)));
+    });
+  }
+
+  // Asking.
+
+  #call(node: number, words: readonly string[], heard: HeardReply): void {
+    this.#open += 1;
+    let isOver = false;
+    const connection = this.#connectionTo(node);
+    this.note(`says to node ${node}: ${words.join(" ").replaceAll(/\s+/g, " ")}`);
+    connection.send(words, (reply) => {
+      isOver = true;
+      this.#open -= 1;
+      this.note(`hears ${reply ?? "nothing"}`);
+      heard(reply);
+    });
+    this.later(this.isCalm ? CALM_PATIENCE_MS : PATIENCE_MS, () => {
+      if (!isOver) connection.leave();
+    });
+  }
+
+  #connectionTo(node: number): RedisConnection {
+    const known = this.#connections.get(node);
+    if (known !== undefined && !known.isClosed) return known;
+    const { network, simulation } = this.world;
+    let lastAtMs = 0;
+    // What comes late keeps its order.
+    const deliver = (task: () => void): void => {
+      lastAtMs = Math.max(lastAtMs, simulation.nowMs + this.lateMs());
+      this.later(lastAtMs - simulation.nowMs, task);
+    };
+    const made = new RedisConnection({ host: this.host, node, network, deliver });
+    this.#connections.set(node, made);
+    return made;
+  }
+}
+
+/** A transaction that changed nothing, because the key had changed. */
+function whyNot(reply: string | undefined): string | undefined {
+  return reply === "nil" || reply === "[:0]" ? ":0" : reply;
+}

@@ -1,0 +1,95 @@
+/** Bugs of the doors: of takes by HTTP and their polls, and of clients of Redis. */
+import type { Mutant } from "./mutant.js";
+
+export const DOOR_MUTANTS: readonly Mutant[] = [
+  {
+    name: "parked-grant-kept",
+    rule: "what a door is granted for a caller that does not come back it gives back",
+    file: "src/doors/http/takes.ts",
+    find: "    await leases.giveBack(keys, { owner, only: lease });\n",
+    replace: "    void [leases, keys, owner, lease];\n",
+    seeds: [],
+  },
+  {
+    name: "parked-take-gives-back-a-repeat",
+    rule: "a take without its caller gives back what it was granted, and not what a repeat has",
+    file: "src/doors/http/takes.ts",
+    find: "{ owner, only: lease }",
+    replace: "{ owner }",
+    seeds: [],
+  },
+  {
+    name: "parked-take-stays",
+    rule: "a wait without its caller leaves the queue when its grace is over",
+    file: "src/doors/http/takes.ts",
+    find: '    abandoning.abort(new DOMException("not repeated in time", "AbortError"));\n',
+    replace: "",
+    seeds: [],
+  },
+  {
+    name: "no-grace-between-polls",
+    rule: "a wait keeps its place between two polls",
+    file: "src/doors/http/takes.ts",
+    find: "const GRACE_MS = 2_000;",
+    replace: "const GRACE_MS = 1;",
+    seeds: [],
+  },
+  {
+    name: "trust-counts-from-the-grant",
+    rule: "an answer says for how long a lease can be relied on from the beginning of the request on",
+    file: "src/doors/http/takes.ts",
+    find: "leaseBody({ ...lease, ...times })",
+    replace: "leaseBody({ ...lease, ...times, trustMs: lease.trustMs + sinceMs() })",
+    seeds: [],
+  },
+  {
+    name: "try-without-its-request",
+    rule: "a take that does not wait is repeated as the same request, and takes nothing behind its give-back",
+    file: "src/doors/http/takes.ts",
+    find: "  return { owner, request, name, ttlMs, waitMs, signal };",
+    replace:
+      "  return { owner, request: waitMs > 0 ? request : undefined, name, ttlMs, waitMs, signal };",
+    seeds: [],
+  },
+  {
+    name: "another-ttl-is-another-request",
+    rule: "a repeat with another time to live is the same request",
+    file: "src/doors/http/takes.ts",
+    find: "  return { owner, request, name, ttlMs, waitMs, signal };",
+    replace:
+      "  return { owner, request: request === undefined ? request : request + ttlMs, name, ttlMs, waitMs, signal };",
+    seeds: [],
+  },
+  {
+    name: "one-value-taken-at-two-nodes",
+    rule: "a value that holds a key takes it at no other node",
+    file: "src/doors/redis/lease-calls.ts",
+    find: '      if (confirmed === undefined) confirmations.noteElsewhere(owner);\n      return "mine";',
+    replace: '      return confirmed === undefined ? "taken" : "mine";',
+    seeds: [],
+  },
+  {
+    name: "fair-grant-not-renewed",
+    rule: "who comes for what was granted to its place gets its whole time",
+    file: "src/doors/redis/fair-waits.ts",
+    find: "      await take.client.leases.take([take.item], { ...optionsOf(take), waitMs: 0 });\n",
+    replace: "",
+    seeds: [],
+  },
+  {
+    name: "fair-place-of-any-value",
+    rule: "each value that polls has a place of its own",
+    file: "src/doors/redis/fair-waits.ts",
+    find: "  return JSON.stringify([identity, item.key, owner]);",
+    replace: "  return JSON.stringify([identity, item.key, owner.length > 0]);",
+    seeds: [],
+  },
+  {
+    name: "lock-of-redis-without-margin",
+    rule: "a lock lasts a hundredth longer than its client asked, who keeps no margin for clocks",
+    file: "src/doors/redis/lease-calls.ts",
+    find: "wish.hasMargin === true ? wish.ttlMs : withLeaseMargin(wish.ttlMs);",
+    replace: "wish.hasMargin === true ? withLeaseMargin(wish.ttlMs) : wish.ttlMs;",
+    seeds: [],
+  },
+];

@@ -1,0 +1,144 @@
+/**
+ * Plans with owners at the doors of nodes: a share of the seeds, drawn from streams of their own, so that
+ * all others give the runs that they always gave. These owners speak HTTP or Redis, at two nodes at once.
+ */
+import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
+
+/** Of plans that are not timed, restored or closed, and have no other owners of leases. */
+const DOORS_SHARE = 0.14;
+const OWNERS_MAX = 5;
+/** Of plans with doors. */
+const FAIR_SHARE = 0.6;
+const DRAIN_SHARE = 0.4;
+const CONSTANT_SHARE = 0.5;
+/** Of owners. */
+const HTTP_SHARE = 0.6;
+const STORM_KEYS_SHARE = 0.3;
+/** A node that stops in peace is back by then, before the storm is over. */
+export const DRAIN_MS_MAX = 2_600;
+
+/** Shares of what an owner at a door does, each 0 … 1. */
+export interface DoorMix {
+  /** Of takes of HTTP: how they ask. */
+  readonly waits: number;
+  readonly several: number;
+  readonly shared: number;
+  /** Of answers: they come late, by a few hundred milliseconds. */
+  readonly late: number;
+  /**
+   * Of moments while an answer is waited for: the caller leaves, says that it will say nothing more, or
+   * asks for the same again.
+   */
+  readonly leave: number;
+  readonly halfClose: number;
+  readonly again: number;
+  /** Of moments while it has a lease. */
+  readonly repeat: number;
+  readonly extend: number;
+  readonly giveBack: number;
+  /** Of repeats: with another time to live. */
+  readonly otherTtl: number;
+  /** Of give-backs: a copy of the take comes behind it. */
+  readonly copy: number;
+  /** Of what is not answered, or is to be repeated: it is. */
+  readonly persist: number;
+  /** Of ends of an errand: the lease is left to its time. */
+  readonly forget: number;
+  /** Of requests: at the other node. */
+  readonly other: number;
+  readonly pause: number;
+  readonly write: number;
+}
+
+export interface DoorOwnerPlan {
+  /** Behind everybody; also the number in its names. */
+  readonly host: number;
+  readonly speaks: "http" | "redis";
+  /** Of Redis: the value that it shares with others like it; "": each take has its own. */
+  readonly constant: string;
+  /** The two nodes that it asks. */
+  readonly nodes: readonly number[];
+  readonly startMs: number;
+  readonly actions: number;
+  readonly thinkMs: number;
+  readonly ttlMs: number;
+  /** Of HTTP: how long a request waits in all, and one poll of it. */
+  readonly waitMs: number;
+  readonly pollMs: number;
+  /** Also wants what clients lock that have sessions. */
+  readonly meetsClients: boolean;
+  readonly mix: DoorMix;
+}
+
+/** Which options the doors of all nodes have. */
+export interface DoorSettings {
+  /** Polling clients of Redis are granted locks in the order in which they came. */
+  readonly isFair: boolean;
+}
+
+export interface DoorsPlan extends DoorSettings {
+  readonly owners: readonly DoorOwnerPlan[];
+  /** Nodes that stop in peace. */
+  readonly drains: readonly { readonly atMs: number; readonly node: number }[];
+}
+
+const FIRST_HOST = 4_000;
+
+export interface DoorsScene {
+  readonly stormMs: number;
+  readonly nodes: readonly number[];
+}
+
+export function doorsPlanOf(streams: RandomStreams, scene: DoorsScene): DoorsPlan | undefined {
+  const random = streams.of("doors");
+  if (!random.chance(DOORS_SHARE)) return undefined;
+  const { stormMs, nodes } = scene;
+  const thinkMs = random.pick([20, 40, 80]);
+  const mix = mixOf(random);
+  const constant = random.chance(CONSTANT_SHARE) ? "worker" : "";
+  const owners = Array.from({ length: random.integer(3, OWNERS_MAX) }, (_, at): DoorOwnerPlan => {
+    const speaks = random.chance(HTTP_SHARE) ? "http" : "redis";
+    return {
+      ...{ host: FIRST_HOST + at, speaks, mix, thinkMs },
+      constant: speaks === "redis" ? constant : "",
+      nodes: random.sample(nodes, 2),
+      startMs: random.integer(0, 500),
+      actions: Math.ceil(stormMs / thinkMs),
+      // What an owner of Redis was never told of ends by time alone.
+      ttlMs: random.pick(
+        speaks === "http" ? [400, 800, 1_500, 4_000, 20_000] : [400, 800, 1_500, 4_000],
+      ),
+      waitMs: random.pick([1_500, 4_000, 30_000]),
+      pollMs: random.integer(1_000, 2_500),
+      meetsClients: random.chance(STORM_KEYS_SHARE),
+    };
+  });
+  const latestMs = stormMs - DRAIN_MS_MAX;
+  const drains = random.chance(DRAIN_SHARE)
+    ? [{ atMs: random.integer(300, Math.max(300, latestMs)), node: random.pick(nodes) }]
+    : [];
+  return { isFair: random.chance(FAIR_SHARE), owners, drains };
+}
+
+function mixOf(random: RandomStream): DoorMix {
+  const share = (most: number): number => (random.chance(0.5) ? random.next() * most : 0);
+  return {
+    waits: random.between(0.4, 1),
+    several: share(0.4),
+    shared: share(0.5),
+    late: share(0.5),
+    leave: share(0.08),
+    halfClose: share(0.03),
+    again: share(0.08),
+    repeat: share(0.4),
+    extend: random.between(0, 0.3),
+    giveBack: random.between(0.05, 0.3),
+    otherTtl: share(0.6),
+    copy: share(0.6),
+    persist: random.between(0.4, 0.95),
+    forget: share(0.3),
+    other: random.between(0.2, 0.6),
+    pause: share(0.01),
+    write: random.between(0.1, 0.4),
+  };
+}
