@@ -7,7 +7,7 @@
  *
  * A reply is never held back: clients share a connection, and a release would wait behind it.
  */
-import type { Timer, WantedItem } from "../../client/index.js";
+import type { Lease, Timer, WantedItem } from "../../client/index.js";
 import { HoldfastError } from "../../errors.js";
 import type { DoorClock } from "../clock.js";
 import type { LockClient } from "./ports.js";
@@ -31,7 +31,8 @@ export interface FairTake {
 interface Wait {
   readonly take: FairTake;
   readonly leaving: AbortController;
-  isGranted: boolean;
+  /** `undefined` until it is granted. */
+  lease: Lease | undefined;
   attemptMs: number;
   timer: Timer | undefined;
 }
@@ -61,7 +62,7 @@ export class FairWaits {
     const wait: Wait = {
       take,
       leaving,
-      isGranted: false,
+      lease: undefined,
       attemptMs: this.#clock.monotonicMs(),
       timer: undefined,
     };
@@ -70,9 +71,9 @@ export class FairWaits {
     const ttlMs = Math.min(take.ttlMs || PARKED_MS_MAX, PARKED_MS_MAX);
     const options = { ...optionsOf(take), ttlMs, signal: leaving.signal };
     take.client.leases.take([take.item], options).then(
-      () => {
-        wait.isGranted = true;
-        if (this.#waits.get(name) !== wait) giveBack(wait);
+      (lease) => {
+        wait.lease = lease;
+        if (this.#waits.get(name) !== wait) giveBack(wait, lease);
       },
       () => {
         // Its next attempt is one like the first, and meets what ended this one.
@@ -89,7 +90,7 @@ export class FairWaits {
     const nowMs = this.#clock.monotonicMs();
     const intervalMs = Math.max(1, nowMs - wait.attemptMs);
     wait.attemptMs = nowMs;
-    if (!wait.isGranted) {
+    if (wait.lease === undefined) {
       this.#giveTime(name, wait, Math.min(GRACE_MS_MAX, GRACE_INTERVALS * intervalMs));
       return false;
     }
@@ -125,7 +126,7 @@ export class FairWaits {
 
   #expire(name: string, wait: Wait): void {
     this.#end(name, wait);
-    if (wait.isGranted) giveBack(wait);
+    if (wait.lease !== undefined) giveBack(wait, wait.lease);
     else wait.leaving.abort();
   }
 
@@ -135,10 +136,11 @@ export class FairWaits {
   }
 }
 
-function giveBack({ take }: Wait): void {
+/** Nothing else of the owner: at another node, or since then, its value may have taken the lock. */
+function giveBack({ take }: Wait, lease: Lease): void {
   const { client, item, owner } = take;
   // If this fails, the lease ends by itself in a moment.
-  client.leases.giveBack(item.key, { owner }).catch(() => {});
+  client.leases.giveBack(item.key, { owner, only: lease }).catch(() => {});
 }
 
 function optionsOf({ owner, value, ttlMs }: FairTake) {

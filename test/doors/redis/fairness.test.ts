@@ -71,3 +71,25 @@ test("one that releases leaves the queue", async () => {
   expect(await client.call("DELEX", "a", "IFEQ", "first")).toBe(":0");
   expect(world.locks.waiting).toEqual([]);
 });
+
+test("a place that nobody comes for gives back nothing that its value has taken since", async () => {
+  const timers = new Set<() => void>();
+  const setTimer = (_delayMs: number, task: () => void) => {
+    timers.add(task);
+    return { cancel: () => timers.delete(task), setKeepsProcess: () => {} };
+  };
+  const clock = { ...SYSTEM_CLOCK, setTimer };
+  const [one, other] = await DoorWorld.openCluster(2, { isFair: true, clock });
+  if (one === undefined || other === undefined) throw new Error("no two nodes");
+  await using first = one;
+  await using second = other;
+  const [client, moved] = [await first.connect(), await second.connect()];
+  expect(await poll(client, "holder")).toBe("+OK");
+  expect(await poll(client, "waiter")).toBe("nil");
+  expect(await client.call("DELEX", "a", "IFEQ", "holder")).toBe(":1");
+  // What was granted to its place has ended, and its client has moved to another node.
+  first.locks.nowMs += 2_001;
+  expect(await poll(moved, "waiter")).toBe("+OK");
+  for (const task of [...timers]) task();
+  expect(await moved.call("GET", "a")).toBe("waiter");
+});

@@ -85,6 +85,14 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     seeds: [],
   },
   {
+    name: "place-gives-back-what-others-took",
+    rule: "a place that nobody comes for gives back what it was granted, and nothing else of its value",
+    file: "src/doors/redis/fair-waits.ts",
+    find: "{ owner, only: lease }",
+    replace: "{ owner }",
+    seeds: [261],
+  },
+  {
     name: "lock-of-redis-without-margin",
     rule: "a lock lasts a hundredth longer than its client asked, who keeps no margin for clocks",
     file: "src/doors/redis/lease-calls.ts",

@@ -19,6 +19,8 @@ interface MemoryLease {
   ttlMs: number;
   /** `Infinity`: without end. */
   endMs: number;
+  /** By a repeat: no take of it can be told apart any more. */
+  isRepeated: boolean;
 }
 
 export class MemoryLocks {
@@ -69,7 +71,7 @@ export class MemoryLocks {
         return { token, tokens, trustMs: ttlMs, endsInMs: ttlMs, slots: [] };
       },
       extend: async (keys, options) => this.#extend(listOf(keys), options),
-      giveBack: async (keys, { owner }) => this.#giveBack(listOf(keys), owner),
+      giveBack: async (keys, { owner, only }) => this.#giveBack(listOf(keys), owner, only?.token),
     };
     this.client = {
       leases,
@@ -125,11 +127,13 @@ export class MemoryLocks {
       const mine = own[at];
       if (mine !== undefined) {
         mine.endMs = Math.max(mine.endMs, endMs);
+        mine.isRepeated = true;
         return mine.token;
       }
       const token = ++this.#lastToken;
       const { key, limit = 0, permits = 1 } = item;
-      this.#leases.add({ key, owner, request, value, token, limit, permits, ttlMs, endMs });
+      const terms = { limit, permits, ttlMs, endMs, isRepeated: false };
+      this.#leases.add({ key, owner, request, value, token, ...terms });
       this.#ended.delete(`${key} ${owner}`);
       return token;
     });
@@ -158,12 +162,15 @@ export class MemoryLocks {
     });
   }
 
-  #giveBack(keys: readonly string[], owner: string): GivenBack {
+  /** `only`: the token of the lease that is meant; `undefined`: any. */
+  #giveBack(keys: readonly string[], owner: string, only: number | undefined): GivenBack {
     this.#command(`giveBack ${keys.join(" ")}`);
     let count = 0;
     let reason: GivenBack["reason"];
     for (const key of keys) {
-      const lease = this.#of(key).find((one) => one.owner === owner);
+      const isMeant = ({ token, isRepeated }: MemoryLease): boolean =>
+        only === undefined || (token === only && !isRepeated);
+      const lease = this.#of(key).find((one) => one.owner === owner && isMeant(one));
       if (lease === undefined) {
         reason ??= this.#ended.get(`${key} ${owner}`) ?? "unknown";
       } else {
@@ -172,6 +179,7 @@ export class MemoryLocks {
         for (const { prefix, onEnd } of this.#watchers) if (key.startsWith(prefix)) onEnd(key);
         count += 1;
       }
+      if (only !== undefined) continue;
       this.#stopWaiting((wait) => wait.key === key && wait.owner === owner);
     }
     this.#grantWaiting();
