@@ -9,7 +9,7 @@ import { DoorOwner } from "./door-owner.js";
 import { HttpErrand } from "./http-errand.js";
 
 /** Names of the table that the Redis door has for its keys, so that both doors meet. */
-export const SHARED_KEYS = ["~redis/0/p", "~redis/0/q"] as const;
+const SHARED_KEYS = ["~redis/0/p", "~redis/0/q"] as const;
 /** Without an answer for so long beyond its poll an owner gives a request up. */
 const PATIENCE_MS = 800;
 const CALM_PATIENCE_MS = 8_000;
