@@ -136,5 +136,5 @@ test("a forged snapshot is refused, or is a table that keeps all its rules from 
     }),
     { numRuns: runsOf(1_500) },
   );
-  expect(accepted).toBeGreaterThan(300);
+  expect(accepted).toBeGreaterThan(runsOf(100));
 });
