@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { endWithProcess } from "../../lab/end-with-process.js";
 import { COMMAND } from "../e2e/world/command-line.js";
@@ -18,6 +19,10 @@ const IMPORT = data(
   `import { register } from "node:module"; register(${JSON.stringify(data(HOOK))});`,
 );
 
+/** The bundler says of which modules a file is made: `// src/errors.ts`. */
+const MODULE = /^\/\/ ((?:src|bin|node_modules)\/\S+)$/gm;
+
+/** The modules, of the sources and of packages, in the files that a start loads. */
 async function loadedBy(...args: readonly string[]): Promise<string[]> {
   const child = spawn(process.execPath, [`--import=${IMPORT}`, COMMAND, ...args], {
     stdio: ["ignore", "ignore", "pipe"],
@@ -30,22 +35,30 @@ async function loadedBy(...args: readonly string[]): Promise<string[]> {
   const [code] = await once(child, "close");
   expect([args, code]).toEqual([args, 0]);
   const urls = text.split("\n").filter((line) => line.startsWith(MARK));
-  return urls.map((line) => line.slice(MARK.length));
+  const files = urls
+    .map((line) => line.slice(MARK.length))
+    .filter((url) => url.startsWith("file:"))
+    .map((url) => readFileSync(new URL(url), "utf8"));
+  return files.flatMap((file) => [...file.matchAll(MODULE)].map(([, module = ""]) => module));
 }
 
 /** Small files without imports of their own, and what a view means, are no part of it. */
-function isOfTheSdk(url: string): boolean {
-  return /\/src\/(?!(?:errors|safe-text|endpoint-url)\.js$|views\/)/.test(url);
+function isOfTheSdk(module: string): boolean {
+  return /^src\/(?!(?:errors|safe-text|endpoint-url|installation)\.ts$|views\/)/.test(module);
+}
+
+function commandsIn(modules: readonly string[]): string[] {
+  return modules.flatMap((module) => /^bin\/commands\/(\w+)\.ts$/.exec(module)?.[1] ?? []);
 }
 
 test("help and version load no command, no SDK, no server and no package but commander", async () => {
   for (const args of [["--help"], ["--version"], ["help", "exit-codes"], ["__complete", "st"]]) {
-    const urls = (await loadedBy(...args)).filter((url) => url.startsWith("file:"));
-    expect(urls.length).toBeGreaterThan(5);
-    expect(urls.filter((url) => /\/bin\/commands\//.test(url))).toEqual([]);
-    expect(urls.filter(isOfTheSdk)).toEqual([]);
-    const packages = urls.flatMap(
-      (url) => /\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? [],
+    const modules = await loadedBy(...args);
+    expect(modules.length).toBeGreaterThan(5);
+    expect(commandsIn(modules)).toEqual([]);
+    expect(modules.filter(isOfTheSdk)).toEqual([]);
+    const packages = modules.flatMap(
+      (module) => /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(module)?.[1] ?? [],
     );
     expect(new Set(packages)).toEqual(new Set(["commander"]));
   }
@@ -56,9 +69,8 @@ test("help and completion of a command load that command, and the SDK only where
     ["inspect", "--help"],
     ["__complete", "inspect", "--"],
   ]) {
-    const urls = await loadedBy(...args);
-    const commands = urls.flatMap((url) => /\/bin\/commands\/(\w+)\.js$/.exec(url)?.[1] ?? []);
-    expect(commands).toEqual(["inspect"]);
-    expect(urls.filter(isOfTheSdk)).toEqual([]);
+    const modules = await loadedBy(...args);
+    expect(commandsIn(modules)).toEqual(["inspect"]);
+    expect(modules.filter(isOfTheSdk)).toEqual([]);
   }
 });
