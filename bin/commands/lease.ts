@@ -84,7 +84,8 @@ Without an owner a random one is made, 128 bits. A take with the same owner and
 the same --request is a repeat: it gets the same lease, which lasts for --ttl
 from now. With another request the owner is refused like everybody else, so two
 runs that share an owner by mistake do not share a lock. If its output cannot be
-written, or nobody reads it, the lease is given back: exit code 1.
+written, or nobody reads it, the lease is given back: exit code 1. A signal that
+comes when it is written is too late: exit code 0.
 
 --ttl is at most the setting leaseTtlMsMax (24h unless it was changed).
 "forever" needs the setting endlessLeases, and ends by release or revoke only.
@@ -165,7 +166,15 @@ function defineTake(parent: Command, finish: Finish): void {
       const flags = command.opts<TakeFlags>();
       const configuration = Configuration.of(command);
       const { isOwnerNew, ...plan } = planTake(keys, flags, configuration);
-      finish(await untilStopped((signal) => take(plan, { command, flags, isOwnerNew, signal })));
+      let isTold = false;
+      const onTold = (): void => {
+        isTold = true;
+      };
+      const ending = await untilStopped((signal) => {
+        return take(plan, { command, flags, isOwnerNew, signal, onTold });
+      });
+      // A signal that came after that must not make the lease look as if it was not taken.
+      finish(isTold ? EXIT.done : ending);
     });
 }
 
@@ -226,12 +235,14 @@ interface Taking {
   readonly flags: TakeFlags;
   readonly isOwnerNew: boolean;
   readonly signal: AbortSignal;
+  /** The owner stands where the caller wants it: from now on the take is done. */
+  readonly onTold: () => void;
 }
 
 /** The file is opened before the take: a wrong path takes nothing. */
 async function take(
   plan: TakePlan,
-  { command, flags, isOwnerNew, signal }: Taking,
+  { command, flags, isOwnerNew, signal, onTold }: Taking,
 ): Promise<number> {
   const { requireTableKey } = await import("../../src/client/index.js");
   for (const key of plan.keys) requireTableKey(key);
@@ -250,6 +261,7 @@ async function take(
         if (flags.json === true) {
           await printOnlyCopy([jsonLine(takenDocument(plan, taken, owner, out))]);
         } else if (file === undefined) await printOnlyCopy(takenLines(plan, taken, owner));
+        onTold();
       });
       return taken;
     };

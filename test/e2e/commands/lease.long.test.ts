@@ -143,6 +143,18 @@ describe("a lease of which nobody learns", () => {
     expect(await holdsOf("unread/1")).toEqual([]);
   });
 
+  test("does not look refused by a signal that comes when its owner is told", async () => {
+    for (let i = 0; i < 5; i += 1) {
+      const key = `told/${i}`;
+      const taking = scene.startHoldfast(["lease", "take", key, "--ttl", "1m"]);
+      taking.child.stdout?.once("data", () => taking.child.kill("SIGTERM"));
+      const { code, signal } = await taking.result;
+      expect({ code, signal, holds: (await holdsOf(key)).length }).toEqual({
+        ...{ code: 0, signal: null, holds: 1 },
+      });
+    }
+  });
+
   test("leaves no secret of its owner to a command under a run", async () => {
     const { stdout } = await scene.holdfast(["run", "child", "--", "env"], as("secret-owner"));
     expect(stdout).toContain("HOLDFAST_TOKEN=");
