@@ -269,7 +269,7 @@ export function noLeaderText(answering: number, voters: number): string {
   const answer = `${answering} of ${voters} ${node} ${answering === 1 ? "answers" : "answer"}`;
   const needed = Math.floor(voters / 2) + 1;
   if (answering >= needed) return `no leader yet: ${answer}`;
-  const others = voters === 1 ? "" : ": start the others";
+  const others = voters === 1 ? "" : "; start the others";
   return `no leader: ${answer}, ${needed} ${needed === 1 ? "is" : "are"} needed${others}`;
 }
 

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Client, connect } from "../../src/index.js";
 import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.js";
+import { until } from "../e2e/world/process-life.js";
 import { type Driver, LANGUAGES, type Part, startDriver } from "./languages.js";
 
 /** Long enough for a failover. */
@@ -63,7 +64,7 @@ for (const language of LANGUAGES) {
       const holder = start({ lock, holds: "until told" });
       await holder.holding;
       const waiter = start({ lock });
-      await expect.poll(async () => (await client.inspect(key)).waiters.length).toBe(1);
+      await until("a waiter", async () => (await client.inspect(key)).waiters.length === 1);
       const leader = await cluster.leader();
       await leader.kill();
       await cluster.leader();

@@ -108,7 +108,7 @@ test("without a leader the end says how many nodes answer and how many are neede
     await statusPage(4, { role: "learner", leader: 0, members }),
   ];
   const { code, stdout, stderr } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
-  const text = "holdfast: no leader: 1 of 3 nodes answers, 2 are needed: start the others\n";
+  const text = "holdfast: no leader: 1 of 3 nodes answers, 2 are needed; start the others\n";
   expect([code, stderr]).toEqual([4, text]);
   expect(stdout).toMatch(/^ *1 +electing /m);
 });

@@ -79,7 +79,9 @@ test("with too few nodes for a leader it is said how many answer and how many ar
   const members = [1, 2, 3].map((id) => ({ id, role: "voter", address: `127.0.0.1:${id}` }));
   const page = await statusPage(1, { role: "preCandidate", leader: 0, members });
   const running = startCli(["run", "k", "--", "true"], lookingAt(page, nowhere));
-  await running.noted("no leader: 1 of 3 nodes answers, 2 are needed: still trying\n");
+  await running.noted(
+    "no leader: 1 of 3 nodes answers, 2 are needed; start the others: still trying\n",
+  );
   await stopped(running);
 });
 

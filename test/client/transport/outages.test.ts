@@ -308,7 +308,7 @@ describe("while the cluster has no leader", () => {
     );
     for (const id of [1, 3]) server.faults.downNodes.add(id);
     expect((await failure(world, connecting())).message).toBe(
-      "no node serves: no leader: 1 of 3 nodes answers, 2 are needed: start the others",
+      "no node serves: no leader: 1 of 3 nodes answers, 2 are needed; start the others",
     );
   });
 
@@ -318,7 +318,7 @@ describe("while the cluster has no leader", () => {
     server.faults.isLeaderless = true;
     for (const id of [1, 3]) server.faults.downNodes.add(id);
     for (const connection of server.connections) connection.cut();
-    const text = "no leader: 1 of 3 nodes answers, 2 are needed: start the others";
+    const text = "no leader: 1 of 3 nodes answers, 2 are needed; start the others";
     expect((await failure(world, client.tryAcquire("k"))).message).toBe(`lock "k": ${text}`);
     expect((await failure(world, client.inspect("k"))).message).toContain(text);
     server.faults.isLeaderless = false;

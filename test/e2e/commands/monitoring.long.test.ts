@@ -298,7 +298,7 @@ describe("of a cluster with nodes down", () => {
     await third.kill("SIGKILL");
     await until("node 1 to lead no more", async () => (await first.status())?.role !== "leader");
     const none = await ask("status", "--json");
-    const said = "holdfast: no leader: 1 of 3 nodes answers, 2 are needed: start the others\n";
+    const said = "holdfast: no leader: 1 of 3 nodes answers, 2 are needed; start the others\n";
     expect([none.code, none.stderr]).toEqual([4, said]);
     const read = await ask("ls", "--connect-timeout=3s");
     expect([read.code, read.stderr]).toEqual([4, expect.stringContaining(said.trim())]);

@@ -174,6 +174,7 @@ describe.runIf(TMUX !== undefined)("on a terminal", () => {
 
   test("a node that dies is named, and the locks go on being shown", async () => {
     await startTop();
+    await terminal.shows(/all 3 nodes answer/);
     const [first] = scene.cluster.nodes;
     await first?.kill();
     await terminal.shows(/Node 1 does not answer/);
