@@ -55,7 +55,7 @@ func (c *Client) Lock(ctx context.Context, key string, options Options) (*Lock, 
 	}
 	l.end()
 	// What may have been granted is given back as well as possible; else it ends with its lease.
-	if e := (*Error)(nil); !errors.As(err, &e) || isRepeatable(err) || e.Code == "LOCK_LOST" || e.Code == "PROTOCOL" {
+	if e := (*Error)(nil); !errors.As(err, &e) || isRepeatable(err) || e.Code == "PROTOCOL" || l.Token != 0 {
 		leaving, cancel := context.WithTimeout(context.Background(), answerTime)
 		defer cancel()
 		_, _, _ = c.ask(leaving, 0, answerTime, "DELETE", l.headers, fixed("/v1/lock?"+l.key))

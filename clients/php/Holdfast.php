@@ -97,7 +97,7 @@ final class Client
      * Takes the lock of one key, or of all keys at once. Throws LOCK_HELD, LOCK_TIMEOUT, UNAVAILABLE and others.
      *
      * @param string|list<string|array<string, mixed>> $keys an array has `key`, `mode`, `permits`, `limit`
-     * @param float $ttl how long the lock outlives this process, in seconds
+     * @param float $ttl how long the lock outlives this process, in seconds; 0: without end
      * @param float|null $wait for how many seconds it may wait; null: for ever; 0: not at all
      */
     public function lock(
@@ -114,13 +114,16 @@ final class Client
         $items = array_map(static fn ($key) => (is_array($key) ? $key : ['key' => $key]) + $given, (array) $keys);
         $headers = ['Holdfast-Owner: ' . bin2hex(random_bytes(16)), ...($name === null ? [] : ["Holdfast-Name: $name"])];
         $lock = new Lock($this, $items[0]['key'], $headers, $ttl);
+        $hasAnswer = false;
         try {
-            $lock->granted(...$this->take($items, $headers, $ttl, $wait));
+            $got = $this->take($items, $headers, $ttl, $wait);
+            $hasAnswer = true;
+            $lock->granted(...$got);
             return $lock;
         } catch (\Throwable $error) {
-            $isSure = $error instanceof HoldfastException && !$error->isRepeatable()
-                && !in_array($error->error, ['LOCK_LOST', 'PROTOCOL'], true);
-            if (!$isSure) { // It may have been granted; else it ends with its lease.
+            $isRefused = !$hasAnswer && $error instanceof HoldfastException && !$error->isRepeatable()
+                && $error->error !== 'PROTOCOL';
+            if (!$isRefused) { // It may have been granted; else it ends with its lease.
                 $lock->leave();
             }
             throw $error;
@@ -277,7 +280,7 @@ final class Lock
     public function granted(Moment $sent, array $answer): void
     {
         [$this->token, $this->slots] = [$answer['token'], $answer['slots'] ?? []];
-        [$this->sent, $this->trust] = [$sent, $answer['trustMs'] / 1000];
+        [$this->sent, $this->trust] = [$sent, ($answer['trustMs'] ?? INF) / 1000];
         if (!$this->isHeld()) {
             $this->extend($this->client->patience); // The grant took too long to arrive.
         }
@@ -305,7 +308,7 @@ final class Lock
     public function keep(): void
     {
         $this->check();
-        if ($this->sent->age() >= $this->ttl / 3) {
+        if ($this->ttl > 0 && $this->sent->age() >= $this->ttl / 3) {
             try {
                 $this->extend(0.0);
             } catch (HoldfastException) {
@@ -361,7 +364,7 @@ final class Lock
             $this->reason ??= $error->reason ?? 'unknown';
             return;
         }
-        [$this->sent, $this->trust] = [$sent, $answer['trustMs'] / 1000];
+        [$this->sent, $this->trust] = [$sent, ($answer['trustMs'] ?? INF) / 1000];
     }
 
     private function giveBack(float $patience): array

@@ -23,7 +23,7 @@ from urllib.parse import urlencode, urlsplit
 
 DEFAULT_ENDPOINTS = "http://127.0.0.1:7411,http://127.0.0.1:7412,http://127.0.0.1:7413"
 REPEATABLE = (500, 502, 503, 504)  # Of a node that cannot tell, or of a proxy before it: repeat the request.
-UNSURE = ("PROTOCOL", "CANCELLED", "LOCK_LOST")  # With these, too, a take may have been granted.
+UNSURE = ("PROTOCOL", "CANCELLED")  # With these, too, a take may have been granted.
 POLL = 45.0  # A node answers a request that waits after this many seconds at the latest.
 ANSWER = 5.0  # How long any other answer may take.
 # A node without power closes no connection; so ask for signs of life while a request waits. In seconds.
@@ -182,7 +182,8 @@ class Lock:
                 raise self._loss()
         except BaseException as error:
             self._over.set()
-            if not isinstance(error, HoldfastError) or isinstance(error, Unavailable) or error.code in UNSURE:
+            is_refused = isinstance(error, HoldfastError) and not isinstance(error, Unavailable)
+            if not is_refused or error.code in UNSURE or self.token is not None:
                 with suppress(HoldfastError):  # It may have been granted; else it ends with its lease.
                     self._give_back(_now())
             raise
