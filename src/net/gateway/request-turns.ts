@@ -69,6 +69,7 @@ export class RequestTurns {
       refuse(request, response, wrong);
       return;
     }
+    takePath(request);
     // The request may have been taken from it by the time of a failure.
     const { socket } = request;
     handle(request, response)?.catch((error: unknown) => {
@@ -102,6 +103,14 @@ export class RequestTurns {
       });
     });
   }
+}
+
+/** A target may be a whole URL; its host counts then, and not the header (RFC 9112, 3.2.2). */
+function takePath(request: IncomingMessage): void {
+  const [, host, path] = /^https?:\/\/([^/?]+)(.*)$/i.exec(request.url ?? "") ?? [];
+  if (host === undefined || path === undefined) return;
+  request.url = path.startsWith("/") ? path : `/${path}`;
+  request.headers.host = host;
 }
 
 /** What HTTP/1.1 says must be refused, and what Node.js would refuse out of turn. */

@@ -177,6 +177,16 @@ describe("requests of one connection", () => {
     await vi.waitFor(() => expect(client.statuses).toEqual([200, 200]), 20_000);
   });
 
+  test("may name a whole URL, whose host counts in place of the header", async () => {
+    client.socket.write(get("http://localhost:1/v1/1?key=k") + get("HTTP://localhost/livez"));
+    await vi.waitFor(() => expect(client.statuses).toEqual([200, 200]));
+    expect(door.begun).toEqual(["/v1/1?key=k"]);
+    expect(client.text).toContain("page /livez");
+    client.socket.write(get("http://evil.example/status"));
+    await vi.waitFor(() => expect(client.statuses).toEqual([200, 200, 421]));
+    expect(client.text).toMatch(/does not answer to .*evil.example/);
+  });
+
   test("are refused in their turn without a host, or with an unknown expectation", async () => {
     client.socket.write(
       `${get("/v1/parked/1")}${get("/v1/2", "Expect: more\r\n")}GET /v1/3 HTTP/1.1\r\n\r\n`,
