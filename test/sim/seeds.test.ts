@@ -34,6 +34,8 @@ const REMEMBERED = [
   61_002_220,
   // The lock of a session whose end was ordered did not say that it was to go.
   6_000_081,
+  // A client of the protocol had more commands under way than a node lets it have.
+  7_300_075,
   // A stranger's word in a session that had just ended was refused as if it were an order.
   134,
   // A revoke ended a lease whose owner waited for the key again, and the law still gave it to the owner.

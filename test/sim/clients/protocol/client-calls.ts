@@ -6,6 +6,12 @@
 import { OP } from "../../../../src/protocol/index.js";
 import { Call, type Wish } from "./call.js";
 
+/**
+ * Commands from the mark on. A node takes 1,024, but one recall, which may have to name all of them and
+ * what is held and waited for besides, only 1,000.
+ */
+const WINDOW_MAX = 512;
+
 /** After a refusal strong calls wait, then one of them is tried. */
 type Flow = "full" | "paused" | "trying";
 
@@ -76,6 +82,7 @@ export class ClientCalls {
 
   /** The next one to be sent, with its number; `undefined`: none may go now. */
   takeNext(): Call | undefined {
+    if (this.#next - this.read.mark >= WINDOW_MAX) return undefined;
     const isTrying = this.open.some(({ isStrong }) => isStrong);
     const mayAll = this.#flow === "full" || (this.#flow === "trying" && !isTrying);
     const call = mayAll ? this.#queue[0] : this.#queue.find(({ isStrong }) => !isStrong);
