@@ -23,7 +23,7 @@ import type { Fail } from "./violation.js";
 /** Tables are compared at every index so many apart, with that of the witness. */
 const HASH_EVERY = 4;
 
-export type ClusterEvents = Omit<WitnessEvents, "onExecuted"> & {
+export type ClusterEvents = WitnessEvents & {
   /** An entry is committed; before anything is made of it. */
   onCommitted(entry: Entry, raft: Raft): void;
 };
@@ -57,11 +57,11 @@ export class ClusterChecks {
     const keys = [...plan.keys, ...plan.semaphores.map(({ key }) => key)];
     this.order = new ProgramOrder(fail);
     const heard: WitnessEvents = {
-      onAnswered: (marker, call, result) => events.onAnswered(marker, call, result),
-      onSessionEnded: (session, reason) => events.onSessionEnded(session, reason),
-      onLost: (token, reason) => events.onLost(token, reason),
-      onExecuted: (session, epoch, command) => this.order.onExecuted(session, epoch, command),
-      onGivenUp: (token) => events.onGivenUp(token),
+      ...events,
+      onExecuted: (session, epoch, command) => {
+        this.order.onExecuted(session, epoch, command);
+        events.onExecuted(session, epoch, command);
+      },
     };
     this.witness = new Witness(keys, hasReaders, heard, founding.beginning);
     if (founding.index > 0) this.#hashes.set(founding.index, this.witness.table.hash());

@@ -42,6 +42,7 @@ const NOTHING: WitnessEvents = {
   onSessionEnded: () => {},
   onLost: () => {},
   onExecuted: () => {},
+  onResult: () => {},
   onGivenUp: () => {},
 };
 

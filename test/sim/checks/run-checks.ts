@@ -14,6 +14,7 @@ import {
   type OP,
   type Result,
   type Revision,
+  type SequencedCommand,
   type ServerMessage,
   type SessionMessage,
   STATUS,
@@ -50,6 +51,7 @@ import { DoorLaws } from "./locks/door-laws.js";
 import { ExactlyOnce } from "./locks/exactly-once.js";
 import { Exclusion } from "./locks/exclusion.js";
 import { FencedResource } from "./locks/fenced-resource.js";
+import { ToldFates, wishOf } from "./locks/told-fates.js";
 import type { Story } from "./story.js";
 import { TimeLaws } from "./time/time-laws.js";
 import { type Fail, Violation } from "./violation.js";
@@ -62,6 +64,7 @@ export class RunChecks implements WorldWatch {
   readonly resource: FencedResource;
   readonly once: ExactlyOnce;
   readonly doorLaws: DoorLaws;
+  readonly fates: ToldFates;
   /** Nodes have little room for clients: they may have none for what gives something back. */
   readonly #isNarrow: boolean;
   /** Commands that an entry executed, as `op/status`, and other things seen by name. */
@@ -76,6 +79,8 @@ export class RunChecks implements WorldWatch {
   readonly #speakers: Speakers | undefined;
   /** What was committed when the process of a node began, by node. */
   readonly #startedAt = new Map<number, number>();
+  /** The client that was last attached to a session, by session. */
+  readonly #hostOf = new Map<number, number>();
   #world: SimWorld | undefined;
   #time: TimeLaws | undefined;
 
@@ -94,6 +99,7 @@ export class RunChecks implements WorldWatch {
       (key) => this.witness.table.inspect(key),
       () => this.#leadingTerm,
     );
+    this.fates = new ToldFates(this.#fail);
     this.#isNarrow = plan.tuning.uncommittedBytesMax !== undefined;
     this.#speakers = plan.access === undefined ? undefined : new Speakers();
     const founding = newFounding(FIRST_CLUSTER_ID, plan.nodeCount, this.#speakers);
@@ -113,6 +119,15 @@ export class RunChecks implements WorldWatch {
       // Numbers of sessions begin where they were when the other cluster was saved.
       onAnswered: (marker: string, call: string, result: Result) => {
         this.once.onAnswered(marker, `${call} in ${clusterId}`, result);
+      },
+      onExecuted: (session: number, _epoch: number, command: SequencedCommand) => {
+        const wish = wishOf(session, command);
+        const host = this.#hostOf.get(session);
+        if (wish === undefined || host === undefined) return;
+        this.fates.onExecuted(host, `${session}/${command.sequence} in ${clusterId}`, wish);
+      },
+      onResult: (session: number, sequence: number, result: Result) => {
+        this.fates.onResult(`${session}/${sequence} in ${clusterId}`, result);
       },
       onSessionEnded: (session: number) => this.#onSessionEnded(cluster, session),
       onLost: (token: number) => this.#onLost(token),
@@ -346,7 +361,9 @@ export class RunChecks implements WorldWatch {
     if (!this.witness.hasAttached(message) && !this.#mayTurnAway(message)) {
       this.#fail("linearizable", `nobody said ${canonicalTextOf(message)}`);
     }
-    if (message.status === STATUS.ok) this.witness.hearAttached(message);
+    if (message.status !== STATUS.ok) return;
+    this.#hostOf.set(message.session, client.host);
+    this.witness.hearAttached(message);
   }
 
   /**
@@ -417,6 +434,15 @@ export class RunChecks implements WorldWatch {
     this.onSeen(SIGHTINGS.callEnded(ending.kind === "failed" ? ending.code : ending.kind));
     this.#story.tell(() => `"${marker}" ends: ${canonicalTextOf(ending)}`);
     this.once.onCallEnded(marker, ending);
+  }
+
+  onMade(client: WorldClient, wish: string): void {
+    this.fates.onMade(client.host, wish);
+  }
+
+  onDenied(client: WorldClient, wish: string): void {
+    this.onSeen(SIGHTINGS.callDenied);
+    this.fates.onDenied(client.host, wish);
   }
 
   onWatchBegun(watched: WatchedKeys, after: Revision, asked: WatchAsked): void {

@@ -34,7 +34,7 @@ export type CallEnding =
   | { readonly kind: "none" }
   /** By its caller. */
   | { readonly kind: "aborted" }
-  /** `isDefinite`: it says that it was never carried out. */
+  /** `isDefinite`: it says that it was not carried out, and will not be. */
   | { readonly kind: "failed"; readonly code: ErrorCode; readonly isDefinite: boolean };
 
 export interface Said {
@@ -77,6 +77,10 @@ export interface ClientWatch {
   onRead(reader: number | string, id: number): void;
   /** Of an application that asked for a lock with this value. */
   onCallEnded(marker: string, ending: CallEnding): void;
+  /** An application asks for something that carries no value of its own (`told-fates.ts`). */
+  onMade(client: WorldClient, wish: string): void;
+  /** Such a call says that it was not carried out, and will not be. */
+  onDenied(client: WorldClient, wish: string): void;
   /** It is told everything behind `after`. `asked`: as of when it began to watch, and since. */
   onWatchBegun(watched: WatchedKeys, after: Revision, asked: WatchAsked): void;
   onWatchTold(watched: WatchedKeys, change: ToldChange): void;

@@ -24,6 +24,8 @@ export const SIGHTINGS = {
   watchTold: "watch told",
   /** Of an application that asked for a lock. */
   callEnded: (how: string) => `call ended: ${how}`,
+  /** Of one that asked for something else, and says that it was not carried out. */
+  callDenied: "call denied",
   /** By an owner: a repeat found the lease that it had. */
   leaseRepeated: "lease repeated",
   /** A take was moved to the session of a repeat. */

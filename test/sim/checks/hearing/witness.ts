@@ -44,6 +44,8 @@ export interface WitnessEvents {
   onLost(token: number, reason: EndReason): void;
   /** An entry executed it, for the first and only time. */
   onExecuted(session: number, epoch: number, command: SequencedCommand): void;
+  /** What was executed is answered, or its wait has ended. */
+  onResult(session: number, sequence: number, result: Result): void;
   /** By a command of its own session a hold is not its own any more. */
   onGivenUp(token: number): void;
 }
@@ -155,6 +157,7 @@ export class Witness implements Outbox {
     this.laws.hear(session, epoch, message);
     if (message.kind !== MESSAGE.reply && message.kind !== MESSAGE.outcome) return;
     const { sequence, result } = message;
+    this.#events.onResult(session, sequence, result);
     if ("cycle" in result) this.#named.push({ at, session, sequence, cycle: result.cycle ?? [] });
     const key = `${session}/${sequence}`;
     const marker = this.#markers.get(key);

@@ -6,6 +6,7 @@
 import type { Client, HoldOptions, Lock, WantedItem } from "../../../../src/client/index.js";
 import { MESSAGE, OP, STATUS } from "../../../../src/protocol/index.js";
 import { markerOf } from "../../checks/locks/exactly-once.js";
+import { wishOf } from "../../checks/locks/told-fates.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 import type { SdkHandle, SdkHold, WantedModes } from "./sdk-hold.js";
@@ -178,7 +179,9 @@ export class SdkActions {
     const { owner } = hold.lock;
     // The task may have the same keys by several holds: which of them it is counted with is not told.
     for (const other of this.#process.holds.held) {
-      if (other.owner === hold.owner && hasSameKeys(other, hold)) other.isCounted = true;
+      if (other.owner !== hold.owner || !hasSameKeys(other, hold)) continue;
+      other.isCounted = true;
+      this.#noteUpgrades(other, items);
     }
     const { marker, ask, signal } = this.#wish(owner.id, true);
     const waitMs = this.#waitMs();
@@ -294,7 +297,9 @@ export class SdkActions {
     const waitMs = this.#waitMs();
     const raised = handle.raise(key);
     const upgrade = lock.upgrade({ key, waitMs, signal: controller.signal });
-    const call = { what: `upgrade ${hold.token}`, owner: lock.owner.id, controller };
+    const what = `upgrade ${hold.token}`;
+    const wish = this.#upgradeWish(hold, key);
+    const call = { what, owner: lock.owner.id, controller, wish };
     this.#process.calls.track(call, upgrade.finally(raised.over), () => {
       raised.done();
       this.#process.holds.believe(hold);
@@ -315,6 +320,23 @@ export class SdkActions {
     return true;
   }
 
+  /** It may be upgraded for a call that asks for so much. */
+  #noteUpgrades(hold: SdkHold, items: readonly WantedItem[]): void {
+    const { watch, client } = this.#world;
+    for (const { key, mode } of items) {
+      if (mode === "exclusive") watch.onMade(client, this.#upgradeWish(hold, key));
+    }
+  }
+
+  #upgradeWish(hold: SdkHold, key: string): string {
+    return wishOf(hold.session, { op: OP.upgrade, target: this.#numberOf(hold), key });
+  }
+
+  /** By which its session knows it. */
+  #numberOf({ session, token }: SdkHold): number {
+    return this.#world.watch.numberInLog(session, token);
+  }
+
   /** Everything that was not given back. */
   get #handles(): { readonly hold: SdkHold; readonly handle: SdkHandle }[] {
     return this.#process.holds.held.flatMap((hold) => {
@@ -329,9 +351,10 @@ export class SdkActions {
     const ticketTtlMs = random.integer(TICKET_TTL_MS.least, TICKET_TTL_MS.most);
     const what = `detach ${hold.token}`;
     hold.isDetached = true;
-    this.#process.calls.track({ what, owner: 0 }, hold.lock.detach({ ticketTtlMs }), (ticket) => {
-      board.post(ticket);
-    });
+    const target = this.#numberOf(hold);
+    const wish = wishOf(hold.session, { op: OP.detach, target });
+    const detached = hold.lock.detach({ ticketTtlMs });
+    this.#process.calls.track({ what, owner: 0, wish }, detached, (ticket) => board.post(ticket));
     return true;
   }
 
@@ -342,7 +365,8 @@ export class SdkActions {
     const controller = new AbortController();
     const owner = client.owner();
     const lock = client.claim(ticket, { owner, signal: controller.signal });
-    const call = { what: `claim ${ticket.token}`, owner: owner.id, controller };
+    const wish = wishOf(0, { op: OP.claim, token: ticket.token });
+    const call = { what: `claim ${ticket.token}`, owner: owner.id, controller, wish };
     this.#process.calls.track(call, lock, (given) => this.#process.inherit(given));
     return true;
   }
@@ -352,8 +376,10 @@ export class SdkActions {
     const { random } = this.#world;
     const [key = ""] = this.#keys(1);
     const graceMs = random.integer(0, GRACE_MS_MOST);
-    const revoked = client.revoke({ key }, { graceMs, now: random.chance(AT_ONCE_SHARE) });
-    this.#process.calls.track({ what: `revoke ${key}`, owner: 0 }, revoked, () => {});
+    const now = random.chance(AT_ONCE_SHARE);
+    const revoked = client.revoke({ key }, { graceMs, now });
+    const wish = wishOf(0, { op: OP.revoke, key, graceMs, now });
+    this.#process.calls.track({ what: `revoke ${key}`, owner: 0, wish }, revoked, () => {});
     return true;
   }
 

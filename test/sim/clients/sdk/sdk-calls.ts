@@ -44,6 +44,8 @@ export interface OpenCall {
   readonly controller?: AbortController;
   /** The task gave everything back before it asked: it is never in its own way. */
   readonly hasNothing?: boolean;
+  /** What it asks for, if the log knows it by that alone. */
+  readonly wish?: string;
 }
 
 export class SdkCalls {
@@ -114,7 +116,11 @@ export class SdkCalls {
     this.track(call, lock, onAnswer, (error) => {
       if (isGivenUp(call, error)) end({ kind: "aborted" });
       else if (error instanceof HoldfastError) {
-        end({ kind: "failed", code: error.code, isDefinite: isDefinite(error) });
+        end({
+          kind: "failed",
+          code: error.code,
+          isDefinite: error.code === "LOCK_LOST" || isDefinite(error),
+        });
         if (call.hasNothing === true && isOwnDeadlock(error)) {
           this.broken("program order", `${call.what} waits for what was given back before it`);
         }
@@ -137,6 +143,8 @@ export class SdkCalls {
     },
   ): void {
     this.#open.add(call);
+    const { wish } = call;
+    if (wish !== undefined) this.#watch.onMade(this.#client, wish);
     this.#watch.onNote(this.#client, `calls: ${call.what}`);
     const settled = (task: () => void): void => {
       if (!this.#life.isAlive) return;
@@ -145,7 +153,14 @@ export class SdkCalls {
     };
     answer.then(
       (value) => settled(() => onAnswer(value)),
-      (error) => settled(() => onError(error)),
+      (error) => {
+        settled(() => {
+          if (wish !== undefined && error instanceof HoldfastError && isDefinite(error)) {
+            this.#watch.onDenied(this.#client, wish);
+          }
+          onError(error);
+        });
+      },
     );
   }
 
@@ -173,7 +188,7 @@ function isOwnDeadlock({ code, details }: HoldfastError): boolean {
   return Array.isArray(cycle) && cycle.length === 1;
 }
 
-/** Whether an error says that the lock was never asked for, and never will be. */
-function isDefinite({ code }: HoldfastError): boolean {
-  return code === "BUSY" || code === "DISK_FULL" || code === "LOCK_LOST";
+/** Whether an error says that the call was not carried out, and will not be. */
+function isDefinite({ code, details }: HoldfastError): boolean {
+  return code === "BUSY" || code === "DISK_FULL" || details["indeterminate"] === false;
 }

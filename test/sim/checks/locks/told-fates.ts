@@ -1,0 +1,103 @@
+/**
+ * What calls of applications say when they fail, against the log: of a call that says that it was not
+ * carried out the log shows no effect, then or later. Acquires have values by which the log knows
+ * each of them (`exactly-once.ts`). The calls here have none; they are known by what they ask for, and
+ * counted: of those that ask for the same, no more have an effect than were made and did not say so.
+ */
+import { OP, type Result, type SequencedCommand, STATUS } from "../../../../src/protocol/index.js";
+import type { Fail } from "../violation.js";
+
+/** What a call may ask for whose fate is followed. */
+export type FollowedCommand =
+  | { readonly op: typeof OP.upgrade; readonly target: number; readonly key: string }
+  | { readonly op: typeof OP.detach; readonly target: number }
+  | { readonly op: typeof OP.claim; readonly token: number }
+  | {
+      readonly op: typeof OP.revoke;
+      readonly key: string | undefined;
+      readonly graceMs: number;
+      readonly now: boolean;
+    };
+
+/** What a command asks for in `session`, as text; `undefined`: it is not followed. */
+export function wishOf(session: number, command: FollowedCommand): string;
+export function wishOf(session: number, command: SequencedCommand): string | undefined;
+export function wishOf(
+  session: number,
+  command: FollowedCommand | SequencedCommand,
+): string | undefined {
+  switch (command.op) {
+    case OP.upgrade:
+      return `upgrade ${command.key} of ${session}/${command.target}`;
+    case OP.detach:
+      return `detach ${session}/${command.target}`;
+    case OP.claim:
+      return `claim ${command.token}`;
+    case OP.revoke:
+      return `revoke ${command.key} ${command.now ? "now" : `in ${command.graceMs}`}`;
+    default:
+      return undefined;
+  }
+}
+
+const EFFECTS: readonly number[] = [STATUS.ok, STATUS.upgraded, STATUS.claimed, STATUS.revoked];
+
+interface Count {
+  made: number;
+  denied: number;
+  effects: number;
+}
+
+export class ToldFates {
+  readonly #fail: Fail;
+  /** By client, and what it asked for. */
+  readonly #counts = new Map<string, Count>();
+  /** What was executed and had no effect yet, by call: an upgrade may wait. */
+  readonly #executed = new Map<string, string>();
+
+  constructor(fail: Fail) {
+    this.#fail = fail;
+  }
+
+  /** An application asks for it. */
+  onMade(host: number, wish: string): void {
+    this.#of(`client ${host}: ${wish}`).made += 1;
+  }
+
+  /** A call for it says that it was not carried out. */
+  onDenied(host: number, wish: string): void {
+    const what = `client ${host}: ${wish}`;
+    this.#of(what).denied += 1;
+    this.#judge(what);
+  }
+
+  /** An entry executed it. `call`: session and sequence. */
+  onExecuted(host: number, call: string, wish: string): void {
+    this.#executed.set(call, `client ${host}: ${wish}`);
+  }
+
+  /** What an entry answered, or how a wait ended. */
+  onResult(call: string, { status }: Result): void {
+    const what = this.#executed.get(call);
+    if (what === undefined || !EFFECTS.includes(status)) return;
+    this.#executed.delete(call);
+    this.#of(what).effects += 1;
+    this.#judge(what);
+  }
+
+  #judge(what: string): void {
+    const { made, denied, effects } = this.#of(what);
+    if (denied === 0 || effects <= made - denied) return;
+    const calls = `of ${made} calls ${denied} say that they were not carried out`;
+    this.#fail("not carried out is not executed", `${what}: ${calls}, and ${effects} were`);
+  }
+
+  #of(what: string): Count {
+    let count = this.#counts.get(what);
+    if (count === undefined) {
+      count = { made: 0, denied: 0, effects: 0 };
+      this.#counts.set(what, count);
+    }
+    return count;
+  }
+}
