@@ -20,6 +20,8 @@ export const SIGHTINGS = {
   recovered: "recovered",
   /** A cluster that begins with what another one saved. */
   restored: "restored",
+  /** The leader died when the majority needed a node that was not ready. */
+  oddNode: (kind: string) => `leader dead while a node ${kind}`,
   watchBegun: "watch begun",
   watchTold: "watch told",
   /** Of an application that asked for a lock. */

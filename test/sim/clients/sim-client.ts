@@ -157,6 +157,14 @@ export class SimClient implements WorldClient, LeaseDoor {
     return this.#isAttached && this.#session.isIdle;
   }
 
+  get isAsking(): boolean {
+    return !this.#isAttached || this.#session.waitsForAnswer;
+  }
+
+  get isWaiting(): boolean {
+    return this.#session.waits.length > 0;
+  }
+
   /** For people: what keeps it from being idle. */
   get business(): string {
     return this.#session.business;

@@ -15,6 +15,10 @@ export interface WorldClient {
   readonly answeredCount: number;
   /** Nothing asked, nothing waited for, nothing held. */
   readonly isIdle: boolean;
+  /** Something was asked and has no answer; waits may have one. */
+  readonly isAsking: boolean;
+  /** Something is waited for that the table may let wait. */
+  readonly isWaiting: boolean;
   /** For people: what keeps it from being idle. */
   readonly business: string;
   /** What it counts on at this moment, in whichever process. */

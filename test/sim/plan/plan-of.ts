@@ -17,6 +17,7 @@ import { ownersOf, ownersToRestore, ownersWithoutRights } from "./owner-plan.js"
 import { AT_ONCE, type SimPlan } from "./plan.js";
 import { beforeRestore, clientsToRestore, restorePlanOf } from "./restore-plan.js";
 import { isTimed, timedPlanOf } from "./timed-plan.js";
+import { uncuredPlanOf } from "./uncured-plan.js";
 
 /** Of clients: they hardly do anything but look. */
 const READER_SHARE = 0.25;
@@ -118,7 +119,7 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
   const isPlain = access === undefined && restore === undefined && owners.length === 0;
   const doors = isPlain ? doorsPlanOf(streams, { stormMs, nodes: ids }) : undefined;
   const withDoors = doors === undefined ? plan : { ...plan, doors };
-  const withAccess = access === undefined ? withDoors : { ...withDoors, access };
+  const withAccess = { ...withDoors, uncured: uncuredPlanOf(streams, plan), access };
   if (owners.length === 0) return withAccess;
   const kept = restore === undefined ? owners : ownersToRestore(owners);
   return { ...withAccess, owners: access === undefined ? kept : ownersWithoutRights(kept) };

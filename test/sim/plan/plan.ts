@@ -11,6 +11,7 @@ import type { DoorsPlan } from "./doors-plan.js";
 import type { Fault } from "./fault.js";
 import type { OwnerPlan } from "./owner-plan.js";
 import type { RestorePlan } from "./restore-plan.js";
+import type { UncuredPlan } from "./uncured-plan.js";
 
 export interface SemaphorePlan {
   readonly key: string;
@@ -58,6 +59,8 @@ export interface SimPlan {
   readonly others: "down" | "cut" | "deaf" | "paused" | "healthy";
   /** The cluster is lost when the storm is over, and restored; `undefined`: it is not. */
   readonly restore?: RestorePlan | undefined;
+  /** Nothing is healed when the storm is over: only time passes; `undefined`: all is. */
+  readonly uncured?: UncuredPlan | undefined;
   /** Not everybody may do everything; `undefined`: the cluster stays open. */
   readonly access?: AccessPlan | undefined;
 }

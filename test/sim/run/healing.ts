@@ -2,16 +2,20 @@
  * What follows the storm: first a majority is healed, then every node, and then the power fails
  * for the last time.
  */
-import { membersOf } from "../../../src/raft/index.js";
 import type { RunChecks } from "../checks/run-checks.js";
 import type { Story } from "../checks/story.js";
 import { Violation } from "../checks/violation.js";
+import type { WorldClient } from "../clients/world-client.js";
 import type { SimPlan } from "../plan/plan.js";
 import type { SimNode } from "../world/node/sim-node.js";
 import type { SimWorld } from "../world/sim-world.js";
+import { OddNodeEnd } from "./odd-node.js";
+import { Rest } from "./rest.js";
 
 /** Until a healthy majority has executed something new for a client. */
 const PROGRESS_MS_MAX = 6_000;
+/** Of election timeouts, until a cluster that nobody heals is at rest. */
+const UNCURED_TIMEOUTS = 30;
 /** Until everybody agrees, or every waiter is served. */
 const REST_MS_MAX = 15_000;
 /** How long owners at doors go on in a calm, and how often each of them may act in it. */
@@ -25,35 +29,76 @@ export class Healing {
   readonly #world: SimWorld;
   readonly #checks: RunChecks;
   readonly #story: Story;
+  readonly #rest: Rest;
 
   constructor(plan: SimPlan, world: SimWorld, checks: RunChecks, story: Story) {
     this.#plan = plan;
     this.#world = world;
     this.#checks = checks;
     this.#story = story;
+    this.#rest = new Rest(plan, world, checks);
   }
 
   async run(): Promise<void> {
     this.#say("the storm is over");
     for (const { disk } of this.#world.nodes) disk.weather.heal();
-    const mend = this.#breakOthers();
-    await this.#demandProgress();
+    const mend = await (this.#plan.uncured === undefined ? this.#healMajority() : this.#wait());
     this.#say("everything is healed");
     mend();
     for (const { id } of this.#world.nodes) this.#world.ensure(id);
-    await this.#until("agreement", () => this.#isAgreed, REST_MS_MAX);
+    await this.#rest.until("agreement", () => this.#rest.isAgreed(), REST_MS_MAX);
     await this.#demandAccess();
     await this.#passCalm();
     await this.#drain();
     await this.#lastCrash();
   }
 
-  /** The members whose disks are sound, and what they had on them. */
-  get #sound(): SimNode[] {
-    const members = membersOf(this.#world.members);
-    return this.#world.nodes.filter(({ id, state, isForgetful }) => {
-      return members.includes(id) && !isForgetful && state !== "quarantined" && state !== "removed";
-    });
+  /** The rest stays broken. Returns what takes that back. */
+  async #healMajority(): Promise<() => void> {
+    const mend = this.#breakOthers();
+    await this.#demandProgress();
+    return mend;
+  }
+
+  /** Only time passes. Returns what takes back what broke meanwhile. */
+  async #wait(): Promise<() => void> {
+    const { oddNode } = this.#plan.uncured ?? {};
+    const end = new OddNodeEnd(this.#world, this.#checks, this.#rest);
+    await this.#demandRest();
+    if (oddNode === undefined) return () => {};
+    const left = await end.begin(oddNode);
+    if (left !== undefined) {
+      this.#say(`the leader is dead, and nodes ${left.map(({ id }) => id)} are left`);
+      await this.#demandRest(left);
+    }
+    return () => end.end();
+  }
+
+  /** There is a leader, `nodes` have caught up, and no client is left without an answer. */
+  async #demandRest(nodes?: readonly SimNode[]): Promise<void> {
+    const { clients, tuning } = this.#world;
+    const rest = this.#rest;
+    const limitMs = tuning.electionTimeoutMs * UNCURED_TIMEOUTS;
+    await rest.until("agreement without a cure", () => rest.isAgreed(nodes), limitMs);
+    // Some are not let in.
+    if (this.#plan.access !== undefined) return;
+    const unserved = new Map(clients.map((client) => [client, client.answeredCount]));
+    for (const client of clients) client.allow(PROBING_ACTIONS);
+    const isServed = (): boolean => {
+      for (const [client, count] of unserved) {
+        const isAnswered = client.answeredCount > count || this.#hasAllAnswers(client);
+        if (isAnswered) unserved.delete(client);
+      }
+      return unserved.size === 0;
+    };
+    const quietMs = this.#plan.restore?.quietMs ?? 0;
+    await rest.until("answer to each client", isServed, PROGRESS_MS_MAX + quietMs);
+  }
+
+  /** It has a session, and nothing that it asked is open but waits in the table. */
+  #hasAllAnswers({ session, isAsking, isWaiting }: WorldClient): boolean {
+    if (session === 0 || isAsking) return false;
+    return !isWaiting || this.#rest.waitsInTable(session);
   }
 
   /** Returns what takes it back. */
@@ -96,21 +141,21 @@ export class Healing {
     const answered = (): number => clients.reduce((sum, client) => sum + client.answeredCount, 0);
     const before = answered();
     for (const client of clients) {
-      client.prefer(this.#plan.spareCount > 0 ? this.#sound.map(({ id }) => id) : healthy);
+      client.prefer(this.#plan.spareCount > 0 ? this.#rest.sound.map(({ id }) => id) : healthy);
       client.allow(PROBING_ACTIONS);
       client.reconnect();
     }
     if (clients.length === 0) return;
     const quietMs = this.#plan.restore?.quietMs ?? 0;
-    await this.#until("progress", () => answered() > before, PROGRESS_MS_MAX + quietMs);
+    await this.#rest.until("progress", () => answered() > before, PROGRESS_MS_MAX + quietMs);
   }
 
   /** Who has a valid token, and may acquire anything, is served in the end. */
   async #demandAccess(): Promise<void> {
     const { administrator, stranger, keyring, clients } = this.#world;
     if (administrator === undefined || keyring === undefined) return;
-    administrator.hurry(this.#sound.map(({ id }) => id));
-    await this.#until("end of changes of access", () => administrator.isDone, REST_MS_MAX);
+    administrator.hurry(this.#rest.sound.map(({ id }) => id));
+    await this.#rest.until("end of changes of access", () => administrator.isDone, REST_MS_MAX);
     stranger?.end();
     const { access } = this.#checks.witness;
     const left = new Set(
@@ -126,7 +171,7 @@ export class Healing {
       for (const client of left) if (client.session !== 0) left.delete(client);
       return left.size === 0 && access.dismissedCount === 0;
     };
-    await this.#until("session for each valid token", isServed, REST_MS_MAX);
+    await this.#rest.until("session for each valid token", isServed, REST_MS_MAX);
   }
 
   /** Faults are over, and owners at doors go on: now they are answered, and nobody is overtaken. */
@@ -134,25 +179,13 @@ export class Healing {
     const { doorOwners, simulation } = this.#world;
     if (doorOwners.length === 0) return;
     this.#say("a calm");
-    const nodes = this.#sound.map(({ id }) => id);
+    const nodes = this.#rest.sound.map(({ id }) => id);
     for (const owner of doorOwners) owner.calm(nodes, CALM_ACTIONS);
     await simulation.run(simulation.nowMs + CALM_MS);
   }
 
-  get #isAgreed(): boolean {
-    const sound = this.#sound;
-    const [first] = sound;
-    if (first === undefined || sound.some(({ state }) => state !== "running")) return false;
-    const index = first.assembled.raft.lastIndex;
-    const { voters } = this.#world.members;
-    return sound.every(({ assembled: { driver } }) => {
-      const { appliedIndex, lastIndex, leader } = driver.status;
-      return appliedIndex === index && lastIndex === index && voters.includes(leader);
-    });
-  }
-
   #demandEqualTables(): void {
-    const sound = this.#sound;
+    const sound = this.#rest.sound;
     const hashes = new Set(sound.map(({ assembled }) => assembled.table.hash()));
     if (hashes.size > 1) {
       throw new Violation("state machine safety", `tables differ: ${[...hashes].join(", ")}`);
@@ -165,13 +198,13 @@ export class Healing {
     for (const owner of [...owners, ...doorOwners]) owner.isDraining = true;
     for (const client of clients) {
       client.isDraining = true;
-      client.prefer(this.#sound.map(({ id }) => id));
+      client.prefer(this.#rest.sound.map(({ id }) => id));
     }
-    await this.#until(
+    await this.#rest.until(
       "every waiter is served",
       () => {
         const all = [...clients, ...owners, ...doorOwners];
-        if (!all.every(({ isIdle }) => isIdle) || !this.#isAgreed) return false;
+        if (!all.every(({ isIdle }) => isIdle) || !this.#rest.isAgreed()) return false;
         if (!this.#checks.streams.isComplete) return false;
         const { holds, waiters, closings } = this.#checks.witness.table.counts();
         return holds + waiters + closings + this.#keptBytes === 0;
@@ -183,40 +216,24 @@ export class Healing {
 
   /** Commands that nodes keep until they are applied. */
   get #keptBytes(): number {
-    return this.#sound.reduce((sum, { assembled }) => sum + assembled.driver.status.keptBytes, 0);
+    return this.#rest.sound.reduce(
+      (sum, { assembled }) => sum + assembled.driver.status.keptBytes,
+      0,
+    );
   }
 
   /** Nothing that was ever acknowledged may depend on memory. */
   async #lastCrash(): Promise<void> {
     this.#say("the power fails everywhere");
-    const sound = this.#sound;
+    const sound = this.#rest.sound;
     for (const node of sound) node.crash("power");
     for (const { id } of sound) this.#world.ensure(id);
-    await this.#until("agreement after the last crash", () => this.#isAgreed, REST_MS_MAX);
+    await this.#rest.until(
+      "agreement after the last crash",
+      () => this.#rest.isAgreed(),
+      REST_MS_MAX,
+    );
     this.#demandEqualTables();
-  }
-
-  async #until(what: string, isReached: () => boolean, limitMs: number): Promise<void> {
-    const { simulation } = this.#world;
-    if (await simulation.run(simulation.nowMs + limitMs, isReached)) return;
-    throw new Violation("progress", `no ${what} within ${limitMs} ms: ${this.#standing()}`);
-  }
-
-  #standing(): string {
-    const nodes = this.#world.nodes.map(({ id, state, raftOrNone: raft }) => {
-      if (raft === undefined) return `node ${id} ${state}`;
-      const { role, term, leader, lastIndex, commitIndex, appliedIndex } = raft;
-      return `node ${id} ${role} ${term} of ${leader}, ${lastIndex}/${commitIndex}/${appliedIndex}`;
-    });
-    const { doorOwners } = this.#world;
-    const all = [...this.#world.clients, ...this.#world.owners, ...doorOwners];
-    const clients = all.filter(({ isIdle }) => !isIdle);
-    const keys = this.#plan.keys.map((key) => `${key}: ${this.#checks.witness.viewOf(key)}`);
-    return [
-      ...nodes,
-      ...keys,
-      ...clients.map(({ host, business }) => `client ${host}: ${business}`),
-    ].join("; ");
   }
 
   #say(text: string): void {

@@ -84,6 +84,11 @@ export class SdkCalls {
     return [...this.#open].filter(({ controller }) => controller !== undefined);
   }
 
+  /** Something has no answer that does not wait for others. */
+  get isAsking(): boolean {
+    return [...this.#open].some(({ controller }) => controller === undefined);
+  }
+
   /** Whether a task stands still until something is answered. */
   isBlocked(owner: number): boolean {
     return [...this.#open].some((call) => call.owner === owner);

@@ -65,6 +65,15 @@ export class SdkClient implements WorldClient {
     return this.#processes.every(({ isIdle }) => isIdle);
   }
 
+  get isAsking(): boolean {
+    const all = this.#processes;
+    return all.length === 0 || all.some(({ session, calls }) => session === 0 || calls.isAsking);
+  }
+
+  get isWaiting(): boolean {
+    return this.#processes.some(({ calls }) => calls.waits.length > 0);
+  }
+
   get business(): string {
     return this.#processes.map(({ business }) => business).join(" and ") || "no process";
   }
