@@ -23,7 +23,7 @@ import type { Entry, Message, Raft } from "../../../src/raft/index.js";
 import type { LogLevel } from "../../../src/server/ports.js";
 import type { DataDirectory } from "../../../src/storage/index.js";
 import type { HeldBelief } from "../clients/belief.js";
-import type { CallEnding, GuardedWrite, Said } from "../clients/client-watch.js";
+import type { CallEnding, GuardedWrite, Host, Said } from "../clients/client-watch.js";
 import { SIGHTINGS } from "../clients/sightings.js";
 import type { WorldClient } from "../clients/world-client.js";
 import type { Simulation } from "../engine/simulation.js";
@@ -326,7 +326,7 @@ export class RunChecks implements WorldWatch {
 
   // Clients.
 
-  onNote(client: Pick<WorldClient, "host">, text: string): void {
+  onNote(client: Host, text: string): void {
     this.#story.tell(() => `client ${client.host} ${text}`);
   }
 
@@ -355,7 +355,7 @@ export class RunChecks implements WorldWatch {
     this.clusters.now.order.onSaid(said);
   }
 
-  onAttached(client: Pick<WorldClient, "host">, message: Attached): void {
+  onAttached(client: Host, message: Attached): void {
     this.#story.tell(() => `client ${client.host} hears ${canonicalTextOf(message)}`);
     if (OF_ANY_NODE.includes(message.status)) return;
     if (!this.witness.hasAttached(message) && !this.#mayTurnAway(message)) {
@@ -382,12 +382,7 @@ export class RunChecks implements WorldWatch {
     this.#coverage?.hear(way, message);
   }
 
-  onMessage(
-    client: Pick<WorldClient, "host">,
-    session: number,
-    epoch: number,
-    message: SessionMessage,
-  ): void {
+  onMessage(client: Host, session: number, epoch: number, message: SessionMessage): void {
     this.#story.tell(() => `client ${client.host} hears ${canonicalTextOf(message)}`);
     if (!this.witness.hasSaid(session, message)) {
       this.#fail("linearizable", `nobody said ${canonicalTextOf(message)} to session ${session}`);
@@ -436,11 +431,11 @@ export class RunChecks implements WorldWatch {
     this.once.onCallEnded(marker, ending);
   }
 
-  onMade(client: WorldClient, wish: string): void {
+  onMade(client: Host, wish: string): void {
     this.fates.onMade(client.host, wish);
   }
 
-  onDenied(client: WorldClient, wish: string): void {
+  onDenied(client: Host, wish: string): void {
     this.onSeen(SIGHTINGS.callDenied);
     this.fates.onDenied(client.host, wish);
   }
@@ -466,7 +461,7 @@ export class RunChecks implements WorldWatch {
     this.#fail("exactly once", `client ${client.host} is told ${token} is released, and has it`);
   }
 
-  onBroken(client: Pick<WorldClient, "host">, rule: string, what: string): void {
+  onBroken(client: Host, rule: string, what: string): void {
     this.#fail(rule, `client ${client.host}: ${what}`);
   }
 

@@ -44,6 +44,9 @@ export interface Said {
   readonly order: number | undefined;
 }
 
+/** Who reports something. */
+export type Host = Pick<WorldClient, "host">;
+
 export interface ClientWatch {
   /** Looks at a connection to that node; `undefined` where everybody may do everything. */
   viewOf(node: number): ViewedConnection | undefined;
@@ -57,14 +60,9 @@ export interface ClientWatch {
   /** A node says something, whatever it is. `way`: how the client last asked for its session. */
   onHeard(way: AttachCommand["op"], message: ServerMessage): void;
   /** Attached, on a new connection. */
-  onAttached(client: Pick<WorldClient, "host">, message: Attached): void;
+  onAttached(client: Host, message: Attached): void;
   /** On a connection that is attached to `session` in `epoch`. */
-  onMessage(
-    client: Pick<WorldClient, "host">,
-    session: number,
-    epoch: number,
-    message: SessionMessage,
-  ): void;
+  onMessage(client: Host, session: number, epoch: number, message: SessionMessage): void;
   /** A node did not admit a command, nor what was sent behind it. */
   onRefused(session: number, epoch: number, sequence: number, status: ErrorNumber): void;
   onExecuted(op: number, status: number): void;
@@ -78,9 +76,9 @@ export interface ClientWatch {
   /** Of an application that asked for a lock with this value. */
   onCallEnded(marker: string, ending: CallEnding): void;
   /** An application asks for something that carries no value of its own (`told-fates.ts`). */
-  onMade(client: WorldClient, wish: string): void;
+  onMade(client: Host, wish: string): void;
   /** Such a call says that it was not carried out, and will not be. */
-  onDenied(client: WorldClient, wish: string): void;
+  onDenied(client: Host, wish: string): void;
   /** It is told everything behind `after`. `asked`: as of when it began to watch, and since. */
   onWatchBegun(watched: WatchedKeys, after: Revision, asked: WatchAsked): void;
   onWatchTold(watched: WatchedKeys, change: ToldChange): void;
@@ -96,9 +94,9 @@ export interface ClientWatch {
   /** How the log has the key of a hold now; `undefined`: not under that token. */
   modeInLog(token: number, key: string): string | undefined;
   /** Something that no client may do or see. */
-  onBroken(client: Pick<WorldClient, "host">, rule: string, what: string): void;
+  onBroken(client: Host, rule: string, what: string): void;
   onAnswer(reader: number | string, op: typeof OP.inspect, answer: Answer): void;
   onOperatorNote(text: string): void;
   /** One line for the story of the run. */
-  onNote(client: Pick<WorldClient, "host">, text: string): void;
+  onNote(client: Host, text: string): void;
 }

@@ -22,6 +22,8 @@ export const SIGHTINGS = {
   restored: "restored",
   /** The leader died when the majority needed a node that was not ready. */
   oddNode: (kind: string) => `leader dead while a node ${kind}`,
+  /** A node that applications with all kinds of leases had to do without. */
+  silence: "silent node",
   watchBegun: "watch begun",
   watchTold: "watch told",
   /** Of an application that asked for a lock. */

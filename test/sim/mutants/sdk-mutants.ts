@@ -326,4 +326,28 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     replace: "    const leaseMs = this.localMs(this.#stamp + this.ttlMs / 2);",
     seeds: [2],
   },
+  {
+    name: "unanswered-is-denied",
+    rule: "a call without an answer may have been carried out",
+    file: "src/client/calls/unanswered.ts",
+    find: "  return unavailable(what, why, mayBeExecuted);",
+    replace: "  return unavailable(what, why, mayBeExecuted && !mayBeExecuted);",
+    seeds: [],
+  },
+  {
+    name: "wait-without-news-is-denied",
+    rule: "a wait that its client ended may have been granted",
+    file: "src/client/calls/unanswered.ts",
+    find: '  return lockTimeout(items, waitMs, "client", fate.mayBeExecuted);',
+    replace: '  return lockTimeout(items, waitMs, "client", false);',
+    seeds: [],
+  },
+  {
+    name: "upgrade-is-denied",
+    rule: "an upgrade without an answer may have been carried out",
+    file: "src/client/locks/hold.ts",
+    find: "    return upgrade?.mayBeExecuted === true && asksFor(asks, upgrade.key);",
+    replace: "    return upgrade === undefined && asksFor(asks, this.token.toString());",
+    seeds: [],
+  },
 ];

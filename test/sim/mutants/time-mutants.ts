@@ -58,4 +58,20 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     replace: "if (stepMs > TOLERANCE_MS) this.#onStep",
     seeds: [243],
   },
+  {
+    name: "silence-judged-by-the-lease",
+    rule: "a node that falls silent costs a client five seconds, whatever its lease",
+    file: "src/client/transport/link-liveness.ts",
+    find: "const PING_AFTER_MS = 1_250;",
+    replace: "const PING_AFTER_MS = 125_000;",
+    seeds: [],
+  },
+  {
+    name: "silence-is-nothing-to-a-wait",
+    rule: "who waits notices that its node is silent",
+    file: "src/client/session/schedule.ts",
+    find: "const isAsked = locks.waiters.count > 0 || reads.size > 0 || watches.size > 0;\n    return",
+    replace: "const isAsked = reads.size > 0 || watches.size > 0;\n    return",
+    seeds: [],
+  },
 ];

@@ -11,6 +11,7 @@ import type { DoorsPlan } from "./doors-plan.js";
 import type { Fault } from "./fault.js";
 import type { OwnerPlan } from "./owner-plan.js";
 import type { RestorePlan } from "./restore-plan.js";
+import type { SilencePlan } from "./silence-plan.js";
 import type { UncuredPlan } from "./uncured-plan.js";
 
 export interface SemaphorePlan {
@@ -61,6 +62,8 @@ export interface SimPlan {
   readonly restore?: RestorePlan | undefined;
   /** Nothing is healed when the storm is over: only time passes; `undefined`: all is. */
   readonly uncured?: UncuredPlan | undefined;
+  /** Of a timed plan: a node falls silent behind the storm; `undefined`: none does. */
+  readonly silence?: SilencePlan | undefined;
   /** Not everybody may do everything; `undefined`: the cluster stays open. */
   readonly access?: AccessPlan | undefined;
 }

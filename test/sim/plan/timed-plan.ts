@@ -12,6 +12,7 @@ import type { ClientPlan } from "./client-plan.js";
 import { type Fault, FOLLOWER, LEADER } from "./fault.js";
 import { semaphoresOf } from "./lock-mix.js";
 import type { SimPlan } from "./plan.js";
+import { silencePlanOf } from "./silence-plan.js";
 
 /** Of each application; what it does to itself is no trouble of the cluster's. */
 const CLIENT_TROUBLES_MAX = 4;
@@ -173,6 +174,7 @@ export function timedPlanOf(
     faults: faults.sort((a, b) => a.atMs - b.atMs),
     healthy: Array.from({ length: nodeCount }, (_, at) => at + 1),
     others: "healthy",
+    silence: silencePlanOf(streams),
   };
 }
 

@@ -14,8 +14,11 @@ import { Rest } from "./rest.js";
 
 /** Until a healthy majority has executed something new for a client. */
 const PROGRESS_MS_MAX = 6_000;
-/** Of election timeouts, until a cluster that nobody heals is at rest. */
-const UNCURED_TIMEOUTS = 30;
+/**
+ * Of election timeouts, until a cluster that nobody heals is at rest: a snapshot that was refused again and
+ * again is offered after up to 64 of them.
+ */
+const UNCURED_TIMEOUTS = 100;
 /** Until everybody agrees, or every waiter is served. */
 const REST_MS_MAX = 15_000;
 /** How long owners at doors go on in a calm, and how often each of them may act in it. */

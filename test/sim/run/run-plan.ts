@@ -17,6 +17,7 @@ import { SimWorld } from "../world/sim-world.js";
 import { Healing } from "./healing.js";
 import { Restoration } from "./restoration.js";
 import type { SeedFailure, SeedResult } from "./seed-result.js";
+import { Silence } from "./silence.js";
 
 export interface RunOptions {
   /** Lines of story to keep for a failure; 0 is quickest. */
@@ -63,6 +64,9 @@ export async function runPlan(plan: SimPlan, options: RunOptions = {}): Promise<
       await simulation.run(simulation.nowMs + restore.stormMs);
     }
     injectors.at(-1)?.end();
+    if (plan.silence !== undefined) {
+      await new Silence(plan, plan.silence, world, checks, story).run();
+    }
     await new Healing(rest ?? plan, world, checks, story).run();
   } catch (error) {
     failure = failureOf(error, story);

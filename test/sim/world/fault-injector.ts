@@ -3,7 +3,7 @@ import { unreachable } from "../../../src/assert.js";
 import { type MemberAction, OP } from "../../../src/protocol/index.js";
 import { votersOf } from "../../../src/raft/index.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
-import { type ClientEnding, type Fault, FOLLOWER, LEADER } from "../plan/fault.js";
+import type { ClientEnding, Fault } from "../plan/fault.js";
 import { DataLoss } from "./data-loss.js";
 import type { CrashKind, NodeDisk } from "./disk/node-disk.js";
 import type { SimNode } from "./node/sim-node.js";
@@ -174,14 +174,12 @@ export class FaultInjector {
 
   /** With a node in the place of "whoever leads". */
   #resolved(fault: Fault): Fault {
-    const { leaderId, nodes } = this.#world;
-    const idOf = (id: number): number => {
-      if (id === FOLLOWER) return (leaderId % nodes.length) + 1;
-      return id === LEADER ? leaderId : id;
-    };
-    if (fault.kind === "partition") return { ...fault, side: fault.side.map(idOf) };
+    const world = this.#world;
+    if (fault.kind === "partition") {
+      return { ...fault, side: fault.side.map((id) => world.idAt(id)) };
+    }
     if (fault.kind === "transfer" || !("node" in fault)) return fault;
-    return { ...fault, node: idOf(fault.node) };
+    return { ...fault, node: world.idAt(fault.node) };
   }
 
   /** `asked`: by way of which node; default: any. */

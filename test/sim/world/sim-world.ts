@@ -19,11 +19,13 @@ import { LeaseOwner } from "../clients/leases/lease-owner.js";
 import { Operator } from "../clients/operator.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { SdkEars } from "../clients/sdk/sdk-ear.js";
+import { SteadyClient, type SteadySurroundings } from "../clients/sdk/steady-client.js";
 import { SimClient } from "../clients/sim-client.js";
 import { TicketBoard } from "../clients/ticket-board.js";
 import type { WorldClient } from "../clients/world-client.js";
 import type { Simulation } from "../engine/simulation.js";
 import { DRAIN_MS_MAX } from "../plan/doors-plan.js";
+import { FOLLOWER, LEADER } from "../plan/fault.js";
 import type { SimPlan } from "../plan/plan.js";
 import type { CrashKind } from "./disk/node-disk.js";
 import { type NodeCluster, newCluster } from "./founders.js";
@@ -44,6 +46,8 @@ const ADMINISTRATOR_HOST = 1_002;
 const STRANGER_HOST = 1_003;
 /** Behind it the doors of each node. */
 const DOORS_HOST = 3_000;
+/** And behind it, by their leases. */
+const STEADY_HOST = 2_000;
 /** Until a client comes again that was handed another token. */
 const HANDED_MS = { least: 1, most: 80 } as const;
 
@@ -72,6 +76,7 @@ export class SimWorld {
   readonly tuning: NodeTuning;
   readonly #streams: RandomStreams;
   readonly #network: ClientNetwork;
+  readonly #watch: ClientWatch;
   #cluster: NodeCluster;
   /** How many faults hold a node down. */
   readonly #held = new Map<number, number>();
@@ -82,6 +87,7 @@ export class SimWorld {
     const ids = Array.from({ length: count }, (_, at) => at + 1);
     this.simulation = simulation;
     this.#streams = streams;
+    this.#watch = watch;
     this.tuning = resolveTuning({ ...NODE_TUNING_DEFAULTS, ...plan.tuning });
     this.paths = new Paths(streams, plan.pathTimes);
     const silenceMs = SILENCE_TIMEOUTS * this.tuning.electionTimeoutMs;
@@ -179,6 +185,13 @@ export class SimWorld {
     return node;
   }
 
+  /** `place`: `LEADER`, `FOLLOWER` or a node's number. */
+  idAt(place: number): number {
+    const { leaderId, nodes } = this;
+    if (place === FOLLOWER) return (leaderId % nodes.length) + 1;
+    return place === LEADER ? leaderId : place;
+  }
+
   startAll(): void {
     for (const { id } of this.nodes) this.ensure(id);
     for (const client of this.clients) client.start();
@@ -234,6 +247,18 @@ export class SimWorld {
     const token = (): string | undefined => this.keyring?.root;
     const around = { simulation, streams, network, nodes, host: SAVER_HOST, token };
     return new SnapshotSaver({ ...around, ...events });
+  }
+
+  /** An application that does the same over and over, with a lease of `ttlMs`. */
+  steadyClient(
+    ttlMs: number,
+    events: Pick<SteadySurroundings, "onCalled" | "onBroken">,
+  ): SteadyClient {
+    const nodes = this.nodes.map(({ id }) => id);
+    const [simulation, streams, network] = [this.simulation, this.#streams, this.#network];
+    const host = STEADY_HOST + ttlMs / 1_000;
+    const around = { simulation, streams, network, nodes, watch: this.#watch };
+    return new SteadyClient(host, ttlMs, { ...around, ...events });
   }
 
   restoring(

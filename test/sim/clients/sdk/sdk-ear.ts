@@ -28,9 +28,8 @@ import type { WatchAsked } from "../../checks/hearing/watch-streams.js";
 import type { SocketEnding } from "../../world/network/node-socket.js";
 import type { Ear } from "../../world/node/sdk-platform.js";
 import { breachOf } from "../breach.js";
-import type { ClientWatch, Said } from "../client-watch.js";
+import type { ClientWatch, Host, Said } from "../client-watch.js";
 import { SIGHTINGS } from "../sightings.js";
-import type { WorldClient } from "../world-client.js";
 import { ReadWords } from "./read-words.js";
 
 /** What all processes of one client heard. */
@@ -51,7 +50,7 @@ export interface HeedfulProcess {
 
 /** What is known of the sessions of one process, over all its connections. */
 export class SdkEars {
-  readonly client: Pick<WorldClient, "host">;
+  readonly client: Host;
   readonly watch: ClientWatch;
   readonly heardByAll: HeardByAll;
   readonly onAttached: () => void;
@@ -65,11 +64,11 @@ export class SdkEars {
   process: HeedfulProcess | undefined;
 
   constructor(
-    client: Pick<WorldClient, "host">,
+    client: Host,
     watch: ClientWatch,
     heardByAll: HeardByAll,
     clock: ProcessClock,
-    onAttached: () => void,
+    onAttached: () => void = () => {},
   ) {
     this.#clock = clock;
     this.onAttached = onAttached;
