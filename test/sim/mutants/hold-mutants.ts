@@ -322,6 +322,6 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/attach.ts",
     find: "  const upgrades = upgradesOf(state, session);\n",
     replace: "  const upgrades = upgradesOf(state, session).slice(0, 0);\n",
-    seeds: [8],
+    seeds: [239],
   },
 ];

@@ -35,7 +35,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     find: "  return items.some(({ key }) => leases.isGivenBack(key, owner, request, stamp));",
     replace:
       "  return items.some(({ key }) => leases.isGivenBack(key, owner, request, stamp + 60_000));",
-    seeds: [],
+    seeds: [30],
   },
   {
     name: "moved-wait-goes-last",
@@ -43,7 +43,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/leases.ts",
     find: "    enqueue(state, session, command, wait, claim);",
     replace: "    enqueue(state, session, command, wait);",
-    seeds: [3],
+    seeds: [17],
   },
   {
     name: "moved-wait-not-told",
@@ -51,7 +51,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/leases.ts",
     find: "    withdraw(state, claim, CANCELLED);\n    const wait",
     replace: "    withdraw(state, claim, QUOTA);\n    const wait",
-    seeds: [3],
+    seeds: [17],
   },
   {
     name: "identity-of-an-owner-ignored",

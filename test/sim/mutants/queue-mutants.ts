@@ -104,7 +104,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || !request.detects || request.upgrades) return undefined;",
-    seeds: [8],
+    seeds: [17],
   },
   {
     name: "cycle-by-a-grant-not-seen",

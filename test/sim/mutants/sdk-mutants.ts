@@ -284,7 +284,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/outgoing.ts",
     find: "    if (status !== ERROR_NUMBERS.BUSY && status !== ERROR_NUMBERS.DISK_FULL) {",
     replace: "    if (status !== ERROR_NUMBERS.BUSY) {",
-    seeds: [140],
+    seeds: [182],
   },
   {
     name: "full-disk-ends-a-client",
