@@ -79,6 +79,7 @@ export class ClusterChecks {
   coreOf(node: SimNode, raft: Raft): CoreWatch {
     const around = {
       times: node.tuning,
+      lateMs: () => node.lateMs,
       committedIndex: () => this.raft.committedIndex,
       members: () => this.raft.membersOf(node.id),
     };

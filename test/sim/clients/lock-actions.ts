@@ -12,6 +12,7 @@ import {
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
 import type { LockMix } from "../plan/client-plan.js";
+import { PERMITS_MOST } from "../plan/lock-mix.js";
 import type { SemaphorePlan } from "../plan/plan.js";
 import type { Belief } from "./belief.js";
 import type { Action } from "./choose-action.js";
@@ -160,7 +161,7 @@ export class LockActions {
     const { random, mix, semaphores } = this.#world;
     if (!random.chance(mix.permits)) return items;
     const { key, limit } = random.pick(semaphores);
-    const permits = random.integer(1, limit);
+    const permits = random.integer(1, Math.min(limit, PERMITS_MOST));
     const named = random.chance(0.5) ? limit : undefined;
     const item = { key, mode: "permits", permits, limit: named } as const;
     return random.chance(0.3) ? [...items, item] : [item];

@@ -83,4 +83,12 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
       "quorumValue(\n    {\n      ...state.configuration,\n      voters: [...state.configuration.voters, ...state.configuration.learners],\n    },\n    leadership.roundOf,\n  )",
     seeds: [6_000_023],
   },
+  {
+    name: "late-leader-goes-on",
+    rule: "13: a leader puts what it did not hear down to its own lateness once, and not again",
+    file: "src/raft/leader.ts",
+    find: "  } else if (state.isLate && healthyAtMs > leadership.pauseForgivenMs) {",
+    replace: "  } else if (state.isLate) {",
+    seeds: [],
+  },
 ];

@@ -332,7 +332,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/unanswered.ts",
     find: "  return unavailable(what, why, mayBeExecuted);",
     replace: "  return unavailable(what, why, mayBeExecuted && !mayBeExecuted);",
-    seeds: [],
+    seeds: [23],
   },
   {
     name: "wait-without-news-is-denied",
@@ -340,7 +340,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/calls/unanswered.ts",
     find: '  return lockTimeout(items, waitMs, "client", fate.mayBeExecuted);',
     replace: '  return lockTimeout(items, waitMs, "client", false);',
-    seeds: [],
+    seeds: [39],
   },
   {
     name: "upgrade-is-denied",

@@ -64,7 +64,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/client/transport/link-liveness.ts",
     find: "const PING_AFTER_MS = 1_250;",
     replace: "const PING_AFTER_MS = 125_000;",
-    seeds: [],
+    seeds: [215],
   },
   {
     name: "silence-is-nothing-to-a-wait",
@@ -72,6 +72,6 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/schedule.ts",
     find: "const isAsked = locks.waiters.count > 0 || reads.size > 0 || watches.size > 0;\n    return",
     replace: "const isAsked = reads.size > 0 || watches.size > 0;\n    return",
-    seeds: [],
+    seeds: [215],
   },
 ];

@@ -4,6 +4,7 @@
  * always stays on a majority of sound disks.
  */
 import type { RandomStream } from "../../../lab/random-stream.js";
+import type { DiskMoment } from "../world/disk/node-disk.js";
 import type { ClientPlan } from "./client-plan.js";
 import { type Fault, type FaultKind, LEADER } from "./fault.js";
 
@@ -19,6 +20,14 @@ export interface FaultScene {
 
 /** `undefined` where the scene has nothing of the kind. */
 type FaultMaker = (random: RandomStream, atMs: number, scene: FaultScene) => Fault | undefined;
+
+const MOMENTS: readonly DiskMoment[] = [
+  "snapshotNamed",
+  "snapshotNamed",
+  "record",
+  "segmentNamed",
+  "fileRemoved",
+];
 
 /** Now and then whoever leads, which is where most harm can be done. */
 function victim(random: RandomStream, ids: readonly number[]): number {
@@ -39,6 +48,37 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     downMs: random.integer(1, 1_200),
     afterEffects: random.chance(0.5) ? random.integer(1, 40) : 0,
   }),
+  crashAtMoment: (random, atMs, { ids }) => ({
+    kind: "crashAtMoment",
+    atMs,
+    node: victim(random, ids),
+    moment: random.pick(MOMENTS),
+    crash: random.pick(["kill", "power", "power"] as const),
+    downMs: random.integer(1, 200),
+    afterEffects: random.integer(0, 3),
+    againAfterEffects: random.integer(1, 40),
+  }),
+  lateTurns: (random, atMs, { ids }) => ({
+    kind: "lateTurns",
+    atMs,
+    node: victim(random, ids),
+    heartbeats: random.integer(1, 3),
+    forMs: random.integer(500, 2_500),
+  }),
+  holdAnswers: (random, atMs, { clients }) => {
+    const { host, ttlMs } = random.pick(clients);
+    const byMs = random.integer(Math.floor(ttlMs / 4), Math.floor(ttlMs / 3));
+    const pauseMs = random.chance(0.4) ? random.integer(byMs, ttlMs + 500) : 0;
+    const forMs = random.integer(5, 200);
+    return { kind: "holdAnswers", atMs, client: host, byMs, forMs, pauseMs };
+  },
+  cutAtAsking: (random, atMs, { clients }) => {
+    const client = random.pickOrNone(clients.filter(({ speaks }) => speaks === "sdk"));
+    if (client === undefined) return undefined;
+    const forMs = random.integer(10, client.ttlMs);
+    const afterMs = random.pick([0, 0, 1, random.integer(1, 20)]);
+    return { kind: "cutAtAsking", atMs, client: client.host, afterMs, forMs };
+  },
   crashAll: (random, atMs) => ({
     kind: "crashAll",
     atMs,

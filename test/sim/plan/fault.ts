@@ -1,6 +1,6 @@
 /** The kinds of faults, as plain data. Times are simulated milliseconds. */
 import type { MemberAction } from "../../../src/protocol/index.js";
-import type { CrashKind } from "../world/disk/node-disk.js";
+import type { CrashKind, DiskMoment } from "../world/disk/node-disk.js";
 
 /** How the process of an application ends; `twins`: it leaves its session to two others. */
 export type ClientEnding = "kill" | "export" | "twins";
@@ -23,6 +23,40 @@ export type Fault = At &
         readonly downMs: number;
         /** Dies in the middle of a turn, when so many effects more have reached the world. */
         readonly afterEffects: number;
+      }
+    | {
+        /** It dies at such a moment, or up to some effects later, and its successor as it starts. */
+        readonly kind: "crashAtMoment";
+        readonly node: number;
+        readonly moment: DiskMoment;
+        readonly crash: CrashKind;
+        readonly downMs: number;
+        readonly afterEffects: number;
+        /** Of the successor. */
+        readonly againAfterEffects: number;
+      }
+    | {
+        /** Each turn of a node ends so many heartbeats late. */
+        readonly kind: "lateTurns";
+        readonly node: number;
+        readonly heartbeats: number;
+        readonly forMs: number;
+      }
+    | {
+        /** What nodes say to a client in that time comes late, on connections that stand. */
+        readonly kind: "holdAnswers";
+        readonly client: number;
+        readonly byMs: number;
+        readonly forMs: number;
+        /** It stands still meanwhile; 0: it does not. */
+        readonly pauseMs: number;
+      }
+    /** An application is cut off just after it next asks for its session, or what became of its calls. */
+    | {
+        readonly kind: "cutAtAsking";
+        readonly client: number;
+        readonly afterMs: number;
+        readonly forMs: number;
       }
     | { readonly kind: "crashAll"; readonly crash: CrashKind; readonly downMs: number }
     | { readonly kind: "pause"; readonly node: number; readonly forMs: number }

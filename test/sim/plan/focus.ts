@@ -13,6 +13,7 @@ import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import type { SimPlan } from "./plan.js";
 
 const FOCUS_SHARE = 0.25;
+const LATER_FOCUS_SHARE = 0.15;
 /** Of the clients of a focus on applications, beside the first one. */
 const SDK_SHARE = 0.6;
 
@@ -25,6 +26,8 @@ export interface Focus {
   /** Clients are applications, most of them. */
   readonly hasSdk?: boolean;
   readonly ttlMs?: readonly [least: number, most: number];
+  /** Semaphores have room for many. */
+  readonly isWide?: boolean;
   readonly mix?: Partial<ClientMix>;
   readonly locks?: Partial<LockMix>;
   /** Beside those that the plan has. */
@@ -125,9 +128,50 @@ export const FOCUSES: readonly Focus[] = [
   },
 ];
 
+const HAND_OVER_EVERY_MS = 100;
+
+/** In a part of the plans that have none of the others, so that those stay as they are. */
+export const LATER_FOCUSES: readonly Focus[] = [
+  {
+    name: "processes that die in the writes that count, twice in a row",
+    tuning: MANY_SNAPSHOTS,
+    faults: several({ crashAtMoment: 8, transfer: 2, pause: 2 }),
+  },
+  {
+    name: "machines on which every turn is late",
+    faults: several({ lateTurns: 5, partition: 4, cut: 3, transfer: 2 }),
+  },
+  {
+    name: "answers that come late, and ways that end when something is asked",
+    hasSdk: true,
+    ttlMs: [1_500, 3_000],
+    faults: several({ holdAnswers: 8, cutAtAsking: 10, reconnectClient: 8, restartClient: 3 }),
+  },
+  {
+    name: "wide semaphores whose free slots have gaps",
+    isWide: true,
+    tuning: MANY_SNAPSHOTS,
+    mix: { release: 0.5, inspect: 0.1 },
+    locks: { permits: 0.9, setLimit: 0.02 },
+    faults: several({ crash: 2, pause: 4, partition: 3, transfer: 2, reconnectClient: 3 }),
+  },
+  {
+    name: "reads at followers while another node leads every moment",
+    mix: { inspect: 0.6 },
+    faults: (_random, { stormMs }) => {
+      const count = Math.floor(stormMs / HAND_OVER_EVERY_MS);
+      return Array.from({ length: count }, (_, at) => {
+        return { kind: "transfer", atMs: at * HAND_OVER_EVERY_MS, node: 0 };
+      });
+    },
+  },
+];
+
 export function focusOf(streams: RandomStreams): Focus | undefined {
   const random = streams.of("focus");
-  return random.chance(FOCUS_SHARE) ? random.pick(FOCUSES) : undefined;
+  if (random.chance(FOCUS_SHARE)) return random.pick(FOCUSES);
+  const later = streams.of("later focus");
+  return later.chance(LATER_FOCUS_SHARE) ? later.pick(LATER_FOCUSES) : undefined;
 }
 
 /** What becomes of the clients. */

@@ -9,10 +9,19 @@ import type { SemaphorePlan } from "./plan.js";
 
 const SEMAPHORE_KEYS = ["s", "t"] as const;
 const LIMIT_MOST = 4;
+/** Of one request. */
+export const PERMITS_MOST = LIMIT_MOST;
+
+const WIDE = { least: 10, most: 16 } as const;
 
 export function semaphoresOf(random: RandomStream): SemaphorePlan[] {
   const keys = SEMAPHORE_KEYS.slice(0, random.integer(1, SEMAPHORE_KEYS.length));
   return keys.map((key) => ({ key, limit: random.integer(1, LIMIT_MOST) }));
+}
+
+/** With room for many holds, so that what is free has gaps. */
+export function wideSemaphoresOf(random: RandomStream): SemaphorePlan[] {
+  return SEMAPHORE_KEYS.map((key) => ({ key, limit: random.integer(WIDE.least, WIDE.most) }));
 }
 
 export function lockMixOf(random: RandomStream): LockMix {

@@ -12,7 +12,7 @@ import { doorsPlanOf } from "./doors-plan.js";
 import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import { focusClients, focusOf } from "./focus.js";
-import { lockMixOf, operatorMixOf, semaphoresOf } from "./lock-mix.js";
+import { lockMixOf, operatorMixOf, semaphoresOf, wideSemaphoresOf } from "./lock-mix.js";
 import { ownersOf, ownersToRestore, ownersWithoutRights } from "./owner-plan.js";
 import { AT_ONCE, type SimPlan } from "./plan.js";
 import { beforeRestore, clientsToRestore, restorePlanOf } from "./restore-plan.js";
@@ -44,7 +44,9 @@ const RARE_SHARE = 0.2;
 /** At most one of these is in a plan, so that most runs keep all their nodes. */
 const LOSS_KINDS = ["loseKeys", "rot", "recover", "oldCopy", "otherVersion"] as const;
 const LOSS_SHARE = 0.25;
-const KINDS_ON_TOP: readonly string[] = [...RARE_KINDS, ...LOSS_KINDS];
+/** Only plans of a focus have these. */
+const FOCUSED_KINDS = ["crashAtMoment", "lateTurns", "holdAnswers", "cutAtAsking"] as const;
+const KINDS_ON_TOP: readonly string[] = [...RARE_KINDS, ...LOSS_KINDS, ...FOCUSED_KINDS];
 
 const KEYS = ["a", "b", "c", "d"] as const;
 
@@ -104,7 +106,8 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
     },
     pace: AT_ONCE,
     keys: KEYS.slice(0, random.integer(1, KEYS.length)),
-    semaphores: semaphoresOf(streams.of("semaphores")),
+    semaphores:
+      focus?.isWide === true ? wideSemaphoresOf(forFocus) : semaphoresOf(streams.of("semaphores")),
     clients: restore === undefined ? clients : clientsToRestore(streams, clients),
     faults: restore === undefined ? inOrder(faults) : beforeRestore(inOrder(faults)),
     healthy,

@@ -12,6 +12,8 @@ import type { SimWorld } from "./sim-world.js";
 /** How the answers to a stranded node get later: less at a time than a leader can bear. */
 const STRAND_STEP_MS = 10;
 const STRAND_STEP_EVERY_MS = 15;
+/** Between the second of two ends in a row and the next start. */
+const SECOND_DOWN_MS = 100;
 /** So long a node that was added has to catch up. */
 const LEARNING_MS = 300;
 
@@ -73,6 +75,20 @@ export class FaultInjector {
         for (const { id } of this.#world.nodes) {
           this.#crash(id, fault.crash, fault.downMs, 0);
         }
+        return;
+      case "crashAtMoment":
+        this.#crashAtMoment(fault);
+        return;
+      case "lateTurns":
+        this.#beLate(fault.node, fault.heartbeats, fault.forMs);
+        return;
+      case "holdAnswers":
+        this.#holdAnswers(fault);
+        return;
+      case "cutAtAsking":
+        this.#application(fault.client)?.atNextAsking(() => {
+          this.#later(fault.afterMs, () => this.#cutOff([fault.client], fault.forMs));
+        });
         return;
       case "pause":
         this.#pause(fault.node, fault.forMs);
@@ -275,6 +291,31 @@ export class FaultInjector {
     });
   }
 
+  /** Two starts in a row: the second process has to make sense of what the first one left as it began. */
+  #crashAtMoment(fault: MomentFault): void {
+    const { node: id, moment, crash, downMs, afterEffects, againAfterEffects } = fault;
+    this.#world.node(id).disk.atMoment(moment, () => {
+      if (this.#isOver) return;
+      // What is about to be done is the first effect.
+      this.#crash(id, crash, downMs, 1 + afterEffects);
+      this.#later(downMs, () => this.#crash(id, "kill", SECOND_DOWN_MS, againAfterEffects));
+    });
+  }
+
+  #beLate(id: number, heartbeats: number, forMs: number): void {
+    const node = this.#world.node(id);
+    const byMs = heartbeats * node.tuning.heartbeatIntervalMs;
+    node.lateMs += byMs;
+    this.#undoAfter(forMs, () => {
+      node.lateMs -= byMs;
+    });
+  }
+
+  #holdAnswers({ client: host, byMs, forMs, pauseMs }: HeldAnswersFault): void {
+    for (const { id } of this.#world.nodes) this.#slow(id, host, byMs, forMs);
+    if (pauseMs > 0) this.#pauseClient(host, pauseMs, false);
+  }
+
   #pause(id: number, forMs: number): void {
     const node = this.#world.node(id);
     if (node.state !== "running") return;
@@ -425,6 +466,8 @@ export class FaultInjector {
   }
 }
 
+type MomentFault = Extract<Fault, { readonly kind: "crashAtMoment" }>;
+type HeldAnswersFault = Extract<Fault, { readonly kind: "holdAnswers" }>;
 type CutFault = Extract<Fault, { readonly kind: "bridge" | "cut" }>;
 type StrandFault = Extract<Fault, { readonly kind: "strand" }>;
 type DamageFault = Extract<

@@ -21,11 +21,16 @@ import type { Fail } from "../violation.js";
 import { CoreEar, type CoreTimes } from "./core-ear.js";
 import { HandOver } from "./hand-over.js";
 
-/** A leader that has to step down may do so later by this, for what it puts down to a pause. */
+/**
+ * A leader that has to step down may do so later by this, for what it puts down to a pause, and by as many
+ * turns, where turns are late.
+ */
 const PATIENCE_TIMEOUTS = 3;
 
 export interface CoreSurroundings {
   readonly times: CoreTimes;
+  /** By how much the turns of its node end late at the moment. */
+  readonly lateMs: () => number;
   /** The highest index that any node ever held for committed. */
   readonly committedIndex: () => number;
   /** Those that count on this node by its log, as far as it was handed over. */
@@ -73,7 +78,7 @@ export class CoreChecks implements CoreWatch {
     this.#raft = raft;
     this.#around = around;
     this.#fail = fail;
-    this.#ear = new CoreEar(id, around.times);
+    this.#ear = new CoreEar(id, around.times, around.lateMs);
   }
 
   beforeStep(input: Input): void {
@@ -206,12 +211,13 @@ export class CoreChecks implements CoreWatch {
 
   /** Who leads without being able to keeps everybody else from leading. */
   #checkFitness(): void {
-    const { role, reign, restoringIndex, nowMs, awakeSinceMs, oldestWriteMs } = this.#ear;
+    const { role, reign, restoringIndex, nowMs, awakeSinceMs, oldestWriteMs, lateMs } = this.#ear;
     if (role !== "follower" && restoringIndex > 0) {
       this.#fail("no candidate without a table", `node ${this.#id} restores and is a ${role}`);
     }
     if (reign === undefined) return;
-    const limitMs = nowMs - PATIENCE_TIMEOUTS * this.#around.times.electionTimeoutMs;
+    const { electionTimeoutMs } = this.#around.times;
+    const limitMs = nowMs - PATIENCE_TIMEOUTS * (electionTimeoutMs + lateMs);
     if (awakeSinceMs >= limitMs || reign.sinceMs >= limitMs) return;
     if (!reign.wasAnswered(this.#around.members(), limitMs)) {
       this.#fail("no leader without a majority", `node ${this.#id} leads on`);

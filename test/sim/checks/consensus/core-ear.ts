@@ -11,6 +11,9 @@ export interface CoreTimes {
   readonly closedPeerDelayMs: number;
 }
 
+/** Lateness counts for so long after its end. */
+const LATE_TIMEOUTS = 4;
+
 /** A write that was handed over and is not durable. */
 interface PendingWrite {
   readonly seq: number;
@@ -30,6 +33,9 @@ export class CoreEar {
   nowMs = 0;
   /** When this process last went on after a pause. */
   awakeSinceMs = 0;
+  /** How late its turns were of late, at the most. */
+  lateMs = 0;
+  #lateAtMs = 0;
   /** As its driver was told last. */
   role: Role = "follower";
   /** The last term that it led: what a majority confirmed in it stays confirmed. */
@@ -44,9 +50,13 @@ export class CoreEar {
   /** By peer: when its process closed its connection, unless it was heard again since. */
   readonly #closedMs = new Map<number, number>();
 
-  constructor(id: number, times: CoreTimes) {
+  readonly #lateNowMs: () => number;
+
+  /** `lateMs`: by how much its turns end late at the moment. */
+  constructor(id: number, times: CoreTimes, lateMs: () => number) {
     this.#id = id;
     this.#times = times;
+    this.#lateNowMs = lateMs;
   }
 
   /** While its driver was told last that it leads. */
@@ -80,10 +90,7 @@ export class CoreEar {
   onInput(input: Input, term: number): void {
     switch (input.type) {
       case "tick":
-        if (input.nowMs > this.nowMs + this.#times.electionTimeoutMs / 2) {
-          this.awakeSinceMs = input.nowMs;
-        }
-        this.nowMs = input.nowMs;
+        this.#onTick(input.nowMs);
         return;
       case "persisted":
         while ((this.#writes[0]?.seq ?? Number.POSITIVE_INFINITY) <= input.seq) {
@@ -106,6 +113,17 @@ export class CoreEar {
         return;
       default:
     }
+  }
+
+  #onTick(nowMs: number): void {
+    const { electionTimeoutMs } = this.#times;
+    const lateMs = this.#lateNowMs();
+    const isOver = nowMs > this.#lateAtMs + LATE_TIMEOUTS * electionTimeoutMs;
+    if (lateMs > 0) this.#lateAtMs = nowMs;
+    if (lateMs > this.lateMs || isOver) this.lateMs = lateMs;
+    // A turn and a timer, both late, are no pause.
+    if (nowMs > this.nowMs + electionTimeoutMs / 2 + 2 * this.lateMs) this.awakeSinceMs = nowMs;
+    this.nowMs = nowMs;
   }
 
   onTake({ roleChange, restore, write, sendNow }: Effects): void {

@@ -20,6 +20,7 @@ import {
 } from "../../../../src/protocol/index.js";
 import { canonicalTextOf } from "../../checks/canonical-text.js";
 import type { Simulation } from "../../engine/simulation.js";
+import { PERMITS_MOST } from "../../plan/lock-mix.js";
 import type { OwnerPlan } from "../../plan/owner-plan.js";
 import type { SemaphorePlan } from "../../plan/plan.js";
 import { driftingClock } from "../../world/node/drifting-clock.js";
@@ -237,7 +238,7 @@ export class LeaseOwner implements Owner {
     if (!random.chance(mix.permits)) return items;
     const { key, limit } = random.pick(semaphores);
     const named = random.chance(0.5) ? limit : undefined;
-    const permits = random.integer(1, limit);
+    const permits = random.integer(1, Math.min(limit, PERMITS_MOST));
     const item = { key, mode: "permits", permits, limit: named } as const;
     return random.chance(0.5) ? [...items, item] : [item];
   }

@@ -7,6 +7,7 @@ import type { Client, HoldOptions, Lock, WantedItem } from "../../../../src/clie
 import { MESSAGE, OP, STATUS } from "../../../../src/protocol/index.js";
 import { markerOf } from "../../checks/locks/exactly-once.js";
 import { wishOf } from "../../checks/locks/told-fates.js";
+import { PERMITS_MOST } from "../../plan/lock-mix.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 import type { SdkHandle, SdkHold, WantedModes } from "./sdk-hold.js";
@@ -130,13 +131,13 @@ export class SdkActions {
       const items: WantedItem[] = this.#keys(2).map((key) => ({ key, mode: this.#mode() }));
       if (hasPermits) {
         const { key, limit } = random.pick(semaphores);
-        items.push({ key, permits: random.integer(1, limit), limit });
+        items.push({ key, permits: random.integer(1, Math.min(limit, PERMITS_MOST)), limit });
       }
       ask(client.acquireAll(items, waited), items);
     } else if (hasPermits) {
       const { key, limit } = random.pick(semaphores);
       const semaphore = client.semaphore(key, random.chance(0.5) ? { limit } : {});
-      const permits = random.integer(1, limit);
+      const permits = random.integer(1, Math.min(limit, PERMITS_MOST));
       const items = [{ key, permits }];
       ask(
         isTry

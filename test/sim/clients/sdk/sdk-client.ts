@@ -40,6 +40,7 @@ export class SdkClient implements WorldClient {
   #actionsLeft: number;
   #onGrant: () => void = () => {};
   #onAttached: () => void = () => {};
+  #onAsking: () => void = () => {};
   /** Why no process runs: planned to begin later, or faults that ended it. */
   #heldDown = 1;
   isDraining = false;
@@ -143,7 +144,10 @@ export class SdkClient implements WorldClient {
         client: this,
         plan: this.plan,
         clock: this.#clock,
-        ears: new SdkEars(this, watch, this.#heardByAll, this.#clock, () => this.#tellAttached()),
+        ears: new SdkEars(this, watch, this.#heardByAll, this.#clock, {
+          onAttached: () => this.#tellAttached(),
+          onAsking: () => this.#tellAsking(),
+        }),
         random: this.#random,
         platformRandom: streams.of(`platform ${this.host} life ${this.#lives}`),
         name,
@@ -189,6 +193,11 @@ export class SdkClient implements WorldClient {
     this.#onAttached = task;
   }
 
+  /** When it next asks for its session, or what became of its calls. */
+  atNextAsking(task: () => void): void {
+    this.#onAsking = task;
+  }
+
   /** It finds its way by itself. */
   prefer(): void {}
 
@@ -215,6 +224,12 @@ export class SdkClient implements WorldClient {
   #tellAttached(): void {
     const task = this.#onAttached;
     this.#onAttached = () => {};
+    task();
+  }
+
+  #tellAsking(): void {
+    const task = this.#onAsking;
+    this.#onAsking = () => {};
     task();
   }
 

@@ -48,12 +48,20 @@ export interface HeedfulProcess {
   objection(session: number, command: SequencedCommand): string | undefined;
 }
 
+/** What a client does, for whoever wants to interfere. */
+export interface EarEvents {
+  /** It has its session, on a new connection. */
+  onAttached?(): void;
+  /** It is about to ask for a session that it has, or what became of its calls. */
+  onAsking?(): void;
+}
+
 /** What is known of the sessions of one process, over all its connections. */
 export class SdkEars {
   readonly client: Host;
   readonly watch: ClientWatch;
   readonly heardByAll: HeardByAll;
-  readonly onAttached: () => void;
+  readonly events: EarEvents;
   readonly #clock: ProcessClock;
   /** When what renewed a session for certain was said, by session. */
   readonly #renewedMs = new Map<number, number>();
@@ -68,10 +76,10 @@ export class SdkEars {
     watch: ClientWatch,
     heardByAll: HeardByAll,
     clock: ProcessClock,
-    onAttached: () => void = () => {},
+    events: EarEvents = {},
   ) {
     this.#clock = clock;
-    this.onAttached = onAttached;
+    this.events = events;
     this.client = client;
     this.watch = watch;
     this.heardByAll = heardByAll;
@@ -168,6 +176,8 @@ class SdkEar implements Ear {
   #onRequest(request: Request): void {
     this.#viewed?.said(request);
     if (isAttachCommand(request)) this.#way = request.op;
+    const isAsking = request.op === OP.resume || request.op === OP.takeOver;
+    if (isAsking || request.op === OP.recall) this.#of.events.onAsking?.();
     if (isAttachCommand(request) || isQuery(request) || isOperation(request)) return;
     const session = this.#session;
     // An order without a session.
@@ -245,7 +255,7 @@ class SdkEar implements Ear {
     this.#of.attachedIndex = index;
     if (this.#way === OP.open) this.#of.begin(session);
     this.#of.of(session).onAttached(highestSequence);
-    this.#of.onAttached();
+    this.#of.events.onAttached?.();
   }
 
   #onRefused({ sequence, status }: Refused): void {

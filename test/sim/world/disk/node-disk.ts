@@ -24,6 +24,12 @@ import { ProcessStore } from "./process-store.js";
 
 export type CrashKind = "kill" | "power";
 
+/**
+ * What a process is about to do when it dies: write a record that names a snapshot, or any record; give a
+ * segment its name; remove a file.
+ */
+export type DiskMoment = "snapshotNamed" | "record" | "segmentNamed" | "fileRemoved";
+
 /** Of flipped bits in files: inside what was written, rather than in the room behind it. */
 const USED_SHARE = 0.8;
 /** Of flipped bits: in the newest segment, and at the end of what was written. */
@@ -53,6 +59,7 @@ export class NodeDisk {
   };
   #files: MemoryFileSystem;
   #store: MemoryStoreDisk;
+  #onMoment: (moment: DiskMoment | undefined) => void = () => {};
 
   constructor(simulation: Simulation, random: RandomStream, times: DiskTimes) {
     this.#random = random;
@@ -63,11 +70,30 @@ export class NodeDisk {
 
   filesFor(life: ProcessLife): FileSystem {
     this.weather.hasFailed = false;
-    return new ProcessFiles(life, this.#files, () => this.weather.onWriteNow());
+    return new ProcessFiles(life, this.#files, {
+      onWriteNow: () => this.weather.onWriteNow(),
+      onWritten: (path) => this.#onMoment(isSegment(path) ? "record" : undefined),
+      onNamed: (path) => this.#onMoment(isSegment(path) ? "segmentNamed" : undefined),
+      onRemoved: () => this.#onMoment("fileRemoved"),
+    });
   }
 
   async openStoreFor(life: ProcessLife, mustExist: boolean): Promise<OrderedStore> {
     return new ProcessStore(life, this.#store.open(mustExist));
+  }
+
+  /** `task` is called when the next such thing is about to be done. */
+  atMoment(moment: DiskMoment, task: () => void): void {
+    this.#onMoment = (reached) => {
+      if (reached !== moment) return;
+      this.#onMoment = () => {};
+      task();
+    };
+  }
+
+  /** A record that names a snapshot is about to be written. */
+  onSnapshotNamed(): void {
+    this.#onMoment("snapshotNamed");
   }
 
   /** The process on it ended. */
@@ -209,6 +235,10 @@ export class NodeDisk {
     this.#files.damage(name, offset, this.#random.below(8));
     return `${name} byte ${offset}`;
   }
+}
+
+function isSegment(path: string): boolean {
+  return path.endsWith(".seg");
 }
 
 /** Without the zeros at the end. */

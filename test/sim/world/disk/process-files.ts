@@ -6,30 +6,43 @@
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { File, FileSystem, OpenMode } from "../../../../src/storage/file-system.js";
 
+/** What is about to be done. Only `onWriteNow` may throw. */
+export interface FileEvents {
+  /** A write that is done at once. */
+  onWriteNow(): void;
+  /** Any write, with the path that the file had when it was opened. */
+  onWritten(path: string): void;
+  /** A file is to have that path. */
+  onNamed(path: string): void;
+  onRemoved(path: string): void;
+}
+
 export class ProcessFiles implements FileSystem {
   readonly #life: ProcessLife;
   readonly #files: FileSystem;
-  readonly #onWriteNow: () => void;
+  readonly #events: FileEvents;
 
-  /** `onWriteNow` is called before each write that is done at once, and may throw. */
-  constructor(life: ProcessLife, files: FileSystem, onWriteNow: () => void) {
+  constructor(life: ProcessLife, files: FileSystem, events: FileEvents) {
     this.#life = life;
     this.#files = files;
-    this.#onWriteNow = onWriteNow;
+    this.#events = events;
   }
 
   open(path: string, mode: OpenMode): Promise<File> {
+    if (mode === "create") this.#events.onNamed(path);
     return this.#life.through(async () => {
       const file = await this.#files.open(path, mode);
-      return new ProcessFile(this.#life, file, this.#onWriteNow);
+      return new ProcessFile(this.#life, path, file, this.#events);
     });
   }
 
   rename(from: string, to: string): Promise<void> {
+    this.#events.onNamed(to);
     return this.#life.through(() => this.#files.rename(from, to));
   }
 
   unlink(path: string): Promise<void> {
+    this.#events.onRemoved(path);
     return this.#life.through(() => this.#files.unlink(path));
   }
 
@@ -52,16 +65,19 @@ export class ProcessFiles implements FileSystem {
 
 class ProcessFile implements File {
   readonly #life: ProcessLife;
+  readonly #path: string;
   readonly #file: File;
-  readonly #onWriteNow: () => void;
+  readonly #events: FileEvents;
 
-  constructor(life: ProcessLife, file: File, onWriteNow: () => void) {
+  constructor(life: ProcessLife, path: string, file: File, events: FileEvents) {
     this.#life = life;
+    this.#path = path;
     this.#file = file;
-    this.#onWriteNow = onWriteNow;
+    this.#events = events;
   }
 
   write(chunks: readonly Uint8Array[], position: number): Promise<void> {
+    this.#events.onWritten(this.#path);
     return this.#life.through(() => this.#file.write(chunks, position));
   }
 
@@ -70,10 +86,11 @@ class ProcessFile implements File {
   }
 
   writeNow(chunks: readonly Uint8Array[], position: number): void {
+    this.#events.onWritten(this.#path);
     const isAlive = this.#life.mayAct();
     try {
       if (!isAlive) throw new Error("the process ended in the middle of a write");
-      this.#onWriteNow();
+      this.#events.onWriteNow();
     } catch (error) {
       // The write began, and is over for a later process only.
       this.#file.write(chunks, position).catch(() => {});

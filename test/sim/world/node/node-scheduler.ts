@@ -13,23 +13,29 @@ export class NodeScheduler implements Scheduler {
   readonly #life: ProcessLife;
   readonly #clock: ProcessClock;
   readonly #pace: Pace;
+  readonly #lateMs: () => number;
   readonly #random: RandomStream;
   readonly #afterTask: () => void;
   #wantedAtMs = Number.POSITIVE_INFINITY;
   #eventAtMs = Number.POSITIVE_INFINITY;
   #task: (() => void) | undefined;
 
-  /** `afterTask` is called when whatever ran has come to its end. */
+  /**
+   * `lateMs`: how much later than its pace says each turn ends at the moment. `afterTask` is called when
+   * whatever ran has come to its end.
+   */
   constructor(
     life: ProcessLife,
     clock: ProcessClock,
     pace: Pace,
+    lateMs: () => number,
     random: RandomStream,
     afterTask: () => void,
   ) {
     this.#life = life;
     this.#clock = clock;
     this.#pace = pace;
+    this.#lateMs = lateMs;
     this.#random = random;
     this.#afterTask = afterTask;
   }
@@ -85,7 +91,7 @@ export class NodeScheduler implements Scheduler {
     task();
     this.#afterTask();
     // What the turn did left at its beginning, as if the turn before it had ended late.
-    this.#life.beBusy(this.#upTo(this.#pace.turnMs));
+    this.#life.beBusy(this.#upTo(this.#pace.turnMs) + this.#lateMs());
   }
 
   #upTo(mostMs: number): number {

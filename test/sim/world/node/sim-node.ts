@@ -103,6 +103,8 @@ export class SimNode {
   readonly disk: NodeDisk;
   readonly clock: ProcessClock;
   readonly memory = { isScarce: false };
+  /** By how much each of its turns ends late at the moment. */
+  lateMs = 0;
   readonly #world: NodeSurroundings;
   #state: NodeState = "down";
   #life: ProcessLife | undefined;
@@ -431,9 +433,8 @@ export class SimNode {
     gateway: SimulatedGateway,
     random: () => number,
   ): Promise<AssembledDriver> {
-    const { watch, tuning, peers, pace, streams, isSecure } = this.#world;
-    const forPace = streams.of(`pace ${this.id} life ${this.#startCount}`);
-    const log = new WatchedLog(directory.log, life, watch.logOf(this));
+    const { watch, tuning, peers, isSecure } = this.#world;
+    const log = new WatchedLog(directory.log, life, this.#logWatch());
     watchSnapshots(directory.snapshots, (...snapshot) => watch.onSnapshot(this, ...snapshot));
     const options = { group: 0, founders: this.#founds ? this.#cluster.told : undefined, tuning };
     return bootDriver(
@@ -443,7 +444,7 @@ export class SimNode {
         gateway,
         clock: this.clock,
         memory: this.memory,
-        scheduler: new NodeScheduler(life, this.clock, pace, forPace, () => watch.afterTurn(this)),
+        scheduler: this.#schedulerOf(life),
         random,
         logger: (...line) => watch.onLogged(this, ...line),
         onPeers: (members) => peers.setPeers(this.id, life, this.#peersAmong(members)),
@@ -454,6 +455,24 @@ export class SimNode {
       },
       { ...directory, log },
     );
+  }
+
+  #schedulerOf(life: ProcessLife): NodeScheduler {
+    const { watch, pace, streams } = this.#world;
+    const random = streams.of(`pace ${this.id} life ${this.#startCount}`);
+    const afterTask = (): void => watch.afterTurn(this);
+    return new NodeScheduler(life, this.clock, pace, () => this.lateMs, random, afterTask);
+  }
+
+  #logWatch(): LogWatch {
+    const watch = this.#world.watch.logOf(this);
+    return {
+      onAppend: (write) => {
+        watch.onAppend(write);
+        if (write.snapshot !== undefined) this.disk.onSnapshotNamed();
+      },
+      onDurable: (seq) => watch.onDurable(seq),
+    };
   }
 
   #join(
