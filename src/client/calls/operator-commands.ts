@@ -31,6 +31,7 @@ import {
   resolveTarget,
 } from "../options/operator-options.js";
 import type { CommandWish } from "./command-call.js";
+import { withFate } from "./unanswered.js";
 
 /** No hold has this token, because tokens begin at `TOKEN_MIN`. */
 const OLDER_THAN_ALL = TOKEN_MIN - 1;
@@ -77,7 +78,7 @@ export interface Revoked {
 
 /**
  * Repeats the revoke until nothing is left, because one command ends a limited number of holds, and
- * adds up the results. `newestOf` reads the newest token of a key. With it, a revoke of a key ends
+ * adds up the results. If a repetition fails, the error says that the revoke may have been executed. `newestOf` reads the newest token of a key. With it, a revoke of a key ends
  * only what is held now, whenever and however often it is carried out.
  */
 export async function revoke(
@@ -94,12 +95,11 @@ export async function revoke(
   const token = isBounded ? Math.max(await newestOf(key, signal), OLDER_THAN_ALL) : named;
   const what =
     key === undefined ? `the revoke of token ${token}` : `the revoke of ${quotedKey(key)}`;
+  const wish = { command: { op: OP.revoke, key, token, ...force }, what, signal };
   let [revoked, opened] = [0, 0];
-  for (;;) {
-    const result = await carrier.command({
-      command: { op: OP.revoke, key, token, ...force },
-      what,
-      signal,
+  for (let isBegun = false; ; isBegun = true) {
+    const result = await carrier.command(wish).catch((error: unknown) => {
+      throw isBegun ? withFate(error, { mayBeExecuted: true }) : error;
     });
     if (result.status !== STATUS.revoked) throw unexpected(what);
     revoked += result.count;

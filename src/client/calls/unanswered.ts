@@ -28,8 +28,8 @@ export function unansweredWait(
   return lockTimeout(items, waitMs, "client", fate.mayBeExecuted);
 }
 
-/** Why a client has ended, as one of its calls reports it; the reason of a signal stays as it is. */
-export function endedWith(reason: unknown, { mayBeExecuted }: Fate): unknown {
+/** The failure of a call, which says whether it may have been executed; other reasons stay as they are. */
+export function withFate(reason: unknown, { mayBeExecuted }: Fate): unknown {
   if (!(reason instanceof HoldfastError)) return reason;
   const { code, message, details, cause } = reason;
   return new HoldfastError(code, message, {

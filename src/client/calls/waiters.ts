@@ -7,7 +7,7 @@
  */
 import { WAIT_FOREVER, WAIT_MS_MAX } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "./abort-watch.js";
-import { endedWith, type Fate } from "./unanswered.js";
+import { type Fate, withFate } from "./unanswered.js";
 
 /** Minimum time between two scans, so that many different deadlines do not cause a scan each. */
 const SCAN_MS_MIN = 200;
@@ -130,7 +130,7 @@ export class Waiters {
   /** The client ends for that reason. */
   leaveAll(reason: unknown, isMeant: (awaited: Awaited) => boolean = () => true): void {
     for (const { awaited } of this.#inOrder()) {
-      if (isMeant(awaited)) awaited.leave(endedWith(reason, awaited));
+      if (isMeant(awaited)) awaited.leave(withFate(reason, awaited));
     }
   }
 

@@ -1,6 +1,7 @@
 /** What can be asked for: several keys, permits, policies, and the refusals that say what to do. */
 import { describe, expect, it } from "vitest";
 import type { WantedItem } from "../../../src/client/index.js";
+import { OP } from "../../../src/protocol/index.js";
 import { failure, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";
 
@@ -224,5 +225,32 @@ describe("a request that makes no sense", () => {
     if (!isPlain) expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
     await world.run(50);
     expect(server.applied.length).toBe(before);
+  });
+});
+
+describe("a revoke that takes several commands", () => {
+  it("says that it may have been executed when one of the later ones fails", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    await world.until(client.changeSetting("holdsPerStepMax", 1));
+    const holders = [1, 2].map(() => client.acquire("a", { mode: "shared" }));
+    for (const lock of holders) await world.until(lock);
+    let revokes = 0;
+    server.faults.refusesForGood = ({ op }) => {
+      if (op === OP.revoke) revokes += 1;
+      return op === OP.revoke && revokes > 1;
+    };
+    const error = await failure(world, client.revoke({ key: "a" }, { now: true }));
+    expect(error.code).toBe("INVALID_ARGUMENT");
+    expect(error.details).toMatchObject({ indeterminate: true });
+    expect(server.table.inspect("a").holds).toHaveLength(1);
+  });
+
+  it("says nothing of that when the first one fails", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    server.faults.refusesForGood = ({ op }) => op === OP.revoke;
+    const error = await failure(world, client.revoke({ key: "a" }, { now: true }));
+    expect(error.details).not.toHaveProperty("indeterminate");
   });
 });

@@ -46,6 +46,8 @@ interface Count {
   made: number;
   denied: number;
   effects: number;
+  /** One call may need several commands; such an effect is not the last of its call. */
+  begun: number;
 }
 
 export class ToldFates {
@@ -77,17 +79,20 @@ export class ToldFates {
   }
 
   /** What an entry answered, or how a wait ended. */
-  onResult(call: string, { status }: Result): void {
+  onResult(call: string, result: Result): void {
     const what = this.#executed.get(call);
-    if (what === undefined || !EFFECTS.includes(status)) return;
+    if (what === undefined || !EFFECTS.includes(result.status)) return;
     this.#executed.delete(call);
-    this.#of(what).effects += 1;
+    const count = this.#of(what);
+    if ("remaining" in result && result.remaining > 0) count.begun += 1;
+    else count.effects += 1;
     this.#judge(what);
   }
 
   #judge(what: string): void {
-    const { made, denied, effects } = this.#of(what);
-    if (denied === 0 || effects <= made - denied) return;
+    const { made, denied, effects, begun } = this.#of(what);
+    const isRight = denied === made ? effects + begun === 0 : effects <= made - denied;
+    if (denied === 0 || isRight) return;
     const calls = `of ${made} calls ${denied} say that they were not carried out`;
     this.#fail("not carried out is not executed", `${what}: ${calls}, and ${effects} were`);
   }
@@ -95,7 +100,7 @@ export class ToldFates {
   #of(what: string): Count {
     let count = this.#counts.get(what);
     if (count === undefined) {
-      count = { made: 0, denied: 0, effects: 0 };
+      count = { made: 0, denied: 0, effects: 0, begun: 0 };
       this.#counts.set(what, count);
     }
     return count;

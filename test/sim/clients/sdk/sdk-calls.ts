@@ -195,5 +195,6 @@ function isOwnDeadlock({ code, details }: HoldfastError): boolean {
 
 /** Whether an error says that the call was not carried out, and will not be. */
 function isDefinite({ code, details }: HoldfastError): boolean {
-  return code === "BUSY" || code === "DISK_FULL" || details["indeterminate"] === false;
+  const known = details["indeterminate"];
+  return known === undefined ? code === "BUSY" || code === "DISK_FULL" : known === false;
 }
