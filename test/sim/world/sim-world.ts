@@ -101,7 +101,7 @@ export class SimWorld {
     const shared = { simulation, streams, currentMembers, tuning, peers, watch, isSecure };
     const { diskTimes, pace, doors } = plan;
     const earsOf = ({ id, clock }: SimNode): SdkEars => {
-      return new SdkEars({ host: DOORS_HOST + id }, watch, { answeredCount: 0 }, clock, () => {});
+      return new SdkEars({ host: DOORS_HOST + id }, watch, { answeredCount: 0 }, clock);
     };
     const ofNodes = { ...shared, diskTimes, pace, clients: network, doors, earsOf };
     this.nodes = ids.map((id) => new SimNode(id, cluster, ofNodes));
