@@ -1,7 +1,9 @@
 /** The replicated settings of the table, and the quotas that they set. */
+import { setFlagsFromString } from "node:v8";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors.js";
 import type { TableSettings } from "../../src/lockfsm/index.js";
+import { resolveTableSettings, withSetting } from "../../src/lockfsm/settings.js";
 import { OP, STATUS, WAIT_FOREVER } from "../../src/protocol/index.js";
 import { ClusterLog, exclusive, resultOf, shared } from "./plans/cluster-log.js";
 
@@ -14,6 +16,15 @@ const settingOf = (log: ClusterLog, name: keyof TableSettings) =>
   log.table.settings().find((setting) => setting.name === name)?.value;
 
 describe("a setting of the table", () => {
+  test("is read by its place in an object, not looked up in a hash table, since every command reads some", () => {
+    setFlagsFromString("--allow-natives-syntax");
+    const isHashTable = new Function("object", "return !%HasFastProperties(object)");
+    setFlagsFromString("--no-allow-natives-syntax");
+    const settings = resolveTableSettings({ waitersMax: 7 });
+    expect(isHashTable(settings)).toBe(false);
+    expect(isHashTable(withSetting(settings, "waitersMax", 8))).toBe(false);
+  });
+
   test("is shown with its default, and every one is", () => {
     const settings = new ClusterLog({ waitersMax: 7 }).table.settings();
     expect(settings.find(({ name }) => name === "waitersMax")).toEqual({

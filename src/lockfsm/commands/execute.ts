@@ -11,6 +11,7 @@ import {
   isOrder,
   MESSAGE,
   OP,
+  type OrderCommand,
   type SequencedCommand,
   type SessionCommand,
 } from "../../protocol/index.js";
@@ -114,10 +115,7 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     case OP.putCredential:
     case OP.removeCredential:
     case OP.setGrant:
-      order(state, { credential: session.credential, session: session.id }, command, (result) => {
-        if (isRefusal(result)) noteRefusal(state, command, ofSession(session));
-        store(state, session, command.sequence, result);
-      });
+      orderOf(state, session, command);
       return;
     case OP.detach:
       detach(state, session, command);
@@ -137,6 +135,18 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     default:
       unreachable(command);
   }
+}
+
+/** Apart from `perform`, whose variables would otherwise live on the heap for the sake of this answer. */
+function orderOf(
+  state: TableState,
+  session: Session,
+  command: SequencedCommand & OrderCommand,
+): void {
+  order(state, { credential: session.credential, session: session.id }, command, (result) => {
+    if (isRefusal(result)) noteRefusal(state, command, ofSession(session));
+    store(state, session, command.sequence, result);
+  });
 }
 
 /** The reply is only sent: nothing of the session remains in which to store it. */
