@@ -59,6 +59,8 @@ export class RedisConnection implements SessionPort {
   #isPaused = false;
   #isEnding = false;
   #isClosed = false;
+  /** Of the newest command, if it waits until it alone has no reply. */
+  #onAlone: (() => void) | undefined;
   #strangerTicks = 0;
   #stalledTicks = 0;
   /** Bytes that had gone out at the last tick. */
@@ -151,6 +153,13 @@ export class RedisConnection implements SessionPort {
     }
     const { messageBytes } = this.#replies;
     if (messageBytes > MESSAGES_BYTES_MAX) this.cutOff("it does not read its messages");
+  }
+
+  repliesBefore(): Promise<void> | undefined {
+    if (this.#replies.unsettled <= 1) return;
+    return new Promise((resolve) => {
+      this.#onAlone = resolve;
+    });
   }
 
   endAfterReplies(): void {
@@ -286,6 +295,9 @@ export class RedisConnection implements SessionPort {
   /** HELLO answers in the protocol that it sets. */
   #settle(place: Place, reply: Reply): void {
     this.#replies.settle(place, reply, this.session.protocol);
+    if (this.#onAlone === undefined || this.#replies.unsettled > 1) return;
+    this.#onAlone();
+    this.#onAlone = undefined;
   }
 
   #pause(): void {

@@ -48,6 +48,7 @@ export class ReplyLine {
   /** Of `#places`, those that are encoded already. */
   #written = 0;
   #pending = "";
+  #unsettled = 0;
   /** Of commands and of messages whose places are not encoded. */
   #commandBytes = 0;
   #messageBytes = 0;
@@ -77,6 +78,11 @@ export class ReplyLine {
     return this.#places.length === 0;
   }
 
+  /** Commands that have no reply yet. */
+  get unsettled(): number {
+    return this.#unsettled;
+  }
+
   /** Bytes of messages that wait for replies or for room. */
   get messageBytes(): number {
     return this.#messageBytes;
@@ -93,12 +99,14 @@ export class ReplyLine {
     const place: Place = { reply: undefined, protocol: 2, message: undefined, size };
     this.#places.push(place);
     this.#commandBytes += size;
+    this.#unsettled += 1;
     return place;
   }
 
   settle(place: Place, reply: Reply, protocol: Protocol): void {
     place.reply = reply;
     place.protocol = protocol;
+    this.#unsettled -= 1;
     if (this.#places[this.#written] === place) this.#advance();
   }
 

@@ -44,6 +44,8 @@ export interface SessionPort {
   push(message: Reply): void;
   /** It has been found out as whom it speaks; `undefined`: it has said nothing. */
   identify(identity: string | undefined): void;
+  /** For the newest command: when all others have their replies; `undefined`: they have. */
+  repliesBefore(): Promise<void> | undefined;
   /** Ends the connection after the replies before this one. */
   endAfterReplies(): void;
   /** Ends the connection now. */

@@ -42,6 +42,27 @@ test("commands that were sent with AUTH wait until it is known who gives them", 
   expect(world.callers).toHaveLength(1);
 });
 
+test("what changes the connection changes no reply to a command before it", async () => {
+  await using world = await DoorWorld.open();
+  const client = await world.connect();
+  await client.call("SET", "k", "v", "NX", "PX", "10000");
+  const tell = async (...commands: string[][]): Promise<string[]> => {
+    client.write(Buffer.concat(commands.map(commandBytes)));
+    const replies: string[] = [];
+    while (replies.length < commands.length) replies.push(await client.replyBytes());
+    return replies;
+  };
+  const take = ["SET", "k", "other", "NX", "PX", "10000"];
+  const upgraded = await tell(take, ["HELLO", "3"], take);
+  expect([upgraded[0], upgraded[2]]).toEqual(["$-1\r\n", "_\r\n"]);
+  expect(await tell(take, ["RESET"], take)).toEqual(["_\r\n", "+RESET\r\n", "$-1\r\n"]);
+  expect(await tell(take, ["AUTH", "hf_worker"], ["PING"])).toEqual([
+    "$-1\r\n",
+    "+OK\r\n",
+    "+PONG\r\n",
+  ]);
+});
+
 test("RESET forgets identity, database and protocol", async () => {
   await using world = await DoorWorld.open();
   const client = await world.connect();

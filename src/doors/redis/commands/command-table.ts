@@ -109,6 +109,12 @@ function answerOne(
     );
   }
   command.check?.(session, args);
+  const before = command.changesConnection === true ? session.port.repliesBefore() : undefined;
+  if (before !== undefined) {
+    const result = before.then(() => command.run(session, args, () => {}));
+    hold(result);
+    return result;
+  }
   if (command.asksCluster !== true || session.isMet) return command.run(session, args, hold);
   const met = session.meet();
   // Its turn comes before that of the commands that are held back.

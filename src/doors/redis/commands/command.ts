@@ -20,6 +20,11 @@ export interface Command {
   readonly endsQueue?: boolean;
   /** It changes or ends what the connection is, which a transaction cannot do as one of its steps. */
   readonly isNeverQueued?: boolean;
+  /**
+   * It changes as whom, in which database or in which protocol the connection speaks, so it begins once every
+   * command before it has its reply.
+   */
+  readonly changesConnection?: boolean;
   /** A client of RESP2 may give it while it is subscribed. */
   readonly isForSubscribers?: boolean;
   /**

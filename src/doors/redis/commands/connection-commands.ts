@@ -32,6 +32,7 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     most: 2,
     isForStrangers: true,
     isNeverQueued: true,
+    changesConnection: true,
     run(session, args, hold) {
       const [user, password] = args.length === 1 ? [undefined, args[0]] : args;
       const signedIn = signIn(session, user, password as Buffer);
@@ -40,7 +41,14 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
       return result;
     },
   },
-  { name: "HELLO", least: 0, isForStrangers: true, isNeverQueued: true, run: hello },
+  {
+    name: "HELLO",
+    least: 0,
+    isForStrangers: true,
+    isNeverQueued: true,
+    changesConnection: true,
+    run: hello,
+  },
   {
     name: "PING",
     least: 0,
@@ -56,6 +64,7 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     name: "SELECT",
     least: 1,
     most: 1,
+    changesConnection: true,
     run(session, [number]) {
       const digits = (number as Buffer).toString("latin1");
       if (!/^\d{1,6}$/.test(digits)) throw notAnInteger();
@@ -83,6 +92,7 @@ export const CONNECTION_COMMANDS: readonly Command[] = [
     isForStrangers: true,
     isForSubscribers: true,
     endsQueue: true,
+    changesConnection: true,
     run(session) {
       session.reset();
       return { status: "RESET" };

@@ -56,13 +56,23 @@ export class RespClient {
    * array or map in brackets.
    */
   async reply(): Promise<string> {
+    return (await this.#next())?.text ?? "closed";
+  }
+
+  /** The bytes of the next reply. */
+  async replyBytes(): Promise<string> {
+    return (await this.#next())?.bytes ?? "closed";
+  }
+
+  async #next(): Promise<{ text: string; bytes: string } | undefined> {
     for (;;) {
       const found = replyAt(this.#bytes, 0);
       if (found !== undefined) {
+        const bytes = this.#bytes.slice(0, found.end);
         this.#bytes = this.#bytes.slice(found.end);
-        return found.text;
+        return { text: found.text, bytes };
       }
-      if (this.isClosed) return "closed";
+      if (this.isClosed) return;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
