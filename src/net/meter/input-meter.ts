@@ -20,6 +20,11 @@ const SETTLE_MS = 2;
 const SERVE_MS = 5;
 /** What is handled of one input at once should take no longer, while others are there. */
 const PIECE_MS = 3;
+/**
+ * What is handled of a party that is alone before the loop looks whether there are others: who comes new,
+ * or after a pause, waits no longer for it. More than `SERVE_MS`, so that every round goes on.
+ */
+const ROUND_MS = 8;
 const PIECE_BYTES_MIN = 1 << 10;
 const PIECE_BYTES_MAX = 64 << 10;
 /** What a request costs at most that nobody measured by itself. */
@@ -31,6 +36,8 @@ export interface MeterClock {
   nowMs(): number;
   /** For how long the loop of this process has not been idle, in milliseconds. */
   busyMs(): number;
+  /** Runs when no promise is left that can go on. */
+  afterPromises(task: () => void): void;
   /** Runs after the input that waits now. */
   soon(task: () => void): void;
   after(ms: number, task: () => void): void;
@@ -39,6 +46,8 @@ export interface MeterClock {
 const CLOCK: MeterClock = {
   nowMs: () => performance.now(),
   busyMs: () => performance.eventLoopUtilization().active,
+  // Node.js has run all promises that can go on when it runs this.
+  afterPromises: (task) => queueMicrotask(() => process.nextTick(task)),
   soon: (task) => setImmediate(task),
   after: (ms, task) => setTimeout(task, ms).unref(),
 };
@@ -104,12 +113,12 @@ export class InputMeter {
   #requests = 0;
   /** What a request costs besides: its part of a turn, of entries and of replies. */
   #requestMs = 0;
+  /** What this round has spent. */
+  #roundMs = 0;
   #heldTotal = 0;
   #isPlanned = false;
   #isTimed = false;
   readonly #endNow = (): void => this.end();
-  /** Node.js runs this when no promise is left that can go on. */
-  readonly #afterPromises = (): void => process.nextTick(this.#endNow);
   readonly #endRound = (): void => this.#onRoundEnd();
 
   constructor(options: InputMeterOptions = {}) {
@@ -192,7 +201,7 @@ export class InputMeter {
 
   /** The same once everything has ended that goes on from the running code by promises. */
   endSoon(): void {
-    queueMicrotask(this.#afterPromises);
+    this.#clock.afterPromises(this.#endNow);
   }
 
   /** For how long the loop has been working for the present account. */
@@ -210,6 +219,7 @@ export class InputMeter {
   request(account: Account): void {
     account.requests += 1;
     account.uncharged += 1;
+    this.#roundMs += this.#requestMs;
     if (account.uncharged > 1) return;
     this.#asking.push(account);
     this.#planRound();
@@ -218,19 +228,22 @@ export class InputMeter {
   /** Whether input of that account may be handled now; nobody overtakes those who wait. */
   mayBegin(account: Account): boolean {
     if (account.line.length > 0) return false;
-    if (this.#shares.mayBegin(account)) return true;
-    return this.#limits?.isEnforced === false;
+    if (!this.#shares.isContended(account)) return this.#roundMs < ROUND_MS;
+    return this.#isServed(account);
   }
 
   /** Whether the loop should look at others before it goes on with this account. */
   mustYield(account: Account): boolean {
-    return this.#shares.isContended(account) && this.spentMs >= PIECE_MS;
+    const { spentMs } = this;
+    if (this.#shares.isContended(account)) return spentMs >= PIECE_MS;
+    return this.#roundMs + spentMs >= ROUND_MS;
   }
 
   /** How many bytes of it to handle at once. */
   pieceBytesOf(account: Account): number {
-    if (account.byteMs === 0 || !this.#shares.isContended(account)) return PIECE_BYTES_MAX;
-    const bytes = Math.floor(PIECE_MS / account.byteMs);
+    if (account.byteMs === 0) return PIECE_BYTES_MAX;
+    const mostMs = this.#shares.isContended(account) ? PIECE_MS : ROUND_MS;
+    const bytes = Math.floor(mostMs / account.byteMs);
     return Math.max(PIECE_BYTES_MIN, Math.min(PIECE_BYTES_MAX, bytes));
   }
 
@@ -269,6 +282,7 @@ export class InputMeter {
     const ms = nowMs - this.#sinceMs;
     this.#shares.spend(account, ms);
     this.#measuredMs += ms;
+    this.#roundMs += ms;
     account.loopMs += ms;
     this.#totals[account.kind].loopMs += ms;
   }
@@ -298,10 +312,11 @@ export class InputMeter {
   #onRoundEnd(): void {
     this.#isPlanned = false;
     this.end();
+    this.#roundMs = 0;
     this.#chargeRequests();
     const nowMs = this.#clock.nowMs();
     if (nowMs - this.#settledMs >= SETTLE_MS) this.#settle(nowMs);
-    if (this.#waiting.size > 0) this.#serve(nowMs);
+    if (this.#waiting.size > 0) this.#serve(nowMs, []);
   }
 
   #settle(nowMs: number): void {
@@ -327,21 +342,32 @@ export class InputMeter {
     }
   }
 
-  /** Lets those go on who may, in turns, for a short time. */
-  #serve(beganMs: number): void {
-    let hasServed = true;
-    while (hasServed && this.#clock.nowMs() - beganMs < SERVE_MS) {
-      hasServed = false;
-      for (const account of [...this.#waiting]) {
-        if (!this.#shares.mayBegin(account) && this.#limits?.isEnforced !== false) continue;
-        hasServed = true;
-        const input = account.line.shift();
-        if (account.line.length === 0) this.#waiting.delete(account);
-        input?.release();
-      }
-    }
+  /**
+   * Lets those go on who may, one after the other, for a short time. What one goes on with by promises
+   * comes before the next, so that it counts, and for whom it was.
+   */
+  #serve(beganMs: number, turn: Account[]): void {
     this.end();
-    if (this.#waiting.size > 0) this.#planService();
+    if (this.#waiting.size === 0) return;
+    if (this.#clock.nowMs() - beganMs >= SERVE_MS) {
+      this.#planService();
+      return;
+    }
+    for (let account = turn.pop(); account !== undefined; account = turn.pop()) {
+      if (!this.#waiting.has(account) || !this.#isServed(account)) continue;
+      const input = account.line.shift();
+      if (account.line.length === 0) this.#waiting.delete(account);
+      input?.release();
+      this.#clock.afterPromises(() => this.#serve(beganMs, turn));
+      return;
+    }
+    const next = [...this.#waiting].filter((account) => this.#isServed(account));
+    if (next.length > 0) this.#serve(beganMs, next.reverse());
+    else this.#planService();
+  }
+
+  #isServed(account: Account): boolean {
+    return this.#shares.mayBegin(account) || this.#limits?.isEnforced === false;
   }
 
   #planService(): void {

@@ -10,11 +10,16 @@ import { type Account, InputMeter, type Metered } from "../../../src/net/meter/i
 class SimulatedLoop {
   nowMs = 0;
   busyMs = 0;
+  longestRoundMs = 0;
+  /** What goes on by promises, and what waits for its end. */
+  readonly promises: (() => void)[] = [];
+  #afterPromises: (() => void)[] = [];
   #soon: (() => void)[] = [];
   #timers: { atMs: number; task: () => void }[] = [];
   readonly clock = {
     nowMs: () => this.nowMs,
     busyMs: () => this.busyMs,
+    afterPromises: (task: () => void) => void this.#afterPromises.push(task),
     soon: (task: () => void) => void this.#soon.push(task),
     after: (ms: number, task: () => void) => {
       this.#timers.push({ atMs: this.nowMs + ms, task });
@@ -26,14 +31,23 @@ class SimulatedLoop {
     this.busyMs += ms;
   }
 
+  /** A callback of the platform: what it leaves to promises comes before the next. */
+  call(task: () => void): void {
+    for (let next: (() => void) | undefined = task; next !== undefined; ) {
+      next();
+      next = this.promises.shift() ?? this.#afterPromises.shift();
+    }
+  }
+
   /** A round: what is due of timers, the input, and what was planned for its end. */
   round(input: () => void): void {
     const beganMs = this.nowMs;
     const due = this.#timers.filter(({ atMs }) => atMs <= this.nowMs);
     this.#timers = this.#timers.filter(({ atMs }) => atMs > this.nowMs);
-    for (const { task } of due) task();
+    for (const { task } of due) this.call(task);
     input();
-    for (const task of this.#soon.splice(0)) task();
+    for (const task of this.#soon.splice(0)) this.call(task);
+    this.longestRoundMs = Math.max(this.longestRoundMs, this.nowMs - beganMs);
     // Nothing was to be done: it sleeps for a moment.
     if (this.nowMs === beganMs) this.nowMs += 0.25;
   }
@@ -68,6 +82,10 @@ class Source implements Metered {
 
   /** A piece has come. */
   say(): void {
+    this.#loop.call(() => this.#say());
+  }
+
+  #say(): void {
     if (this.isWaiting) return;
     this.#sinceMs = this.#loop.nowMs;
     if (this.#meter.mayBegin(this.account)) this.release();
@@ -81,9 +99,27 @@ class Source implements Metered {
     this.isWaiting = false;
     this.waitsMs.push(this.#loop.nowMs - this.#sinceMs);
     this.#meter.begin(this.account);
+    this.work();
+  }
+
+  protected work(): void {
     this.#loop.work(this.#costMs);
     this.usedMs += this.#costMs;
     this.#meter.end();
+  }
+}
+
+/** A source whose input is handled by promises. */
+class PromisingSource extends Source {
+  readonly #promises: (() => void)[];
+
+  constructor(...[meter, loop, ...rest]: ConstructorParameters<typeof Source>) {
+    super(meter, loop, ...rest);
+    this.#promises = loop.promises;
+  }
+
+  protected override work(): void {
+    this.#promises.push(() => super.work());
   }
 }
 
@@ -128,7 +164,7 @@ describe("whatever floods come", () => {
           expect(share).toBeGreaterThan(0.9 * floor);
         }
         expect(loop.busyMs / loop.nowMs).toBeLessThan(0.8);
-        // At the beginning nobody else was there, so that nobody was limited.
+        // At the beginning nobody else was there, so that nobody owed anything.
         const later = modest.waitsMs.slice(5);
         expect(later.length).toBeGreaterThan((0.7 * SECONDS * 1_000) / 20);
         expect(Math.max(...later)).toBeLessThanOrEqual(1);
@@ -164,12 +200,36 @@ describe("whatever floods come", () => {
         const floods = each.map((costMs) => new Source(meter, loop, costMs, "a", "only"));
         run(loop, floods, []);
         expect(meter.heldTotal).toBe(0);
+        const sources = floods.map(({ waitsMs }) => waitsMs.length);
+        expect(Math.min(...sources)).toBeGreaterThan(0.5 * Math.max(...sources));
         expect(loop.busyMs / loop.nowMs).toBeGreaterThan(0.99);
       }),
       { numRuns: 20 },
     );
   });
 });
+
+test.each([
+  ["at once", Source],
+  ["by promises", PromisingSource],
+])(
+  "a loop that one party keeps busy, whose input is handled %s, still looks for others every few milliseconds",
+  (_how, Kind) => {
+    const cost = fc.double({ min: 0.1, max: 4, noNaN: true });
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 200 }), cost, (count, costMs) => {
+        const loop = new SimulatedLoop();
+        const meter = closedMeter(loop);
+        const flood = Array.from({ length: count }, () => new Kind(meter, loop, costMs, "a"));
+        run(loop, flood, []);
+        // Input for 8 ms, input that waited for 5 ms, and what could not be interrupted at the end of each.
+        expect(loop.longestRoundMs).toBeLessThan(8 + 5 + 2 * costMs);
+        expect(loop.busyMs / loop.nowMs).toBeGreaterThan(0.99);
+      }),
+      { numRuns: 30 },
+    );
+  },
+);
 
 test("connections of one identity take turns while it is over its share", () => {
   const loop = new SimulatedLoop();

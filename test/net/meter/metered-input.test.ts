@@ -39,6 +39,7 @@ class Clock {
     clock: {
       nowMs: () => this.nowMs,
       busyMs: () => 0,
+      afterPromises: (task) => queueMicrotask(() => process.nextTick(task)),
       soon: (task) => setImmediate(task),
       after: (ms, task) => {
         setImmediate(() => {

@@ -48,6 +48,7 @@ export interface GatewayDoors {
 export const IDLE_METER_CLOCK: MeterClock = {
   nowMs: () => 0,
   busyMs: () => 0,
+  afterPromises: () => {},
   soon: () => {},
   after: () => {},
 };
