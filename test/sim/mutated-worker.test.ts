@@ -17,7 +17,8 @@ const task = { seed: SEED, tellsStory: false };
 function changed(code: string): Mutant {
   const find = "export async function runPlan";
   const file = "test/sim/run/run-plan.ts";
-  return { name: "change", rule: "", file, find, replace: `${code}${find}`, seeds: [] };
+  const replace = `${code}${find}`;
+  return { name: "change", rule: "", scenario: "any plan", file, find, replace, seeds: [] };
 }
 
 test("a change without effect gives the run of the sources as they are", async () => {

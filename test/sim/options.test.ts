@@ -14,15 +14,15 @@ test("what is left out has its default, and mutants have seeds of their own", ()
     planFile: undefined,
     minimises: true,
     mutants: undefined,
-    isFresh: false,
+    freshSearches: 0,
   };
   expect(readSimOptions([])).toEqual(defaults);
   expect(readSimOptions(["--mutants"])).toEqual({ ...defaults, seedCount: 500, mutants: [] });
-  expect(readSimOptions(["one", "--mutants", "--seeds", "7", "two", "--fresh"])).toEqual({
+  expect(readSimOptions(["one", "--mutants", "--seeds", "7", "two", "--fresh", "3"])).toEqual({
     ...defaults,
     seedCount: 7,
     mutants: ["one", "two"],
-    isFresh: true,
+    freshSearches: 3,
   });
   const argv = ["--seed=0", "--seeds=1e6", "--minutes=.5", "--jobs=3", "--no-minimise"];
   expect(readSimOptions([...argv, "--coverage", "--json"])).toEqual({
@@ -44,7 +44,7 @@ test.each([
   [["--seed", "1.5"], "--seed 1.5: a whole number of 0 or more is needed"],
   [["--jobs", "0"], "--jobs 0: a whole number from 1 to 1024 is needed"],
   [["stray"], "unexpected argument 'stray': names come with --mutants"],
-  [["--fresh"], "--fresh goes with --mutants only"],
+  [["--fresh", "1"], "--fresh goes with --mutants only"],
   [["--plan", "a", "--mutants"], "option '--plan <file>' cannot be used with option '--mutants'"],
 ])("%j is refused", (argv, message) => {
   expect(() => readSimOptions(argv)).toThrow(

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const CACHE = `${ROOT}node_modules/.cache/holdfast-power`;
 
 /** No seed of the simulator finds these: its disks stand in for the code. */
-export type BuildMutant = Omit<Mutant, "seeds">;
+export type BuildMutant = Omit<Mutant, "scenario" | "seeds">;
 
 export const UNSYNCED_LOG: BuildMutant = {
   name: "log-written-without-dsync",
@@ -78,7 +78,7 @@ function withBug(mutant: BuildMutant): Plugin {
     setup({ onLoad }) {
       onLoad({ filter: /\.ts$/ }, ({ path }) => {
         if (path !== file) return undefined;
-        const contents = mutated(readFileSync(path, "utf8"), { ...mutant, seeds: [] });
+        const contents = mutated(readFileSync(path, "utf8"), mutant);
         return { contents, loader: "ts" };
       });
     },

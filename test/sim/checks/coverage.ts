@@ -5,6 +5,7 @@
  * off by default.
  */
 import { errorCodeOf } from "../../../src/errors.js";
+import type { LockTable } from "../../../src/lockfsm/index.js";
 import {
   type AttachCommand,
   MESSAGE,
@@ -86,6 +87,7 @@ class CoreCoverage implements Pick<CoreWatch, "beforeStep"> {
   readonly #node: SimNode;
   readonly #raft: Raft;
   #snapshots: readonly string[] = [];
+  #wasRestoring = false;
 
   constructor(coverage: Coverage, node: SimNode, raft: Raft) {
     this.#coverage = coverage;
@@ -114,6 +116,10 @@ class CoreCoverage implements Pick<CoreWatch, "beforeStep"> {
     if (receiving !== undefined) snapshots.push("receiving");
     if (isRestoring) snapshots.push("restoring");
     this.#snapshots = snapshots;
+    if (this.#wasRestoring && !isRestoring) {
+      this.#coverage.add("installed", gapsIn(assembled.table), "table");
+    }
+    this.#wasRestoring = isRestoring;
     for (const state of disk.weather.troubles) this.#coverage.add("disk", state, this.#raft.role);
   }
 }
@@ -124,4 +130,16 @@ function eventOf(input: Input): string {
   if (message.type === "appendReply" && !message.success) return "appendReply refused";
   if (message.type === "vote" && message.isTransfer) return "vote of a transfer";
   return message.type;
+}
+
+const PAGE_KEYS = 200;
+
+function gapsIn(table: LockTable): string {
+  const gaps = table.query("", undefined, PAGE_KEYS).keys.map(({ holds }) => {
+    const slots = holds.flatMap((hold) => hold.slots);
+    return Math.max(-1, ...slots) + 1 - slots.length;
+  });
+  const most = Math.max(0, ...gaps);
+  if (most === 0) return "no gap";
+  return most === 1 ? "one gap" : "several gaps";
 }

@@ -490,6 +490,10 @@ export class RunChecks implements WorldWatch {
     return this.clusters.whichGranted(token).witness.laws.numberOf(session, token);
   }
 
+  holdsInLog(session: number, number: number): boolean {
+    return this.witness.laws.keysOf(session, number) !== undefined;
+  }
+
   /** How the log has the key of a hold now; `undefined`: not under that token. */
   modeInLog(token: number, key: string): string | undefined {
     return this.clusters.whichGranted(token).witness.laws.modeOf(token, key);

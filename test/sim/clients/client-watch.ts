@@ -89,6 +89,8 @@ export interface ClientWatch {
   isHeldInLog(session: number, token: number): boolean;
   /** The number by which the session knows it; 0: it does not. */
   numberInLog(session: number, token: number): number;
+  /** Whether the session holds something by that number. */
+  holdsInLog(session: number, number: number): boolean;
   /** Whether the hold was taken from who believes in it, as the log says by now. */
   isTorn(belief: HeldBelief): boolean;
   /** How the log has the key of a hold now; `undefined`: not under that token. */

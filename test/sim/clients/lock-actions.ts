@@ -258,7 +258,9 @@ export class LockActions {
   #setLimit(): Wish {
     const { random, semaphores } = this.#world;
     const { key, limit } = random.pick(semaphores);
-    const wanted = random.chance(0.3) ? undefined : random.pick([limit, random.integer(1, 5)]);
+    const wanted = random.chance(0.3)
+      ? undefined
+      : random.pick([limit, random.integer(1, Math.max(5, limit))]);
     return { op: OP.setLimit, key, limit: wanted };
   }
 

@@ -5,6 +5,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "anonymous-keeps-its-reads",
     rule: "a read is judged by the grants of the moment in which it is answered",
+    scenario: "limited access",
     file: "src/server/reads/read-rights.ts",
     find: "    case OP.history:\n      return viewer.levelOf",
     replace: "    case OP.history:\n      return viewer.name === ANONYMOUS || viewer.levelOf",
@@ -13,6 +14,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "sessions-shown-to-all",
     rule: "12.11: all sessions are shown to who may observe every key",
+    scenario: "limited access",
     file: "src/server/reads/read-rights.ts",
     find: "    case OP.sessions:\n      return viewer.everywhere >= observe;",
     replace: "    case OP.sessions:\n      return viewer.highest >= observe;",
@@ -21,6 +23,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "highest-for-everywhere",
     rule: "12.4: a grant for some keys is none for others",
+    scenario: "limited access",
     file: "src/lockfsm/holds/rights.ts",
     find: "  return identity.everywhere >= levelFor(command) || mayDoThere",
     replace: "  return identity.highest >= levelFor(command) || mayDoThere",
@@ -29,6 +32,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "wait-not-judged-again",
     rule: "12.7: a wait is judged again when it would be granted",
+    scenario: "limited access",
     file: "src/lockfsm/holds/rights.ts",
     find: '  return mayTake(request.session.credential.identity, request, "acquire");',
     replace: "  return request.isEligible;",
@@ -37,6 +41,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "removed-credential-still-acts",
     rule: "12.6: what was attached by a credential that is gone has no effect",
+    scenario: "limited access",
     file: "src/lockfsm/commands/execute.ts",
     find: " || session.credential.isRemoved) return;",
     replace: ") return;",
@@ -45,6 +50,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "removed-identity-lives-on",
     rule: "12.8: the sessions of a removed identity are dead at once",
+    scenario: "limited access",
     file: "src/lockfsm/commands/access.ts",
     find: "  const sessions = sessionsOf(state.sessions, identity);\n",
     replace:
@@ -55,6 +61,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "session-attached-by-others",
     rule: "12.5: a session is resumed by its own identity",
+    scenario: "limited access",
     file: "src/lockfsm/commands/attach.ts",
     find: "  if (owner !== state.access.anonymous) forbid(",
     replace: "  if (owner === state.access.local) forbid(",
@@ -63,6 +70,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-open",
     rule: "12.12: a closed cluster that is restored stays closed",
+    scenario: "limited access",
     file: "src/lockfsm/snapshot/refound.ts",
     find: "    access.setGrants(identity, grants);\n",
     replace: "    if (identity !== access.anonymous) access.setGrants(identity, grants);\n",
@@ -71,6 +79,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "sign-in-before-a-barrier",
     rule: "a node that was just started lets nobody in by what it remembers",
+    scenario: "limited access",
     file: "src/server/commands/sign-in.ts",
     find: "  #isCurrent = false;\n",
     replace: "  #isCurrent = true;\n",
@@ -79,6 +88,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "record-without-its-credential",
     rule: "12.2: a record of no session says by which credential it came",
+    scenario: "limited access",
     file: "src/server/commands/waiting-line.ts",
     find: "item.session, item.epoch, item.bytes",
     replace: "item.session, item.session === 0 ? 0 : item.epoch, item.bytes",
@@ -87,6 +97,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "watch-told-before-it-is-judged",
     rule: "a watch is told of nothing behind the entry that took its right away",
+    scenario: "limited access",
     file: "src/server/driver/driver.ts",
     find: "    signIn.onApplied();\n    observation.work(applier.index, snapshots.isTaking, nowMs);\n",
     replace:
@@ -96,6 +107,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "order-on-any-count",
     rule: "11.1: no copy of a state order has an effect after another copy or a later order",
+    scenario: "limited access",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "isStateOrder(command) && command.mark !== orderCount",
     replace: "isStateOrder(command) && command.mark < 0",
@@ -104,6 +116,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "refused-detach-keeps-the-hold",
     rule: "a hold that may not become a ticket is released",
+    scenario: "tickets",
     file: "src/client/locks/hold-calls.ts",
     find: "    this.target.onNotDetached();\n",
     replace: "    this.target.onGivenBack();\n",
@@ -112,6 +125,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   {
     name: "export-of-who-is-refused-hangs",
     rule: "an export ends, also if no node lets its process in any more",
+    scenario: "limited access",
     file: "src/client/session/session.ts",
     find: "    if (this.#pendingExport === undefined) this.#end(error);\n    else this.#pendingExport.finish();\n",
     replace: "    this.#end(error);\n",

@@ -5,6 +5,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
   {
     name: "lease-trusted-too-long",
     rule: "a client gives up before the cluster can act on the end of a lease or a cap",
+    scenario: "any plan",
     file: "src/client/session-lease/session-lease.ts",
     find: "return this.#newestMs + spanMs - marginMs(spanMs);",
     replace: "return this.#newestMs + spanMs + marginMs(spanMs);",
@@ -13,6 +14,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
   {
     name: "announced-end-ignored",
     rule: "a client gives up before an announced end of its session",
+    scenario: "any plan",
     file: "src/client/session-lease/session-lease.ts",
     find: "    this.#forcedEndAt = Math.min(this.#forcedEndAt, endsAt);\n",
     replace: "",
@@ -21,6 +23,7 @@ export const CLIENT_MUTANTS: readonly Mutant[] = [
   {
     name: "stamp-of-another-answer",
     rule: "a deadline is counted from the stamp and the time of one and the same command",
+    scenario: "any plan",
     file: "src/client/session-lease/session-lease.ts",
     find: "    this.#stamp = stamp;\n",
     replace: "",

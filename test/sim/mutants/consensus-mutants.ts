@@ -5,6 +5,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "vote-not-persisted",
     rule: "4: term and vote are one record, before the answer",
+    scenario: "any plan",
     file: "src/raft/durability.ts",
     find: "hardState: hardStateChanged ? { term, vote } : undefined,",
     replace: "hardState: hardStateChanged ? { term, vote: 0 } : undefined,",
@@ -13,6 +14,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "vote-answered-early",
     rule: "4: term and vote are durable before the answer",
+    scenario: "several nodes",
     file: "src/raft/election.ts",
     find: 'state.outbox.sendDurable(voteReply(state, "voteReply", message, state.term, true));',
     replace: 'state.outbox.sendNow(voteReply(state, "voteReply", message, state.term, true));',
@@ -21,6 +23,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "vote-cleared-without-term",
     rule: "6: the vote is cleared only when the term rises",
+    scenario: "any plan",
     file: "src/raft/state.ts",
     find: '  state.role = "follower";\n  state.leader = leader;',
     replace: '  state.role = "follower";\n  state.vote = 0;\n  state.leader = leader;',
@@ -29,6 +32,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "acknowledged-before-durable",
     rule: "an append is accepted when it is durable",
+    scenario: "any plan",
     file: "src/raft/follower.ts",
     find: "state.outbox.sendDurable(acceptance(state, message.from, message.epoch, matchIndex));",
     replace: "state.outbox.sendNow(acceptance(state, message.from, message.epoch, matchIndex));",
@@ -37,6 +41,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "leader-counts-itself-early",
     rule: "19: a leader counts itself when its own write is durable",
+    scenario: "any plan",
     file: "src/raft/state.ts",
     find: "id === state.id ? state.durability.durableIndex",
     replace: "id === state.id ? state.log.lastIndex",
@@ -45,6 +50,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "older-term-committed-by-counting",
     rule: "1: only an entry of the own term is committed by counting",
+    scenario: "several nodes",
     file: "src/raft/leader.ts",
     find: "if (index <= state.commitIndex || state.log.term(index) !== state.term) return;",
     replace: "if (index <= state.commitIndex) return;",
@@ -53,6 +59,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "commit-beyond-append",
     rule: "2: a follower commits at most what the message proves",
+    scenario: "several nodes",
     file: "src/raft/follower.ts",
     find: "advanceCommit(state, Math.min(message.commitIndex, matchIndex));",
     replace: "advanceCommit(state, Math.min(message.commitIndex, log.lastIndex));",
@@ -61,6 +68,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "commit-beyond-heartbeat",
     rule: "2: a heartbeat names no more than what the follower acknowledged",
+    scenario: "several nodes",
     file: "src/raft/replication.ts",
     find: "sendHeartbeat(state, peer, Math.min(state.commitIndex, peer.match), leadership.round);",
     replace: "sendHeartbeat(state, peer, state.commitIndex, leadership.round);",
@@ -69,6 +77,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "truncation-without-conflict",
     rule: "3: the log is cut only at the first conflict",
+    scenario: "several nodes",
     file: "src/raft/follower.ts",
     find: "return Math.max(end, log.lastIndex + 1);",
     replace: "return end;",
@@ -77,6 +86,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "vote-for-shorter-log",
     rule: "a vote goes only to a log that is as complete (Raft paper, 5.4.1)",
+    scenario: "several nodes",
     file: "src/raft/election.ts",
     find: "    message.lastLogTerm > lastTerm ||",
     replace: "    message.lastLogTerm >= 0 ||",
@@ -85,6 +95,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "stale-completion",
     rule: "7: a completion never speaks for entries written later",
+    scenario: "any plan",
     file: "src/raft/durability.ts",
     find: "for (const write of this.pending) write.lastIndex = Math.min(write.lastIndex, from - 1);",
     replace: "",
@@ -93,6 +104,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "read-before-first-commit",
     rule: "14: no read before the first commit of the term",
+    scenario: "several nodes",
     file: "src/raft/leader.ts",
     find: "return leadership.reads.hasWaiting && state.commitIndex >= leadership.firstIndex;",
     replace: "return leadership.reads.hasWaiting;",
@@ -101,6 +113,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "read-by-any-answer",
     rule: "15: a read is confirmed by a majority, in a round that began after it",
+    scenario: "several nodes",
     file: "src/raft/leader.ts",
     find: "reads.confirm(quorumValue(state.configuration, leadership.roundOf), state.outbox);",
     replace: "reads.confirm(leadership.round, state.outbox);",
@@ -109,6 +122,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-acknowledged-early",
     rule: "23: an installed snapshot is acknowledged when the log names it",
+    scenario: "snapshots",
     file: "src/raft/snapshot.ts",
     find: "state.outbox.sendDurable(acceptance(state, from, epoch, matchIndex));",
     replace: "state.outbox.sendNow(acceptance(state, from, epoch, matchIndex));",
@@ -117,6 +131,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "no-snapshot-for-the-slow",
     rule: "24: a follower beyond the log gets a snapshot",
+    scenario: "snapshots",
     file: "src/raft/replication.ts",
     find: "  state.outbox.wantSnapshot(peer.id, peer.epoch, staleMatch);\n",
     replace: "",
@@ -125,6 +140,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "late-answer-confirms-later-reads",
     rule: "15: an answer speaks for its round and those before it",
+    scenario: "several nodes",
     file: "src/raft/replication.ts",
     find: "    peer.answeredRound = message.round;",
     replace: "    peer.answeredRound = leadership.round;",
@@ -133,6 +149,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "install-over-newer",
     rule: "23: nothing newer is overwritten by a snapshot",
+    scenario: "snapshots",
     file: "src/raft/snapshot.ts",
     find: "  if (index > commitIndex) {\n    if (log.matches(index, snapshot.term)) {",
     replace:
@@ -142,6 +159,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "match-goes-back",
     rule: "25: match never falls",
+    scenario: "several nodes",
     file: "src/raft/progress/progress.ts",
     find: "if (rose) this.match = matchIndex;",
     replace: "this.match = matchIndex;",
@@ -150,6 +168,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "spare-is-never-due",
     rule: "what is kept back from a voter reaches it all the same",
+    scenario: "batches",
     file: "src/raft/majority-first.ts",
     find: "if (nowMs >= dueMs || lacking >= BATCH_ENTRIES_MAX) {",
     replace: "if (lacking >= BATCH_ENTRIES_MAX) {",
@@ -158,6 +177,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
   {
     name: "late-refusal-believed",
     rule: "an answer that was overtaken, or comes twice, moves nothing back",
+    scenario: "frames out of order",
     file: "src/raft/progress/progress.ts",
     find: "    this.next = Math.max(next, this.match + 1);\n    this.stopStream",
     replace: "    this.next = next;\n    this.stopStream",

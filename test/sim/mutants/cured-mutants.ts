@@ -5,6 +5,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "directory-name-not-synced",
     rule: "a directory that a process before had made is made durable too",
+    scenario: "any plan",
     file: "src/storage/file-system.ts",
     find: 'if (code === "EEXIST") return syncName(fileSystem, parent);',
     replace: 'if (code === "EEXIST") return;',
@@ -13,6 +14,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "time-begins-at-zero",
     rule: "a stamp of 0 says that no entry executed the command",
+    scenario: "any plan",
     file: "src/server/commands/entry-schedule.ts",
     find: "const FIRST_STAMP = 1;",
     replace: "const FIRST_STAMP = 0;",
@@ -21,6 +23,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "full-disk-for-ever",
     rule: "a write without room may be repeated when there is room again",
+    scenario: "full disks",
     file: "src/storage/ordered-store.ts",
     find: "if (!isOutOfSpace(error)) this.#failure = error;",
     replace: "this.#failure = error;",
@@ -29,6 +32,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "own-vote-counted-early",
     rule: "4: the own vote counts when it is durable",
+    scenario: "any plan",
     file: "src/raft/election.ts",
     find: 'return state.role === "preCandidate" || isDurable ? true : undefined;',
     replace: 'return state.role === "preCandidate" || isDurable || !isDurable ? true : undefined;',
@@ -37,6 +41,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-by-a-newcomer",
     rule: "9: a snapshot names the members in force at its index",
+    scenario: "snapshots",
     file: "src/server/snapshots/snapshots.ts",
     find: "this.isRestoring || !this.#taker.knowsMembers) return false;",
     replace: "this.isRestoring) return false;",
@@ -45,6 +50,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "members-not-told",
     rule: "9: a node that was away learns of members that it does not know",
+    scenario: "changing members",
     file: "src/server/driver/members.ts",
     find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
     replace: "",
@@ -53,6 +59,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "damaged-draft-ends-the-node",
     rule: "a part of a snapshot on which nobody counts is received anew",
+    scenario: "snapshots",
     file: "src/storage/snapshots/stored-snapshots.ts",
     find: "if (damageOf(error) === undefined || snapshot.isComplete) throw error;",
     replace: "if (error !== undefined) throw error;",
@@ -61,6 +68,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-refused-for-its-end",
     rule: "who waits for an upgrade is told why the hold ended",
+    scenario: "applications with upgrades",
     file: "src/client/locks/hold.ts",
     find: "    if (result.status === ERROR_NUMBERS.NOT_HELD) return;\n",
     replace: "",

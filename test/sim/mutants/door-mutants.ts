@@ -5,6 +5,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "parked-grant-kept",
     rule: "what a door is granted for a caller that does not come back it gives back",
+    scenario: "doors of HTTP",
     file: "src/doors/http/takes.ts",
     find: "    await leases.giveBack(keys, { owner, only: lease });\n",
     replace: "    void [leases, keys, owner, lease];\n",
@@ -13,6 +14,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "parked-take-gives-back-a-repeat",
     rule: "a take without its caller gives back what it was granted, and not what a repeat has",
+    scenario: "doors of HTTP",
     file: "src/doors/http/takes.ts",
     find: "{ owner, only: lease }",
     replace: "{ owner }",
@@ -21,6 +23,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "parked-take-stays",
     rule: "a wait without its caller leaves the queue when its grace is over",
+    scenario: "doors of HTTP",
     file: "src/doors/http/takes.ts",
     find: '    abandoning.abort(new DOMException("not repeated in time", "AbortError"));\n',
     replace: "",
@@ -29,6 +32,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "no-grace-between-polls",
     rule: "a wait keeps its place between two polls",
+    scenario: "doors of HTTP",
     file: "src/doors/http/takes.ts",
     find: "const GRACE_MS = 2_000;",
     replace: "const GRACE_MS = 1;",
@@ -37,6 +41,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "trust-counts-from-the-grant",
     rule: "an answer says for how long a lease can be relied on from the beginning of the request on",
+    scenario: "doors of HTTP",
     file: "src/doors/http/takes.ts",
     find: "leaseBody({ ...lease, ...times })",
     replace: "leaseBody({ ...lease, ...times, trustMs: lease.trustMs + sinceMs() })",
@@ -45,6 +50,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "try-without-its-request",
     rule: "a take that does not wait is repeated as the same request, and takes nothing behind its give-back",
+    scenario: "doors of HTTP",
     file: "src/doors/http/takes.ts",
     find: "  return { owner, request, name, ttlMs, waitMs, signal };",
     replace:
@@ -54,6 +60,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "another-ttl-is-another-request",
     rule: "a repeat with another time to live is the same request",
+    scenario: "doors of HTTP",
     file: "src/doors/http/takes.ts",
     find: "  return { owner, request, name, ttlMs, waitMs, signal };",
     replace:
@@ -63,6 +70,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "one-value-taken-at-two-nodes",
     rule: "a value that holds a key takes it at no other node",
+    scenario: "doors of Redis",
     file: "src/doors/redis/lease-calls.ts",
     find: '      if (confirmed === undefined) confirmations.noteElsewhere(owner);\n      return "mine";',
     replace: '      return confirmed === undefined ? "taken" : "mine";',
@@ -71,6 +79,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "fair-grant-not-renewed",
     rule: "who comes for what was granted to its place gets its whole time",
+    scenario: "fair doors of Redis",
     file: "src/doors/redis/fair-waits.ts",
     find: "      await take.client.leases.take([take.item], { ...optionsOf(take), waitMs: 0 });\n",
     replace: "",
@@ -79,6 +88,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "fair-place-of-any-value",
     rule: "each value that polls has a place of its own",
+    scenario: "fair doors of Redis",
     file: "src/doors/redis/fair-waits.ts",
     find: "  return JSON.stringify([identity, item.key, owner]);",
     replace: "  return JSON.stringify([identity, item.key, owner.length > 0]);",
@@ -87,6 +97,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "place-gives-back-what-others-took",
     rule: "a place that nobody comes for gives back what it was granted, and nothing else of its value",
+    scenario: "fair doors of Redis",
     file: "src/doors/redis/fair-waits.ts",
     find: "{ owner, only: lease }",
     replace: "{ owner }",
@@ -95,6 +106,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "lock-of-redis-without-margin",
     rule: "a lock lasts a hundredth longer than its client asked, who keeps no margin for clocks",
+    scenario: "doors of Redis",
     file: "src/doors/redis/lease-calls.ts",
     find: "wish.hasMargin === true ? wish.ttlMs : withLeaseMargin(wish.ttlMs);",
     replace: "wish.hasMargin === true ? withLeaseMargin(wish.ttlMs) : wish.ttlMs;",

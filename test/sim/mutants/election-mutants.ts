@@ -5,6 +5,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "vote-of-an-earlier-term",
     rule: "a vote counts in its own term",
+    scenario: "several nodes",
     file: "src/raft/election.ts",
     find: "  if (message.granted && message.term !== expectedTerm) return;\n",
     replace: "",
@@ -13,6 +14,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "pre-vote-off",
     rule: "11: nobody disturbs by asking for votes unasked",
+    scenario: "several nodes",
     file: "src/raft/election.ts",
     find: "if (canStand(state)) startPreVote(state);",
     replace: "if (canStand(state)) startElection(state, false);",
@@ -21,6 +23,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "vote-beside-a-live-leader",
     rule: "11: loyalty to a leader that was heard",
+    scenario: "several nodes",
     file: "src/raft/election.ts",
     find: "    if (hasLiveLeader(state) && !message.isTransfer) return;\n",
     replace: "",
@@ -29,6 +32,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "pre-vote-beside-a-live-leader",
     rule: "11: loyalty to a leader that was heard",
+    scenario: "several nodes",
     file: "src/raft/election.ts",
     find: "const isLoyal = hasLiveLeader(state) || awaitsLeader(state, message);",
     replace: "const isLoyal = awaitsLeader(state, message);",
@@ -37,6 +41,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "refused-pre-vote-teaches-nothing",
     rule: "12: a refused pre-vote teaches the higher term",
+    scenario: "several nodes",
     file: "src/raft/election.ts",
     find: "if (message.term > state.term && !(isPreVote && message.granted)) {",
     replace: "if (message.term > state.term && !isPreVote) {",
@@ -45,6 +50,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "leader-without-quorum-goes-on",
     rule: "13: a leader without a quorum stops everything that keeps others quiet",
+    scenario: "several nodes",
     file: "src/raft/leader.ts",
     find: "const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);",
     replace: "const healthyAtMs = state.durability.oldestPendingMs;",
@@ -53,6 +59,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "leader-with-a-hung-disk-goes-on",
     rule: "18: a leader that waits for its disk steps down",
+    scenario: "several nodes",
     file: "src/raft/leader.ts",
     find: "const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);",
     replace: "const healthyAtMs = quorumHeardMs(state, leadership);",
@@ -61,6 +68,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "transfer-not-given-up",
     rule: "17: a transfer is given up after an election timeout",
+    scenario: "several nodes",
     file: "src/raft/timers.ts",
     find: "  if (transfer !== undefined && nowMs >= transfer.deadlineMs) abandonTransfer(state, leadership);\n",
     replace: "",
@@ -69,6 +77,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "vote-binds-nobody",
     rule: "26: a vote binds for as long as an election takes",
+    scenario: "several nodes",
     file: "src/raft/election.ts",
     find: "const isLoyal = hasLiveLeader(state) || awaitsLeader(state, message);",
     replace: "const isLoyal = hasLiveLeader(state);",
@@ -77,6 +86,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "read-confirmed-by-a-learner",
     rule: "15: a learner's answer confirms no read",
+    scenario: "changing members",
     file: "src/raft/leader.ts",
     find: "quorumValue(state.configuration, leadership.roundOf)",
     replace:
@@ -86,9 +96,20 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
   {
     name: "late-leader-goes-on",
     rule: "13: a leader puts what it did not hear down to its own lateness once, and not again",
+    scenario: "late turns",
     file: "src/raft/leader.ts",
     find: "  } else if (state.isLate && healthyAtMs > leadership.pauseForgivenMs) {",
     replace: "  } else if (state.isLate) {",
+    seeds: [],
+  },
+  {
+    name: "deposed-leader-answers-reads",
+    rule: "15: reads that a leader cannot confirm any more are refused when it is deposed",
+    scenario: "leaders that change every moment",
+    file: "src/raft/read-rounds.ts",
+    find: "    for (const { ids } of this.begun) for (const id of ids) outbox.refuseRead(id);\n",
+    replace:
+      "    for (const { ids, index } of this.begun) for (const id of ids) outbox.answerRead(id, index);\n",
     seeds: [],
   },
 ];

@@ -5,6 +5,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "writer-beside-readers",
     rule: "a downgrade lets readers in, and no writer",
+    scenario: "any plan",
     file: "src/lockfsm/records/key.ts",
     find: "        if (this.holdCount === 0) return true;\n",
     replace: '        if (this.firstHold?.mode !== "exclusive") return true;\n',
@@ -13,6 +14,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "downgrade-lets-nobody-in",
     rule: "a downgrade lets those in who go together with it",
+    scenario: "any plan",
     file: "src/lockfsm/commands/convert.ts",
     find: '  state.note("converted", hold, place);\n  advance(state, place.key);',
     replace: '  state.note("converted", hold, place);',
@@ -21,6 +23,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-keeps-its-token",
     rule: "an upgrade has a new token",
+    scenario: "upgrades",
     file: "src/lockfsm/holds/grant.ts",
     find: "  renewToken(state, hold);\n",
     replace: "",
@@ -29,6 +32,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "second-upgrade-waits",
     rule: "5.4: a hold has at most one waiting upgrade",
+    scenario: "upgrades",
     file: "src/lockfsm/commands/convert.ts",
     find: "} else if (hold.extras?.upgrade !== undefined) {",
     replace: "} else if (hold.extras?.upgrade?.sequence === sequence) {",
@@ -37,6 +41,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "upgraded-again",
     rule: "5.4: an upgrade of what is exclusive is answered with the present token",
+    scenario: "upgrades",
     file: "src/lockfsm/commands/convert.ts",
     find: 'else if (held.mode === "exclusive") {',
     replace: 'else if (held.mode === "exclusive" && hold.sequence === 0) {',
@@ -45,6 +50,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-behind-the-queue",
     rule: "an upgrade comes before all who wait",
+    scenario: "upgrades",
     file: "src/lockfsm/commands/convert.ts",
     find: "  const order = { rank: UPGRADE_RANK, number: state.takeNumber() };",
     replace: "  const order = { rank: stamp + 0 * UPGRADE_RANK, number: state.takeNumber() };",
@@ -53,6 +59,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "withdrawn-upgrade-ends-the-hold",
     rule: "an upgrade that is withdrawn leaves the shared hold",
+    scenario: "upgrades",
     file: "src/lockfsm/commands/release.ts",
     find: "  leaveQueues(state, request, ERROR_NUMBERS.CANCELLED);\n  advanceKeys(state, request);\n",
     replace:
@@ -62,6 +69,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "downgrade-leaves-the-upgrade",
     rule: "5.3: a downgrade ends a waiting upgrade of the key",
+    scenario: "upgrades",
     file: "src/lockfsm/commands/convert.ts",
     find: "    withdraw(state, upgrade, CANCELLED);\n    advanceKeys(state, upgrade);\n",
     replace: "",
@@ -70,6 +78,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-outlives-its-hold",
     rule: "an upgrade ends with the hold that it is of",
+    scenario: "upgrades",
     file: "src/lockfsm/holds/end.ts",
     find: "  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);\n",
     replace: "",
@@ -78,6 +87,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "lone-hold-without-its-cap",
     rule: "what a hold was asked to have does not depend on how it is kept",
+    scenario: "any plan",
     file: "src/lockfsm/holds/lone-holds.ts",
     find: 'return value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0;',
     replace: 'return value === "" && minHoldMs === 0 && lockDelayMs === 0;',
@@ -86,6 +96,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "lone-hold-of-an-owner-with-more",
     rule: "all that an owner has is known of it",
+    scenario: "any plan",
     file: "src/lockfsm/holds/lone-holds.ts",
     find: " &&\n    state.owners.find(session, owner) === undefined",
     replace: "",
@@ -94,6 +105,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "closing-forgotten",
     rule: "a key stays closed for as long as the policies of the last hold say",
+    scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "  if (closedMs > 0) {",
     replace: "  if (closedMs > 1_000_000) {",
@@ -102,6 +114,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "min-hold-from-release",
     rule: "minHoldMs counts from the grant",
+    scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "grantedAt + extras.minHoldMs - state.stamp",
     replace: "extras.minHoldMs + 0 * grantedAt",
@@ -110,6 +123,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "lock-delay-after-release",
     rule: "lockDelayMs is for holds that end otherwise than by release",
+    scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "  return isWished(reason) ? restMs : Math.max(",
     replace: "  return isWished(reason) && restMs > 0 ? restMs : Math.max(",
@@ -118,6 +132,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "closing-never-ends",
     rule: "a closing ends by itself",
+    scenario: "any plan",
     file: "src/lockfsm/expiry/expire.ts",
     find: "  else if (due instanceof Closing) endClosing(state, due);",
     replace: "  else if (due instanceof Closing) state.due.remove(due);",
@@ -126,6 +141,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "cap-ignored",
     rule: "maxHoldMs ends a hold",
+    scenario: "any plan",
     file: "src/lockfsm/holds/due-time.ts",
     find: "  return maxHoldMs > 0 ? grantedAt + maxHoldMs : undefined;",
     replace: "  return maxHoldMs > 1e9 ? grantedAt + maxHoldMs : undefined;",
@@ -134,6 +150,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "cap-not-told",
     rule: "who loses a hold by its cap is told",
+    scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "    state.say(session, { kind: MESSAGE.lost,",
     replace: "    if (reason !== END_REASON.maxHold) state.say(session, { kind: MESSAGE.lost,",
@@ -142,6 +159,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "theft-not-told",
     rule: "who is stolen from is told",
+    scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "    state.say(session, { kind: MESSAGE.lost,",
     replace: "    if (reason !== END_REASON.stolen) state.say(session, { kind: MESSAGE.lost,",
@@ -150,6 +168,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "loss-not-remembered",
     rule: "why a hold ended is remembered until it was read",
+    scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "    session.recordLoss(sequence, token, reason);\n",
     replace: "",
@@ -158,6 +177,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "steal-behind-a-closing",
     rule: "a thief opens what is closed",
+    scenario: "any plan",
     file: "src/lockfsm/commands/steal.ts",
     find: "    if (closing instanceof Closing) openAll(state, name);\n",
     replace: "",
@@ -166,6 +186,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-leaves-closed",
     rule: "a revoke opens what is closed",
+    scenario: "any plan",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  if (opened > 0) openKeyOf(state, name, closings);\n",
     replace: "",
@@ -174,6 +195,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-before-the-lease-ends",
     rule: "force comes no earlier than the lease that its holder had",
+    scenario: "any plan",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  return Math.max(deadline, hold.session.dueAt);",
     replace: "  return deadline;",
@@ -182,6 +204,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-not-told",
     rule: "who is to lose a hold is told when",
+    scenario: "any plan",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  scheduleEnd(state, hold);\n  notifyRevoked(state, hold);",
     replace: "  scheduleEnd(state, hold);",
@@ -190,6 +213,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "session-ended-before-its-lease",
     rule: "a session is ended no earlier than its lease",
+    scenario: "any plan",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "Math.max(state.stamp + graceMs, target.dueAt)",
     replace: "state.stamp + graceMs",
@@ -198,6 +222,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "contended-never-told",
     rule: "a holder is told that somebody waits",
+    scenario: "any plan",
     file: "src/lockfsm/holds/grant.ts",
     find: "      state.say(hold.session, { kind: MESSAGE.contended, sequence: hold.sequence });\n",
     replace: "",
@@ -206,6 +231,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "contended-told-twice",
     rule: "a holder is told once that somebody waits",
+    scenario: "any plan",
     file: "src/lockfsm/holds/grant.ts",
     find: "      hold.change().isContended = true;\n",
     replace: "",
@@ -214,6 +240,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "ticket-without-secret",
     rule: "only who knows the secret claims a ticket",
+    scenario: "tickets",
     file: "src/lockfsm/commands/tickets.ts",
     find: "ticket.secretDigest !== digestOf(secret)",
     replace: 'ticket.secretDigest === ""',
@@ -222,6 +249,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "ticket-keeps-its-token",
     rule: "who claims a ticket has a new token",
+    scenario: "tickets",
     file: "src/lockfsm/holds/tokens.ts",
     find: "  moved.token = state.tokens.take();\n  state.rows.setSequence",
     replace: "  state.rows.setSequence",
@@ -230,6 +258,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "claim-not-entered",
     rule: "5.1: a hold is found by the number of the claim that brought it",
+    scenario: "tickets",
     file: "src/lockfsm/holds/tokens.ts",
     find: "  state.holds.add(row);\n  state.holdsBySequence.add(row);\n",
     replace: "  state.holds.add(row);\n",
@@ -238,6 +267,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "ticket-keeps-its-holder",
     rule: "what was left behind is not its holder's any more",
+    scenario: "tickets",
     file: "src/lockfsm/commands/tickets.ts",
     find: "  changed.session = state.detached;\n  changed.owner = 0;\n  state.rows.move(hold.row, state.detached, hold.token);",
     replace: "  changed.owner = 0;",
@@ -246,6 +276,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "ordered-end-left-behind",
     rule: "6.2: a hold that leaves its session takes the end along that was ordered for the session",
+    scenario: "tickets",
     file: "src/lockfsm/commands/tickets.ts",
     find: "  takeEndAlong(session, extras);\n",
     replace: "",
@@ -254,6 +285,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "ticket-never-ends",
     rule: "a ticket that nobody claims ends like a lease",
+    scenario: "tickets",
     file: "src/lockfsm/holds/due-time.ts",
     find: "  const leaseEndsAt = ticket?.endsAt ?? lease?.endsAt ?? 0;",
     replace: "  const leaseEndsAt = ticket === undefined ? (lease?.endsAt ?? 0) : 0;",
@@ -262,6 +294,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "claim-without-its-revoke",
     rule: "who claims a ticket is told of its revoke",
+    scenario: "tickets",
     file: "src/lockfsm/commands/tickets.ts",
     find: "    notifyRevoked(state, hold);\n",
     replace: "",
@@ -270,6 +303,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "takeover-keeps-tokens",
     rule: "who takes a session over has new tokens",
+    scenario: "takeovers",
     file: "src/lockfsm/commands/attach.ts",
     find: "  renewAllTokens(state, session);\n",
     replace: "",
@@ -278,6 +312,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "two-takers",
     rule: "8.3: of several takers of one generation the first gets the session",
+    scenario: "takeovers",
     file: "src/lockfsm/commands/attach.ts",
     find: "  if (generation !== session.generation) {\n    refuseTaken",
     replace: "  if (generation > session.generation) {\n    refuseTaken",
@@ -286,6 +321,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "taker-not-compared",
     rule: "8.3: only the same taker may take a session over again",
+    scenario: "takeovers",
     file: "src/lockfsm/commands/attach.ts",
     find: "generation + 1 === session.generation && taker === session.taker",
     replace: 'generation + 1 === session.generation && taker !== ""',
@@ -294,6 +330,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "displaced-takes-back",
     rule: "8.3: who was displaced resumes nothing",
+    scenario: "takeovers",
     file: "src/lockfsm/commands/attach.ts",
     find: "  if (generation === session.generation) attach(state, session, command, credential, origin);\n  else if (generation < session.generation) refuseTaken",
     replace:
@@ -303,6 +340,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "displaced-is-not-told",
     rule: "8.5: the displaced process hears who has its session",
+    scenario: "takeovers",
     file: "src/lockfsm/commands/attach.ts",
     find: "  state.pushEnded(session.id, session.attachEpoch, END_REASON.takenOver, taker);\n",
     replace: "",
@@ -311,6 +349,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "taken-over-at-once-again",
     rule: "8.5: a session is taken over at most once a second",
+    scenario: "takeovers",
     file: "src/lockfsm/commands/attach.ts",
     find: "  const isTooSoon = generation > 0 && ",
     replace: "  const isTooSoon = generation > 1e9 && ",
@@ -319,6 +358,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   {
     name: "takeover-keeps-upgrades",
     rule: "8.3: a takeover withdraws the upgrades that wait",
+    scenario: "upgrades",
     file: "src/lockfsm/commands/attach.ts",
     find: "  const upgrades = upgradesOf(state, session);\n",
     replace: "  const upgrades = upgradesOf(state, session).slice(0, 0);\n",

@@ -5,6 +5,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "repeat-is-another-lease",
     rule: "13.4: a lease that is repeated keeps its token",
+    scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    store(state, session, sequence, repeatLease(state, command, claim));",
     replace:
@@ -14,6 +15,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "repeat-shortens-a-lease",
     rule: "13.4: a lease that is repeated lasts no shorter than before",
+    scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "(wanted === 0 || wanted > before)",
     replace: "(wanted === 0 || wanted !== before)",
@@ -22,6 +24,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "request-not-compared",
     rule: "13.5: another request of an owner that has a claim is refused",
+    scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "  return lease?.request === request && !isDue(state, hold) && isOf(hold, items);",
     replace:
@@ -31,6 +34,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "late-copy-is-taken",
     rule: "13.10: a copy of a request that was given back takes nothing",
+    scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "  return items.some(({ key }) => leases.isGivenBack(key, owner, request, stamp));",
     replace:
@@ -40,6 +44,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "moved-wait-goes-last",
     rule: "13.4: a wait that is repeated keeps its place",
+    scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    enqueue(state, session, command, wait, claim);",
     replace: "    enqueue(state, session, command, wait);",
@@ -48,6 +53,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "moved-wait-not-told",
     rule: "13.4: the take that is repeated ends with CANCELLED",
+    scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    withdraw(state, claim, CANCELLED);\n    const wait",
     replace: "    withdraw(state, claim, QUOTA);\n    const wait",
@@ -56,6 +62,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "identity-of-an-owner-ignored",
     rule: "13.2: only sessions of the identity that took a lease find it",
+    scenario: "leases of owners",
     file: "src/lockfsm/records/lease-index.ts",
     find: "{identity}\\n",
     replace: "{identity * 0}\\n",
@@ -64,6 +71,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "split-take-grants-some",
     rule: "13.6: of a split take all is granted or nothing",
+    scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "  if (!isAdmitted(state, missing)) return lockHeld(state, missing);",
     replace:
@@ -73,6 +81,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "extend-shortens",
     rule: "13.8: a lease that is extended lasts no shorter than before, unless exactly that is asked for",
+    scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    if (wanted > endsAt) changeLease(",
     replace: "    if (wanted !== endsAt) changeLease(",
@@ -81,6 +90,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "extend-some-of-several",
     rule: "13.8: all keys of an extension are held, or nothing changes",
+    scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    holds.push(claim);\n  }",
     replace: "    holds.push(claim);\n    extendOne(state, claim, command);\n  }",

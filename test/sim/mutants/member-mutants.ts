@@ -5,6 +5,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "members-counted-from-commit",
     rule: "9: a configuration counts when it is appended",
+    scenario: "changing members",
     file: "src/raft/state.ts",
     find: "return this.configurationHistory.effective;",
     replace: "return this.configurationHistory.at(this.commitIndex);",
@@ -13,6 +14,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "truncation-keeps-members",
     rule: "9: cutting the log brings back the configuration before",
+    scenario: "changing members",
     file: "src/raft/state.ts",
     find: "  state.configurationHistory.truncate(from);\n",
     replace: "",
@@ -21,6 +23,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "installed-members-ignored",
     rule: "9: a snapshot brings the configuration in force",
+    scenario: "changing members",
     file: "src/raft/state.ts",
     find: "configurationHistory.reset(index, configuration);",
     replace: "configurationHistory.reset(index, state.configuration);",
@@ -29,6 +32,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "old-half-ignored",
     rule: "while joint, both majorities commit (thesis, 4.3)",
+    scenario: "changing members",
     file: "src/raft/configuration/quorum.ts",
     find: "    majorityValue(configuration.outgoing, reachedBy),\n",
     replace: "",
@@ -37,6 +41,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "new-half-ignored",
     rule: "while joint, both majorities commit (thesis, 4.3)",
+    scenario: "changing members",
     file: "src/raft/configuration/quorum.ts",
     find: "    majorityValue(configuration.voters, reachedBy),\n    majorityValue(configuration.outgoing, reachedBy),",
     replace:
@@ -46,6 +51,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "elected-by-the-new-half",
     rule: "while joint, both majorities elect (thesis, 4.3)",
+    scenario: "changing members",
     file: "src/raft/configuration/quorum.ts",
     find: 'incoming === "won" && outgoing === "won"',
     replace: 'incoming === "won"',
@@ -54,6 +60,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "learner-counted",
     rule: "a learner does not decide (thesis, 4.2.1)",
+    scenario: "changing members",
     file: "src/raft/configuration/quorum.ts",
     find: "    majorityValue(configuration.voters, reachedBy),",
     replace: "    majorityValue([...configuration.voters, ...configuration.learners], reachedBy),",
@@ -62,6 +69,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "change-before-own-commit",
     rule: "8: no change before an entry of the own term is committed",
+    scenario: "changing members",
     file: "src/raft/membership.ts",
     find: "if (isOpen || commitIndex < leadership.firstIndex)",
     replace: "if (isOpen)",
@@ -70,6 +78,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "two-changes-at-once",
     rule: "8: one change at a time",
+    scenario: "changing members",
     file: "src/raft/membership.ts",
     find: "const isOpen = isJoint(configuration) || commitIndex < configurationHistory.effectiveIndex;",
     replace: "const isOpen = isJoint(configuration);",
@@ -78,6 +87,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "removed-leader-counts-itself",
     rule: "a leader that was voted out counts the others only (thesis, 4.2.2)",
+    scenario: "changing members",
     file: "src/raft/leader.ts",
     find: "const index = quorumValue(state.configuration, leadership.matchOf);",
     replace:
@@ -87,6 +97,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "removed-leader-stays",
     rule: "a leader that was voted out steps down (thesis, 4.2.2)",
+    scenario: "changing members",
     file: "src/raft/raft.ts",
     find: "  if (leadership.isChangeOpen) stepDownIfRemoved(state, leadership);\n",
     replace: "",
@@ -95,6 +106,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "old-copy-let-in",
     rule: "a directory that was started less often than is known is an old copy",
+    scenario: "lost directories",
     file: "src/net/peers/known-peers.ts",
     find: "      if (incarnation >= highest) return undefined;\n",
     replace: "      if (incarnation <= highest + INCARNATION_JUMP_MAX) return undefined;\n",
@@ -103,6 +115,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "recovered-with-the-old-count",
     rule: "a recovered directory comes later than all that was met",
+    scenario: "lost directories",
     file: "src/storage/directory/set-aside.ts",
     find: "      incarnation: incarnation + 1,\n",
     replace: "      incarnation: 0,\n",
@@ -111,6 +124,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "recovered-as-a-founder",
     rule: "a recovered directory is to be told everything by the others",
+    scenario: "lost directories",
     file: "src/storage/directory/set-aside.ts",
     find: '      origin: "joined",\n',
     replace: '      origin: "initial",\n',
@@ -119,6 +133,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   {
     name: "other-version-let-in",
     rule: "nodes of one cluster have one version of the model",
+    scenario: "another version",
     file: "src/net/peers/hello.ts",
     find: "  if (version !== MODEL_VERSION) {",
     replace: "  if (version > MODEL_VERSION + 1) {",

@@ -1,21 +1,17 @@
-/** Runs of seeds with a seeded bug, and without: which seed finds the bug. */
+/** Runs of seeds with a seeded bug, and without: which seed finds the bug, and after how many. */
 import { fileURLToPath } from "node:url";
 import { WorkerPool } from "../run/worker-pool.js";
 import type { Mutant } from "./mutant.js";
 
 const MUTATED_WORKER = fileURLToPath(new URL("./mutated-worker.ts", import.meta.url));
 
-export interface MutantResult {
-  readonly name: string;
-  readonly rule: string;
-  readonly found: boolean;
-  /** The seed that found it; `null` when none did. */
-  readonly seed: number | null;
-  /** The check that failed. */
+/** What one search found. */
+interface Search {
+  /** The seed that found the bug; `undefined`: none did. */
+  readonly seed: number | undefined;
   readonly check: string;
   /** Runs until then. */
   readonly tries: number;
-  readonly seconds: number;
 }
 
 export class MutantRuns {
@@ -29,27 +25,16 @@ export class MutantRuns {
   }
 
   /** Runs `seeds` with the bug until one fails. Rejects when the bug cannot be loaded. */
-  async find(mutant: Mutant, seeds: Iterable<number>): Promise<MutantResult> {
-    const startMs = performance.now();
+  async search(mutant: Mutant, seeds: Iterable<number>): Promise<Search> {
     let tries = 0;
-    let found: { readonly seed: number; readonly check: string } | undefined;
     for (const seed of seeds) {
       const { failure } = await this.#mutated.run({ seed, mutant, tellsStory: false });
       tries += 1;
       // A seed that fails without the bug as well has not found it.
       if (failure === undefined || !(await this.#passesWithout(seed))) continue;
-      found = { seed, check: failure.rule };
-      break;
+      return { seed, check: failure.rule, tries };
     }
-    return {
-      name: mutant.name,
-      rule: mutant.rule,
-      found: found !== undefined,
-      seed: found?.seed ?? null,
-      check: found?.check ?? "",
-      tries,
-      seconds: (performance.now() - startMs) / 1_000,
-    };
+    return { seed: undefined, check: "", tries };
   }
 
   close(): void {

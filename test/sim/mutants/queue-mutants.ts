@@ -5,6 +5,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "priority-as-rank",
     rule: "a head start overtakes for a while, not for ever",
+    scenario: "any plan",
     file: "src/lockfsm/commands/acquire.ts",
     find: "  const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;",
     replace: "  const rank = -(options?.priority ?? 0);",
@@ -13,6 +14,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "head-start-not-forfeited",
     rule: "a head start that would close a cycle is given up, not refused",
+    scenario: "any plan",
     file: "src/lockfsm/deadlock/detect.ts",
     find: "  if (request.rank >= request.enqueuedAt || request.upgrades !== undefined) {",
     replace: "  if (cycle.length > 0) {",
@@ -21,6 +23,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "nobody-let-in-by-a-timeout",
     rule: "who waited behind a request that left may be next",
+    scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "  withdraw(state, request, result);\n  advanceKeys(state, request);\n",
     replace: "  withdraw(state, request, result);\n",
@@ -29,6 +32,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "one-key-of-several-is-enough",
     rule: "a request of several keys is granted when all of them are free",
+    scenario: "any plan",
     file: "src/lockfsm/records/session.ts",
     find: "      if (!place.key.hasReached(place)) return false;",
     replace: "      if (place === this.firstPlace && !place.key.hasReached(place)) return false;",
@@ -37,6 +41,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "try-waits",
     rule: "who does not want to wait is told at once",
+    scenario: "any plan",
     file: "src/lockfsm/commands/acquire.ts",
     find: "  const refusal = isTry\n",
     replace: "  const refusal = isTry && request.rank === request.enqueuedAt\n",
@@ -45,6 +50,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "permits-counted-per-hold",
     rule: "a hold takes as many permits as it has",
+    scenario: "semaphores",
     file: "src/lockfsm/records/semaphore.ts",
     find: "    this.held += count;",
     replace: "    this.held += 1;",
@@ -53,6 +59,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "slot-given-twice",
     rule: "a slot is given to one at a time",
+    scenario: "semaphores",
     file: "src/lockfsm/records/semaphore.ts",
     find: "    this.held -= slots.length;\n    if (this.held === 0) {",
     replace: "    this.held -= slots.length;\n    if (this.held <= 1) {",
@@ -61,6 +68,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "highest-slot-first",
     rule: "a hold gets the lowest free slots",
+    scenario: "semaphores",
     file: "src/lockfsm/records/semaphore.ts",
     find: "    const lowest = free[0];\n",
     replace: "    const lowest = undefined;\n",
@@ -69,6 +77,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "lowered-limit-ignored",
     rule: "who wants more than a lowered limit is refused, waiting or not",
+    scenario: "semaphores",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  if (limit < before) applyLowerLimit(state, key, semaphore);",
     replace: "  if (limit < 0) applyLowerLimit(state, key, semaphore);",
@@ -77,6 +86,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "raised-limit-wakes-nobody",
     rule: "a raised limit lets in who was waiting for it",
+    scenario: "semaphores",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  else if (limit > before) advance(state, key);\n",
     replace: "",
@@ -85,6 +95,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "set-limit-not-kept",
     rule: "a limit that was set stays when nobody uses the key",
+    scenario: "any plan",
     file: "src/lockfsm/records/key.ts",
     find: "    return this.semaphore === undefined || !this.semaphore.isSet;",
     replace: "    return true;",
@@ -93,6 +104,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "cycle-not-looked-for",
     rule: "a request that closes a cycle of waits is refused",
+    scenario: "any plan",
     file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || request.detects) return undefined;",
@@ -101,6 +113,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "cycle-of-upgrades-not-seen",
     rule: "two upgrades of one key wait for each other: the second is told",
+    scenario: "upgrades",
     file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
     replace: "  if (!isSuspect || !request.detects || request.upgrades) return undefined;",
@@ -109,6 +122,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "cycle-by-a-grant-not-seen",
     rule: "a grant to an owner that still waits may close a cycle",
+    scenario: "any plan",
     file: "src/lockfsm/holds/grant.ts",
     find: "  if (hasMore) state.suspects.push({ session, owner });",
     replace: "  if (hasMore && owner < 0) state.suspects.push({ session, owner });",
@@ -117,6 +131,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "bystander-refused",
     rule: "only a member of the cycle gives way",
+    scenario: "any plan",
     file: "src/lockfsm/deadlock/detect.ts",
     find: "    endWait(state, victim, deadlock(state, cycle, victim));",
     replace: "    endWait(state, victim.next ?? victim, deadlock(state, cycle, victim));",
@@ -125,9 +140,19 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "undetected-refused",
     rule: "who wants no search for cycles is not refused for one",
+    scenario: "any plan",
     file: "src/lockfsm/deadlock/detect.ts",
     find: "    if (request.detects && (last",
     replace: "    if ((last",
     seeds: [210_000_227],
+  },
+  {
+    name: "lowest-of-many-slots-missed",
+    rule: "a hold gets the lowest free slots, however many gaps there are",
+    scenario: "wide semaphores",
+    file: "src/lockfsm/records/semaphore.ts",
+    find: "      if (child + 1 < free.length && (free[child + 1] as number) < (free[child] as number)) {\n        child += 1;\n      }\n",
+    replace: "",
+    seeds: [],
   },
 ];

@@ -5,6 +5,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-tokens-count-on",
     rule: "tokens of a restored cluster are above all that the one before gave",
+    scenario: "restored clusters",
     file: "src/lockfsm/snapshot/refound.ts",
     find: "  const floor = Math.max(next + TOKEN_JUMP, tokenFloor);\n",
     replace: "  const floor = next;\n",
@@ -13,6 +14,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-token-floor-ignored",
     rule: "no token of a restored cluster is below the floor that its operator said",
+    scenario: "restored clusters",
     file: "src/server/offline/snapshot-files.ts",
     find: "    tokenFloor: options.tokenFloor,\n",
     replace: "    tokenFloor: 0,\n",
@@ -21,6 +23,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-quiet-time",
     rule: "a restored cluster opens no session before the old leases are over",
+    scenario: "restored clusters",
     file: "src/lockfsm/snapshot/refound.ts",
     find: "  state.quietUntil = quietMs === 0 ? 0 : old.stamp + quietMs;\n",
     replace: "  state.quietUntil = 0;\n",
@@ -29,6 +32,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-long-leases",
     rule: "13.12: a lease that may outlast the quiet time keeps its keys closed over a restore",
+    scenario: "restored clusters",
     file: "src/lockfsm/snapshot/refound.ts",
     find: "  return until > quietUntil ? until : 0;\n",
     replace: "  return until < 0 ? until : 0;\n",
@@ -37,6 +41,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-closings",
     rule: "what kept a key closed keeps it closed over a restore",
+    scenario: "restored clusters",
     file: "src/lockfsm/snapshot/refound.ts",
     find: "    keepClosed(parts, closing, closing.dueAt);\n",
     replace: "    if (closing.dueAt < 0) keepClosed(parts, closing, closing.dueAt);\n",
@@ -45,6 +50,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-without-minimum-holds",
     rule: "minHoldMs of a hold that ends with its cluster keeps the key closed",
+    scenario: "restored clusters",
     file: "src/lockfsm/snapshot/refound.ts",
     find: "    if (dueAt > old.stamp) keepClosed(parts, hold, dueAt);\n",
     replace: "    if (dueAt < 0) keepClosed(parts, hold, dueAt);\n",
@@ -53,6 +59,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-with-its-sessions",
     rule: "no session outlives its cluster",
+    scenario: "restored clusters",
     file: "src/lockfsm/table.ts",
     find: "    return LockTable.of(refound(this.#state, options));\n",
     replace: "    return LockTable.of(Object.assign(this.#state, { index: options.index }));\n",
@@ -61,6 +68,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-name-not-synced",
     rule: "a restored directory is durable when the command ends",
+    scenario: "restored clusters",
     file: "src/storage/directory/restored-directory.ts",
     find: "  await fileSystem.syncDirectory(dirname(path));\n",
     replace: "",
@@ -69,6 +77,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-behind-the-snapshot",
     rule: "a restored cluster begins beyond all that the one before can have reached",
+    scenario: "restored clusters",
     file: "src/server/offline/snapshot-files.ts",
     find: "    index: saved.manifest.index + INDEX_JUMP,\n",
     replace: "    index: saved.manifest.index + 1,\n",
@@ -77,6 +86,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   {
     name: "saved-without-the-last",
     rule: "a saved snapshot has all that was committed when it was asked for",
+    scenario: "restored clusters",
     file: "src/server/snapshots/exporter.ts",
     find: "newest.index >= one.indexMin) {",
     replace: "newest.index > 0) {",

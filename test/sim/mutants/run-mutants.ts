@@ -1,9 +1,31 @@
-/** Prints for each seeded bug the seed that finds it, or how many seeds did not. */
+/**
+ * Prints for each seeded bug the seed that finds it, or how many seeds did not; and if asked, how many
+ * fresh seeds it takes.
+ */
 import { findNamed } from "../../../lab/command-line.js";
+import { planOf } from "../plan/plan-of.js";
+import { reaches, type ScenarioName } from "../plan/scenarios.js";
 import type { SimOptions } from "../run/sim-options.js";
 import { MUTANTS } from "./catalogue.js";
 import { type Mutant, readMutated } from "./mutant.js";
-import { type MutantResult, MutantRuns } from "./mutant-runs.js";
+import { MutantRuns } from "./mutant-runs.js";
+
+/** One seeded bug in a document. */
+interface MutantResult {
+  readonly name: string;
+  readonly rule: string;
+  readonly scenario: ScenarioName;
+  readonly found: boolean;
+  /** The seed that found it; `null` when none did. */
+  readonly seed: number | null;
+  /** The check that failed. */
+  readonly check: string;
+  /** Runs until then. */
+  readonly tries: number;
+  /** Of each search with fresh seeds, the runs that it took; `null`: none found it. */
+  readonly fresh: readonly (number | null)[];
+  readonly seconds: number;
+}
 
 /** Whether every bug was found. `names`: which of them; empty: all. */
 export async function runMutants(names: readonly string[], options: SimOptions): Promise<boolean> {
@@ -15,9 +37,9 @@ export async function runMutants(names: readonly string[], options: SimOptions):
   const results: MutantResult[] = [];
   const work = async (): Promise<void> => {
     for (let mutant = waiting.shift(); mutant !== undefined; mutant = waiting.shift()) {
-      const result = await runs.find(mutant, seedsFor(mutant, options));
+      const result = await resultOf(mutant, runs, options);
       results.push(result);
-      if (!options.isJson) process.stdout.write(`${lineOf(result)}\n`);
+      if (!options.isJson) process.stdout.write(`${lineOf(result, options)}\n`);
     }
   };
   try {
@@ -26,21 +48,41 @@ export async function runMutants(names: readonly string[], options: SimOptions):
     runs.close();
   }
   if (options.isJson) process.stdout.write(`${JSON.stringify({ mutants: results })}\n`);
-  const survivors = results.filter(({ found }) => !found);
-  if (!options.isJson) {
-    const found = results.length - survivors.length;
-    const tries = results.map((result) => result.tries).sort((a, b) => a - b);
-    const median = tries[Math.floor(tries.length / 2)] ?? 0;
-    const cost = `runs for one: median ${median}, most ${tries.at(-1) ?? 0}`;
-    process.stdout.write(`${found} of ${results.length} seeded bugs found; ${cost}\n`);
-  }
-  return survivors.length === 0;
+  else process.stdout.write(`${summaryOf(results, options)}\n`);
+  return results.every(({ found }) => found);
 }
 
-/** Those that found it before first, unless only fresh ones count. */
-function seedsFor(mutant: Mutant, { firstSeed, seedCount, isFresh }: SimOptions): Iterable<number> {
-  const fresh = Array.from({ length: seedCount }, (_, at) => firstSeed + at);
-  return new Set(isFresh ? fresh : [...mutant.seeds, ...fresh]);
+async function resultOf(
+  mutant: Mutant,
+  runs: MutantRuns,
+  options: SimOptions,
+): Promise<MutantResult> {
+  const { name, rule, scenario } = mutant;
+  const startMs = performance.now();
+  const { seed, check, tries } = await runs.search(mutant, seedsFor(mutant, options));
+  const fresh: (number | null)[] = [];
+  let firstSeed = options.firstSeed;
+  while (fresh.length < options.freshSearches) {
+    const seeds = Array.from({ length: options.seedCount }, (_, at) => firstSeed + at);
+    const search = await runs.search(mutant, seeds);
+    fresh.push(search.seed === undefined ? null : search.tries);
+    firstSeed += search.tries;
+  }
+  return {
+    ...{ name, rule, scenario, found: seed !== undefined, seed: seed ?? null, check, tries, fresh },
+    seconds: (performance.now() - startMs) / 1_000,
+  };
+}
+
+/** Those that found it before, and then others whose plans can. */
+function* seedsFor(mutant: Mutant, { firstSeed, seedCount }: SimOptions): Generator<number> {
+  yield* mutant.seeds;
+  let left = seedCount;
+  for (let seed = firstSeed; left > 0; seed += 1) {
+    if (mutant.seeds.includes(seed) || !reaches(mutant.scenario, planOf(seed))) continue;
+    left -= 1;
+    yield seed;
+  }
 }
 
 function choose(names: readonly string[]): readonly Mutant[] {
@@ -48,8 +90,34 @@ function choose(names: readonly string[]): readonly Mutant[] {
   return names.map((name) => findNamed("mutant", name, MUTANTS));
 }
 
-function lineOf({ name, rule, found, seed, check, tries, seconds }: MutantResult): string {
+/** `undefined`: fewer than half of the searches found it. */
+function medianOf(searches: readonly (number | null)[]): number | undefined {
+  const sorted = searches.map((tries) => tries ?? Number.POSITIVE_INFINITY).sort((a, b) => a - b);
+  const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? Number.POSITIVE_INFINITY;
+  return Number.isFinite(median) ? median : undefined;
+}
+
+function freshText(searches: readonly (number | null)[], { seedCount }: SimOptions): string {
+  const median = medianOf(searches);
+  return `fresh: median ${median ?? `above ${seedCount}`}`;
+}
+
+function lineOf(result: MutantResult, options: SimOptions): string {
+  const { name, rule, scenario, found, seed, check, tries, fresh, seconds } = result;
   const verdict = found ? `seed ${seed} (${check})` : "SURVIVED";
   const cost = `${tries} runs, ${seconds.toFixed(1)} s`;
-  return `${name.padEnd(34)} ${verdict.padEnd(48)} ${cost.padEnd(18)} ${rule}`;
+  const measured = fresh.length === 0 ? "" : `${freshText(fresh, options).padEnd(26)} `;
+  return `${name.padEnd(34)} ${verdict.padEnd(48)} ${cost.padEnd(18)} ${measured}${scenario}: ${rule}`;
+}
+
+function summaryOf(results: readonly MutantResult[], options: SimOptions): string {
+  const found = results.filter((result) => result.found);
+  const lines = [`${found.length} of ${results.length} seeded bugs found`];
+  if (options.freshSearches > 0) {
+    const medians = results.map(({ fresh }) => medianOf(fresh) ?? null);
+    const few = medians.filter((median) => median !== null).length;
+    const text = `${few} of them by most searches with up to ${options.seedCount} fresh seeds`;
+    lines.push(`${text}; ${freshText(medians, options)} of all`);
+  }
+  return lines.join("\n");
 }

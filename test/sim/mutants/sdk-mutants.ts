@@ -8,6 +8,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "queued-acknowledged-as-read",
     rule: "only an outcome that was read is acknowledged",
+    scenario: "applications",
     file: "src/client/session/answers.ts",
     find: "      this.#locks.onQueued(call);\n    } else",
     replace: "      this.#locks.onQueued(call);\n      window.acknowledge(sequence);\n    } else",
@@ -16,6 +17,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "grant-acknowledged",
     rule: "3.5: a grant is not acknowledged",
+    scenario: "applications",
     file: "src/client/session/answers.ts",
     find: "    if (result.status !== STATUS.granted) this.#outgoing.window.acknowledge(sequence);",
     replace: "    this.#outgoing.window.acknowledge(sequence);",
@@ -24,6 +26,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "mark-passes-the-unanswered",
     rule: "the mark stays at the first command without an answer",
+    scenario: "applications",
     file: "src/client/calls/command-window.ts",
     find: "    while (this.#mark < this.#nextSequence && this.#slots[this.#mark & SLOT_MASK] === undefined) {\n",
     replace: "    if (call.sequence >= this.#mark) {\n" + "      this.#mark = call.sequence;\n",
@@ -32,6 +35,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "number-not-taken-back",
     rule: "2.2: a number is taken back when its command was not executed",
+    scenario: "little room",
     file: "src/client/calls/command-window.ts",
     find: "    this.#nextSequence = sequence;\n",
     replace: "",
@@ -40,6 +44,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "executed-calls-sent-again",
     rule: "2.7: what was executed is recalled, and never sent again",
+    scenario: "applications that are cut off",
     file: "src/client/calls/command-window.ts",
     find: "    this.takeBack(highest + 1);\n",
     replace: "    this.takeBack(Math.min(this.#mark, highest + 1));\n",
@@ -48,6 +53,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "refused-call-goes-last",
     rule: "1.6: calls take effect in the order in which they were made",
+    scenario: "little room",
     file: "src/client/calls/command-window.ts",
     find: "    this.#calls = [...calls, ...this];\n",
     replace: "    this.#calls = [...this, ...calls];\n",
@@ -56,6 +62,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "strong-passes-weak",
     rule: "1.6: nothing passes a weak call",
+    scenario: "applications",
     file: "src/client/calls/command-window.ts",
     find: "    return strong.order < weak.order ? strong : weak;\n",
     replace: "    return strong.order > 0 ? strong : weak;\n",
@@ -64,6 +71,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "believed-before-it-was-recalled",
     rule: "nothing is believed of a new connection before it told what was missed",
+    scenario: "applications that are cut off",
     file: "src/client/session/answers.ts",
     find: "    if (!this.#outgoing.keepalives.isCatchingUp) {",
     replace: "    if (sentMs > 0) {",
@@ -72,6 +80,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "lapsed-hold-not-released",
     rule: "what a client gave up it ends as soon as it can",
+    scenario: "applications",
     file: "src/client/locks/locks.ts",
     find: "    for (const hold of holds) if (!(hold.ending instanceof EndCall)) this.submit(new EndCall(hold));\n",
     replace: "",
@@ -80,6 +89,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "signal-not-aborted",
     rule: "the signal of a lock is aborted when the lock is given up",
+    scenario: "applications",
     file: "src/client/locks/held-lock.ts",
     find: "    this.#endReason = reason;\n    this.#abort();\n",
     replace: "    this.#endReason = reason;\n",
@@ -88,6 +98,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "loss-not-heeded",
     rule: "a lock is given up when the cluster tells that it is lost",
+    scenario: "applications",
     file: "src/client/session/answers.ts",
     find: "        this.#locks.onLost(message.sequence, lossReasonOf(message.reason));\n",
     replace: "",
@@ -96,6 +107,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "recalled-loss-not-heeded",
     rule: "what was lost while there was no connection is given up behind the next one",
+    scenario: "applications that are cut off",
     file: "src/client/session/answers.ts",
     find: "      this.#locks.onToldOfHold(told, nowMs);\n",
     replace: "      if (state === RECALL_STATE.held) this.#locks.onToldOfHold(told, nowMs);\n",
@@ -104,6 +116,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "displaced-client-goes-on",
     rule: "8.5: a client whose session another process has gives everything up",
+    scenario: "applications that leave sessions",
     file: "src/client/session/attachment.ts",
     find: "    if (reason === END_REASON.takenOver) this.#displace(taker);",
     replace: "    if (reason === END_REASON.takenOver) return;",
@@ -112,6 +125,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "outcome-taken-twice",
     rule: "an outcome that is told twice is taken once",
+    scenario: "applications",
     file: "src/client/locks/locks.ts",
     find: "    this.#waits.delete(sequence);\n    return call;\n",
     replace: "    return call;\n",
@@ -120,6 +134,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "waits-not-recalled",
     rule: "2.7: a new connection is asked what became of everything waited for",
+    scenario: "applications that are cut off",
     file: "src/client/locks/locks.ts",
     find: "    const sequences = [...this.#waits.keys()];\n",
     replace: "    const sequences: number[] = [];\n",
@@ -128,6 +143,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "holds-not-recalled",
     rule: "2.7: a new connection is asked how everything held stands",
+    scenario: "applications that are cut off",
     file: "src/client/locks/locks.ts",
     find: "      if (!(ending instanceof EndCall)) sequences.push(sequence);\n",
     replace: "",
@@ -136,6 +152,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "abandoned-grant-not-given-back",
     rule: "what nobody waits for any more is given back",
+    scenario: "applications",
     file: "src/client/locks/locks.ts",
     find: "    this.submit(new EndCall(call));\n",
     replace: "",
@@ -144,6 +161,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "nested-release-ends-the-hold",
     rule: "a hold ends with its last handle",
+    scenario: "applications",
     file: "src/client/locks/locks.ts",
     find: "    } else if (hold.handles.length > 0) {\n      hold.balance();",
     replace: "    } else if (hold.handles.length > 1_000) {\n      hold.balance();",
@@ -152,6 +170,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "joined-before-it-is-stronger",
     rule: "a nested acquire is given what it asked for",
+    scenario: "applications with upgrades",
     file: "src/client/locks/hold.ts",
     find: "      if (!this.covers(join.asks)) continue;\n",
     replace: "",
@@ -160,6 +179,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "nested-downgrade-lowers-others",
     rule: "what a hold must be is the most that one of its handles asks for",
+    scenario: "applications",
     file: "src/client/locks/hold.ts",
     find: "    return this.handles.some(isAsked) || this.#joins",
     replace: "    return this.handles.every(isAsked) || this.#joins",
@@ -168,6 +188,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "abandoned-upgrade-lowers-others",
     rule: "what a hold must be is the most that one of its handles asks for, whoever gives up an upgrade",
+    scenario: "applications with upgrades",
     file: "src/client/locks/hold.ts",
     find: "    this.#remove(join);\n    this.balance();\n",
     replace:
@@ -177,6 +198,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "abandoned-upgrade-believed",
     rule: "an upgrade that was given up is not believed",
+    scenario: "applications with upgrades",
     file: "src/client/locks/hold.ts",
     find: "    if (this.upgrade !== upgrade) return;\n    this.upgrade = undefined;\n    this.setMode",
     replace: "    this.upgrade = undefined;\n    this.setMode",
@@ -185,6 +207,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-behind-its-downgrade",
     rule: "2.6: a weak call on a hold first fails the upgrades that have no number yet",
+    scenario: "applications with upgrades",
     file: "src/client/locks/hold.ts",
     find: "    return this.hold.upgrade !== this;\n",
     replace: "    return false;\n",
@@ -193,6 +216,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "revoke-not-obeyed",
     rule: "a hold that is revoked is given up before its time",
+    scenario: "applications",
     file: "src/client/locks/holds.ts",
     find: `    if (!this.#setEnd(hold, endsAt, "revoked")) return;\n`,
     replace: "    if (endsAt === 0) return;\n",
@@ -201,6 +225,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "held-while-closing",
     rule: "a client that closes holds nothing any more",
+    scenario: "applications",
     file: "src/client/locks/locks.ts",
     find: '    this.#lose(this.#held(), "closed");\n',
     replace: "",
@@ -209,6 +234,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "held-while-left-to-others",
     rule: "a lock is given up before it becomes a ticket",
+    scenario: "tickets",
     file: "src/client/locks/locks.ts",
     find: '      hold.end("detached");\n',
     replace: "",
@@ -217,6 +243,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "waits-not-exported",
     rule: "who takes a session over goes on with what it waits for",
+    scenario: "applications that leave sessions",
     file: "src/client/locks/exported-locks.ts",
     find: "      waits.push({ sequence, owner: owner.id, items, value, maxHoldMs });\n",
     replace: "",
@@ -225,6 +252,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "release-not-exported",
     rule: "8.1: what is given back and not answered is handed over as loose",
+    scenario: "applications that leave sessions",
     file: "src/client/locks/exported-locks.ts",
     find: "      if (call.target.sequence !== 0) ends.push(call.target.sequence);\n",
     replace: "",
@@ -233,6 +261,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "downgrade-not-exported",
     rule: "8.1: what is made shared and not answered is handed over as loose",
+    scenario: "applications that leave sessions",
     file: "src/client/locks/exported-locks.ts",
     find: "        downgrades.push({ sequence, key });\n",
     replace: "",
@@ -241,6 +270,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "detached-hold-exported",
     rule: "8.2: what is being given back is not handed over as held",
+    scenario: "applications that leave sessions",
     file: "src/client/locks/locks.ts",
     find: "    return this.#holds.all().filter(({ ending }) => ending === undefined);\n",
     replace: "    return this.#holds.all();\n",
@@ -249,6 +279,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "handed-out-before-the-loose",
     rule: "8.4: a successor ends what is loose before it hands out the rest",
+    scenario: "applications that leave sessions",
     file: "src/client/session/resumption.ts",
     find: "keepalives.isCatchingUp || window.answeredUpTo < this.#lastLoose) return;",
     replace: "keepalives.isCatchingUp || this.#lastLoose < 0) return;",
@@ -257,6 +288,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "watch-begins-anew",
     rule: "a watch goes on where it was, over reconnects",
+    scenario: "applications that are cut off",
     file: "src/client/reads/watches.ts",
     find: "      frame.add({ op: OP.watch, id, key, isPrefix, after });\n",
     replace: "      frame.add({ op: OP.watch, id, key, isPrefix, after: after && undefined });\n",
@@ -265,6 +297,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "change-told-twice",
     rule: "a change is told once",
+    scenario: "applications",
     file: "src/client/reads/watch-stream.ts",
     find: "    this.after = revision;\n    if (this.#buffer.length",
     replace: "    if (this.#buffer.length",
@@ -273,6 +306,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "watch-misses-its-beginning",
     rule: "a watch whose first answer was lost begins where it was first asked for",
+    scenario: "applications that are cut off",
     file: "src/client/reads/watches.ts",
     find: "      if (index > 0) stream.onAsked({ index, number: REVISION_NUMBER_MAX });\n",
     replace: "",
@@ -281,6 +315,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "full-disk-ends-a-call",
     rule: "what a full disk refused is sent again",
+    scenario: "full disks",
     file: "src/client/calls/outgoing.ts",
     find: "    if (status !== ERROR_NUMBERS.BUSY && status !== ERROR_NUMBERS.DISK_FULL) {",
     replace: "    if (status !== ERROR_NUMBERS.BUSY) {",
@@ -289,6 +324,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "full-disk-ends-a-client",
     rule: "a session outlives a full disk",
+    scenario: "full disks",
     file: "src/client/session/attachment.ts",
     find: ` || code === "UNAVAILABLE" || code === "DISK_FULL";`,
     replace: ` || code === "UNAVAILABLE";`,
@@ -297,6 +333,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "frame-used-again-too-early",
     rule: "a frame is not touched until the system has taken it",
+    scenario: "applications",
     file: "src/net/gateway/connection.ts",
     find: "    this.#socket.sendWhole(frame, slot.sent);\n",
     replace: "    this.#socket.sendWhole(frame, () => undefined);\n    slot.sent();\n",
@@ -305,6 +342,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "frame-of-a-client-not-copied",
     rule: "what is kept of a client's frame is the node's own copy",
+    scenario: "applications",
     file: "src/net/gateway/requests.ts",
     find: "    this.#frame = ownBytes(data);\n",
     replace: "    this.#frame = data;\n",
@@ -313,6 +351,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "connection-flushed-once",
     rule: "what is said in a turn leaves at its end",
+    scenario: "applications",
     file: "src/net/gateway/connection.ts",
     find: "    this.#isTouched = false;\n",
     replace: "",
@@ -321,6 +360,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "lease-given-up-early",
     rule: "what is held lasts as long as the lease that was renewed, less its margin",
+    scenario: "applications",
     file: "src/client/session-lease/session-lease.ts",
     find: "    const leaseMs = this.localMs(this.#stamp + this.ttlMs);",
     replace: "    const leaseMs = this.localMs(this.#stamp + this.ttlMs / 2);",
@@ -329,6 +369,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "unanswered-is-denied",
     rule: "a call without an answer may have been carried out",
+    scenario: "applications",
     file: "src/client/calls/unanswered.ts",
     find: "  return unavailable(what, why, mayBeExecuted);",
     replace: "  return unavailable(what, why, mayBeExecuted && !mayBeExecuted);",
@@ -337,6 +378,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "wait-without-news-is-denied",
     rule: "a wait that its client ended may have been granted",
+    scenario: "applications",
     file: "src/client/calls/unanswered.ts",
     find: '  return lockTimeout(items, waitMs, "client", fate.mayBeExecuted);',
     replace: '  return lockTimeout(items, waitMs, "client", false);',
@@ -345,9 +387,28 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   {
     name: "upgrade-is-denied",
     rule: "an upgrade without an answer may have been carried out",
+    scenario: "applications with upgrades",
     file: "src/client/locks/hold.ts",
     find: "    return upgrade?.mayBeExecuted === true && asksFor(asks, upgrade.key);",
     replace: "    return upgrade === undefined && asksFor(asks, this.token.toString());",
+    seeds: [],
+  },
+  {
+    name: "stray-hold-kept",
+    rule: "what a recall finds and nobody here knows is ended",
+    scenario: "applications that are cut off",
+    file: "src/client/locks/locks.ts",
+    find: "    if (isAlive) this.submit(new EndCall({ sequence }));\n    else this.#window",
+    replace: "    if (!isAlive) this.#window",
+    seeds: [],
+  },
+  {
+    name: "takeover-asks-once",
+    rule: "8.4: a successor that is cut off asks again for all that it does not know",
+    scenario: "applications that leave sessions",
+    file: "src/client/session/resumption.ts",
+    find: "    this.#asked = this.#answered;\n  }",
+    replace: "  }",
     seeds: [],
   },
 ];

@@ -5,6 +5,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "deferred-messages-leave-early",
     rule: "nothing of sendAfter leaves before its write is durable",
+    scenario: "any plan",
     file: "src/server/driver/deferred-messages.ts",
     find: "      if (first.seq > durableSeq) return;\n",
     replace: "",
@@ -13,6 +14,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "clock-runs-fast",
     rule: "cluster time never runs faster than true time",
+    scenario: "any plan",
     file: "src/server/commands/cluster-clock.ts",
     find: "      this.#stamp += wholeMs;",
     replace: "      this.#stamp += 2 * wholeMs;",
@@ -21,6 +23,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "clock-begins-anew",
     rule: "a new leader goes on from the last stamp in its log",
+    scenario: "any plan",
     file: "src/server/commands/entry-schedule.ts",
     find: "    this.#clock.start(base, nowMs);",
     replace: "    this.#clock.start(0, nowMs);",
@@ -29,6 +32,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "read-from-local-table",
     rule: "a read waits until its index is applied",
+    scenario: "any plan",
     file: "src/server/reads/reads.ts",
     find: "      if (placed.index > index) still.push(placed);",
     replace: "      if (placed.index > index + 1_000) still.push(placed);",
@@ -37,6 +41,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "stamps-by-the-wall-clock",
     rule: "expiry never depends on a wall clock",
+    scenario: "any plan",
     file: "src/server/commands/proposer.ts",
     find: "this.#schedule.countTime(nowMs);",
     replace: "this.#schedule.countTime(clock.wallMs());",
@@ -45,6 +50,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "stamps-in-the-log-forgotten",
     rule: "a new leader goes on from the last stamp in its log, committed or not",
+    scenario: "any plan",
     file: "src/server/commands/entry-schedule.ts",
     find: "lastStampAfter(raft, appliedIndex) ?? table.stamp",
     replace: "table.stamp",
@@ -53,6 +59,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "leader-ends-leases-by-itself",
     rule: "nothing ends but by an entry: who leads may be deposed and not know it",
+    scenario: "any plan",
     file: "src/server/commands/proposer.ts",
     find: "    const stamp = this.#schedule.countTime(nowMs);\n",
     replace:
@@ -67,6 +74,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "watch-that-ended-has-work",
     rule: "a node turns for what is to be told, and for nobody who is gone",
+    scenario: "any plan",
     file: "src/server/reads/watches.ts",
     find: "    this.#serveBehind(nowMs);\n",
     replace: "    if (this.#behind.size > 0) this.#serveBehind(nowMs);\n",
@@ -75,6 +83,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "known-peers-forgotten",
     rule: "a voter on another directory than before is refused by all who met it, over restarts",
+    scenario: "lost directories",
     file: "src/net/peers/known-peers.ts",
     find: "this.#peers = new Map(known);",
     replace: "this.#peers = new Map([...known].slice(0, 0));",
@@ -83,6 +92,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "refusal-of-the-leader-told",
     rule: "2.3: a leader's refusal is never told to a client",
+    scenario: "any plan",
     file: "src/server/commands/forwarding.ts",
     find: '    if (reason === "notLeader") return;\n',
     replace:
@@ -92,6 +102,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "admitted-after-a-refusal",
     rule: "2.4: after a refusal other numbers are dropped",
+    scenario: "little room",
     file: "src/server/commands/admission.ts",
     find: "    if (sequence === expected) return true;\n",
     replace: "    if (sequence === expected || (isRefusing && sequence > expected)) return true;\n",
@@ -100,6 +111,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "weak-refused-like-strong",
     rule: "2.5: weak calls are refused only where there is no room at all",
+    scenario: "little room",
     file: "src/server/commands/capacity.ts",
     find: "if (isStrong(command) || command.op === OP.open) {",
     replace: "if (isStrong(command) || command.op !== OP.keepalive) {",
@@ -108,6 +120,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "kept-no-longer-than-a-pulse",
     rule: "2.3: what was admitted stays until it was executed",
+    scenario: "any plan",
     file: "src/server/commands/kept-commands.ts",
     find: '          return "number" in command && command.number === message.number;',
     replace: '          return !("number" in command) || command.number === message.number;',
@@ -116,6 +129,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "kept-sent-in-any-order",
     rule: "2.3: what is kept goes again in the order of its numbers",
+    scenario: "any plan",
     file: "src/server/commands/kept-commands.ts",
     find: "    return all.sort((a, b) => a.order - b.order);",
     replace: "    return all.sort((a, b) => b.order - a.order);",
@@ -124,6 +138,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   {
     name: "pause-is-made-up-for",
     rule: "a pause of the leader's process is lost to cluster time",
+    scenario: "any plan",
     file: "src/server/commands/cluster-clock.ts",
     find: "      this.#stamp += this.#turnMsMax;\n      this.#anchorMs = nowMs;",
     replace: "      this.#stamp += this.#turnMsMax;\n      this.#anchorMs += this.#turnMsMax;",

@@ -5,6 +5,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-closings",
     rule: "a snapshot holds what keeps keys closed",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/link.ts",
     find: "  for (const closing of yield* sortByNumber(parts.closings, ({ number }) => number)) {",
     replace:
@@ -14,6 +15,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-values",
     rule: "a snapshot holds the values of holds",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/reader.ts",
     find: "  extras.value = fields.text();",
     replace: "  fields.text();",
@@ -22,6 +24,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-due-times",
     rule: "a snapshot holds when holds end",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/link.ts",
     find: "  if (extras !== undefined) linkEnd(parts, hold);\n",
     replace: "",
@@ -30,6 +33,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-takers",
     rule: "a snapshot holds who has a session",
+    scenario: "takeovers",
     file: "src/lockfsm/snapshot/reader.ts",
     find: "    restored.taker = fields.text();\n",
     replace: "    fields.text();\n",
@@ -38,6 +42,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-slots",
     rule: "a snapshot holds who has which slot",
+    scenario: "semaphores",
     file: "src/lockfsm/snapshot/link.ts",
     find: "      slots.push(...(place.permits?.slots ?? []));\n",
     replace: "",
@@ -46,6 +51,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-set-limits",
     rule: "a snapshot holds the limits that were set",
+    scenario: "semaphores",
     file: "src/lockfsm/snapshot/reader.ts",
     find: '  makeSemaphore(state, key, limit, fields.flag("set"));',
     replace: '  makeSemaphore(state, key, limit, !fields.flag("set"));',
@@ -54,6 +60,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-tickets",
     rule: "a snapshot holds the tickets",
+    scenario: "tickets",
     file: "src/lockfsm/snapshot/link.ts",
     find: "  if (tickets !== undefined) yield* linkHolds(parts, tickets, turn);\n",
     replace: "  if (tickets === undefined) return;\n",
@@ -62,6 +69,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-losses",
     rule: "a snapshot holds what sessions have lost and not read",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/reader.ts",
     find: "    session.recordLoss(sequence, token, fields.endReason());",
     replace: "    fields.endReason();",
@@ -70,6 +78,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-upgrades",
     rule: "a snapshot holds which hold an upgrade is of",
+    scenario: "upgrades",
     file: "src/lockfsm/snapshot/link.ts",
     find: "    hold.changeExtras().upgrade = request;\n",
     replace: "",
@@ -78,6 +87,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-announced-ends",
     rule: "a snapshot holds the ends of sessions that were announced",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/link.ts",
     find: "      if (session.forcedEnd !== undefined) state.due.add(session.forcedEnd);\n",
     replace: "",
@@ -86,6 +96,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-contended",
     rule: "a snapshot holds who was told that somebody waits",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/reader.ts",
     find: "  hold.change().isContended = (flags & HOLD_CONTENDED) !== 0;\n",
     replace: "",
@@ -94,6 +105,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-settings",
     rule: "a snapshot holds the settings",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/reader.ts",
     find: "new TableState(resolveTableSettings(settings), nextToken)",
     replace: "new TableState(resolveTableSettings({}), nextToken)",
@@ -102,9 +114,19 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-names-uncommitted-members",
     rule: "9: a snapshot names the members in force at its index",
+    scenario: "changing members",
     file: "src/server/snapshots/taker.ts",
     find: "configuration: encodeConfiguration(configuration),",
     replace: "configuration: encodeConfiguration(raft.configuration),",
     seeds: [97_200_022],
+  },
+  {
+    name: "restored-gaps-out-of-order",
+    rule: "a restored semaphore gives the lowest free slots, as it did before",
+    scenario: "snapshots",
+    file: "src/lockfsm/records/semaphore.ts",
+    find: "if (!taken.has(slot)) this.#free.push(slot);",
+    replace: "if (!taken.has(slot)) this.#free.unshift(slot);",
+    seeds: [],
   },
 ];

@@ -5,6 +5,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "corrupt-record-accepted",
     rule: "21: corruption is told from a torn tail",
+    scenario: "damaged disks",
     file: "src/storage/log/segment-scan.ts",
     find: '  if (crc32(segment.subarray(bodyFrom, bodyTo)) !== header.bodyCrc) return "the body is damaged";\n',
     replace: "",
@@ -13,6 +14,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "damage-cut-as-torn-tail",
     rule: "21: corruption is told from a torn tail",
+    scenario: "damaged disks",
     file: "src/storage/log/log-reader.ts",
     find: "      if (refutation !== undefined) {",
     replace: '      if (refutation === "never") {',
@@ -21,6 +23,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "mark-ignored",
     rule: "21: nothing at or below the durable mark may be missing",
+    scenario: "damaged disks",
     file: "src/storage/directory/data-directory.ts",
     find: "await readLog(fileSystem, directory, found);",
     replace:
@@ -30,6 +33,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "unsynced-tail-trusted",
     rule: "what only the page cache shows is written again before it counts",
+    scenario: "any plan",
     file: "src/storage/log/open-file-log.ts",
     find: "if (last.tail.length > 0) await",
     replace: "if (last.tail.length < 0) await",
@@ -38,6 +42,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "segment-name-not-synced",
     rule: "a directory is synced after a name in it changed",
+    scenario: "any plan",
     file: "src/storage/log/segment.ts",
     find: "      await fileSystem.syncDirectory(directory);\n",
     replace: "",
@@ -46,6 +51,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "durable-before-written",
     rule: "durable is reported when the write resolved",
+    scenario: "any plan",
     file: "src/storage/log/file-log.ts",
     find: "await segment.append(record, seq);",
     replace: "void segment.append(record, seq);",
@@ -54,6 +60,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "failed-write-goes-on",
     rule: "22: after a failed write the process ends",
+    scenario: "any plan",
     file: "src/storage/log/file-log.ts",
     find: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch (error) {\n        this.#fail(error as Error);\n        break;\n      }",
     replace: "        await this.#writeRecord(group, last.write.seq, bodyBytes);\n      } catch {}",
@@ -62,6 +69,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "handed-over-is-durable",
     rule: "durable is reported when the write resolved",
+    scenario: "any plan",
     file: "src/storage/log/file-log.ts",
     find: "this.#writing ??= this.#writeWaiting();\n    return false;",
     replace: "this.#writing ??= this.#writeWaiting();\n    return true;",
@@ -70,6 +78,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "written-at-once-beside-another",
     rule: "one write in flight",
+    scenario: "any plan",
     file: "src/storage/log/file-log.ts",
     find: "if (this.#writing === undefined && !isDiskBusy) {",
     replace: "if (!isDiskBusy) {",
@@ -78,6 +87,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "named-snapshot-not-looked-for",
     rule: "21: what the log stands on and is gone is damage",
+    scenario: "snapshots",
     file: "src/storage/snapshots/stored-snapshots.ts",
     find: "    if (snapshot?.isComplete === true && index === named.index && term === named.term) return;\n",
     replace: "    if (index <= named.index || term === named.term) return;\n",
@@ -86,10 +96,20 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "durable-before-the-mark",
     rule: "21: nothing in a new segment is durable before the mark demands it",
+    scenario: "any plan",
     file: "src/storage/log/file-log.ts",
     find: "    await this.mark.move({ seq: this.#durable.seq, lastSegment: number });\n    this.#segments.begun",
     replace:
       "    this.mark.move({ seq: this.#durable.seq, lastSegment: number }).catch(() => {});\n    this.#segments.begun",
     seeds: [1],
+  },
+  {
+    name: "torn-tail-written-over",
+    rule: "21: what a torn write left is not written over, but followed by a new segment",
+    scenario: "deaths in writes that count",
+    file: "src/storage/log/open-file-log.ts",
+    find: "const isSealed = last?.torn !== undefined;",
+    replace: "const isSealed = link.seq < 0;",
+    seeds: [],
   },
 ];

@@ -5,6 +5,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "command-executed-twice",
     rule: "2.1: the table executes the number after the highest, and no other",
+    scenario: "any plan",
     file: "src/lockfsm/commands/execute.ts",
     find: "command.sequence === session.highestSequence + 1",
     replace: "command.sequence <= session.highestSequence + 1",
@@ -13,6 +14,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "gap-executed",
     rule: "2.1: the table executes the number after the highest, and no other",
+    scenario: "any plan",
     file: "src/lockfsm/commands/execute.ts",
     find: "command.sequence === session.highestSequence + 1",
     replace: "command.sequence > session.highestSequence",
@@ -21,6 +23,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "session-epoch-ignored",
     rule: "only the newest attachment speaks for a session",
+    scenario: "any plan",
     file: "src/lockfsm/commands/execute.ts",
     find: "epoch !== session.attachEpoch || ",
     replace: "",
@@ -29,6 +32,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "grant-to-the-dead",
     rule: "no grant without a live session",
+    scenario: "any plan",
     file: "src/lockfsm/holds/grant.ts",
     find: "if (!request.isEligible || request.isOverAt(state.stamp)) continue;",
     replace: "if (!request.isEligible) continue;",
@@ -37,6 +41,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "waiter-not-woken",
     rule: "what a hold's end lets through is granted in that step",
+    scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: 'function endHold(state: TableState, hold: Hold, reason: EndReason): void {\n  takeOut(state, hold, reason, "");\n  advanceKeys(state, hold);\n}',
     replace:
@@ -46,6 +51,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "barger-before-the-queue",
     rule: "grants follow the order of arrival",
+    scenario: "any plan",
     file: "src/lockfsm/commands/acquire.ts",
     find: "if (!key.admits(item.mode, ",
     replace: "if (!key.admitsHold(item.mode, ",
@@ -54,6 +60,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "end-leaks-the-hold",
     rule: "5.2: an end that comes after the grant ends the hold",
+    scenario: "any plan",
     file: "src/lockfsm/commands/release.ts",
     find: "    endRow(state, row, END_REASON.released);\n",
     replace: "",
@@ -62,6 +69,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "end-leaves-the-wait",
     rule: "5.2: an end that comes before the grant ends the wait",
+    scenario: "any plan",
     file: "src/lockfsm/commands/release.ts",
     find: "  leaveQueues(state, request, ERROR_NUMBERS.CANCELLED);\n  advanceKeys(state, request);\n",
     replace: "",
@@ -70,6 +78,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "end-leaves-the-unread-end",
     rule: "5.2: after an end nothing is left of its number",
+    scenario: "any plan",
     file: "src/lockfsm/commands/release.ts",
     find: "  session.acknowledgeLoss(target);\n",
     replace: "",
@@ -78,6 +87,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "grant-not-recalled",
     rule: "3.5: a grant is stored by the hold that it made",
+    scenario: "any plan",
     file: "src/lockfsm/commands/recall.ts",
     find: "  if (hold !== undefined) return recallHold(hold);\n",
     replace: "",
@@ -86,6 +96,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "outcome-dropped-by-the-mark",
     rule: "3.5: how a wait ended is kept until it is acknowledged",
+    scenario: "any plan",
     file: "src/lockfsm/records/reply-window.ts",
     find: '      if (slot.state === "reply") this.#drop(slot);',
     replace: '      if (slot.state !== "waiting") this.#drop(slot);',
@@ -94,6 +105,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "token-from-a-local-counter",
     rule: "tokens come from the log and rise for ever",
+    scenario: "any plan",
     file: "src/lockfsm/token-counter.ts",
     find: "    this.#next = token + 1;\n    return token;",
     replace:
@@ -103,6 +115,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-tokens",
     rule: "a snapshot holds the next token",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/writer.ts",
     find: "    body.uint(this.#nextToken);\n    body.uint(state.nextNumber);",
     replace: "    body.uint(this.#nextToken + 1);\n    body.uint(state.nextNumber);",
@@ -111,6 +124,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-changed-while-written",
     rule: "a snapshot is the table of one moment",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/take.ts",
     find: '    if (typeof content === "string") this.#writer.loneHold(rows, row, content);\n    else this.#writer.hold(content);\n',
     replace: '    assert(content !== undefined, () => "");\n',
@@ -119,6 +133,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "record-changed-uncopied",
     rule: "a snapshot is the table of one moment",
+    scenario: "snapshots",
     file: "src/lockfsm/records/copy-on-write.ts",
     find: "    this.copier = copier;\n",
     replace: "",
@@ -127,6 +142,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "keepalive-revives-the-ended",
     rule: "a lease that ended is not renewed",
+    scenario: "any plan",
     file: "src/lockfsm/table.ts",
     find: "    expire(state);\n    for (const command of entry.commands) execute(state, command);",
     replace:
@@ -136,6 +152,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "shared-barger",
     rule: "FIFO: a shared request waits behind an exclusive one",
+    scenario: "any plan",
     file: "src/lockfsm/records/key.ts",
     find: "      if (queue.frontier !== undefined) return false;",
     replace: '      if (mode !== "shared" && queue.frontier !== undefined) return false;',
@@ -144,6 +161,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-queue",
     rule: "a snapshot holds who waits",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/link.ts",
     find: "    linkRequest(parts, request);\n",
     replace: "",
@@ -152,6 +170,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "snapshot-without-replies",
     rule: "a snapshot holds the stored replies",
+    scenario: "snapshots",
     file: "src/lockfsm/snapshot/link.ts",
     find: "    replies.add(slot);\n",
     replace: '    if (state !== "reply") replies.add(slot);\n',
@@ -160,6 +179,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "identity-keeps-ended-sessions",
     rule: "12.13: what is gone counts against no identity",
+    scenario: "any plan",
     file: "src/lockfsm/records/session-index.ts",
     find: "identity.sessionCount += sessions;",
     replace: "identity.sessionCount += Math.max(0, sessions);",
@@ -168,6 +188,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "claim-beyond-the-identity",
     rule: "12.14: a claim is refused at a limit of its identity",
+    scenario: "limited access",
     file: "src/lockfsm/commands/tickets.ts",
     find: 'return ticket.identity !== identity && isBeyondIdentity(state, identity, "claim");',
     replace: "return false;",
@@ -176,6 +197,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "admin-limited",
     rule: "12.14: an identity with admin has no limits",
+    scenario: "limited access",
     file: "src/lockfsm/holds/quotas.ts",
     find: "return everywhere >= ACCESS_LEVEL.admin;",
     replace: "return everywhere > ACCESS_LEVEL.admin;",
@@ -184,6 +206,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   {
     name: "queue-of-one-identity",
     rule: "12.14: in each key the requests of an identity that wait are limited",
+    scenario: "limited access",
     file: "src/lockfsm/holds/quotas.ts",
     find: "    if (countWaiters(state, key, identity) >= most) return",
     replace: "    if (countWaiters(state, key, identity) < 0) return",

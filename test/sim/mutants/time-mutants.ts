@@ -5,6 +5,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "closed-link-tells-nothing",
     rule: "a closed connection of the leader hastens the election",
+    scenario: "one trouble after the other",
     file: "src/raft/raft.ts",
     find: "    if (closed && isAwaited(state, peer)) hastenElection(state);\n",
     replace: "",
@@ -13,6 +14,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "hand-over-by-pre-vote",
     rule: "17: the target of a hand-over stands at once",
+    scenario: "one trouble after the other",
     file: "src/raft/election.ts",
     find: "  startElection(state, true);\n}",
     replace: "  startPreVote(state);\n}",
@@ -21,6 +23,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "hand-over-keeps-back",
     rule: "nothing is kept back while leadership is handed over",
+    scenario: "batches",
     file: "src/raft/majority-first.ts",
     find: "leadership.isChangeOpen || leadership.transfer !== undefined;",
     replace: "leadership.isChangeOpen;",
@@ -29,6 +32,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "spare-delay-without-a-timer",
     rule: "nothing is kept back for longer than spareDelayMs",
+    scenario: "batches",
     file: "src/raft/majority-first.ts",
     find: "  leadership.frontsDeadlineMs = Math.min(leadership.frontsDeadlineMs, dueMs);\n",
     replace: "",
@@ -37,6 +41,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "late-timer-is-silence",
     rule: "a late timer is a pause of this process and no silence of others",
+    scenario: "one trouble after the other",
     file: "src/raft/state.ts",
     find: "  if (lateMs > heartbeatIntervalMs) state.isLate = true;\n",
     replace: "",
@@ -45,6 +50,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "sleep-not-counted",
     rule: "a lease goes on while the machine of its client sleeps",
+    scenario: "machines that sleep",
     file: "src/client/session-lease/lease-clock.ts",
     find: "return monotonicMs + this.#skippedMs;",
     replace: "return monotonicMs;",
@@ -53,6 +59,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "sleep-behind-a-step-back",
     rule: "a wall clock that is set back hides no sleep",
+    scenario: "machines that sleep",
     file: "src/client/session-lease/lease-clock.ts",
     find: "if (Math.abs(stepMs) > TOLERANCE_MS) this.#onStep",
     replace: "if (stepMs > TOLERANCE_MS) this.#onStep",
@@ -61,6 +68,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "silence-judged-by-the-lease",
     rule: "a node that falls silent costs a client five seconds, whatever its lease",
+    scenario: "silent nodes",
     file: "src/client/transport/link-liveness.ts",
     find: "const PING_AFTER_MS = 1_250;",
     replace: "const PING_AFTER_MS = 125_000;",
@@ -69,6 +77,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   {
     name: "silence-is-nothing-to-a-wait",
     rule: "who waits notices that its node is silent",
+    scenario: "silent nodes",
     file: "src/client/session/schedule.ts",
     find: "const isAsked = locks.waiters.count > 0 || reads.size > 0 || watches.size > 0;\n    return",
     replace: "const isAsked = reads.size > 0 || watches.size > 0;\n    return",

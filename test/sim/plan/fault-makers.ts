@@ -6,7 +6,7 @@
 import type { RandomStream } from "../../../lab/random-stream.js";
 import type { DiskMoment } from "../world/disk/node-disk.js";
 import type { ClientPlan } from "./client-plan.js";
-import { type Fault, type FaultKind, LEADER } from "./fault.js";
+import { type Fault, type FaultKind, LEADER, type Question } from "./fault.js";
 
 export interface FaultScene {
   readonly stormMs: number;
@@ -28,6 +28,8 @@ const MOMENTS: readonly DiskMoment[] = [
   "segmentNamed",
   "fileRemoved",
 ];
+
+const QUESTIONS: readonly Question[] = ["resume", "takeOver", "recall"];
 
 /** Now and then whoever leads, which is where most harm can be done. */
 function victim(random: RandomStream, ids: readonly number[]): number {
@@ -77,7 +79,8 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     if (client === undefined) return undefined;
     const forMs = random.integer(10, client.ttlMs);
     const afterMs = random.pick([0, 0, 1, random.integer(1, 20)]);
-    return { kind: "cutAtAsking", atMs, client: client.host, afterMs, forMs };
+    const question = random.pick(QUESTIONS);
+    return { kind: "cutAtAsking", atMs, client: client.host, question, afterMs, forMs };
   },
   crashAll: (random, atMs) => ({
     kind: "crashAll",

@@ -5,6 +5,9 @@ import type { CrashKind, DiskMoment } from "../world/disk/node-disk.js";
 /** How the process of an application ends; `twins`: it leaves its session to two others. */
 export type ClientEnding = "kill" | "export" | "twins";
 
+/** For its session on another connection, for that of another process, or what became of its calls. */
+export type Question = "resume" | "takeOver" | "recall";
+
 /** In place of a node's number: whoever leads at that time, or the first node. */
 export const LEADER = 0;
 /** The node after the one that leads. */
@@ -51,10 +54,11 @@ export type Fault = At &
         /** It stands still meanwhile; 0: it does not. */
         readonly pauseMs: number;
       }
-    /** An application is cut off just after it next asks for its session, or what became of its calls. */
+    /** An application is cut off just after it next asks that. */
     | {
         readonly kind: "cutAtAsking";
         readonly client: number;
+        readonly question: Question;
         readonly afterMs: number;
         readonly forMs: number;
       }

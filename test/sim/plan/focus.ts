@@ -1,6 +1,6 @@
 /**
  * States that plans rarely reach by chance, as `npm run sim -- --coverage` and surviving seeded
- * bugs show, and what leads to them. A quarter of the seeds have one such focus in addition to
+ * bugs show, and what leads to them. A third of the seeds have one such focus in addition to
  * everything else. All of it draws from a stream of its own, so a seed without a focus gives the
  * run that it always gave, and a seed with one is still all that is needed to repeat its run.
  */
@@ -8,7 +8,7 @@
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { NodeTuning } from "../../../src/server/index.js";
 import type { ClientMix, ClientPlan, LockMix } from "./client-plan.js";
-import type { Fault, FaultKind } from "./fault.js";
+import { type Fault, type FaultKind, FOLLOWER, LEADER } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import type { SimPlan } from "./plan.js";
 
@@ -21,6 +21,9 @@ export interface Focus {
   readonly name: string;
   /** There are nodes that may be added. */
   readonly hasSpares?: boolean;
+  /** Founders and clients, at least. */
+  readonly nodesMin?: number;
+  readonly clientsMin?: number;
   readonly tuning?: Partial<NodeTuning>;
   readonly times?: Partial<Pick<SimPlan, "pathTimes" | "diskTimes">>;
   /** Clients are applications, most of them. */
@@ -139,7 +142,11 @@ export const LATER_FOCUSES: readonly Focus[] = [
   },
   {
     name: "machines on which every turn is late",
-    faults: several({ lateTurns: 5, partition: 4, cut: 3, transfer: 2 }),
+    nodesMin: 3,
+    faults: (random, scene) => [
+      ...several({ lateTurns: 3, partition: 3, cut: 2, transfer: 2 })(random, scene),
+      ...lateAndAlone(random, scene),
+    ],
   },
   {
     name: "answers that come late, and ways that end when something is asked",
@@ -150,13 +157,20 @@ export const LATER_FOCUSES: readonly Focus[] = [
   {
     name: "wide semaphores whose free slots have gaps",
     isWide: true,
-    tuning: MANY_SNAPSHOTS,
+    nodesMin: 3,
+    clientsMin: 5,
+    tuning: { ...MANY_SNAPSHOTS, snapshotChunkBytes: 400 },
     mix: { release: 0.5, inspect: 0.1 },
     locks: { permits: 0.9, setLimit: 0.02 },
-    faults: several({ crash: 2, pause: 4, partition: 3, transfer: 2, reconnectClient: 3 }),
+    faults: (random, scene) => [
+      ...several({ crash: 2, pause: 3, transfer: 2, reconnectClient: 3 })(random, scene),
+      ...followersAway(random, scene),
+    ],
   },
   {
     name: "reads at followers while another node leads every moment",
+    nodesMin: 3,
+    clientsMin: 3,
     mix: { inspect: 0.6 },
     faults: (_random, { stormMs }) => {
       const count = Math.floor(stormMs / HAND_OVER_EVERY_MS);
@@ -177,16 +191,25 @@ export function focusOf(streams: RandomStreams): Focus | undefined {
 /** What becomes of the clients. */
 export function focusClients(
   random: RandomStream,
-  { hasSdk = false, ttlMs, mix, locks }: Focus,
+  { hasSdk = false, clientsMin = 0, ttlMs, mix, locks }: Focus,
   clients: readonly ClientPlan[],
 ): ClientPlan[] {
-  return clients.map((client, at) => ({
+  return crowdOf(clients, clientsMin).map((client, at) => ({
     ...client,
     speaks: hasSdk && (at === 0 || random.chance(SDK_SHARE)) ? "sdk" : client.speaks,
     ttlMs: ttlMs === undefined ? client.ttlMs : random.integer(...ttlMs),
     mix: { ...client.mix, ...mix },
     locks: { ...client.locks, ...locks },
   }));
+}
+
+/** Further clients are like those that there are. */
+function crowdOf(clients: readonly ClientPlan[], least: number): ClientPlan[] {
+  const more = Array.from({ length: Math.max(0, least - clients.length) }, (_, at) => {
+    const like = clients[at % clients.length] as ClientPlan;
+    return { ...like, host: like.host + clients.length * (1 + Math.floor(at / clients.length)) };
+  });
+  return [...clients, ...more];
 }
 
 /** So many of each kind, at any time. */
@@ -218,6 +241,28 @@ function leftUnheard(random: RandomStream, { clients, stormMs }: FaultScene): Fa
     ...hosts.map(leave),
     { kind: "crashAll", atMs: atMs + 1_060, crash: "kill", downMs: random.integer(1, 100) },
   ];
+}
+
+/** One follower after the other is away for long enough to need a snapshot. */
+function followersAway(random: RandomStream, { stormMs }: FaultScene): Fault[] {
+  return Array.from({ length: 8 }, () => {
+    const atMs = random.integer(300, stormMs);
+    return { kind: "partition", atMs, side: [FOLLOWER], forMs: random.integer(150, 600) };
+  });
+}
+
+/** Whoever leads is late, and then hears nobody but some clients for longer than it may lead on. */
+function lateAndAlone(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+  return Array.from({ length: 3 }, () => random.integer(500, stormMs - 2_000)).flatMap((atMs) => {
+    const hosts = clients.map(({ host }) => host).filter(() => random.chance(0.4));
+    const forMs = random.integer(1_000, 2_000);
+    const heartbeats = random.integer(2, 3);
+    const cutMs = atMs + random.integer(20, 150);
+    return [
+      { kind: "lateTurns", atMs, node: LEADER, heartbeats, forMs: forMs + 200 },
+      { kind: "partition", atMs: cutMs, side: [LEADER, ...hosts], forMs },
+    ] satisfies Fault[];
+  });
 }
 
 /** A client misses something, is back, and is gone again before it was told, for longer than a lease. */

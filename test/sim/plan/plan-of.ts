@@ -65,7 +65,9 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
   const usualSpares = random.chance(SPARES_SHARE) ? random.integer(1, 2) : 0;
   const spareCount = focus?.hasSpares === true ? Math.max(1, usualSpares) : usualSpares;
   // Of an even number half is no majority, which only growing and shrinking clusters ever have.
-  const nodeCount = spareCount > 0 ? streams.of("founders").pick([1, 2, 3, 3, 4, 5]) : usualCount;
+  const founderCount =
+    spareCount > 0 ? streams.of("founders").pick([1, 2, 3, 3, 4, 5]) : usualCount;
+  const nodeCount = Math.max(founderCount, focus?.nodesMin ?? 1);
   const ids = Array.from({ length: nodeCount }, (_, at) => at + 1);
   const spares = Array.from({ length: spareCount }, (_, at) => nodeCount + 1 + at);
   const usualClients = clientsOf(streams, nodeCount + spareCount, stormMs);

@@ -18,8 +18,8 @@ export interface SimOptions extends BatchOptions {
   readonly minimises: boolean;
   /** `undefined`: no mutants. Empty: all of them. */
   readonly mutants: readonly string[] | undefined;
-  /** Seeds that found a mutant before are not tried. */
-  readonly isFresh: boolean;
+  /** How often each mutant is looked for with seeds that have nothing to do with it; 0: never. */
+  readonly freshSearches: number;
 }
 
 interface SimFlags {
@@ -30,7 +30,7 @@ interface SimFlags {
   readonly plan?: string;
   readonly minimise: boolean;
   readonly mutants?: true;
-  readonly fresh?: true;
+  readonly fresh?: number;
   readonly coverage?: true;
   readonly json?: true;
 }
@@ -56,7 +56,11 @@ function simCommand(): Command {
     )
     .option("--no-minimise", "do not make the plan of a failure smaller")
     .option("--mutants", "seed bugs into a copy of the sources and show that seeds find them")
-    .option("--fresh", "with --mutants: leave out the seeds that found them before")
+    .option(
+      "--fresh <n>",
+      "with --mutants: also look for each n times, with all seeds as they come",
+      wholeFrom(1),
+    )
     .option("--coverage", "show which states and events are rare among all runs, or never seen")
     .option("--json", "one document on standard output");
 }
@@ -70,7 +74,8 @@ export function readSimOptions(argv: readonly string[]): SimOptions | string {
   if (!isMutants && words.length > 0) {
     throw new UsageError(`unexpected argument '${words[0]}': names come with --mutants`);
   }
-  if (!isMutants && flags.fresh === true) throw new UsageError("--fresh goes with --mutants only");
+  if (!isMutants && flags.fresh !== undefined)
+    throw new UsageError("--fresh goes with --mutants only");
   return {
     firstSeed: flags.seed,
     seedCount: flags.seeds ?? (isMutants ? SEEDS.ofMutant : SEEDS.default),
@@ -81,6 +86,6 @@ export function readSimOptions(argv: readonly string[]): SimOptions | string {
     planFile: flags.plan,
     minimises: flags.minimise,
     mutants: isMutants ? words : undefined,
-    isFresh: flags.fresh === true,
+    freshSearches: flags.fresh ?? 0,
   };
 }

@@ -86,7 +86,7 @@ export class FaultInjector {
         this.#holdAnswers(fault);
         return;
       case "cutAtAsking":
-        this.#application(fault.client)?.atNextAsking(() => {
+        this.#application(fault.client)?.atNextAsking(fault.question, () => {
           this.#later(fault.afterMs, () => this.#cutOff([fault.client], fault.forMs));
         });
         return;

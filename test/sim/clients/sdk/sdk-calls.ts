@@ -35,6 +35,13 @@ const TRIED_CODES: readonly ErrorCode[] = ["BUSY", "DISK_FULL"];
 /** Less than any clock drifts. */
 const PATIENCE_RATIO = 0.99;
 
+/** What a wait is called that the process before had begun. */
+const INHERITED = "wait for ";
+
+export function inheritedWait(keys: readonly string[]): string {
+  return `${INHERITED}${keys.join(" ")}`;
+}
+
 /** A call that was not answered yet. */
 export interface OpenCall {
   readonly what: string;
@@ -77,6 +84,16 @@ export class SdkCalls {
   /** For people. */
   get names(): string {
     return [...this.#open].map(({ what }) => what).join(", ");
+  }
+
+  isOpen(wanted: string): boolean {
+    return [...this.#open].some(({ what }) => what === wanted);
+  }
+
+  /** Whether somebody waits for what a call asked for; `undefined`: one of an earlier process. */
+  isAwaited(call: string | undefined): boolean {
+    if (call !== undefined) return this.isOpen(call);
+    return [...this.#open].some(({ what }) => what.startsWith(INHERITED));
   }
 
   /** Those that can be given up. */

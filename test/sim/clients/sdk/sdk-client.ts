@@ -7,7 +7,7 @@
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import type { ClientPlan } from "../../plan/client-plan.js";
-import type { ClientEnding } from "../../plan/fault.js";
+import type { ClientEnding, Question } from "../../plan/fault.js";
 import { driftingClock } from "../../world/node/drifting-clock.js";
 import { SLEEP_CLOCK_MS } from "../../world/node/sdk-platform.js";
 import type { HeldBelief } from "../belief.js";
@@ -40,7 +40,7 @@ export class SdkClient implements WorldClient {
   #actionsLeft: number;
   #onGrant: () => void = () => {};
   #onAttached: () => void = () => {};
-  #onAsking: () => void = () => {};
+  readonly #onAsking = new Map<Question, () => void>();
   /** Why no process runs: planned to begin later, or faults that ended it. */
   #heldDown = 1;
   isDraining = false;
@@ -146,7 +146,7 @@ export class SdkClient implements WorldClient {
         clock: this.#clock,
         ears: new SdkEars(this, watch, this.#heardByAll, this.#clock, {
           onAttached: () => this.#tellAttached(),
-          onAsking: () => this.#tellAsking(),
+          onAsking: (question) => this.#tellAsking(question),
         }),
         random: this.#random,
         platformRandom: streams.of(`platform ${this.host} life ${this.#lives}`),
@@ -193,9 +193,9 @@ export class SdkClient implements WorldClient {
     this.#onAttached = task;
   }
 
-  /** When it next asks for its session, or what became of its calls. */
-  atNextAsking(task: () => void): void {
-    this.#onAsking = task;
+  /** When it next asks that. */
+  atNextAsking(question: Question, task: () => void): void {
+    this.#onAsking.set(question, task);
   }
 
   /** It finds its way by itself. */
@@ -227,10 +227,10 @@ export class SdkClient implements WorldClient {
     task();
   }
 
-  #tellAsking(): void {
-    const task = this.#onAsking;
-    this.#onAsking = () => {};
-    task();
+  #tellAsking(question: Question): void {
+    const task = this.#onAsking.get(question);
+    this.#onAsking.delete(question);
+    task?.();
   }
 
   #note(text: string): void {

@@ -25,12 +25,15 @@ import {
 } from "../../../../src/protocol/index.js";
 import type { ViewedConnection } from "../../checks/access/viewed-connection.js";
 import type { WatchAsked } from "../../checks/hearing/watch-streams.js";
+import type { Question } from "../../plan/fault.js";
 import type { SocketEnding } from "../../world/network/node-socket.js";
 import type { Ear } from "../../world/node/sdk-platform.js";
 import { breachOf } from "../breach.js";
 import type { ClientWatch, Host, Said } from "../client-watch.js";
 import { SIGHTINGS } from "../sightings.js";
+import { NobodysHolds } from "./nobodys-holds.js";
 import { ReadWords } from "./read-words.js";
+import { ToldHolds } from "./told-holds.js";
 
 /** What all processes of one client heard. */
 export interface HeardByAll {
@@ -44,6 +47,8 @@ export interface HeedfulProcess {
   endedInLog(session: number): readonly number[];
   /** Once this turn is over it must count on none of them; without: on nothing that was told lost. */
   heedLater(ended?: readonly number[]): void;
+  /** Numbers of holds that it was told of, that are there in the log, and that nobody in it has or awaits. */
+  nobodys(session: number): readonly number[];
   /** Why nobody can want that to be said; `undefined`: somebody may. */
   objection(session: number, command: SequencedCommand): string | undefined;
 }
@@ -52,8 +57,8 @@ export interface HeedfulProcess {
 export interface EarEvents {
   /** It has its session, on a new connection. */
   onAttached?(): void;
-  /** It is about to ask for a session that it has, or what became of its calls. */
-  onAsking?(): void;
+  /** It is about to ask that. */
+  onAsking?(question: Question): void;
 }
 
 /** What is known of the sessions of one process, over all its connections. */
@@ -68,6 +73,7 @@ export class SdkEars {
   /** The entry that attached its last connection. */
   attachedIndex = 0;
   readonly #sessions = new Map<number, ReadWords>();
+  readonly #holds = new Map<number, ToldHolds>();
   #records: { session: number; sequence: number }[][] = [];
   process: HeedfulProcess | undefined;
 
@@ -98,9 +104,19 @@ export class SdkEars {
     return words;
   }
 
+  holdsOf(session: number): ToldHolds {
+    let holds = this.#holds.get(session);
+    if (holds === undefined) {
+      holds = new ToldHolds();
+      this.#holds.set(session, holds);
+    }
+    return holds;
+  }
+
   /** A new session. That of a restored cluster may have the number of one that is gone. */
   begin(session: number): void {
     this.#sessions.set(session, new ReadWords());
+    this.#holds.set(session, new ToldHolds());
     this.#renewedMs.delete(session);
   }
 
@@ -148,10 +164,12 @@ class SdkEar implements Ear {
   readonly #keepalives = new Map<number, number>();
   /** What the process counted on, and the log had ended, when it asked something: by what it asked. */
   readonly #endedThen = new Map<string, readonly number[]>();
+  readonly #nobodys: NobodysHolds;
 
   constructor(ears: SdkEars, viewed: ViewedConnection | undefined) {
     this.#of = ears;
     this.#viewed = viewed;
+    this.#nobodys = new NobodysHolds(() => ears.process?.nobodys(this.#session) ?? []);
   }
 
   onSent(frame: Uint8Array): void {
@@ -176,8 +194,8 @@ class SdkEar implements Ear {
   #onRequest(request: Request): void {
     this.#viewed?.said(request);
     if (isAttachCommand(request)) this.#way = request.op;
-    const isAsking = request.op === OP.resume || request.op === OP.takeOver;
-    if (isAsking || request.op === OP.recall) this.#of.events.onAsking?.();
+    const question = questionOf(request);
+    if (question !== undefined) this.#of.events.onAsking?.(question);
     if (isAttachCommand(request) || isQuery(request) || isOperation(request)) return;
     const session = this.#session;
     // An order without a session.
@@ -187,6 +205,7 @@ class SdkEar implements Ear {
     if ("sequence" in request) {
       this.#of.onSaid({ session, epoch: this.#epoch, command: request, order: undefined });
       problem = words.onSaid(request);
+      this.#of.holdsOf(session).onSaid(request);
       const objection = this.#of.process?.objection(session, request);
       if (objection !== undefined) this.#of.complain("nothing unwanted is said", objection);
     }
@@ -204,7 +223,10 @@ class SdkEar implements Ear {
   #noteEnded(request: SessionCommand): void {
     if (request.op === OP.recall) this.#recalls.add(request.number);
     if (this.#recalls.size > 0) return;
-    if (request.op === OP.keepalive) this.#keepalives.set(request.number, this.#of.nowMs);
+    if (request.op === OP.keepalive) {
+      this.#keepalives.set(request.number, this.#of.nowMs);
+      this.#nobodys.onKeepalive(request.number, this.#of.nowMs);
+    }
     const tokens = this.#of.process?.endedInLog(this.#session) ?? [];
     const asked = "number" in request ? `number ${request.number}` : `sequence ${request.sequence}`;
     if (tokens.length > 0) this.#endedThen.set(asked, tokens);
@@ -223,6 +245,9 @@ class SdkEar implements Ear {
     const saidMs = this.#keepalives.get(number);
     this.#keepalives.delete(number);
     if (saidMs !== undefined) this.#of.onRenewed(this.#session, saidMs);
+    const stray = this.#nobodys.onAnswered(number);
+    if (stray === undefined) return;
+    this.#of.complain("nobody's hold", `nobody has ${stray} of session ${this.#session}`);
   }
 
   #onMessage(message: ServerMessage): void {
@@ -264,12 +289,14 @@ class SdkEar implements Ear {
     if (session === 0) return;
     this.#of.watch.onSeen(SIGHTINGS.refused(status));
     this.#of.of(session).onRefused(sequence);
+    this.#nobodys.onRefused();
     this.#of.watch.onRefused(session, this.#epoch, sequence, status);
   }
 
   #onWord(message: SessionMessage): void {
     const { client, watch, heardByAll } = this.#of;
     this.#of.of(this.#session).onHeard(message);
+    this.#of.holdsOf(this.#session).onHeard(message);
     if (message.kind === MESSAGE.reply || message.kind === MESSAGE.outcome) {
       heardByAll.answeredCount += 1;
     }
@@ -281,4 +308,10 @@ class SdkEar implements Ear {
     if (message.kind === MESSAGE.reply) this.#onAnswer(`sequence ${message.sequence}`);
     watch.onMessage(client, this.#session, this.#epoch, message);
   }
+}
+
+function questionOf({ op }: Request): Question | undefined {
+  if (op === OP.resume) return "resume";
+  if (op === OP.takeOver) return "takeOver";
+  return op === OP.recall ? "recall" : undefined;
 }

@@ -17,8 +17,18 @@ export class SdkHeed implements HeedfulProcess {
   readonly #calls: SdkCalls;
   readonly #holds: SdkHolds;
 
-  constructor(world: ProcessSurroundings, life: ProcessLife, calls: SdkCalls, holds: SdkHolds) {
+  readonly #hasSession: (session: number) => boolean;
+
+  /** `hasSession`: whether the process has that session, and leaves it to nobody. */
+  constructor(
+    world: ProcessSurroundings,
+    life: ProcessLife,
+    calls: SdkCalls,
+    holds: SdkHolds,
+    hasSession: (session: number) => boolean,
+  ) {
     this.#world = world;
+    this.#hasSession = hasSession;
     this.#life = life;
     this.#calls = calls;
     this.#holds = holds;
@@ -50,6 +60,19 @@ export class SdkHeed implements HeedfulProcess {
       if (!ears.of(session).isToldLost(token)) continue;
       this.#calls.broken("losses are heeded", `${token} was told lost and is counted on`);
     }
+  }
+
+  nobodys(session: number): readonly number[] {
+    if (!this.#hasSession(session)) return [];
+    const { watch, ears } = this.#world;
+    const told = ears.holdsOf(session);
+    const kept = [...this.#holds.held, ...this.#holds.detaching]
+      .filter((hold) => hold.session === session)
+      .map(({ token }) => watch.numberInLog(session, token));
+    return told.numbers.filter((number) => {
+      if (kept.includes(number) || !watch.holdsInLog(session, number)) return false;
+      return !this.#calls.isAwaited(told.callOf(number));
+    });
   }
 
   /** A hold is to become stronger for a call of its task that still waits, and for nobody else. */

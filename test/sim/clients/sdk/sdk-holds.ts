@@ -48,6 +48,13 @@ export class SdkHolds {
     return this.#all.filter(({ count }) => count > 0);
   }
 
+  /** What is to become a ticket, as far as it did not. */
+  get detaching(): readonly SdkHold[] {
+    return this.#all.filter(({ isDetached, token }) => {
+      return isDetached && this.#calls.isOpen(`detach ${token}`);
+    });
+  }
+
   /** What it counts on. */
   get trusted(): readonly SdkHold[] {
     return this.#all.filter(({ isTrusted }) => isTrusted);

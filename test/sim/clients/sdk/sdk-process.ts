@@ -17,7 +17,7 @@ import { SIGHTINGS } from "../sightings.js";
 import type { GivenUp, LeftSession } from "./given-up.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import { SdkActions } from "./sdk-actions.js";
-import { SdkCalls } from "./sdk-calls.js";
+import { inheritedWait, SdkCalls } from "./sdk-calls.js";
 import { SdkHeed } from "./sdk-heed.js";
 import type { WantedModes } from "./sdk-hold.js";
 import { SdkHolds } from "./sdk-holds.js";
@@ -97,7 +97,9 @@ export class SdkProcess {
     this.holds = new SdkHolds(world, this.#life, this.calls, this.#writes);
     this.#watching = new SdkWatching(world, this.#life, this.calls);
     this.#actions = new SdkActions(world, this);
-    this.#heed = new SdkHeed(world, this.#life, this.calls, this.holds);
+    this.#heed = new SdkHeed(world, this.#life, this.calls, this.holds, (session) => {
+      return this.#hasSession(session);
+    });
     ears.process = this.#heed;
     this.#connect(left?.exported);
     this.#actLater();
@@ -105,6 +107,12 @@ export class SdkProcess {
 
   get session(): number {
     return this.#client?.session ?? 0;
+  }
+
+  #hasSession(session: number): boolean {
+    const client = this.#client;
+    if (client === undefined || client.closed.aborted || this.#isLeaving) return false;
+    return client.session === session && !this.calls.isOpen("close");
   }
 
   get isPaused(): boolean {
@@ -239,7 +247,7 @@ export class SdkProcess {
     for (const lock of locks) this.inherit(lock);
     this.#watching.begin(client);
     for (const { owner, lock, keys } of waits) {
-      const what = `wait for ${keys.join(" ")}`;
+      const what = inheritedWait(keys);
       const onError = (error: unknown): void => this.calls.judge(what, error, WAIT_CODES);
       this.calls.track({ what, owner: owner.id }, lock, (given) => this.inherit(given), onError);
     }

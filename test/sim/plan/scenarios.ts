@@ -1,0 +1,91 @@
+/**
+ * What a plan must have so that a seeded bug can have an effect in it. Seeds whose plans lack that are not
+ * tried while a seed is looked for; fresh ones, which measure, are taken as they come.
+ */
+import type { Fault, FaultKind } from "./fault.js";
+import type { SimPlan } from "./plan.js";
+
+type Reaches = (plan: SimPlan) => boolean;
+
+/** A change of the leader so often that reads at followers are asked in one term and answered in another. */
+const HAND_OVERS_MIN = 20;
+/** Fewer slots have hardly ever several gaps. */
+const WIDE_MIN = 10;
+
+function faultsOf({ faults, restore }: SimPlan): readonly Fault[] {
+  return [...faults, ...(restore?.faults ?? [])];
+}
+
+function has(...kinds: readonly Fault["kind"][]): Reaches {
+  return (plan) => faultsOf(plan).some(({ kind }) => kinds.includes(kind));
+}
+
+function sdk({ clients }: SimPlan): boolean {
+  return clients.some(({ speaks }) => speaks === "sdk");
+}
+
+function hasUpgrades({ clients }: SimPlan): boolean {
+  return clients.some(({ locks }) => locks.upgrade > 0);
+}
+
+function owns(speaks: "http" | "redis"): Reaches {
+  return ({ doors }) => doors?.owners.some((owner) => owner.speaks === speaks) === true;
+}
+
+const DAMAGE: readonly FaultKind[] = ["flipBits", "loseSegment", "loseRecords", "loseKeys", "rot"];
+
+export const SCENARIOS = {
+  "any plan": () => true,
+  "several nodes": ({ nodeCount, spareCount }) => nodeCount + spareCount > 1,
+  snapshots: ({ tuning, restore }) => {
+    return tuning.snapshotLogBytes !== undefined || restore !== undefined;
+  },
+  "changing members": ({ spareCount }) => spareCount > 0,
+  batches: ({ tuning, isTimed }) => isTimed || (tuning.spareDelayMs ?? 0) > 0,
+  "frames out of order": has("disorder"),
+  "damaged disks": has(...DAMAGE),
+  "full disks": has("fullDisk"),
+  "lost directories": has("wipeDisk", "recover", "oldCopy"),
+  "another version": has("otherVersion"),
+  "deaths in writes that count": has("crashAtMoment"),
+  "late turns": has("lateTurns"),
+  "leaders that change every moment": (plan) => {
+    return faultsOf(plan).filter(({ kind }) => kind === "transfer").length >= HAND_OVERS_MIN;
+  },
+  "little room": (plan) => {
+    return plan.tuning.uncommittedBytesMax !== undefined || has("scarceMemory")(plan);
+  },
+  semaphores: ({ clients, owners = [] }) => {
+    return (
+      clients.some(({ locks }) => locks.permits > 0) || owners.some(({ mix }) => mix.permits > 0)
+    );
+  },
+  "wide semaphores": ({ semaphores }) => semaphores.some(({ limit }) => limit >= WIDE_MIN),
+  upgrades: hasUpgrades,
+  tickets: ({ clients }) => clients.some(({ locks }) => locks.detach > 0),
+  takeovers: (plan) => {
+    return plan.clients.some(({ locks }) => locks.takeOver > 0) || has("restartClient")(plan);
+  },
+  "restored clusters": ({ restore }) => restore !== undefined,
+  "limited access": ({ access }) => access !== undefined,
+  "leases of owners": ({ owners = [] }) => owners.length > 0,
+  "doors of HTTP": owns("http"),
+  "doors of Redis": owns("redis"),
+  "fair doors of Redis": (plan) => plan.doors?.isFair === true && owns("redis")(plan),
+  applications: sdk,
+  "applications with upgrades": (plan) => sdk(plan) && hasUpgrades(plan),
+  "applications that are cut off": (plan) => {
+    return sdk(plan) && has("reconnectClient", "cutAtAttach", "cutAtAsking", "partition")(plan);
+  },
+  "applications that leave sessions": (plan) => sdk(plan) && has("restartClient")(plan),
+  "one trouble after the other": ({ isTimed }) => isTimed,
+  "machines that sleep": has("suspendClient"),
+  "silent nodes": ({ silence }) => silence !== undefined,
+} as const satisfies Record<string, Reaches>;
+
+export type ScenarioName = keyof typeof SCENARIOS;
+
+export function reaches(scenario: ScenarioName, plan: SimPlan): boolean {
+  const reached: Reaches = SCENARIOS[scenario];
+  return reached(plan);
+}
