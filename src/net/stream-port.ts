@@ -51,6 +51,9 @@ export interface StreamPortEvents {
   onTick(): void;
 }
 
+/** Nothing is read of a connection before its meter is there. */
+const PLAIN = { noDelay: true, pauseOnConnect: true };
+
 export class StreamPort {
   readonly #options: StreamPortOptions;
   readonly #events: StreamPortEvents;
@@ -69,7 +72,7 @@ export class StreamPort {
     this.#events = events;
     this.#log = boundedLog(onRefused);
     this.#secure = tls === undefined ? undefined : this.#createSecure(tls);
-    this.#server = this.#secure?.server ?? createServer({ noDelay: true });
+    this.#server = this.#secure?.server ?? createServer(PLAIN);
     this.#server.maxConnections = connectionsMax;
     this.#server.on("drop", () => this.#noteDropped("all addresses together"));
     // With TLS, this comes before the handshake.
@@ -130,6 +133,7 @@ export class StreamPort {
     const { meter } = this.#options;
     const input = new MeteredInput(meter, socket, address, false, certifiedName);
     this.#events.onClient({ socket, input, address, isEncrypted, certifiedName });
+    socket.resume();
   }
 
   #count(socket: Socket): void {

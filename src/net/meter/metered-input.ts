@@ -68,6 +68,8 @@ export class MeteredInput extends AccountedInput implements Beginner {
   /** What has come and may not be handled yet. */
   #kept: Buffer[] = [];
   #hasEnded = false;
+  /** Nothing was read of it: even to have the system hand out a first piece waits for its turn. */
+  #isNew = true;
   /** The listeners want more, and were not heard yet because something is kept back. */
   #isWanted = false;
   /** What its door goes on with before anything else. */
@@ -98,7 +100,7 @@ export class MeteredInput extends AccountedInput implements Beginner {
   }
 
   override get isHeld(): boolean {
-    return this.#kept.length > 0 || this.#task !== undefined;
+    return this.#kept.length > 0 || this.#task !== undefined || (this.#isNew && this.#isWanted);
   }
 
   get isPaused(): boolean {
@@ -173,17 +175,21 @@ export class MeteredInput extends AccountedInput implements Beginner {
 
   /** The listeners want more. */
   #onRead(size: number): void {
-    if (this.isHeld) {
+    if (this.isHeld || (this.#isNew && !this.meter.mayBegin(this.account))) {
       this.#isWanted = true;
       this.meter.wait(this);
     } else if (this.#hasEnded) this.#end();
-    else this.#read(size);
+    else {
+      this.#isNew = false;
+      this.#read(size);
+    }
   }
 
   /** Nothing is kept back any more. */
   #readOn(): void {
     if (!this.#isWanted) return;
     this.#isWanted = false;
+    this.#isNew = false;
     this.#onRead(0);
   }
 

@@ -15,8 +15,11 @@ afterEach(() => {
 });
 
 /** Both ends of a connection whose server end is metered, next to a party that is always there. */
-async function metered(meter: InputMeter): Promise<{ client: Socket; socket: Socket }> {
-  const server = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1");
+async function metered(
+  meter: InputMeter,
+  identity?: string,
+): Promise<{ client: Socket; socket: Socket }> {
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as { port: number };
   const client = connect(port, "127.0.0.1");
@@ -27,7 +30,8 @@ async function metered(meter: InputMeter): Promise<{ client: Socket; socket: Soc
     socket.destroy();
   });
   socket.on("error", () => socket.destroy());
-  new MeteredInput(meter, socket, "10.0.0.1", false);
+  new MeteredInput(meter, socket, "10.0.0.1", false, identity);
+  socket.resume();
   return { client, socket };
 }
 
@@ -111,4 +115,46 @@ test("a connection that waits for its turn and ends is forgotten", async () => {
   client.write("a");
   await closed;
   expect(clock.meter.heldCount).toBe(0);
+});
+
+test("the first bytes of a connection are not even read before its party may be heard", async () => {
+  const tasks: (() => void)[] = [];
+  let nowMs = 0;
+  const meter = new InputMeter({
+    isOpen: () => false,
+    clock: {
+      nowMs: () => nowMs,
+      busyMs: () => 0,
+      afterPromises: (task) => task(),
+      soon: (task) => void tasks.push(task),
+      after: (ms, task) => {
+        tasks.push(() => {
+          nowMs += ms;
+          task();
+        });
+      },
+    },
+  });
+  for (const [address, spentMs] of [
+    ["10.0.0.1", 50],
+    ["10.0.0.2", 1],
+  ] as const) {
+    meter.begin(meter.accountOf(address, address, false));
+    nowMs += spentMs;
+    meter.end();
+  }
+  const { client, socket } = await metered(meter, "10.0.0.1");
+  let received = "";
+  socket.on("data", (chunk: Buffer) => {
+    received += chunk.toString();
+  });
+  await new Promise((resolve) => client.write("a", resolve));
+  for (let i = 0; i < 20; i += 1) await new Promise((resolve) => setImmediate(resolve));
+  expect([socket.bytesRead, meter.heldCount]).toEqual([0, 1]);
+  const read = once(socket, "data");
+  while (received === "") {
+    for (const task of tasks.splice(0)) task();
+    await Promise.race([read, new Promise((resolve) => setImmediate(resolve))]);
+  }
+  expect(received).toBe("a");
 });
