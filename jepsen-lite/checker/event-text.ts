@@ -38,7 +38,8 @@ const NOTES: Readonly<Record<string, (event: HistoryEvent) => string>> = {
   },
 };
 
-function operationText({ f, key, value, type }: HistoryEvent): string {
+/** What is asked for, or what became of it, without who it was. */
+export function operationText({ f, key, value, type }: HistoryEvent): string {
   const { token, released, reason, items, level, credential } = fieldsOf(value);
   const keys = key === undefined ? keysOf(items) : [key];
   const name = [f, keys.map(quote).join(" and ")].filter((word) => word !== "").join(" ");

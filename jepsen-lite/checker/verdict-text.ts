@@ -6,7 +6,7 @@ import { withShortNumbers } from "../short-numbers.js";
 import { wrapped } from "../wrapped-text.js";
 import type { CheckResult } from "./check-history.js";
 import { secondsText } from "./event-text.js";
-import type { Counterexample } from "./linearizable/counterexample.js";
+import type { Counterexample, OperationView } from "./linearizable/counterexample.js";
 import type { Finding } from "./lock/finding.js";
 import type { Violation } from "./violation.js";
 
@@ -87,7 +87,8 @@ function toldIn({ text, steps }: Violation): string[] {
   return withShortNumbers([text, ...told]);
 }
 
-function story({ keys, line, index, isShortest, lastStates }: Counterexample): string[] {
+function story(counterexample: Counterexample): string[] {
+  const { keys, line, index, isShortest, lastStates, concurrent } = counterexample;
   const names = keys.map((key) => JSON.stringify(key)).join(", ");
   const lines = [
     `${keys.length === 0 ? "" : `Key ${names}: `}up to line ${line} (index ${index}) there is ` +
@@ -96,6 +97,7 @@ function story({ keys, line, index, isShortest, lastStates }: Counterexample): s
   if (!isShortest) {
     lines.push("  (an earlier line may be the first; the budget ended before that was certain)");
   }
+  if (concurrent.length > 0) lines.push("", "  Open then:", ...concurrent.map(openLine));
   lines.push("", "  The explanations that get furthest, and where they end:");
   for (const [position, { state, after, refused }] of lastStates.entries()) {
     lines.push(`  ${position + 1}. state: ${state}`);
@@ -103,6 +105,11 @@ function story({ keys, line, index, isShortest, lastStates }: Counterexample): s
     lines.push(...refused.map((reason) => `     ✗ ${reason}`));
   }
   return withShortNumbers(lines);
+}
+
+function openLine({ process, text, outcome, invokeLine, completeLine }: OperationView): string {
+  const end = completeLine === undefined ? "no answer" : `${outcome} in line ${completeLine}`;
+  return `  • process ${process} ${text} (line ${invokeLine}): ${end}`;
 }
 
 function lineNumbers(lines: readonly number[]): string {

@@ -3,6 +3,7 @@ import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
 import { withShortNumbers } from "../short-numbers.js";
 import type { Anomaly } from "../verdict/anomaly.js";
 import type { CheckResult, Validity } from "../verdict/check-result.js";
+import { silentIn } from "../verdict/comparisons-check.js";
 import { WORKLOADS } from "../workloads/catalogue.js";
 import { COLUMNS, named, wrapped } from "../wrapped-text.js";
 import type { ComparedSystem } from "./compared-system.js";
@@ -94,13 +95,10 @@ function comparedText(checks: readonly CheckResult[]): string {
  */
 function emptyLines(checks: readonly CheckResult[]): string[] {
   const lines: string[] = [];
-  for (const { subject, parts = [] } of checks) {
-    const silent = parts.filter(({ isAsked, compared }) => isAsked && compared === 0);
-    if (silent.length === 0) continue;
-    const names = silent.map(({ name }) => name).join(", ");
-    lines.push(
-      named("  NOTHING", `was compared by ${names} in ${subject}, which is made for it`, 14),
-    );
+  for (const check of checks) {
+    const names = silentIn(check).join(", ");
+    const what = `was compared by ${names} in ${check.subject}, which is made for it`;
+    if (names !== "") lines.push(named("  NOTHING", what, 14));
   }
   const unasked = [...comparedBy(checks)]
     .filter(([, { compared, isAsked }]) => compared === 0 && !isAsked)

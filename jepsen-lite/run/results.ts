@@ -146,6 +146,7 @@ function commandOf({ options, workloads, nemeses }: OutcomeParts): string {
     `--keys ${options.keys}`,
     `--ttl ${options.ttlMs}`,
     ...(options.isFenced ? [] : ["--unfenced"]),
+    ...(options.isStrict ? ["--strict"] : []),
     ...(options.peers.length === 0 ? [] : [`--peers ${options.peers.join(",")}`]),
     ...(options.usesNamespaces ? ["--netns"] : []),
   ];

@@ -34,6 +34,8 @@ export interface RunOptions {
   readonly keys: number;
   readonly ttlMs: number;
   readonly isFenced: boolean;
+  /** A check that compared nothing leaves the verdict open, where a workload is made for it. */
+  readonly isStrict: boolean;
   readonly usesNamespaces: boolean;
   /** First port of the nodes, or 0: any. */
   readonly basePort: number;
@@ -54,6 +56,7 @@ interface RunFlags extends Pick<RunOptions, SameFlags> {
   readonly ttl: number;
   readonly port: number;
   readonly unfenced?: true;
+  readonly strict?: true;
   readonly netns?: true;
   readonly out?: string;
   readonly keep?: string;
@@ -92,6 +95,9 @@ const PEERS_ABOUT =
   "run the same faults on other systems, one after the other, to check the harness itself; " +
   "the verdict is only on Holdfast and its doors; all (default: none)";
 
+const STRICT_ABOUT =
+  "exit code 3 if a check compared nothing that one of the workloads is made for";
+
 function runCommandLine(): Command {
   const command = commandLine("npm run jepsen --")
     .usage("[options]\n       npm run jepsen -- check [options] <file>")
@@ -124,6 +130,7 @@ function runCommandLine(): Command {
     .option("--keys <n>", "keys of each workload", wholeFrom(1, 1_000), 3)
     .option("--ttl <ms>", "lease of the clients", wholeFrom(1_000, 600_000), 2_000)
     .option("--unfenced", "the guarded store compares no tokens: updates are expected to be lost")
+    .option("--strict", STRICT_ABOUT)
     .option("--netns", "network namespaces with real addresses instead of proxies (root)")
     .option("--port <p>", "first port of the nodes; 0: any free ports", wholeFrom(0, 65_000), 0)
     .option("--out <directory>", "directory for the results (default: a temporary one)", nonEmpty)
@@ -157,6 +164,7 @@ export function parseRunOptions(argv: readonly string[]): RunOptions | string {
     keys,
     ttlMs: flags.ttl,
     isFenced: flags.unfenced !== true,
+    isStrict: flags.strict === true,
     usesNamespaces: flags.netns === true,
     basePort: flags.port,
     directory: flags.out ?? flags.keep,

@@ -42,6 +42,7 @@ export async function runSystem(run: SystemRun): Promise<Outcome> {
     workloads,
     nemeses: options.schedule === "none" ? [] : nemeses.map(({ name }) => name),
     isFenced: options.isFenced,
+    isStrict: options.isStrict,
     tokensRise: system.tokensRise,
     isPeer: system.name !== "holdfast",
     early: signals.early,

@@ -16,6 +16,7 @@ import type { Anomaly } from "./anomaly.js";
 import type { CheckResult, Validity } from "./check-result.js";
 import { resultOfAnswer } from "./checker-answer.js";
 import { clusterChecks } from "./cluster-checks.js";
+import { comparisonsCheck } from "./comparisons-check.js";
 
 /** For one history. What cannot be decided by then is unknown. */
 const CHECK_SECONDS_MAX = 300;
@@ -33,6 +34,8 @@ export interface JudgeOptions {
   readonly nemeses: readonly string[];
   readonly isFenced: boolean;
   readonly tokensRise: TokensRise;
+  /** Whether a check that compared nothing leaves the verdict open, where a workload is made for it. */
+  readonly isStrict: boolean;
   /** Peers have only plain locks, whose histories feed fewer checks. */
   readonly isPeer: boolean;
   /** Aborted when it must end soon: each history then gets a few seconds. */
@@ -59,6 +62,7 @@ export async function judge(result: AttackResult, options: JudgeOptions): Promis
       }
     }
   }
+  if (options.isStrict) checks.push(comparisonsCheck(checks));
   return { valid: worst(checks.map(({ valid }) => valid)), checks };
 }
 

@@ -238,6 +238,29 @@ test("the search says what stands against an answer", () => {
   );
 });
 
+test("an answer without an explanation comes with all that was open then, and what became of it", () => {
+  const lines: Line[] = [
+    ...acquired(3_000, 5),
+    asks(4_000),
+    asks(2_000),
+    [5_000, "invoke", "revoke", undefined, onA],
+    [5_000, "fail", "revoke", undefined, { ...onA, error: "FORBIDDEN" }],
+    [1_000, "invoke", "inspect", undefined, onA],
+    [1_000, "ok", "inspect", { holds: [] }, onA],
+    [2_000, "fail", "acquire", undefined, { ...onA, error: "LOCK_HELD" }],
+    ...released(3_000, 5),
+  ];
+  const reasons = found("linearizable", lines)?.reasons ?? [];
+  expect(reasons.filter((reason) => reason.startsWith("open then"))).toEqual([
+    "open then: client 4 (process 4000) asks: acquire `a` (line 3); no answer until the end",
+    "open then: client 2 (process 2000) asks: acquire `a` (line 4); " +
+      "client 2 (process 2000) is refused: acquire `a` (LOCK_HELD) (line 9)",
+  ]);
+  const text = verdictText(checkHistory(eventsOf(lines), { model: "lock" })).replace(/\s+/g, " ");
+  expect(text).toContain("Open then: • process 4000 acquire `a` (line 3): no answer");
+  expect(text).toContain("• process 2000 acquire `a` (line 4): fail in line 9");
+});
+
 test("a key is shown so that no terminal obeys it", () => {
   const odd = [...acquired(1_000, 5), ...acquired(2_000, 9)].map(
     ([process, type, f, value]): Line => [process, type, f, value, { key: "a\u001b[2J" }],

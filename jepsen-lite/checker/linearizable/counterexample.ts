@@ -3,11 +3,11 @@
  * with a certain line. Up to the line before there are explanations; this shows the states in which
  * the best of them end, with the operations that were still open.
  */
-import { eventText } from "../event-text.js";
+import { eventText, operationText } from "../event-text.js";
 import type { Operation } from "../operations.js";
 import { type Violation, violationOf } from "../violation.js";
 import type { PathStep } from "./moves.js";
-import type { Refusal, Step } from "./problem.js";
+import type { Part, Refusal, Step } from "./problem.js";
 import type { Refutation } from "./refinement.js";
 import type { Search } from "./search.js";
 import { ILLEGAL } from "./states.js";
@@ -46,7 +46,10 @@ export interface Counterexample {
   readonly index: number;
   /** The operation whose answer cannot be explained. */
   readonly operation: OperationView;
-  /** The other operations that were open then, certain or not. */
+  /**
+   * The other operations on its keys that were open then, whatever became of them, and the newest of
+   * those without an answer before it, which may still take effect.
+   */
   readonly concurrent: readonly OperationView[];
   readonly lastStates: readonly LastState[];
   /** The last operation that was explained before it, if any. */
@@ -56,7 +59,8 @@ export interface Counterexample {
 }
 
 const AFTER_MAX = 8;
-const CONCURRENT_MAX = 24;
+/** Operations without an answer that were over before are shown up to this number, the newest. */
+const UNANSWERED_MAX = 24;
 
 function viewOf(operation: Operation, text: string): OperationView {
   const { invocation, completion } = operation;
@@ -82,7 +86,8 @@ export function explain<State>(refutation: Refutation<State>): Counterexample {
   const operation = refused.operation as Operation;
   const before = timeline.certain[layer - 1]?.operation;
   const beforeText = timeline.certain[layer - 1]?.action.text;
-  const concurrent = concurrentWith(search, layer);
+  const open = operationsOpenAt(timeline.part, operation);
+  const textOf = textsIn(timeline.part);
   const lastStates = different(rows.map((row) => lastState(search, layer, row)));
   return {
     keys: timeline.part.keys,
@@ -91,21 +96,23 @@ export function explain<State>(refutation: Refutation<State>): Counterexample {
     line: operation.completion?.line ?? operation.invocation.line,
     index: operation.completion?.index ?? operation.invocation.index,
     operation: viewOf(operation, refused.action.text),
-    concurrent: concurrent.map(({ operation: open, text }) => viewOf(open, text)),
+    concurrent: open.map((each) => viewOf(each, textOf(each))),
     lastStates,
     ...(before === undefined ? {} : { previous: viewOf(before, beforeText ?? "") }),
     violation: violationIn(
       refutation,
-      [...concurrent.map(({ operation: open }) => open), ...(before === undefined ? [] : [before])],
+      open,
+      before,
       lastStates[0],
     ),
   };
 }
 
-/** `others`: the other operations that are part of it. */
+/** `open`: the other operations that were open. `before`: the last one that was explained. */
 function violationIn<State>(
   { search, layer, rows }: Refutation<State>,
-  others: readonly Operation[],
+  open: readonly Operation[],
+  before: Operation | undefined,
   best: LastState | undefined,
 ): Violation {
   const { timeline, states } = search;
@@ -119,40 +126,45 @@ function violationIn<State>(
   const refusal = refusals.find((each) => each !== undefined);
   const why = refusal === undefined ? "" : `: ${refusal.because}`;
   const text = `${eventText(answer)}; no order of operations explains that${why}`;
-  const events = [...others, operation]
+  const events = [...open, ...(before === undefined ? [] : [before]), operation]
     .flatMap(({ invocation, completion }) => [invocation, completion])
     .filter((event) => event !== undefined && event.line <= answer.line);
   const violation = violationOf(refusal?.kind ?? "unexplained answer", text, {
     keys: timeline.part.keys,
     events,
   });
-  if (best === undefined) return violation;
-  const reasons = [`the best order ends in this state: ${best.state}`, ...best.refused];
+  const state = best === undefined ? [] : [`the best order ends in this state: ${best.state}`];
+  const reasons = [...state, ...(best?.refused ?? []), ...open.map(outcomeText)];
   return { ...violation, reasons };
 }
 
-/** Open operations, each with a text for what it did. */
-type OpenView = { readonly operation: Operation; readonly text: string };
+/** What became of an operation that was open, whenever that was. */
+function outcomeText({ invocation, completion }: Operation): string {
+  const asked = `${eventText(invocation)} (line ${invocation.line})`;
+  if (completion === undefined) return `open then: ${asked}; no answer until the end`;
+  return `open then: ${asked}; ${eventText(completion)} (line ${completion.line})`;
+}
 
-function concurrentWith<State>(search: Search<State>, layer: number): OpenView[] {
-  const { timeline } = search;
-  const refused = timeline.certain[layer] as Step<State>;
-  const from = timeline.pendingFrom[layer] as number;
-  const end = timeline.pendingFrom[layer + 1] as number;
-  const steps: Step<State>[] = [];
-  for (let at = from; at < end; at += 1) {
-    steps.push(timeline.certain[timeline.pending[at] as number] as Step<State>);
+/**
+ * The other operations on the keys of `refused` that were open at some moment of it, and the newest
+ * of those without an answer before it: they may have taken effect since.
+ */
+function operationsOpenAt<State>({ operations }: Part<State>, refused: Operation): Operation[] {
+  const unanswered: Operation[] = [];
+  const open: Operation[] = [];
+  for (const operation of operations) {
+    if (operation === refused || operation.invokedAt > refused.returnedAt) continue;
+    const endLine = operation.completion?.line ?? Number.POSITIVE_INFINITY;
+    if (endLine > refused.invocation.line) open.push(operation);
+    else if (operation.outcome === "info") unanswered.push(operation);
   }
-  for (const step of timeline.openSteps) {
-    if (step.invokedAt < refused.returnedAt) steps.push(step);
-  }
-  const views: OpenView[] = [];
-  for (const step of steps) {
-    if (step === refused || step.operation === undefined) continue;
-    views.push({ operation: step.operation, text: step.action.text });
-    if (views.length === CONCURRENT_MAX) break;
-  }
-  return views;
+  return [...unanswered.slice(-UNANSWERED_MAX), ...open];
+}
+
+/** What each operation did, in the words of the model if it has any for it. */
+function textsIn<State>({ steps }: Part<State>): (operation: Operation) => string {
+  const texts = new Map(steps.map(({ operation, action }) => [operation, action.text]));
+  return (operation) => texts.get(operation) ?? operationText(operation.invocation);
 }
 
 /** Explanations that differ only in older steps look the same. */

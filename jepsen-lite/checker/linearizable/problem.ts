@@ -54,4 +54,9 @@ export interface Part<State> {
   readonly describe: (state: State) => string;
   /** In the order of `invokedAt`. */
   readonly steps: readonly Step<State>[];
+  /**
+   * All operations on these keys, in the order of `invokedAt`, including those that are no step
+   * because nothing follows from them: an explanation shows them.
+   */
+  readonly operations: readonly Operation[];
 }

@@ -5,6 +5,7 @@
 import { ACCESS_FUNCTIONS } from "../access/access-functions.js";
 import type { Part, Step } from "../linearizable/problem.js";
 import { anyState, type Model } from "../models/model.js";
+import type { Operation } from "../operations.js";
 import type { TokensRise } from "./check-tokens.js";
 import type { Grant } from "./grant.js";
 import { actionOf, endAction } from "./lock-actions.js";
@@ -39,13 +40,16 @@ export function lockParts(history: LockHistory, tokensRise: TokensRise): Part<un
     return steps;
   };
   const sessionGroups = groupsOfSessions(history, groups);
+  const operations = new Map<string, Operation[]>();
   for (const call of history.calls) {
     const action = actionOf(call, history);
-    if (action === undefined) continue;
     const { operation } = call;
     const { invokedAt, returnedAt } = operation;
     for (const group of groupsOf(call, history, groups, sessionGroups)) {
-      stepsOf(group).push({ action, operation, invokedAt, returnedAt });
+      const concerned = operations.get(group) ?? [];
+      operations.set(group, concerned);
+      concerned.push(operation);
+      if (action !== undefined) stepsOf(group).push({ action, operation, invokedAt, returnedAt });
     }
   }
   for (const [token, invokedAt] of history.mayEndAt) {
@@ -62,11 +66,12 @@ export function lockParts(history: LockHistory, tokensRise: TokensRise): Part<un
       encode: encodeTable,
       describe: describeTable,
       steps: steps.sort((a, b) => a.invokedAt - b.invokedAt),
+      operations: operations.get(group) ?? [],
     }),
   );
 }
 
-/** The parts that a call concerns; none for a token that was never granted. */
+/** The parts that a call concerns, each once; none for a token that was never granted. */
 function groupsOf(
   call: LockCall,
   history: LockHistory,
@@ -74,9 +79,9 @@ function groupsOf(
   sessionGroups: ReadonlyMap<string, ReadonlySet<string>>,
 ): Iterable<string> {
   if (call.f === "close") return sessionGroups.get(call.session) ?? [];
-  if (call.f === "inspect") return [groups.of(call.operation.key ?? "")];
-  const key = call.items[0]?.key;
-  if (key !== undefined) return [groups.of(key)];
+  if (call.items.length > 0) return new Set(call.items.map(({ key }) => groups.of(key)));
+  const isByKey = call.f === "inspect" || (call.f === "revoke" && call.token === undefined);
+  if (isByKey) return [groups.of(call.operation.key ?? "")];
   const group = groupOfGrant(history.grants.get(call.token ?? -1), groups);
   return group === undefined ? [] : [group];
 }

@@ -38,17 +38,19 @@ export function partsByKey<State>(
   history: PairedHistory,
   specification: ObjectSpecification<State>,
 ): Part<unknown>[] {
-  const byKey = new Map<string, Step<State>[]>();
+  const byKey = new Map<string, { steps: Step<State>[]; operations: Operation[] }>();
   for (const operation of history.operations) {
+    const key = operation.key ?? "";
+    const part = byKey.get(key) ?? { steps: [], operations: [] };
+    byKey.set(key, part);
+    part.operations.push(operation);
     const action = specification.actionOf(operation);
     if (action === undefined) continue;
-    const key = operation.key ?? "";
-    const steps = byKey.get(key) ?? [];
-    byKey.set(key, steps);
     const { invokedAt, returnedAt } = operation;
-    steps.push({ action, operation, invokedAt, returnedAt });
+    part.steps.push({ action, operation, invokedAt, returnedAt });
   }
-  return [...byKey].map(([key, steps]) =>
+  const searched = [...byKey].filter(([, { steps }]) => steps.length > 0);
+  return searched.map(([key, { steps, operations }]) =>
     anyState<State>({
       keys: key === "" ? [] : [key],
       initial: specification.initial,
@@ -56,6 +58,7 @@ export function partsByKey<State>(
       encode: specification.encode,
       describe: specification.describe,
       steps,
+      operations,
     }),
   );
 }
