@@ -9,7 +9,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { RandomStream } from "../../lab/random-stream.js";
-import { failureOf } from "../clients/outcome.js";
+import { type Failure, failureOf } from "../clients/outcome.js";
 import type { NodeProcess } from "../cluster/node-process.js";
 import { type HistoryEvent, processNumber } from "../history/history-event.js";
 import { type Access, connectAdmin, type GrantLevel, HoldfastError } from "../sdk.js";
@@ -48,9 +48,7 @@ const FICKLE_LEVELS = ["none", "observe", "acquire", "acquire", "operate"] as co
 
 type Level = GrantLevel | "none";
 type Target = { readonly key: string } | { readonly prefix: string };
-type Outcome<T> =
-  | { readonly type: "ok"; readonly result: T }
-  | { readonly type: "fail" | "info"; readonly error: string };
+type Outcome<T> = { readonly type: "ok"; readonly result: T } | Failure;
 
 export interface AdministratorParts {
   readonly nodes: readonly NodeProcess[];
@@ -226,8 +224,8 @@ export class Administrator {
     const event = { process: PROCESS, f, as, workload: WORKLOAD } as const;
     this.#parts.record({ ...event, type: "invoke", value });
     const outcome = await this.#carryOut(as, change);
-    const error = outcome.type === "ok" ? {} : { error: outcome.error };
-    this.#parts.record({ ...event, type: outcome.type, ...error });
+    const { type, ...failure } = outcome.type === "ok" ? { type: outcome.type } : outcome;
+    this.#parts.record({ ...event, type, ...failure });
     return outcome;
   }
 

@@ -26,6 +26,8 @@ export const ANOMALIES = Object.freeze({
     "A read showed a key that its reader could not observe at any time of the read.",
   "allowed command refused":
     "A command was refused as forbidden although grants allowed it all the time.",
+  "denied command took effect":
+    "A command took effect although its client was told that it was not carried out.",
   "unexplained answer":
     "No order of operations explains an answer, and it is none of the kinds above.",
   "no recovery": "After all faults were over there was no leader that every node followed.",

@@ -5,9 +5,11 @@
 import { checkAccess } from "./access/check-access.js";
 import { Rights } from "./access/rights.js";
 import type { AnomalyKind } from "./anomalies.js";
+import { denialsFinding, deniedIn, disprovedIn, withUnknown } from "./denials.js";
 import { BadHistoryError, type HistoryEvent } from "./input/history-event.js";
 import { checkParts, type Linearization, type PartsVerdict } from "./linearizable/check-parts.js";
 import type { Counterexample } from "./linearizable/counterexample.js";
+import { checkEndings } from "./lock/check-endings.js";
 import { checkExactlyOnce } from "./lock/check-exactly-once.js";
 import { checkExclusion } from "./lock/check-exclusion.js";
 import { checkLeases } from "./lock/check-leases.js";
@@ -18,7 +20,7 @@ import { checkWatches } from "./lock/check-watches.js";
 import type { Finding } from "./lock/finding.js";
 import { readLockHistory } from "./lock/lock-history.js";
 import { lockParts } from "./lock/lock-model.js";
-import type { FailedCas } from "./models/model.js";
+import type { FailedCas, Model } from "./models/model.js";
 import { modelNamed } from "./models/models.js";
 import { type PairedHistory, pairOperations } from "./operations.js";
 import { type Budget, DEFAULT_BUDGET, type Verdict, worstOf } from "./verdict.js";
@@ -76,18 +78,42 @@ const LISTED_MAX = 20;
 export function checkHistory(events: readonly HistoryEvent[], options: CheckOptions): CheckResult {
   const model = modelNamed(options.model);
   const history = pairOperations(events, model.functions);
+  if (model.name === "lock" && options.init !== undefined) {
+    throw new BadHistoryError("--init: the lock model always begins with an empty table");
+  }
+  const disproofs = model.name === "lock" ? disprovedIn(readLockHistory(history)) : [];
+  const disproved = new Set(disproofs.map(({ operation }) => operation));
+  const believed = judge(model, withUnknown(history, disproved), options);
+  const denied = deniedIn(history);
+  const unknown = new Set([...disproved, ...denied]);
+  const doubted =
+    denied.length > 0 && validityOf(believed) === false
+      ? judge(model, withUnknown(history, unknown), options)
+      : believed;
+  // What it leaves unexplained, or undecided, is not the fault of a denial.
+  const isExplained = validityOf(doubted) === true;
+  const { searched, findings } = isExplained ? doubted : believed;
+  const vanished = isExplained ? believed.findings.flatMap(({ violations }) => violations) : [];
+  const checks = [...findings];
+  if (model.name === "lock" || denied.length > 0) {
+    checks.push(denialsFinding(history, disproofs, vanished));
+  }
+  return resultOf(model.name, countsOf(history, searched.parts), searched, checks, options);
+}
+
+interface Judgement {
+  readonly searched: PartsVerdict;
+  /** The search first. */
+  readonly findings: readonly Finding[];
+}
+
+function judge(model: Model, history: PairedHistory, options: CheckOptions): Judgement {
   const findings: Finding[] = [];
   const parts = (() => {
-    if (model.name !== "lock") {
-      const { init, failedCas = "absent" } = options;
-      return model.parts(history, { init, failedCas });
-    }
-    if (options.init !== undefined) {
-      throw new BadHistoryError("--init: the lock model always begins with an empty table");
-    }
+    const { init, failedCas = "absent", tokensRise = "over-all-keys" } = options;
+    if (model.name !== "lock") return model.parts(history, { init, failedCas });
     const rights = Rights.in(history);
     const locks = readLockHistory(withoutForbidden(history, rights));
-    const { tokensRise = "over-all-keys" } = options;
     findings.push(
       checkTokens(locks, tokensRise),
       checkExclusion(locks),
@@ -96,6 +122,7 @@ export function checkHistory(events: readonly HistoryEvent[], options: CheckOpti
       checkExactlyOnce(locks),
       checkWakeUps(locks),
       checkWatches(locks),
+      checkEndings(locks),
       checkAccess(history, rights),
     );
     return lockParts(locks, tokensRise);
@@ -106,7 +133,11 @@ export function checkHistory(events: readonly HistoryEvent[], options: CheckOpti
     withLinearizations: options.withLinearizations ?? false,
     ...(onProgress === undefined ? {} : { onProgress }),
   });
-  return resultOf(model.name, countsOf(history, searched.parts), searched, findings, options);
+  return { searched, findings: [linearizableFinding(searched), ...findings] };
+}
+
+function validityOf({ findings }: Judgement): Verdict {
+  return worstOf(findings.map(({ valid }) => valid));
 }
 
 /**
@@ -124,11 +155,10 @@ function resultOf(
   model: string,
   counts: HistoryCounts,
   searched: PartsVerdict,
-  findings: readonly Finding[],
+  checks: readonly Finding[],
   options: CheckOptions,
 ): CheckResult {
   const [counterexample, ...further] = searched.counterexamples;
-  const checks = [linearizableFinding(searched), ...findings];
   const undecided = searched.undecided
     .slice(0, LISTED_MAX)
     .map(({ keys, reason }) => `${keys.length === 0 ? "the history" : keys.join(", ")}: ${reason}`);

@@ -169,6 +169,7 @@ const PLACEHOLDER: Operation = Object.freeze({
     error: undefined,
     session: undefined,
     owner: undefined,
+    denied: false,
     as: undefined,
     client: undefined,
   },

@@ -1,12 +1,13 @@
 /**
- * Whether an operation happened, judged by its error. `fail` only if the cluster said that it did
- * not; everything else is unknown. A wrong `fail` would hide violations; a wrong `info` only costs
- * the checker time.
+ * Whether an operation happened, judged by its error. `fail` only if the service refused it, or if the
+ * client says that it was certainly not carried out; everything else is unknown. The checker compares
+ * what only the client says (`denied`) with the rest of the history. A wrong `fail` would hide
+ * violations; a wrong `info` only costs the checker time.
  */
 import { type ErrorCode, HoldfastError } from "../sdk.js";
 
-/** The cluster refused it, at its place in the log, or no node ever admitted it. */
-const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** The table refused it, at its place in the log. */
+const BY_THE_TABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "LOCK_HELD",
   "LOCK_TIMEOUT",
   "DEADLOCK",
@@ -16,26 +17,31 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "NOT_HELD",
   "STALE_TOKEN",
   "QUOTA",
-  "BUSY",
-  "DISK_FULL",
   "FORBIDDEN",
   "INVALID_ARGUMENT",
   "COMPACTED",
 ]);
+/** No node admitted it. */
+const NOT_ADMITTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["BUSY", "DISK_FULL"]);
 
 export interface Failure {
   readonly type: "fail" | "info";
   readonly error: string;
+  /** Of a `fail`: no answer of the table says so. */
+  readonly denied?: true;
 }
 
 /** Throws any other error: it is a bug in the workload or in the SDK. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof HoldfastError) {
-    // It may have been granted, and then given back by a cancel: it did happen, for a moment.
-    const isGuess = error.code === "LOCK_TIMEOUT" && error.details["decidedBy"] !== "service";
-    if (isGuess) return { type: "info", error: "LOCK_TIMEOUT" };
-    const isDefinite = REFUSALS.has(error.code) || error.details["indeterminate"] === false;
-    return { type: isDefinite ? "fail" : "info", error: error.code };
+    const { code, details } = error;
+    const { indeterminate, decidedBy } = details;
+    if (indeterminate === true) return { type: "info", error: code };
+    // A client that gives a wait up by itself says in `indeterminate` what may have become of it.
+    const isTimeout = code === "LOCK_TIMEOUT" && decidedBy !== "service";
+    if (BY_THE_TABLE.has(code) && !isTimeout) return { type: "fail", error: code };
+    const isDenied = indeterminate === false || NOT_ADMITTED.has(code);
+    return isDenied ? { type: "fail", error: code, denied: true } : { type: "info", error: code };
   }
   if (error instanceof DOMException) return { type: "info", error: error.name };
   if (error instanceof StoreUnreachable) return { type: "info", error: "STORE_UNREACHABLE" };

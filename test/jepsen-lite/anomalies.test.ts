@@ -160,6 +160,15 @@ const PLANTED: Readonly<Partial<Record<AnomalyKind, readonly [check: string, lin
       [3_000, "fail", "acquire", undefined, { ...onA, as: "anonymous", error: "FORBIDDEN" }],
     ],
   ],
+  "denied command took effect": [
+    "denials",
+    [
+      [3_000, "invoke", "acquire", { mark: "m" }, onA],
+      [3_000, "fail", "acquire", undefined, { ...onA, error: "BUSY" }],
+      [1_000, "invoke", "inspect", undefined, onA],
+      [1_000, "ok", "inspect", { holds: [{ token: 5, mark: "m" }] }, onA],
+    ],
+  ],
   "unexplained answer": [
     "linearizable",
     [

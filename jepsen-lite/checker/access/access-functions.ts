@@ -11,7 +11,6 @@ export const ACCESS_FUNCTIONS = [
   "open",
   "list",
   "set-limit",
-  "end-session",
   "grant",
   "put-credential",
   "remove-credential",

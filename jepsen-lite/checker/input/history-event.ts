@@ -21,6 +21,8 @@ export interface HistoryEvent {
   readonly error: string | undefined;
   readonly session: string | undefined;
   readonly owner: string | undefined;
+  /** Of a `fail`: only the client says that it did not happen, and no answer of the service. */
+  readonly denied: boolean;
   /** The credential that the process has shown; without one its rights are not judged. */
   readonly as: string | undefined;
   /** The program that the process is a part of; it is only used in names. */
@@ -63,6 +65,7 @@ export function toEvent(record: unknown, line: number, position: number): Histor
     error: errorText(fields["error"]),
     session: optionalName(fields, "session", line),
     owner: optionalName(fields, "owner", line),
+    denied: fields["denied"] === true,
     as: optionalName(fields, "as", line),
     client: clientIn(fields),
   };

@@ -99,12 +99,7 @@ export function explain<State>(refutation: Refutation<State>): Counterexample {
     concurrent: open.map((each) => viewOf(each, textOf(each))),
     lastStates,
     ...(before === undefined ? {} : { previous: viewOf(before, beforeText ?? "") }),
-    violation: violationIn(
-      refutation,
-      open,
-      before,
-      lastStates[0],
-    ),
+    violation: violationIn(refutation, open, before, lastStates[0]),
   };
 }
 
@@ -163,7 +158,7 @@ function operationsOpenAt<State>({ operations }: Part<State>, refused: Operation
 
 /** What each operation did, in the words of the model if it has any for it. */
 function textsIn<State>({ steps }: Part<State>): (operation: Operation) => string {
-  const texts = new Map(steps.map(({ operation, action }) => [operation, action.text]));
+  const texts = new Map(steps.map(({ operation, action }) => [operation, action.text] as const));
   return (operation) => texts.get(operation) ?? operationText(operation.invocation);
 }
 

@@ -11,6 +11,9 @@ import { type Finding, FindingBuilder, keysOf } from "./finding.js";
 import type { Item, LockCall } from "./lock-calls.js";
 import type { LockHistory } from "./lock-history.js";
 
+/** The error of a request whose caller has aborted it. */
+const LEFT = "AbortError";
+
 export function checkWakeUps(history: LockHistory): Finding {
   const builder = new FindingBuilder("wake-ups");
   const settled = history.paired.notes.findLast(
@@ -30,11 +33,13 @@ export function checkWakeUps(history: LockHistory): Finding {
   const calmFrom = healed?.at ?? settled.at;
   for (const call of history.calls) {
     const { invokedAt, returnedAt, outcome, completion } = call.operation;
-    if (call.f !== "acquire" || invokedAt > calmFrom || crashed.has(call.session)) continue;
+    if (call.f !== "acquire" || invokedAt > calmFrom) continue;
     if (completion !== undefined) {
       if (outcome === "ok" && returnedAt > calmFrom) builder.compared += 1;
       continue;
     }
+    // A client that died does not wait any more.
+    if (crashed.has(call.session)) continue;
     builder.compared += 1;
     const isBlocked = call.items.some((item) =>
       (possible.get(item.key) ?? []).some((holder) => blocks(holder, item, call)),
@@ -102,9 +107,10 @@ function possibleHolders(
     add(grant.call, grant.items);
   }
   for (const call of history.calls) {
-    const isAnswerLost = call.f === "acquire" && call.operation.outcome === "info";
-    // A request that is still waiting holds nothing.
-    if (!isAnswerLost || call.operation.completion === undefined) continue;
+    const { outcome, completion } = call.operation;
+    if (call.f !== "acquire" || outcome !== "info") continue;
+    // A request that is still waiting holds nothing, and its client gives back what a caller left.
+    if (completion === undefined || completion.error === LEFT) continue;
     if (!crashed.has(call.session)) add(call, call.items);
   }
   return possible;

@@ -76,7 +76,8 @@ export function actionOf(call: LockCall, history: LockHistory): LockAction | und
     case "inspect":
       return inspectAction(call, history);
     case "revoke":
-      return undefined;
+    case "end-session":
+      return call.isAtOnce ? endedAction(call, history) : undefined;
   }
 }
 
@@ -159,6 +160,29 @@ function claimed(state: LockState, call: LockCall): LockState | Refusal {
   if (token <= state.newestToken) return notLarger(state);
   const { session, owner } = call;
   return replaceHold(state, hold, { ...hold, token, session, owner, count: 1 });
+}
+
+/** What it concerns and had been granted before it was asked for has ended when it is answered. */
+function endedAction(call: LockCall, history: LockHistory): LockAction {
+  const { key, invocation, invokedAt } = call.operation;
+  const concerned = [...history.grants.values()].filter((grant) => {
+    if (grant.call.operation.returnedAt >= invokedAt) return false;
+    if (call.f === "end-session") return grant.session === call.target;
+    if (call.token !== undefined) return grant.token === call.token;
+    return grant.items.some((item) => item.key === key);
+  });
+  const tokens = new Set(concerned.map(({ token }) => token));
+  const held = ({ holds }: LockState) => holds.find(({ token }) => tokens.has(token));
+  return {
+    id: `line ${invocation.line}`,
+    isPure: true,
+    ...changing((state) => {
+      const left = held(state);
+      if (left === undefined) return state;
+      return refusal("unexplained answer", `token ${left.token} was still held`);
+    }),
+    text: `${call.f} at once`,
+  };
 }
 
 function closeAction(call: LockCall): LockAction {

@@ -25,6 +25,7 @@ export const LOCK_FUNCTIONS = [
   "detach",
   "claim",
   "revoke",
+  "end-session",
   "close",
   "inspect",
 ] as const;
@@ -57,6 +58,16 @@ export interface LockCall {
    */
   readonly ttlMs: number | undefined;
   readonly closingMs: number;
+  /** The longest time for which it may be held. */
+  readonly maxHoldMs: number | undefined;
+  /** For an end of a session by somebody else: which one, if the history says it. */
+  readonly target: string | undefined;
+  /**
+   * For a revoke or an end of a session: with a grace its holder hears of it in time, and without one
+   * it is over when it is answered, if `now` is given.
+   */
+  readonly hasGrace: boolean;
+  readonly isAtOnce: boolean;
   /** For a release: whether it ended something. For a verify: whether the token is current. */
   readonly answer: boolean;
   /** For an inspect: the tokens of the holds. */
@@ -116,6 +127,10 @@ function readCall(operation: Operation): LockCall {
       numberIn(argument, "lockDelayMs") ?? 0,
       numberIn(argument, "minHoldMs") ?? 0,
     ),
+    maxHoldMs: numberIn(argument, "maxHoldMs"),
+    target: textIn(argument, "session"),
+    hasGrace: numberIn(argument, "graceMs") !== undefined,
+    isAtOnce: argument["now"] === true,
     answer: (f === "verify" ? result["current"] : result["released"]) !== false,
     holds: f === "inspect" && isOk ? readHolds(operation, result["holds"]) : [],
   };
@@ -129,6 +144,11 @@ export function fieldsOf(value: unknown): Fields {
 export function numberIn(fields: Fields, field: string): number | undefined {
   const value = fields[field];
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+function textIn(fields: Fields, field: string): string | undefined {
+  const value = fields[field];
+  return typeof value === "number" || typeof value === "string" ? String(value) : undefined;
 }
 
 function readItems(operation: Operation, argument: Fields): Item[] {

@@ -148,11 +148,10 @@ class LockHistoryReader {
         this.#mayEnd(grant.token, invokedAt);
       }
     }
-    if (call.f === "revoke" && outcome !== "fail") {
-      const touched = call.token === undefined ? this.#onKey(operation.key) : [call.token];
-      for (const token of touched) {
-        const grantedAt = this.#grants.get(token)?.call.operation.invokedAt ?? 0;
-        if (grantedAt < returnedAt) this.#mayEnd(token, invokedAt);
+    // With a grace the holder is told before the end, or its own deadline is over by then.
+    if (isEndByOthers(call) && outcome !== "fail" && !call.hasGrace) {
+      for (const { token, call: granting } of this.#touchedBy(call)) {
+        if (granting.operation.invokedAt < returnedAt) this.#mayEnd(token, invokedAt);
       }
     }
     if (call.isSteal && outcome === "info") {
@@ -188,6 +187,14 @@ class LockHistoryReader {
     return Math.max(earliest, this.#heldAt.get(token) ?? 0);
   }
 
+  /** The grants that a revoke or an end of a session concerns. */
+  #touchedBy({ f, token, target, operation }: LockCall): readonly Grant[] {
+    if (f === "end-session") return target === undefined ? [] : (this.#bySession.get(target) ?? []);
+    if (token === undefined) return this.#byKey.get(operation.key ?? "") ?? [];
+    const grant = this.#grants.get(token);
+    return grant === undefined ? [] : [grant];
+  }
+
   #onKey(key: string | undefined): number[] {
     return (this.#byKey.get(key ?? "") ?? []).map((grant) => grant.token);
   }
@@ -198,6 +205,11 @@ class LockHistoryReader {
     const from = Math.max(at, grantedAt);
     if (known === undefined || from < known) this.#mayEndAt.set(token, from);
   }
+}
+
+/** It ends holds of others, if it is not a steal. */
+function isEndByOthers({ f }: LockCall): boolean {
+  return f === "revoke" || f === "end-session";
 }
 
 /** The same owner asked again for its hold, and is counted. */

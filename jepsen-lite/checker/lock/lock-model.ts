@@ -79,6 +79,7 @@ function groupsOf(
   sessionGroups: ReadonlyMap<string, ReadonlySet<string>>,
 ): Iterable<string> {
   if (call.f === "close") return sessionGroups.get(call.session) ?? [];
+  if (call.f === "end-session") return sessionGroups.get(call.target ?? "") ?? [];
   if (call.items.length > 0) return new Set(call.items.map(({ key }) => groups.of(key)));
   const isByKey = call.f === "inspect" || (call.f === "revoke" && call.token === undefined);
   if (isByKey) return [groups.of(call.operation.key ?? "")];

@@ -1,0 +1,58 @@
+/**
+ * Holds that others end. Of each hold that its client was told is revoked or stolen somebody must have
+ * asked for that; and one that ended by its own maximum duration must have had one, and have lasted for
+ * it, less the margin with which a client gives it up.
+ */
+import { nameOf } from "../event-text.js";
+import { type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
+import type { LockHistory } from "./lock-history.js";
+import { endsAskedFor, firstGrantOf, isAskedFor, type Loss, lossesIn } from "./losses.js";
+
+/**
+ * A client gives a hold up a tenth of its length, at least 250 ms, before the table may end it. Its clock
+ * may run faster than that of the history by as much again.
+ */
+const EARLY_SHARE = 0.2;
+const EARLY_MS_MIN = 400;
+const MS_IN_NS = 1_000_000;
+
+export function checkEndings(history: LockHistory): Finding {
+  const builder = new FindingBuilder("endings");
+  for (const loss of lossesIn(history)) {
+    if (isAskedFor(loss.reason)) checkAuthor(loss, history, builder);
+    else if (loss.reason === "maxHold") checkDuration(loss, builder);
+  }
+  return builder.finding();
+}
+
+function checkAuthor(loss: Loss, history: LockHistory, builder: FindingBuilder): void {
+  builder.compared += 1;
+  const asked = endsAskedFor(loss, history).filter(({ outcome }) => outcome !== "fail");
+  if (asked.length > 0) return;
+  report(loss, `was ${loss.reason}, for which nobody asked`, builder);
+}
+
+function checkDuration(loss: Loss, builder: FindingBuilder): void {
+  const { maxHoldMs, operation } = firstGrantOf(loss.grant).call;
+  builder.compared += 1;
+  if (maxHoldMs === undefined) {
+    report(loss, "was held for its longest time, of which it has none", builder);
+    return;
+  }
+  const fromNs = operation.invocation.timeNs;
+  const toNs = loss.note.event.timeNs;
+  if (fromNs === undefined || toNs === undefined) return;
+  const heldMs = Math.round((toNs - fromNs) / MS_IN_NS);
+  const leastMs = maxHoldMs - Math.max(maxHoldMs * EARLY_SHARE, EARLY_MS_MIN);
+  if (heldMs >= leastMs) return;
+  report(loss, `was held for its longest time, ${maxHoldMs} ms, after ${heldMs} ms`, builder);
+}
+
+function report({ grant, note }: Loss, what: string, builder: FindingBuilder): void {
+  const keys = keysOf(grant);
+  builder.violation(
+    "lease ended early",
+    `${nameOf(note.event)} was told that token ${grant.token}${ofKeys(keys)} ${what}`,
+    { keys, events: [...linesOf(firstGrantOf(grant).call, grant.call), note.event] },
+  );
+}

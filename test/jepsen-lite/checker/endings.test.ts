@@ -1,0 +1,125 @@
+/** Holds that others end: who asked for it, when it had to be over, and whether its holder knew. */
+import { describe, expect, it } from "vitest";
+import { checkHistory } from "../../../jepsen-lite/checker/index.js";
+import { historyOf, type Line } from "./histories.js";
+
+const SECOND = 1_000_000_000;
+const at = (seconds: number) => ({ key: "a", time: seconds * SECOND });
+
+function broken(lines: readonly Line[]): string[] {
+  return checkHistory(historyOf(lines), { model: "lock" })
+    .checks.filter(({ valid }) => valid === false)
+    .map(({ check }) => check);
+}
+
+function acquired(process: number, token: number, from: number, more: object = {}): Line[] {
+  const session = { ...at(from), session: `s${process}` };
+  return [
+    [process, "invoke", "acquire", more, session],
+    [process, "ok", "acquire", { token, untilNs: (from + 10) * SECOND }, session],
+  ];
+}
+
+const lost = (process: number, token: number, reason: string, seconds: number): Line => [
+  process,
+  "info",
+  "lost",
+  { token, reason },
+  at(seconds),
+];
+
+const asked = (f: string, value: object, from: number, to: number): Line[] => [
+  [7, "invoke", f, value, f === "end-session" ? { time: from * SECOND } : at(from)],
+  [7, "ok", f, undefined, f === "end-session" ? { time: to * SECOND } : at(to)],
+];
+
+describe("a revoke", () => {
+  it("with a grace leaves its hold alone until its holder knows, or is certain no more", () => {
+    const revoke = asked("revoke", { graceMs: 0 }, 1, 2);
+    const next = acquired(1, 9, 4);
+    expect(broken([...acquired(0, 5, 0), ...revoke, ...next])).toEqual([
+      "linearizable",
+      "exclusion",
+    ]);
+    const told = [...acquired(0, 5, 0), ...revoke, lost(0, 5, "revoked", 3), ...next];
+    expect(broken(told)).toEqual([]);
+    expect(broken([...acquired(0, 5, 0), ...revoke, ...acquired(1, 9, 12)])).toEqual([]);
+  });
+
+  it("at once may be known too late, and is over when it is answered", () => {
+    const revoke = asked("revoke", { now: true }, 1, 2);
+    expect(broken([...acquired(0, 5, 0), ...revoke, ...acquired(1, 9, 4)])).toEqual([]);
+    const current: Line[] = [
+      [0, "invoke", "verify", { token: 5 }, at(3)],
+      [0, "ok", "verify", { current: true }, at(4)],
+    ];
+    expect(broken([...acquired(0, 5, 0), ...revoke, ...current])).toEqual(["linearizable"]);
+    // It concerns what was held when it was asked for.
+    const [asks, answered] = revoke as [Line, Line];
+    const during = [...acquired(1, 9, 1), [8, "invoke", "verify", { token: 9 }, at(2)] as Line];
+    const later: Line = [8, "ok", "verify", { current: true }, at(3)];
+    expect(broken([...acquired(0, 5, 0), asks, ...during, answered, later])).toEqual([]);
+  });
+
+  it("of a token concerns no other hold", () => {
+    const onB = (type: "invoke" | "ok", value: object): Line => [
+      3,
+      type,
+      "acquire",
+      value,
+      { key: "b" },
+    ];
+    const other = [onB("invoke", {}), onB("ok", { token: 4 })];
+    const revoke = asked("revoke", { now: true, token: 4 }, 1, 2);
+    const lines = [...other, ...acquired(0, 5, 0), ...revoke, ...acquired(1, 9, 4)];
+    expect(broken(lines)).toEqual(["linearizable", "exclusion"]);
+  });
+});
+
+describe("the end of a session by somebody else", () => {
+  it("ends what that session holds, and nothing of others", () => {
+    const end = (session: string) => asked("end-session", { now: true, session }, 1, 2);
+    const next = acquired(1, 9, 4);
+    expect(broken([...acquired(0, 5, 0), ...end("s0"), ...next])).toEqual([]);
+    expect(broken([...acquired(0, 5, 0), ...end("s3"), ...next])).toEqual([
+      "linearizable",
+      "exclusion",
+    ]);
+    const still: Line[] = [
+      [7, "invoke", "inspect", undefined, at(3)],
+      [7, "ok", "inspect", { holds: [{ token: 5 }] }, at(3)],
+    ];
+    expect(broken([...acquired(0, 5, 0), ...end("s0"), ...still])).toEqual(["linearizable"]);
+  });
+});
+
+describe("the loss of a hold", () => {
+  it("by a revoke or a steal needs somebody who asked for it", () => {
+    expect(broken([...acquired(0, 5, 0), lost(0, 5, "revoked", 3)])).toEqual(["endings"]);
+    expect(broken([...acquired(0, 5, 0), lost(0, 5, "stolen", 3)])).toEqual(["endings"]);
+    expect(broken([...acquired(0, 5, 0), lost(0, 5, "expired", 3)])).toEqual([]);
+    const end = asked("end-session", { graceMs: 0, session: "s0" }, 1, 2);
+    expect(broken([...acquired(0, 5, 0), ...end, lost(0, 5, "revoked", 3)])).toEqual([]);
+    const stolen = acquired(1, 9, 1, { steal: true });
+    expect(broken([...acquired(0, 5, 0), ...stolen, lost(0, 5, "stolen", 3)])).toEqual([]);
+  });
+
+  it("by its longest time needs one, and comes no earlier", () => {
+    const held = (maxHoldMs?: number) => acquired(0, 5, 0, maxHoldMs ? { maxHoldMs } : {});
+    expect(broken([...held(4_000), lost(0, 5, "maxHold", 3.4)])).toEqual([]);
+    expect(broken([...held(4_000), lost(0, 5, "maxHold", 2)])).toEqual(["endings"]);
+    expect(broken([...held(), lost(0, 5, "maxHold", 2)])).toEqual(["endings"]);
+  });
+});
+
+it("what a caller has left holds nothing at the end, so a request behind it was forgotten", () => {
+  const lines = (error: string): Line[] => [
+    [0, "invoke", "acquire", {}, at(0)],
+    [0, "info", "acquire", undefined, { ...at(1), error }],
+    [1, "invoke", "acquire", {}, at(2)],
+    ["nemesis", "info", "healed", undefined, { time: 3 * SECOND }],
+    ["nemesis", "info", "settled", undefined, { time: 9 * SECOND }],
+  ];
+  expect(broken(lines("AbortError"))).toEqual(["wake-ups"]);
+  expect(broken(lines("UNAVAILABLE"))).toEqual([]);
+});
