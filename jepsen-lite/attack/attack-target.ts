@@ -21,6 +21,7 @@ export interface TargetParts {
   readonly accessToken: string | undefined;
   readonly clients: () => readonly ClientProcess[];
   readonly nextHolder: (milliseconds: number) => Promise<ClientProcess | undefined>;
+  readonly nextHandOver: (milliseconds: number) => Promise<ClientProcess | undefined>;
   readonly replaceClient: (client: ClientProcess) => Promise<void>;
 }
 
@@ -68,6 +69,10 @@ export class AttackTarget implements Target {
 
   nextHolder(milliseconds: number): Promise<ClientProcess | undefined> {
     return this.#parts.nextHolder(milliseconds);
+  }
+
+  nextHandOver(milliseconds: number): Promise<ClientProcess | undefined> {
+    return this.#parts.nextHandOver(milliseconds);
   }
 
   replaceClient(client: ClientProcess): Promise<void> {

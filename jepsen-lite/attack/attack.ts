@@ -6,6 +6,7 @@
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { Platter } from "../../lab/platter.js";
 import { Administrator } from "../access/administrator.js";
 import type { ClientPlan } from "../clients/client-messages.js";
 import { clientPlace, type Network } from "../cluster/network.js";
@@ -14,7 +15,7 @@ import { parentDeathPrefix } from "../cluster/parent-death.js";
 import { StoreProcess } from "../guarded/store-process.js";
 import { type HistoryEvent, historyName } from "../history/history-event.js";
 import { HistoryFiles } from "../history/history-files.js";
-import type { Volume } from "../nemeses/nemesis.js";
+import type { Nemesis, Volume } from "../nemeses/nemesis.js";
 import { planFaults } from "../nemeses/schedule.js";
 import { seededStream } from "../seeded-stream.js";
 import type { System } from "../systems/system.js";
@@ -23,7 +24,7 @@ import { AttackTarget } from "./attack-target.js";
 import { ClientCrew } from "./client-crew.js";
 import { FaultRunner } from "./fault-runner.js";
 import { Observer } from "./observer.js";
-import { mountVolumes, openNetwork, startNodes } from "./start-cluster.js";
+import { buildPlatters, mountVolumes, openNetwork, startNodes } from "./start-cluster.js";
 import { type Undo, undoAll } from "./undo.js";
 
 const HEALTHY_MS_MAX = 60_000;
@@ -78,6 +79,18 @@ export class Attack {
     return this.#plan.workloads.some(({ identities }) => identities !== undefined);
   }
 
+  /** Whether nodes serve lock clients of Redis too, as servers beside them. */
+  get #usesRedis(): boolean {
+    return (
+      this.#plan.system.name === "holdfast" &&
+      this.#plan.workloads.some(({ needsRedis }) => needsRedis === true)
+    );
+  }
+
+  #needs(what: Nemesis["needs"]): boolean {
+    return this.#plan.nemeses.some(({ needs }) => needs === what);
+  }
+
   get #keyringFile(): string {
     return join(this.#plan.directory, "keyring.json");
   }
@@ -107,7 +120,8 @@ export class Attack {
     const wallStartMs = Date.now();
     const { system: kind } = this.#plan;
     onPhase("starting", `${kind.name}: ${options.nodes} nodes, ${options.clients} clients`);
-    const network = await openNetwork(options, kind, this.#undo);
+    const hasCompanions = this.#usesRedis || kind.hasCompanions === true;
+    const network = await openNetwork(options, { ...kind, hasCompanions }, this.#undo);
     const system = kind.make(network, this.#isClosed);
     const nodes = await this.#startNodes(network, system);
     const crew = await this.#startCrew(network, nodes, system);
@@ -196,16 +210,23 @@ export class Attack {
   }
 
   async #startNodes(network: Network, system: System): Promise<NodeProcess[]> {
-    const { directory, nemeses } = this.#plan;
-    const usesVolumes = nemeses.some(({ name }) => name === "disk-full");
-    if (usesVolumes) {
-      this.#volumes = await mountVolumes(network, directory, this.#signal, this.#undo);
+    const { directory } = this.#plan;
+    const hasPlatters = this.#needs("platters");
+    if (this.#needs("volumes")) {
+      // A platter keeps what is durable a second time.
+      const copies = hasPlatters ? 2 : 1;
+      this.#volumes = await mountVolumes(network, directory, copies, this.#signal, this.#undo);
     }
     const volumes = this.#volumes;
+    const platters = hasPlatters
+      ? await buildPlatters(network, directory, volumes, this.#undo)
+      : new Map<number, Platter>();
     const setting = {
       system,
       network,
       volumes,
+      platters,
+      hasPacedClocks: this.#needs("paced-clocks"),
       directory,
       events: this.#nodeEvents(),
       signal: this.#signal,
@@ -236,6 +257,7 @@ export class Attack {
       system: this.#plan.system.name,
       primary: this.#primary,
       ...network.endpointsOf(client),
+      redisEndpoints: this.#usesRedis ? network.companionsOf(client) : [],
       ...discovery(system, client),
       workloads: workloads.map(({ name }) => name),
       modules: options.workloadModules,
@@ -272,6 +294,7 @@ export class Attack {
       accessToken: administrator?.token,
       clients: () => crew.clients,
       nextHolder: (milliseconds) => crew.nextHolder(milliseconds),
+      nextHandOver: (milliseconds) => crew.nextHandOver(milliseconds),
       replaceClient: (client) => crew.replace(client),
     });
     this.#target.leaderId = this.#leaderId;

@@ -37,10 +37,8 @@ export class ClientCrew {
   readonly #clients = new Map<number, ClientProcess>();
   readonly #lives = new Map<number, number>();
   readonly #holders = new Map<string, Holders>();
-  /**
-   * Callbacks that wait for a grant, called when grants arrive, before they are ordered by time.
-   */
-  readonly #awaiting = new Set<(client: ClientProcess, workload: string) => void>();
+  /** Called with the events of operations as they arrive, before they are ordered by time. */
+  readonly #awaiting = new Set<(client: ClientProcess, event: HistoryEvent) => void>();
   #isFinishing = false;
   #isOver = false;
   kills = 0;
@@ -84,18 +82,32 @@ export class ClientCrew {
   }
 
   /** The next client that gets a grant (of that workload) within this time. */
-  async nextHolder(milliseconds: number, wanted?: string): Promise<ClientProcess | undefined> {
+  nextHolder(milliseconds: number, wanted?: string): Promise<ClientProcess | undefined> {
+    return this.#nextWith(milliseconds, ({ type, f, workload }) => {
+      return type === "ok" && f === "acquire" && (wanted ?? workload) === workload;
+    });
+  }
+
+  /** The next client that begins to hand a hold over, or to take one up. */
+  nextHandOver(milliseconds: number): Promise<ClientProcess | undefined> {
+    return this.#nextWith(milliseconds, ({ type, f }) => type === "invoke" && HAND_OVERS.has(f));
+  }
+
+  #nextWith(
+    milliseconds: number,
+    isMeant: (event: HistoryEvent) => boolean,
+  ): Promise<ClientProcess | undefined> {
     return new Promise((resolve) => {
       const end = (client: ClientProcess | undefined) => {
         clearTimeout(timer);
-        this.#awaiting.delete(onGrant);
+        this.#awaiting.delete(onEvent);
         resolve(client);
       };
-      const onGrant = (client: ClientProcess, workload: string) => {
-        if (wanted === undefined || wanted === workload) end(client);
+      const onEvent = (client: ClientProcess, event: HistoryEvent) => {
+        if (isMeant(event)) end(client);
       };
       const timer = setTimeout(() => end(undefined), milliseconds);
-      this.#awaiting.add(onGrant);
+      this.#awaiting.add(onEvent);
     });
   }
 
@@ -158,11 +170,9 @@ export class ClientCrew {
     else if ("mark" in line) this.#merger.mark(source, line.mark);
     else if ("ready" in line) onReady();
     else {
-      const { session, workload, process, type, f } = line;
+      const { session, workload, process, type } = line;
       const client = this.#clients.get(line.client ?? -1);
-      if (type === "ok" && f === "acquire" && client !== undefined) {
-        for (const onGrant of this.#awaiting) onGrant(client, workload);
-      }
+      if (client !== undefined) for (const onEvent of this.#awaiting) onEvent(client, line);
       // A late note may be about an earlier session of the task.
       if (session !== 0 && process !== "nemesis" && type !== "info") {
         this.#holders.get(source)?.set(`${workload} ${process}`, { workload, process, session });
@@ -197,3 +207,5 @@ export class ClientCrew {
 }
 
 const HARNESS = "harness";
+/** The operations of the history by which a hold goes from one process to another. */
+const HAND_OVERS: ReadonlySet<string> = new Set(["detach", "claim"]);

@@ -55,7 +55,9 @@ interface OpenOperation {
 }
 
 /** Workloads that end sessions, or leases that count as such, themselves. */
-const SHORT_SESSIONS: ReadonlySet<string> = new Set(["sessions", "leases"]);
+const SHORT_SESSIONS: ReadonlySet<string> = new Set([
+  ...["sessions", "leases", "endings", "aborts", "polls", "redis"],
+]);
 
 export class Observer {
   readonly series: LatencySeries;

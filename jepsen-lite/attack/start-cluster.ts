@@ -3,8 +3,10 @@
  * added to `undo`, newest last, as soon as it exists, so that a start that fails half-way leaves
  * nothing.
  */
-import { mkdir, rm } from "node:fs/promises";
+import { mkdir, realpath, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { Platter } from "../../lab/platter.js";
+import { pacedEnvironment, withPacedClocks, writeRate } from "../clocks/clock-rate.js";
 import { NamespacedNetwork, namespacedAddress } from "../cluster/namespaced-network.js";
 import { type Network, type NodeAddresses, nodePlace } from "../cluster/network.js";
 import { findPorts } from "../cluster/node-ports.js";
@@ -54,10 +56,11 @@ export async function openNetwork(
   return opening;
 }
 
-/** A file system of its own for each node. */
+/** A file system of its own for each node, with room for so many copies of its data. */
 export async function mountVolumes(
   network: Network,
   directory: string,
+  copies: number,
   signal: AbortSignal,
   undo: Undo,
 ): Promise<Volume[]> {
@@ -65,7 +68,7 @@ export async function mountVolumes(
   for (const { id } of network.nodes) {
     const volume = { nodeId: id, directory: join(directory, `volume-${id}`) };
     signal.throwIfAborted();
-    const mounting = mountVolume(volume.directory);
+    const mounting = mountVolume(volume.directory, copies);
     volumes.push(volume);
     undo.push(async () => {
       await mounting;
@@ -77,10 +80,31 @@ export async function mountVolumes(
   return volumes;
 }
 
+/** A disk of its own for each node, by its id, that can lose what was not synced. */
+export async function buildPlatters(
+  network: Network,
+  directory: string,
+  volumes: readonly Volume[],
+  undo: Undo,
+): Promise<Map<number, Platter>> {
+  const platters = new Map<number, Platter>();
+  for (const { id } of network.nodes) {
+    const volume = volumes.find(({ nodeId }) => nodeId === id);
+    const own = join(volume?.directory ?? directory, `platter-${id}`);
+    undo.push(() => rm(own, { recursive: true, force: true }));
+    await mkdir(own);
+    platters.set(id, await Platter.build(await realpath(own)));
+  }
+  return platters;
+}
+
 export interface NodeSetting {
   readonly system: System;
   readonly network: Network;
   readonly volumes: readonly Volume[];
+  readonly platters: ReadonlyMap<number, Platter>;
+  /** Whether clocks of nodes can be given another rate. */
+  readonly hasPacedClocks: boolean;
   readonly directory: string;
   readonly events: NodeEvents;
   readonly signal: AbortSignal;
@@ -105,7 +129,10 @@ export async function startNodes(setting: NodeSetting, undo: Undo): Promise<Node
     await Promise.all(nodes.map((node) => node.close()));
   });
   for (const node of nodes) {
-    await mkdir(node.plan.dataDirectory, { recursive: true });
+    const { dataDirectory, clockFile, platter } = node.plan;
+    await mkdir(dataDirectory, { recursive: true });
+    platter?.settle();
+    if (clockFile !== undefined) writeRate(clockFile, 1);
     node.start();
   }
   await Promise.all(nodes.map((node) => node.answers(signal)));
@@ -114,20 +141,40 @@ export async function startNodes(setting: NodeSetting, undo: Undo): Promise<Node
 
 function planOf(
   node: NodeAddresses,
-  { system, network, volumes, directory }: NodeSetting,
+  { system, network, volumes, platters, hasPacedClocks, directory }: NodeSetting,
   death: readonly string[],
 ): NodePlan {
-  const { id, host, clientPort } = node;
+  const { id, host, clientPort, peerPort } = node;
   const volume = volumes.find(({ nodeId }) => nodeId === id);
-  const own = join(directory, `data-${id}`);
-  const dataDirectory = volume === undefined ? own : join(volume.directory, "data");
+  const platter = platters.get(id);
+  const disk = platter?.root ?? volume?.directory;
+  const dataDirectory = disk === undefined ? join(directory, `data-${id}`) : join(disk, "data");
+  const clockFile = hasPacedClocks ? join(directory, `clock-${id}`) : undefined;
+  const {
+    command,
+    commandOf = () => command,
+    members = [id],
+    status,
+  } = system.serverOf(node, dataDirectory);
   return {
     id,
+    members,
+    commandOf: (member) => {
+      const words = commandOf(member);
+      return hasPacedClocks ? withPacedClocks(words) : words;
+    },
+    status,
+    peerAddress: `${host}:${peerPort}`,
+    platter,
+    clockFile,
+    environment: {
+      ...platter?.environment(),
+      ...(clockFile === undefined ? {} : pacedEnvironment(clockFile)),
+    },
     dataDirectory,
     logFile: join(directory, `node-${id}.log`),
     endpoint: `ws://${host}:${clientPort}`,
     localEndpoint: `unix:${dataDirectory}`,
     prefix: [...death, ...network.prefixOf(nodePlace(id))],
-    ...system.serverOf(node, dataDirectory),
   };
 }

@@ -5,6 +5,7 @@
 import { setMaxListeners } from "node:events";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
+import { pace } from "../clocks/clock-rate.js";
 import { StoreClient } from "../guarded/store-client.js";
 import { type Client, HoldfastError } from "../sdk.js";
 import { findWorkloads } from "../workloads/catalogue.js";
@@ -154,6 +155,7 @@ function listen(end: AbortController): ClientOrders {
   lines.on("line", (line) => {
     const order = JSON.parse(line) as ClientOrder;
     if (order.order === "clock") clock.jump(order.offsetMs);
+    else if (order.order === "rate") void pace(order.rate);
     else if (order.order === "finish") finish(end);
     else {
       orders.primary = order.node;

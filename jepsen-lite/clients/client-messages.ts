@@ -16,6 +16,8 @@ export interface ClientPlan {
   readonly system: SystemName;
   /** `host:port` of each node, in the order of their ids. */
   readonly endpoints: readonly string[];
+  /** `host:port` of the Redis port of each node, if the nodes have one. */
+  readonly redisEndpoints: readonly string[];
   /** The node to ask, in systems in which only one can be asked. */
   readonly primary: number;
   readonly followLeader: boolean;
@@ -43,7 +45,9 @@ export type ClientOrder =
   /** From now on this node is the one to ask. */
   | { readonly order: "primary"; readonly node: number }
   /** The client's own wall clock jumps by this much. */
-  | { readonly order: "clock"; readonly offsetMs: number };
+  | { readonly order: "clock"; readonly offsetMs: number }
+  /** From now on the client's own clocks, except the wall clock, run at this rate. */
+  | { readonly order: "rate"; readonly rate: number };
 
 export type ClientLine =
   | HistoryEvent

@@ -103,8 +103,8 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
     try {
       result = await act();
     } catch (error) {
-      const failure = failureOf(error);
-      this.#event(failure.type, { ...names, ...asker, error: failure.error }, part);
+      const { type, ...failure } = failureOf(error);
+      this.#event(type, { ...names, ...asker, ...failure }, part);
       // After an immediate refusal it must not ask again at once.
       if (!this.signal.aborted) await this.sleep(this.random.integer(5, 40));
       return undefined;
@@ -154,6 +154,10 @@ export class ClientTask extends PlainClientTask<Client> implements Task {
 
   get endpoints(): readonly string[] {
     return this.parts.plan.endpoints;
+  }
+
+  get redisEndpoints(): readonly string[] {
+    return this.parts.plan.redisEndpoints;
   }
 
   get accessToken(): string | undefined {

@@ -5,6 +5,8 @@
  * (`parent-death.ts`), every server does.
  */
 import { appendFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Platter } from "../../lab/platter.js";
 import { ServerProcess } from "../../lab/server-process.js";
 
 const PATIENCE = { msMax: 30_000, intervalMs: 25 };
@@ -20,7 +22,18 @@ export interface NodePlan {
   readonly localEndpoint: string;
   /** Words before the command. */
   readonly prefix: readonly string[];
-  readonly command: readonly string[];
+  /** How the server is started as this member of the cluster; others than the first join it. */
+  readonly commandOf: (member: number) => readonly string[];
+  /** The numbers that it can have as a member, in order; it begins with the first one. */
+  readonly members: readonly number[];
+  /** Where other nodes reach it, as the cluster knows it; "" in systems without members. */
+  readonly peerAddress: string;
+  /** What its processes find in their environment besides that of the harness. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** The disk below its data directory, if it can lose its power. */
+  readonly platter: Platter | undefined;
+  /** The file whose rate its clocks follow, if they can run at another one. */
+  readonly clockFile: string | undefined;
   /** Asks the server itself; `undefined` if it does not answer. */
   readonly status: () => Promise<NodeStatus | undefined>;
 }
@@ -48,23 +61,60 @@ export class NodeProcess {
   readonly plan: NodePlan;
   readonly #events: NodeEvents;
   readonly #process: ServerProcess;
+  readonly #environment: NodeJS.ProcessEnv;
+  #member: number;
+  /** How many faults let it end by itself. */
+  #endings = 0;
   #isKeptDown = false;
   #isClosed = false;
 
   constructor(plan: NodePlan, events: NodeEvents) {
-    const { id, prefix, command } = plan;
+    const { id, prefix, members } = plan;
     this.plan = plan;
     this.#events = events;
+    this.#environment = { ...plan.environment };
+    this.#member = members[0] ?? id;
+    const commandNow = () => [...prefix, ...plan.commandOf(this.#member)];
     this.#process = new ServerProcess(
-      { name: `node ${id}`, command: [...prefix, ...command], isDetached: true },
+      {
+        name: `node ${id}`,
+        get command() {
+          return commandNow();
+        },
+        env: () => ({ ...process.env, ...this.#environment }),
+        isDetached: true,
+      },
       {
         onLine: (line) => this.#onLine(line),
         onExit: (isWanted) => {
           events.onState(id, "down");
-          if (!isWanted) events.onDeath(id, this.#process.lastWords);
+          if (!isWanted && this.#endings === 0) events.onDeath(id, this.#process.lastWords);
         },
       },
     );
+  }
+
+  /** Its number as a member of the cluster, which a new directory at its place changes. */
+  get member(): number {
+    return this.#member;
+  }
+
+  /** From its next start on it is the next member, and joins; `undefined`: it has no further number. */
+  becomeNextMember(accessToken: string | undefined): number | undefined {
+    const { members } = this.plan;
+    const next = members[members.indexOf(this.#member) + 1];
+    if (next === undefined) return undefined;
+    this.#member = next;
+    if (accessToken !== undefined) this.#environment["HOLDFAST_ACCESS_TOKEN"] = accessToken;
+    return next;
+  }
+
+  /** Until the returned function is called, it may end by itself, which then is no violation. */
+  letEnd(): () => void {
+    this.#endings += 1;
+    return () => {
+      this.#endings -= 1;
+    };
   }
 
   get id(): number {
@@ -109,8 +159,18 @@ export class NodeProcess {
       await this.kill();
       return await work();
     } finally {
+      // What the harness does with the files is none of the faults of a disk.
+      if (!this.#isClosed) this.plan.platter?.settle();
       this.#isKeptDown = this.#isClosed;
     }
+  }
+
+  /** Stops it for a moment, as a busy scheduler does; not if it is stopped or down already. */
+  async pauseBriefly(milliseconds: number): Promise<void> {
+    if (!this.isRunning || this.isPaused) return;
+    this.#process.pause();
+    await delay(milliseconds);
+    this.#process.resume();
   }
 
   /** An orderly stop, forced if it takes too long. */

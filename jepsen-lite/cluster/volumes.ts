@@ -26,9 +26,11 @@ export async function mountRefusal(): Promise<string | undefined> {
   }
 }
 
-export async function mountVolume(directory: string): Promise<void> {
+/** `copies`: how often it has to have room for everything. */
+export async function mountVolume(directory: string, copies = 1): Promise<void> {
   await mkdir(directory, { recursive: true });
-  await run("mount", ["-t", "tmpfs", "-o", `size=${VOLUME_MEBIBYTES}m`, "tmpfs", directory]);
+  const size = `size=${copies * VOLUME_MEBIBYTES}m`;
+  await run("mount", ["-t", "tmpfs", "-o", size, "tmpfs", directory]);
 }
 
 export async function unmountVolume(directory: string): Promise<void> {

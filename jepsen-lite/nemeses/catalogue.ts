@@ -1,26 +1,33 @@
 /** All nemeses by name, both built-in ones and those of a run's modules. */
 import { loadNamed } from "../load-module.js";
-import { clock, killClients, pauseClients } from "./clients.js";
-import { damage, diskFull } from "./disks.js";
-import { membership, transfer } from "./leadership.js";
+import { clock, clockRate, killClients, pauseClients } from "./clients.js";
+import { damage, diskFull, powerLoss } from "./disks.js";
+import { membership, replace, transfer } from "./leadership.js";
 import type { Nemesis } from "./nemesis.js";
-import { partition, partitionClients, slow } from "./network.js";
-import { kill, pause, restart } from "./processes.js";
+import { cutHandOvers, partition, partitionClients, slow } from "./network.js";
+import { kill, outOfMemory, pause, pauseKill, restart, slowCpu } from "./processes.js";
 
 export const NEMESES: readonly Nemesis[] = [
   kill,
   pause,
+  pauseKill,
+  slowCpu,
   pauseClients,
   killClients,
   partition,
   partitionClients,
+  cutHandOvers,
   slow,
   restart,
   transfer,
   membership,
+  replace,
   clock,
+  clockRate,
   damage,
   diskFull,
+  powerLoss,
+  outOfMemory,
 ];
 
 /** `modules`: files that export a `nemesis`. Throws `UsageError` for an unknown name. */

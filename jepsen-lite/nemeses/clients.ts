@@ -1,6 +1,11 @@
-/** Faults of clients: holders that are stopped past their lease, holders that die, clock jumps. */
+/**
+ * Faults of clients: holders that are stopped past their lease, holders that die, clock jumps; and clocks
+ * of clients or nodes that run at another rate.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ClientProcess } from "../clients/client-process.js";
+import { writeRate } from "../clocks/clock-rate.js";
+import type { NodeProcess } from "../cluster/node-process.js";
 import type { Nemesis } from "./nemesis.js";
 
 /** In leases: long enough for the table to end one and for another client to work. */
@@ -36,6 +41,49 @@ export const pauseClients: Nemesis = {
     };
   },
 };
+
+export const clockRate: Nemesis = {
+  name: "clock-rate",
+  about: "the clocks of some nodes, or of some clients, run a tenth too fast or too slow",
+  needs: "paced-clocks",
+  async begin(target, random) {
+    // Never both: their rates would differ by more than anybody promises.
+    const isOfNodes = random.chance(0.5);
+    const rate = random.pick(RATES);
+    const paced = isOfNodes
+      ? paceNodes(random.sample(target.nodes, random.integer(1, target.nodes.length)))
+      : paceClients(random.sample(target.clients, random.integer(1, target.clients.length)));
+    paced.to(rate);
+    return { what: `clocks of ${paced.names} at ${rate}`, end: async () => paced.to(1) };
+  },
+};
+
+const RATES = [0.9, 1.1] as const;
+
+interface Paced {
+  readonly names: string;
+  to(rate: number): void;
+}
+
+function paceNodes(nodes: readonly NodeProcess[]): Paced {
+  return {
+    names: nodes.map(({ id }) => `node ${id}`).join(", "),
+    to(rate) {
+      for (const { plan } of nodes) {
+        if (plan.clockFile !== undefined) writeRate(plan.clockFile, rate);
+      }
+    },
+  };
+}
+
+function paceClients(clients: readonly ClientProcess[]): Paced {
+  return {
+    names: clients.map(({ plan }) => `client ${plan.client}`).join(", "),
+    to(rate) {
+      for (const client of clients) client.order({ order: "rate", rate });
+    },
+  };
+}
 
 function pauseNow(client: ClientProcess, paused: ClientProcess[]): void {
   if (client.isPaused) return;

@@ -8,9 +8,12 @@ import { readdir, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { whyNoPlatter } from "../../lab/platter.js";
+import { RandomStream } from "../../lab/random-stream.js";
 import type { NodeProcess } from "../cluster/node-process.js";
 import { mountRefusal } from "../cluster/volumes.js";
 import { builtCommand } from "../harness-scripts.js";
+import { chooseNodes, namesOf } from "./chosen-nodes.js";
 import { damageDirectory, emptied } from "./file-damage.js";
 import { nothing, promoted } from "./leadership.js";
 import type { Nemesis, Target } from "./nemesis.js";
@@ -25,6 +28,8 @@ const WELL_MS_MAX = 8_000;
 export const diskFull: Nemesis = {
   name: "disk-full",
   about: "the disk of one node is filled to the last byte, and freed at the end",
+  isUnusual: true,
+  needs: "volumes",
   async refusal() {
     return mountRefusal();
   },
@@ -41,6 +46,32 @@ export const diskFull: Nemesis = {
     return {
       what: `the disk of node ${volume.nodeId} is full`,
       end: () => rm(ballast, { force: true }),
+    };
+  },
+};
+
+export const powerLoss: Nemesis = {
+  name: "power-loss",
+  about: "nodes lose their power, and of their disks all or part of what was not synced",
+  isUnusual: true,
+  needs: "platters",
+  async refusal() {
+    return whyNoPlatter();
+  },
+  async begin(target, random) {
+    const extents = ["one", "leader", "minority", "majority", "all"] as const;
+    const nodes = chooseNodes(target, random, extents);
+    const what = `loss of power of ${namesOf(target, nodes)}`;
+    const losses = nodes.map((node) => [node, new RandomStream(random.below(2 ** 31))] as const);
+    await Promise.all(nodes.map((node) => node.kill()));
+    for (const [node, left] of losses) {
+      await node.whileDown(async () => node.plan.platter?.losePower(() => left.next()));
+    }
+    return {
+      what,
+      async end() {
+        for (const node of nodes) node.start();
+      },
     };
   },
 };
@@ -83,12 +114,18 @@ async function isWell(target: Target, node: NodeProcess): Promise<boolean> {
 }
 
 async function recover(target: Target, node: NodeProcess): Promise<void> {
-  const { id, dataDirectory } = node.plan;
+  const { dataDirectory } = node.plan;
+  const { member } = node;
   const endpoints = target.nodes
     .filter((other) => other !== node)
     .map((other) => other.plan.endpoint)
     .join(",");
-  const words = ["recover", `--id=${id}`, `--data=${dataDirectory}`, `--endpoints=${endpoints}`];
+  const words = [
+    "recover",
+    `--id=${member}`,
+    `--data=${dataDirectory}`,
+    `--endpoints=${endpoints}`,
+  ];
   const { accessToken } = target;
   const environment = accessToken === undefined ? {} : { HOLDFAST_ACCESS_TOKEN: accessToken };
   const deadlineMs = performance.now() + RECOVER_MS_MAX;
@@ -110,7 +147,7 @@ async function recover(target: Target, node: NodeProcess): Promise<void> {
     }
   }
   node.start();
-  await promoted(target, id);
+  await promoted(target, member);
   await removeEvidence(dataDirectory);
 }
 

@@ -1,25 +1,25 @@
 /**
- * Actions of operators: leadership transfers, and voters that are demoted to learners and promoted
- * again.
+ * Actions of operators: leadership transfers, voters that are demoted to learners and promoted again,
+ * and members that are removed and replaced by others with an empty directory.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import type { Admin } from "../sdk.js";
+import { emptied } from "./file-damage.js";
 import type { Nemesis, Target } from "./nemesis.js";
 
 const STEP_MS = 300;
-/** Other faults may prevent the promotion while they last. */
-const PROMOTE_MS_MAX = 120_000;
+const CHANGE_MS_MAX = 120_000;
 
 export const transfer: Nemesis = {
   name: "transfer",
   about: "leadership is repeatedly transferred to another node",
   async begin(target, random) {
-    const ids = target.nodes.map(({ id }) => id);
     let isOver = false;
     let count = 0;
     const handing = (async () => {
       while (!isOver && !target.signal.aborted) {
-        const id = random.pick(ids);
-        const leads = await target.admin((admin) => admin.transferLeadership(id));
+        const { member } = random.pick(target.nodes);
+        const leads = await target.admin((admin) => admin.transferLeadership(member));
         if (leads !== undefined) count += 1;
         await delay(STEP_MS);
       }
@@ -40,32 +40,76 @@ export const membership: Nemesis = {
   name: "membership",
   about: "a voter is demoted to a learner, and promoted again at the end",
   async begin(target, random) {
-    const { id } = random.pick(target.nodes);
+    const { id, member } = random.pick(target.nodes);
     const giveBack = target.reserve(id);
     if (giveBack === undefined) return nothing("no vote can be spared at the moment");
-    await target.admin((admin) => admin.demoteMember(id));
+    await target.admin((admin) => admin.demoteMember(member));
     return {
       what: `node ${id} is a learner`,
       async end() {
-        await promoted(target, id);
+        await promoted(target, member);
         giveBack();
       },
     };
   },
 };
 
-/** Resolves when the node votes, or when the run is given up. Rejects if it takes too long. */
-export async function promoted(target: Target, id: number): Promise<void> {
-  const deadlineMs = performance.now() + PROMOTE_MS_MAX;
+export const replace: Nemesis = {
+  name: "replace",
+  about: "a member is removed; its directory is wiped and added as another member at the end",
+  async begin(target, random) {
+    const node = random.pick(target.nodes);
+    const giveBack = target.reserve(node.id);
+    if (giveBack === undefined) return nothing("no vote can be spared at the moment");
+    // A node that was removed ends by itself.
+    const mayNotEnd = node.letEnd();
+    const gone = node.member;
+    await settled(target, `member ${gone} could not be removed`, (admin) => removed(admin, gone));
+    return {
+      what: `node ${node.id} was removed, as member ${gone}`,
+      async end() {
+        const { dataDirectory, peerAddress } = node.plan;
+        await node.whileDown(() => emptied(dataDirectory));
+        const next = node.becomeNextMember(target.accessToken);
+        if (next === undefined) throw new Error(`node ${node.id} has no further number`);
+        await settled(target, `member ${next} could not be added`, (admin) =>
+          admin.addMember(next, peerAddress),
+        );
+        node.start();
+        await promoted(target, next);
+        mayNotEnd();
+        giveBack();
+      },
+    };
+  },
+};
+
+/** Resolves when it is no member any more, by this request or an earlier one without an answer. */
+async function removed(admin: Admin, member: number): Promise<void> {
+  const { members } = await admin.members();
+  if (members.some(({ id }) => id === member)) await admin.removeMember(member);
+}
+
+/** Resolves when the member votes, or when the run is given up. Rejects if it takes too long. */
+export async function promoted(target: Target, member: number): Promise<void> {
+  const failure = `member ${member} could not be promoted`;
+  await settled(target, failure, (admin) => admin.promoteMember(member));
+}
+
+/** Repeats a change of members until it is made: other faults may prevent it while they last. */
+async function settled(
+  target: Target,
+  failure: string,
+  change: (admin: Admin) => Promise<void>,
+): Promise<void> {
+  const deadlineMs = performance.now() + CHANGE_MS_MAX;
   while (!target.signal.aborted) {
     const isDone = await target.admin(async (admin) => {
-      await admin.promoteMember(id);
+      await change(admin);
       return true;
     });
     if (isDone === true) return;
-    if (performance.now() > deadlineMs) {
-      throw new Error(`node ${id} could not be promoted within ${PROMOTE_MS_MAX} ms`);
-    }
+    if (performance.now() > deadlineMs) throw new Error(`${failure} within ${CHANGE_MS_MAX} ms`);
     await delay(STEP_MS);
   }
 }

@@ -16,6 +16,10 @@ export interface Nemesis {
   readonly about: string;
   /** It uses nothing specific to Holdfast, so peers can get it too; default: it may. */
   readonly isForPeers?: boolean;
+  /** Only done on request, because some machines cannot do it; default: it is usual. */
+  readonly isUnusual?: boolean;
+  /** What every node has to be started with. */
+  readonly needs?: "volumes" | "platters" | "paced-clocks";
   /**
    * Why it cannot be done on this machine, in one line; called before anything is started. A
    * requested nemesis that cannot be done ends the run.
@@ -62,6 +66,8 @@ export interface Target {
   readonly minority: number;
   /** The next client that gets a grant, or `undefined` if none does within this time. */
   nextHolder(milliseconds: number): Promise<ClientProcess | undefined>;
+  /** The same for the next client that begins to hand a hold over, or to take one up. */
+  nextHandOver(milliseconds: number): Promise<ClientProcess | undefined>;
   /** Kills the client and starts another one in its place. */
   replaceClient(client: ClientProcess): Promise<void>;
   /** Sends a request to the cluster; `undefined` if that failed or was refused. Not for peers. */

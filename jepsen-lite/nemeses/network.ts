@@ -1,7 +1,18 @@
 /** Faults between processes: cuts of every shape, by direction, and slow links. */
 import type { RandomStream } from "../../lab/random-stream.js";
-import { FAST_ROAD, nodePlace, type Place, type SlowRoad } from "../cluster/network.js";
+import {
+  clientPlace,
+  FAST_ROAD,
+  nodePlace,
+  type Place,
+  type SlowRoad,
+} from "../cluster/network.js";
 import type { Fault, Nemesis, Target } from "./nemesis.js";
+
+/** The place of all clients that come through the doors. */
+const DOORS: Place = "*";
+/** How long to wait for a client that hands a hold over. */
+const HAND_OVER_MS_MAX = 1_000;
 
 type Cut = readonly [from: Place, to: Place];
 
@@ -35,11 +46,31 @@ export const partitionClients: Nemesis = {
     const ways = random.pick(["both", "forth", "back"] as const);
     const pairs = clients.flatMap((client) => nodes.map((node) => [client, node] as const));
     const cuts = pairs.flatMap((pair) => cutsOf(pair, ways));
-    const who = clients.map((place) => (place === "*" ? "the doors" : place)).join(", ");
+    const who = clients.map(nameOf).join(", ");
     const what = `${who} and ${nodes.join(", ")} cut, ${wordsOf(ways)}`;
     return cutNetwork(target, random, { what, cuts });
   },
 };
+
+export const cutHandOvers: Nemesis = {
+  name: "cut-hand-overs",
+  about: "a client is cut off from all nodes as soon as it hands a hold over, or takes one up",
+  async begin(target, random) {
+    const ways = random.pick(["both", "forth", "back"] as const);
+    const any = random.pick(target.clients);
+    const { client } = ((await target.nextHandOver(HAND_OVER_MS_MAX)) ?? any).plan;
+    const own = clientPlace(client);
+    // Clients that follow the leader share one place.
+    const place = target.network.clientPlaces.includes(own) ? own : DOORS;
+    const cuts = nodePlaces(target).flatMap((node) => cutsOf([place, node], ways));
+    const what = `client ${client} (${nameOf(place)}) cut off, ${wordsOf(ways)}`;
+    return cutNetwork(target, random, { what, cuts });
+  },
+};
+
+function nameOf(place: Place): string {
+  return place === DOORS ? "the doors" : place;
+}
 
 export const slow: Nemesis = {
   name: "slow",

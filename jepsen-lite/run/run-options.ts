@@ -66,7 +66,7 @@ interface RunFlags extends Pick<RunOptions, SameFlags> {
 
 const SECONDS_MAX = 7 * 86_400;
 /** Only done on request, because some machines cannot do it. */
-const UNUSUAL = "disk-full";
+const UNUSUAL = NEMESES.filter(({ isUnusual }) => isUnusual === true).map(nameOf);
 
 /** It closes the cluster, and tokens are sent in plain text to loopback only. */
 const CLOSING = "identities";
@@ -104,7 +104,11 @@ function runCommandLine(): Command {
     .description(ABOUT)
     .addHelpText("before", EXAMPLES)
     .option("-w, --workload <names>", `${NAMES} all (${WORKLOADS_DEFAULT})`, words)
-    .option("-n, --nemesis <names>", `${NAMES} all, none (default: all but ${UNUSUAL})`, words)
+    .option(
+      "-n, --nemesis <names>",
+      `${NAMES} all, none (default: all but ${UNUSUAL.join(", ")})`,
+      words,
+    )
     .option("--peers <names>", PEERS_ABOUT, words)
     .option(
       "--schedule <how>",
@@ -183,7 +187,7 @@ function chosenNames(flags: RunFlags) {
   const isAlone = peers.length === 0;
   const workloads = isAlone ? WORKLOADS.map(nameOf) : peerWorkloads();
   const nemeses = isAlone ? NEMESES.map(nameOf) : peerNemeses();
-  const usual = nemeses.filter((name) => name !== UNUSUAL);
+  const usual = nemeses.filter((name) => !UNUSUAL.includes(name));
   const usualWork = workloads.filter((name) => flags.netns !== true || name !== CLOSING);
   return {
     peers,

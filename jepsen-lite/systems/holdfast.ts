@@ -16,35 +16,60 @@ export const holdfast: SystemKind = {
   missing: () => undefined,
   make: (network, isClosed): System => ({
     serverOf(node, dataDirectory) {
-      const { id, host, clientPort } = node;
+      const { id, host, clientPort, companionPort } = node;
       const door = network.doorOf(id);
-      const command = [
-        ...nodeCommand(network, node, dataDirectory),
+      const serving = [
         `--listen=${host}:${clientPort}`,
         // Nothing outside this machine can reach the addresses of namespaces.
         network.kind === "namespaces" ? "--insecure" : `--advertise=ws://${door.host}:${door.port}`,
+        ...(companionPort === undefined
+          ? []
+          : [`--redis-listen=${host}:${companionPort}`, "--redis-fair"]),
+      ];
+      const commandOf = (member: number) => [
+        ...nodeCommand(network, node, dataDirectory, member),
+        ...serving,
       ];
       // A node that has lost contact cannot check a token; its local socket needs none.
       const asked = isClosed ? `unix:${dataDirectory}` : `ws://${host}:${clientPort}`;
-      return { command, status: () => nodeStatus(asked) };
+      const status = () => nodeStatus(asked);
+      return { command: commandOf(id), commandOf, members: membersAt(id), status };
     },
   }),
 };
 
-/** Everything but where it serves clients. */
+/**
+ * The numbers of the members that can follow one another at the place of a node: a number is never used
+ * for a second directory.
+ */
+const MEMBERS_AT_A_PLACE = 40;
+const NEXT_MEMBER = 100;
+
+function membersAt(id: number): number[] {
+  return Array.from({ length: MEMBERS_AT_A_PLACE }, (_, index) => id + NEXT_MEMBER * index);
+}
+
+/** Everything but where it serves clients. `member`: a founder under its own id, or a later one. */
 export function nodeCommand(
   network: Network,
-  { id }: NodeAddresses,
+  { id, host, peerPort }: NodeAddresses,
   dataDirectory: string,
+  member = id,
 ): string[] {
-  const members = network.nodes.map((node) => `${node.id}=${node.host}:${node.peerPort}`);
+  const founders = network.nodes.map((node) => `${node.id}=${node.host}:${node.peerPort}`);
+  const others = network.nodes.filter((node) => node.id !== id);
+  const doors = others.map((node) => `ws://${node.host}:${node.clientPort}`);
+  const cluster =
+    member === id
+      ? [`--initial-cluster=${founders.join(",")}`]
+      : [`--join=${doors.join(",")}`, `--peer-listen=${host}:${peerPort}`];
   return [
     process.execPath,
     builtCommand(),
     "server",
-    `--id=${id}`,
+    `--id=${member}`,
     `--data=${dataDirectory}`,
-    `--initial-cluster=${members.join(",")}`,
+    ...cluster,
     "--log-format=json",
     // So that the store has something to do, and something that can be damaged.
     "--audit",
@@ -61,10 +86,10 @@ export async function nodeStatus(endpoint: string): Promise<NodeStatus | undefin
 
 function peerArguments(network: Network, id: number): string[] {
   if (network.kind === "namespaces") return [];
-  return network.nodes
-    .filter((node) => node.id !== id)
-    .map((node) => {
-      const { host, port } = network.peerAddress(nodePlace(id), node.id);
-      return `--peer-address=${node.id}=${host}:${port}`;
-    });
+  const others = network.nodes.filter((node) => node.id !== id);
+  const addresses = others.flatMap((node) => {
+    const { host, port } = network.peerAddress(nodePlace(id), node.id);
+    return membersAt(node.id).map((member) => `${member}=${host}:${port}`);
+  });
+  return others.length === 0 ? [] : [`--peer-address=${addresses.join(",")}`];
 }

@@ -33,13 +33,20 @@ export interface SystemKind {
 
 export interface System {
   /** How the server of this node is started, and how it is asked. */
-  serverOf(node: NodeAddresses, dataDirectory: string): Pick<NodePlan, "command" | "status">;
+  serverOf(node: NodeAddresses, dataDirectory: string): Server;
   /** How a client finds the server to ask, if it asks the servers. */
   discoveryOf?(client: number): Discovery;
   /** The process of the server beside this node. */
   companionPid?(node: number): number | undefined;
   /** Manages the nodes, which answer by now, until the returned function is called. */
   attend?(nodes: readonly NodeProcess[], events: SystemEvents): Promise<() => Promise<void>>;
+}
+
+export interface Server extends Pick<NodePlan, "status"> {
+  readonly command: readonly string[];
+  /** In systems whose members can be replaced: how a new member is started at the same place. */
+  readonly commandOf?: (member: number) => readonly string[];
+  readonly members?: readonly number[];
 }
 
 /** `host:port` all. */

@@ -25,5 +25,7 @@ export function comparisonsCheck(checks: readonly CheckResult[]): CheckResult {
 /** The checks for which this history is made and which compared nothing. */
 export function silentIn({ name, parts, figures = {} }: CheckResult): readonly string[] {
   if (parts === undefined) return figures["accepted"] === 0 ? [name] : [];
-  return parts.filter(({ isAsked, compared }) => isAsked && compared === 0).map((part) => part.name);
+  return parts
+    .filter(({ isAsked, compared }) => isAsked && compared === 0)
+    .map((part) => part.name);
 }

@@ -1,14 +1,18 @@
 /** All workloads by name, both built-in ones and those of a run's modules. */
 
 import { loadNamed } from "../load-module.js";
+import { aborts } from "./aborts.js";
 import { election } from "./election.js";
+import { endings } from "./endings.js";
 import { guarded, unfenced } from "./guarded.js";
-import { heirs } from "./heirs.js";
+import { heirs, tickets } from "./heirs.js";
 import { identities } from "./identities.js";
 import { leases } from "./leases.js";
 import { multi } from "./multi.js";
 import { mutex } from "./mutex.js";
+import { polls } from "./polls.js";
 import { queue } from "./queue.js";
+import { redis } from "./redis.js";
 import { reentrant } from "./reentrant.js";
 import { register } from "./register.js";
 import { rw } from "./rw.js";
@@ -26,6 +30,11 @@ export const WORKLOADS: readonly Workload[] = [
   reentrant,
   sessions,
   leases,
+  endings,
+  aborts,
+  polls,
+  redis,
+  tickets,
   heirs,
   identities,
   register,

@@ -6,6 +6,7 @@
 import { areaOf, LOCK_IDENTITIES } from "../access/keyring.js";
 import { intrude, limitKeyOf, listed } from "./intruder.js";
 import { acquire, hold, release } from "./lock-operations.js";
+import { inspect } from "./watching.js";
 import type { Task, Workload } from "./workload.js";
 
 /** Few, so that requests wait while their rights change. */
@@ -17,7 +18,7 @@ export const identities: Workload = {
   name: "identities",
   about: "a closed cluster: three identities whose grants change, and an intruder",
   model: "lock",
-  compares: ["exactly-once", "access"],
+  compares: ["exactly-once", "access", "denials"],
   identities: LOCK_IDENTITIES,
   background: intrude,
   async step(task) {
@@ -26,10 +27,7 @@ export const identities: Workload = {
     const key = `${area}${random.below(Math.min(KEYS_MAX, task.keys.length))}`;
     const choice = random.next();
     if (choice < 0.1) {
-      await task.record({ f: "inspect", key }, async () => {
-        const view = await client.inspect(key);
-        return { holds: view.holds.map(({ token }) => ({ token })) };
-      });
+      await inspect(task, key);
     } else if (choice < 0.14) {
       await task.record({ f: "list" }, () => listed(client));
     } else if (choice < 0.18) {
@@ -38,7 +36,8 @@ export const identities: Workload = {
       await task.record({ f: "set-limit", key: limited }, () => client.setLimit(limited, limit));
     } else {
       const wish = { waitMs: random.pick([0, 300, 1_500]) };
-      const lock = await acquire(task, key, wish, () => client.acquire(key, wish));
+      const take = (value: string) => client.acquire(key, { ...wish, value });
+      const lock = await acquire(task, key, wish, take);
       if (lock === undefined) return;
       await hold(task, lock, random.integer(0, 30));
       await release(task, lock, key);

@@ -13,6 +13,7 @@ import {
 } from "../access/keyring.js";
 import { type Admin, type Client, HoldfastError } from "../sdk.js";
 import { grantOf } from "./lock-operations.js";
+import { holdsOf } from "./watching.js";
 import type { Operation, Task } from "./workload.js";
 
 const ANONYMOUS = "anonymous";
@@ -192,10 +193,8 @@ interface OrderParts {
 /** Resolves to what is recorded of its result. */
 async function order(admin: Admin, f: Order, { key, limited, as, credential }: OrderParts) {
   switch (f) {
-    case "inspect": {
-      const { holds } = await admin.inspect(key);
-      return { holds: holds.map(({ token }) => ({ token })) };
-    }
+    case "inspect":
+      return holdsOf(admin, key);
     case "list":
       return listed(admin);
     case "set-limit":

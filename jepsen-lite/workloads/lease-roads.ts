@@ -10,6 +10,10 @@ export interface LeaseWish {
   readonly request: string;
   readonly ttlMs: number;
   readonly waitMs: number;
+  /** What others see in place of the owner. */
+  readonly name?: string;
+  /** Aborted when the caller leaves. */
+  readonly signal?: AbortSignal;
 }
 
 export interface GrantedLease {
@@ -48,42 +52,42 @@ const OUTCOME_UNKNOWN = 504;
 /** At one node, which any of them may be: they all serve. */
 export function httpRoad(task: Task): LeaseRoad {
   const endpoint = task.random.pick(task.endpoints);
-  const ask = async (method: string, path: string, wish: AskWish): Promise<JsonAnswer> => {
-    const { owner, request, waitMs = 0 } = wish;
-    const { accessToken } = task;
-    const headers = {
-      "Holdfast-Owner": owner,
-      ...(request === undefined ? {} : { "Idempotency-Key": request }),
-      ...(accessToken === undefined ? {} : { Authorization: `Bearer ${accessToken}` }),
-    };
-    const signal = AbortSignal.timeout(waitMs + ANSWER_MS_MAX);
-    try {
-      const response = await fetch(`http://${endpoint}${path}`, { method, headers, signal });
-      return { status: response.status, body: await response.json() };
-    } catch (error) {
-      throw unanswered(error);
-    }
-  };
   return {
     async take(key, wish) {
-      const query = new URLSearchParams({ key, ttl: `${wish.ttlMs}ms`, wait: `${wish.waitMs}ms` });
-      return leaseIn(await ask("PUT", `/v1/lock?${query}`, wish));
+      const answer = await takeBy(task, endpoint, key, wish);
+      // It waits in the queue for a grace, and nobody repeats the request: what it gets is given back.
+      if (answer === "queued") throw unanswered("still in the queue");
+      return answer;
     },
     async extend(key, owner, ttlMs) {
       const query = new URLSearchParams({ key, ttl: `${ttlMs}ms` });
-      return leaseIn(await ask("POST", `/v1/lock/extend?${query}`, { owner }));
+      const path = `/v1/lock/extend?${query}`;
+      return successIn(await ask(task, endpoint, "POST", path, { owner }));
     },
     async giveBack(key, owner) {
-      const answer = await ask("DELETE", `/v1/lock?${new URLSearchParams({ key })}`, { owner });
+      const path = `/v1/lock?${new URLSearchParams({ key })}`;
+      const answer = await ask(task, endpoint, "DELETE", path, { owner });
       const { released, reason } = successIn<{ released: boolean; reason: string | null }>(answer);
       return released ? undefined : (reason ?? "unknown");
     },
   };
 }
 
-interface AskWish extends Partial<Pick<LeaseWish, "request" | "waitMs">> {
-  readonly owner: string;
+/** `queued`: the poll is over, and the request keeps its place for a moment if it is repeated. */
+export async function takeBy(
+  task: Task,
+  endpoint: string,
+  key: string,
+  wish: LeaseWish,
+  pollMs?: number,
+): Promise<GrantedLease | "queued"> {
+  const query = new URLSearchParams({ key, ttl: `${wish.ttlMs}ms`, wait: `${wish.waitMs}ms` });
+  if (pollMs !== undefined) query.set("poll", `${pollMs}ms`);
+  const answer = await ask(task, endpoint, "PUT", `/v1/lock?${query}`, wish);
+  return answer.status === QUEUED ? "queued" : successIn<GrantedLease>(answer);
 }
+
+type AskWish = Pick<LeaseWish, "owner"> & Partial<LeaseWish>;
 
 interface JsonAnswer {
   readonly status: number;
@@ -96,10 +100,27 @@ interface ProblemBody {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-function leaseIn(answer: JsonAnswer): GrantedLease {
-  // It waits in the queue for a grace, and nobody repeats the request: what it gets is given back.
-  if (answer.status === QUEUED) throw unanswered("still in the queue");
-  return successIn<GrantedLease>(answer);
+async function ask(
+  { accessToken }: Task,
+  endpoint: string,
+  method: string,
+  path: string,
+  { owner, request, name, waitMs = 0, signal }: AskWish,
+): Promise<JsonAnswer> {
+  const headers = {
+    "Holdfast-Owner": owner,
+    ...(request === undefined ? {} : { "Idempotency-Key": request }),
+    ...(name === undefined ? {} : { "Holdfast-Name": name }),
+    ...(accessToken === undefined ? {} : { Authorization: `Bearer ${accessToken}` }),
+  };
+  const late = AbortSignal.timeout(waitMs + ANSWER_MS_MAX);
+  const ending = signal === undefined ? late : AbortSignal.any([late, signal]);
+  try {
+    const response = await fetch(`http://${endpoint}${path}`, { method, headers, signal: ending });
+    return { status: response.status, body: await response.json() };
+  } catch (error) {
+    throw unanswered(error);
+  }
 }
 
 function successIn<T>({ status, body }: JsonAnswer): T {

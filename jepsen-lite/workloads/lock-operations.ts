@@ -3,6 +3,7 @@
  * notices about a hold (a loss, a renewal of the lease) is noted too, because the checks of time
  * and exclusion need it.
  */
+import { trueMs } from "../clocks/clock-rate.js";
 import { HoldfastError, type LockMode, type ReleaseResult } from "../sdk.js";
 import type { HeldLock, PlainTask } from "./workload.js";
 
@@ -21,23 +22,32 @@ export interface Wish {
   readonly priority?: number;
   readonly reentrant?: boolean;
   readonly steal?: boolean;
+  readonly maxHoldMs?: number;
 }
 
-/** `act` asks the SDK for what `wish` describes. `undefined`: not granted, or unknown. */
+/**
+ * `act` asks the SDK for what `wish` describes. It gets a mark that nobody else uses: as the value of
+ * the hold, it shows others whose it is. `undefined`: not granted, or unknown.
+ */
 export async function acquire<L extends HeldLock>(
   task: PlainTask,
   key: string | undefined,
   wish: Wish,
-  act: () => Promise<L>,
+  act: (mark: string) => Promise<L>,
   owner?: number,
 ): Promise<L | undefined> {
+  const mark = `m${task.unique()}`;
   const operation = {
     f: "acquire",
-    value: { ...wish, ttlMs: task.ttlMs },
+    value: { ...wish, ttlMs: task.ttlMs, mark },
     ...(key === undefined ? {} : { key }),
     ...(owner === undefined ? {} : { owner }),
   };
-  const lock = await task.record(operation, act, (granted) => grantOf(task, granted));
+  const lock = await task.record(
+    operation,
+    () => act(mark),
+    (granted) => grantOf(task, granted),
+  );
   if (lock !== undefined) noteLoss(task, lock, key);
   return lock;
 }
@@ -87,7 +97,7 @@ function untilNs(task: PlainTask, lock: HeldLock): number {
   // The clock is read first: a pause in between makes this earlier than the deadline, never later.
   const nowNs = task.now();
   const { remainingMs } = lock;
-  return remainingMs > 0 ? nowNs + Math.floor(remainingMs * NANOSECONDS) : 0;
+  return remainingMs > 0 ? nowNs + Math.floor(trueMs(remainingMs) * NANOSECONDS) : 0;
 }
 
 export function noteLoss(task: PlainTask, lock: HeldLock, key: string | undefined): void {

@@ -21,7 +21,15 @@ export type WorkloadModel =
   | "unfenced-updates";
 
 /** The checks for which not every history of locks has data. */
-export type LockCheck = "order" | "leases" | "exactly-once" | "wake-ups" | "watches" | "access";
+export type LockCheck =
+  | "order"
+  | "leases"
+  | "exactly-once"
+  | "wake-ups"
+  | "watches"
+  | "endings"
+  | "access"
+  | "denials";
 
 export interface Workload {
   /** Lower-case words with hyphens; names its keys, its history and its row in the report. */
@@ -45,6 +53,8 @@ export interface Workload {
   readonly identities?: readonly string[];
   /** Whether it uses the guarded store, a process of its own. */
   readonly needsStore?: boolean;
+  /** Whether the nodes have to serve lock clients of Redis. */
+  readonly needsRedis?: boolean;
   /** One round of one task. Called again as soon as it resolves, until the load ends. */
   step(task: Task): Promise<void>;
   /** The same round with plain locks only: such a workload can be run against other systems too. */
@@ -127,6 +137,8 @@ export interface Task extends PlainTask {
   readonly identity: string;
   /** `host:port` of each node, as this client reaches it. */
   readonly endpoints: readonly string[];
+  /** The same for the Redis port of each node; empty unless some workload `needsRedis`. */
+  readonly redisEndpoints: readonly string[];
   /** What proves who it is; `undefined`: the cluster is open. */
   readonly accessToken: string | undefined;
   /** The access tokens of the run and where to use them. Only if its cluster is closed. */

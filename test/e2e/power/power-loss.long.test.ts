@@ -9,12 +9,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
+import { NOTHING_MORE, Platter, whyNoPlatter } from "../../../lab/platter.js";
 import { seededRandom } from "../../../lab/random-stream.js";
 import { NodeHandle } from "../world/node-handle.js";
 import { until } from "../world/process-life.js";
 import { KeptPromises } from "./kept-promises.js";
 import { MutatedBuild, UNSYNCED_LOG, UNSYNCED_STORE } from "./mutated-build.js";
-import { NOTHING_MORE, Platter, whyNoPlatter } from "./platter.js";
 
 const WHY_NOT = whyNoPlatter();
 if (WHY_NOT !== undefined) process.stderr.write(`SKIPPED: ${WHY_NOT}\n`);

@@ -9,7 +9,10 @@ import * as fs from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-const SOURCE = fileURLToPath(new URL("platter.c", import.meta.url));
+/** Beside this file, or beside the source of it. */
+const SOURCES = ["platter.c", "../../lab/platter.c"].map((place) => {
+  return fileURLToPath(new URL(place, import.meta.url));
+});
 /** A disk writes these wholly or not at all. */
 const SECTOR_BYTES = 512;
 
@@ -51,10 +54,12 @@ export class Platter {
   static async build(directory: string): Promise<Platter> {
     const library = `${directory}/platter.so`;
     const flags = ["-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-pthread"];
-    await promisify(execFile)("cc", [...flags, "-o", library, SOURCE]);
+    const source = SOURCES.find((file) => fs.existsSync(file));
+    if (source === undefined) throw new Error("lab/platter.c is missing");
+    await promisify(execFile)("cc", [...flags, "-o", library, source]);
     const platter = new Platter(`${directory}/root`, `${directory}/platter`, library);
     fs.mkdirSync(platter.root);
-    platter.#settle();
+    platter.settle();
     return platter;
   }
 
@@ -76,11 +81,11 @@ export class Platter {
     this.#rebuild(left, this.root, fs.statSync(this.root).ino, random);
     fs.rmSync(this.root, { recursive: true });
     fs.renameSync(left, this.root);
-    this.#settle();
+    this.settle();
   }
 
-  /** From here on, what there is is durable. */
-  #settle(): void {
+  /** From here on, what there is is durable: also what a process without the library has written. */
+  settle(): void {
     fs.rmSync(this.#at, { recursive: true, force: true });
     for (const kind of ["held", "durable", "names"]) {
       fs.mkdirSync(`${this.#at}/${kind}`, { recursive: true });
