@@ -5,7 +5,7 @@ import { planOf } from "./plan/plan-of.js";
 import { runPlan } from "./run/run-plan.js";
 import { WorkerPool } from "./run/worker-pool.js";
 
-const SEEDS = [1, 5, 13];
+const SEEDS = [1, 5];
 
 describe("the same plan gives the same run", () => {
   test("in two other processes, to the last event", async () => {
@@ -26,7 +26,7 @@ describe("the same plan gives the same run", () => {
   });
 
   test("told as a story or in silence", async () => {
-    for (const seed of SEEDS.slice(0, 2)) {
+    for (const seed of SEEDS) {
       const quick = await runPlan(planOf(seed));
       const told = await runPlan(planOf(seed), { storyLines: 100 });
       expect(told.hash).toBe(quick.hash);

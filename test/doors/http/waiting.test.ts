@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { DoorWorld } from "./door-world.js";
 import { RawClient } from "./raw-client.js";
 
-describe("a request that waits", () => {
+describe.concurrent("a request that waits", () => {
   let world: DoorWorld;
 
   beforeAll(async () => {

@@ -19,7 +19,7 @@ import { cyclesIn, Recording } from "../plans/recording.js";
 import { NaiveTable } from "./model.js";
 import { closureOf } from "./views.js";
 
-const RUNS = runsOf(100);
+const RUNS = runsOf(75);
 const EDGES_MAX = 10_000;
 
 test("says and shows after every entry what the naive model says and shows", () => {

@@ -72,7 +72,7 @@ describe("what is no snapshot is refused", () => {
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 5 }), (chunks) => {
         expect(() => restored(chunks)).toThrowError(corrupt);
       }),
-      { numRuns: runsOf(1_000) },
+      { numRuns: runsOf(500) },
     );
   });
 
@@ -134,7 +134,7 @@ test("a forged snapshot is refused, or is a table that keeps all its rules from 
       }
       expect(restored(rest(copy.snapshot(50))).hash()).toBe(copy.hash());
     }),
-    { numRuns: runsOf(1_500) },
+    { numRuns: runsOf(750) },
   );
   expect(accepted).toBeGreaterThan(runsOf(100));
 });

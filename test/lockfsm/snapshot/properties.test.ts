@@ -16,7 +16,7 @@ import { forgetfulPlan, leasePlan, leaseSettings } from "../plans/plans-leases.j
 import { letEverythingEnd, Recording, type Said } from "../plans/recording.js";
 import { copyOf, type Drawn, draw, joined, rest, restored } from "../plans/snapshots.js";
 
-const NUM_RUNS = runsOf(150);
+const NUM_RUNS = runsOf(100);
 
 /** An entry, and what a table says and is after it. */
 interface Step {
