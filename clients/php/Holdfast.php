@@ -225,6 +225,7 @@ final class Client
         $http = ['method' => $method, 'header' => $headers, 'content' => $body ?? '', 'timeout' => $silence,
             'protocol_version' => 1.1, 'ignore_errors' => true, 'follow_location' => 0];
         $node = $this->endpoints[$this->at];
+        $asked = new Moment();
         $stream = @fopen($node . $target, 'r', false, stream_context_create(['http' => $http, 'ssl' => $this->ssl]));
         if ($stream === false) {
             throw new HoldfastException('UNAVAILABLE', "$node does not answer");
@@ -233,10 +234,16 @@ final class Client
         $status = preg_match('#^HTTP/\S+ (\d{3})#', $lines, $found) ? (int) $found[1] : 0;
         // A proxy may keep the connection open: so no longer than the answer is.
         $length = preg_match('/^Content-Length: *(\d+)/mi', $lines, $found) ? (int) $found[1] : null;
-        $text = stream_get_contents($stream, $length);
+        $text = '';
+        // Time limits of streams are for each piece: an answer that drips would never be over.
+        while (!feof($stream) && strlen($text) < ($length ?? INF) && $asked->age() < $silence) {
+            $left = max(0.001, $silence - $asked->age());
+            stream_set_timeout($stream, (int) $left, (int) (1e6 * fmod($left, 1)));
+            $text .= fread($stream, 8192);
+        }
+        $isWhole = $length === null ? feof($stream) : strlen($text) === $length;
         fclose($stream);
-        $isWhole = $length === null || strlen((string) $text) === $length;
-        if ($text === false || !$isWhole || $status === 0) {
+        if (!$isWhole || $status === 0) {
             throw new HoldfastException('UNAVAILABLE', "$node did not answer to the end");
         }
         $answer = json_decode($text, true);

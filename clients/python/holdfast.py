@@ -131,8 +131,13 @@ class Client:
         if node.scheme == "https":
             connect = partial(http.client.HTTPSConnection, context=self._context)
         link = connect(node.netloc, timeout=max(0.001, min(silence, ANSWER)))
+        over = None
         try:
             link.connect()
+            # Time limits of sockets are for each piece: an answer that drips would never be over.
+            over = threading.Timer(max(0.001, silence), _cut, [link.sock])
+            over.daemon = True
+            over.start()
             link.sock.settimeout(max(0.001, silence))
             link.sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             for name in filter(partial(hasattr, socket), SIGNS_OF_LIFE):
@@ -141,11 +146,18 @@ class Client:
             response = link.getresponse()
             text = response.read()
         finally:
+            if over:
+                over.cancel()
             link.close()
         try:
             return response.status, dict(json.loads(text))
         except (ValueError, TypeError):  # Of a proxy: no success, whatever its status says.
             return max(response.status, 300), {}
+
+
+def _cut(sock):
+    with suppress(OSError):  # It may have ended by itself.
+        sock.shutdown(socket.SHUT_RDWR)
 
 
 class Lock:

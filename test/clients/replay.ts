@@ -13,6 +13,8 @@ import type { Answer, Step, Transcript } from "./transcript.js";
 const NODES = 3;
 /** What a wait without end asks for at least, since a poll may last so long. */
 const ENDLESS_MS_MIN = 60_000;
+/** Between two bytes of an answer that drips. */
+const DRIP_MS = 200;
 export const ACCESS_TOKEN = "token-of-the-transcripts";
 
 export class Replay implements AsyncDisposable {
@@ -153,6 +155,13 @@ async function isAnswered(response: ServerResponse, answer: Answer): Promise<boo
     Connection: "close",
     ...headers,
   });
+  if (answer.breaks === "drips") {
+    for (let at = 0; at < length && !response.destroyed; at += 1) {
+      response.write(text.slice(at, at + 1));
+      await delay(DRIP_MS);
+    }
+    return false;
+  }
   if (answer.breaks === "half way") {
     response.write(text.slice(0, length / 2), () => response.destroy());
     return false;

@@ -26,7 +26,7 @@ export interface Answer {
   /** Instead of JSON. */
   readonly text?: string;
   readonly afterMs?: number;
-  readonly breaks?: "at once" | "half way" | "never answers";
+  readonly breaks?: "at once" | "half way" | "drips" | "never answers";
 }
 
 export interface Step {
