@@ -16,10 +16,14 @@ import { RedisNodes } from "./redis-nodes.js";
 import type { Task, Workload } from "./workload.js";
 
 const WAITS_MS = [0, 1_000, 3_000] as const;
+/** While nobody leads every node refuses at once. */
+const REFUSED_MS = 50;
 const ASK_AGAIN_MS = [20, 100] as const;
 /** A holder counts from before it asked, with a margin for clocks of another rate. */
 const TRUST_SHARE = 0.85;
 const ANSWER_SHARE = 0.3;
+/** Tasks of a client, at most. */
+const PLACES = 20;
 const IF_EQUAL = `if redis.call("get",KEYS[1])==ARGV[1] then`;
 const RELEASE = `${IF_EQUAL} return redis.call("del",KEYS[1]) else return 0 end`;
 const EXTEND = `${IF_EQUAL} return redis.call("pexpire",KEYS[1],ARGV[2]) else return 0 end`;
@@ -42,9 +46,13 @@ export const redis: Workload = {
       () => round.take(waitMs),
       (granted) => grantOf(task, granted),
     );
-    if (lock === undefined) return;
+    if (lock === undefined) {
+      await task.sleep(REFUSED_MS);
+      return;
+    }
     noteLoss(task, lock, key);
     await hold(task, lock, random.integer(0, 200));
+    if (random.chance(0.3)) await round.look(lock);
     if (random.chance(0.3)) await round.extend(lock);
     await hold(task, lock, random.integer(0, 200));
     await round.release(lock);
@@ -91,27 +99,43 @@ class RedisRound {
       const askedMs = performance.now();
       const words = [this.#key, this.#value, "NX", "PX", ttlMs];
       const reply = await this.#nodes.send(node, "SET", ...words);
-      if (reply === "OK") return this.#granted(node, askedMs);
+      if (reply === "OK") return this.#granted(askedMs);
       if (performance.now() >= endMs || signal.aborted) throw refused(this.#key, waitMs);
       await this.#task.sleep(random.integer(...ASK_AGAIN_MS));
     }
   }
 
+  /** Whether the value holds the key, as its fencing token shows. */
+  async look(lock: LeasedLock): Promise<void> {
+    await this.#verify(lock, async () => {
+      const node = this.#task.random.pick(this.#nodes.ready);
+      return (await this.#nodes.send(node, "HOLDFAST.TOKEN", this.#key, this.#value)) !== null;
+    });
+  }
+
   async extend(lock: LeasedLock): Promise<void> {
     const { ttlMs } = this.#task;
-    const { token, remainingMs } = lock;
     const askedMs = performance.now();
-    const extending = async () => {
-      const reply = await this.#run(EXTEND, this.#value, ttlMs);
-      // Later it may be about another lock of the same value.
-      if (performance.now() > askedMs + remainingMs) throw unknown("the answer came late");
-      return { current: reply === 1 };
-    };
-    const operation = { f: "verify", key: this.#key, value: { token }, session: this.session };
-    const answer = await this.#task.record(operation, extending);
-    if (answer?.current !== true) return;
+    const isExtended = await this.#verify(lock, async () => {
+      return (await this.#run(EXTEND, this.#value, ttlMs)) === 1;
+    });
+    if (!isExtended) return;
     lock.extend(askedMs + TRUST_SHARE * ttlMs);
     noteRenewal(this.#task, lock);
+  }
+
+  /** Resolves to whether it is certainly held. */
+  async #verify(lock: LeasedLock, isHeld: () => Promise<boolean>): Promise<boolean> {
+    const { token, remainingMs } = lock;
+    const untilMs = performance.now() + remainingMs;
+    const operation = { f: "verify", key: this.#key, value: { token }, session: this.session };
+    const answer = await this.#task.record(operation, async () => {
+      const current = await isHeld();
+      // Later it may be about another lock of the same value.
+      if (performance.now() > untilMs) throw unknown("the answer came late");
+      return { current };
+    });
+    return answer?.current === true;
   }
 
   /** Leaves the lock to its end if an answer could come after that. */
@@ -129,23 +153,14 @@ class RedisRound {
     if (answer === undefined) valuesGivenUp += 1;
   }
 
-  async #granted(node: number, askedMs: number): Promise<LeasedLock> {
-    const token = await this.#tokenAt(node);
-    const isReliable = this.#valuesGivenUp === valuesGivenUp;
-    const untilMs = isReliable ? askedMs + TRUST_SHARE * this.#task.ttlMs : askedMs;
-    return leasedLock(token, untilMs, async () => {
+  #granted(askedMs: number): LeasedLock {
+    const untilMs = askedMs + TRUST_SHARE * this.#task.ttlMs;
+    if (this.#valuesGivenUp !== valuesGivenUp || performance.now() > untilMs) {
+      throw unknown("taken, and nobody relies on it");
+    }
+    return leasedLock(nameOf(this.#task), untilMs, async () => {
       return (await this.#run(RELEASE, this.#value)) === 1 ? undefined : "unknown";
     });
-  }
-
-  async #tokenAt(node: number): Promise<number> {
-    try {
-      const reply = await this.#nodes.send(node, "HOLDFAST.TOKEN", this.#key, this.#value);
-      if (reply !== null) return Number(reply);
-    } catch (error) {
-      if (!(error instanceof HoldfastError)) throw error;
-    }
-    throw unknown("taken, and nothing more is known");
   }
 
   /** At any node. */
@@ -153,6 +168,16 @@ class RedisRound {
     const node = this.#task.random.pick(this.#nodes.ready);
     return this.#nodes.send(node, "EVAL", script, 1, this.#key, ...words);
   }
+}
+
+/**
+ * Names a hold in the history, larger than every name that was given before: what the reply says is that
+ * the lock is taken, and no more. One that comes too late to rely on it is not believed.
+ */
+function nameOf(task: Task): number {
+  const { process, index } = task;
+  const place = (Math.floor((process % 100_000) / 1_000) * PLACES + index) % 1_000;
+  return Math.floor(task.now() / 1_000) * 1_000 + place;
 }
 
 function unknown(why: string): HoldfastError {
