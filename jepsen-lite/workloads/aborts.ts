@@ -19,7 +19,7 @@ export const aborts: Workload = {
   name: "aborts",
   about: "callers that leave while they wait or are granted, and others that wait for long",
   model: "lock",
-  compares: ["exactly-once", "wake-ups", "denials"],
+  compares: ["exactly-once", "wake-ups"],
   tasksMax: 3,
   async step(task) {
     const { random } = task;

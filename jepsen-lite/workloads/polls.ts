@@ -81,6 +81,8 @@ class PollRound {
   readonly #endMs: number;
   /** Whether a copy of the request may still be on its way. */
   isDoubtful = false;
+  /** Between two polls it may have been granted, and given back when its grace was over. */
+  #wasQueued = false;
 
   constructor(task: Task, key: string, wish: LeaseWish) {
     this.#task = task;
@@ -98,7 +100,9 @@ class PollRound {
       if (typeof answer === "object") return this.#lockOf(answer, begunMs);
       // Never repeated: its grace ends, and what it got by then is given back.
       if (random.chance(0.1)) throw stillOnItsWay();
-      if (answer === "queued") await this.#task.sleep(random.pick([0, 0, PAUSE_MS_MAX]));
+      if (answer !== "queued") continue;
+      this.#wasQueued = true;
+      await this.#task.sleep(random.pick([0, 0, PAUSE_MS_MAX]));
     }
   }
 
@@ -157,7 +161,7 @@ class PollRound {
     if (isCopy || isUnanswered) this.isDoubtful = true;
     const isOver = this.#task.signal.aborted || tries >= TRIES_MAX;
     if ((isCopy || isUnanswered) && !isOver) return "again";
-    throw this.isDoubtful ? unknownAfter(error) : error;
+    throw this.isDoubtful || this.#wasQueued ? unknownAfter(error) : error;
   }
 
   #lockOf({ token, trustMs }: GrantedLease, begunMs: number) {
