@@ -43,7 +43,7 @@ export const DOMAINS = {
   role: { states: ROLES, events: CORE_EVENTS },
   snapshot: { states: ["taking", "sending", "receiving", "restoring"], events: CORE_EVENTS },
   /** By the free slots below the highest one that is held, in the semaphore that has the most. */
-  installed: { states: ["no gap", "one gap", "several gaps"], events: ["table"] },
+  installed: { states: ["at most one gap", "several gaps"], events: ["table"] },
   members: { states: ["simple", "learner", "joint"], events: CORE_EVENTS },
   disk: { states: ["stalled", "slow", "full"], events: ROLES },
   attaching: {

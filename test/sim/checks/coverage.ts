@@ -139,7 +139,5 @@ function gapsIn(table: LockTable): string {
     const slots = holds.flatMap((hold) => hold.slots);
     return Math.max(-1, ...slots) + 1 - slots.length;
   });
-  const most = Math.max(0, ...gaps);
-  if (most === 0) return "no gap";
-  return most === 1 ? "one gap" : "several gaps";
+  return Math.max(0, ...gaps) > 1 ? "several gaps" : "at most one gap";
 }

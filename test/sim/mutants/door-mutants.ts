@@ -9,7 +9,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/http/takes.ts",
     find: "    await leases.giveBack(keys, { owner, only: lease });\n",
     replace: "    void [leases, keys, owner, lease];\n",
-    seeds: [],
+    seeds: [500_065],
   },
   {
     name: "parked-take-gives-back-a-repeat",
@@ -18,7 +18,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/http/takes.ts",
     find: "{ owner, only: lease }",
     replace: "{ owner }",
-    seeds: [],
+    seeds: [500_090],
   },
   {
     name: "parked-take-stays",
@@ -27,7 +27,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/http/takes.ts",
     find: '    abandoning.abort(new DOMException("not repeated in time", "AbortError"));\n',
     replace: "",
-    seeds: [],
+    seeds: [500_102],
   },
   {
     name: "no-grace-between-polls",

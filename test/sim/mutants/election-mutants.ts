@@ -100,7 +100,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leader.ts",
     find: "  } else if (state.isLate && healthyAtMs > leadership.pauseForgivenMs) {",
     replace: "  } else if (state.isLate) {",
-    seeds: [],
+    seeds: [500_049],
   },
   {
     name: "deposed-leader-answers-reads",
@@ -110,6 +110,6 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     find: "    for (const { ids } of this.begun) for (const id of ids) outbox.refuseRead(id);\n",
     replace:
       "    for (const { ids, index } of this.begun) for (const id of ids) outbox.answerRead(id, index);\n",
-    seeds: [],
+    seeds: [500_065],
   },
 ];

@@ -153,6 +153,6 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/records/semaphore.ts",
     find: "      if (child + 1 < free.length && (free[child + 1] as number) < (free[child] as number)) {\n        child += 1;\n      }\n",
     replace: "",
-    seeds: [],
+    seeds: [500_194],
   },
 ];

@@ -402,13 +402,4 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     replace: "    if (!isAlive) this.#window",
     seeds: [],
   },
-  {
-    name: "takeover-asks-once",
-    rule: "8.4: a successor that is cut off asks again for all that it does not know",
-    scenario: "applications that leave sessions",
-    file: "src/client/session/resumption.ts",
-    find: "    this.#asked = this.#answered;\n  }",
-    replace: "  }",
-    seeds: [],
-  },
 ];

@@ -123,7 +123,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   {
     name: "restored-gaps-out-of-order",
     rule: "a restored semaphore gives the lowest free slots, as it did before",
-    scenario: "snapshots",
+    scenario: "wide semaphores",
     file: "src/lockfsm/records/semaphore.ts",
     find: "if (!taken.has(slot)) this.#free.push(slot);",
     replace: "if (!taken.has(slot)) this.#free.unshift(slot);",

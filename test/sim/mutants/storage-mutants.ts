@@ -110,6 +110,6 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     file: "src/storage/log/open-file-log.ts",
     find: "const isSealed = last?.torn !== undefined;",
     replace: "const isSealed = link.seq < 0;",
-    seeds: [],
+    seeds: [501_443],
   },
 ];
