@@ -66,6 +66,7 @@ class LockHistoryReader {
       this.#readEnds(call);
       this.#readUnknown(call);
     }
+    for (const call of this.#calls) this.#readOrderlyEnds(call);
     return {
       paired: this.#paired,
       calls: this.#calls,
@@ -148,7 +149,6 @@ class LockHistoryReader {
         this.#mayEnd(grant.token, invokedAt);
       }
     }
-    // With a grace the holder is told before the end, or its own deadline is over by then.
     if (isEndByOthers(call) && outcome !== "fail" && !call.hasGrace) {
       for (const { token, call: granting } of this.#touchedBy(call)) {
         if (granting.operation.invokedAt < returnedAt) this.#mayEnd(token, invokedAt);
@@ -159,6 +159,24 @@ class LockHistoryReader {
         for (const token of this.#onKey(item.key)) this.#mayEnd(token, invokedAt);
       }
     }
+  }
+
+  /**
+   * Ends of which a holder is told before, or at which its own deadline is over: a revoke with a grace,
+   * and the longest time of a hold. They come unseen only if the holder has just given it up.
+   */
+  #readOrderlyEnds(call: LockCall): void {
+    if (call.granted !== undefined && call.maxHoldMs !== undefined) {
+      this.#mayEndWithRelease(call.granted, call.operation.invokedAt);
+    }
+    if (!isEndByOthers(call) || !call.hasGrace || call.operation.outcome === "fail") return;
+    const { invokedAt } = call.operation;
+    for (const { token } of this.#touchedBy(call)) this.#mayEndWithRelease(token, invokedAt);
+  }
+
+  #mayEndWithRelease(token: number, at: number): void {
+    const releasedAt = this.#releasedAt.get(token);
+    if (releasedAt !== undefined) this.#mayEnd(token, Math.max(at, releasedAt));
   }
 
   /** Holds whose token may have been exchanged unseen, or that wait as tickets to be claimed. */

@@ -61,6 +61,17 @@ describe("a revoke", () => {
     expect(broken([...acquired(0, 5, 0), asks, ...during, answered, later])).toEqual([]);
   });
 
+  it("may come before a release that is on its way, and the longest time may as well", () => {
+    const release: Line[] = [
+      [0, "invoke", "release", { token: 5 }, at(3)],
+      [0, "ok", "release", { released: false, reason: "revoked" }, at(4)],
+    ];
+    const revoke = asked("revoke", { graceMs: 500 }, 1, 2);
+    expect(broken([...acquired(0, 5, 0), ...revoke, ...release])).toEqual([]);
+    expect(broken([...acquired(0, 5, 0, { maxHoldMs: 3_000 }), ...release])).toEqual([]);
+    expect(broken([...acquired(0, 5, 0), ...release])).toEqual(["linearizable"]);
+  });
+
   it("of a token concerns no other hold", () => {
     const onB = (type: "invoke" | "ok", value: object): Line => [
       3,
