@@ -66,6 +66,19 @@ describe("rule 8: one change at a time, none before an entry of the own term is 
     expect(solo.turn(change(12, [1, 2, 3], [4])).accepted).toMatchObject([{ id: 12, index: 4 }]);
   });
 
+  it("refuses a second change in the very turn in which the joint configuration is committed", () => {
+    const solo = leading();
+    const { write } = solo.turn(change(9, [1, 2, 3, 4]));
+    solo.persisted(write?.seq ?? 0);
+    const committing = [accept(2, 1, 2), accept(3, 1, 2)].map(
+      (message) => ({ type: "message", message }) as const,
+    );
+    const ended = solo.turn(...committing, change(10, [1, 2]));
+    expect(ended.applyTo).toBe(2);
+    expect(ended.refused).toEqual([{ id: 10, reason: "notReady" }]);
+    expect(textOf(solo.raft.configuration)).toBe("1,2,3,4 /  / ");
+  });
+
   it("two leaders of 2015: neither change of one server is built upon the other", () => {
     // Ongaro, raft-dev, 10 July 2015: S1 adds a fifth server in term 1, S2 removes S1 in term 2,
     // and S1 comes back with a majority of its own five that never heard of S2's change.
