@@ -81,7 +81,7 @@ export function checkHistory(events: readonly HistoryEvent[], options: CheckOpti
   if (model.name === "lock" && options.init !== undefined) {
     throw new BadHistoryError("--init: the lock model always begins with an empty table");
   }
-  const disproofs = model.name === "lock" ? disprovedIn(readLockHistory(history)) : [];
+  const disproofs = model.name === "lock" ? disprovedIn(history) : [];
   const disproved = new Set(disproofs.map(({ operation }) => operation));
   const believed = judge(model, withUnknown(history, disproved), options);
   const denied = deniedIn(history);

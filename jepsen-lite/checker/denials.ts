@@ -12,8 +12,8 @@ import { nameOf, operationText } from "./event-text.js";
 import type { HistoryEvent } from "./input/history-event.js";
 import { type Finding, FindingBuilder } from "./lock/finding.js";
 import { fieldsOf } from "./lock/lock-calls.js";
-import type { LockHistory } from "./lock/lock-history.js";
-import { endsAskedFor, lossesIn } from "./lock/losses.js";
+import { readLockHistory } from "./lock/lock-history.js";
+import { endersIn, endsAskedFor, lossesIn } from "./lock/losses.js";
 import type { Operation, PairedHistory } from "./operations.js";
 import type { Violation } from "./violation.js";
 
@@ -28,8 +28,8 @@ export interface Disproof {
 }
 
 /** Operations of a lock history whose effect others saw although they were said not to have happened. */
-export function disprovedIn(locks: LockHistory): readonly Disproof[] {
-  return [...disprovedGrants(locks.paired), ...disprovedEnds(locks)];
+export function disprovedIn(history: PairedHistory): readonly Disproof[] {
+  return [...disprovedGrants(history), ...disprovedEnds(history)];
 }
 
 /** Each of these counts as one of unknown outcome. */
@@ -139,16 +139,25 @@ function disprovedGrants({ operations, notes }: PairedHistory): Disproof[] {
 }
 
 /** Holds that others ended, where everybody who may have asked for it was told that it did not happen. */
-function disprovedEnds(locks: LockHistory): Disproof[] {
+function disprovedEnds(history: PairedHistory): Disproof[] {
   const found = new Map<Operation, HistoryEvent>();
+  if (!history.operations.some(isDeniedEnd)) return [];
+  const locks = readLockHistory(history);
+  const enders = endersIn(locks);
   for (const loss of lossesIn(locks)) {
-    const asked = endsAskedFor(loss, locks);
+    const asked = endsAskedFor(loss, enders);
     const denied = asked.filter(({ outcome }) => outcome === "fail");
     const last = denied.at(-1);
     if (last === undefined || denied.length < asked.length) continue;
     if (!found.has(last)) found.set(last, loss.note.event);
   }
   return [...found].map(([operation, seen]) => ({ operation, seen }));
+}
+
+/** Somebody asked for the end of what others hold, and was told that nothing has ended. */
+function isDeniedEnd({ f, outcome, argument }: Operation): boolean {
+  if (outcome !== "fail") return false;
+  return f === "revoke" || f === "end-session" || fieldsOf(argument)["steal"] === true;
 }
 
 /** Denied operations on the keys of a violation, invoked before its last line. */

@@ -5,8 +5,9 @@
  */
 import { nameOf } from "../event-text.js";
 import { type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
+import type { LockCall } from "./lock-calls.js";
 import type { LockHistory } from "./lock-history.js";
-import { endsAskedFor, firstGrantOf, isAskedFor, type Loss, lossesIn } from "./losses.js";
+import { endersIn, endsAskedFor, firstGrantOf, isAskedFor, type Loss, lossesIn } from "./losses.js";
 
 /**
  * A client gives a hold up a tenth of its length, at least 250 ms, before the table may end it. Its clock
@@ -18,16 +19,17 @@ const MS_IN_NS = 1_000_000;
 
 export function checkEndings(history: LockHistory): Finding {
   const builder = new FindingBuilder("endings");
+  const enders = endersIn(history);
   for (const loss of lossesIn(history)) {
-    if (isAskedFor(loss.reason)) checkAuthor(loss, history, builder);
+    if (isAskedFor(loss.reason)) checkAuthor(loss, enders, builder);
     else if (loss.reason === "maxHold") checkDuration(loss, builder);
   }
   return builder.finding();
 }
 
-function checkAuthor(loss: Loss, history: LockHistory, builder: FindingBuilder): void {
+function checkAuthor(loss: Loss, enders: readonly LockCall[], builder: FindingBuilder): void {
   builder.compared += 1;
-  const asked = endsAskedFor(loss, history).filter(({ outcome }) => outcome !== "fail");
+  const asked = endsAskedFor(loss, enders).filter(({ outcome }) => outcome !== "fail");
   if (asked.length > 0) return;
   report(loss, `was ${loss.reason}, for which nobody asked`, builder);
 }

@@ -32,10 +32,21 @@ export function isAskedFor(reason: string): reason is Reason {
   return reason === "revoked" || reason === "stolen";
 }
 
-/** All operations before the loss that ask for such an end of this hold, whatever became of them. */
-export function endsAskedFor({ note, grant, reason }: Loss, { calls }: LockHistory): Operation[] {
+/** The calls that ask for the end of holds of others. */
+export function endersIn({ calls }: LockHistory): readonly LockCall[] {
+  return calls.filter(({ f, isSteal }) => isSteal || f === "revoke" || f === "end-session");
+}
+
+/**
+ * The operations before the loss that ask for such an end of this hold, whatever became of them.
+ * `enders`: all calls of the history that can be meant.
+ */
+export function endsAskedFor(
+  { note, grant, reason }: Loss,
+  enders: readonly LockCall[],
+): Operation[] {
   if (!isAskedFor(reason)) return [];
-  return calls
+  return enders
     .filter((call) => call.operation.invokedAt < note.at && asksForEnd(call, grant, reason))
     .map(({ operation }) => operation);
 }
