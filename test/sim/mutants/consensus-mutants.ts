@@ -90,7 +90,7 @@ export const CONSENSUS_MUTANTS: readonly Mutant[] = [
     file: "src/raft/election.ts",
     find: "    message.lastLogTerm > lastTerm ||",
     replace: "    message.lastLogTerm >= 0 ||",
-    seeds: [12],
+    seeds: [510_010],
   },
   {
     name: "stale-completion",

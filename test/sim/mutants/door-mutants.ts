@@ -36,7 +36,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/http/takes.ts",
     find: "const GRACE_MS = 2_000;",
     replace: "const GRACE_MS = 1;",
-    seeds: [],
+    seeds: [500_162],
   },
   {
     name: "trust-counts-from-the-grant",
@@ -45,7 +45,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/http/takes.ts",
     find: "leaseBody({ ...lease, ...times })",
     replace: "leaseBody({ ...lease, ...times, trustMs: lease.trustMs + sinceMs() })",
-    seeds: [],
+    seeds: [500_150],
   },
   {
     name: "try-without-its-request",
@@ -55,7 +55,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     find: "  return { owner, request, name, ttlMs, waitMs, signal };",
     replace:
       "  return { owner, request: waitMs > 0 ? request : undefined, name, ttlMs, waitMs, signal };",
-    seeds: [],
+    seeds: [500_039],
   },
   {
     name: "another-ttl-is-another-request",

@@ -63,7 +63,7 @@ export const ELECTION_MUTANTS: readonly Mutant[] = [
     file: "src/raft/leader.ts",
     find: "const healthyAtMs = Math.min(quorumHeardMs(state, leadership), state.durability.oldestPendingMs);",
     replace: "const healthyAtMs = quorumHeardMs(state, leadership);",
-    seeds: [12],
+    seeds: [510_024],
   },
   {
     name: "transfer-not-given-up",
