@@ -65,7 +65,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     find: "  return { owner, request, name, ttlMs, waitMs, signal };",
     replace:
       "  return { owner, request: request === undefined ? request : request + ttlMs, name, ttlMs, waitMs, signal };",
-    seeds: [],
+    seeds: [500_033],
   },
   {
     name: "one-value-taken-at-two-nodes",
@@ -74,7 +74,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/redis/lease-calls.ts",
     find: '      if (confirmed === undefined) confirmations.noteElsewhere(owner);\n      return "mine";',
     replace: '      return confirmed === undefined ? "taken" : "mine";',
-    seeds: [],
+    seeds: [500_033],
   },
   {
     name: "fair-grant-not-renewed",
@@ -83,7 +83,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/redis/fair-waits.ts",
     find: "      await take.client.leases.take([take.item], { ...optionsOf(take), waitMs: 0 });\n",
     replace: "",
-    seeds: [],
+    seeds: [500_033],
   },
   {
     name: "fair-place-of-any-value",
@@ -92,7 +92,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/redis/fair-waits.ts",
     find: "  return JSON.stringify([identity, item.key, owner]);",
     replace: "  return JSON.stringify([identity, item.key, owner.length > 0]);",
-    seeds: [],
+    seeds: [500_161],
   },
   {
     name: "place-gives-back-what-others-took",

@@ -36,7 +36,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/convert.ts",
     find: "} else if (hold.extras?.upgrade !== undefined) {",
     replace: "} else if (hold.extras?.upgrade?.sequence === sequence) {",
-    seeds: [8],
+    seeds: [510_011],
   },
   {
     name: "upgraded-again",
@@ -91,7 +91,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/holds/lone-holds.ts",
     find: 'return value === "" && maxHoldMs === 0 && minHoldMs === 0 && lockDelayMs === 0;',
     replace: 'return value === "" && minHoldMs === 0 && lockDelayMs === 0;',
-    seeds: [8],
+    seeds: [510_004],
   },
   {
     name: "lone-hold-of-an-owner-with-more",

@@ -81,7 +81,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  if (limit < before) applyLowerLimit(state, key, semaphore);",
     replace: "  if (limit < 0) applyLowerLimit(state, key, semaphore);",
-    seeds: [6_000_022],
+    seeds: [510_008],
   },
   {
     name: "raised-limit-wakes-nobody",

@@ -400,6 +400,6 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/locks.ts",
     find: "    if (isAlive) this.submit(new EndCall({ sequence }));\n    else this.#window",
     replace: "    if (!isAlive) this.#window",
-    seeds: [],
+    seeds: [510_079],
   },
 ];

@@ -127,6 +127,6 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/records/semaphore.ts",
     find: "if (!taken.has(slot)) this.#free.push(slot);",
     replace: "if (!taken.has(slot)) this.#free.unshift(slot);",
-    seeds: [],
+    seeds: [510_080],
   },
 ];

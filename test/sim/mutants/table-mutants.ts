@@ -27,7 +27,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     file: "src/lockfsm/commands/execute.ts",
     find: "epoch !== session.attachEpoch || ",
     replace: "",
-    seeds: [6_000_009],
+    seeds: [510_007],
   },
   {
     name: "grant-to-the-dead",
