@@ -129,6 +129,6 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
     file: "src/client/session/session.ts",
     find: "    if (this.#pendingExport === undefined) this.#end(error);\n    else this.#pendingExport.finish();\n",
     replace: "    this.#end(error);\n",
-    seeds: [2_379],
+    seeds: [],
   },
 ];

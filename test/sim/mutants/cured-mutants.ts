@@ -54,7 +54,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
     file: "src/server/driver/members.ts",
     find: '    for (const peer of peers) this.#send(peer, { type: "members", index, configuration: encoded });\n',
     replace: "",
-    seeds: [210_000_246],
+    seeds: [],
   },
   {
     name: "damaged-draft-ends-the-node",

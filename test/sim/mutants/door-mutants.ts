@@ -101,7 +101,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/redis/fair-waits.ts",
     find: "{ owner, only: lease }",
     replace: "{ owner }",
-    seeds: [261],
+    seeds: [],
   },
   {
     name: "lock-of-redis-without-margin",
@@ -110,6 +110,6 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/redis/lease-calls.ts",
     find: "wish.hasMargin === true ? wish.ttlMs : withLeaseMargin(wish.ttlMs);",
     replace: "wish.hasMargin === true ? withLeaseMargin(wish.ttlMs) : wish.ttlMs;",
-    seeds: [],
+    seeds: [500_246],
   },
 ];

@@ -183,7 +183,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
     file: "src/client/locks/hold.ts",
     find: "    return this.handles.some(isAsked) || this.#joins",
     replace: "    return this.handles.every(isAsked) || this.#joins",
-    seeds: [35],
+    seeds: [510_001],
   },
   {
     name: "abandoned-upgrade-lowers-others",

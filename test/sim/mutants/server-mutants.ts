@@ -124,7 +124,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     file: "src/server/commands/kept-commands.ts",
     find: '          return "number" in command && command.number === message.number;',
     replace: '          return !("number" in command) || command.number === message.number;',
-    seeds: [],
+    seeds: [520_005],
   },
   {
     name: "kept-sent-in-any-order",
