@@ -19,7 +19,7 @@ import { cyclesIn, Recording } from "../plans/recording.js";
 import { NaiveTable } from "./model.js";
 import { closureOf } from "./views.js";
 
-const RUNS = runsOf(75);
+const RUNS = runsOf(80);
 const EDGES_MAX = 10_000;
 
 test("says and shows after every entry what the naive model says and shows", () => {
@@ -59,7 +59,7 @@ test("does so until it is forgotten how leases ended", () => {
 }, 600_000);
 
 test("does so when tokens run out", () => {
-  check(settings, plan, RUNS / 2, fc.integer({ min: -3, max: 30 }));
+  check(settings, plan, runsOf(40), fc.integer({ min: -3, max: 30 }));
 }, 600_000);
 
 test("with few units for each entry comes to the same once it had as many as it needs", () => {
