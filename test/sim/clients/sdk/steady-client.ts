@@ -1,11 +1,12 @@
 /**
  * An application that does the same over and over: it waits for a lock that others of its kind want too,
  * keeps it for a moment, releases it, tries for one that nobody else wants, and reads. Each call must
- * succeed, and in time (`service-law.ts`).
+ * succeed, and in time (`service-law.ts`); only a limit that the plan has set may refuse it.
  */
 import type { RandomStream, RandomStreams } from "../../../../lab/random-stream.js";
 import { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import { CLIENT_DEFAULTS, type Client, connectOn } from "../../../../src/client/index.js";
+import { HoldfastError } from "../../../../src/errors.js";
 import type { Simulation } from "../../engine/simulation.js";
 import type { ClientNetwork } from "../../world/network/client-network.js";
 import { driftingClock } from "../../world/node/drifting-clock.js";
@@ -17,6 +18,7 @@ const REST_MS_MAX = 400;
 /** How long the common lock is kept, at most. */
 export const KEPT_MS_MAX = 200;
 const COMMON_KEY = "steady";
+const LIMITS: ReadonlySet<string> = new Set(["QUEUE_FULL", "QUOTA"]);
 
 export interface SteadySurroundings {
   readonly simulation: Simulation;
@@ -81,7 +83,9 @@ export class SteadyClient {
     const settings = { ...CLIENT_DEFAULTS, endpoints, ttlMs: this.#ttlMs, name: this.name };
     const client = await this.#call("connect", connectOn(this.#platform, settings));
     while (!this.#isEnding) {
-      await this.#goRound(client);
+      await this.#goRound(client).catch((error: unknown) => {
+        if (!isOfLimit(error)) throw error;
+      });
       this.rounds += 1;
       await this.#world.simulation.sleep(this.#random.integer(1, REST_MS_MAX));
     }
@@ -103,8 +107,16 @@ export class SteadyClient {
 
   async #call<T>(what: string, result: Promise<T>): Promise<T> {
     const onOver = this.#world.onCalled(`${this.name}: ${what}`);
-    const value = await result;
+    const value = await result.catch((error: unknown) => {
+      if (isOfLimit(error)) onOver();
+      throw error;
+    });
     onOver();
     return value;
   }
+}
+
+/** A setting of the table that a plan has changed refuses the call. */
+function isOfLimit(error: unknown): boolean {
+  return error instanceof HoldfastError && LIMITS.has(error.code);
 }
