@@ -68,7 +68,7 @@ export class MeteredInput extends AccountedInput implements Beginner {
   /** What has come and may not be handled yet. */
   #kept: Buffer[] = [];
   #hasEnded = false;
-  /** Nothing was read of it: even to have the system hand out a first piece waits for its turn. */
+  /** Nothing has been read of it yet. Even its first bytes are read in its turn. */
   #isNew = true;
   /** The listeners want more, and were not heard yet because something is kept back. */
   #isWanted = false;
@@ -164,6 +164,8 @@ export class MeteredInput extends AccountedInput implements Beginner {
       this.#hasEnded = true;
       return false;
     }
+    // Where the platform reads before there is a meter, its first bytes come without being asked for.
+    this.#isNew = false;
     this.meter.received(this.account, chunk.length);
     if (this.isHeld || !this.meter.mayBegin(this.account)) {
       this.#kept.push(chunk);
