@@ -17,6 +17,7 @@ export const ANOMALIES = Object.freeze({
   "lease ended late": "A lock of a dead client was granted to the next one long after its lease.",
   "released twice": "A token was released more often than it was granted.",
   "phantom grant": "Watchers saw a grant that no request can have asked for.",
+  "two heirs": "Two clients went on with what was handed over, as a whole, to one.",
   "lost wake-up": "A request waits for a lock that no client can hold.",
   "watch out of order": "A watch reported a change twice, or after a later one.",
   "watch missed a change": "A watch left out a change between two that it reported.",

@@ -12,6 +12,7 @@ import type { Counterexample } from "./linearizable/counterexample.js";
 import { checkEndings } from "./lock/check-endings.js";
 import { checkExactlyOnce } from "./lock/check-exactly-once.js";
 import { checkExclusion } from "./lock/check-exclusion.js";
+import { checkHeirs } from "./lock/check-heirs.js";
 import { checkLeases } from "./lock/check-leases.js";
 import { checkOrder } from "./lock/check-order.js";
 import { checkTokens, type TokensRise } from "./lock/check-tokens.js";
@@ -123,6 +124,7 @@ function judge(model: Model, history: PairedHistory, options: CheckOptions): Jud
       checkWakeUps(locks),
       checkWatches(locks),
       checkEndings(locks),
+      checkHeirs(locks),
       checkAccess(history, rights),
     );
     return lockParts(locks, tokensRise);

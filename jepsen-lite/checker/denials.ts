@@ -14,7 +14,7 @@ import { type Finding, FindingBuilder } from "./lock/finding.js";
 import { fieldsOf } from "./lock/lock-calls.js";
 import { readLockHistory } from "./lock/lock-history.js";
 import { endersIn, endsAskedFor, lossesIn } from "./lock/losses.js";
-import type { Operation, PairedHistory } from "./operations.js";
+import { asUnknown, type Operation, type PairedHistory } from "./operations.js";
 import type { Violation } from "./violation.js";
 
 const KIND = "denied command took effect";
@@ -39,9 +39,7 @@ export function withUnknown(
 ): PairedHistory {
   if (unknown.size === 0) return history;
   const changed = new Map<Operation, Operation>();
-  for (const operation of unknown) {
-    changed.set(operation, { ...operation, outcome: "info", returnedAt: Number.POSITIVE_INFINITY });
-  }
+  for (const operation of unknown) changed.set(operation, asUnknown(operation));
   const now = (operation: Operation) => changed.get(operation) ?? operation;
   return {
     ...history,

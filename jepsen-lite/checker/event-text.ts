@@ -40,19 +40,27 @@ const NOTES: Readonly<Record<string, (event: HistoryEvent) => string>> = {
 
 /** What is asked for, or what became of it, without who it was. */
 export function operationText({ f, key, value, type }: HistoryEvent): string {
-  const { token, released, reason, items, level, credential } = fieldsOf(value);
+  const { token, tokens, grants, released, reason, items, level, credential } = fieldsOf(value);
   const keys = key === undefined ? keysOf(items) : [key];
   const name = [f, keys.map(quote).join(" and ")].filter((word) => word !== "").join(" ");
   if (released !== undefined) {
     return released === true ? `${name}, done` : `${name}, it had ended (${reason ?? "unknown"})`;
   }
   if (token !== undefined) return `${name}${type === "ok" ? "," : ""} token ${token}`;
+  const several = tokensIn(grants ?? tokens);
+  if (several.length > 0) return `${name}${type === "ok" ? "," : ""} tokens ${several.join(", ")}`;
   const isOfAccess = level !== undefined || credential !== undefined;
   if (isOfAccess && type === "invoke") return `${name} ${JSON.stringify(value)}`;
   const isPlain = value === null || typeof value !== "object" || Array.isArray(value);
   const isNoArgument = type === "invoke" && (!isPlain || value === null);
   if (value === undefined || isNoArgument) return name;
   return `${name} ${JSON.stringify(value).slice(0, VALUE_CHARACTERS_MAX)}`;
+}
+
+/** Of holds that go from one client to another as a whole: their tokens, or their grants. */
+function tokensIn(listed: unknown): unknown[] {
+  if (!Array.isArray(listed)) return [];
+  return listed.map((each) => (typeof each === "number" ? each : (fieldsOf(each)["token"] ?? "–")));
 }
 
 function keysOf(items: unknown): string[] {

@@ -24,6 +24,11 @@ export interface Operation {
   readonly returnedAt: number;
 }
 
+/** The same, of unknown outcome. */
+export function asUnknown(operation: Operation): Operation {
+  return { ...operation, outcome: "info", returnedAt: Number.POSITIVE_INFINITY };
+}
+
 export interface Note {
   readonly event: HistoryEvent;
   readonly at: number;

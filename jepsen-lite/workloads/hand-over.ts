@@ -1,5 +1,5 @@
 /**
- * How a hold goes from one process to another: one hands it over, the other takes it up. The workloads
+ * How holds go from one process to another: one hands them over, the other takes them up. The workloads
  * of heirs, and the cuts at this moment, know only this; what is called on the way stands here alone.
  */
 import {
@@ -13,14 +13,16 @@ import {
 import type { Task } from "./workload.js";
 
 export interface HandOver {
+  /** Whether all locks of a client go to one heir, or each lock by itself. */
+  readonly isOfAll: boolean;
   /**
-   * Gives up the lock of a client that has no other, and ends the client. Resolves to what another
-   * process needs to go on with it; rejects if it was lost before, or if the outcome is unknown.
+   * Gives up these locks of a client: all of them, or one. Resolves to what another process needs to go
+   * on with them; rejects if they were lost before, or if the outcome is unknown.
    */
-  handOver(client: Client, lock: Lock): Promise<string>;
+  handOver(client: Client, locks: readonly Lock[]): Promise<string>;
   /**
-   * Goes on with the hold, as another process would. Rejects if it has ended, if somebody else has
-   * gone on with it, or if the outcome is unknown.
+   * Goes on with them, as another process would. Rejects if they have ended, if somebody else has gone
+   * on with them, or if the outcome is unknown.
    */
   takeUp(task: Task, handed: string): Promise<TakenUp>;
 }
@@ -28,23 +30,24 @@ export interface HandOver {
 export interface TakenUp {
   /** The caller closes it. */
   readonly client: Client;
-  readonly lock: Lock;
+  /** Those that are held. What became of the others is not known. */
+  readonly locks: readonly Lock[];
 }
 
 /** Longer than most faults: what ends before anybody comes shows nothing. */
 const TICKET_TTL_MS = 5_000;
 
-/** The lock is made a ticket, which one other session can claim. */
+/** Each lock is made a ticket, which one other session can claim. */
 export const byTicket: HandOver = {
-  async handOver(client, lock) {
-    const ticket = await lock.detach({ ticketTtlMs: TICKET_TTL_MS });
-    await client.close();
-    return JSON.stringify(ticket);
+  isOfAll: false,
+  async handOver(_client, [lock]) {
+    if (lock === undefined) throw new RangeError("a ticket needs a lock");
+    return JSON.stringify(await lock.detach({ ticketTtlMs: TICKET_TTL_MS }));
   },
   async takeUp(task, handed) {
     const client = await reached(task, {});
     try {
-      return { client, lock: await client.claim(JSON.parse(handed) as Ticket) };
+      return { client, locks: [await client.claim(JSON.parse(handed) as Ticket)] };
     } catch (error) {
       await client.close();
       throw error;
@@ -54,13 +57,14 @@ export const byTicket: HandOver = {
 
 /** The session is exported with all that it has, and one other process can resume it. */
 export const byExport: HandOver = {
+  isOfAll: true,
   handOver: async (client) => JSON.stringify(await client.export()),
   async takeUp(task, handed) {
     const client = await resumed(task, JSON.parse(handed) as ExportedSession);
-    const lock = client.resumed?.locks[0];
-    if (lock?.isHeld === true) return { client, lock };
+    const locks = client.resumed?.locks.filter(({ isHeld }) => isHeld) ?? [];
+    if (locks.length > 0) return { client, locks };
     await client.close();
-    throw new HoldfastError("LOCK_LOST", "it ended before it was taken up, or after");
+    throw new HoldfastError("LOCK_LOST", "all ended before they were taken up, or after");
   },
 };
 

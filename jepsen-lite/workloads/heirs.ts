@@ -1,86 +1,135 @@
 /**
- * Holds that are handed over to two others at once, as by a supervisor that starts a process twice: one
- * of them goes on with what was held, under a new token, and the other one is refused. Whoever hands a
- * hold over has given it up before anybody else can have it.
+ * Two holds of one client that are handed over to two others at once, as by a supervisor that starts a
+ * process twice. What goes over as a whole is gone on with by one of them, under new tokens, and the other
+ * one is refused: it holds neither while somebody else holds one. Whoever hands a hold over has given it
+ * up before anybody else can have it.
  */
-import { type Client, HoldfastError } from "../sdk.js";
-import { byExport, byTicket, type HandOver, type TakenUp } from "./hand-over.js";
-import { acquire, grantOf, hold, noteLoss, release } from "./lock-operations.js";
+import { type Client, HoldfastError, type Lock } from "../sdk.js";
+import { byExport, byTicket, type HandOver } from "./hand-over.js";
+import { leaseSession } from "./lease-holds.js";
+import { grantOf, hold, noteLoss, release } from "./lock-operations.js";
 import type { Task, Workload } from "./workload.js";
 
 export const heirs: Workload = {
   name: "heirs",
-  about: "sessions exported with a lock held, which two other clients then try to resume",
+  about: "sessions exported with two locks held, which two other clients then try to resume",
   ...heirsOf(byExport),
 };
 
 export const tickets: Workload = {
   name: "tickets",
-  about: "locks made tickets, each of which two other clients then try to claim",
+  about: "two locks made tickets, each of which two other clients then try to claim",
   ...heirsOf(byTicket),
 };
 
-/** A hold that was handed over. */
+/** A hold that is handed over. */
 interface Left {
   readonly key: string;
   readonly token: number;
+}
+
+/** What goes to one heir: one hold, or all that a client had. */
+interface Estate {
+  readonly holds: readonly Left[];
   readonly handed: string;
 }
 
-const WAIT_MS = 2;
+const LOCKS = 2;
+const MOMENT_MS = 2;
 const WISH = { waitMs: 1_000 } as const;
 
 function heirsOf(way: HandOver): Omit<Workload, "name" | "about"> {
-  /** The last one of this process, for the tasks beside the one that handed it over. */
-  let lastLeft: Left | undefined;
+  /** The last ones of this process, for the heir beside the one that hands over. */
+  let estates: readonly Estate[] = [];
   return {
     model: "lock",
-    compares: ["exactly-once"],
-    tasksMax: 2,
+    compares: ["exactly-once", "heirs"],
+    tasksMax: 1,
     async step(task) {
-      if (task.index > 0) {
-        const left = lastLeft;
-        lastLeft = undefined;
-        if (left === undefined) await task.sleep(WAIT_MS);
-        else await inherit(task, way, left);
-        return;
-      }
       const left = await leave(task, way);
-      if (left === undefined) return;
-      lastLeft = left;
+      estates = left;
       // The other one is first now and then.
-      await task.sleep(task.random.integer(0, 2 * WAIT_MS));
+      await task.sleep(task.random.integer(0, 2 * MOMENT_MS));
       await inherit(task, way, left);
+    },
+    async background(task) {
+      while (!task.signal.aborted) {
+        const left = estates;
+        estates = [];
+        if (left.length === 0) await task.sleep(MOMENT_MS);
+        else await inherit(task, way, left);
+      }
     },
   };
 }
 
-async function leave(task: Task, way: HandOver): Promise<Left | undefined> {
+/** Resolves to what was certainly handed over. */
+async function leave(task: Task, way: HandOver): Promise<readonly Estate[]> {
   const client = await opened(task);
-  if (client === undefined) return undefined;
-  const key = task.random.pick(task.keys);
-  const take = (value: string) => client.acquire(key, { ...WISH, value });
-  const lock = await acquire(task, key, WISH, take);
-  if (lock === undefined) {
-    await client.close();
-    return undefined;
+  if (client === undefined) return [];
+  const author = { client, session: leaseSession(task) };
+  const locks = await acquireSome(task, author);
+  const [first] = locks.values();
+  if (first !== undefined) await hold(task, first, task.random.integer(0, 20));
+  const estates = await handOver(task, way, author, locks);
+  const handedOver = estates.reduce((sum, { holds }) => sum + holds.length, 0);
+  if (handedOver === locks.size) await client.close();
+  else await giveUp(task, author);
+  return estates;
+}
+
+/** Who hands over, under one number in the history for as long as it lives. */
+interface Author {
+  readonly client: Client;
+  readonly session: number;
+}
+
+/** In the order of their names, so that nobody waits for anybody in a circle. */
+async function acquireSome(task: Task, { client, session }: Author) {
+  const { random, keys, ttlMs } = task;
+  const locks = new Map<Left, Lock>();
+  for (const key of random.sample(keys, Math.min(LOCKS, keys.length)).sort()) {
+    const operation = { f: "acquire", key, value: { ...WISH, ttlMs }, session };
+    const lock = await task.record(
+      operation,
+      () => client.acquire(key, WISH),
+      (granted) => grantOf(task, granted),
+    );
+    if (lock === undefined) break;
+    noteLoss(task, lock, key);
+    locks.set({ key, token: lock.token }, lock);
   }
-  await hold(task, lock, task.random.integer(0, 20));
-  const { token } = lock;
-  const operation = { f: "detach", key, value: { token } };
-  const giving = () => way.handOver(client, lock);
-  const handed = await task.record(operation, giving, () => undefined);
-  if (handed === undefined) {
-    await giveUp(task, client, { key, token });
-    return undefined;
+  return locks;
+}
+
+async function handOver(
+  task: Task,
+  way: HandOver,
+  { client, session }: Author,
+  locks: ReadonlyMap<Left, Lock>,
+): Promise<readonly Estate[]> {
+  const all = [...locks.keys()];
+  const shares = way.isOfAll ? [all] : all.map((left) => [left]);
+  const estates: Estate[] = [];
+  for (const share of shares) {
+    // The first may be lost while it waits for the second.
+    const holds = share.filter((left) => locks.get(left)?.isHeld === true);
+    if (holds.length === 0) continue;
+    const own = holds.map((left) => locks.get(left) as Lock);
+    const operation = { f: "detach", value: { tokens: tokensOf(holds) }, session };
+    const giving = () => way.handOver(client, own);
+    const handed = await task.record(operation, giving, () => undefined);
+    if (handed === undefined) continue;
+    const kept = own.find(({ isHeld }) => isHeld);
+    if (kept !== undefined) throw new Error(`token ${kept.token}, handed over, is still held`);
+    estates.push({ holds, handed });
   }
-  if (lock.isHeld) throw new Error(`token ${token} was handed over and is still held`);
-  return { key, token, handed };
+  return estates;
 }
 
 /** What could not be handed over is given back, at some time from now on. */
-async function giveUp(task: Task, client: Client, { key, token }: Omit<Left, "handed">) {
-  await task.record({ f: "release", key, value: { token } }, async () => {
+async function giveUp(task: Task, { client, session }: Author): Promise<void> {
+  await task.record({ f: "close", session }, async () => {
     await client.close();
     throw new HoldfastError("UNAVAILABLE", "ended with its client, or by its lease", {
       details: { indeterminate: true },
@@ -97,15 +146,48 @@ async function opened(task: Task): Promise<Client | undefined> {
   }
 }
 
-/** In the history it is a claim: only one claim of a token can succeed. */
-async function inherit(task: Task, way: HandOver, { key, token, handed }: Left): Promise<void> {
-  const operation = { f: "claim", key, value: { token } };
-  const taking = (): Promise<TakenUp> => way.takeUp(task, handed);
-  const taken = await task.record(operation, taking, ({ lock }) => grantOf(task, lock));
-  if (taken === undefined) return;
-  const { client, lock } = taken;
-  noteLoss(task, lock, key);
-  await hold(task, lock, task.random.integer(0, 20));
-  await release(task, lock, key);
-  await client.close();
+/** In any order, so that each of two heirs may be the first for a part of what goes by itself. */
+async function inherit(task: Task, way: HandOver, estates: readonly Estate[]): Promise<void> {
+  const inherited: Inheritance[] = [];
+  for (const estate of task.random.sample(estates, estates.length)) {
+    const taken = await takeUp(task, way, estate);
+    if (taken !== undefined) inherited.push(taken);
+  }
+  for (const { client, locks } of inherited) {
+    for (const [{ key }, lock] of locks) {
+      await hold(task, lock, task.random.integer(0, 20));
+      await release(task, lock, key);
+    }
+    await client.close();
+  }
+}
+
+interface Inheritance {
+  readonly client: Client;
+  readonly locks: ReadonlyMap<Left, Lock>;
+}
+
+/** In the history it is a claim: only one claim of these tokens can succeed. */
+async function takeUp(task: Task, way: HandOver, { holds, handed }: Estate) {
+  const operation = { f: "claim", value: { tokens: tokensOf(holds) } };
+  const taking = async (): Promise<Inheritance> => {
+    const { client, locks } = await way.takeUp(task, handed);
+    const own = holds.flatMap((left) => {
+      const lock = locks.find(({ items }) => items.some(({ key }) => key === left.key));
+      return lock === undefined ? [] : [[left, lock] as const];
+    });
+    return { client, locks: new Map(own) };
+  };
+  const taken = await task.record(operation, taking, ({ locks }) => ({
+    grants: holds.map((left) => {
+      const lock = locks.get(left);
+      return lock === undefined ? null : grantOf(task, lock);
+    }),
+  }));
+  for (const [{ key }, lock] of taken?.locks ?? []) noteLoss(task, lock, key);
+  return taken;
+}
+
+function tokensOf(holds: readonly Left[]): number[] {
+  return holds.map(({ token }) => token);
 }

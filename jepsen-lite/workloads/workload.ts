@@ -28,6 +28,7 @@ export type LockCheck =
   | "wake-ups"
   | "watches"
   | "endings"
+  | "heirs"
   | "access"
   | "denials";
 

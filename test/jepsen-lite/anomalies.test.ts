@@ -120,6 +120,18 @@ const PLANTED: Readonly<Partial<Record<AnomalyKind, readonly [check: string, lin
     [...acquired(3_000, 5), ...released(3_000, 5), ...released(3_000, 5)],
   ],
   "phantom grant": ["exactly-once", [...acquired(3_000, 5), change(1, "granted", 7)]],
+  "two heirs": [
+    "heirs",
+    [
+      ...acquired(3_000, 5),
+      [3_000, "invoke", "detach", { tokens: [5, 6] }],
+      [3_000, "ok", "detach"],
+      [1_000, "invoke", "claim", { tokens: [5, 6] }],
+      [1_000, "ok", "claim", { grants: [{ token: 7 }, null] }],
+      [2_000, "invoke", "claim", { tokens: [5, 6] }],
+      [2_000, "ok", "claim", { grants: [null, { token: 8 }] }],
+    ],
+  ],
   "lost wake-up": [
     "wake-ups",
     [

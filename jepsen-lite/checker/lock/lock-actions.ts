@@ -100,7 +100,8 @@ function acquireAction(call: LockCall): LockAction {
 
 function toChange(call: LockCall, result: string, change: Change): LockAction {
   const text = `${call.f} token ${call.token} ${result}`.trimEnd();
-  const id = `line ${call.operation.invocation.line}`;
+  // One line may change several holds.
+  const id = `line ${call.operation.invocation.line} ${call.token}`;
   return { id, isPure: false, ...changing(change), text };
 }
 

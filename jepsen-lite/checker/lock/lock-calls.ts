@@ -3,7 +3,7 @@
  * check starts from here; docs/internals/checker.md lists the possible contents of `value`.
  */
 import { badArgument, badResult } from "../models/model.js";
-import type { Operation, PairedHistory } from "../operations.js";
+import { asUnknown, type Operation, type PairedHistory } from "../operations.js";
 
 export type ItemMode = "exclusive" | "shared" | "permits";
 
@@ -75,6 +75,8 @@ export interface LockCall {
 }
 
 const GRANTING: ReadonlySet<LockFunction> = new Set(["acquire", "upgrade", "claim"]);
+/** These may name several tokens, of holds that go from one client to another as a whole. */
+const OF_SEVERAL: ReadonlySet<LockFunction> = new Set(["detach", "claim"]);
 const NEEDS_TOKEN: ReadonlySet<LockFunction> = new Set([
   "release",
   "upgrade",
@@ -90,15 +92,32 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** @throws BadHistoryError for a value that is not documented. */
 export function readLockCalls(history: PairedHistory): LockCall[] {
   const isLockCall = ({ f }: Operation) => NAMES.has(f);
-  return history.operations.filter(isLockCall).map(readCall);
+  return history.operations.filter(isLockCall).flatMap(readCalls);
 }
 
-function readCall(operation: Operation): LockCall {
+/** One, or one for each token that it names. What became of a token without a grant is not known. */
+function readCalls(operation: Operation): LockCall[] {
+  const argument = fieldsOf(operation.argument);
+  const result = operation.outcome === "ok" ? fieldsOf(operation.completion?.value) : {};
+  const { tokens } = argument;
+  if (tokens === undefined) return [readCall(operation, argument, result)];
+  if (!OF_SEVERAL.has(operation.f as LockFunction) || !Array.isArray(tokens)) {
+    throw badArgument(operation, '"tokens" is no list of what can be several');
+  }
+  const { grants = [] } = result;
+  if (!Array.isArray(grants)) throw badResult(operation, '"grants" is not a list');
+  return tokens.map((token: unknown, position) => {
+    const grant: unknown = grants[position];
+    const isWithout = operation.f === "claim" && operation.outcome === "ok" && grant == null;
+    const own = isWithout ? asUnknown(operation) : operation;
+    return readCall(own, { ...argument, token }, fieldsOf(grant));
+  });
+}
+
+function readCall(operation: Operation, argument: Fields, result: Fields): LockCall {
   const f = operation.f as LockFunction;
   const { invocation, completion } = operation;
-  const argument = fieldsOf(operation.argument);
   const isOk = operation.outcome === "ok";
-  const result = isOk ? fieldsOf(completion?.value) : {};
   const token = numberIn(argument, "token");
   if (NEEDS_TOKEN.has(f) && token === undefined) throw badArgument(operation, 'it has no "token"');
   const granted = isOk && GRANTING.has(f) ? numberIn(result, "token") : undefined;

@@ -206,7 +206,60 @@ it("of two who take over what a token stands for only one can have it", () => {
   ];
   const first = [...acquired(0, 5), lost(0, 5), ...taken(1, 8)];
   expect(broken([...first, ...refused, ...released(1, 8), ...acquired(3, 9)])).toEqual([]);
-  expect(broken([...first, ...taken(2, 9)])).toContain("linearizable");
+  expect(broken([...first, ...taken(2, 9)])).toEqual(["linearizable", "exclusion", "heirs"]);
+});
+
+describe("two locks that go over as a whole", () => {
+  const onB = { key: "b" };
+  const both: Line[] = [
+    ...acquired(0, 5),
+    [0, "invoke", "acquire", {}, onB],
+    [0, "ok", "acquire", { token: 6 }, onB],
+    [0, "invoke", "detach", { tokens: [5, 6] }],
+    [0, "ok", "detach"],
+  ];
+  const taken = (process: number, ...granted: readonly (number | null)[]): Line[] => [
+    [process, "invoke", "claim", { tokens: [5, 6] }],
+    [
+      process,
+      "ok",
+      "claim",
+      { grants: granted.map((token) => (token === null ? null : { token })) },
+    ],
+  ];
+  const refused: Line[] = [
+    [2, "invoke", "claim", { tokens: [5, 6] }],
+    [2, "fail", "claim", undefined, { error: "TAKEN_OVER" }],
+  ];
+
+  it("are held by the heir that got them, each as any other lock", () => {
+    const next: Line[] = [
+      [3, "invoke", "acquire", {}, onB],
+      [3, "ok", "acquire", { token: 9 }, onB],
+    ];
+    const releasedB: Line[] = [
+      [1, "invoke", "release", { token: 8 }, onB],
+      [1, "ok", "release", { released: true }, onB],
+    ];
+    const first = [...both, ...taken(1, 7, 8), ...refused];
+    expect(broken([...first, ...releasedB, ...next])).toEqual([]);
+    expect(broken([...first, ...next])).toEqual(["linearizable", "exclusion"]);
+  });
+
+  it("are never held by one heir and another heir, one lock each", () => {
+    expect(broken([...both, ...taken(1, 7, null)])).toEqual([]);
+    // Each of the two locks has one holder.
+    expect(broken([...both, ...taken(1, 7, null), ...taken(2, null, 8)])).toEqual(["heirs"]);
+    expect(broken([...both, ...taken(1, 7, 8), ...taken(2, 9, 10)])).toContain("heirs");
+  });
+
+  it("one by one may go to two", () => {
+    const one = (process: number, token: number, granted: number): Line[] => [
+      [process, "invoke", "claim", { tokens: [token] }],
+      [process, "ok", "claim", { grants: [{ token: granted }] }],
+    ];
+    expect(broken([...both, ...one(1, 5, 7), ...one(2, 6, 8)])).toEqual([]);
+  });
 });
 
 describe("time", () => {
