@@ -16,6 +16,12 @@ export function runnerOf(script: string): string[] {
     : [process.execPath, file];
 }
 
+/** How a client process is started. `HOLDFAST_TEST_CLIENT` names another build of its script. */
+export function clientRunner(): string[] {
+  const given = process.env["HOLDFAST_TEST_CLIENT"];
+  return given === undefined ? runnerOf("clients/client-main") : [process.execPath, given];
+}
+
 /** The built command, which is attacked. `HOLDFAST_TEST_COMMAND` names another build. */
 export function builtCommand(): string {
   const given = process.env["HOLDFAST_TEST_COMMAND"];

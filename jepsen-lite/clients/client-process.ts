@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { runnerOf } from "../harness-scripts.js";
+import { clientRunner } from "../harness-scripts.js";
 import type { ClientLine, ClientOrder, ClientPlan } from "./client-messages.js";
 
 const STDERR_CHARACTERS_MAX = 8_192;
@@ -28,7 +28,7 @@ export class ClientProcess {
 
   constructor(plan: ClientPlan, prefix: readonly string[], events: ClientProcessEvents) {
     this.plan = plan;
-    const words = [...prefix, ...runnerOf("clients/client-main"), JSON.stringify(plan)];
+    const words = [...prefix, ...clientRunner(), JSON.stringify(plan)];
     const [command = "", ...rest] = words;
     const child = spawn(command, rest, { detached: true, stdio: ["pipe", "pipe", "pipe"] });
     this.#child = child;

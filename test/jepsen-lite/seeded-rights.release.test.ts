@@ -48,8 +48,7 @@ test.concurrent.each(BUGS.map(([bug, kind]) => ({ bug, kind, name: bug.name })))
     using build = await MutatedBuild.make(bug);
     await using out = await resultDirectory();
     const words = ["--workload=identities", "--nemesis=kill", "--time=10", "--seed=5"];
-    const attacked = { HOLDFAST_TEST_COMMAND: build.command };
-    const run = startJepsen([...words, `--out=${out.directory}`], attacked);
+    const run = startJepsen([...words, `--out=${out.directory}`], build.attacked);
     const { code, stdout, stderr } = await run.ended;
     expect(code, `${stdout}\n${stderr}`).toBe(1);
     const { anomalies, checks } = await out.results();

@@ -2,17 +2,18 @@
  * No lost wake-up: after the faults are over and every lease of a dead client has run out (noted as
  * `settled`), a request that still waits for a lock that cannot be held was forgotten. The check
  * compares the requests that waited when the faults ended, and have been granted since or wait to
- * the end.
+ * the end. What had no answer when the faults ended has been settled since: a client repeats a release
+ * until it is answered, and gives back what it was granted and nobody waits for.
  */
 
 import { nameOf, quote } from "../event-text.js";
-import { NEMESIS } from "../operations.js";
+import { NEMESIS, type Note } from "../operations.js";
 import { type Finding, FindingBuilder, keysOf } from "./finding.js";
 import type { Item, LockCall } from "./lock-calls.js";
 import type { LockHistory } from "./lock-history.js";
 
-/** The error of a request whose caller has aborted it. */
-const LEFT = "AbortError";
+/** The errors of a request whose caller has left, by its signal or at the end of its wait. */
+const LEFT: ReadonlySet<string> = new Set(["AbortError", "LOCK_TIMEOUT"]);
 
 export function checkWakeUps(history: LockHistory): Finding {
   const builder = new FindingBuilder("wake-ups");
@@ -23,14 +24,16 @@ export function checkWakeUps(history: LockHistory): Finding {
   const healed = history.paired.notes.find(
     ({ event }) => event.process === NEMESIS && event.f === "healed",
   );
-  const ended = endedTokens(history);
+  const calm = healed ?? settled;
+  const calmFrom = calm.at;
+  const ended = endedTokens(history, calmFrom);
   const crashed = new Set(
     history.paired.notes
       .filter(({ event }) => event.f === "crash")
       .map(({ event }) => event.session ?? event.process),
   );
-  const possible = possibleHolders(history, ended, crashed);
-  const calmFrom = healed?.at ?? settled.at;
+  const unseen = unseenGrants(history.calls, calm, settled);
+  const possible = possibleHolders(history, unseen, ended, crashed);
   for (const call of history.calls) {
     const { invokedAt, returnedAt, outcome, completion } = call.operation;
     if (call.f !== "acquire" || invokedAt > calmFrom) continue;
@@ -68,16 +71,23 @@ function blocks(holder: PossibleHolder, item: Item, call: LockCall): boolean {
 }
 
 /** Released, lost, or held by a session that was closed. */
-function endedTokens(history: LockHistory): ReadonlySet<number> {
+function endedTokens(history: LockHistory, calmFrom: number): ReadonlySet<number> {
   const gone = new Set(history.lostAt.keys());
   const exchanged = new Set<number>();
   const closed = new Set<string>();
+  /** By process: what it has upgraded, perhaps, and holds under a token that nobody has seen. */
+  const upgradedUnseen = new Map<string, number>();
   for (const call of history.calls) {
-    if (call.operation.outcome !== "ok") continue;
-    if (call.f === "close") closed.add(call.session);
-    if (call.token === undefined) continue;
-    if (call.f === "release") gone.add(call.token);
-    if (call.f === "upgrade" || call.f === "claim") exchanged.add(call.token);
+    const { outcome, invokedAt, process } = call.operation;
+    const { f, token } = call;
+    if (f === "upgrade" && outcome === "info") upgradedUnseen.set(process, token as number);
+    const isRepeated = f === "release" && outcome === "info" && invokedAt < calmFrom;
+    if (outcome !== "ok" && !isRepeated) continue;
+    if (f === "close") closed.add(call.session);
+    if (token === undefined) continue;
+    if (f === "release")
+      gone.add(history.grants.has(token) ? token : (upgradedUnseen.get(process) ?? token));
+    if (f === "upgrade" || f === "claim") exchanged.add(token);
   }
   for (const grant of history.grants.values()) {
     if (closed.has(grant.session)) gone.add(grant.token);
@@ -88,9 +98,20 @@ function endedTokens(history: LockHistory): ReadonlySet<number> {
   return new Set([...gone, ...exchanged]);
 }
 
-/** Holds that may still exist, and requests that may have been granted without an answer. */
+/** Requests without an answer that may hold at the end what they were granted. */
+function unseenGrants(calls: readonly LockCall[], calm: Note, settled: Note): readonly LockCall[] {
+  return calls.filter(({ f, operation: { outcome, completion } }) => {
+    if (f !== "acquire" || outcome !== "info" || completion === undefined) return false;
+    // One that waits holds nothing yet.
+    const { line, error = "" } = completion;
+    return line > calm.event.line && line < settled.event.line && !LEFT.has(error);
+  });
+}
+
+/** Holds that may still exist. */
 function possibleHolders(
   history: LockHistory,
+  unseen: readonly LockCall[],
   ended: ReadonlySet<number>,
   crashed: ReadonlySet<string>,
 ): Map<string, PossibleHolder[]> {
@@ -106,12 +127,6 @@ function possibleHolders(
     if (ended.has(grant.token) || crashed.has(grant.session)) continue;
     add(grant.call, grant.items);
   }
-  for (const call of history.calls) {
-    const { outcome, completion } = call.operation;
-    if (call.f !== "acquire" || outcome !== "info") continue;
-    // A request that is still waiting holds nothing, and its client gives back what a caller left.
-    if (completion === undefined || completion.error === LEFT) continue;
-    if (!crashed.has(call.session)) add(call, call.items);
-  }
+  for (const call of unseen) if (!crashed.has(call.session)) add(call, call.items);
   return possible;
 }

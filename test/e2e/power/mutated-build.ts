@@ -1,6 +1,6 @@
 /**
- * The command and the storage of nodes, built with one bug in them. They lie inside the cache of the
- * checkout, so that they find packages as the build does.
+ * The command and the storage of nodes, and the clients of attacks with the SDK in them, built with one
+ * bug. They lie inside the cache of the checkout, so that they find packages as the build does.
  */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -44,8 +44,12 @@ export class MutatedBuild implements Disposable {
     await bundleCommand({ root: ROOT, target: `${made.#directory}/bin`, plugins });
     await build({
       absWorkingDir: ROOT,
-      entryPoints: ["src/storage/index.ts"],
-      outfile: made.storage,
+      entryPoints: {
+        storage: "src/storage/index.ts",
+        client: "jepsen-lite/clients/client-main.ts",
+      },
+      outdir: made.#directory,
+      target: "node20",
       bundle: true,
       packages: "external",
       platform: "node",
@@ -64,6 +68,14 @@ export class MutatedBuild implements Disposable {
   /** Of the room `storage`. */
   get storage(): string {
     return `${this.#directory}/storage.js`;
+  }
+
+  /** What makes an attack use both the command and the clients. */
+  get attacked(): Readonly<Record<string, string>> {
+    return {
+      HOLDFAST_TEST_COMMAND: this.command,
+      HOLDFAST_TEST_CLIENT: `${this.#directory}/client.js`,
+    };
   }
 
   [Symbol.dispose](): void {

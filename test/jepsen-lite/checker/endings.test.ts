@@ -124,13 +124,50 @@ describe("the loss of a hold", () => {
 });
 
 it("what a caller has left holds nothing at the end, so a request behind it was forgotten", () => {
-  const lines = (error: string): Line[] => [
-    [0, "invoke", "acquire", {}, at(0)],
-    [0, "info", "acquire", undefined, { ...at(1), error }],
-    [1, "invoke", "acquire", {}, at(2)],
+  const lines = (error: string, seconds: number): Line[] =>
+    [
+      [0, "invoke", "acquire", {}, at(0)] as Line,
+      [0, "info", "acquire", undefined, { ...at(seconds), error }] as Line,
+      [1, "invoke", "acquire", {}, at(2)] as Line,
+      ["nemesis", "info", "healed", undefined, { time: 3 * SECOND }] as Line,
+      ["nemesis", "info", "settled", undefined, { time: 9 * SECOND }] as Line,
+    ].toSorted((one, other) => timeOf(one) - timeOf(other));
+  expect(broken(lines("AbortError", 5))).toEqual(["wake-ups"]);
+  expect(broken(lines("LOCK_TIMEOUT", 5))).toEqual(["wake-ups"]);
+  // Granted just now, perhaps.
+  expect(broken(lines("UNAVAILABLE", 5))).toEqual([]);
+  expect(broken(lines("UNAVAILABLE", 1))).toEqual(["wake-ups"]);
+});
+
+it("what had no answer to its release when the faults ended holds nothing at the end", () => {
+  const lines = (seconds: number): Line[] =>
+    [
+      ...acquired(0, 5, 0),
+      [1, "invoke", "acquire", {}, at(1)] as Line,
+      [0, "invoke", "release", { token: 5 }, at(seconds)] as Line,
+      [0, "info", "release", undefined, at(seconds)] as Line,
+      ["nemesis", "info", "healed", undefined, { time: 3 * SECOND }] as Line,
+      ["nemesis", "info", "settled", undefined, { time: 9 * SECOND }] as Line,
+    ].toSorted((one, other) => timeOf(one) - timeOf(other));
+  expect(broken(lines(2))).toEqual(["wake-ups"]);
+  expect(broken(lines(8))).toEqual([]);
+});
+
+it("what was upgraded without an answer ends with the token that it has since", () => {
+  const lines: Line[] = [
+    ...acquired(0, 5, 0, { mode: "shared" }),
+    [0, "invoke", "upgrade", { token: 5 }, at(1)],
+    [0, "info", "upgrade", undefined, { ...at(1), error: "AbortError" }],
+    [1, "invoke", "acquire", {}, at(1)],
+    [0, "invoke", "release", { token: 6 }, at(2)],
+    [0, "ok", "release", { released: true }, at(2)],
     ["nemesis", "info", "healed", undefined, { time: 3 * SECOND }],
     ["nemesis", "info", "settled", undefined, { time: 9 * SECOND }],
   ];
-  expect(broken(lines("AbortError"))).toEqual(["wake-ups"]);
-  expect(broken(lines("UNAVAILABLE"))).toEqual([]);
+  expect(broken(lines)).toEqual(["wake-ups"]);
+  expect(broken(lines.filter(([, , f]) => f !== "release"))).toEqual([]);
 });
+
+function timeOf([, , , , more]: Line): number {
+  return Number(more?.["time"] ?? 0);
+}
