@@ -49,6 +49,10 @@ export interface AttackResult {
    * Whether there was a leader again in time after everything was healed; unknown: not waited for.
    */
   readonly hasRecovered: boolean | "unknown";
+  /** What the cluster never did although a fault asked for it, in one sentence each. */
+  readonly stuck: readonly string[];
+  /** How long the machine stood still at most, as the harness itself noticed. */
+  readonly longestStallMs: number;
   readonly clientKills: number;
   readonly deaths: readonly NodeDeath[];
   readonly wasInterrupted: boolean;

@@ -17,6 +17,7 @@ import { type HistoryEvent, historyName } from "../history/history-event.js";
 import { HistoryFiles } from "../history/history-files.js";
 import type { Nemesis, Volume } from "../nemeses/nemesis.js";
 import { planFaults } from "../nemeses/schedule.js";
+import { Patience } from "../patience.js";
 import { seededStream } from "../seeded-stream.js";
 import type { System } from "../systems/system.js";
 import type { AttackPlan, AttackResult, NodeDeath, Progress } from "./attack-plan.js";
@@ -30,6 +31,8 @@ import { type Undo, undoAll } from "./undo.js";
 const HEALTHY_MS_MAX = 60_000;
 const POLL_INTERVAL_MS = 50;
 const TICK_MS = 100;
+/** A tick that is so late shows that the machine stood still. */
+const STALL_MS_MIN = 2_000;
 /** Until every lease of a dead client has run out, and closed keys are open again. */
 const SETTLE_MS = 2_000;
 /** Time for an interrupted run to undo faults, and for clients to finish their operations. */
@@ -45,6 +48,8 @@ export class Attack {
   readonly #observer: Observer;
   readonly #histories: HistoryFiles;
   readonly #deaths: NodeDeath[] = [];
+  readonly #stuck: string[] = [];
+  #longestStallMs = 0;
   /** What has to be undone, newest last. */
   readonly #undo: Undo = [];
   readonly #failure = new AbortController();
@@ -157,6 +162,8 @@ export class Attack {
       loadEndMs,
       endMs,
       hasRecovered,
+      stuck: this.#stuck,
+      longestStallMs: this.#longestStallMs,
       clientKills: crew.kills,
       deaths: this.#deaths,
       wasInterrupted: conclusion === undefined,
@@ -278,7 +285,14 @@ export class Attack {
       onFailure: (error) => this.#failure.abort(error),
     });
     this.#undo.push(() => crew.kill());
-    const ticks = setInterval(() => crew.tick(), TICK_MS);
+    let tickedMs = this.#nowMs();
+    const ticks = setInterval(() => {
+      const nowMs = this.#nowMs();
+      const lateMs = nowMs - tickedMs - TICK_MS;
+      tickedMs = nowMs;
+      if (lateMs > STALL_MS_MIN) this.#stalled(crew, lateMs);
+      crew.tick();
+    }, TICK_MS);
     this.#undo.push(async () => clearInterval(ticks));
     this.#crew = crew;
     const administrator = this.#isClosed ? this.#administratorOf(nodes, crew) : undefined;
@@ -334,6 +348,10 @@ export class Attack {
         crew.note("end", { nemesis: fault.nemesis });
         this.#observer.faults.push(fault);
       },
+      onStuck: (nemesis, why) => {
+        crew.note("stuck", { nemesis, what: why });
+        this.#stuck.push(why);
+      },
       onFailure: (error) => this.#failure.abort(error),
     });
     this.#faults = faults;
@@ -367,6 +385,13 @@ export class Attack {
     if (this.#target !== undefined) this.#target.leaderId = id;
   }
 
+  /** What depends on time cannot be judged from here on, as under any other fault. */
+  #stalled(crew: ClientCrew, milliseconds: number): void {
+    this.#longestStallMs = Math.max(this.#longestStallMs, milliseconds);
+    const what = `the machine stood still for ${(milliseconds / 1_000).toFixed(1)} s`;
+    crew.note("stalled", { what });
+  }
+
   #point(node: number): void {
     this.#primary = node;
     this.#crew?.order({ order: "primary", node });
@@ -396,8 +421,8 @@ export class Attack {
 
   /** Whether there is a leader that a majority knows and that every running node follows. */
   async #recovered(nodes: readonly NodeProcess[]): Promise<boolean> {
-    const deadlineMs = this.#nowMs() + HEALTHY_MS_MAX;
-    while (this.#nowMs() < deadlineMs) {
+    const patience = new Patience(HEALTHY_MS_MAX);
+    while (patience.lasts()) {
       this.#signal.throwIfAborted();
       const reports = await Promise.all(nodes.map((node) => node.status()));
       const leader = reports.find((report) => report?.role === "leader");

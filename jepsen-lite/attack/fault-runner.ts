@@ -5,7 +5,7 @@
  */
 import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Fault, Nemesis, Target } from "../nemeses/nemesis.js";
+import { type Fault, type Nemesis, StuckError, type Target } from "../nemeses/nemesis.js";
 import type { PlannedFault } from "../nemeses/schedule.js";
 import { seededStream } from "../seeded-stream.js";
 import type { DrawnFault } from "./observer.js";
@@ -14,6 +14,8 @@ export interface FaultEvents {
   nowMs(): number;
   onBegin(nemesis: string, what: string): void;
   onEnd(fault: DrawnFault): void;
+  /** The cluster never did what it was asked for to begin or to end a fault. */
+  onStuck(nemesis: string, why: string): void;
   /** A fault could not be begun or ended: the run cannot continue. */
   onFailure(error: unknown): void;
 }
@@ -51,7 +53,14 @@ export class FaultRunner {
    * Begins to carry out the plan. `originMs`: the start of its times. `stop` rejects if this fails.
    */
   start(plan: readonly PlannedFault[], originMs: number): void {
-    const runs = plan.map((planned) => this.#carryOut(planned, originMs));
+    const runs = plan.map(async (planned) => {
+      try {
+        await this.#carryOut(planned, originMs);
+      } catch (error) {
+        if (!(error instanceof StuckError)) throw error;
+        this.#events.onStuck(planned.nemesis, error.message);
+      }
+    });
     this.#running = Promise.all(runs);
     this.#running.catch((error: unknown) => this.#events.onFailure(error));
   }
@@ -79,8 +88,11 @@ export class FaultRunner {
     this.#active.add(active);
     this.#events.onBegin(planned.nemesis, fault.what);
     await this.#until(originMs + planned.endMs);
-    await fault.end();
-    this.#ended(active);
+    try {
+      await fault.end();
+    } finally {
+      this.#ended(active);
+    }
   }
 
   #ended(active: ActiveFault): void {

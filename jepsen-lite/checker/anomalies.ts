@@ -31,7 +31,8 @@ export const ANOMALIES = Object.freeze({
     "A command took effect although its client was told that it was not carried out.",
   "unexplained answer":
     "No order of operations explains an answer, and it is none of the kinds above.",
-  "no recovery": "After all faults were over there was no leader that every node followed.",
+  "no recovery":
+    "After all faults were over some node followed no leader, or the cluster never did what an operator asked for.",
   "node ended by itself": "The process of a node ended although it was not stopped.",
 } as const);
 

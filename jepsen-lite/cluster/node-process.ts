@@ -99,11 +99,19 @@ export class NodeProcess {
     return this.#member;
   }
 
-  /** From its next start on it is the next member, and joins; `undefined`: it has no further number. */
-  becomeNextMember(accessToken: string | undefined): number | undefined {
+  get hasNextMember(): boolean {
+    return this.#nextMember !== undefined;
+  }
+
+  get #nextMember(): number | undefined {
     const { members } = this.plan;
-    const next = members[members.indexOf(this.#member) + 1];
-    if (next === undefined) return undefined;
+    return members[members.indexOf(this.#member) + 1];
+  }
+
+  /** From its next start on it is the next member, and joins. */
+  becomeNextMember(accessToken: string | undefined): number {
+    const next = this.#nextMember;
+    if (next === undefined) throw new RangeError(`node ${this.id} has no further number`);
     this.#member = next;
     if (accessToken !== undefined) this.#environment["HOLDFAST_ACCESS_TOKEN"] = accessToken;
     return next;

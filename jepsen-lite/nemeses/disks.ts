@@ -13,10 +13,11 @@ import { RandomStream } from "../../lab/random-stream.js";
 import type { NodeProcess } from "../cluster/node-process.js";
 import { mountRefusal } from "../cluster/volumes.js";
 import { builtCommand } from "../harness-scripts.js";
+import { Patience } from "../patience.js";
 import { chooseNodes, namesOf } from "./chosen-nodes.js";
 import { damageDirectory, emptied } from "./file-damage.js";
 import { nothing, promoted } from "./leadership.js";
-import type { Nemesis, Target } from "./nemesis.js";
+import { type Nemesis, StuckError, type Target } from "./nemesis.js";
 
 const run = promisify(execFile);
 const BALLAST = "ballast";
@@ -102,8 +103,8 @@ export const damage: Nemesis = {
 
 /** Not every damaged file is needed, and some can be rebuilt from the rest. */
 async function isWell(target: Target, node: NodeProcess): Promise<boolean> {
-  const deadlineMs = performance.now() + WELL_MS_MAX;
-  while (!target.signal.aborted && performance.now() < deadlineMs) {
+  const patience = new Patience(WELL_MS_MAX);
+  while (!target.signal.aborted && patience.lasts()) {
     const status = node.isRunning ? await node.status() : undefined;
     if (!node.isRunning || status?.role === "quarantined") return false;
     // A node that the others refuse hears of no leader.
@@ -128,7 +129,7 @@ async function recover(target: Target, node: NodeProcess): Promise<void> {
   ];
   const { accessToken } = target;
   const environment = accessToken === undefined ? {} : { HOLDFAST_ACCESS_TOKEN: accessToken };
-  const deadlineMs = performance.now() + RECOVER_MS_MAX;
+  const patience = new Patience(RECOVER_MS_MAX);
   while (!target.signal.aborted) {
     try {
       await node.whileDown(async () => {
@@ -142,7 +143,8 @@ async function recover(target: Target, node: NodeProcess): Promise<void> {
       // LevelDB aborts processes that open some damaged tables: then the directory counts as lost.
       if ((error as { signal?: unknown }).signal === "SIGABRT") await emptied(dataDirectory);
       // Other faults may be under way: there is no leader, or the others cannot spare it yet.
-      if (performance.now() > deadlineMs) throw error;
+      if (!patience.lasts())
+        throw new StuckError(`node ${member} could not be recovered: ${error}`);
       await delay(RECOVER_PAUSE_MS);
     }
   }

@@ -3,9 +3,10 @@
  * and members that are removed and replaced by others with an empty directory.
  */
 import { setTimeout as delay } from "node:timers/promises";
+import { Patience } from "../patience.js";
 import type { Admin } from "../sdk.js";
 import { emptied } from "./file-damage.js";
-import type { Nemesis, Target } from "./nemesis.js";
+import { type Nemesis, StuckError, type Target } from "./nemesis.js";
 
 const STEP_MS = 300;
 const CHANGE_MS_MAX = 120_000;
@@ -59,6 +60,7 @@ export const replace: Nemesis = {
   about: "a member is removed; its directory is wiped and added as another member at the end",
   async begin(target, random) {
     const node = random.pick(target.nodes);
+    if (!node.hasNextMember) return nothing(`node ${node.id} has been every member that it can be`);
     const giveBack = target.reserve(node.id);
     if (giveBack === undefined) return nothing("no vote can be spared at the moment");
     // A node that was removed ends by itself.
@@ -71,7 +73,6 @@ export const replace: Nemesis = {
         const { dataDirectory, peerAddress } = node.plan;
         await node.whileDown(() => emptied(dataDirectory));
         const next = node.becomeNextMember(target.accessToken);
-        if (next === undefined) throw new Error(`node ${node.id} has no further number`);
         await settled(target, `member ${next} could not be added`, (admin) =>
           admin.addMember(next, peerAddress),
         );
@@ -90,26 +91,29 @@ async function removed(admin: Admin, member: number): Promise<void> {
   if (members.some(({ id }) => id === member)) await admin.removeMember(member);
 }
 
-/** Resolves when the member votes, or when the run is given up. Rejects if it takes too long. */
+/** Resolves when the member votes, or when the run is given up. */
 export async function promoted(target: Target, member: number): Promise<void> {
   const failure = `member ${member} could not be promoted`;
   await settled(target, failure, (admin) => admin.promoteMember(member));
 }
 
-/** Repeats a change of members until it is made: other faults may prevent it while they last. */
+/**
+ * Repeats a change of members until it is made: other faults may prevent it while they last. Rejects with
+ * a `StuckError` if it never is.
+ */
 async function settled(
   target: Target,
   failure: string,
   change: (admin: Admin) => Promise<void>,
 ): Promise<void> {
-  const deadlineMs = performance.now() + CHANGE_MS_MAX;
+  const patience = new Patience(CHANGE_MS_MAX);
   while (!target.signal.aborted) {
     const isDone = await target.admin(async (admin) => {
       await change(admin);
       return true;
     });
     if (isDone === true) return;
-    if (performance.now() > deadlineMs) throw new Error(`${failure} within ${CHANGE_MS_MAX} ms`);
+    if (!patience.lasts()) throw new StuckError(`${failure} in ${CHANGE_MS_MAX / 1_000} s`);
     await delay(STEP_MS);
   }
 }

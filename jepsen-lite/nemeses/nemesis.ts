@@ -29,6 +29,14 @@ export interface Nemesis {
   begin(target: Target, random: RandomStream): Promise<Fault>;
 }
 
+/**
+ * Thrown by a fault if the cluster does not do what an operator asks of it to begin or to end the fault,
+ * however long it is asked. That is a result of the run, not a failure of it.
+ */
+export class StuckError extends Error {
+  override readonly name = "StuckError";
+}
+
 /** What is known before there is a cluster. */
 export interface NemesisSetting {
   readonly nodes: number;

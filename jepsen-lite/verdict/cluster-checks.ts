@@ -8,7 +8,10 @@ import type { AttackResult } from "../attack/attack-plan.js";
 import { type Anomaly, sumOf } from "./anomaly.js";
 import type { CheckResult, Validity } from "./check-result.js";
 
-type Observed = Pick<AttackResult, "observer" | "hasRecovered" | "deaths">;
+type Observed = Pick<
+  AttackResult,
+  "observer" | "hasRecovered" | "stuck" | "longestStallMs" | "deaths"
+>;
 interface Asked {
   readonly workloads: readonly { readonly name: string }[];
   readonly nemeses: readonly string[];
@@ -17,6 +20,7 @@ interface Asked {
 export function clusterChecks(result: Observed, asked: Asked): CheckResult[] {
   return [
     recoveryCheck(result),
+    machineCheck(result),
     processesCheck(result),
     workCheck(result, asked),
     faultsCheck(result, asked),
@@ -24,7 +28,8 @@ export function clusterChecks(result: Observed, asked: Asked): CheckResult[] {
 }
 
 /** `hasRecovered` means nothing after an interruption: it was not awaited. */
-function recoveryCheck({ hasRecovered }: Observed): CheckResult {
+function recoveryCheck({ hasRecovered, stuck }: Observed): CheckResult {
+  if (stuck.length > 0) return failed("recovery", stuck.join("; "), stuck.map(unrecovered));
   if (hasRecovered === "unknown") {
     return clusterCheck("recovery", "unknown", "not waited for: the run was interrupted");
   }
@@ -32,9 +37,18 @@ function recoveryCheck({ hasRecovered }: Observed): CheckResult {
     return clusterCheck("recovery", true, "after all faults, all nodes followed one leader");
   }
   const sentence = "after all faults were over there was no leader that every node followed";
-  return failed("recovery", sentence, [
-    { kind: "no recovery", sentence, keys: [], steps: [], reasons: [] },
-  ]);
+  return failed("recovery", sentence, [unrecovered(sentence)]);
+}
+
+function unrecovered(sentence: string): Anomaly {
+  return { kind: "no recovery", sentence, keys: [], steps: [], reasons: [] };
+}
+
+/** Where the machine stood still, what depends on time is not judged. */
+function machineCheck({ longestStallMs }: Observed): CheckResult {
+  if (longestStallMs === 0) return clusterCheck("machine", true, "it never stood still");
+  const seconds = (longestStallMs / 1_000).toFixed(1);
+  return clusterCheck("machine", true, `it stood still, for up to ${seconds} s`);
 }
 
 function processesCheck({ deaths }: Observed): CheckResult {

@@ -20,6 +20,8 @@ function observed(succeeds: readonly string[], faults: readonly string[]): Obser
   return {
     observer,
     hasRecovered: true,
+    stuck: [],
+    longestStallMs: 0,
     deaths: [] as { node: number; timeMs: number; words: string }[],
   };
 }
@@ -30,7 +32,7 @@ const found = (run: Observed, nemeses: readonly string[]) =>
 
 test("a run in which everything got something done and happened is valid", () => {
   const checks = found(observed(["mutex", "queue"], ["kill"]), ["kill"]);
-  expect(Object.values(checks).map(({ valid }) => valid)).toEqual([true, true, true, true]);
+  expect(Object.values(checks).map(({ valid }) => valid)).toEqual(Array(5).fill(true));
   expect(checks["faults"]?.summary).toBe("1 fault: kill 1");
 });
 
@@ -63,6 +65,21 @@ test("a cluster that did not come back, or lost a node by itself, is not valid",
     anomalies: [{ fromMs: 7_500, reasons: ["first", "last"] }],
   });
   expect(checks["processes"]?.anomalies[0]?.sentence).toContain("node 1 ended at 7.500 s");
+});
+
+test("a cluster that never does what a fault asks for is not valid, and says what that was", () => {
+  const stuck = ["member 102 could not be promoted in 120 s"];
+  const { recovery } = found({ ...observed(["mutex", "queue"], []), stuck }, []);
+  expect(recovery).toMatchObject({
+    valid: false,
+    summary: stuck[0],
+    anomalyCounts: { "no recovery": 1 },
+  });
+});
+
+test("a machine that stood still is told, and is not held against the cluster", () => {
+  const { machine } = found({ ...observed(["mutex", "queue"], []), longestStallMs: 135_200 }, []);
+  expect(machine).toMatchObject({ valid: true, summary: "it stood still, for up to 135.2 s" });
 });
 
 test("whether an interrupted run would have recovered is not known, and is no violation", () => {
