@@ -37,9 +37,13 @@ const STALL_MS_MIN = 2_000;
 const SETTLE_MS = 2_000;
 /** Time for an interrupted run to undo faults, and for clients to finish their operations. */
 const CUT_SHORT_MS_MAX = 2_000;
-/** How long to wait for a grant. */
+/** How long to wait for a grant, beyond the leases of those who died. */
 const HOLDER_MS_MAX = 2_000;
 const HOLDERS_KILLED = 5;
+/** On a busy machine a holder may have released its lock before it is killed. */
+const KILLS_MAX = 12;
+/** So often nobody may be granted anything. */
+const MISSES_MAX = 2;
 const NANOSECONDS = 1_000_000;
 
 export class Attack {
@@ -187,6 +191,7 @@ export class Attack {
     crew.note("healed", { recovered: hasRecovered });
     onPhase("settling", "clients are killed, to check that their leases end in time");
     await this.#killHolders(crew);
+    await this.#awaitClients(crew);
     await this.#pause(options.ttlMs + SETTLE_MS);
     signal.throwIfAborted();
     crew.note("settled", {});
@@ -412,10 +417,27 @@ export class Attack {
    */
   async #killHolders(crew: ClientCrew): Promise<void> {
     const queue = this.#plan.workloads.find(({ name }) => name === "queue")?.name;
-    for (let killed = 0; killed < HOLDERS_KILLED; killed += 1) {
+    const waitMs = this.#plan.options.ttlMs + HOLDER_MS_MAX;
+    let died = 0;
+    let misses = 0;
+    for (let kills = 0; kills < KILLS_MAX && died < HOLDERS_KILLED; kills += 1) {
       if (crew.clients.length < 2 || this.#signal.aborted) return;
-      const holder = await crew.nextHolder(HOLDER_MS_MAX, queue);
-      if (holder !== undefined) await crew.replace(holder);
+      const holder = await crew.nextHolder(waitMs, queue);
+      if (holder === undefined) {
+        misses += 1;
+        if (misses === MISSES_MAX) return;
+        continue;
+      }
+      await crew.replace(holder);
+      if (queue === undefined || crew.isHolder(holder, queue)) died += 1;
+    }
+  }
+
+  /** Those who came for the dead have to wait for their locks before everything is settled. */
+  async #awaitClients(crew: ClientCrew): Promise<void> {
+    const patience = new Patience(HEALTHY_MS_MAX);
+    while (crew.isStarting && patience.lasts() && !this.#signal.aborted) {
+      await this.#pause(POLL_INTERVAL_MS);
     }
   }
 

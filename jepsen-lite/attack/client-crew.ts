@@ -6,6 +6,7 @@ import type { ClientLine, ClientOrder, ClientPlan } from "../clients/client-mess
 import { ClientProcess } from "../clients/client-process.js";
 import type { HistoryEvent } from "../history/history-event.js";
 import { HistoryMerger } from "../history/history-merger.js";
+import { OpenHolds } from "./open-holds.js";
 
 export interface CrewEvents {
   now(): number;
@@ -37,8 +38,10 @@ export class ClientCrew {
   readonly #clients = new Map<number, ClientProcess>();
   readonly #lives = new Map<number, number>();
   readonly #holders = new Map<string, Holders>();
+  readonly #holds = new WeakMap<ClientProcess, OpenHolds>();
   /** Called with the events of operations as they arrive, before they are ordered by time. */
   readonly #awaiting = new Set<(client: ClientProcess, event: HistoryEvent) => void>();
+  #starting = 0;
   #isFinishing = false;
   #isOver = false;
   kills = 0;
@@ -64,6 +67,11 @@ export class ClientCrew {
   async start(count: number): Promise<void> {
     const ready = Array.from({ length: count }, (_, client) => this.#start(client));
     await Promise.all(ready);
+  }
+
+  /** Whether a client does not work yet. */
+  get isStarting(): boolean {
+    return this.#starting > 0;
   }
 
   /** A note of the harness itself. */
@@ -111,6 +119,11 @@ export class ClientCrew {
     });
   }
 
+  /** Whether this client holds a lock of that workload, or did so when it died. */
+  isHolder(client: ClientProcess, workload: string): boolean {
+    return this.#holds.get(client)?.has(workload) === true;
+  }
+
   /** To every client that runs. */
   order(order: ClientOrder): void {
     for (const client of this.#clients.values()) client.order(order);
@@ -146,7 +159,13 @@ export class ClientCrew {
     this.#isOver = true;
   }
 
-  #start(number: number): Promise<void> {
+  async #start(number: number): Promise<void> {
+    this.#starting += 1;
+    await this.#readyOrEnded(number);
+    this.#starting -= 1;
+  }
+
+  #readyOrEnded(number: number): Promise<void> {
     const life = this.#lives.get(number) ?? 0;
     this.#lives.set(number, life + 1);
     const source = `${number}.${life}`;
@@ -162,6 +181,7 @@ export class ClientCrew {
         },
       });
       this.#clients.set(number, client);
+      this.#holds.set(client, new OpenHolds());
     });
   }
 
@@ -172,7 +192,10 @@ export class ClientCrew {
     else {
       const { session, workload, process, type } = line;
       const client = this.#clients.get(line.client ?? -1);
-      if (client !== undefined) for (const onEvent of this.#awaiting) onEvent(client, line);
+      if (client !== undefined) {
+        this.#holds.get(client)?.event(line);
+        for (const onEvent of this.#awaiting) onEvent(client, line);
+      }
       // A late note may be about an earlier session of the task.
       if (session !== 0 && process !== "nemesis" && type !== "info") {
         this.#holders.get(source)?.set(`${workload} ${process}`, { workload, process, session });

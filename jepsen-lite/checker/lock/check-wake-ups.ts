@@ -1,8 +1,8 @@
 /**
  * No lost wake-up: after the faults are over and every lease of a dead client has run out (noted as
  * `settled`), a request that still waits for a lock that cannot be held was forgotten. The check
- * compares the requests that waited when the faults ended, and have been granted since or wait to
- * the end. What had no answer when the faults ended has been settled since: a client repeats a release
+ * compares the requests that waited when the faults ended, or at `settled`, and have been granted since
+ * or wait to the end. What had no answer when the faults ended has been settled since: a client repeats a release
  * until it is answered, and gives back what it was granted and nobody waits for.
  */
 
@@ -36,9 +36,10 @@ export function checkWakeUps(history: LockHistory): Finding {
   const possible = possibleHolders(history, unseen, ended, crashed);
   for (const call of history.calls) {
     const { invokedAt, returnedAt, outcome, completion } = call.operation;
-    if (call.f !== "acquire" || invokedAt > calmFrom) continue;
+    if (call.f !== "acquire" || invokedAt > settled.at) continue;
     if (completion !== undefined) {
-      if (outcome === "ok" && returnedAt > calmFrom) builder.compared += 1;
+      const waitedSince = invokedAt > calmFrom ? settled.at : calmFrom;
+      if (outcome === "ok" && returnedAt > waitedSince) builder.compared += 1;
       continue;
     }
     // A client that died does not wait any more.
