@@ -5,7 +5,8 @@
 import type { ClientProcess } from "../clients/client-process.js";
 import type { Network } from "../cluster/network.js";
 import type { NodeProcess } from "../cluster/node-process.js";
-import type { Target, Volume } from "../nemeses/nemesis.js";
+import type { Volume } from "../cluster/volumes.js";
+import type { Target } from "../nemeses/nemesis.js";
 import { type Admin, connectAdmin, HoldfastError } from "../sdk.js";
 import type { SystemName } from "../systems/system.js";
 

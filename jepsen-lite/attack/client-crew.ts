@@ -20,13 +20,13 @@ export interface CrewEvents {
 
 export type PlanOfClient = (client: number, life: number) => ClientPlan;
 
-/** The holders in one client process, by task; noted when it dies. */
-type Holders = Map<string, Holder>;
+/** The processes of one client, by workload and number; noted when it dies. */
+type Processes = Map<string, LivingProcess>;
 
-interface Holder {
+interface LivingProcess {
   readonly workload: string;
   readonly process: number;
-  /** Without a session, the process is its own session. */
+  /** The last one that it had; without any, the process is its own session. */
   readonly session: number | undefined;
 }
 
@@ -37,7 +37,7 @@ export class ClientCrew {
   readonly #merger: HistoryMerger;
   readonly #clients = new Map<number, ClientProcess>();
   readonly #lives = new Map<number, number>();
-  readonly #holders = new Map<string, Holders>();
+  readonly #processes = new Map<string, Processes>();
   readonly #holds = new WeakMap<ClientProcess, OpenHolds>();
   /** Called with the events of operations as they arrive, before they are ordered by time. */
   readonly #awaiting = new Set<(client: ClientProcess, event: HistoryEvent) => void>();
@@ -169,7 +169,7 @@ export class ClientCrew {
     const life = this.#lives.get(number) ?? 0;
     this.#lives.set(number, life + 1);
     const source = `${number}.${life}`;
-    this.#holders.set(source, new Map());
+    this.#processes.set(source, new Map());
     this.#merger.open(source, this.#events.now());
     return new Promise((resolve) => {
       const client = new ClientProcess(this.#planOf(number, life), this.#prefixOf(number), {
@@ -197,8 +197,11 @@ export class ClientCrew {
         for (const onEvent of this.#awaiting) onEvent(client, line);
       }
       // A late note may be about an earlier session of the task.
-      if (session !== 0 && process !== "nemesis" && type !== "info") {
-        this.#holders.get(source)?.set(`${workload} ${process}`, { workload, process, session });
+      if (process !== "nemesis" && type !== "info") {
+        const processes = this.#processes.get(source);
+        const name = `${workload} ${process}`;
+        const last = session === 0 ? processes?.get(name)?.session : session;
+        processes?.set(name, { workload, process, session: last });
       }
       this.#merger.tell(source, line);
     }
@@ -208,7 +211,7 @@ export class ClientCrew {
   #gone(source: string, client: ClientProcess): void {
     const time = this.#events.now();
     if (!this.#isFinishing) this.#noteCrash(source, client.plan.ttlMs, time);
-    this.#holders.delete(source);
+    this.#processes.delete(source);
     this.#merger.close(source);
     this.#events.onGone(client.plan.client, time);
     if (this.#clients.get(client.plan.client) === client) {
@@ -216,13 +219,8 @@ export class ClientCrew {
     }
   }
 
-  /** Once for each session. */
   #noteCrash(source: string, ttlMs: number, time: number): void {
-    const noted = new Set<string>();
-    for (const { workload, process, session } of this.#holders.get(source)?.values() ?? []) {
-      const name = `${workload} ${session ?? `of ${process}`}`;
-      if (noted.has(name)) continue;
-      noted.add(name);
+    for (const { workload, process, session } of this.#processes.get(source)?.values() ?? []) {
       const note = { process, type: "info", f: "crash", value: { ttlMs }, time, workload } as const;
       this.#merger.tell(source, session === undefined ? note : { ...note, session });
     }

@@ -13,8 +13,7 @@ import { findPorts } from "../cluster/node-ports.js";
 import { type NodeEvents, type NodePlan, NodeProcess } from "../cluster/node-process.js";
 import { parentDeathPrefix } from "../cluster/parent-death.js";
 import { ProxiedNetwork } from "../cluster/proxied-network.js";
-import { mountVolume, unmountVolume } from "../cluster/volumes.js";
-import type { Volume } from "../nemeses/nemesis.js";
+import { VOLUME_MEBIBYTES, Volume } from "../cluster/volumes.js";
 import type { RunOptions } from "../run/run-options.js";
 import type { System, SystemKind } from "../systems/system.js";
 import type { Undo } from "./undo.js";
@@ -66,13 +65,13 @@ export async function mountVolumes(
 ): Promise<Volume[]> {
   const volumes: Volume[] = [];
   for (const { id } of network.nodes) {
-    const volume = { nodeId: id, directory: join(directory, `volume-${id}`) };
+    const volume = new Volume(id, join(directory, `volume-${id}`));
     signal.throwIfAborted();
-    const mounting = mountVolume(volume.directory, copies);
+    const mounting = volume.mount(copies * VOLUME_MEBIBYTES);
     volumes.push(volume);
     undo.push(async () => {
       await mounting;
-      await unmountVolume(volume.directory);
+      await volume.unmount();
       await rm(volume.directory, { recursive: true });
     });
     await mounting;
@@ -166,6 +165,7 @@ function planOf(
     status,
     peerAddress: `${host}:${peerPort}`,
     platter,
+    volume,
     clockFile,
     environment: {
       ...platter?.environment(),

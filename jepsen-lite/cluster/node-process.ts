@@ -8,6 +8,7 @@ import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Platter } from "../../lab/platter.js";
 import { ServerProcess } from "../../lab/server-process.js";
+import type { Volume } from "./volumes.js";
 
 const PATIENCE = { msMax: 30_000, intervalMs: 25 };
 const STOP_MS_MAX = 15_000;
@@ -32,6 +33,8 @@ export interface NodePlan {
   readonly environment: NodeJS.ProcessEnv;
   /** The disk below its data directory, if it can lose its power. */
   readonly platter: Platter | undefined;
+  /** The file system of limited size that its files lie in, if it can be full. */
+  readonly volume: Volume | undefined;
   /** The file whose rate its clocks follow, if they can run at another one. */
   readonly clockFile: string | undefined;
   /** Asks the server itself; `undefined` if it does not answer. */
@@ -165,11 +168,21 @@ export class NodeProcess {
     this.#isKeptDown = true;
     try {
       await this.kill();
+      const { volume } = this.plan;
+      return await (volume === undefined
+        ? this.#settled(work)
+        : volume.withRoom(() => this.#settled(work)));
+    } finally {
+      this.#isKeptDown = this.#isClosed;
+    }
+  }
+
+  /** What the harness does with the files is none of the faults of a disk. */
+  async #settled<T>(work: () => Promise<T>): Promise<T> {
+    try {
       return await work();
     } finally {
-      // What the harness does with the files is none of the faults of a disk.
       if (!this.#isClosed) this.plan.platter?.settle();
-      this.#isKeptDown = this.#isClosed;
     }
   }
 

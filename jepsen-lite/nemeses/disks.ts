@@ -4,7 +4,7 @@
  * are recovered as an operator would do it, by `holdfast recover` and a promotion.
  */
 import { execFile } from "node:child_process";
-import { readdir, rm, statfs, writeFile } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
@@ -20,7 +20,6 @@ import { nothing, promoted } from "./leadership.js";
 import { type Nemesis, StuckError, type Target } from "./nemesis.js";
 
 const run = promisify(execFile);
-const BALLAST = "ballast";
 const RECOVER_MS_MAX = 120_000;
 const RECOVER_PAUSE_MS = 500;
 /** Elections and other faults may be under way. */
@@ -36,17 +35,10 @@ export const diskFull: Nemesis = {
   },
   async begin(target, random) {
     const volume = random.pick(target.volumes);
-    const ballast = join(volume.directory, BALLAST);
-    const { bavail, bsize } = await statfs(volume.directory);
-    try {
-      await writeFile(ballast, Buffer.alloc(bavail * bsize));
-    } catch (error) {
-      // The node took some of it meanwhile: it should be full anyway.
-      if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
-    }
+    await volume.fill();
     return {
       what: `the disk of node ${volume.nodeId} is full`,
-      end: () => rm(ballast, { force: true }),
+      end: () => volume.free(),
     };
   },
 };

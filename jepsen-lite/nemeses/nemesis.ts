@@ -7,6 +7,7 @@ import type { RandomStream } from "../../lab/random-stream.js";
 import type { ClientProcess } from "../clients/client-process.js";
 import type { Network } from "../cluster/network.js";
 import type { NodeProcess } from "../cluster/node-process.js";
+import type { Volume } from "../cluster/volumes.js";
 import type { Admin } from "../sdk.js";
 
 export interface Nemesis {
@@ -89,10 +90,4 @@ export interface Target {
    * damaged at present. Call the returned function when the node is intact again.
    */
   reserve(id: number): (() => void) | undefined;
-}
-
-/** A file system of limited size that holds the data of one node. */
-export interface Volume {
-  readonly nodeId: number;
-  readonly directory: string;
 }

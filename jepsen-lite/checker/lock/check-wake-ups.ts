@@ -27,13 +27,9 @@ export function checkWakeUps(history: LockHistory): Finding {
   const calm = healed ?? settled;
   const calmFrom = calm.at;
   const ended = endedTokens(history, calmFrom);
-  const crashed = new Set(
-    history.paired.notes
-      .filter(({ event }) => event.f === "crash")
-      .map(({ event }) => event.session ?? event.process),
-  );
+  const isDead = deadIn(history);
   const unseen = unseenGrants(history.calls, calm, settled);
-  const possible = possibleHolders(history, unseen, ended, crashed);
+  const possible = possibleHolders(history, unseen, ended, isDead);
   for (const call of history.calls) {
     const { invokedAt, returnedAt, outcome, completion } = call.operation;
     if (call.f !== "acquire" || invokedAt > settled.at) continue;
@@ -43,7 +39,7 @@ export function checkWakeUps(history: LockHistory): Finding {
       continue;
     }
     // A client that died does not wait any more.
-    if (crashed.has(call.session)) continue;
+    if (isDead(call)) continue;
     builder.compared += 1;
     const isBlocked = call.items.some((item) =>
       (possible.get(item.key) ?? []).some((holder) => blocks(holder, item, call)),
@@ -59,6 +55,14 @@ export function checkWakeUps(history: LockHistory): Finding {
     );
   }
   return builder.finding();
+}
+
+/** Whether the client of a call has died, whatever session it had when it asked. */
+function deadIn({ paired }: LockHistory): (call: LockCall) => boolean {
+  const crashes = paired.notes.filter(({ event }) => event.f === "crash");
+  const processes = new Set(crashes.map(({ event }) => event.process));
+  const sessions = new Set(crashes.map(({ event }) => event.session));
+  return ({ session, operation }) => processes.has(operation.process) || sessions.has(session);
 }
 
 interface PossibleHolder {
@@ -114,7 +118,7 @@ function possibleHolders(
   history: LockHistory,
   unseen: readonly LockCall[],
   ended: ReadonlySet<number>,
-  crashed: ReadonlySet<string>,
+  isDead: (call: LockCall) => boolean,
 ): Map<string, PossibleHolder[]> {
   const possible = new Map<string, PossibleHolder[]>();
   const add = (call: LockCall, items: readonly Item[]) => {
@@ -125,9 +129,9 @@ function possibleHolders(
     }
   };
   for (const grant of history.grants.values()) {
-    if (ended.has(grant.token) || crashed.has(grant.session)) continue;
+    if (ended.has(grant.token) || isDead(grant.call)) continue;
     add(grant.call, grant.items);
   }
-  for (const call of unseen) if (!crashed.has(call.session)) add(call, call.items);
+  for (const call of unseen) if (!isDead(call)) add(call, call.items);
   return possible;
 }

@@ -153,6 +153,17 @@ it("what had no answer to its release when the faults ended holds nothing at the
   expect(broken(lines(8))).toEqual([]);
 });
 
+it("what a client that died had asked for does not wait, whatever session it had then", () => {
+  const lines: Line[] = [
+    [0, "invoke", "acquire", {}, { ...at(0), session: 0 }],
+    [0, "info", "crash", undefined, { time: SECOND, session: 7 }],
+    ["nemesis", "info", "healed", undefined, { time: 3 * SECOND }],
+    ["nemesis", "info", "settled", undefined, { time: 9 * SECOND }],
+  ];
+  expect(broken(lines)).toEqual([]);
+  expect(broken(lines.filter(([, , f]) => f !== "crash"))).toEqual(["wake-ups"]);
+});
+
 it("what was upgraded without an answer ends with the token that it has since", () => {
   const lines: Line[] = [
     ...acquired(0, 5, 0, { mode: "shared" }),
