@@ -36,7 +36,6 @@ async function compare(seed: number): Promise<Compared> {
   const [, redis, door] = comparison as [ComparedSystem, ComparedSystem, ComparedSystem];
   expect([redis.name, door.name]).toEqual([ON_REDIS.name, ON_DOOR.name]);
   for (const { name, succeeded } of comparison) expect(succeeded, name).toBeGreaterThan(0);
-  expect(redis.elections, said).toBeGreaterThan(1);
   expect(door.elections, said).toBeGreaterThan(1);
   expect(door, said).toMatchObject({ valid: true, twoHolders: 0, unexplained: 0 });
   // What the door does wrong would be in the verdict on Holdfast.
@@ -47,7 +46,7 @@ async function compare(seed: number): Promise<Compared> {
 test.skipIf(refusal !== undefined)(
   "an unchanged Redis client gives one lock to two on Redis with failover, and never on the door",
   async () => {
-    // On a busy machine a failover may find no client in the wrong place.
+    // On a busy machine there may be no failover, or it may find no client in the wrong place.
     let last = await compare(2893);
     for (const seed of [26, 71]) {
       if (last.redis.twoHolders > 0) break;
