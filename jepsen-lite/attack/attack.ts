@@ -192,7 +192,6 @@ export class Attack {
     crew.note("healed", { recovered: hasRecovered });
     onPhase("settling", "clients are killed, to check that their leases end in time");
     await this.#killHolders(crew);
-    await this.#awaitClients(crew);
     await this.#pause(options.ttlMs + SETTLE_MS);
     signal.throwIfAborted();
     crew.note("settled", {});
@@ -431,15 +430,17 @@ export class Attack {
       }
       await crew.replace(holder);
       if (queue === undefined || crew.isHolder(holder, queue)) died += 1;
+      if (!(await this.#allWork(crew))) return;
     }
   }
 
-  /** Those who came for the dead have to wait for their locks before everything is settled. */
-  async #awaitClients(crew: ClientCrew): Promise<void> {
+  /** Those who come for the dead have to wait for locks before anybody else dies, or all is settled. */
+  async #allWork(crew: ClientCrew): Promise<boolean> {
     const patience = new Patience(HEALTHY_MS_MAX);
     while (crew.isStarting && patience.lasts() && !this.#signal.aborted) {
       await this.#pause(POLL_INTERVAL_MS);
     }
+    return !crew.isStarting;
   }
 
   /** Whether there is a leader that a majority knows and that every running node follows. */
