@@ -9,7 +9,7 @@ import type { SimPlan } from "../plan/plan.js";
 import type { SimNode } from "../world/node/sim-node.js";
 import type { CoreWatch } from "../world/node/watched-core.js";
 import { CoreChecks } from "./consensus/core-checks.js";
-import { DemandedSegments } from "./consensus/demanded-segments.js";
+import { MarkLaws } from "./consensus/mark-laws.js";
 import { RaftChecks } from "./consensus/raft-checks.js";
 import { ReadIndexes } from "./consensus/read-index.js";
 import { ReignClock } from "./consensus/reign-clock.js";
@@ -36,7 +36,7 @@ export class ClusterChecks {
   readonly order: ProgramOrder;
   readonly forwarded: ForwardOrder;
   readonly readIndexes: ReadIndexes;
-  readonly demanded: DemandedSegments;
+  readonly marks: MarkLaws;
   readonly clock: ReignClock;
   readonly #events: ClusterEvents;
   readonly #fail: Fail;
@@ -69,7 +69,7 @@ export class ClusterChecks {
     if (plan.clients.some(({ speaks }) => speaks === "sdk")) this.streams.listen();
     this.forwarded = new ForwardOrder(fail, (session) => this.witness.laws.highestOf(session));
     this.readIndexes = new ReadIndexes(fail, () => this.raft.committedIndex);
-    this.demanded = new DemandedSegments(fail);
+    this.marks = new MarkLaws(fail);
     this.clock = new ReignClock(fail);
     this.raft = new RaftChecks(ids, founding, fail, (entry, raft) => {
       this.#onCommitted(entry, raft);
@@ -82,6 +82,7 @@ export class ClusterChecks {
       lateMs: () => node.lateMs,
       committedIndex: () => this.raft.committedIndex,
       members: () => this.raft.membersOf(node.id),
+      membersIndex: () => this.raft.membersIndexOf(node.id),
     };
     return new CoreChecks(node.id, raft, around, this.#fail);
   }

@@ -19,7 +19,7 @@ import {
   type SessionMessage,
   STATUS,
 } from "../../../src/protocol/index.js";
-import type { Entry, Message, Raft } from "../../../src/raft/index.js";
+import type { Entry, Message, Raft, SnapshotPoint, VoteReply } from "../../../src/raft/index.js";
 import type { LogLevel } from "../../../src/server/ports.js";
 import type { DataDirectory } from "../../../src/storage/index.js";
 import type { HeldBelief } from "../clients/belief.js";
@@ -58,6 +58,9 @@ import { type Fail, Violation } from "./violation.js";
 
 /** A node says these by itself to who wants to be attached. */
 const OF_ANY_NODE: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
+
+/** Why a node refuses a snapshot that comes as it was sent, or not at all. */
+const REFUSABLE: readonly string[] = ["no room for", "nothing more of it", "none of the members"];
 
 export class RunChecks implements WorldWatch {
   readonly exclusion: Exclusion;
@@ -241,7 +244,12 @@ export class RunChecks implements WorldWatch {
     this.#fail("starts", `node ${node.id} is not recovered: ${String(error)}`);
   }
 
+  onNoted(node: SimNode, identity: PeerIdentity): void {
+    this.clusters.of(node).marks.onNoted(node.id, node.disk, identity);
+  }
+
   onMet(node: SimNode, identity: PeerIdentity): void {
+    this.clusters.of(node).marks.onMet(node.id, identity);
     const other = this.#world?.node(identity.nodeId);
     if (other !== undefined && other.versionOffset !== node.versionOffset) {
       this.#fail("one version in a cluster", `nodes ${node.id} and ${other.id} talk`);
@@ -285,16 +293,18 @@ export class RunChecks implements WorldWatch {
 
   logOf(node: SimNode): LogWatch {
     const { id } = node;
-    const { raft, demanded, clock } = this.clusters.of(node);
+    const { raft, marks, clock } = this.clusters.of(node);
     return {
       onAppend: (write) => {
         raft.onAppend(id, write, node.raftOrNone);
-        clock.onAppend(write, node.raftOrNone, this.#simulation.nowMs);
+        if (write.snapshot !== undefined) this.#onSnapshotNamed(node, write.snapshot);
+        const stampBefore = (index: number): number => raft.stampBefore(id, index);
+        clock.onAppend(write, node.raftOrNone, this.#simulation.nowMs, stampBefore);
         this.#time?.onAppend(id, write, node.raftOrNone);
       },
       onDurable: (seq) => {
         raft.onDurable(id, seq);
-        demanded.onDurable(id, node.disk);
+        marks.onDurable(id, node.disk);
       },
     };
   }
@@ -309,19 +319,47 @@ export class RunChecks implements WorldWatch {
     readIndexes.onSend(from, to, message);
     forwarded.onSend(from, to, message);
     if (message.type !== "raft") {
+      if (message.type === "snapshotRefused") this.#onSnapshotRefused(from, to, message.reason);
       this.#story.tell(() => `${from} -> ${to} ${message.type}`);
       return;
     }
     const inner = message.message;
     raft.onSend(inner);
+    if (inner.type === "voteReply" && inner.granted) this.#onVote(inner);
     this.#time?.onSend(inner);
     // Of the heartbeats there are too many for a story.
     if (inner.type === "heartbeat" || inner.type === "heartbeatReply") return;
     this.#story.tell(() => `${from} -> ${to} ${describe(inner)}`);
   }
 
+  /** What a log stands on outlives whatever happens to the process from here on. */
+  #onSnapshotNamed(node: SimNode, { index, checksum }: SnapshotPoint): void {
+    if (node.mayBeDamaged || node.disk.hasSnapshot(checksum)) return;
+    const text = `the log of node ${node.id} names that of ${index}, which its store has not`;
+    this.#fail("a named snapshot is in the store", text);
+  }
+
+  /** What one node sends of a snapshot is what the other one gets, unless a disk has altered it. */
+  #onSnapshotRefused(by: number, sender: number, reason: string): void {
+    const isExcused = [by, sender].some((id) => {
+      const node = this.#world?.node(id);
+      return node?.mayBeDamaged === true || node?.disk.weather.hasFailed === true;
+    });
+    if (isExcused || REFUSABLE.some((words) => reason.startsWith(words))) return;
+    this.#fail("a snapshot arrives whole", `node ${by} refuses that of ${sender}: ${reason}`);
+  }
+
+  #onVote(vote: VoteReply): void {
+    const node = this.#world?.node(vote.from);
+    if (node === undefined) return;
+    const { raft, marks } = this.clusters.of(node);
+    marks.onVote(vote, node.disk, raft.voteSeqOf(node.id, vote.term));
+  }
+
   onReceive(node: SimNode, message: PeerMessage): void {
-    this.clusters.of(node).raft.onReceive(node.id, message);
+    const { raft, marks } = this.clusters.of(node);
+    raft.onReceive(node.id, message);
+    if (message.type === "raft" && message.message.type === "vote") marks.onAsked(message.message);
   }
 
   // Clients.

@@ -10,6 +10,7 @@ import {
   type Configuration,
   decodeConfiguration,
   type Effects,
+  type Heartbeat,
   type Input,
   type Message,
   type Raft,
@@ -35,6 +36,8 @@ export interface CoreSurroundings {
   readonly committedIndex: () => number;
   /** Those that count on this node by its log, as far as it was handed over. */
   readonly members: () => Configuration;
+  /** The entry of its log that made them so; 0: none did. */
+  readonly membersIndex: () => number;
 }
 
 interface AskedRead {
@@ -66,6 +69,8 @@ export class CoreChecks implements CoreWatch {
   readonly #unbound = new Set<string>();
   /** Changes of members in this turn that nothing of the own term was committed for. */
   readonly #untimely = new Set<number>();
+  /** Changes of members in this turn that came before the one before them was over. */
+  readonly #overlapping = new Set<number>();
   #vote: GivenVote | undefined;
   /** The last request to stand. */
   #toldToStand: TimeoutNow | undefined;
@@ -93,7 +98,11 @@ export class CoreChecks implements CoreWatch {
       const round = ear.reign?.term === term ? ear.reign.round : 0;
       this.#reads.set(input.id, { behind, term, round });
     } else if (input.type === "changeMembership") {
-      if (ear.reign?.hasCommitted(this.#around.members()) !== true) this.#untimely.add(input.id);
+      const members = this.#around.members();
+      const { reign } = ear;
+      if (reign?.hasCommitted(members) !== true) this.#untimely.add(input.id);
+      const isOver = reign?.hasAcknowledged(members, this.#around.membersIndex()) === true;
+      if (members.outgoing.length > 0 || !isOver) this.#overlapping.add(input.id);
     } else if (input.type === "message") {
       const { message } = input;
       if (message.type === "timeoutNow") this.#toldToStand = message;
@@ -127,12 +136,16 @@ export class CoreChecks implements CoreWatch {
     this.#checkFitness();
     this.#checkReads(effects);
     for (const { id } of effects.accepted) {
+      if (this.#overlapping.has(id)) {
+        this.#fail("one change of members at a time", `node ${this.#id} accepts ${id}`);
+      }
       if (!this.#untimely.has(id)) continue;
       const rule = "no change before a commit of the own term";
       this.#fail(rule, `node ${this.#id} accepts ${id}`);
     }
     this.#checkPreVotes(effects.sendNow);
     for (const message of effects.sendNow) {
+      if (message.type === "heartbeat") this.#checkNamed(message);
       if (message.type !== "appendReply" || !message.needsSnapshot) continue;
       const text = `node ${this.#id} after ${message.hintIndex} that of ${message.to}`;
       this.#fail("no log contradicts a leader's", text);
@@ -141,6 +154,7 @@ export class CoreChecks implements CoreWatch {
     this.#welcome.clear();
     this.#unbound.clear();
     this.#untimely.clear();
+    this.#overlapping.clear();
   }
 
   #checkReads({ reads, readsRefused, write }: Effects): void {
@@ -161,6 +175,15 @@ export class CoreChecks implements CoreWatch {
       this.#fail("a majority confirms a read", `node ${this.#id} reads at ${index}, ${asked}`);
     }
     for (const id of readsRefused) this.#reads.delete(id);
+  }
+
+  /** Whoever gets that commits as much of its log, without another look at it. */
+  #checkNamed({ to, term, commitIndex }: Heartbeat): void {
+    const reign = this.#ear.lastReign;
+    const acknowledged = reign?.term === term ? reign.acknowledgedBy(to) : 0;
+    if (commitIndex <= acknowledged) return;
+    const text = `node ${this.#id} names ${commitIndex} to ${to}, which has ${acknowledged}`;
+    this.#fail("a heartbeat names what is acknowledged", text);
   }
 
   #checkPreVotes(sent: readonly Message[]): void {

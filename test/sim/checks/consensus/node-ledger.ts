@@ -14,6 +14,8 @@ export class NodeLedger {
   durable: LogicalLog;
   /** What is on the disk is to be learned from the next process. */
   isUnknown = false;
+  /** The durable write that has the term and the vote of `durable`; 0: one of an earlier process. */
+  hardStateSeq = 0;
   #pending: Write[] = [];
   readonly #origin: number;
 
@@ -35,6 +37,7 @@ export class NodeLedger {
     for (const write of this.#pending) {
       if (write.seq > seq) break;
       this.durable.apply(write);
+      if (write.hardState !== undefined) this.hardStateSeq = write.seq;
       onWrite(write);
       count += 1;
     }
@@ -47,6 +50,7 @@ export class NodeLedger {
       this.durable = LogicalLog.of(boot, this.#origin);
       this.isUnknown = false;
     }
+    this.hardStateSeq = 0;
     const { durable } = this;
     const first = durable.differenceFrom(boot);
     let difference = first;

@@ -111,6 +111,22 @@ export class RaftChecks {
     for (const { entry } of this.#committed) if (entry.index <= index) yield entry;
   }
 
+  /** Cluster time in the log of node `id`, which leads, before the entry `index`. */
+  stampBefore(id: number, index: number): number {
+    const { handed } = this.#ledger(id);
+    for (let at = index - 1; at > this.committedIndex; at -= 1) {
+      const entry = handed.entry(at);
+      if (entry?.kind === "command") return decodeBatchHeader(entry.data).stamp;
+    }
+    return this.#lastStamp;
+  }
+
+  /** The write of node `id` that holds its vote in `term`; 0: one of an earlier process, or term. */
+  voteSeqOf(id: number, term: number): number {
+    const { durable, hardStateSeq } = this.#ledger(id);
+    return durable.hardState.term === term ? hardStateSeq : 0;
+  }
+
   get leaderCount(): number {
     return this.#leaders.size;
   }
@@ -334,6 +350,11 @@ export class RaftChecks {
   /** Those that count on node `id`, by everything that it handed to its log. */
   membersOf(id: number): Configuration {
     return this.#members.inForce(id, this.#ledger(id).handed);
+  }
+
+  /** The entry that made them so, if it is in its log; 0: it is not, and is committed. */
+  membersIndexOf(id: number): number {
+    return this.#ledger(id).handed.lastConfiguration?.index ?? 0;
   }
 
   /** What is last in its log counts, committed or not. */

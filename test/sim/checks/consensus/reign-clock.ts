@@ -1,7 +1,8 @@
 /**
- * Cluster time while one node leads: it runs no faster than time itself, from entry to entry, whatever
- * the leader's process did in between. What passed while that stood still is lost, and is not made up
- * for afterwards, when somebody may have renewed a lease.
+ * Cluster time while one node leads: it runs no faster than time itself, from what its log says as it
+ * begins to its first entry and from entry to entry, whatever the leader's process did before and in
+ * between. What passed while that stood still, or while nobody led, is lost, and is not made up for
+ * afterwards, when somebody may have renewed a lease.
  */
 import { decodeBatchHeader } from "../../../../src/protocol/index.js";
 import type { Raft, Write } from "../../../../src/raft/index.js";
@@ -18,15 +19,26 @@ interface Stamped {
 
 export class ReignClock {
   readonly #fail: Fail;
-  /** What its leader stamped last, by term. */
+  /** What its leader stamped last, or found in its log, by term. */
   readonly #last = new Map<number, Stamped>();
 
   constructor(fail: Fail) {
     this.#fail = fail;
   }
 
-  onAppend({ entries }: Write, raft: Raft | undefined, atMs: number): void {
-    if (raft?.role !== "leader") return;
+  /** `stampBefore`: the time of the cluster in the log of that node, before the entry of an index. */
+  onAppend(
+    { entries }: Write,
+    raft: Raft | undefined,
+    atMs: number,
+    stampBefore: (index: number) => number,
+  ): void {
+    const [first] = entries;
+    if (raft?.role !== "leader" || first === undefined) return;
+    // Its first write holds the entry that opens its term.
+    if (!this.#last.has(raft.term)) {
+      this.#last.set(raft.term, { stamp: stampBefore(first.index), atMs });
+    }
     for (const { kind, term, index, data } of entries) {
       if (kind !== "command" || term !== raft.term) continue;
       const { stamp } = decodeBatchHeader(data);

@@ -57,6 +57,11 @@ export class Reign {
     else if (message.success) raise(this.#matches, from, message.matchIndex);
   }
 
+  /** The last entry that `id` acknowledged in this term; 0 for none. */
+  acknowledgedBy(id: number): number {
+    return this.#matches.get(id) ?? 0;
+  }
+
   /** Whether a majority, this leader included, answered at `sinceMs` or later, or the term is younger. */
   wasAnswered(members: Configuration, sinceMs: number): boolean {
     return isMajority(members, (id) => {
@@ -69,6 +74,11 @@ export class Reign {
     return isMajority(members, (id) => {
       return id === this.#leader || (this.#rounds.get(id) ?? 0) > round;
     });
+  }
+
+  /** Whether a majority said that it has the entry `index`; what this leader has is not asked. */
+  hasAcknowledged(members: Configuration, index: number): boolean {
+    return isMajority(members, (id) => id === this.#leader || this.acknowledgedBy(id) >= index);
   }
 
   /** Whether a majority said that it has the entry that opened the term. */

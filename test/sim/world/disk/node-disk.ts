@@ -17,6 +17,9 @@ import {
   type StoreAccess,
 } from "../../../../src/storage/index.js";
 import { MARK_FILE_NAME, type Mark, readMark } from "../../../../src/storage/mark/mark-file.js";
+import { openValue } from "../../../../src/storage/ordered-store.js";
+import { decodeSnapshotRecord } from "../../../../src/storage/snapshots/snapshot-record.js";
+import { chunkKey, KEY_PREFIX, snapshotIdOf } from "../../../../src/storage/store-keys.js";
 import type { Simulation } from "../../engine/simulation.js";
 import { type DiskTimes, DiskWeather } from "./disk-weather.js";
 import { ProcessFiles } from "./process-files.js";
@@ -25,11 +28,18 @@ import { ProcessStore } from "./process-store.js";
 export type CrashKind = "kill" | "power";
 
 /**
- * What a process is about to do when it dies: write a record that names a snapshot, or any record; give a
- * segment its name; remove a file.
+ * What a process is about to do when it dies: write a record that names a snapshot, or one that it was
+ * sent, or any record; give a segment its name; remove a file.
  */
-export type DiskMoment = "snapshotNamed" | "record" | "segmentNamed" | "fileRemoved";
+export type DiskMoment =
+  | "snapshotNamed"
+  | "installNamed"
+  | "record"
+  | "segmentNamed"
+  | "fileRemoved";
 
+/** How the names begin under which a store has whole snapshots. */
+const MANIFEST_NAMES = hexOf(Uint8Array.of(KEY_PREFIX.snapshotManifest));
 /** Of flipped bits in files: inside what was written, rather than in the room behind it. */
 const USED_SHARE = 0.8;
 /** Of flipped bits: in the newest segment, and at the end of what was written. */
@@ -91,9 +101,10 @@ export class NodeDisk {
     };
   }
 
-  /** A record that names a snapshot is about to be written. */
-  onSnapshotNamed(): void {
+  /** A record that names a snapshot is about to be written. `isReset`: of one that it was sent. */
+  onSnapshotNamed(isReset: boolean): void {
     this.#onMoment("snapshotNamed");
+    if (isReset) this.#onMoment("installNamed");
   }
 
   /** The process on it ended. */
@@ -122,6 +133,21 @@ export class NodeDisk {
     if (bytes === undefined) return undefined;
     const found = await readMark(new MemoryFileSystem(new Map([[path, bytes]])), "/data");
     return found?.mark;
+  }
+
+  /** Whether its store has the whole of the snapshot with this checksum, durably. */
+  hasSnapshot(checksum: string): boolean {
+    const { values } = this.#store;
+    for (const [name, sealed] of values) {
+      if (!name.startsWith(MANIFEST_NAMES)) continue;
+      const key = Buffer.from(name, "hex");
+      const record = decodeSnapshotRecord(openValue(key, sealed));
+      if (record?.state !== "complete" || record.manifest.checksum !== checksum) continue;
+      const id = snapshotIdOf(key);
+      const numbers = Array.from({ length: record.manifest.chunkCount }, (_, number) => number);
+      if (numbers.every((number) => values.has(hexOf(chunkKey(id, number))))) return true;
+    }
+    return false;
   }
 
   /** Turns bits over. Returns what was done, for people. */
@@ -239,6 +265,10 @@ export class NodeDisk {
 
 function isSegment(path: string): boolean {
   return path.endsWith(".seg");
+}
+
+function hexOf(key: Uint8Array): string {
+  return Buffer.from(key).toString("hex");
 }
 
 /** Without the zeros at the end. */

@@ -84,6 +84,8 @@ export interface NodeWatch {
   onRecoveryFailed(node: SimNode, error: unknown): void;
   /** It lets in, or is let in by, a node that says this of itself. */
   onMet(node: SimNode, identity: PeerIdentity): void;
+  /** Its log says that it has noted that durably. */
+  onNoted(node: SimNode, identity: PeerIdentity): void;
   /** Its driver cannot go on. `isRemoved`: because the cluster has other members now. */
   onFailed(node: SimNode, error: Error, isRemoved: boolean): void;
   /** A message of another node reached it. */
@@ -469,7 +471,7 @@ export class SimNode {
     return {
       onAppend: (write) => {
         watch.onAppend(write);
-        if (write.snapshot !== undefined) this.disk.onSnapshotNamed();
+        if (write.snapshot !== undefined) this.disk.onSnapshotNamed(write.snapshot.isReset);
       },
       onDurable: (seq) => watch.onDurable(seq),
     };
@@ -495,6 +497,7 @@ export class SimNode {
         peerEvents.onPeerIdentity(identity);
         const remember = (): void => {
           this.noted.note(identity);
+          this.#world.watch.onNoted(this, identity);
         };
         // A mark that cannot be synced has been reported to the log.
         directory.log.syncMark().then(remember, () => {});
