@@ -6,7 +6,7 @@
 import type { RandomStream } from "../../../lab/random-stream.js";
 import type { DiskMoment } from "../world/disk/node-disk.js";
 import type { ClientPlan } from "./client-plan.js";
-import { type Fault, type FaultKind, LEADER, type Question } from "./fault.js";
+import { type Fault, type FaultKind, FOLLOWER, LEADER, type Question } from "./fault.js";
 
 export interface FaultScene {
   readonly stormMs: number;
@@ -60,6 +60,12 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     afterEffects: random.integer(0, 3),
     againAfterEffects: random.integer(1, 40),
   }),
+  aloneAtInstall: (random, atMs, { ids }) => {
+    if (ids.length < 3) return undefined;
+    const [awayMs, hangMs] = [random.integer(100, 400), random.integer(10, 90)];
+    const downMs = random.integer(50, 400);
+    return { kind: "aloneAtInstall", atMs, node: FOLLOWER, awayMs, hangMs, downMs };
+  },
   lateTurns: (random, atMs, { ids }) => ({
     kind: "lateTurns",
     atMs,

@@ -39,6 +39,17 @@ export type Fault = At &
         readonly againAfterEffects: number;
       }
     | {
+        /**
+         * It hears nobody for so long. When it then is about to name a snapshot that it was sent, its disk
+         * hangs and whoever leads dies.
+         */
+        readonly kind: "aloneAtInstall";
+        readonly node: number;
+        readonly awayMs: number;
+        readonly hangMs: number;
+        readonly downMs: number;
+      }
+    | {
         /** Each turn of a node ends so many heartbeats late. */
         readonly kind: "lateTurns";
         readonly node: number;

@@ -6,6 +6,7 @@
  */
 
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
+import type { MemberAction } from "../../../src/protocol/index.js";
 import type { NodeTuning } from "../../../src/server/index.js";
 import type { ClientMix, ClientPlan, LockMix } from "./client-plan.js";
 import { type Fault, type FaultKind, FOLLOWER, LEADER } from "./fault.js";
@@ -14,6 +15,7 @@ import type { SimPlan } from "./plan.js";
 
 const FOCUS_SHARE = 0.25;
 const LATER_FOCUS_SHARE = 0.15;
+const RAFT_FOCUS_SHARE = 0.15;
 /** Of the clients of a focus on applications, beside the first one. */
 const SDK_SHARE = 0.6;
 
@@ -181,11 +183,62 @@ export const LATER_FOCUSES: readonly Focus[] = [
   },
 ];
 
+/** In a part of the plans that have none of the others. */
+export const RAFT_FOCUSES: readonly Focus[] = [
+  {
+    name: "snapshots on long ways, whose sender or receiver is gone in the middle",
+    nodesMin: 3,
+    clientsMin: 5,
+    tuning: { snapshotLogBytes: 1_500, trailingLogBytes: 1, snapshotChunkBytes: 30 },
+    times: { ...SLOW_PATHS, diskTimes: { writeMs: 0.5, jitterMs: 2, stragglerFactor: 20 } },
+    mix: { inspect: 0.1 },
+    faults: (random, scene) => [
+      ...several({ aloneAtInstall: 5, transfer: 8, crash: 3, pause: 2, disorder: 2 })(
+        random,
+        scene,
+      ),
+      ...followersAway(random, scene),
+      ...linksThatBreak(random, scene),
+    ],
+  },
+  {
+    name: "tails of the log that no other node has, over the edges of segments",
+    nodesMin: 3,
+    clientsMin: 4,
+    tuning: {
+      ...{ segmentBytes: 2_048, batchBytesMax: 512, pipelineEntriesMax: 24 },
+      ...MANY_SNAPSHOTS,
+      ...{ electionTimeoutMs: 100, heartbeatIntervalMs: 10 },
+    },
+    times: SLOW_PATHS,
+    mix: { inspect: 0.1 },
+    faults: (random, scene) => [
+      ...several({ crash: 8, crashAtMoment: 3, reset: 3 })(random, scene),
+      ...leadersUnheard(random, scene),
+    ],
+  },
+  {
+    name: "leaders that leave the members, and come back",
+    hasSpares: true,
+    nodesMin: 3,
+    clientsMin: 3,
+    times: SLOW_PATHS,
+    mix: { inspect: 0.4 },
+    faults: (random, scene) => [
+      ...several({ slow: 6, cut: 3, transfer: 2 })(random, scene),
+      ...leadersLeave(random, scene),
+      ...learnersAtOnceAgain(random, scene),
+    ],
+  },
+];
+
 export function focusOf(streams: RandomStreams): Focus | undefined {
   const random = streams.of("focus");
   if (random.chance(FOCUS_SHARE)) return random.pick(FOCUSES);
   const later = streams.of("later focus");
-  return later.chance(LATER_FOCUS_SHARE) ? later.pick(LATER_FOCUSES) : undefined;
+  if (later.chance(LATER_FOCUS_SHARE)) return later.pick(LATER_FOCUSES);
+  const raft = streams.of("focus on raft");
+  return raft.chance(RAFT_FOCUS_SHARE) ? raft.pick(RAFT_FOCUSES) : undefined;
 }
 
 /** What becomes of the clients. */
@@ -248,6 +301,54 @@ function followersAway(random: RandomStream, { stormMs }: FaultScene): Fault[] {
   return Array.from({ length: 8 }, () => {
     const atMs = random.integer(300, stormMs);
     return { kind: "partition", atMs, side: [FOLLOWER], forMs: random.integer(150, 600) };
+  });
+}
+
+/** Connections between nodes end, again and again. */
+function linksThatBreak(random: RandomStream, { ids, stormMs }: FaultScene): Fault[] {
+  return Array.from({ length: 16 }, () => {
+    const [from = 1, to = 1] = random.shuffled(ids);
+    return { kind: "reset", atMs: random.integer(300, stormMs), from, to };
+  });
+}
+
+/** Whoever leads hears everything and is heard by nobody: what it writes meanwhile no other node has. */
+function leadersUnheard(random: RandomStream, { stormMs }: FaultScene): Fault[] {
+  return Array.from({ length: 12 }, () => {
+    const [atMs, forMs] = [random.integer(400, stormMs), random.integer(120, 300)];
+    return { kind: "strand", atMs, node: LEADER, byMs: 10, forMs, act: "cut", member: 0 };
+  });
+}
+
+/** Whoever leads votes no more, or is no member; some time later everybody is to vote again. */
+function leadersLeave(random: RandomStream, { ids, stormMs }: FaultScene): Fault[] {
+  const change = (atMs: number, action: MemberAction, node: number): Fault => {
+    return { kind: "changeMember", atMs, action, node, crashAfterMs: 0, downMs: 0 };
+  };
+  const times = Array.from({ length: Math.floor(stormMs / 450) }, (_, at) => 400 + at * 450);
+  return times.flatMap((atMs) => {
+    const action = random.chance(0.7) ? "demote" : "remove";
+    const back = ids.flatMap((id) => [
+      ...(action === "remove" ? [change(atMs + 150, "add", id)] : []),
+      change(atMs + random.integer(200, 300), "promote", id),
+    ]);
+    return [change(atMs, action, LEADER), ...back];
+  });
+}
+
+/** A member that does not vote is removed, and is one again before it can know of it. */
+function learnersAtOnceAgain(random: RandomStream, { spares, stormMs }: FaultScene): Fault[] {
+  return Array.from({ length: 4 }, () => random.integer(500, stormMs)).flatMap((atMs) => {
+    const node = random.pick(spares);
+    const steps = [
+      ["add", 0],
+      ["remove", random.integer(100, 300)],
+      ["add", random.integer(301, 330)],
+    ] as const;
+    return steps.map(([action, afterMs]): Fault => {
+      const when = { atMs: atMs + afterMs, crashAfterMs: 0, downMs: 0 };
+      return { kind: "changeMember", action, node, ...when };
+    });
   });
 }
 

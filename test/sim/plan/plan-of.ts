@@ -45,7 +45,13 @@ const RARE_SHARE = 0.2;
 const LOSS_KINDS = ["loseKeys", "rot", "recover", "oldCopy", "otherVersion"] as const;
 const LOSS_SHARE = 0.25;
 /** Only plans of a focus have these. */
-const FOCUSED_KINDS = ["crashAtMoment", "lateTurns", "holdAnswers", "cutAtAsking"] as const;
+const FOCUSED_KINDS = [
+  "aloneAtInstall",
+  "crashAtMoment",
+  "lateTurns",
+  "holdAnswers",
+  "cutAtAsking",
+] as const;
 const KINDS_ON_TOP: readonly string[] = [...RARE_KINDS, ...LOSS_KINDS, ...FOCUSED_KINDS];
 
 const KEYS = ["a", "b", "c", "d"] as const;

@@ -79,6 +79,9 @@ export class FaultInjector {
       case "crashAtMoment":
         this.#crashAtMoment(fault);
         return;
+      case "aloneAtInstall":
+        this.#leaveAloneAtInstall(fault);
+        return;
       case "lateTurns":
         this.#beLate(fault.node, fault.heartbeats, fault.forMs);
         return;
@@ -302,6 +305,17 @@ export class FaultInjector {
     });
   }
 
+  #leaveAloneAtInstall({ node: id, awayMs, hangMs, downMs }: AloneAtInstallFault): void {
+    const { simulation } = this.#world;
+    const { disk } = this.#world.node(id);
+    this.#cutOff([id], awayMs);
+    disk.atMoment("installNamed", () => {
+      if (this.#isOver) return;
+      disk.weather.hang(simulation.nowMs + hangMs);
+      this.#later(0, () => this.#crash(this.#world.leaderId, "kill", downMs, 0));
+    });
+  }
+
   #beLate(id: number, heartbeats: number, forMs: number): void {
     const node = this.#world.node(id);
     const byMs = heartbeats * node.tuning.heartbeatIntervalMs;
@@ -466,6 +480,7 @@ export class FaultInjector {
   }
 }
 
+type AloneAtInstallFault = Extract<Fault, { readonly kind: "aloneAtInstall" }>;
 type MomentFault = Extract<Fault, { readonly kind: "crashAtMoment" }>;
 type HeldAnswersFault = Extract<Fault, { readonly kind: "holdAnswers" }>;
 type CutFault = Extract<Fault, { readonly kind: "bridge" | "cut" }>;
