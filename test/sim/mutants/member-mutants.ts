@@ -67,15 +67,6 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
     seeds: [4],
   },
   {
-    name: "change-before-own-commit",
-    rule: "8: no change before an entry of the own term is committed",
-    scenario: "changing members",
-    file: "src/raft/membership.ts",
-    find: "if (isOpen || commitIndex < leadership.firstIndex)",
-    replace: "if (isOpen)",
-    seeds: [],
-  },
-  {
     name: "two-changes-at-once",
     rule: "8: one change at a time",
     scenario: "changing members",

@@ -12,6 +12,15 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
     seeds: [1],
   },
   {
+    name: "vote-leaves-before-its-mark",
+    rule: "4: before a granted vote leaves, the mark is synced too",
+    scenario: "several nodes",
+    file: "src/server/driver/deferred-messages.ts",
+    find: "first.message.granted && !this.#isMarkSynced()",
+    replace: 'first.message.granted && this.#mark === "syncing"',
+    seeds: [752_060_000],
+  },
+  {
     name: "clock-runs-fast",
     rule: "cluster time never runs faster than true time",
     scenario: "any plan",

@@ -112,4 +112,27 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
     replace: "const isSealed = link.seq < 0;",
     seeds: [501_443],
   },
+  {
+    name: "noted-while-the-mark-is-synced",
+    rule: "a peer is noted durably when the mark that has it is on the disk",
+    scenario: "any plan",
+    file: "src/storage/mark/mark-schedule.ts",
+    find: "    this.#notesDurable = notes;",
+    replace: "    this.#notesDurable = this.#notes;",
+    seeds: [752_058_000],
+  },
+  {
+    name: "snapshot-named-before-it-is-stored",
+    rule: "23: a received snapshot is complete in the store before the log names it",
+    scenario: "snapshots",
+    file: "src/server/snapshots/receiver.ts",
+    find: "      if (reception.table !== undefined) draft.finish(manifest.configuration);",
+    replace:
+      "      const { configuration, from, term, epoch, table } = reception;\n" +
+      "      if (table === undefined) return;\n" +
+      "      draft.finish(manifest.configuration);\n" +
+      "      this.#reception = undefined;\n" +
+      "      this.#events.onReceived({ manifest, configuration, from, term, epoch, table });",
+    seeds: [733_000_022],
+  },
 ];
