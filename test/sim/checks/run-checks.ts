@@ -478,6 +478,10 @@ export class RunChecks implements WorldWatch {
     this.fates.onDenied(client.host, wish);
   }
 
+  onWatchAsked(watched: WatchedKeys): void {
+    this.streams.onAsked(watched);
+  }
+
   onWatchBegun(watched: WatchedKeys, after: Revision, asked: WatchAsked): void {
     this.onSeen(SIGHTINGS.watchBegun);
     this.streams.onBegun(watched, after, asked, (session, sequence) => {

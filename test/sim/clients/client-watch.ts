@@ -79,6 +79,8 @@ export interface ClientWatch {
   onMade(client: Host, wish: string): void;
   /** Such a call says that it was not carried out, and will not be. */
   onDenied(client: Host, wish: string): void;
+  /** From now on it is to be told everything. */
+  onWatchAsked(watched: WatchedKeys): void;
   /** It is told everything behind `after`. `asked`: as of when it began to watch, and since. */
   onWatchBegun(watched: WatchedKeys, after: Revision, asked: WatchAsked): void;
   onWatchTold(watched: WatchedKeys, change: ToldChange): void;

@@ -33,6 +33,8 @@ export class WatchStreams {
   readonly #changes: ToldChange[] = [];
   /** How many of `#changes` were told to a stream, or lie before its beginning. */
   readonly #told = new Map<WatchedKeys, number>();
+  /** Asked for, and not begun. */
+  readonly #asked = new Set<WatchedKeys>();
   #index = 0;
   #number = 0;
 
@@ -56,6 +58,10 @@ export class WatchStreams {
     this.#number = 0;
   }
 
+  onAsked(watched: WatchedKeys): void {
+    this.#asked.add(watched);
+  }
+
   /** `executedAt`: the entry that executed a command; 0: none. */
   onBegun(
     watched: WatchedKeys,
@@ -63,6 +69,7 @@ export class WatchStreams {
     { attachedIndex, said }: WatchAsked,
     executedAt: (session: number, sequence: number) => number,
   ): void {
+    this.#asked.delete(watched);
     if (after.index < attachedIndex) {
       this.#complain(watched, `begins behind ${wordOf(after)}, attached by ${attachedIndex}`);
     }
@@ -85,11 +92,13 @@ export class WatchStreams {
   }
 
   onEnded(watched: WatchedKeys): void {
+    this.#asked.delete(watched);
     this.#told.delete(watched);
   }
 
-  /** Whether every stream was told everything. */
+  /** Whether every stream has begun and was told everything. */
   get isComplete(): boolean {
+    if (this.#asked.size > 0) return false;
     for (const watched of this.#told.keys()) {
       if (this.#nextOf(watched) < this.#changes.length) return false;
     }

@@ -70,6 +70,8 @@ export class SdkEars {
   readonly #clock: ProcessClock;
   /** When what renewed a session for certain was said, by session. */
   readonly #renewedMs = new Map<number, number>();
+  /** When the last of all that was answered was said, by session: nothing else proves a lease. */
+  readonly #provenMs = new Map<number, number>();
   /** The entry that attached its last connection. */
   attachedIndex = 0;
   readonly #sessions = new Map<number, ReadWords>();
@@ -118,6 +120,7 @@ export class SdkEars {
     this.#sessions.set(session, new ReadWords());
     this.#holds.set(session, new ToldHolds());
     this.#renewedMs.delete(session);
+    this.#provenMs.delete(session);
   }
 
   get nowMs(): number {
@@ -127,6 +130,15 @@ export class SdkEars {
   /** By a word that was said at `saidMs` and has been answered on the same connection. */
   onRenewed(session: number, saidMs: number): void {
     this.#renewedMs.set(session, saidMs);
+  }
+
+  /** By anything that was said at `saidMs` and has been answered on the same connection. */
+  onProven(session: number, saidMs: number): void {
+    this.#provenMs.set(session, Math.max(saidMs, this.provenMs(session)));
+  }
+
+  provenMs(session: number): number {
+    return this.#provenMs.get(session) ?? Number.NEGATIVE_INFINITY;
   }
 
   /** For how long a session has not been renewed, at the most. */
@@ -158,6 +170,9 @@ class SdkEar implements Ear {
   #session = 0;
   #epoch = 0;
   #way: AttachCommand["op"] = OP.open;
+  #attachSaidMs = 0;
+  /** When what has no answer yet was said, by what it was. */
+  readonly #saidMs = new Map<string, number>();
   /** Questions without an answer. */
   readonly #recalls = new Set<number>();
   /** Keepalives without an answer, said when nothing was left to ask: when, by number. */
@@ -193,7 +208,10 @@ class SdkEar implements Ear {
 
   #onRequest(request: Request): void {
     this.#viewed?.said(request);
-    if (isAttachCommand(request)) this.#way = request.op;
+    if (isAttachCommand(request)) {
+      this.#way = request.op;
+      this.#attachSaidMs = this.#of.nowMs;
+    }
     const question = questionOf(request);
     if (question !== undefined) this.#of.events.onAsking?.(question);
     if (isAttachCommand(request) || isQuery(request) || isOperation(request)) return;
@@ -221,6 +239,8 @@ class SdkEar implements Ear {
 
   /** What ended before it asked, it has heard of before it is answered, unless it asks just that. */
   #noteEnded(request: SessionCommand): void {
+    const asked = "number" in request ? `number ${request.number}` : `sequence ${request.sequence}`;
+    this.#saidMs.set(asked, this.#of.nowMs);
     if (request.op === OP.recall) this.#recalls.add(request.number);
     if (this.#recalls.size > 0) return;
     if (request.op === OP.keepalive) {
@@ -228,12 +248,14 @@ class SdkEar implements Ear {
       this.#nobodys.onKeepalive(request.number, this.#of.nowMs);
     }
     const tokens = this.#of.process?.endedInLog(this.#session) ?? [];
-    const asked = "number" in request ? `number ${request.number}` : `sequence ${request.sequence}`;
     if (tokens.length > 0) this.#endedThen.set(asked, tokens);
     else this.#endedThen.delete(asked);
   }
 
   #onAnswer(asked: string): void {
+    const saidMs = this.#saidMs.get(asked);
+    if (saidMs !== undefined) this.#of.onProven(this.#session, saidMs);
+    this.#saidMs.delete(asked);
     const tokens = this.#endedThen.get(asked);
     if (tokens === undefined) return;
     this.#endedThen.delete(asked);
@@ -279,6 +301,7 @@ class SdkEar implements Ear {
     this.#epoch = epoch;
     this.#of.attachedIndex = index;
     if (this.#way === OP.open) this.#of.begin(session);
+    this.#of.onProven(session, this.#attachSaidMs);
     this.#of.of(session).onAttached(highestSequence);
     this.#of.events.onAttached?.();
   }
@@ -303,7 +326,10 @@ class SdkEar implements Ear {
     if (message.kind === MESSAGE.ended) watch.onSeen(SIGHTINGS.ended(message.reason));
     if (message.kind === MESSAGE.ended || message.kind === MESSAGE.lost)
       this.#of.process?.heedLater();
-    if (message.kind === MESSAGE.recalled) this.#recalls.delete(message.number);
+    if (message.kind === MESSAGE.recalled) {
+      this.#recalls.delete(message.number);
+      this.#onAnswer(`number ${message.number}`);
+    }
     if (message.kind === MESSAGE.pulse) this.#onPulse(message.number);
     if (message.kind === MESSAGE.reply) this.#onAnswer(`sequence ${message.sequence}`);
     watch.onMessage(client, this.#session, this.#epoch, message);

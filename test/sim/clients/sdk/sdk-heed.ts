@@ -9,6 +9,7 @@ import { OP, type SequencedCommand } from "../../../../src/protocol/index.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 import type { HeedfulProcess } from "./sdk-ear.js";
+import type { SdkHold } from "./sdk-hold.js";
 import type { SdkHolds } from "./sdk-holds.js";
 
 export class SdkHeed implements HeedfulProcess {
@@ -60,6 +61,26 @@ export class SdkHeed implements HeedfulProcess {
       if (!ears.of(session).isToldLost(token)) continue;
       this.#calls.broken("losses are heeded", `${token} was told lost and is counted on`);
     }
+    for (const hold of this.#holds.held) {
+      const untold = this.#untold(hold);
+      if (untold !== undefined) this.#calls.broken("what is told reaches the application", untold);
+    }
+  }
+
+  /** What the process was told of a hold before this turn, and its handles do not say. */
+  #untold({ session, token, live }: SdkHold): string | undefined {
+    const { ears, watch } = this.#world;
+    if (!this.#hasSession(session)) return undefined;
+    const told = ears.holdsOf(session).of(watch.numberInLog(session, token));
+    if (told === undefined) return undefined;
+    if (token < told.token) return `${token} is the token of a hold that has ${told.token}`;
+    for (const { contendedCount, revokingCount } of live) {
+      if (contendedCount !== (told.isContended ? 1 : 0)) {
+        return `a handle of ${token} heard ${contendedCount} times that somebody waits`;
+      }
+      if (told.isRevoked && revokingCount === 0) return `a handle of ${token} heard of no revoke`;
+    }
+    return undefined;
   }
 
   nobodys(session: number): readonly number[] {

@@ -24,6 +24,9 @@ export class SdkHandle {
   readonly lock: Lock;
   /** Kept, as applications do. */
   readonly signal: AbortSignal;
+  /** How often its listeners were told. */
+  contendedCount = 0;
+  revokingCount = 0;
   readonly #modes: Map<string, ClaimMode>;
   /** How often it was made shared: an upgrade from before does not count any more. */
   #lowerings = 0;
@@ -34,6 +37,12 @@ export class SdkHandle {
     this.lock = lock;
     this.signal = lock.signal;
     this.#modes = new Map(modes);
+    lock.on("contended", () => {
+      this.contendedCount += 1;
+    });
+    lock.on("revoking", () => {
+      this.revokingCount += 1;
+    });
   }
 
   get isLive(): boolean {
@@ -90,8 +99,8 @@ export class SdkHold implements HeldBelief {
   isCounted = false;
   /** It was left to whoever has the ticket, also if others wanted to share it. */
   isDetached = false;
-  /** It has a cap, or is revoked: kept now and then, so that this end is seen. */
-  endsByItself = false;
+  /** It has a cap: kept now and then, so that this end is seen. */
+  isCapped = false;
   /** Calls on their way that give a handle back. */
   givingBack = 0;
   readonly #life: ProcessLife;
@@ -140,6 +149,11 @@ export class SdkHold implements HeldBelief {
     return this.live.length;
   }
 
+  /** It has a cap, or was revoked. */
+  get endsByItself(): boolean {
+    return this.isCapped || this.handles.some(({ revokingCount }) => revokingCount > 0);
+  }
+
   /** In each key the most that one of the handles was asked for. */
   get claims(): readonly BeliefClaim[] {
     const { handles, live } = this;
@@ -173,9 +187,11 @@ export class SdkHold implements HeldBelief {
   add(handle: SdkHandle): void {
     if (this.handles.some(({ lock }) => lock === handle.lock)) return;
     this.handles.push(handle);
-    handle.lock.on("revoking", () => {
-      this.endsByItself = true;
-    });
+  }
+
+  /** `Infinity`: the process runs, or it is given up. */
+  get frozenUntilMs(): number {
+    return this.#frozenUntilMs;
   }
 
   /** The process is about to stand still. */

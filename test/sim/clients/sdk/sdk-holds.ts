@@ -17,10 +17,12 @@ import { lossOf, SdkHandle, SdkHold, type WantedModes } from "./sdk-hold.js";
 const MARGIN_RATIO = 0.1;
 const MARGIN_MS_MIN = 250;
 const ROUNDING_MS = 25;
+/** Of clocks that stand still with their machines. */
+const TIMER_MS = 2;
 
-/** For so long after it was renewed a lease of `ttlMs` is counted on. */
-function leastLeaseMs(ttlMs: number): number {
-  return ttlMs - Math.max(ttlMs * MARGIN_RATIO, MARGIN_MS_MIN) - ROUNDING_MS;
+/** For so long a lease of `ttlMs` is counted on, from before that was said which renewed it. */
+function trustMs(ttlMs: number): number {
+  return ttlMs - Math.max(ttlMs * MARGIN_RATIO, MARGIN_MS_MIN);
 }
 
 export class SdkHolds {
@@ -30,6 +32,8 @@ export class SdkHolds {
   readonly #writes: GuardedWrites;
   /** Those that are over too: what they guarded is used now and then all the same. */
   readonly #all: SdkHold[] = [];
+  /** When the process last went on. */
+  #resumedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     world: ProcessSurroundings,
@@ -68,11 +72,15 @@ export class SdkHolds {
 
   /** The process is about to stand still. */
   freeze(): void {
-    for (const hold of this.#all) hold.freeze();
+    for (const hold of this.#all) {
+      hold.freeze();
+      this.#demandProof(hold, hold.frozenUntilMs);
+    }
   }
 
   /** The process goes on. Returns those whose time ran out meanwhile. */
   thaw(roundingMs: number): readonly SdkHold[] {
+    this.#resumedMs = this.#world.clock.withSleepMs();
     return this.#all.filter((hold) => hold.thaw(roundingMs));
   }
 
@@ -87,14 +95,30 @@ export class SdkHolds {
    * A lease that was renewed just now lasts, and with it what is held: until the log ends that, or
    * somebody said when it would.
    */
-  #judgeLoss({ session, token, endsByItself }: SdkHold, { signal }: SdkHandle): void {
+  #judgeLoss(hold: SdkHold, { signal }: SdkHandle): void {
+    const { session, token, endsByItself } = hold;
     const loss = lossOf(signal);
     if (endsByItself || (loss !== "expired" && loss !== "revoked")) return;
-    const { watch, ears, plan } = this.#world;
+    const { watch, ears, plan, clock } = this.#world;
+    if (loss === "expired") this.#demandProof(hold, clock.withSleepMs());
     const sinceMs = ears.sinceRenewedMs(session);
-    if (sinceMs >= leastLeaseMs(plan.ttlMs) || !watch.isHeldInLog(session, token)) return;
+    if (sinceMs >= trustMs(plan.ttlMs) - ROUNDING_MS || !watch.isHeldInLog(session, token)) return;
     const what = `${token} is lost (${loss}) ${sinceMs} ms after session ${session} was renewed`;
     this.#calls.broken("nothing is lost without a cause", what);
+  }
+
+  /**
+   * What was said last and answered proves a lease from before it was said on. A hold is counted on until
+   * `untilMs`, by the clock that counts sleep; a process that stood still looks when it goes on.
+   */
+  #demandProof({ session, token }: SdkHold, untilMs: number): void {
+    const { ears, plan } = this.#world;
+    const roundingMs = plan.countsSleep ? ROUNDING_MS : TIMER_MS;
+    const provenMs = ears.provenMs(session) + trustMs(plan.ttlMs) + roundingMs;
+    if (untilMs <= Math.max(provenMs, this.#resumedMs) || untilMs === Number.POSITIVE_INFINITY)
+      return;
+    const what = `${token} is counted on for ${untilMs - provenMs} ms longer than was proven`;
+    this.#calls.broken("lease from below", what);
   }
 
   /** A lock that it was given in `session`. `wanted`: as what it was asked for. */
@@ -111,7 +135,7 @@ export class SdkHolds {
     }
     const { client, clock } = this.#world;
     const hold = new SdkHold(client, session, { life: this.#life, clock }, handle);
-    hold.endsByItself ||= isCapped;
+    hold.isCapped = isCapped;
     this.#judgeLater(hold, handle);
     this.#all.push(hold);
     this.believe(hold);

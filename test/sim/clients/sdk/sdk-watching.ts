@@ -36,6 +36,7 @@ export class SdkWatching {
     const key = random.chance(WATCH_ALL_SHARE) ? undefined : random.pick(keys);
     const watched = { name: `${name}, session ${client.session}`, key };
     this.#watched = watched;
+    watch.onWatchAsked(watched);
     const asked = ears.record();
     const end = (): void => {
       if (this.#life.isAlive) watch.onWatchEnded(watched);

@@ -1,27 +1,47 @@
 /**
  * The holds of one session that one process was told of and not told the end of, each with the call that
- * asked for it. It goes by what was said and heard, and knows nothing of what the SDK makes of it.
+ * asked for it, and what was told of it. It goes by what was said and heard, and knows nothing of what the
+ * SDK makes of it.
  */
 import {
   MESSAGE,
   OP,
   RECALL_STATE,
+  type RecalledHold,
+  type Result,
   type SequencedCommand,
   type SessionMessage,
   STATUS,
 } from "../../../../src/protocol/index.js";
 
-const GRANTS: readonly number[] = [STATUS.granted, STATUS.claimed];
 /** Of what asks for no hold. */
 const NOTHING = "";
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** What was told of a hold. */
+interface Told {
+  /** The newest. */
+  token: number;
+  isContended: boolean;
+  /** It is to end by an order before it ends by itself. */
+  isRevoked: boolean;
+  /** When it ends by itself, in cluster time; `Infinity`: with its session. */
+  endsAt: number;
+}
 
 export class ToldHolds {
   /** What each number of this process asks for, in the words of the application. */
   readonly #calls = new Map<number, string>();
-  #held = new Set<number>();
+  /** Of those that are to have one: the cap. */
+  readonly #caps = new Map<number, number>();
+  /** The numbers of what upgrades are to make exclusive, by theirs. */
+  readonly #upgrades = new Map<number, number>();
+  #held = new Map<number, Told>();
+  /** The session is to end. */
+  #isRevoked = false;
 
   get numbers(): readonly number[] {
-    return [...this.#held];
+    return [...this.#held.keys()];
   }
 
   /** The call that brought, or is to bring, that hold; `undefined`: one of an earlier process. */
@@ -29,35 +49,80 @@ export class ToldHolds {
     return this.#calls.get(number);
   }
 
+  /** What was told of that hold; `undefined`: nothing, or its end. */
+  of(number: number): Readonly<Told> | undefined {
+    const told = this.#held.get(number);
+    return told && { ...told, isRevoked: told.isRevoked || this.#isRevoked };
+  }
+
   onSaid(command: SequencedCommand): void {
     this.#held.delete(command.sequence);
     this.#calls.set(command.sequence, callIn(command));
+    const cap = command.op === OP.acquire ? (command.options?.maxHoldMs ?? 0) : 0;
+    if (cap > 0) this.#caps.set(command.sequence, cap);
+    if (command.op === OP.upgrade) this.#upgrades.set(command.sequence, command.target);
   }
 
   onHeard(message: SessionMessage): void {
     switch (message.kind) {
       case MESSAGE.reply:
       case MESSAGE.outcome:
-        if (GRANTS.includes(message.result.status)) this.#hold(message.sequence);
+        this.#onResult(message.sequence, message.result, message.stamp);
+        return;
+      case MESSAGE.contended:
+        this.#change(message.sequence, { isContended: true });
+        return;
+      case MESSAGE.revoking:
+        if (message.sequence === 0) this.#isRevoked = true;
+        else if (message.endsAt < (this.#held.get(message.sequence)?.endsAt ?? 0)) {
+          this.#change(message.sequence, { isRevoked: true });
+        }
         return;
       case MESSAGE.lost:
         this.#held.delete(message.sequence);
         return;
       case MESSAGE.recalled:
-        for (const { sequence, state } of message.sequences) {
-          if (state === RECALL_STATE.held) this.#hold(sequence);
-          else this.#held.delete(sequence);
+        for (const told of message.sequences) {
+          if (told.state === RECALL_STATE.held) this.#onStillHeld(told);
+          else this.#held.delete(told.sequence);
+          if (told.state !== RECALL_STATE.replied) continue;
+          this.#onResult(told.sequence, told.result, told.stamp);
         }
         return;
       case MESSAGE.ended:
-        this.#held = new Set();
+        this.#held = new Map();
         return;
       default:
     }
   }
 
-  #hold(number: number): void {
-    if (this.#calls.get(number) !== NOTHING) this.#held.add(number);
+  #onResult(number: number, result: Result, stamp: number): void {
+    const cap = this.#caps.get(number);
+    if (result.status === STATUS.granted) {
+      this.#hold(number, result.token, cap === undefined ? NEVER : stamp + cap);
+    } else if (result.status === STATUS.claimed) {
+      this.#hold(number, result.token, result.endsAt || NEVER);
+    } else if (result.status === STATUS.upgraded) {
+      this.#change(this.#upgrades.get(number) ?? 0, { token: result.token });
+    }
+  }
+
+  #onStillHeld({ sequence, token, endsAt, isContended, isRevoked }: RecalledHold): void {
+    this.#hold(sequence, token, endsAt || NEVER);
+    this.#change(sequence, { token });
+    if (isContended) this.#change(sequence, { isContended });
+    if (isRevoked) this.#change(sequence, { isRevoked });
+  }
+
+  #hold(number: number, token: number, endsAt: number): void {
+    if (this.#calls.get(number) === NOTHING || this.#held.has(number)) return;
+    this.#held.set(number, { token, isContended: false, isRevoked: false, endsAt });
+  }
+
+  #change(number: number, change: Partial<Told>): void {
+    const told = this.#held.get(number);
+    if (told === undefined) return;
+    Object.assign(told, change, { token: Math.max(told.token, change.token ?? 0) });
   }
 }
 
