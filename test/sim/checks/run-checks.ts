@@ -56,6 +56,8 @@ import type { Story } from "./story.js";
 import { TimeLaws } from "./time/time-laws.js";
 import { type Fail, Violation } from "./violation.js";
 
+/** More than a run has. */
+const TERMS_MOST = 1_000_000;
 /** A node says these by itself to who wants to be attached. */
 const OF_ANY_NODE: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
 
@@ -100,13 +102,21 @@ export class RunChecks implements WorldWatch {
     this.doorLaws = new DoorLaws(
       this.#fail,
       (key) => this.witness.table.inspect(key),
-      () => this.#leadingTerm,
+      () => this.#calmTerm,
     );
     this.fates = new ToldFates(this.#fail);
     this.#isNarrow = plan.tuning.uncommittedBytesMax !== undefined;
     this.#speakers = plan.access === undefined ? undefined : new Speakers();
     const founding = newFounding(FIRST_CLUSTER_ID, plan.nodeCount, this.#speakers);
     this.clusters = new Clusters(this.#begin(founding));
+  }
+
+  /** Another one with each election, and with each setting that left little room; 0 while one does. */
+  get #calmTerm(): number {
+    const { tightenedCount } = this.witness.laws;
+    const term = this.#leadingTerm;
+    if (tightenedCount === undefined || term === 0) return 0;
+    return term + TERMS_MOST * tightenedCount;
   }
 
   /** The highest term; 0 while nobody leads it. */

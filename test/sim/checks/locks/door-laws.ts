@@ -27,14 +27,17 @@ export class DoorLaws {
   #settlesMs = 0;
   readonly #places = new Set<KeptPlace>();
 
-  /** `viewOf`: the key in the table of the log. `termOf`: the highest term, 0 while nobody leads it. */
+  /**
+   * `viewOf`: the key in the table of the log. `termOf`: another one when something has disturbed the
+   * calm; 0: there is none.
+   */
   constructor(fail: Fail, viewOf: (key: string) => KeyView, termOf: () => number) {
     this.#fail = fail;
     this.#viewOf = viewOf;
     this.#termOf = termOf;
   }
 
-  /** As long as it is the same and not 0, nobody stands for an election. */
+  /** As long as it is the same and not 0, nobody stands for an election, and no setting refuses anybody. */
   get term(): number {
     return this.#termOf();
   }

@@ -43,6 +43,8 @@ import { LeaseLaws } from "./lease-laws.js";
 type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
 
 const PRIORITY_STEP_MS = 1_000;
+/** Settings that refuse whoever wants to wait, or to hold. */
+const ROOM_SETTINGS: readonly string[] = ["waitersMax", "waitsPerSessionMax", "holdsPerSessionMax"];
 /** In place of the number of a task. */
 const NO_TASK = 0;
 /** With these answers a request is in its keys. */
@@ -78,6 +80,9 @@ export class LockLaws {
   #quietUntil = 0;
   #arrivals = 0;
   #priorityStepMs = PRIORITY_STEP_MS;
+  /** Of those that refuse: which are set, and how often one was. */
+  readonly #tight = new Set<string>();
+  #tightened = 0;
   /** Told that somebody waits, while nobody was known to: who does may be answered later. */
   #unexplained: LawHold[] = [];
   /** Upgrades of what was made shared, which do not wait any more when all is said. */
@@ -98,6 +103,11 @@ export class LockLaws {
     laws.#leases.longestMs = this.#leases.longestMs;
     laws.#leases.mayBeEndless = this.#leases.mayBeEndless;
     return laws;
+  }
+
+  /** How often a setting was to leave less room than there is at first; `undefined`: one does now. */
+  get tightenedCount(): number | undefined {
+    return this.#tight.size > 0 ? undefined : this.#tightened;
   }
 
   get stamp(): number {
@@ -310,6 +320,7 @@ export class LockLaws {
       const { name, value } = command;
       if (name === "priorityStepMs") this.#priorityStepMs = value ?? PRIORITY_STEP_MS;
       this.#leases.changeSetting(name, value);
+      if (ROOM_SETTINGS.includes(name)) this.#changeRoom(name, value);
     }
     if (!("target" in command)) return undefined;
     const hold = this.#holds.of(session, command.target);
@@ -324,6 +335,14 @@ export class LockLaws {
       this.#holds.detach(hold, ticket, this.#sessions.endOf(session));
     }
     return undefined;
+  }
+
+  #changeRoom(name: string, value: number | undefined): void {
+    if (value === undefined) this.#tight.delete(name);
+    else {
+      this.#tight.add(name);
+      this.#tightened += 1;
+    }
   }
 
   #upgrading(key: string, session: number, command: UpgradeCommand, result: Result): void {

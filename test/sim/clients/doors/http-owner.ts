@@ -239,9 +239,11 @@ export class HttpOwner extends DoorOwner {
         : this.#words("POST", "/v1/locks", {}, plan, {
             ...{ items: plan.keys.map((one) => ({ key: one, mode })), ...times },
           });
+    // What nobody waits for may still be on its way, and be carried out behind this one. So may a poll that
+    // has ended: the door says that it waits before it knows.
+    const mayBeLate = errand.isRepeating && !this.#isCalm(errand);
+    if (errand.open.size > 0 || errand.isInDoubt || mayBeLate) errand.hasRepeats = true;
     errand.isRepeating = false;
-    // What nobody waits for may still be on its way, and be carried out behind this one.
-    if (errand.open.size > 0 || errand.isInDoubt) errand.hasRepeats = true;
     const heard: Heard = (answer, asked) => this.#onTaken(errand, answer, asked);
     errand.lastTake = this.#ask(errand, words, isWaiting ? pollMs : 0, heard);
   }
@@ -261,6 +263,9 @@ export class HttpOwner extends DoorOwner {
         this.broken("one answer", `waits for what it has by ${belief.token}`);
       }
       this.#onQueued(errand, asked);
+    } else if (isWithoutAnswer(body)) {
+      this.#onUnknown(errand, undefined);
+      this.#onRefused(errand, body["code"]);
     } else if (status === 409) {
       if (has) this.broken("one answer", `has ${belief.token}, and is told ${body["code"]}`);
       this.#onRefused(errand, body["code"]);
@@ -470,6 +475,11 @@ export class HttpOwner extends DoorOwner {
     this.#lastNumber += 1;
     return this.#lastNumber;
   }
+}
+
+/** The door gave the wait up because the cluster was out of reach: it says nothing of what the owner has. */
+function isWithoutAnswer({ details }: Body): boolean {
+  return (details as Body | undefined)?.["decidedBy"] === "client";
 }
 
 const UNHEARD: Answer = { status: 0, body: {} };
