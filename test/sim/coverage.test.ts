@@ -1,7 +1,7 @@
 /** Counting coverage does not change a run, and plans lead to what is rare. */
 import { describe, expect, test } from "vitest";
 import { pairName } from "./checks/coverage.js";
-import { FOCUSES, LATER_FOCUSES, RAFT_FOCUSES } from "./plan/focus.js";
+import { ALL_FOCUSES } from "./plan/focus.js";
 import { planOf } from "./plan/plan-of.js";
 import { coverageLines, coverageReport, withCounts } from "./run/coverage-report.js";
 import { runPlan } from "./run/run-plan.js";
@@ -43,9 +43,7 @@ describe("the count of states and events", () => {
 describe("a focus", () => {
   test("of each kind is in the plan of some of the first seeds, and most have none", () => {
     const names = Array.from({ length: 400 }, (_, at) => planOf(at + 1).focus);
-    expect(new Set(names)).toEqual(
-      new Set(["", ...[...FOCUSES, ...LATER_FOCUSES, ...RAFT_FOCUSES].map(({ name }) => name)]),
-    );
+    expect(new Set(names)).toEqual(new Set(["", ...ALL_FOCUSES.map(({ name }) => name)]));
     expect(names.filter((name) => name === "").length).toBeGreaterThan(200);
   });
 });

@@ -102,6 +102,7 @@ export class RunChecks implements WorldWatch {
     this.doorLaws = new DoorLaws(
       this.#fail,
       (key) => this.witness.table.inspect(key),
+      (token) => this.witness.laws.endOfLease(token),
       () => this.#calmTerm,
     );
     this.fates = new ToldFates(this.#fail);

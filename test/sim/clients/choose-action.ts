@@ -52,7 +52,8 @@ export function chooseAction(
     if (belief !== undefined) return { kind: "release", belief };
   }
   if (isGreedy) return { kind: "none" };
-  const count = random.chance(mix.several) ? Math.min(2, keys.length) : 1;
+  const most = Math.min(mix.severalMost ?? 2, keys.length);
+  const count = random.chance(mix.several) ? most : 1;
   const items = random.shuffled(keys).slice(0, count).sort();
   const mode = (): LockMode => (random.chance(mix.shared) ? "shared" : "exclusive");
   const waitMs = random.pick([WAIT_FOREVER, WAIT_FOREVER, 0, random.integer(50, 800)]);

@@ -179,13 +179,12 @@ export class LockActions {
     const holdMs = (share: number): number => {
       return random.chance(share) ? random.integer(HOLD_MS.least, HOLD_MS.most) : 0;
     };
-    this.#values += 1;
     const options = {
       priority: random.chance(mix.priority) ? random.integer(1, 3) : 0,
       maxHoldMs: holdMs(mix.maxHold),
       minHoldMs: random.chance(mix.minHold) ? random.integer(1, 800) : 0,
       lockDelayMs: random.chance(mix.lockDelay) ? random.integer(1, 800) : 0,
-      value: random.chance(mix.value) ? `value ${this.#values}` : "",
+      value: random.chance(mix.value) ? this.#value() : "",
       steal: isSteal,
       detect: !random.chance(mix.undetected),
     };
@@ -229,9 +228,15 @@ export class LockActions {
   #update(): Wish | undefined {
     const belief = this.#world.random.pickOrNone(this.#session.holds.present);
     if (belief === undefined) return undefined;
+    return { op: OP.update, target: belief.sequence, value: this.#value() };
+  }
+
+  /** Another one than before. */
+  #value(): string {
+    const { random, mix } = this.#world;
     this.#values += 1;
     const value = `value ${this.#values}`;
-    return { op: OP.update, target: belief.sequence, value };
+    return mix.anyValues === true ? ofAnyLength(random, value) : value;
   }
 
   #revoke({ tokens }: Sight): Wish {
@@ -302,4 +307,9 @@ function exclusively(items: readonly Item[]): readonly Item[] {
 
 function padded(host: number): string {
   return host.toString(16).padStart(4, "0");
+}
+
+/** Shorter or longer than others, and now and then nothing. */
+export function ofAnyLength(random: RandomStream, value: string): string {
+  return random.pick(["", value, value.repeat(random.integer(2, 12))]);
 }

@@ -9,9 +9,12 @@ export interface ClientMix {
   readonly meddle: number;
   readonly cancel: number;
   readonly release: number;
-  /** Of acquires: of two keys at once. */
+  /** Of acquires: of several keys at once, two if nothing is said of it. */
   readonly several: number;
+  readonly severalMost?: number;
   readonly shared: number;
+  /** Of applications: begins one more watch, whose connection may break at once. */
+  readonly watch?: number;
 }
 
 /** Shares of what a client does with locks beyond acquiring and releasing them, each 0 … 1. */
@@ -27,6 +30,8 @@ export interface LockMix {
   readonly minHold: number;
   readonly lockDelay: number;
   readonly value: number;
+  /** Values are of any length, or none; applications change theirs, too. */
+  readonly anyValues?: boolean;
   readonly steal: number;
   /** Without a search for cycles of waits. */
   readonly undetected: number;

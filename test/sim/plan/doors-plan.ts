@@ -11,6 +11,8 @@ const OWNERS_MAX = 5;
 const FAIR_SHARE = 0.6;
 const DRAIN_SHARE = 0.4;
 const CONSTANT_SHARE = 0.5;
+/** What is to be given back too late is not given back before. */
+const PATIENT_PART = 0.3;
 /** Of owners. */
 const HTTP_SHARE = 0.6;
 const STORM_KEYS_SHARE = 0.3;
@@ -48,6 +50,16 @@ export interface DoorMix {
   readonly other: number;
   readonly pause: number;
   readonly write: number;
+  /** Of moments of HTTP while it waits: it gives back what it was not granted yet. */
+  readonly early: number;
+  /** Of moments while it has a lease: it only looks. */
+  readonly look: number;
+  /** Of moments of Redis: commands that the connection gets at once, the next before the reply. */
+  readonly atOnce: number;
+  /** Of moments of Redis: by a value that it had before. */
+  readonly stale: number;
+  /** Of ends of locks of Redis: they are given back when their time is over. */
+  readonly behind: number;
 }
 
 export interface DoorOwnerPlan {
@@ -65,6 +77,8 @@ export interface DoorOwnerPlan {
   /** Of HTTP: how long a request waits in all, and one poll of it. */
   readonly waitMs: number;
   readonly pollMs: number;
+  /** How many keys it takes its own from. */
+  readonly keyCount: number;
   /** Also wants what clients lock that have sessions. */
   readonly meetsClients: boolean;
   readonly mix: DoorMix;
@@ -89,9 +103,20 @@ export interface DoorsScene {
   readonly nodes: readonly number[];
 }
 
-export function doorsPlanOf(streams: RandomStreams, scene: DoorsScene): DoorsPlan | undefined {
+/**
+ * What a focus leads owners at doors to: they look, come too early and too late, and say several things at
+ * once; or all of them poll by Redis for one key at an even pace.
+ */
+export type DoorsLead = "anything" | "queue";
+
+/** `lead`: of a focus, whose plans have doors. */
+export function doorsPlanOf(
+  streams: RandomStreams,
+  scene: DoorsScene,
+  lead?: DoorsLead,
+): DoorsPlan | undefined {
   const random = streams.of("doors");
-  if (!random.chance(DOORS_SHARE)) return undefined;
+  if (!random.chance(DOORS_SHARE) && lead === undefined) return undefined;
   const { stormMs, nodes } = scene;
   const thinkMs = random.pick([20, 40, 80]);
   const mix = mixOf(random);
@@ -110,6 +135,7 @@ export function doorsPlanOf(streams: RandomStreams, scene: DoorsScene): DoorsPla
       ),
       waitMs: random.pick([1_500, 4_000, 30_000]),
       pollMs: random.integer(1_000, 2_500),
+      keyCount: 2,
       meetsClients: random.chance(STORM_KEYS_SHARE),
     };
   });
@@ -117,7 +143,8 @@ export function doorsPlanOf(streams: RandomStreams, scene: DoorsScene): DoorsPla
   const drains = random.chance(DRAIN_SHARE)
     ? [{ atMs: random.integer(300, Math.max(300, latestMs)), node: random.pick(nodes) }]
     : [];
-  return { isFair: random.chance(FAIR_SHARE), owners, drains };
+  const plan = { isFair: random.chance(FAIR_SHARE), owners, drains };
+  return lead === undefined ? plan : ledTo(lead, streams.of("doors of a focus"), plan);
 }
 
 function mixOf(random: RandomStream): DoorMix {
@@ -140,5 +167,30 @@ function mixOf(random: RandomStream): DoorMix {
     other: random.between(0.2, 0.6),
     pause: share(0.01),
     write: random.between(0.1, 0.4),
+    ...NOTHING_MORE,
   };
+}
+
+const NOTHING_MORE = { early: 0, look: 0, atOnce: 0, stale: 0, behind: 0 } as const;
+
+function ledTo(lead: DoorsLead, random: RandomStream, plan: DoorsPlan): DoorsPlan {
+  if (lead === "queue") return { ...plan, isFair: true, owners: plan.owners.map(inQueue) };
+  const share = (most: number): number => (random.chance(0.7) ? random.next() * most : 0);
+  const more = {
+    ...{ early: share(0.1), look: share(0.3), atOnce: share(0.7), stale: share(0.5) },
+    behind: share(1),
+  };
+  const part = more.behind > 0 ? PATIENT_PART : 1;
+  const owners = plan.owners.map((owner) => {
+    const { giveBack, extend } = owner.mix;
+    const patient = { giveBack: giveBack * part, extend: extend * part };
+    return { ...owner, mix: { ...owner.mix, ...more, ...patient } };
+  });
+  return { ...plan, owners };
+}
+
+/** It comes again in time, and leaves others time to be overtaken in. */
+function inQueue(owner: DoorOwnerPlan): DoorOwnerPlan {
+  const mix = { ...owner.mix, late: 0, leave: 0, repeat: 0, forget: 0, giveBack: 0.03 };
+  return { ...owner, mix, speaks: "redis", constant: "", ttlMs: 1_500, keyCount: 1 };
 }

@@ -9,13 +9,11 @@ import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js"
 import type { MemberAction } from "../../../src/protocol/index.js";
 import type { NodeTuning } from "../../../src/server/index.js";
 import type { ClientMix, ClientPlan, LockMix } from "./client-plan.js";
+import type { DoorsLead } from "./doors-plan.js";
 import { type Fault, type FaultKind, FOLLOWER, LEADER } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import type { SimPlan } from "./plan.js";
 
-const FOCUS_SHARE = 0.25;
-const LATER_FOCUS_SHARE = 0.15;
-const RAFT_FOCUS_SHARE = 0.15;
 /** Of the clients of a focus on applications, beside the first one. */
 const SDK_SHARE = 0.6;
 
@@ -30,7 +28,13 @@ export interface Focus {
   readonly times?: Partial<Pick<SimPlan, "pathTimes" | "diskTimes">>;
   /** Clients are applications, most of them. */
   readonly hasSdk?: boolean;
+  /** Clients meet at so many keys. */
+  readonly keyCount?: number;
   readonly ttlMs?: readonly [least: number, most: number];
+  /** There are owners of leases, and this share of what they do is not quite as it was. */
+  readonly ownersVariety?: number;
+  /** There are doors, and nothing that plans with doors have not. */
+  readonly doors?: DoorsLead;
   /** Semaphores have room for many. */
   readonly isWide?: boolean;
   readonly mix?: Partial<ClientMix>;
@@ -46,7 +50,7 @@ const MANY_SNAPSHOTS = { snapshotLogBytes: 400, trailingLogBytes: 1 };
 const SLOW_PATHS = { pathTimes: { latencyMs: 2, jitterMs: 4, stragglerFactor: 10 } };
 const SLOW_DISKS = { diskTimes: { writeMs: 3, jitterMs: 5, stragglerFactor: 20 } };
 
-export const FOCUSES: readonly Focus[] = [
+const FOCUSES: readonly Focus[] = [
   {
     name: "elections and cuts while snapshots are taken, sent and restored",
     tuning: MANY_SNAPSHOTS,
@@ -136,7 +140,7 @@ export const FOCUSES: readonly Focus[] = [
 const HAND_OVER_EVERY_MS = 100;
 
 /** In a part of the plans that have none of the others, so that those stay as they are. */
-export const LATER_FOCUSES: readonly Focus[] = [
+const LATER_FOCUSES: readonly Focus[] = [
   {
     name: "processes that die in the writes that count, twice in a row",
     tuning: MANY_SNAPSHOTS,
@@ -184,7 +188,7 @@ export const LATER_FOCUSES: readonly Focus[] = [
 ];
 
 /** In a part of the plans that have none of the others. */
-export const RAFT_FOCUSES: readonly Focus[] = [
+const RAFT_FOCUSES: readonly Focus[] = [
   {
     name: "snapshots on long ways, whose sender or receiver is gone in the middle",
     nodesMin: 3,
@@ -232,13 +236,77 @@ export const RAFT_FOCUSES: readonly Focus[] = [
   },
 ];
 
+/** Of locks, in a part of the plans that have no focus from above. */
+const LOCK_FOCUSES: readonly Focus[] = [
+  {
+    name: "crowds of readers whose holds are made stronger, weaker and told anew",
+    keyCount: 2,
+    nodesMin: 3,
+    clientsMin: 5,
+    tuning: { ...MANY_SNAPSHOTS, snapshotChunkBytes: 400 },
+    mix: { shared: 0.85, several: 0.6, cancel: 0.3, release: 0.3, inspect: 0.05, meddle: 0 },
+    locks: {
+      ...{ upgrade: 0.4, downgrade: 0.35, update: 0.3, value: 0.6, anyValues: true },
+      ...{ permits: 0.05, undetected: 0.3, steal: 0, maxHold: 0.1 },
+    },
+    faults: several({ crash: 2, transfer: 2, pause: 2, reconnectClient: 4 }),
+  },
+  {
+    name: "tasks that wait for several keys at once",
+    keyCount: 4,
+    clientsMin: 5,
+    mix: { several: 0.9, severalMost: 3, shared: 0.3, release: 0.3, inspect: 0.05, cancel: 0.1 },
+    locks: { nested: 0.8, permits: 0.3, undetected: 0, priority: 0.2, steal: 0.01, upgrade: 0.1 },
+    faults: several({ crash: 1, transfer: 2, reconnectClient: 2 }),
+  },
+  {
+    name: "holds and watches of applications whose connections break at every moment",
+    hasSdk: true,
+    keyCount: 2,
+    clientsMin: 3,
+    ttlMs: [2_000, 4_000],
+    times: SLOW_PATHS,
+    mix: { shared: 0.8, cancel: 0.3, release: 0.25, inspect: 0, reconnect: 0.08, watch: 0.06 },
+    locks: {
+      ...{ upgrade: 0.5, downgrade: 0.15, update: 0.1, anyValues: true, reentrant: 0.4 },
+      ...{ permits: 0.05, revoke: 0.05, nested: 0.2 },
+    },
+    faults: several({ reconnectClient: 10, cutAtAttach: 6, cutAtAsking: 6, crash: 2 }),
+  },
+  {
+    name: "owners of leases that repeat nothing as it was",
+    ownersVariety: 0.5,
+    faults: several({ reconnectClient: 4, transfer: 2 }),
+  },
+  {
+    name: "owners at doors that come too early and too late, look, and say several things at once",
+    doors: "anything",
+  },
+  {
+    name: "clients of Redis that poll for one key at an even pace",
+    doors: "queue",
+  },
+];
+
+/**
+ * One after the other, each in a part of the plans that have none from above, and each by a stream of
+ * its own, so that plans stay what they are when a table is added.
+ */
+const STAGES = [
+  { stream: "focus", share: 0.25, focuses: FOCUSES },
+  { stream: "later focus", share: 0.15, focuses: LATER_FOCUSES },
+  { stream: "focus on raft", share: 0.15, focuses: RAFT_FOCUSES },
+  { stream: "focus on locks", share: 0.12, focuses: LOCK_FOCUSES },
+] as const;
+
+export const ALL_FOCUSES: readonly Focus[] = STAGES.flatMap(({ focuses }) => focuses);
+
 export function focusOf(streams: RandomStreams): Focus | undefined {
-  const random = streams.of("focus");
-  if (random.chance(FOCUS_SHARE)) return random.pick(FOCUSES);
-  const later = streams.of("later focus");
-  if (later.chance(LATER_FOCUS_SHARE)) return later.pick(LATER_FOCUSES);
-  const raft = streams.of("focus on raft");
-  return raft.chance(RAFT_FOCUS_SHARE) ? raft.pick(RAFT_FOCUSES) : undefined;
+  for (const { stream, share, focuses } of STAGES) {
+    const random = streams.of(stream);
+    if (random.chance(share)) return random.pick(focuses);
+  }
+  return undefined;
 }
 
 /** What becomes of the clients. */

@@ -48,6 +48,11 @@ export interface OwnerMix {
   readonly setting: number;
   /** Uses what a lease guards, or did. */
   readonly write: number;
+  /**
+   * Of repeats: with another time to live, or the items in another order. Of takes: permits of several
+   * semaphores. Of parts that are given back: a copy of the take comes behind that.
+   */
+  readonly variety?: number;
 }
 
 export interface OwnerPlan {
@@ -72,12 +77,19 @@ export interface OwnerScene {
   readonly clients: readonly ClientPlan[];
 }
 
-export function ownersOf(streams: RandomStreams, scene: OwnerScene): OwnerPlan[] {
+/** `variety`: of a focus, whose plans have owners. */
+export function ownersOf(
+  streams: RandomStreams,
+  scene: OwnerScene,
+  variety?: number,
+): OwnerPlan[] {
   const random = streams.of("owners");
   const hasDoor = scene.clients.some(({ speaks }) => speaks === "protocol");
-  if (!random.chance(OWNERS_SHARE) || !hasDoor) return [];
+  const hasOwners = random.chance(OWNERS_SHARE) || variety !== undefined;
+  if (!hasOwners || !hasDoor) return [];
   const thinkMs = random.pick([10, 20, 40]);
-  const mix = mixOf(random);
+  const usualMix = mixOf(random);
+  const mix = variety === undefined ? usualMix : { ...usualMix, variety };
   return Array.from({ length: random.integer(2, OWNERS_MAX) }, (_, at) => ({
     host: FIRST_HOST + at,
     startMs: random.integer(0, 500),

@@ -11,7 +11,7 @@ import type { ClientPlan } from "./client-plan.js";
 import { doorsPlanOf } from "./doors-plan.js";
 import type { Fault, FaultKind } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
-import { focusClients, focusOf } from "./focus.js";
+import { type Focus, focusClients, focusOf } from "./focus.js";
 import { lockMixOf, operatorMixOf, semaphoresOf, wideSemaphoresOf } from "./lock-mix.js";
 import { ownersOf, ownersToRestore, ownersWithoutRights } from "./owner-plan.js";
 import { AT_ONCE, type SimPlan } from "./plan.js";
@@ -84,11 +84,13 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
   const healthy = order.slice(0, healthyCount).sort((a, b) => a - b);
   const scene = { stormMs, ids, expendable: order.slice(healthyCount), clients, spares };
   const faults = [...faultsOf(streams, scene), ...(focus?.faults?.(forFocus, scene) ?? [])];
-  const owners = ownersOf(streams, { stormMs, clients });
+  const isForDoors = focus?.doors !== undefined;
+  const owners = isForDoors ? [] : ownersOf(streams, { stormMs, clients }, focus?.ownersVariety);
   const size = { nodeCount, spareCount, clients, owners };
-  const restore = restorePlanOf(streams, size, stormMs, (second) => {
+  const secondFaults = (second: FaultScene): Fault[] => {
     return inOrder(faultsOf(streams, second, "second "));
-  });
+  };
+  const restore = isForDoors ? undefined : restorePlanOf(streams, size, stormMs, secondFaults);
   const plan: SimPlan = {
     seed,
     isTimed: false,
@@ -113,7 +115,7 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
       stragglerFactor: 20,
     },
     pace: AT_ONCE,
-    keys: KEYS.slice(0, random.integer(1, KEYS.length)),
+    keys: keysFor(random.integer(1, KEYS.length), focus),
     semaphores:
       focus?.isWide === true ? wideSemaphoresOf(forFocus) : semaphoresOf(streams.of("semaphores")),
     clients: restore === undefined ? clients : clientsToRestore(streams, clients),
@@ -123,17 +125,22 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
     ...focus?.times,
     ...(restore === undefined ? {} : { restore }),
   };
-  const access = accessPlanOf(streams, {
+  const accessScene = {
     ...{ stormMs, clients: plan.clients, isRestored: restore !== undefined },
     keys: [...plan.keys, ...plan.semaphores.map(({ key }) => key)],
-  });
+  };
+  const access = isForDoors ? undefined : accessPlanOf(streams, accessScene);
   const isPlain = access === undefined && restore === undefined && owners.length === 0;
-  const doors = isPlain ? doorsPlanOf(streams, { stormMs, nodes: ids }) : undefined;
+  const doors = isPlain ? doorsPlanOf(streams, { stormMs, nodes: ids }, focus?.doors) : undefined;
   const withDoors = doors === undefined ? plan : { ...plan, doors };
   const withAccess = { ...withDoors, uncured: uncuredPlanOf(streams, plan), access };
   if (owners.length === 0) return withAccess;
   const kept = restore === undefined ? owners : ownersToRestore(owners);
   return { ...withAccess, owners: access === undefined ? kept : ownersWithoutRights(kept) };
+}
+
+function keysFor(usualCount: number, focus: Focus | undefined): readonly string[] {
+  return KEYS.slice(0, focus?.keyCount ?? usualCount);
 }
 
 function tuningOf(random: RandomStream): Partial<NodeTuning> {

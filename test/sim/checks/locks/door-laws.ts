@@ -22,18 +22,26 @@ export interface KeptPlace {
 export class DoorLaws {
   readonly #fail: Fail;
   readonly #viewOf: (key: string) => KeyView;
+  readonly #endOf: (token: number) => number | undefined;
   readonly #termOf: () => number;
   #term = 0;
   #settlesMs = 0;
   readonly #places = new Set<KeptPlace>();
 
   /**
-   * `viewOf`: the key in the table of the log. `termOf`: another one when something has disturbed the
-   * calm; 0: there is none.
+   * `viewOf`: the key in the table of the log. `endOf`: when a lease ends, by the words of the log;
+   * `undefined`: it has ended. `termOf`: another one when something has disturbed the calm; 0: there
+   * is none.
    */
-  constructor(fail: Fail, viewOf: (key: string) => KeyView, termOf: () => number) {
+  constructor(
+    fail: Fail,
+    viewOf: (key: string) => KeyView,
+    endOf: (token: number) => number | undefined,
+    termOf: () => number,
+  ) {
     this.#fail = fail;
     this.#viewOf = viewOf;
+    this.#endOf = endOf;
     this.#termOf = termOf;
   }
 
@@ -55,6 +63,19 @@ export class DoorLaws {
   /** The token under which somebody holds the key by that value; `undefined`: nobody does. */
   tokenOf(key: string, value: string): number | undefined {
     return this.#viewOf(key).holds.find((hold) => hold.value === value)?.token;
+  }
+
+  /**
+   * Its owner begins to look at it, and asks for nothing else. Returns what is to be called when it was
+   * told what there is.
+   */
+  onLooking(token: number): () => void {
+    const before = this.#endOf(token);
+    return () => {
+      const after = this.#endOf(token);
+      if (after === undefined || after === before) return;
+      this.#fail("a look changes nothing", `${token} was to end at ${before}, and is at ${after}`);
+    };
   }
 
   onWaiting(place: KeptPlace): void {

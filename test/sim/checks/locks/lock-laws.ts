@@ -34,7 +34,7 @@ import { ANONYMOUS_PERSON } from "../access/reckoning.js";
 import { canonicalTextOf } from "../canonical-text.js";
 import { EntryCommands } from "./entry-commands.js";
 import { LawHolds } from "./law-holds.js";
-import type { Presence } from "./law-leases.js";
+import { endOf, type Presence } from "./law-leases.js";
 import { type LawHold, type LawWait, wantedOf } from "./law-records.js";
 import { LawSessions } from "./law-sessions.js";
 import { LawWaits } from "./law-waits.js";
@@ -235,6 +235,12 @@ export class LockLaws {
   dismiss(session: number): void {
     this.#dismissed.add(session);
     this.#sessions.tear(session);
+  }
+
+  /** When the lease of that token ends; `undefined`: it has ended. */
+  endOfLease(token: number): number | undefined {
+    const lease = this.#holds.leases.withToken(token);
+    return lease && endOf(lease);
   }
 
   /** How a key is held by that token now; `undefined`: not by that. */

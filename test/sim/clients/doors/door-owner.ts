@@ -130,6 +130,11 @@ export abstract class DoorOwner implements Owner {
     return belief?.isTrusted === true && !this.world.watch.isTorn(belief);
   }
 
+  /** Of things that plans did not always have. */
+  protected does(share: number): boolean {
+    return share > 0 && this.random.chance(share);
+  }
+
   protected note(text: string): void {
     this.world.watch.onNote(this, text);
   }

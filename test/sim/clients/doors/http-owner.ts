@@ -20,6 +20,10 @@ const GRACE_MS = 2_000;
 /** and so much later nothing may be left of it. */
 const SLACK_MS = 2_000;
 const KEPT_NAME_SHARE = 0.4;
+/** What is granted lasts for longer than it takes to be told, late as answers may be. */
+const SURE_MS = 1_500;
+/** What is on its way when something is given back has come by then. */
+const SETTLED_MS = 1_000;
 
 /** The table has no room by its settings, which clients change. */
 const FULL: readonly unknown[] = ["QUOTA", "QUEUE_FULL"];
@@ -133,6 +137,9 @@ export class HttpOwner extends DoorOwner {
     } else if (this.random.chance(mix.halfClose)) {
       for (const request of errand.open) request.endHalf();
     } else if (!errand.isReturning && this.random.chance(mix.again)) this.#take(errand);
+    else if (!errand.isReturning && errand.belief === undefined && this.does(mix.early)) {
+      this.#giveBack(errand);
+    }
   }
 
   /** Nothing is asked at the moment, and nothing was granted. */
@@ -144,7 +151,8 @@ export class HttpOwner extends DoorOwner {
   #hold(errand: HttpErrand, belief: LeaseBelief): void {
     const { mix } = this.plan;
     const { random } = this;
-    if (random.chance(mix.giveBack)) this.#giveBack(errand);
+    if (this.does(mix.look)) this.#look(errand, belief);
+    else if (random.chance(mix.giveBack)) this.#giveBack(errand);
     else if (random.chance(mix.extend)) this.#extend(errand);
     else if (random.chance(mix.repeat)) this.#take(errand);
     else if (!belief.isTrusted) {
@@ -188,6 +196,17 @@ export class HttpOwner extends DoorOwner {
         return;
       }
       this.seen("nothing left of who went away");
+      for (const key of plan.keys) this.world.laws().demandNothing(key, plan);
+    });
+  }
+
+  /** Nor of what it gave back, which was all that it had asked for. */
+  #demandNothingOf(errand: HttpErrand): void {
+    const { plan } = errand;
+    this.#open += 1;
+    this.later(SETTLED_MS, () => {
+      this.#open -= 1;
+      if (!this.#isCalm(errand)) return;
       for (const key of plan.keys) this.world.laws().demandNothing(key, plan);
     });
   }
@@ -376,10 +395,36 @@ export class HttpOwner extends DoorOwner {
     });
   }
 
+  /** What it has, which stays as it is. */
+  #look(errand: HttpErrand, belief: LeaseBelief): void {
+    const { owner, keys } = errand.plan;
+    const laws = this.world.laws();
+    const isAlone = (): boolean => {
+      return errand.open.size === 0 && !errand.isInDoubt && !errand.hasRepeats;
+    };
+    const looked = isAlone() ? laws.onLooking(belief.token) : undefined;
+    const words = this.#words("GET", "/v1/lock", { key: this.random.pick(keys) }, { owner });
+    const couldCount = this.counts(belief);
+    this.#ask(errand, words, 0, (answer) => {
+      if (answer?.status !== 200) {
+        this.#onUnknown(errand, answer);
+        return;
+      }
+      this.seen("looked");
+      const { mine } = answer.body as { readonly mine?: { readonly token: number } | null };
+      if (isAlone()) looked?.();
+      if (!couldCount || !this.counts(belief) || mine?.token === belief.token) return;
+      this.broken("one answer", `has ${belief.token}, and is shown ${mine?.token ?? "nothing"}`);
+    });
+  }
+
   #giveBack(errand: HttpErrand): void {
     const { owner, keys } = errand.plan;
     const { belief } = errand;
     const couldCount = this.counts(belief);
+    const { ttlMs, mix } = this.plan;
+    const isLong = ttlMs >= SURE_MS && mix.otherTtl === 0;
+    const wasQueued = errand.place !== undefined && this.#isCalm(errand) && isLong;
     errand.isReturning = true;
     this.#leavePlace(errand);
     if (belief !== undefined) belief.givenUp ??= "released";
@@ -395,8 +440,12 @@ export class HttpOwner extends DoorOwner {
         const isTorn = this.world.watch.isTorn(belief);
         if (!isTorn) this.broken("one answer", `gives ${belief.token} back, and had nothing`);
       }
-      if (released !== true && leftQueue !== true) return;
-      this.seen("given back");
+      if (released !== true && leftQueue !== true) {
+        if (wasQueued) this.broken("one answer", "gives back what it waits for, and has nothing");
+        return;
+      }
+      this.seen(leftQueue === true ? "given back before it was granted" : "given back");
+      if (this.#isCalm(errand) && !errand.hasRepeats) this.#demandNothingOf(errand);
       errand.releasedAt = this.#nextNumber();
       if (this.random.chance(this.plan.mix.copy)) this.#take(errand);
     });

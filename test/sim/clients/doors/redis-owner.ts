@@ -21,6 +21,10 @@ const GRACE_MS = 1_000;
 const SLACK_MS = 1_500;
 /** A place in the queue is certain when the door has answered so many attempts by nil. */
 const CERTAIN_AT = 2;
+/** Of values that it had before: so many. */
+const FORMER_MAX = 4;
+/** Between what a transaction reads and what it does then. */
+const HESITATION_MS_MAX = 800;
 
 /** The table has no room by its settings, which clients change. */
 const FULL = ["-OOM", "-TRYAGAIN"] as const;
@@ -45,6 +49,8 @@ class RedisErrand {
   place: KeptPlace | undefined;
   /** An attempt is on its way, or planned. */
   isAsking = false;
+  /** Something was asked and never answered: it may be carried out at any time. */
+  isInDoubt = false;
   isReturning = false;
 
   constructor(plan: Omit<RedisErrand, "refusedCount" | "belief" | "place" | Progress>) {
@@ -63,7 +69,13 @@ class RedisErrand {
   }
 }
 
-type Progress = "isAsking" | "isReturning" | "tableKey";
+type Progress = "isAsking" | "isInDoubt" | "isReturning" | "tableKey";
+
+/** What it held and gave back. */
+interface Former {
+  readonly key: string;
+  readonly value: string;
+}
 
 export class RedisOwner extends DoorOwner {
   #errand: RedisErrand | undefined;
@@ -71,6 +83,7 @@ export class RedisOwner extends DoorOwner {
   readonly #connections = new Map<number, RedisConnection>();
   /** Commands without a reply, and ends that are to be seen. */
   #open = 0;
+  #former: Former[] = [];
 
   override get trusted(): readonly LeaseBelief[] {
     const belief = this.#errand?.belief;
@@ -86,6 +99,7 @@ export class RedisOwner extends DoorOwner {
   }
 
   protected override act(): void {
+    if (this.does(this.plan.mix.stale)) this.#useFormer();
     const errand = this.#errand;
     if (errand === undefined) this.#begin();
     else if (errand.isAsking) this.#meanwhile();
@@ -114,7 +128,7 @@ export class RedisOwner extends DoorOwner {
     const { random, world } = this;
     this.#values += 1;
     const errand = new RedisErrand({
-      key: random.pick(KEYS),
+      key: random.pick(KEYS.slice(0, this.plan.keyCount)),
       value: this.plan.constant || `value ${this.host}.${this.#values}`,
       intervalMs: random.integer(INTERVAL_MS.least, INTERVAL_MS.most),
       calmTerm: this.calmTerm,
@@ -122,7 +136,10 @@ export class RedisOwner extends DoorOwner {
       attemptsLeft: random.integer(ATTEMPTS.least, ATTEMPTS.most),
     });
     this.#errand = errand;
-    this.#attempt(errand, this.node());
+    const node = this.node();
+    if (this.#isShared || !this.does(this.plan.mix.atOnce)) this.#attempt(errand, node);
+    else if (random.chance(0.5)) this.#takeAndRelease(errand, node);
+    else this.#releaseAndTake(errand, node);
   }
 
   /** The program that waits is stopped. */
@@ -136,13 +153,21 @@ export class RedisOwner extends DoorOwner {
     const { mix } = this.plan;
     const { random } = this;
     if (random.chance(mix.repeat)) this.#takeAgain(errand);
-    else if (!belief.isTrusted) this.#end(errand);
+    else if (!belief.isTrusted) {
+      if (!this.#isShared && this.does(mix.behind)) this.#release(errand, belief);
+      else this.#end(errand);
+    } else if (this.does(mix.look)) this.#look(errand, belief);
     else if (this.#isShared) return;
+    else if (this.does(mix.atOnce)) this.#releaseAndLook(errand, belief);
     else if (random.chance(mix.extend)) this.#extend(errand, belief);
     else if (random.chance(mix.giveBack)) this.#release(errand, belief);
   }
 
-  #end(errand: RedisErrand): void {
+  #end(errand: RedisErrand, isGivenBack = false): void {
+    if (isGivenBack && !errand.isInDoubt && !this.#isShared) {
+      const { key, value } = errand;
+      this.#former = [...this.#former, { key, value }].slice(-FORMER_MAX);
+    }
     this.#leavePlace(errand);
     if (errand.belief !== undefined) errand.belief.givenUp ??= "lapsed";
     if (errand === this.#errand) this.#errand = undefined;
@@ -190,6 +215,8 @@ export class RedisOwner extends DoorOwner {
 
   #onRefused(errand: RedisErrand, node: number, sentMs: number): void {
     errand.refusedCount += 1;
+    // Where it has a place its value may be granted the lock at any time.
+    if (this.world.isFair) errand.isInDoubt = true;
     this.seen("refused");
     if (errand.attemptsLeft <= 0 || this.isDraining || (this.isCalm && errand.calmTerm === 0)) {
       this.#giveUp(errand);
@@ -247,6 +274,7 @@ export class RedisOwner extends DoorOwner {
   }
 
   #onUnknown(errand: RedisErrand, reply: string | undefined): void {
+    errand.isInDoubt = true;
     this.seen(reply === undefined ? "not answered" : `told ${reply.split(" ", 1)[0]}`);
     if (this.#isCalm(errand) && !FULL.some((code) => reply?.startsWith(code))) {
       this.broken("a calm cluster answers", `${reply ?? "nobody answers"}`);
@@ -290,37 +318,126 @@ export class RedisOwner extends DoorOwner {
       if (reply === ":0" && isStillHeld && !this.world.watch.isTorn(belief)) {
         this.broken("one answer", `gives ${belief.token} back, and had nothing`);
       }
-      this.#end(errand);
+      this.#end(errand, reply === ":1");
     };
     const { key, value } = errand;
-    switch (this.random.below(3)) {
-      case 0:
-        this.#call(this.node(), ["EVAL", RELEASE, "1", key, value], heard);
-        return;
-      case 1:
-        this.#call(this.node(), ["DELEX", key, "IFEQ", value], heard);
-        return;
-      default:
-        this.#releaseInTransaction(errand, heard);
-    }
+    const way = this.random.below(3);
+    if (way < 2) this.#call(this.node(), releaseBy(way, key, value), heard);
+    else this.#releaseInTransaction(errand, heard);
   }
 
   #releaseInTransaction({ key, value }: RedisErrand, heard: HeardReply): void {
     const node = this.node();
     const ignore = (): void => {};
-    this.#call(node, ["WATCH", key], ignore);
-    this.#call(node, ["GET", key], (found) => {
-      if (found === undefined) {
-        heard(undefined);
-        return;
-      }
-      if (found !== value) {
-        this.#call(node, ["UNWATCH"], () => heard(":0"));
-        return;
-      }
+    const commit = (): void => {
       this.#call(node, ["MULTI"], ignore);
       this.#call(node, ["DEL", key], ignore);
       this.#call(node, ["EXEC"], (reply) => heard(reply === "[:1]" ? ":1" : whyNot(reply)));
+    };
+    this.#call(node, ["WATCH", key], ignore);
+    const connection = this.#connectionTo(node);
+    this.#call(node, ["GET", key], (found) => {
+      if (found === undefined) {
+        heard(undefined);
+      } else if (found !== value) {
+        this.#call(node, ["UNWATCH"], () => heard(":0"));
+      } else if (this.does(this.plan.mix.behind)) {
+        // Its time may be over by then, and another one may have the lock.
+        this.later(this.random.integer(0, HESITATION_MS_MAX), () => {
+          if (connection.isClosed) heard(undefined);
+          else commit();
+        });
+      } else commit();
+    });
+  }
+
+  // Several things at once, or too late.
+
+  #look(errand: RedisErrand, belief: LeaseBelief): void {
+    const looked = this.world.laws().onLooking(belief.token);
+    const couldCount = this.counts(belief);
+    errand.isAsking = true;
+    this.#call(this.node(), ["GET", errand.key], (reply) => {
+      errand.isAsking = false;
+      if (reply === undefined || reply.startsWith("-")) {
+        this.#onUnknown(errand, reply);
+        return;
+      }
+      this.seen("looked");
+      if (!errand.isInDoubt) looked();
+      if (!couldCount || !this.counts(belief) || reply === errand.value) return;
+      this.broken("one answer", `has ${belief.token}, and is shown ${reply}`);
+    });
+  }
+
+  /** What a connection is told of its lock behind its end, which it does not wait for. */
+  #releaseAndLook(errand: RedisErrand, belief: LeaseBelief): void {
+    const { key, value } = errand;
+    const node = this.node();
+    belief.givenUp ??= "released";
+    errand.isReturning = true;
+    errand.isAsking = true;
+    let released: string | undefined;
+    this.#call(node, releaseBy(this.random.below(2), key, value), (reply) => {
+      released = reply;
+    });
+    this.#call(node, ["GET", key], (shown) => {
+      errand.isAsking = false;
+      this.seen("released and looked at once");
+      if (released === undefined || shown === undefined) errand.isInDoubt = true;
+      if (released === ":1" && shown === value && !errand.isInDoubt) {
+        this.broken("one answer", `is told that ${belief.token} is given back, and shown it`);
+      }
+      this.#end(errand, released === ":1");
+    });
+  }
+
+  /** What it gives back to be sure it cannot have yet, though it takes that at once. */
+  #releaseAndTake(errand: RedisErrand, node: number): void {
+    const { key, value } = errand;
+    this.#call(node, releaseBy(0, key, value), (released) => {
+      this.seen("released and taken at once");
+      if (released !== ":1") return;
+      this.broken("one answer", `gives ${value} of ${key} back, and takes it behind that`);
+    });
+    this.#attempt(errand, node);
+  }
+
+  /** It gives back at once what it may not even get. */
+  #takeAndRelease(errand: RedisErrand, node: number): void {
+    const { key, value } = errand;
+    const sentMs = this.nowMs;
+    errand.isAsking = true;
+    errand.isReturning = true;
+    let taken: string | undefined;
+    this.#call(node, this.#take(errand), (reply) => {
+      taken = reply;
+    });
+    this.#call(node, releaseBy(this.random.below(2), key, value), (released) => {
+      errand.isAsking = false;
+      this.seen("taken and released at once");
+      if (taken === undefined || released === undefined) errand.isInDoubt = true;
+      const isStillHeld = taken === "+OK" && this.nowMs < sentMs + this.plan.ttlMs;
+      if (isStillHeld && released === ":0") {
+        this.broken("one answer", `takes ${key} and gives it back at once, and had nothing`);
+      }
+      if (taken === "nil" && !errand.isInDoubt) this.#giveUp(errand);
+      else this.#end(errand, released === ":1");
+    });
+  }
+
+  /** By a value that is nobody's any more: nothing is done, and nothing of whoever has the key now. */
+  #useFormer(): void {
+    const former = this.random.pickOrNone(this.#former);
+    if (former === undefined) return;
+    const { key, value } = former;
+    const way = this.random.below(3);
+    const ttlMs = String(this.plan.ttlMs);
+    const words = way < 2 ? releaseBy(way, key, value) : ["EVAL", EXTEND, "1", key, value, ttlMs];
+    this.#call(this.node(), words, (reply) => {
+      this.seen(`by a former value: ${reply}`);
+      if (reply !== ":1") return;
+      this.broken("nobody holds what was given back", `${value} of ${key} is there again`);
     });
   }
 
@@ -361,4 +478,9 @@ export class RedisOwner extends DoorOwner {
 /** A transaction that changed nothing, because the key had changed. */
 function whyNot(reply: string | undefined): string | undefined {
   return reply === "nil" || reply === "[:0]" ? ":0" : reply;
+}
+
+/** Commands that end a lock by its value. */
+function releaseBy(way: number, key: string, value: string): readonly string[] {
+  return way === 0 ? ["EVAL", RELEASE, "1", key, value] : ["DELEX", key, "IFEQ", value];
 }

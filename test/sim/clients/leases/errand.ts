@@ -41,6 +41,8 @@ export class Errand {
   /** It is over as soon as somebody says that nothing is left. */
   isReturning = false;
   addsLeft = 2;
+  /** It was asked for before. */
+  isRepeat = false;
   /** Asked for and not answered yet. */
   openCount = 0;
   readonly #owner: Owner;
@@ -59,8 +61,9 @@ export class Errand {
     return this.beliefs.filter(({ givenUp }) => givenUp === undefined);
   }
 
-  take(op: TakeWish["op"]): TakeWish {
-    return { op, ...this.plan };
+  /** `change`: in what a repeat may differ from the first take. */
+  take(op: TakeWish["op"], change?: Partial<Pick<ErrandPlan, "items" | "ttlMs">>): TakeWish {
+    return { op, ...this.plan, ...change };
   }
 
   /** From now on nothing of it is counted on, nor what is told of it later. */
@@ -76,14 +79,15 @@ export class Errand {
     }
   }
 
-  /** A take of it was granted. Returns what is believed of that now. */
+  /** A take of it was granted, of the items in that order. Returns what is believed of that now. */
   onLeased(
     tokens: readonly number[],
     slots: readonly (readonly number[])[],
     told: Told,
+    items: readonly Item[],
   ): LeaseBelief[] {
     if (this.isReturning) return [];
-    const { items, isSplit } = this.plan;
+    const { isSplit } = this.plan;
     let semaphores = 0;
     const claims = items.map(({ key, mode }): BeliefClaim => {
       if (mode !== "permits") return { key, mode, slots: [] };

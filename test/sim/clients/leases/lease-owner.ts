@@ -240,7 +240,16 @@ export class LeaseOwner implements Owner {
     const named = random.chance(0.5) ? limit : undefined;
     const permits = random.integer(1, Math.min(limit, PERMITS_MOST));
     const item = { key, mode: "permits", permits, limit: named } as const;
-    return random.chance(0.5) ? [...items, item] : [item];
+    const others = semaphores.length > 1 && this.#isVaried() ? this.#permitsBeside(key) : [];
+    return random.chance(0.5) ? [...items, ...others, item] : [...others, item];
+  }
+
+  #permitsBeside(first: string): Item[] {
+    const random = this.#copies;
+    const others = this.#world.semaphores.filter(({ key }) => key !== first);
+    return others.map(({ key, limit }): Item => {
+      return { key, mode: "permits", permits: random.integer(1, limit), limit };
+    });
   }
 
   #options(): AcquireOptions | undefined {
@@ -299,12 +308,37 @@ export class LeaseOwner implements Owner {
 
   #take(errand: Errand): void {
     const { waitMs } = errand.plan;
-    this.#askFor(errand, errand.take(OP.take), Math.max(0, waitMs), (answer, sentMs) => {
-      this.#onTaken(errand, answer, sentMs);
+    const wish = errand.take(OP.take, errand.isRepeat ? this.#changeOf(errand) : undefined);
+    errand.isRepeat = true;
+    this.#askFor(errand, wish, Math.max(0, waitMs), (answer, sentMs) => {
+      this.#onTaken(errand, wish.items, answer, sentMs);
     });
   }
 
-  #onTaken(errand: Errand, { result, stamp }: DoorAnswer, sentMs: number): void {
+  /** In what a repeat differs. */
+  #changeOf({ plan: { items, ttlMs } }: Errand): { items: readonly Item[]; ttlMs: number } {
+    const random = this.#copies;
+    if (!this.#isVaried()) return { items, ttlMs };
+    // The longest that leases may be is that of the plan.
+    const most = this.plan.longestMs > 0 ? ttlMs : 2 * ttlMs;
+    return {
+      items: random.shuffled(items),
+      ttlMs: ttlMs === 0 ? 0 : random.integer(Math.min(300, ttlMs), most),
+    };
+  }
+
+  /** Of things that plans did not always have. */
+  #isVaried(): boolean {
+    const { variety } = this.plan.mix;
+    return variety !== undefined && this.#copies.chance(variety);
+  }
+
+  #onTaken(
+    errand: Errand,
+    items: readonly Item[],
+    { result, stamp }: DoorAnswer,
+    sentMs: number,
+  ): void {
     if (result.status === STATUS.leased) {
       const { tokens, slots, endsAt } = result;
       const spanMs = endsAt === 0 ? Number.POSITIVE_INFINITY : endsAt - stamp;
@@ -312,7 +346,7 @@ export class LeaseOwner implements Owner {
       if (tokens.some((token) => known.includes(token))) {
         this.#world.watch.onSeen(SIGHTINGS.leaseRepeated);
       }
-      this.#believe(errand.onLeased(tokens, slots, { sentMs, spanMs }));
+      this.#believe(errand.onLeased(tokens, slots, { sentMs, spanMs }, items));
     } else if (result.status === ERROR_NUMBERS.CANCELLED) {
       this.#world.watch.onSeen(SIGHTINGS.takeMoved);
     } else {
@@ -378,6 +412,7 @@ export class LeaseOwner implements Owner {
     const some = [this.#random.pick(keys)];
     errand.release(some);
     this.#giveBack(errand, some);
+    if (this.#isVaried()) this.#sendCopy(errand);
   }
 
   #giveBack(errand: Errand, keys: readonly string[]): void {

@@ -8,6 +8,7 @@ import { MESSAGE, OP, STATUS } from "../../../../src/protocol/index.js";
 import { markerOf } from "../../checks/locks/exactly-once.js";
 import { wishOf } from "../../checks/locks/told-fates.js";
 import { PERMITS_MOST } from "../../plan/lock-mix.js";
+import { ofAnyLength } from "../lock-actions.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 import type { SdkHandle, SdkHold, WantedModes } from "./sdk-hold.js";
@@ -43,6 +44,7 @@ interface ActingProcess {
   readonly calls: SdkCalls;
   readonly holds: SdkHolds;
   reconnect(): void;
+  watch(client: Client): void;
   /** Ends the session in peace, and begins another one. */
   close(client: Client): void;
   /** A lock that it was given, as `wanted`. */
@@ -56,6 +58,8 @@ export class SdkActions {
   readonly #process: ActingProcess;
   #calls = 0;
   #reads = 0;
+  #updates = 0;
+  readonly #lastUpdates = new WeakMap<SdkHold, number>();
 
   constructor(world: ProcessSurroundings, process: ActingProcess) {
     this.#world = world;
@@ -65,6 +69,10 @@ export class SdkActions {
   perform(client: Client): void {
     const { random, plan } = this.#world;
     const { mix, locks } = plan;
+    if (mix.watch !== undefined && random.chance(mix.watch)) {
+      this.#process.watch(client);
+      return;
+    }
     const chance = random.next();
     if (chance < mix.reconnect) {
       this.#process.reconnect();
@@ -85,6 +93,7 @@ export class SdkActions {
       [locks.detach, () => this.#detach()],
       [locks.claim, () => this.#claim(client)],
       [locks.revoke + REVOKE_SHARE, () => this.#revoke(client)],
+      ...(locks.anyValues === true ? [[locks.update, () => this.#update()] as const] : []),
     ];
     for (const [share, make] of makers) if (random.chance(share) && make()) return;
     const isGreedy = this.#process.calls.waits.length >= WAITS_MAX;
@@ -318,6 +327,29 @@ export class SdkActions {
     handle.lower(key);
     const what = `downgrade ${hold.token}`;
     this.#process.calls.track({ what, owner: 0 }, handle.lock.downgrade(key), () => {});
+    return true;
+  }
+
+  /** What others see with it. */
+  #update(): boolean {
+    const { random } = this.#world;
+    const hold = random.pickOrNone(this.#process.holds.held);
+    if (hold === undefined) return false;
+    const { lock } = hold;
+    this.#updates += 1;
+    const value = ofAnyLength(random, `update ${this.#updates}`);
+    const updated = lock.update(value);
+    const what = `update ${hold.token}`;
+    const number = this.#updates;
+    this.#lastUpdates.set(hold, number);
+    this.#process.calls.track({ what, owner: 0 }, updated, () => {
+      const isLast = this.#lastUpdates.get(hold) === number;
+      if (!isLast || lock.value === value) return;
+      this.#process.calls.broken(
+        "one answer",
+        `${hold.token} has ${value}, and shows ${lock.value}`,
+      );
+    });
     return true;
   }
 

@@ -25,6 +25,9 @@ import { SdkWatching } from "./sdk-watching.js";
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const CONNECT_AGAIN_MS = 100;
+/** Of watches that begin: the connection breaks within so long. */
+const CUT_SHARE = 0.7;
+const CUT_MS_MOST = 8;
 
 /** How a wait of the process before ends without a lock. */
 const WAIT_CODES: readonly ErrorCode[] = [
@@ -155,6 +158,15 @@ export class SdkProcess {
 
   reconnect(): void {
     this.#life.deliver(() => this.#platform.cut());
+  }
+
+  /** One thing more; its connection may break before that has begun. */
+  watch(client: Client): void {
+    const { random, simulation } = this.#world;
+    if (this.calls.isOpen("close")) return;
+    this.#watching.beginOne(client);
+    if (!random.chance(CUT_SHARE)) return;
+    simulation.after(random.next() * CUT_MS_MOST, () => this.reconnect());
   }
 
   kill(): void {

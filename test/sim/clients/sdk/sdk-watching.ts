@@ -1,6 +1,6 @@
 /**
- * What one process of an application watches: a key or all of them, from the moment it is connected to
- * the end of its client. What it is told goes to the checks (`checks/hearing/watch-streams.ts`).
+ * What one process of an application watches: a key or all of them, from the moment it is connected, or
+ * from any other, to the end of its client. What it is told goes to the checks (`checks/hearing/watch-streams.ts`).
  */
 
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
@@ -21,7 +21,7 @@ export class SdkWatching {
   readonly #world: ProcessSurroundings;
   readonly #life: ProcessLife;
   readonly #calls: SdkCalls;
-  #watched: WatchedKeys | undefined;
+  readonly #watched = new Set<WatchedKeys>();
 
   constructor(world: ProcessSurroundings, life: ProcessLife, calls: SdkCalls) {
     this.#world = world;
@@ -31,14 +31,18 @@ export class SdkWatching {
 
   /** Perhaps: not every client watches. */
   begin(client: Client): void {
+    if (this.#world.random.chance(WATCH_SHARE)) this.beginOne(client);
+  }
+
+  beginOne(client: Client): void {
     const { ears, random, keys, name, watch } = this.#world;
-    if (!random.chance(WATCH_SHARE)) return;
     const key = random.chance(WATCH_ALL_SHARE) ? undefined : random.pick(keys);
     const watched = { name: `${name}, session ${client.session}`, key };
-    this.#watched = watched;
+    this.#watched.add(watched);
     watch.onWatchAsked(watched);
     const asked = ears.record();
     const end = (): void => {
+      this.#watched.delete(watched);
       if (this.#life.isAlive) watch.onWatchEnded(watched);
     };
     this.#follow(watched, asked, client.watch(key ?? { prefix: "" })).then(end, (error) => {
@@ -49,7 +53,7 @@ export class SdkWatching {
 
   /** The process is gone. */
   end(): void {
-    if (this.#watched !== undefined) this.#world.watch.onWatchEnded(this.#watched);
+    for (const watched of this.#watched) this.#world.watch.onWatchEnded(watched);
   }
 
   async #follow(watched: WatchedKeys, asked: WatchAsked, stream: Watch): Promise<void> {
