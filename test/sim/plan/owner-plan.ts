@@ -78,11 +78,7 @@ export interface OwnerScene {
 }
 
 /** `variety`: of a focus, whose plans have owners. */
-export function ownersOf(
-  streams: RandomStreams,
-  scene: OwnerScene,
-  variety?: number,
-): OwnerPlan[] {
+export function ownersOf(streams: RandomStreams, scene: OwnerScene, variety?: number): OwnerPlan[] {
   const random = streams.of("owners");
   const hasDoor = scene.clients.some(({ speaks }) => speaks === "protocol");
   const hasOwners = random.chance(OWNERS_SHARE) || variety !== undefined;
