@@ -103,7 +103,7 @@ export class RedisDoor {
       ...{ allowsEndless, allowsUnproven, isRedlock, isSentinel: false },
       confirmations: this.#confirmations,
       hotKeys: new HotKeys(nowMs),
-      fairWaits: isFair ? new FairWaits(clock) : undefined,
+      fairWaits: isFair ? new FairWaits(clock, node.id) : undefined,
       scripts: new ScriptLibrary(),
       endings: this.#endings,
       publisher: this.#publisher,

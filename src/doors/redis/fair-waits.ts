@@ -5,6 +5,10 @@
  * meanwhile; the next attempt after the grant gets the lock. A waiter that does not come again in twice
  * its interval, at most a second, loses its place, and what was granted to it is given back.
  *
+ * Each wait is a request of its own, at one node. Two programs that share a value by mistake are one
+ * waiter at a node, where one attempt alone gets what was granted; were they one across nodes, each
+ * node would tell its own that it has the lock.
+ *
  * A reply is never held back: clients share a connection, and a release would wait behind it.
  */
 import type { Lease, Timer, WantedItem } from "../../client/index.js";
@@ -30,6 +34,8 @@ export interface FairTake {
 
 interface Wait {
   readonly take: FairTake;
+  /** That of its take, and of the attempt that gets the lock. */
+  readonly request: string;
   readonly leaving: AbortController;
   /** `undefined` until it is granted. */
   lease: Lease | undefined;
@@ -39,10 +45,13 @@ interface Wait {
 
 export class FairWaits {
   readonly #clock: DoorClock;
+  readonly #nodeId: number;
+  #count = 0;
   readonly #waits = new Map<string, Wait>();
 
-  constructor(clock: DoorClock) {
+  constructor(clock: DoorClock, nodeId: number) {
     this.#clock = clock;
+    this.#nodeId = nodeId;
   }
 
   get count(): number {
@@ -59,8 +68,10 @@ export class FairWaits {
     const name = nameOf(take);
     if (this.#waits.has(name) || this.#waits.size >= WAITS_MAX) return;
     const leaving = new AbortController();
+    this.#count += 1;
     const wait: Wait = {
       take,
+      request: `wait ${this.#count} at node ${this.#nodeId}`,
       leaving,
       lease: undefined,
       attemptMs: this.#clock.monotonicMs(),
@@ -69,7 +80,7 @@ export class FairWaits {
     this.#waits.set(name, wait);
     this.#giveTime(name, wait, GRACE_MS_MAX);
     const ttlMs = Math.min(take.ttlMs || PARKED_MS_MAX, PARKED_MS_MAX);
-    const options = { ...optionsOf(take), ttlMs, signal: leaving.signal };
+    const options = { ...optionsOf(wait), ttlMs, signal: leaving.signal };
     take.client.leases.take([take.item], options).then(
       (lease) => {
         wait.lease = lease;
@@ -97,7 +108,7 @@ export class FairWaits {
     this.#end(name, wait);
     try {
       // The same request again: the lease that was granted, with its whole time from now on.
-      await take.client.leases.take([take.item], { ...optionsOf(take), waitMs: 0 });
+      await take.client.leases.take([take.item], { ...optionsOf(wait), waitMs: 0 });
       return true;
     } catch (error) {
       if (error instanceof HoldfastError && error.code === "LOCK_HELD") return false;
@@ -143,8 +154,8 @@ function giveBack({ take }: Wait, lease: Lease): void {
   client.leases.giveBack(item.key, { owner, only: lease }).catch(() => {});
 }
 
-function optionsOf({ owner, value, ttlMs }: FairTake) {
-  return { owner, request: owner, value, ttlMs };
+function optionsOf({ take: { owner, value, ttlMs }, request }: Wait) {
+  return { owner, request, value, ttlMs };
 }
 
 function nameOf({ identity, item, owner }: Pick<FairTake, "identity" | "item" | "owner">): string {

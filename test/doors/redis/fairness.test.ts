@@ -1,6 +1,9 @@
 /** Polling clients with `--redis-fair`: the lock goes to them in the order in which they came. */
 import { expect, test } from "vitest";
 import { SYSTEM_CLOCK } from "../../../src/doors/clock.js";
+import { type FairTake, FairWaits } from "../../../src/doors/redis/fair-waits.js";
+import { setUp } from "../../client/world/set-up.js";
+import { connectTo } from "../../client/world/simulated-client.js";
 import { DoorWorld, type RespClient } from "./world/door-world.js";
 
 const KEY = "~redis/0/a";
@@ -92,4 +95,23 @@ test("a place that nobody comes for gives back nothing that its value has taken 
   expect(await poll(moved, "waiter")).toBe("+OK");
   for (const task of [...timers]) task();
   expect(await moved.call("GET", "a")).toBe("waiter");
+});
+
+test("of two programs with one value, at two nodes, one alone has what was granted to its place", async () => {
+  const { world, server } = setUp();
+  const [here, there] = [await connectTo(server), await connectTo(server)];
+  const named = { identity: "anonymous", owner: "worker", value: "worker", ttlMs: 5_000 };
+  const take: FairTake = { client: here.client, item: { key: KEY }, ...named };
+  const takeThere: FairTake = { ...take, client: there.client };
+  const [one, other] = [new FairWaits(SYSTEM_CLOCK, 1), new FairWaits(SYSTEM_CLOCK, 2)];
+  const { leases } = here.client;
+  await world.until(leases.take(KEY, { owner: "holder", ttlMs: 5_000, waitMs: 0 }));
+  one.begin(take);
+  await world.until(leases.giveBack(KEY, { owner: "holder" }));
+  await world.run(50);
+  // The attempt of the other one had failed before that.
+  other.begin(takeThere);
+  await world.run(50);
+  const attempts = Promise.all([one.attempt(take), other.attempt(takeThere)]);
+  expect(await world.until(attempts)).toEqual([true, false]);
 });
