@@ -2,13 +2,14 @@
  * `sessions`: the cost of thousands of connected clients that only renew their leases, and the
  * effect on the event loops when a session ends that holds very many locks.
  *
- * The client gives up the session that expires (`export`), which does not end it: its lease runs
- * from the last renewal on, as when a process dies.
+ * The client whose session expires dies as far as the cluster can see: its lease runs from the last
+ * renewal on.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../../src/index.js";
 import { closeAll, connectAll, runPrefix } from "../../cluster/bench-clients.js";
 import { requireDescriptors } from "../../cluster/descriptors.js";
+import { DyingClients } from "../../cluster/dying-clients.js";
 import { fetchFigures, fetchMetrics } from "../../cluster/node-pages.js";
 import { type OwnCluster, withOwnCluster } from "../../cluster/own-cluster.js";
 import { until } from "../../cluster/until.js";
@@ -144,13 +145,13 @@ async function measureExpiry(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<Expiry> {
-  const [holder] = await connectAll(1, cluster.endpoints, signal, () => ({ ttlMs: TTL_MS }));
-  if (holder === undefined) throw new Error("no client");
+  const holder = await DyingClients.connect(1, cluster.endpoints, signal, { ttlMs: TTL_MS });
+  let death: Promise<void> | undefined;
   try {
-    const fillSeconds = await fillTable(cluster, [holder], prefix, holds, progress, signal);
-    await holder.export();
+    const fillSeconds = await fillTable(cluster, holder.clients, prefix, holds, progress, signal);
     progress.show(`a session with ${holds} locks expires`);
     const silentMs = Date.now();
+    death = holder.die();
     let fromMs = silentMs;
     const hasEnded = async () => {
       const atMs = Date.now();
@@ -167,6 +168,6 @@ async function measureExpiry(
     await until("the session to expire", hasEnded, signal, EXPIRY_MS_MAX);
     return { fillSeconds, silentMs, fromMs, toMs: Date.now() };
   } finally {
-    await holder.close();
+    await (death ?? holder.die());
   }
 }

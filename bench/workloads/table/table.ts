@@ -4,13 +4,14 @@
  * and the medians are compared, so that effects of time or of other load on the machine are not
  * attributed to the table.
  *
- * The sessions that acquire the locks are then given up by this process (`export`) without ending
+ * The clients that acquire the locks then die as far as the cluster can see, without ending
  * them: the table keeps the locks, and the load generator has nothing to remember that would slow
  * it down.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Client } from "../../../src/index.js";
 import { closeAll, connectAll, drained, runPrefix } from "../../cluster/bench-clients.js";
+import { DyingClients } from "../../cluster/dying-clients.js";
 import { fetchFigures } from "../../cluster/node-pages.js";
 import { type OwnCluster, withOwnCluster } from "../../cluster/own-cluster.js";
 import { ClosedLoop } from "../../load/closed-loop.js";
@@ -186,14 +187,12 @@ async function fill(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<number> {
-  const options = () => ({ ttlMs: HOLDER_TTL_MS });
-  const holders = await connectAll(connections, cluster.endpoints, signal, options);
+  const options = { ttlMs: HOLDER_TTL_MS };
+  const holders = await DyingClients.connect(connections, cluster.endpoints, signal, options);
   try {
-    const fillSeconds = await fillTable(cluster, holders, prefix, holds, progress, signal);
-    for (const holder of holders) await holder.export();
-    return fillSeconds;
+    return await fillTable(cluster, holders.clients, prefix, holds, progress, signal);
   } finally {
-    await closeAll(holders);
+    await holders.die();
   }
 }
 
