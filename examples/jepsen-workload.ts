@@ -1,13 +1,13 @@
 /**
- * A workload for jepsen-lite: a lock is handed over to another task as a ticket. Run it with
- *
+ * A workload for jepsen-lite: one task hands a lock over, and the next adopts it. Run it with
  *   npm run jepsen -- --workload ./examples/jepsen-workload.ts --nemesis kill,partition
  */
 import type { Workload } from "../jepsen-lite/index.js";
+import { type ErrorCode, HoldfastError } from "../src/index.js";
 
 export const workload: Workload = {
   name: "relay",
-  about: "a lock is detached by one task and claimed by the next",
+  about: "a lock is handed over by one task and adopted by the next",
   model: "lock",
   async step(task) {
     const { client, random } = task;
@@ -23,20 +23,26 @@ export const workload: Workload = {
     lock.signal.addEventListener("abort", () => {
       if (lock.signal.reason?.code === "LOCK_LOST") task.note({ f: "lost", key, value });
     });
-    const ticket = await task.record(
-      { f: "detach", key, value },
-      () => lock.detach({ ticketTtlMs: 5_000 }),
+    const handed = await task.record(
+      { f: "hand-over", key, value },
+      async () => {
+        const given = await lock.handOver({ ttlMs: 5_000 });
+        return given.confirmed ? given : fail("UNAVAILABLE", true);
+      },
       () => undefined,
     );
-    if (ticket === undefined) return;
-    const claimed = await task.record(
-      { f: "claim", key, value },
-      () => client.claim(ticket),
+    if (handed === undefined) return;
+    const adopted = await task.record(
+      { f: "adopt", key, value },
+      async () => (await client.adopt(handed)).locks[0] ?? fail("NOT_HELD", false),
       ({ token }) => ({ token }),
     );
-    if (claimed === undefined) return;
-    await task.sleep(random.integer(0, 20));
-    const held = { f: "release", key, value: { token: claimed.token } };
-    await task.record(held, () => claimed.release());
+    if (adopted === undefined) return;
+    const held = { f: "release", key, value: { token: adopted.token } };
+    await task.record(held, () => adopted.release());
   },
 };
+
+function fail(code: ErrorCode, indeterminate: boolean): never {
+  throw new HoldfastError(code, "it was not adopted", { details: { indeterminate } });
+}

@@ -1,6 +1,6 @@
 /**
- * Ends everything that one identity has or left: its leases, its tickets, what its ended holds keep
- * closed, and its sessions with their holds and waits. Each is ended by its own number or token, so
+ * Ends everything that one identity has or left: its leases, what it has handed over, what its ended
+ * holds keep closed, and its sessions with their holds and waits. Each is ended by its own number or token, so
  * nothing of another identity is touched, and a command that is repeated does no harm. What the holds
  * that end here leave closed stays closed: it protects what their holders may still write.
  */
@@ -13,7 +13,7 @@ const ORDERS_MAX = 64;
 
 export interface EndedOfIdentity {
   readonly sessions: number;
-  /** Leases and tickets. */
+  /** Leases, and holds that were handed over. */
   readonly holds: number;
   /** Ended holds that kept keys closed. */
   readonly opened: number;

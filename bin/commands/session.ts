@@ -51,11 +51,11 @@ IDENTITY is left out while all are anonymous.`;
 
 const END_NOTES = `${FORCE_NOTES}
 
-With --identity it ends all sessions of that identity, its leases and tickets,
-and opens what its ended holds kept closed. What its holds leave closed now
-stays so. An identity that can still prove itself can come back: first take its
-access away (holdfast access remove). Run it again if a key has more than 1,000
-holds.
+With --identity it ends all sessions of that identity, its leases and what it
+has handed over, and opens what its ended holds kept closed. What its holds
+leave closed now stays so. An identity that can still prove itself can come
+back: first take its access away (holdfast access remove). Run it again if a
+key has more than 1,000 holds.
 
 Exit code 5 if there is no such session. The JSON document: {"session":17}, or
 {"identity":"ci","sessions":3,"holds":2,"opened":1}`;
@@ -109,7 +109,10 @@ function defineEnd(parent: Command, finish: Finish): void {
     .description("end a session, or all that an identity has, with everything held and waited for")
     .addHelpText("before", examplesText(END_EXAMPLES))
     .argument("[id]", "number of the session", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
-    .option("--identity <name>", "all sessions, leases, tickets and closed keys of this identity");
+    .option(
+      "--identity <name>",
+      "all sessions, leases, handed-over holds and closed keys of this identity",
+    );
   addForceOptions(command)
     .addOption(jsonOption("print one JSON document"))
     .addOption(endpointsOption())
@@ -144,7 +147,7 @@ function defineEnd(parent: Command, finish: Finish): void {
 
 function endedText(identity: string, ended: EndedOfIdentity, isNow: boolean): string {
   const { sessions, holds, opened } = ended;
-  const what = `${sessions} sessions and ${holds} leases and tickets`;
+  const what = `${sessions} sessions and ${holds} leases and handed-over holds`;
   const how = isNow ? "have ended" : "were asked to end";
   return `${printable(identity)}: ${what} ${how}, ${opened} closed holds were opened`;
 }

@@ -98,7 +98,7 @@ const RESTORE_NOTES = `
 Makes the data directory of one node of a new cluster. Run it once for each
 node, with the same file and the same options except --id and --data. These
 survive: the settings of the cluster, the limits of semaphores that were set,
-and what keeps locks closed (--min-hold). Sessions, holds, waiters and tickets
+and what keeps locks closed (--min-hold). Sessions, holds, waiters and leases
 end. Tokens continue above all that the old cluster can have given out.
 
 The new cluster has another id: nodes and clients of the old one are refused.

@@ -80,7 +80,6 @@ const BY_ERROR_CODE: Readonly<Record<ErrorCode, number>> = Object.freeze({
   INTERNAL: EXIT.internal,
   CANCELLED: EXIT.failed,
   TOKENS_EXHAUSTED: EXIT.refused,
-  TAKEN_OVER: EXIT.lost,
   UNKNOWN_IDENTITY: EXIT.refused,
   LAST_ADMIN: EXIT.refused,
   OUTDATED_ORDER: EXIT.refused,

@@ -5,7 +5,7 @@
 import type { Blocker, KeyView } from "../../src/index.js";
 import { keyText, printable } from "../../src/safe-text.js";
 import { formatDuration } from "../text/durations.js";
-import { isAnonymous, leaseText, sessionText, withIdentity } from "../text/session-names.js";
+import { holderText, isAnonymous, withIdentity } from "../text/session-names.js";
 import { formatTimeOfDay } from "../text/wall-time.js";
 
 const NAMES_MAX = 3;
@@ -40,7 +40,7 @@ export function refusedText(name: string, refused: Refused, views: readonly KeyV
 /** What a request waits for that is, or was, in the queues of these keys; "" if nothing is in its way. */
 export function obstacleText(views: readonly KeyView[], session: number, nowMs: number): string {
   const places = views.flatMap((view) => placeText(view, session, views.length > 1));
-  const holders = views.flatMap(({ holds }) => holds.map((hold) => holderText(hold, nowMs)));
+  const holders = views.flatMap(({ holds }) => holds.map((hold) => holdText(hold, nowMs)));
   const closed = views.some(({ holds, closings }) => holds.length === 0 && closings.length > 0);
   const parts = [
     places.join(", "),
@@ -51,13 +51,10 @@ export function obstacleText(views: readonly KeyView[], session: number, nowMs: 
 }
 
 /** `-n` and the like need no more than who it is; a wait also how long that lasts. */
-function holderText(hold: KeyView["holds"][number], nowMs: number): string {
-  const { sessionName, session, identity, isTicket, leaseOwner, heldMs } = hold;
-  const isLease = leaseOwner !== "";
-  const named = isLease ? leaseText(hold) : sessionText(sessionName, session, identity);
-  const who = isTicket ? "a ticket" : named;
+function holdText(hold: KeyView["holds"][number], nowMs: number): string {
+  const { heldMs } = hold;
   const since = formatTimeOfDay(nowMs - heldMs).replace(/\.\d+$/, "");
-  return `${who} since ${since} (${formatDuration(heldMs)})`;
+  return `${holderText(hold)} since ${since} (${formatDuration(heldMs)})`;
 }
 
 function placeText(view: KeyView, session: number, hasSeveral: boolean): string[] {

@@ -6,7 +6,7 @@ const ANONYMOUS = "anonymous";
 
 /**
  * A session by its name, or by its number if it has none, and its identity. A lease belongs to no
- * session and has the identity that took it; a ticket has none.
+ * session.
  */
 export function sessionText(name: string, session: number, identity: string): string {
   if (name !== "") return withIdentity(printable(name), identity);
@@ -14,8 +14,25 @@ export function sessionText(name: string, session: number, identity: string): st
   return session === 0 ? "none" : withIdentity(`session ${session}`, identity);
 }
 
+/** Who has a hold: a session, an owner, or whoever is to adopt it. */
+export function holderText(hold: Held): string {
+  const { holder, sessionName, session, identity } = hold;
+  if (holder === "session") return sessionText(sessionName, session, identity);
+  if (holder === "owner") return leaseText(hold);
+  const giver = withIdentity(printable(sessionName), identity);
+  return sessionName === "" ? "(handed over)" : `(handed over by ${giver})`;
+}
+
+interface Held {
+  readonly holder: "session" | "owner" | "bearer";
+  readonly sessionName: string;
+  readonly session: number;
+  readonly identity: string;
+  readonly leaseOwner: string;
+}
+
 /** A lease by the name that its take gave, or by digits that tell owners apart. */
-export function leaseText({
+function leaseText({
   sessionName,
   identity,
   leaseOwner,

@@ -17,7 +17,7 @@ export interface LockRow {
   readonly session: number;
   readonly sessionName: string;
   readonly identity: string;
-  readonly isTicket: boolean;
+  readonly holder: KeyView["holds"][number]["holder"];
   /** Digits that tell owners of leases apart; "" if it is no lease. */
   readonly leaseOwner: string;
   /** Nobody holds it, and it stays closed for a while. */
@@ -41,7 +41,7 @@ export function lockRowOf({ key, holds, waiters, closings, truncated }: KeyView)
     session: first?.session ?? 0,
     sessionName: first?.sessionName ?? "",
     identity: first?.identity ?? "",
-    isTicket: first?.isTicket ?? false,
+    holder: first?.holder ?? "session",
     leaseOwner: first?.leaseOwner ?? "",
     isClosed: first === undefined && closing !== undefined,
     heldMs: first?.heldMs ?? 0,

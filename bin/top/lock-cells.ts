@@ -4,20 +4,14 @@
  */
 import { keyText } from "../../src/safe-text.js";
 import { formatDuration } from "../text/durations.js";
-import { leaseText, sessionText } from "../text/session-names.js";
+import { holderText } from "../text/session-names.js";
 import type { LockRow } from "./cluster-facts.js";
 
 export function holderCell(row: LockRow): string {
   if (row.isClosed) return "(closed)";
   if (row.holds === 0) return "-";
-  const who = whoText(row);
+  const who = holderText(row);
   return row.holds > 1 ? `${who} and ${row.holds - 1} more` : who;
-}
-
-function whoText(row: LockRow): string {
-  const { sessionName, session, identity, isTicket, leaseOwner } = row;
-  if (isTicket) return "(a ticket)";
-  return leaseOwner === "" ? sessionText(sessionName, session, identity) : leaseText(row);
 }
 
 export function modeCell({ mode, permits }: LockRow): string {

@@ -7,7 +7,7 @@ import { keyText, printable } from "../../src/safe-text.js";
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { formatDuration } from "../text/durations.js";
-import { isEndless, leaseText, sessionText, withIdentity } from "../text/session-names.js";
+import { holderText, isEndless, withIdentity } from "../text/session-names.js";
 
 type Hold = KeyView["holds"][number];
 type Waiter = KeyView["waiters"][number];
@@ -92,19 +92,13 @@ export function leaseLines(key: string, leases: readonly Hold[]): string[] {
 
 function leaseRow(hold: Hold): string[] {
   return [
-    leaseText(hold),
+    holderText(hold),
     modeText(hold),
     formatDuration(hold.heldMs),
     leftText(hold),
     String(hold.token),
     holdRemarks(hold).join(", "),
   ];
-}
-
-function holderText(hold: Hold): string {
-  const { sessionName, session, identity, isTicket, leaseOwner } = hold;
-  if (isTicket) return "(a ticket)";
-  return leaseOwner === "" ? sessionText(sessionName, session, identity) : leaseText(hold);
 }
 
 /** How long the hold lasts if nobody renews it. */
@@ -122,12 +116,11 @@ export function limitText(limit: number): string {
 }
 
 export function holdRow(hold: Hold): string[] {
-  const { isTicket, leaseOwner } = hold;
-  const isLease = leaseOwner !== "";
+  const isOfSession = hold.holder === "session";
   return [
-    isTicket ? "(a ticket)" : isLease ? leaseText(hold) : nameOf(hold),
+    isOfSession ? nameOf(hold) : holderText(hold),
     modeText(hold),
-    isTicket || isLease ? "-" : String(hold.session),
+    isOfSession ? String(hold.session) : "-",
     formatDuration(hold.heldMs),
     leftText(hold),
     String(hold.token),

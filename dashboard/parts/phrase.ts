@@ -15,22 +15,23 @@ const ANONYMOUS = "anonymous";
 export interface Someone {
   readonly sessionName: string;
   readonly identity: string;
-  /** 0 for a ticket and a lease; `undefined` if it is not known. */
+  /** 0 of a hold of an owner; `undefined` if it is not known. */
   readonly session?: number | undefined;
-  readonly isTicket?: boolean | undefined;
+  readonly holder?: "session" | "owner" | "bearer" | undefined;
   /** Of a lease, if it is known: digits that tell owners apart. */
   readonly leaseOwner?: string | undefined;
 }
 
-/** "worker-3 as billing", "session 17", "lease:5ed4c48d", "a ticket", "an unnamed client". */
+/** "worker-3 as billing", "session 17", "lease:5ed4c48d", "handed over by worker-3", "an unnamed
+ * client". */
 export function whoPhrase(someone: Someone): Phrase {
-  const { sessionName, identity, session, isTicket } = someone;
-  // A lease has the identity that took it, and a ticket has none.
-  const isUnowned = session === 0 && sessionName === "" && identity === "";
-  if (isTicket === true || isUnowned) return ["a ticket"];
+  const { sessionName, identity, holder } = someone;
+  const isHandedOver = holder === "bearer";
+  if (isHandedOver && sessionName === "") return ["handed over"];
   const name: Phrase = sessionName !== "" ? [{ other: sessionName }] : [unnamedText(someone)];
   const isShown = identity !== "" && (identity !== ANONYMOUS || sessionName.includes(" as "));
-  return isShown ? [...name, " as ", { other: identity }] : name;
+  const who: Phrase = isShown ? [...name, " as ", { other: identity }] : name;
+  return isHandedOver ? ["handed over by ", ...who] : who;
 }
 
 function unnamedText({ session, leaseOwner = "" }: Someone): string {

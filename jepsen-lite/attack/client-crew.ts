@@ -229,4 +229,4 @@ export class ClientCrew {
 
 const HARNESS = "harness";
 /** The operations of the history by which a hold goes from one process to another. */
-const HAND_OVERS: ReadonlySet<string> = new Set(["detach", "claim"]);
+const HAND_OVERS: ReadonlySet<string> = new Set(["hand-over", "adopt"]);

@@ -5,7 +5,7 @@ import { aborts } from "./aborts.js";
 import { election } from "./election.js";
 import { endings } from "./endings.js";
 import { guarded, unfenced } from "./guarded.js";
-import { heirs, tickets } from "./heirs.js";
+import { handOvers, heirs } from "./heirs.js";
 import { identities } from "./identities.js";
 import { leases } from "./leases.js";
 import { multi } from "./multi.js";
@@ -34,7 +34,7 @@ export const WORKLOADS: readonly Workload[] = [
   aborts,
   polls,
   redis,
-  tickets,
+  handOvers,
   heirs,
   identities,
   register,

@@ -2,14 +2,7 @@
  * How holds go from one process to another: one hands them over, the other takes them up. The workloads
  * of heirs, and the cuts at this moment, know only this; what is called on the way stands here alone.
  */
-import {
-  type Client,
-  type ConnectOptions,
-  type ExportedSession,
-  HoldfastError,
-  type Lock,
-  type Ticket,
-} from "../sdk.js";
+import { type Client, type HandedOver, HoldfastError, type Lock } from "../sdk.js";
 import type { Task } from "./workload.js";
 
 export interface HandOver {
@@ -17,7 +10,7 @@ export interface HandOver {
   readonly isOfAll: boolean;
   /**
    * Gives up these locks of a client: all of them, or one. Resolves to what another process needs to go
-   * on with them; rejects if they were lost before, or if the outcome is unknown.
+   * on with them, whether or not the answer was lost; rejects if they were lost before.
    */
   handOver(client: Client, locks: readonly Lock[]): Promise<string>;
   /**
@@ -35,58 +28,45 @@ export interface TakenUp {
 }
 
 /** Longer than most faults: what ends before anybody comes shows nothing. */
-const TICKET_TTL_MS = 5_000;
+const TTL_MS = 5_000;
 
-/** Each lock is made a ticket, which one other session can claim. */
-export const byTicket: HandOver = {
+/** Each lock is handed over by itself. */
+export const byLock: HandOver = {
   isOfAll: false,
   async handOver(_client, [lock]) {
-    if (lock === undefined) throw new RangeError("a ticket needs a lock");
-    return JSON.stringify(await lock.detach({ ticketTtlMs: TICKET_TTL_MS }));
+    if (lock === undefined) throw new RangeError("a hand-over needs a lock");
+    return JSON.stringify(await lock.handOver({ ttlMs: TTL_MS }));
   },
-  async takeUp(task, handed) {
-    const client = await reached(task, {});
-    try {
-      return { client, locks: [await client.claim(JSON.parse(handed) as Ticket)] };
-    } catch (error) {
-      await client.close();
-      throw error;
-    }
-  },
+  takeUp,
 };
 
-/** The session is exported with all that it has, and one other process can resume it. */
-export const byExport: HandOver = {
+/** The client hands over everything that it has, and ends. */
+export const byClient: HandOver = {
   isOfAll: true,
-  handOver: async (client) => JSON.stringify(await client.export()),
-  async takeUp(task, handed) {
-    const client = await resumed(task, JSON.parse(handed) as ExportedSession);
-    const locks = client.resumed?.locks.filter(({ isHeld }) => isHeld) ?? [];
-    if (locks.length > 0) return { client, locks };
-    await client.close();
-    throw new HoldfastError("LOCK_LOST", "all ended before they were taken up, or after");
-  },
+  handOver: async (client) => JSON.stringify(await client.handOver({ ttlMs: TTL_MS })),
+  takeUp,
 };
 
-async function resumed(task: Task, resume: ExportedSession): Promise<Client> {
+async function takeUp(task: Task, handed: string): Promise<TakenUp> {
+  const client = await reached(task);
   try {
-    return await task.connect({ resume });
+    const { locks, gone } = await client.adopt(JSON.parse(handed) as HandedOver);
+    if (locks.length > 0) return { client, locks };
+    const details = { indeterminate: false, reason: gone[0]?.reason };
+    throw new HoldfastError("NOT_HELD", "nothing was left to adopt", { details });
   } catch (error) {
-    if (!(error instanceof HoldfastError) || error.code !== "TAKEN_OVER") throw error;
-    // The answer of the cluster to a client that asks for a session.
-    throw certainlyNot(error);
+    await client.close();
+    throw error;
   }
 }
 
 /** Without a session nothing was asked for. */
-async function reached(task: Task, options: ConnectOptions): Promise<Client> {
+async function reached(task: Task): Promise<Client> {
   try {
-    return await task.connect(options);
+    return await task.connect({});
   } catch (error) {
-    throw error instanceof HoldfastError ? certainlyNot(error) : error;
+    if (!(error instanceof HoldfastError)) throw error;
+    const { code, message } = error;
+    throw new HoldfastError(code, message, { details: { indeterminate: false } });
   }
-}
-
-function certainlyNot({ code, message }: HoldfastError): HoldfastError {
-  return new HoldfastError(code, message, { details: { indeterminate: false } });
 }

@@ -5,21 +5,21 @@
  * up before anybody else can have it.
  */
 import { type Client, HoldfastError, type Lock } from "../sdk.js";
-import { byExport, byTicket, type HandOver } from "./hand-over.js";
+import { byClient, byLock, type HandOver } from "./hand-over.js";
 import { leaseSession } from "./lease-holds.js";
 import { grantOf, hold, noteLoss, release } from "./lock-operations.js";
 import type { Task, Workload } from "./workload.js";
 
 export const heirs: Workload = {
   name: "heirs",
-  about: "sessions exported with two locks held, which two other clients then try to resume",
-  ...heirsOf(byExport),
+  about: "clients that hand over two locks together, which two others then try to adopt",
+  ...heirsOf(byClient),
 };
 
-export const tickets: Workload = {
-  name: "tickets",
-  about: "two locks made tickets, each of which two other clients then try to claim",
-  ...heirsOf(byTicket),
+export const handOvers: Workload = {
+  name: "hand-overs",
+  about: "two locks handed over one by one, each of which two other clients then try to adopt",
+  ...heirsOf(byLock),
 };
 
 /** A hold that is handed over. */
@@ -116,7 +116,7 @@ async function handOver(
     const holds = share.filter((left) => locks.get(left)?.isHeld === true);
     if (holds.length === 0) continue;
     const own = holds.map((left) => locks.get(left) as Lock);
-    const operation = { f: "detach", value: { tokens: tokensOf(holds) }, session };
+    const operation = { f: "hand-over", value: { tokens: tokensOf(holds) }, session };
     const giving = () => way.handOver(client, own);
     const handed = await task.record(operation, giving, () => undefined);
     if (handed === undefined) continue;
@@ -167,9 +167,9 @@ interface Inheritance {
   readonly locks: ReadonlyMap<Left, Lock>;
 }
 
-/** In the history it is a claim: only one claim of these tokens can succeed. */
+/** Only one adopt of these tokens can succeed. */
 async function takeUp(task: Task, way: HandOver, { holds, handed }: Estate) {
-  const operation = { f: "claim", value: { tokens: tokensOf(holds) } };
+  const operation = { f: "adopt", value: { tokens: tokensOf(holds) } };
   const taking = async (): Promise<Inheritance> => {
     const { client, locks } = await way.takeUp(task, handed);
     const own = holds.flatMap((left) => {

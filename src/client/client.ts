@@ -13,22 +13,27 @@ import {
 } from "./calls/operator-commands.js";
 import { ClientLeases } from "./leases/client-leases.js";
 import type { Leases } from "./leases/leases.js";
+import { type Adopted, adoptAll } from "./locks/adoption.js";
 import { type Deadlock, explainDeadlock } from "./locks/deadlocks.js";
 import { type Election, NamedElection } from "./locks/election.js";
 import { type HeldLock, holdWhile, type LockCallback } from "./locks/held-lock.js";
 import type { Lock, Semaphore } from "./locks/lock.js";
 import { SemaphoreKey } from "./locks/semaphore.js";
 import { type CallOptions, signalOf } from "./options/checks.js";
-import type { ExportedSession } from "./options/exported-session.js";
+import {
+  type AdoptOptions,
+  type HandedOver,
+  type HandOverAllOptions,
+  requireAdoptOptions,
+  requireHandedOver,
+  resolveHandOverAll,
+} from "./options/hand-over-options.js";
 import {
   type AcquireAllOptions,
   type AcquireOptions,
-  CLAIM_OPTIONS,
   limitOf,
   resolveAcquire,
   resolveAcquireAll,
-  resolveClaim,
-  type Ticket,
   type TryAcquireOptions,
   type WantedItem,
 } from "./options/lock-options.js";
@@ -42,7 +47,6 @@ import {
 } from "./options/view-options.js";
 import { ClusterViews, type Views } from "./reads/cluster-views.js";
 import type { Watch } from "./reads/watch-stream.js";
-import type { Resumed } from "./session/resumption.js";
 import type { Session } from "./session/session.js";
 import type { LockManager } from "./web-locks/types.js";
 import { MADE_HERE } from "./web-locks/web-interface.js";
@@ -61,15 +65,10 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
   /** All endpoints that are known now. */
   readonly endpoints: readonly string[];
   /**
-   * Aborted when the client is closed: by `close`, or by the cluster, for a permanent reason. The
-   * reason is `TAKEN_OVER` if another process took its session over (`details.taker`).
+   * Aborted when the client is closed: by `close` or `handOver`, or by the cluster, for a permanent
+   * reason.
    */
   readonly closed: AbortSignal;
-  /**
-   * The locks and waits of a session that was taken over (`connect({ resume })`); otherwise
-   * `undefined`.
-   */
-  readonly resumed: Resumed | undefined;
   /** The Web Locks API: code written for `navigator.locks` runs on the cluster. */
   readonly locks: LockManager;
   /**
@@ -121,13 +120,14 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
    */
   semaphore(key: string, options?: { limit?: number | undefined }): Semaphore;
   /**
-   * Takes over a hold that `lock.detach` left: the same keys, slots and value under a new token.
-   * `NOT_HELD` if there is no such ticket for this client: it no longer exists, its secret is
-   * another one, or the identity may not acquire one of its keys. `FORBIDDEN` if it may acquire
-   * nothing. `QUOTA`, `BUSY`, `UNAVAILABLE` without an answer in `connectTimeoutMs`. Aborting
-   * releases a hold that was claimed meanwhile.
+   * Goes on with holds that were handed over: the same keys, slots and values, each under a new
+   * token. Of several processes that try, the one that gets the first hold gets them all; the others
+   * are told that they are `gone`. Resolves to what it got, what is gone, and what was refused: by
+   * `QUOTA`, `BUSY`, `FORBIDDEN`, or `NOT_HELD` if the identity may not acquire all of its keys.
+   * Rejects if the first hold is refused, with `INVALID_ARGUMENT` for the data of another cluster, and
+   * with `UNAVAILABLE` without an answer in `connectTimeoutMs`.
    */
-  claim(ticket: Ticket, options?: CallOptions & { owner?: Owner | undefined }): Promise<Lock>;
+  adopt(handed: HandedOver, options?: AdoptOptions): Promise<Adopted>;
   /** Leases of named owners, which outlive this client's session. */
   readonly leases: Leases;
   /** An election. `name` is the key that the leader holds. */
@@ -149,17 +149,18 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
    */
   watch(target: WatchTarget, options?: WatchOptions): Watch;
   /**
-   * Gives up the session, so that another process can continue it: `connect({ resume: exported })`.
-   * First aborts every signal (`LOCK_LOST`, reason `exported`) and rejects waiting calls with
-   * `CANCELLED`; then the client is closed. Until the lease ends, its holds stay held and its waits
-   * keep their places. Waits at most two seconds for the cluster to confirm what was given back,
-   * and does not fail without it: the process that takes over gives it back then. The result is
-   * plain data, and as secret as the session. `UNAVAILABLE` while the client has no session.
+   * Hands over everything that is held, so that another process can go on with it by `adopt`, and
+   * closes the client. As soon as a node is there that can be told, every signal is aborted,
+   * as by a release, and every waiting call rejects with `CANCELLED`: places in queues are not handed
+   * over. Resolves to the data, which are a secret: plain data with each hold that the
+   * cluster may have handed over. If its answer is lost they say so (`confirmed`), and whoever adopts
+   * them learns the truth. Rejects with `UNAVAILABLE` if no node is there for `connectTimeoutMs`; then
+   * the client goes on, with its locks.
    */
-  export(): Promise<ExportedSession>;
+  handOver(options?: HandOverAllOptions): Promise<HandedOver>;
   /**
-   * Releases everything and ends the session. Never rejects. Waits for the cluster's answer for a
-   * third of the TTL, at most 3,000 ms; without an answer, its holds stay held until the lease
+   * Releases everything and ends the session. Never rejects. Waits for the cluster's answer for the
+   * TTL, at most 5,000 ms; without an answer, its holds stay held until the lease
    * ends.
    */
   close(): Promise<void>;
@@ -187,10 +188,6 @@ export class HoldfastClient extends ClusterViews implements Client {
 
   get closed(): AbortSignal {
     return this.#session.closed;
-  }
-
-  get resumed(): Resumed | undefined {
-    return this.#session.resumed;
   }
 
   owner(): Owner {
@@ -229,14 +226,11 @@ export class HoldfastClient extends ClusterViews implements Client {
     return new SemaphoreKey(this.#session.locks, key, limitOf(options));
   }
 
-  async claim(
-    ticket: Ticket,
-    options?: CallOptions & { owner?: Owner | undefined },
-  ): Promise<Lock> {
-    const { locks } = this.#session;
-    const signal = signalOf(options, CLAIM_OPTIONS);
-    const owner = locks.resolveOwner(options?.owner);
-    return locks.claim({ ticket: resolveClaim(ticket), owner, signal });
+  async adopt(handed: HandedOver, options: AdoptOptions = {}): Promise<Adopted> {
+    const { locks, clusterId } = this.#session;
+    requireAdoptOptions(options);
+    signalOf({ signal: options.signal });
+    return adoptAll(locks, requireHandedOver(handed, clusterId), options);
   }
 
   election(name: string): Election {
@@ -288,8 +282,8 @@ export class HoldfastClient extends ClusterViews implements Client {
 
   // The end.
 
-  async export(): Promise<ExportedSession> {
-    return this.#session.export();
+  async handOver(options: HandOverAllOptions = {}): Promise<HandedOver> {
+    return this.#session.handOver(resolveHandOverAll(options));
   }
 
   close(): Promise<void> {

@@ -31,7 +31,7 @@ import type { ConnectTrace, Tracing } from "./transport/tracing.js";
  *   grow from 20 to 1,000 ms, jittered by half, for a TTL; then `BUSY` or `DISK_FULL`: it was
  *   certainly not carried out. Commands that give something back go on in the meantime, and are the
  *   last to be refused;
- * - a release until the lease is over, `close` for a third of the TTL and at most 3,000 ms.
+ * - a release until the lease is over, `close` for the TTL and at most 5,000 ms.
  *
  * The client gives up a held lock, by its own clock, before the cluster can grant it to others:
  * `lock.signal` is aborted a tenth of the TTL, at least 250 ms, before the earliest end of the
@@ -45,9 +45,8 @@ import type { ConnectTrace, Tracing } from "./transport/tracing.js";
  * aborted before anything else happens, and the locks stay lost even if the table still has them.
  * The session goes on if it still lives, otherwise the next call opens another one.
  *
- * @throws {HoldfastError} `UNAVAILABLE` when no node served within `connectTimeoutMs`; `TAKEN_OVER`
- *   when another process has taken over the session of `resume`; `INVALID_ARGUMENT` for a name or
- *   metadata that the cluster would refuse, and for `ca`, `cert` or `key` that cannot be used;
+ * @throws {HoldfastError} `UNAVAILABLE` when no node served within `connectTimeoutMs`;
+ *   `INVALID_ARGUMENT` for a name or metadata that the cluster would refuse, and for `ca`, `cert` or `key` that cannot be used;
  *   `PROTOCOL`, `UNAUTHENTICATED` or `FORBIDDEN` when the cluster refuses this client
  * @throws {TypeError | RangeError} for options of a wrong type or beyond their limits
  */

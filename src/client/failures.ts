@@ -23,9 +23,7 @@ export type LossReason =
   | "maxHold"
   | "revoked"
   | "stolen"
-  | "detached"
-  | "exported"
-  | "takenOver"
+  | "moved"
   | "unauthenticated"
   | "unknown";
 
@@ -51,9 +49,7 @@ const LOSS_TEXTS: Readonly<Record<LossReason, string>> = {
   maxHold: "was held for the time that maxHoldMs allows",
   revoked: "was revoked",
   stolen: "was stolen",
-  detached: "was detached",
-  exported: "was exported with its session",
-  takenOver: "belongs to another process, which took the session over",
+  moved: "was handed over",
   unauthenticated: "cannot be kept: the cluster no longer accepts the credential of this client",
   unknown: "is no longer held",
 };
@@ -126,9 +122,13 @@ export interface LeaseAsked {
   readonly options?: { readonly minHoldMs: number; readonly lockDelayMs: number } | undefined;
 }
 
-/** Why a command on a lease of `items` failed. */
-export function leaseFailure(items: Named, asked: LeaseAsked, result: Result): HoldfastError {
-  const name = nameOf(items);
+/** Why a command on a lease of `items` failed, or one that makes a hold of them one. */
+export function leaseFailure(
+  items: Named,
+  asked: LeaseAsked,
+  result: Result,
+  name = nameOf(items),
+): HoldfastError {
   const details = keysOf(items);
   if (result.status === ERROR_NUMBERS.INVALID_ARGUMENT) {
     const { minHoldMs = 0, lockDelayMs = 0 } = asked.options ?? {};
@@ -176,15 +176,24 @@ export function upgradeFailure(key: string, result: Result): HoldfastError {
   return failure(`the upgrade of lock ${quotedKey(key)}`, { key }, result, way);
 }
 
-export function claimFailure(result: Result): HoldfastError {
-  const code = errorCodeOf(result.status);
-  if (code === "NOT_HELD") {
-    const text =
-      "there is no such ticket for this client: it was claimed, revoked or stolen, it expired, its " +
-      "secret is another one, or the identity lacks acquire on one of its keys";
-    return new HoldfastError(code, text);
-  }
-  return failure("the ticket", {}, result);
+/** In messages. */
+export const adoptionOf = (key: string): string => `the adoption of ${quotedKey(key)}`;
+
+/** Without a reason in its details the hold is still there. */
+export function adoptFailure(key: string, result: Result): HoldfastError {
+  const { NOT_HELD } = ERROR_NUMBERS;
+  if (result.status !== NOT_HELD) return failure(adoptionOf(key), { key }, result);
+  const reason = "reason" in result ? result.reason : undefined;
+  const text =
+    reason === undefined ? "this identity lacks acquire on one of its keys" : wentBy(reason);
+  const details = reason === undefined ? { key } : { key, reason: lossReasonOf(reason) };
+  return new HoldfastError("NOT_HELD", `${adoptionOf(key)}: ${text}`, { details });
+}
+
+function wentBy(reason: EndReason): string {
+  if (reason === END_REASON.moved) return "another process has adopted it";
+  if (reason === END_REASON.unknown) return "it was not handed over, or that was long ago";
+  return `it ${LOSS_TEXTS[lossReasonOf(reason)]}`;
 }
 
 /** Why any other command failed. `texts`: what some refusals mean for this command. */
@@ -326,36 +335,12 @@ export function refusalText(code: ErrorCode): string {
   return code === "FORBIDDEN" || code === "UNAUTHENTICATED" ? RIGHTS_TEXTS[code] : code;
 }
 
-/** Why the session of another process could not be taken over. */
-export function takeOverFailure(code: ErrorCode): HoldfastError {
-  const texts: Texts = {
-    SESSION_EXPIRED: "the exported session has ended; its locks are free, or others hold them",
-    FORBIDDEN: "the secret does not match: this is not the session that was exported",
-    QUOTA:
-      "the exported session holds more than one step may renew (setting holdsPerStepMax), or more " +
-      "than this identity may have (sessionsPerIdentityMax, claimsPerIdentityMax, " +
-      "bytesPerIdentityMax); raise the setting, and take it over again before its lease ends",
-  };
-  return new HoldfastError(code, texts[code] ?? `the cluster refused the session: ${code}`);
-}
-
-/** How many digits of the taker's name are shown: enough to tell processes apart. */
-const TAKER_DIGITS = 8;
-
-/** Another process has the session. `way`: what this one can do. */
-export function takenOver(taker: string, way: string): HoldfastError {
-  const name = taker.slice(0, TAKER_DIGITS);
-  const text = `process ${name} took the session over: ${way}`;
-  return new HoldfastError("TAKEN_OVER", text, { details: { taker: name } });
-}
-
 export function clientClosed(): HoldfastError {
   return new HoldfastError("CANCELLED", "the client is closed");
 }
 
-/** Requests that waited when the session was exported go on where it is resumed. */
-export function clientExported(): HoldfastError {
-  return new HoldfastError("CANCELLED", "the session was exported");
+export function clientHandedOver(): HoldfastError {
+  return new HoldfastError("CANCELLED", "the client has handed its locks over");
 }
 
 /** The abort of a lock that the application released itself, in the platform's form. */

@@ -84,6 +84,7 @@ export type {
   SplitLease,
   TakeLeaseOptions,
 } from "./leases/leases.js";
+export type { Adopted } from "./locks/adoption.js";
 export type { DeadlockedTask } from "./locks/call-sites.js";
 export type { Deadlock, DeadlockBlocker, DeadlockMember } from "./locks/deadlocks.js";
 export type { Election, Leader, Leadership } from "./locks/election.js";
@@ -101,17 +102,21 @@ export {
   type ClientSettings,
   type ConnectOptions,
 } from "./options/connect-options.js";
-export type { ExportedHold, ExportedSession, ExportedWait } from "./options/exported-session.js";
+export type {
+  AdoptOptions,
+  HandedOver,
+  HandedOverHold,
+  HandOverAllOptions,
+  HandOverOptions,
+} from "./options/hand-over-options.js";
 export type {
   AcquireAllOptions,
   AcquireOptions,
   CampaignOptions,
-  DetachOptions,
   HeldItem,
   HoldOptions,
   NestedOptions,
   PermitOptions,
-  Ticket,
   TryAcquireOptions,
   TryPermitOptions,
   UpgradeOptions,
@@ -144,7 +149,6 @@ export type {
 export type { History, Tenure } from "./reads/cluster-views.js";
 export { toDot } from "./reads/wait-graph-dot.js";
 export type { Change, Watch } from "./reads/watch-stream.js";
-export type { Resumed, ResumedWait } from "./session/resumption.js";
 export type { Logger } from "./transport/client-log.js";
 export { wayOut } from "./transport/default-endpoints.js";
 export type { Platform, Timer, Transport, TransportEvents } from "./transport/platform.js";

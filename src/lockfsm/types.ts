@@ -59,7 +59,7 @@ export interface TableChange {
   readonly type: ChangeType;
   readonly key: string;
   readonly mode: ClaimMode;
-  /** 0 for a ticket once it is `detached`, and for a closing. */
+  /** 0 for a hold of an owner, and for a closing. */
   readonly session: number;
   readonly sessionName: string;
   /** The name of its identity; empty without a session. */
@@ -67,7 +67,7 @@ export interface TableChange {
   readonly owner: number;
   /** 0 for a request. */
   readonly token: number;
-  /** The sequence of the acquire or claim, or of the waiting upgrade; 0 for a closing. */
+  /** The sequence of what brought it, or of the waiting upgrade; 0 for a closing. */
   readonly sequence: number;
   /** Set for a hold, otherwise 0. */
   readonly grantedAt: number;
@@ -122,7 +122,7 @@ export interface TableSettings {
   /** The longest `lockDelayMs` of an acquire. */
   readonly lockDelayMsMax: number;
   readonly sessionsPerIdentityMax: number;
-  /** Holds, tickets, closings and waits of all sessions of one identity, together. */
+  /** Holds, closings and waits of all sessions and owners of one identity, together. */
   readonly claimsPerIdentityMax: number;
   /** The size of all that counts against one identity; see `sizes.ts`. */
   readonly bytesPerIdentityMax: number;

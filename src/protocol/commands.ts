@@ -8,13 +8,13 @@
  * `sequence`   numbers the executed commands of a session, from 1 and without gaps: the table
  *              executes the next one and no other. If a command was refused, or a resume finds
  *              that it was not executed, its number is used again. The number of an acquire or
- *              claim identifies the hold that it gets.
+ *              adopt identifies the hold that it gets.
  * `mark`       the lowest sequence whose reply the client still needs; replies below are dropped.
  *              `sequence` is below `mark` + `IN_FLIGHT_MAX`. Of a state order without a session:
  *              the order count that its client knows.
  * `acknowledged` sequences whose end the client has read: waits that ended without a grant,
  *              upgrades that were granted after a wait, holds that ended by themselves.
- * `target`     the sequence of an earlier acquire or claim, which identifies a hold or a wait.
+ * `target`     the sequence of an earlier acquire or adopt, which identifies a hold or a wait.
  * `number`     of keepalive and recall: repeated by the reply, not part of the sequence; the reply
  *              is not stored, and the command is never sent again under the same number.
  */
@@ -25,7 +25,6 @@ export const OP = {
   keepalive: 3,
   acquire: 4,
   end: 5,
-  takeOver: 6,
   recall: 7,
   close: 8,
   downgrade: 9,
@@ -34,8 +33,8 @@ export const OP = {
   revoke: 12,
   endSession: 13,
   setLimit: 14,
-  detach: 15,
-  claim: 16,
+  handOver: 15,
+  adopt: 16,
   changeSetting: 17,
   putIdentity: 18,
   removeIdentity: 19,
@@ -98,7 +97,7 @@ export function isQueryOp(op: number): boolean {
 /** Whether the request attaches a connection to a session instead of belonging to one. */
 export function isAttachCommand(request: { readonly op: number }): request is AttachCommand {
   const { op } = request;
-  return op === OP.open || op === OP.resume || op === OP.takeOver;
+  return op === OP.open || op === OP.resume;
 }
 
 /**
@@ -138,9 +137,9 @@ const STRONG_OPS: ReadonlySet<number> = new Set([
   OP.acquire,
   OP.take,
   OP.upgrade,
-  OP.claim,
+  OP.adopt,
   OP.update,
-  OP.detach,
+  OP.handOver,
   OP.setLimit,
   OP.changeSetting,
   OP.putIdentity,
@@ -241,29 +240,11 @@ export interface OpenCommand {
   readonly metadata: string;
 }
 
-/** Attaches another connection of the process that has the session. */
+/** Attaches another connection to the session. */
 export interface ResumeCommand {
   readonly op: typeof OP.resume;
   readonly session: number;
   readonly nonce: string;
-  /** How often the session has been taken over, as far as this process knows. */
-  readonly generation: number;
-  readonly attempt: number;
-}
-
-/**
- * Another process takes the session over from `generation`; every hold gets a new token. Of several
- * takers of one generation only the first gets the session. If it sends the command again because
- * the answer was lost, that counts as a resume.
- */
-export interface TakeOverCommand {
-  readonly op: typeof OP.takeOver;
-  readonly session: number;
-  readonly nonce: string;
-  /** The generation of the process that it takes the session from. */
-  readonly generation: number;
-  /** 32 lower-case hex digits, random for each process, and never passed on. */
-  readonly taker: string;
   readonly attempt: number;
 }
 
@@ -374,19 +355,29 @@ export interface SetLimitCommand extends SequencedHead {
   readonly limit: number | undefined;
 }
 
-export interface DetachCommand extends SequencedHead {
-  readonly op: typeof OP.detach;
+/** Gives the hold of `target`, as a whole and under a new token, to an owner. */
+export interface HandOverCommand extends SequencedHead {
+  readonly op: typeof OP.handOver;
   readonly target: number;
   /** 32 lower-case hex digits; 16 bytes on the wire. */
-  readonly secret: string;
-  /** How long the ticket can be claimed, `TTL_MS_MIN` … `TTL_MS_MAX`. */
-  readonly ticketTtlMs: number;
+  readonly to: string;
+  /** A bearer, who can only adopt, whatever its identity; otherwise an owner of this identity. */
+  readonly isBearer: boolean;
+  /**
+   * How long the owner has it: of a bearer `TTL_MS_MIN` … `TTL_MS_MAX`, of another owner as in a
+   * take.
+   */
+  readonly ttlMs: number;
 }
 
-export interface ClaimCommand extends SequencedHead {
-  readonly op: typeof OP.claim;
-  readonly token: number;
+/** Makes the hold that a bearer has in the key a hold of this session, under a new token. */
+export interface AdoptCommand extends SequencedHead {
+  readonly op: typeof OP.adopt;
+  /** One of the keys of the hold. */
+  readonly key: string;
+  /** What names the bearer: 32 lower-case hex digits; 16 bytes on the wire. */
   readonly secret: string;
+  /** The task that has it from now on. */
   readonly owner: number;
 }
 
@@ -515,7 +506,7 @@ export type AccessCommand =
   | SetGrantCommand;
 
 /** Commands that attach a connection to a session; they belong to no session themselves. */
-export type AttachCommand = OpenCommand | ResumeCommand | TakeOverCommand;
+export type AttachCommand = OpenCommand | ResumeCommand;
 
 /**
  * Commands with a sequence that can also be given without a session. The sequence is then a random
@@ -542,8 +533,8 @@ export type SequencedCommand =
   | RevokeCommand
   | EndSessionCommand
   | SetLimitCommand
-  | DetachCommand
-  | ClaimCommand
+  | HandOverCommand
+  | AdoptCommand
   | ChangeSettingCommand
   | AccessCommand
   | TakeCommand
@@ -554,12 +545,10 @@ export type SessionCommand = SequencedCommand | KeepaliveCommand | RecallCommand
 export type Command = AttachCommand | SessionCommand;
 
 /**
- * Identifies an attach from the connection that asked to the answer: each process counts its
- * attempts at a session separately, in each of its generations.
+ * Identifies an attach from the connection that asked to the answer.
  */
 export function attachKeyOf(command: AttachCommand): string {
   const { nonce, attempt } = command;
-  if (command.op === OP.open) return `${nonce}//${attempt}`;
-  const taker = command.op === OP.takeOver ? command.taker : "";
-  return `${nonce}/${command.generation}/${taker}/${attempt}`;
+  const session = command.op === OP.open ? "" : command.session;
+  return `${nonce}/${session}/${attempt}`;
 }

@@ -48,7 +48,7 @@ export const WAIT_MS_MAX = 2 ** 32 - 1;
 export const VALUE_BYTES_MAX = 1_024;
 /** The reason of a revoke, for the holder; in bytes of UTF-8. */
 export const REASON_BYTES_MAX = 256;
-/** The secret of a ticket, which its claimer must know, as confidential as a nonce. */
+/** What names a bearer, as confidential as a nonce. */
 export const SECRET_BYTES = 16;
 export const PRIORITY_MAX = 60;
 export const MAX_HOLD_MS_MIN = 1_000;
@@ -62,10 +62,6 @@ export const LIMIT_MAX = 1_000_000;
 /** The lowest token of all. */
 export const TOKEN_MIN = 2 ** 41;
 export const SEQUENCE_MAX = 2 ** 41 - 1;
-/** How often a session can be taken over. */
-export const GENERATION_MAX = 2 ** 32 - 1;
-/** Bytes of the random name of a process that takes over. */
-export const TAKER_BYTES = 16;
 export const SETTING_NAME_BYTES_MAX = 64;
 /**
  * Members of a cycle of waits that are named: the refusal is stored, and a cycle can have any

@@ -34,7 +34,7 @@ export const STATUS = {
   notReleased: 4,
   upgraded: 5,
   revoked: 6,
-  claimed: 7,
+  adopted: 7,
   leased: 8,
   extended: 9,
   givenBack: 10,
@@ -50,7 +50,7 @@ export const END_REASON = {
   maxHold: 5,
   revoked: 6,
   stolen: 7,
-  takenOver: 8,
+  moved: 8,
 } as const;
 /** The number of a reason; views of the SDK have its name, `LossReason`. */
 export type EndReason = (typeof END_REASON)[keyof typeof END_REASON];
@@ -68,7 +68,7 @@ export interface Blocker {
   readonly mode: ClaimMode;
   /** 0 for a waiting request and for a closing. */
   readonly token: number;
-  /** The name of the identity of the session; "" for a ticket and for a closing. */
+  /** The name of the identity of the holder; "" for a closing. */
   readonly identity: string;
 }
 
@@ -84,8 +84,8 @@ export interface CycleMember {
   readonly identity: string;
 }
 
-/** An item of a claimed ticket. On the wire `[key, mode, permits, slots]`. */
-export interface ClaimedItem {
+/** An item of an adopted hold. On the wire `[key, mode, permits, slots]`. */
+export interface HeldItem {
   readonly key: string;
   readonly mode: ClaimMode;
   /** 0 for locks. */
@@ -104,9 +104,9 @@ export type Result =
     }
   | { readonly status: typeof STATUS.upgraded; readonly token: number }
   | {
-      readonly status: typeof STATUS.claimed;
+      readonly status: typeof STATUS.adopted;
       readonly token: number;
-      readonly items: readonly ClaimedItem[];
+      readonly items: readonly HeldItem[];
       readonly value: string;
       readonly grantedAt: number;
       /** When it ends by itself, in cluster time; 0 means with the session. */
@@ -244,7 +244,7 @@ export interface RecalledHold {
   readonly state: typeof RECALL_STATE.held;
   /** Its newest token. */
   readonly token: number;
-  readonly items: readonly ClaimedItem[];
+  readonly items: readonly HeldItem[];
   readonly value: string;
   readonly grantedAt: number;
   /** When it ends by itself, in cluster time; 0 means with the session. */
@@ -263,16 +263,12 @@ export interface Recalled {
 }
 
 /**
- * `[7, session, reason]`, or `[7, session, reason, taker]` if another process took it over: the
- * session has ended, or no longer belongs to this client. The connection can be used to open
- * another one.
+ * `[7, session, reason]`: the session has ended. The connection can be used to open another one.
  */
 export interface SessionEnded {
   readonly kind: typeof MESSAGE.ended;
   readonly session: number;
   readonly reason: EndReason;
-  /** The process that has the session now; "" unless it was taken over. */
-  readonly taker: string;
 }
 
 /** `[11, sequence]`: a request began to wait for the hold. Sent once for each hold. */
@@ -333,9 +329,8 @@ export interface Refused {
 }
 
 /**
- * `[2, attempt, 0, session, generation, epoch, highestSequence, stamp, ttlMs, index]`, `[2,
- * attempt, error]`, or `[2, attempt, TAKEN_OVER, generation, taker]`: the answer to open, resume
- * and takeover, sent by the node that applied it to the connection that asked.
+ * `[2, attempt, 0, session, epoch, highestSequence, stamp, ttlMs, index]` or `[2, attempt, error]`:
+ * the answer to open and resume, sent by the node that applied it to the connection that asked.
  */
 export interface Attached {
   readonly kind: typeof MESSAGE.attached;
@@ -345,8 +340,6 @@ export interface Attached {
   /** `STATUS.ok`, or the error's number: `SESSION_EXPIRED`, `FORBIDDEN` (wrong nonce), … */
   readonly status: typeof STATUS.ok | ErrorNumber;
   readonly session: number;
-  /** How often the session has been taken over. */
-  readonly generation: number;
   readonly epoch: number;
   /**
    * The highest sequence executed in this session, 0 for a new one. Nothing above it will ever be
@@ -357,8 +350,6 @@ export interface Attached {
   readonly ttlMs: number;
   /** The index of the answering entry: commands executed for this connection come after it. */
   readonly index: number;
-  /** With `TAKEN_OVER`, the process that has the session; otherwise "". */
-  readonly taker: string;
 }
 
 /** One node and the endpoint for its clients. On the wire `[id, endpoint]`. */

@@ -38,30 +38,34 @@ export interface OwnLeaseView {
 export interface HoldView {
   readonly token: number;
   readonly mode: ClaimMode;
-  /** 0 for a ticket. */
+  /** 0 for a hold of an owner. */
   readonly session: number;
   readonly sessionName: string;
-  /** The name of the identity of the session; of a ticket that of the session that left it. */
+  /** The name of the identity of the holder. */
   readonly identity: string;
   readonly owner: number;
-  /** The sequence of its acquire or claim, which, with the session, identifies it. */
+  /** The sequence of the command that brought it to its holder; with a session, it identifies it. */
   readonly sequence: number;
   readonly heldMs: number;
   /** How long its request waited, in cluster milliseconds. */
   readonly waitedMs: number;
-  /** Cluster milliseconds until the lease of its session, or the ticket, ends. */
+  /** Cluster milliseconds until the lease of its session, or its own, ends. */
   readonly leaseMs: number;
-  /** The whole length of that lease, or of the ticket, in milliseconds. */
+  /** The whole length of that lease, in milliseconds. */
   readonly ttlMs: number;
   /** Milliseconds until it ends by its maximum duration or a revoke; `null` if neither is set. */
   readonly endsInMs: number | null;
   readonly isRevoked: boolean;
   /** The identity that has revoked it, or ordered the end of its session; "" if none has. */
   readonly orderedBy: string;
-  readonly isTicket: boolean;
   /**
-   * Of a lease: 8 hex digits of a digest of its owner, which prove nothing; "" for any other hold.
-   * A lease has session 0, and `sessionName` is the name that its take gave.
+   * Whose it is: a session's; an owner's, as a lease; or a bearer's, from whom a session can adopt it.
+   */
+  readonly holder: "session" | "owner" | "bearer";
+  /**
+   * Of an owner or bearer: 8 hex digits of a digest of it, which prove nothing; "" for a session's.
+   * Such a hold has session 0, and `sessionName` is the name that its take gave, or that of the
+   * session that handed it over.
    */
   readonly leaseOwner: string;
   readonly permits: number;
@@ -240,10 +244,10 @@ export interface Tenure {
   readonly token: number;
   readonly session: number;
   readonly sessionName: string;
-  /** The name of the identity that the session had at the end; "" for a ticket. */
+  /** The name of the identity that the holder had at the end. */
   readonly identity: string;
   readonly owner: number;
-  /** The sequence of its acquire or claim. */
+  /** The sequence of its acquire, adopt or hand-over. */
   readonly sequence: number;
   /** The leader's wall clock, in milliseconds since 1970; for display. */
   readonly grantedWallMs: number;
@@ -256,7 +260,7 @@ export interface Tenure {
    * if nobody did.
    */
   readonly orderedBy: string;
-  /** `null` while it is held. Also `released` for the session that made it a ticket. */
+  /** `null` while it is held; `moved`: the holder gave it to another. */
   readonly reason: EndReason | null;
 }
 
@@ -274,8 +278,8 @@ export interface ChangesView {
 
 /**
  * `queued`: a request began to wait. `left`: it ended without a grant. `granted`: a request became
- * a hold. `converted`: a hold has a new token or mode. `updated`: it has a new value. `detached`:
- * it is a ticket. `ended`: it has ended. `opened`: nothing keeps the key closed any more.
+ * a hold. `converted`: a hold has a new token or mode. `updated`: it has a new value. `moved`:
+ * its holder gives it to another, which a `converted` then shows. `ended`: it has ended. `opened`: nothing keeps the key closed any more.
  */
 export const CHANGE_TYPES = [
   "queued",
@@ -283,7 +287,7 @@ export const CHANGE_TYPES = [
   "granted",
   "converted",
   "updated",
-  "detached",
+  "moved",
   "ended",
   "opened",
 ] as const;
@@ -302,8 +306,8 @@ export interface ChangeView {
   /** 0 for a request. */
   readonly token: number;
   /**
-   * The sequence of its acquire or claim, which, with the session, identifies a hold or request. 0
-   * for a closing.
+   * The sequence of its acquire, adopt or hand-over, which, with a session, identifies a hold or
+   * request. 0 for a closing.
    */
   readonly sequence: number;
   readonly value: string;
@@ -335,7 +339,7 @@ export interface CredentialView {
 /** What counts against an identity, as its limits count it. */
 export interface UsageView {
   readonly sessions: number;
-  /** With its tickets, and with ended holds that keep their keys closed. */
+  /** With ended holds that keep their keys closed. */
   readonly holds: number;
   readonly waits: number;
   readonly bytes: number;

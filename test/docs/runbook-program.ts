@@ -1,7 +1,7 @@
 /**
  * A program of a runbook: a client that keeps a lock, acquires another one again and again, and loses
  * neither, while an operator changes the cluster. It reads its options from a file, as commands do with
- * `HOLDFAST_CONFIG`. When it is restarted, it hands its session with the lock over to its successor.
+ * `HOLDFAST_CONFIG`. When it is restarted, it hands the lock over to its successor.
  */
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -43,13 +43,15 @@ export class RunbookProgram implements Service {
     this.#file = file;
   }
 
-  /** The session goes on with the options that the file has now. */
+  /** The successor has the options that the file has now. */
   async restart(): Promise<void> {
     const before = await this.#pause();
-    const resume = await before?.client.export();
-    const client = await connect({ ...this.#options(), ...(resume && { resume }) });
-    const [resumed] = client.resumed?.locks ?? [];
-    const kept = before === undefined ? await client.acquire(`${this.#keys}kept`) : resumed;
+    const handed = await before?.client.handOver();
+    const client = await connect(this.#options());
+    const kept =
+      handed === undefined
+        ? await client.acquire(`${this.#keys}kept`)
+        : (await client.adopt(handed)).locks[0];
     if (kept?.isHeld !== true) throw new Error(`${this.#keys}kept was lost`);
     this.#run = { client, kept };
     this.#isStopping = false;

@@ -15,7 +15,7 @@ import { anyKey, anyName, anyNumber } from "../protocol/arbitraries.js";
 const number = anyNumber();
 const reason = fc.constantFrom(...Object.values(END_REASON));
 const mode = fc.constantFrom(...CLAIM_MODES);
-const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, NOT_HELD, OUTDATED_ORDER, TAKEN_OVER } = ERROR_NUMBERS;
+const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, NOT_HELD, OUTDATED_ORDER } = ERROR_NUMBERS;
 const error = fc.constantFrom(...Object.values(ERROR_NUMBERS));
 const numbers = (maxLength: number) => fc.array(number, { maxLength });
 const identity = fc.constantFrom("", "anonymous", "billing@site-1/a:b");
@@ -23,7 +23,7 @@ const blocker = fc.record({ sessionName: anyName, key: anyKey, mode, token: numb
 const cycleMember = fc.record({
   ...{ session: number, sessionName: anyName, owner: number, key: anyKey, mode, identity },
 });
-const claimedItem = fc.record({ key: anyKey, mode, permits: number, slots: numbers(20) });
+const heldItem = fc.record({ key: anyKey, mode, permits: number, slots: numbers(20) });
 
 const result: fc.Arbitrary<Result> = fc.oneof(
   fc.constantFrom(STATUS.ok, STATUS.queued, STATUS.released).map((status) => ({ status })),
@@ -36,9 +36,9 @@ const result: fc.Arbitrary<Result> = fc.oneof(
   }),
   fc.record({ status: fc.constant(STATUS.upgraded), token: number }),
   fc.record({
-    status: fc.constant(STATUS.claimed),
+    status: fc.constant(STATUS.adopted),
     token: number,
-    items: fc.array(claimedItem, { maxLength: 16 }),
+    items: fc.array(heldItem, { maxLength: 16 }),
     value: fc.string({ unit: "binary", maxLength: 40 }),
     grantedAt: number,
     endsAt: number,
@@ -84,7 +84,7 @@ const recalledSequence = fc.oneof(
     sequence: number,
     state: fc.constant(RECALL_STATE.held),
     token: number,
-    items: fc.array(claimedItem, { maxLength: 16 }),
+    items: fc.array(heldItem, { maxLength: 16 }),
     value: fc.string({ unit: "binary", maxLength: 40 }),
     grantedAt: number,
     endsAt: number,
@@ -128,30 +128,18 @@ export const anyMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
     attempt: number,
     status: fc.constant(STATUS.ok),
     session: number,
-    generation: number,
     epoch: number,
     highestSequence: number,
     stamp: number,
     ttlMs: number,
     index: number,
-    taker: fc.constant(""),
   }),
-  error
-    .chain((status) => {
-      const isTaken = status === TAKEN_OVER;
-      return fc.record({
-        status: fc.constant(status),
-        attempt: number,
-        generation: isTaken ? number : fc.constant(0),
-        taker: isTaken ? anyName : fc.constant(""),
-      });
-    })
-    .map(
-      (refusal): ServerMessage => ({
-        ...{ kind: MESSAGE.attached, key: "", session: 0, epoch: 0, highestSequence: 0 },
-        ...{ stamp: 0, ttlMs: 0, index: 0, ...refusal },
-      }),
-    ),
+  fc.record({ status: error, attempt: number }).map(
+    (refusal): ServerMessage => ({
+      ...{ kind: MESSAGE.attached, key: "", session: 0, epoch: 0, highestSequence: 0 },
+      ...{ stamp: 0, ttlMs: 0, index: 0, ...refusal },
+    }),
+  ),
   fc.record({ kind: fc.constant(MESSAGE.reply), sequence: number, stamp: number, result }),
   fc.record({ kind: fc.constant(MESSAGE.outcome), sequence: number, stamp: number, result }),
   fc.record({ kind: fc.constant(MESSAGE.pulse), number, stamp: number }),
@@ -161,7 +149,7 @@ export const anyMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
     stamp: number,
     sequences: fc.array(recalledSequence, { maxLength: 10 }),
   }),
-  fc.record({ kind: fc.constant(MESSAGE.ended), session: number, reason, taker: anyName }),
+  fc.record({ kind: fc.constant(MESSAGE.ended), session: number, reason }),
   fc.record({ kind: fc.constant(MESSAGE.refused), sequence: number, status: error }),
   fc.record({
     kind: fc.constantFrom(MESSAGE.answer, MESSAGE.changes),

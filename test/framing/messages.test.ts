@@ -31,9 +31,9 @@ const reply = { kind: MESSAGE.reply, sequence: 5, stamp: 1_000 };
 const blockers = [
   { sessionName: "ci", key: "a", mode: "shared" as const, token: 2 ** 52, identity: "b" },
 ];
-const attached = { kind: MESSAGE.attached, key: "", attempt: 2, taker: "" };
+const attached = { kind: MESSAGE.attached, key: "", attempt: 2 };
 const notAttached = {
-  ...{ ...attached, session: 0, generation: 0, epoch: 0, highestSequence: 0 },
+  ...{ ...attached, session: 0, epoch: 0, highestSequence: 0 },
   ...{ stamp: 0, ttlMs: 0, index: 0 },
 };
 
@@ -50,17 +50,12 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
   [
     "attached",
     {
-      ...{ ...attached, status: STATUS.ok, session: 9, generation: 3, epoch: 2 },
+      ...{ ...attached, status: STATUS.ok, session: 9, epoch: 2 },
       ...{ highestSequence: 4, stamp: 300, ttlMs: 15_000, index: 65_536 },
     },
-    "9a 02 02 00 09 03 02 04 cd012c cd3a98 ce00010000",
+    "99 02 02 00 09 02 04 cd012c cd3a98 ce00010000",
   ],
   ["a refusal to attach", { ...notAttached, status: ERROR_NUMBERS.SESSION_EXPIRED }, "93 02 02 19"],
-  [
-    "a refusal because another process has the session",
-    { ...notAttached, status: ERROR_NUMBERS.TAKEN_OVER, generation: 3, taker: "f00f" },
-    "95 02 02 27 03 a466303066",
-  ],
   ["done", { ...reply, result: { status: STATUS.ok } }, "94 03 05 cd03e8 00"],
   [
     "granted",
@@ -86,11 +81,11 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
     "97 03 05 cd03e8 06 cd1000 03 02",
   ],
   [
-    "claimed",
+    "adopted",
     {
       ...reply,
       result: {
-        ...{ status: STATUS.claimed, token: 7, value: "v", grantedAt: 900, endsAt: 0 },
+        ...{ status: STATUS.adopted, token: 7, value: "v", grantedAt: 900, endsAt: 0 },
         items: [
           { key: "a", mode: "shared", permits: 0, slots: [] },
           { key: "s", mode: "permits", permits: 2, slots: [0, 4] },
@@ -228,16 +223,7 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
      99 05 02 cd012c 92 94a161010090 94a1730202920004 a176 09 cd012c c3 c2
      94 06 03 07 02 95 07 04 06 04 07 920805`,
   ],
-  [
-    "the end of a session",
-    { kind: MESSAGE.ended, session: 9, reason: 2, taker: "" },
-    "93 07 09 02",
-  ],
-  [
-    "that another process has the session",
-    { kind: MESSAGE.ended, session: 9, reason: 8, taker: "f00f" },
-    "94 07 09 08 a466303066",
-  ],
+  ["the end of a session", { kind: MESSAGE.ended, session: 9, reason: 2 }, "93 07 09 02"],
   [
     "that a command was not admitted",
     { kind: MESSAGE.refused, sequence: 300, status: ERROR_NUMBERS.BUSY },
@@ -309,7 +295,7 @@ describe.each(GOLDEN)("%s", (_name, message, digits) => {
 
 /** Behind these the next positions are not free: they are what may be told beside it. */
 const CUT_SHORT: readonly string[] = [
-  ...["granted", "held, without more", "the end of a session"],
+  ...["granted", "held, without more"],
   ...["a circle that is not told", "another limit, which is not told", "held by the same owner"],
 ];
 const EXTENSIBLE = GOLDEN.filter(([name]) => !CUT_SHORT.includes(name));
@@ -390,7 +376,7 @@ describe("a frame of a node", () => {
     const told =
       "96 930709 63 950d040702 63 940e07 ccc8 c0 940305 02 ccc8 930f07 ccc8 930201 cd0400";
     expect(decodeServerFrame(bytes(told))).toEqual([
-      { kind: MESSAGE.ended, session: 9, reason: 0, taker: "" },
+      { kind: MESSAGE.ended, session: 9, reason: 0 },
       { kind: MESSAGE.lost, sequence: 4, token: 7, stamp: 2, reason: 0 },
       { kind: MESSAGE.changes, id: 7, status: 200, payload: null },
       { kind: MESSAGE.reply, sequence: 5, stamp: 2, result: { status: 200 } },

@@ -124,12 +124,12 @@ const PLANTED: Readonly<Partial<Record<AnomalyKind, readonly [check: string, lin
     "heirs",
     [
       ...acquired(3_000, 5),
-      [3_000, "invoke", "detach", { tokens: [5, 6] }],
-      [3_000, "ok", "detach"],
-      [1_000, "invoke", "claim", { tokens: [5, 6] }],
-      [1_000, "ok", "claim", { grants: [{ token: 7 }, null] }],
-      [2_000, "invoke", "claim", { tokens: [5, 6] }],
-      [2_000, "ok", "claim", { grants: [null, { token: 8 }] }],
+      [3_000, "invoke", "hand-over", { tokens: [5, 6] }],
+      [3_000, "ok", "hand-over"],
+      [1_000, "invoke", "adopt", { tokens: [5, 6] }],
+      [1_000, "ok", "adopt", { grants: [{ token: 7 }, null] }],
+      [2_000, "invoke", "adopt", { tokens: [5, 6] }],
+      [2_000, "ok", "adopt", { grants: [null, { token: 8 }] }],
     ],
   ],
   "lost wake-up": [

@@ -53,6 +53,6 @@ test("a run takes both from files, and judges the cluster by them", async () => 
   const { code, stdout, stderr } = await run.ended;
   expect(code, `${stdout}\n${stderr}`).toBe(0);
   const { counts, coverage } = await out.results();
-  expect(counts[0]?.operations["claim"]?.ok).toBeGreaterThan(0);
+  expect(counts[0]?.operations["adopt"]?.ok).toBeGreaterThan(0);
   expect(coverage.map(({ nemesis }) => nemesis)).toEqual(["flicker"]);
 }, 60_000);

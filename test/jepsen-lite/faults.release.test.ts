@@ -25,7 +25,7 @@ test(
   async () => {
     await using out = await resultDirectory();
     const { code, stdout, stderr } = await startJepsen([
-      "--workload=mutex,queue,endings,tickets",
+      "--workload=mutex,queue,endings,hand-overs",
       `--nemesis=${possible.join(",")}`,
       ...["--time=60", "--seed=4", "--clients=3", "--tasks=1"],
       `--out=${out.directory}`,

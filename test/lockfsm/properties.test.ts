@@ -30,14 +30,17 @@ interface Granted {
 }
 
 /** Tokens that are told as granted in this entry, with the sessions and numbers that got them. */
-function grantedIn({ said, before }: Step): Map<number, Granted> {
+function grantedIn({ entry, said, before }: Step): Map<number, Granted> {
   const granted = new Map<number, Granted>();
+  const command = entry.commands[0]?.command;
   // A repeated take is told what is held already.
   const known = new Set(heldBy(before).map(({ token }) => token));
   for (const one of said) {
     if (!("message" in one) || !("result" in one.message)) continue;
     const { session, message } = one;
     const { sequence, result } = message;
+    // What is handed over stays in its keys.
+    if (command?.op === OP.handOver && message.kind === MESSAGE.reply) continue;
     const tokens =
       result.status === STATUS.granted && "token" in result
         ? [result.token]
@@ -177,31 +180,24 @@ describe("at every position of a random log", () => {
     );
   });
 
-  test("a wait ends once, by its outcome, by an end, with its session or, if an upgrade, by a takeover", () => {
+  test("a wait ends once: by its outcome, by an end, or with its session", () => {
     check((limits, turns) => {
       const { table, steps } = run(limits, turns);
-      /** What kind of command waits under which number of which session. */
-      const waiting = new Map<string, number>();
+      const waiting = new Set<string>();
       const ended = new Set<number>();
       const rest = letEverythingEnd(table, steps.at(-1)?.entry.index ?? 0);
-      const end = (session: number, op?: number) => {
-        for (const [of, waits] of waiting) {
-          if (of.startsWith(`${session}:`) && waits === (op ?? waits)) waiting.delete(of);
-        }
-      };
       for (const { entry, said } of [...steps, { entry: undefined, said: rest }]) {
         const command = entry?.commands[0]?.command;
         for (const one of said) {
           if (!("message" in one)) continue;
           const { session, message } = one;
           if (message.kind === MESSAGE.ended) {
-            const isTakeover = message.reason === END_REASON.takenOver;
-            end(session, isTakeover ? OP.upgrade : undefined);
-            if (!isTakeover) ended.add(session);
+            for (const of of waiting) if (of.startsWith(`${session}:`)) waiting.delete(of);
+            ended.add(session);
           } else if (message.kind === MESSAGE.reply) {
             const { status } = message.result;
             if (status === STATUS.queued) {
-              waiting.set(`${session}:${message.sequence}`, command?.op ?? 0);
+              waiting.add(`${session}:${message.sequence}`);
             } else if (command?.op === OP.end && status === STATUS.ok) {
               expect(waiting.delete(`${session}:${command.target}`)).toBe(true);
             }

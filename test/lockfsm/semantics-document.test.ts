@@ -16,6 +16,7 @@ const PARTS = [
   "Acquire",
   "While holding",
   "How holds end by themselves",
+  "Hand-over",
   "Sessions and replies",
   "Cluster clock",
   "Tokens for ever",

@@ -171,8 +171,7 @@ describe("a session that is due", () => {
     log.stamp += 5_000;
     const told = a.send(a.acquiring().command);
     expect(told).toContainEqual({
-      ...{ kind: MESSAGE.ended, session: a.session, taker: "" },
-      reason: END_REASON.expired,
+      ...{ kind: MESSAGE.ended, session: a.session, reason: END_REASON.expired },
     });
     expect(log.said[0]).toMatchObject({ session: first.session, message: { kind: MESSAGE.ended } });
     expect(log.table.counts()).toMatchObject({ sessions: 1, holds: 0, waiters: 0 });

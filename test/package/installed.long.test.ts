@@ -55,7 +55,8 @@ export async function handOn(
     clusterStatus(undefined, { timeoutMs: undefined, signal }),
   ]);
   await lock.upgrade({ waitMs, signal });
-  await lock.detach({ ticketTtlMs: undefined });
+  const handed = await lock.handOver({ ttlMs: undefined, owner: undefined });
+  await client.adopt(handed, { owner: undefined, rest: undefined, signal });
   await client.revoke({ key: "a" }, { graceMs: undefined, reason: undefined, signal });
   client.watch("a", { after: undefined, signal });
   await client.locks.request("w", { mode: undefined, ifAvailable: undefined, signal }, () => 1);

@@ -29,8 +29,8 @@ const hello: protocol.ServerMessage = {
   voters: [1, 2, 3],
 };
 const attached: protocol.ServerMessage = {
-  ...{ kind: MESSAGE.attached, key: "", attempt: 1, status: STATUS.ok, session: 9, generation: 0 },
-  ...{ epoch: 1, highestSequence: 0, stamp: 120_000, ttlMs: 15_000, index: 321, taker: "" },
+  ...{ kind: MESSAGE.attached, key: "", attempt: 1, status: STATUS.ok, session: 9 },
+  ...{ epoch: 1, highestSequence: 0, stamp: 120_000, ttlMs: 15_000, index: 321 },
 };
 const open = { op: OP.open, nonce, attempt: 1, ttlMs: 15_000, name: "billing-7", metadata: "" };
 const acquire: protocol.Request = {
@@ -186,7 +186,7 @@ const hold: Required<protocol.HoldView> = {
     endsInMs: null,
     isRevoked: false,
     orderedBy: "",
-    isTicket: false,
+    holder: "session",
     leaseOwner: "",
     permits: 0,
     slots: [],

@@ -7,7 +7,6 @@ import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,
   ATTEMPT_MAX,
-  GENERATION_MAX,
   GRACE_MS_MAX,
   IDENTITY_NAME_BYTES_MAX,
   ITEMS_MAX,
@@ -23,8 +22,6 @@ import {
   type Request,
   SETTING_NAME_BYTES_MAX,
   TOKEN_MIN,
-  TTL_MS_MAX,
-  TTL_MS_MIN,
   VALUE_BYTES_MAX,
   WAIT_MS_MAX,
   WALL_MS_MAX,
@@ -33,7 +30,7 @@ import {
 const nonce = "f0".repeat(16);
 const head = { sequence: 5, mark: 3, acknowledged: [] };
 const open = { op: OP.open, nonce, attempt: 7, ttlMs: 15_000, name: "n", metadata: "m" };
-const resume = { op: OP.resume, session: 1, nonce, generation: 0, attempt: 7 };
+const resume = { op: OP.resume, session: 1, nonce, attempt: 7 };
 const acquire = {
   ...{ op: OP.acquire, ...head, owner: 1, waitMs: 0 },
   items: [{ key: "k", mode: "exclusive" as const }],
@@ -63,9 +60,11 @@ const force = { graceMs: 0, now: false, reason: "" };
 const revoke = { op: OP.revoke, ...head, key: "k" as string | undefined, token: 0, ...force };
 const endSession = { op: OP.endSession, ...head, session: 1, ...force };
 const setLimit = { op: OP.setLimit, ...head, key: "s", limit: 1 as number | undefined };
-const detach = { op: OP.detach, ...head, target: 1, secret: nonce, ticketTtlMs: TTL_MS_MAX };
+const handOver = {
+  ...{ op: OP.handOver, ...head, target: 1, to: nonce, isBearer: true, ttlMs: LEASE_TTL_MS_MAX },
+};
+const adopt = { op: OP.adopt, ...head, key: "k", secret: nonce, owner: 1 };
 const setting = { op: OP.changeSetting, ...head, name: "waitersMax", value: 1 };
-const takeOver = { ...resume, op: OP.takeOver, taker: nonce };
 const end = { op: OP.end, ...head, target: 1 };
 const downgrade = { op: OP.downgrade, ...head, target: 1, key: "k" as string | undefined };
 const update = { op: OP.update, ...head, target: 1, value: "" };
@@ -111,11 +110,6 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
   ],
   [{ ...resume, session: 0 }, "session 0", resume],
   [{ ...resume, attempt: 0 }, "attempt 0 not in 1..4294967295", resume],
-  [
-    { ...resume, generation: GENERATION_MAX + 1 },
-    "generation 4294967296 not in 0..4294967295",
-    { ...resume, generation: GENERATION_MAX },
-  ],
   [
     { ...acquire, sequence: 0, mark: 0 },
     "sequence 0 not in 1..2199023255551",
@@ -219,7 +213,7 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
     { ...end, sequence: 2, mark: 0 },
   ],
   [{ ...end, target: 0 }, "target 0 not below sequence", end],
-  ...[end, upgrade, downgrade, update, detach].map(
+  ...[end, upgrade, downgrade, update, handOver].map(
     (command): Refused => [
       { ...command, target: 5 },
       "target 5 not below sequence",
@@ -271,28 +265,17 @@ export const REFUSED_COMMANDS: readonly Refused[] = [
   ],
   [{ ...setLimit, key: "" }, "key is empty", { ...setLimit, limit: undefined }],
   [
-    { ...detach, ticketTtlMs: TTL_MS_MIN - 1 },
-    "ticketTtlMs 999 not in 1000..600000",
-    { ...detach, ticketTtlMs: TTL_MS_MIN },
+    { ...handOver, ttlMs: LEASE_TTL_MS_MAX + 1 },
+    "ttlMs 610848001 not in 0..610848000",
+    { ...handOver, ttlMs: 0 },
   ],
-  [
-    { ...detach, ticketTtlMs: TTL_MS_MAX + 1 },
-    "ticketTtlMs 600001 not in 1000..600000",
-    { ...detach, ticketTtlMs: TTL_MS_MAX },
-  ],
+  [{ ...adopt, key: "" }, "key is empty", adopt],
   [{ ...setting, name: "" }, "a setting's name is made of letters", setting],
   [{ ...setting, name: "waiters.max" }, "a setting's name is made of letters", setting],
   [
     { ...setting, name: "n".repeat(SETTING_NAME_BYTES_MAX + 1) },
     "name exceeds 64 bytes",
     { ...setting, name: "n".repeat(SETTING_NAME_BYTES_MAX) },
-  ],
-  [{ ...takeOver, session: 0 }, "session 0", takeOver],
-  [{ ...takeOver, attempt: 0 }, "attempt 0 not in 1..4294967295", takeOver],
-  [
-    { ...takeOver, generation: GENERATION_MAX },
-    "generation 4294967295 not in 0..4294967294",
-    { ...takeOver, generation: GENERATION_MAX - 1 },
   ],
   ...[" a", "", "-a", "\u00e4", "a\n"].map((name): readonly [Request, string, Request] => [
     { ...identity, name },

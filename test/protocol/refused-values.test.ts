@@ -19,9 +19,7 @@ const REFUSED = [...REFUSED_COMMANDS, ...REFUSED_QUESTIONS];
 
 /** Refused requests that no writer of ours would make, in bytes. */
 const REFUSED_BYTES: readonly (readonly [string, number, number, string])[] = [
-  ["95 02 01 c40100 00 07", OP.resume, 7, "nonce of 1 bytes"],
-  [`96 06 01 c40100 00 c410${"f0".repeat(16)} 07`, OP.takeOver, 7, "nonce of 1 bytes"],
-  [`96 06 01 c410${"f0".repeat(16)} 00 c40100 07`, OP.takeOver, 7, "taker of 1 bytes"],
+  ["94 02 01 c40100 07", OP.resume, 7, "nonce of 1 bytes"],
   [acquireOf("92a16b02"), OP.acquire, 5, "no permits"],
   [acquireOf("92a16b03"), OP.acquire, 5, "unknown mode 3"],
   [acquireOf("94a16b0001c0"), OP.acquire, 5, "permits of a lock"],
@@ -46,8 +44,8 @@ const REFUSED_BYTES: readonly (readonly [string, number, number, string])[] = [
   [acquireWith("8105a1ff"), OP.acquire, 5, "value is not UTF-8"],
   ["96 0b 05 03 90 01 a1ff", OP.update, 5, "value is not UTF-8"],
   ["99 0c 05 03 90 c0 01 00 c2 a1ff", OP.revoke, 5, "reason is not UTF-8"],
-  ["97 0f 05 03 90 01 c40100 cd0400", OP.detach, 5, "secret of 1 bytes"],
-  ["97 10 05 03 90 01 c400 01", OP.claim, 5, "secret of 0 bytes"],
+  ["98 0f 05 03 90 01 c40100 c3 cd0400", OP.handOver, 5, "to of 1 bytes"],
+  ["97 10 05 03 90 a16b c400 01", OP.adopt, 5, "secret of 0 bytes"],
   ["96 11 05 03 90 a2c3a9 01", OP.changeSetting, 5, "a setting's name is made of letters"],
   ["96 52 05 a16b c2 00 01", OP.watch, 5, "a number without an index"],
   ["94 4a 05 c40100 00", OP.readSnapshot, 5, "checksum of 1 bytes"],

@@ -99,7 +99,6 @@ describe("a request", () => {
       detect: false,
     };
     const force = { graceMs: 300, now: false, reason: "é" };
-    const taken = { nonce: "a0".repeat(16), taker: "b1".repeat(16) };
     const requests: Request[] = [
       { op: OP.acquire, ...head, owner, items, waitMs: 9, options },
       {
@@ -116,13 +115,12 @@ describe("a request", () => {
       { op: OP.revoke, ...head, key: undefined, token: 2 ** 41, ...force },
       { op: OP.endSession, ...head, session: 300, ...force },
       { op: OP.setLimit, ...head, key: "s", limit: 300 },
-      { op: OP.detach, ...head, target: 9, secret: "a0".repeat(16), ticketTtlMs: 2_000 },
-      { op: OP.claim, ...head, token: 300, secret: "a0".repeat(16), owner },
+      { op: OP.handOver, ...head, target: 9, to: "a0".repeat(16), isBearer: true, ttlMs: 2_000 },
+      { op: OP.adopt, ...head, key: "k", secret: "a0".repeat(16), owner },
       { op: OP.changeSetting, ...head, name: "waitersMax", value: 300 },
       { op: OP.explain, id: 300, key: "k", session: 9, sequence: 300 },
       { op: OP.watch, id: 300, key: "k", isPrefix: true, after: { index: 300, number: 2 } },
-      { op: OP.resume, session: 300, nonce: "a0".repeat(16), generation: 300, attempt: 9 },
-      { op: OP.takeOver, session: 300, ...taken, generation: 300, attempt: 9 },
+      { op: OP.resume, session: 300, nonce: "a0".repeat(16), attempt: 9 },
       { op: OP.open, nonce: "a0".repeat(16), attempt: 1, ttlMs: 2_000, name: "n", metadata: "é" },
     ];
     for (const encoded of requests.map(encodeRequest)) {
@@ -240,7 +238,8 @@ describe("the largest requests", () => {
     { op: OP.upgrade, ...head, target, key, waitMs: WAIT_MS_MAX, detect: false },
     { op: OP.update, ...head, target, value: options.value },
     { op: OP.revoke, ...head, key, token: 0, ...force },
-    { op: OP.detach, ...head, target, secret, ticketTtlMs: TTL_MS_MAX },
+    { op: OP.handOver, ...head, target, to: secret, isBearer: false, ttlMs: LEASE_TTL_MS_MAX },
+    { op: OP.adopt, ...head, key, secret, owner: most },
     {
       ...{ op: OP.open, nonce: secret, attempt: ATTEMPT_MAX, ttlMs: TTL_MS_MAX },
       ...{ name: "n".repeat(SESSION_NAME_BYTES_MAX), metadata: "m".repeat(METADATA_BYTES_MAX) },

@@ -86,9 +86,9 @@ class Log {
     } as const;
     this.#index += 1;
     this.laws.begin(this.#index, [{ session: 0, epoch: credential, command }]);
-    const rest = { highestSequence: 0, stamp: 1, ttlMs: 9_000, index: this.#index, taker: "" };
+    const rest = { highestSequence: 0, stamp: 1, ttlMs: 9_000, index: this.#index };
     const epoch = status === STATUS.ok ? 1 : 0;
-    const of = { key: attachKeyOf(command), attempt: 1, session, generation: 0, epoch };
+    const of = { key: attachKeyOf(command), attempt: 1, session, epoch };
     this.laws.attached({ kind: MESSAGE.attached, status, ...of, ...rest });
   }
 

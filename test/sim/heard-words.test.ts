@@ -18,8 +18,8 @@ const SESSION = 7;
 const EPOCH = 2;
 
 function attachedBy(index: number): Attached {
-  const answer = { status: STATUS.ok, session: SESSION, generation: 1, epoch: EPOCH, attempt: 1 };
-  const rest = { highestSequence: 3, stamp: 1_000, ttlMs: 2_000, taker: "", key: "takeover" };
+  const answer = { status: STATUS.ok, session: SESSION, epoch: EPOCH, attempt: 1 };
+  const rest = { highestSequence: 3, stamp: 1_000, ttlMs: 2_000, key: "resume" };
   return { kind: MESSAGE.attached, ...answer, ...rest, index };
 }
 
@@ -43,7 +43,7 @@ describe("nothing is left out", () => {
     expect(words.hear(SESSION, EPOCH, timeoutOf(2))).toBeUndefined();
   });
 
-  // A takeover was in the log three times under one attempt, and the client heard of the last.
+  // A resume was in the log three times under one attempt, and the client heard of the last.
   test("what was said between copies of an attempt was said to nobody who hears the last", () => {
     const words = new SpokenWords();
     for (const [index, sequence] of [

@@ -43,13 +43,6 @@ class Words {
     }
   }
 
-  /** By another process, which has not asked for the new tokens yet. */
-  takeOver(session: number, generation = 0, taker = "t", answer: Partial<Attached> = {}): void {
-    const nonce = nonceOf(session);
-    const command = { op: OP.takeOver, session, nonce, generation, taker, attempt: 1 } as const;
-    this.attach(session, command, { generation: generation + 1, ...answer });
-  }
-
   attach(session: number, command: AttachCommand, answer: Partial<Attached> = {}): void {
     const epoch = (this.#epochs.get(session) ?? 0) + 1;
     if ((answer.status ?? STATUS.ok) === STATUS.ok) this.#epochs.set(session, epoch);
@@ -60,13 +53,11 @@ class Words {
       attempt: command.attempt,
       status: STATUS.ok,
       session,
-      generation: 0,
       epoch,
       highestSequence: this.#highest.get(session) ?? 0,
       stamp: this.#stamp,
       ttlMs: TTL_MS,
       index: 1,
-      taker: "",
       ...answer,
     });
   }
@@ -140,12 +131,20 @@ class Words {
     this.ask(session, wish, { status: STATUS.revoked, count: 1, remaining: 0, opened: 0 });
   }
 
-  detach(session: number, target: number): void {
-    this.ask(session, { op: OP.detach, target, secret: "a", ticketTtlMs: 1_000 }, OK);
+  /** To the bearer `a`, or to the owner with that digit. */
+  handOver(session: number, target: number, result: Result, owner?: string): void {
+    const to = owner?.repeat(32) ?? "a";
+    const isBearer = owner === undefined;
+    this.ask(session, { op: OP.handOver, target, to, isBearer, ttlMs: 1_000 }, result);
   }
 
-  claim(session: number, token: number, result: Result, secret = "a"): number {
-    return this.ask(session, { op: OP.claim, token, secret, owner: 1 }, result);
+  adopt(session: number, result: Result, secret = "a"): number {
+    return this.ask(session, { op: OP.adopt, key: "k", secret, owner: 1 }, result);
+  }
+
+  extend(session: number, owner: string, result: Result): void {
+    const how = { ttlMs: 1_000, mode: "atLeast" };
+    this.ask(session, { op: OP.extend, owner: owner.repeat(32), keys: ["k"], ...how }, result);
   }
 
   /** How a lock of the key `k` stands. */
@@ -213,9 +212,13 @@ const leased = (token: number, endsAt: number, ...slots: number[][]): Result => 
   return { status: STATUS.leased, tokens: [token], endsAt, slots };
 };
 const upgraded = (token: number): Result => ({ status: STATUS.upgraded, token });
-const claimed = (token: number, endsAt = 0, mode: LockMode = "exclusive"): Result => {
+const adopted = (token: number, endsAt = 0, mode: LockMode = "exclusive"): Result => {
   const items = [{ key: "k", mode, permits: 0, slots: [] }] as const;
-  return { status: STATUS.claimed, token, items, value: "", grantedAt: 1, endsAt };
+  return { status: STATUS.adopted, token, items, value: "", grantedAt: 1, endsAt };
+};
+const notHeld = (reason: EndReason): Result => ({ status: ERROR_NUMBERS.NOT_HELD, reason });
+const extended = (token: number, endsAt: number): Result => {
+  return { status: STATUS.extended, leases: [{ token, endsAt }] };
 };
 const OK: Result = { status: STATUS.ok };
 const QUEUED: Result = { status: STATUS.queued };
@@ -228,38 +231,62 @@ beforeEach(() => {
 });
 
 describe("nothing is said against", () => {
-  test("a lock that is recalled with a new token when its session was taken over", () => {
+  test("readers beside a lock that was made shared", () => {
     const first = words.acquire(1, [exclusive("k")], granted(10));
-    words.takeOver(1);
-    words.recall(1, first, 11, "exclusive");
-    words.end(1, first, RELEASED);
-    words.acquire(2, [exclusive("k")], granted(12));
-    words.laws.finish();
-    expect(words.laws.complaint).toBeUndefined();
-    expect([10, 11].map((token) => words.laws.isTorn(1, token))).toEqual([true, false]);
-  });
-
-  test("readers beside a lock that was made shared before anybody knew its new token", () => {
-    const first = words.acquire(1, [exclusive("k")], granted(10));
-    words.takeOver(1);
     words.ask(1, { op: OP.downgrade, target: first }, OK);
-    words.recall(1, first, 11, "shared");
+    words.recall(1, first, 10, "shared");
     words.acquire(2, [shared("k")], granted(12));
     expect(words.laws.complaint).toBeUndefined();
   });
 
-  test("a lock that was upgraded after a takeover, left and claimed, and nobody recalled", () => {
+  test("a lock that was upgraded, revoked and handed over, and nobody recalled", () => {
     const first = words.acquire(1, [shared("k")], granted(10));
-    words.takeOver(1);
     words.upgrade(1, first, upgraded(12));
     words.revoke(1, first, 2_500);
     words.at(1_000);
-    words.detach(1, first);
-    const second = words.claim(2, 12, claimed(13, 2_500));
+    words.handOver(1, first, leased(13, 2_000));
+    const second = words.adopt(2, adopted(14, 2_500));
     words.revoke(2, second, 2_500);
     words.acquire(3, [exclusive("k")], QUEUED);
     words.contend(2, second);
     words.end(2, second, RELEASED);
+    words.laws.finish();
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a hold of a bearer that is adopted, and of those who come too late", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.handOver(1, first, leased(11, 1_001));
+    const second = words.adopt(2, adopted(12));
+    words.adopt(3, notHeld(END_REASON.moved));
+    words.at(60_001);
+    words.adopt(3, notHeld(END_REASON.unknown));
+    words.end(2, second, RELEASED);
+    words.laws.finish();
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a hold of a bearer that nobody adopts", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10), { lockDelayMs: 200 });
+    words.handOver(1, first, leased(11, 1_001));
+    words.at(1_001);
+    words.adopt(2, notHeld(END_REASON.expired));
+    words.at(1_201);
+    words.acquire(2, [exclusive("k")], granted(12));
+    expect(words.laws.complaint).toBeUndefined();
+  });
+
+  test("a hold of an owner that extends it, gives it back and takes the key", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.handOver(1, first, leased(11, 1_001), "b");
+    words.at(500);
+    words.extend(2, "b", extended(11, 1_500));
+    words.take(2, "b", "1", exclusive("k"), {
+      status: ERROR_NUMBERS.LOCK_HELD,
+      isSameOwner: true,
+    });
+    words.giveBack(2, "b", "k", 1, 0);
+    words.take(2, "b", "1", exclusive("k"), leased(12, 1_500));
     words.laws.finish();
     expect(words.laws.complaint).toBeUndefined();
   });
@@ -349,16 +376,6 @@ describe("nothing is said against", () => {
     words.giveBack(1, "a", "k", 0, 1);
     expect(words.laws.complaint).toBeUndefined();
   });
-
-  test("a taker that is refused, and told who came first", () => {
-    words.takeOver(1, 0, "first");
-    words.takeOver(1, 0, "second", {
-      status: ERROR_NUMBERS.TAKEN_OVER,
-      generation: 1,
-      taker: "first",
-    });
-    expect(words.laws.complaint).toBeUndefined();
-  });
 });
 
 describe("the laws are broken by", () => {
@@ -368,31 +385,11 @@ describe("the laws are broken by", () => {
     words.execute(1, 3, 1, wish, OK);
     expect(words.laws.complaint).toContain("1/3: is executed after 1");
     const other = new Words([1]);
-    const resume = { op: OP.resume, session: 1, nonce: nonceOf(1), generation: 0 } as const;
+    const resume = { op: OP.resume, session: 1, nonce: nonceOf(1) } as const;
     other.acquire(1, [exclusive("k")], granted(10));
     other.attach(1, { ...resume, attempt: 2 });
     other.execute(1, 2, 1, wish, OK);
     expect(other.laws.complaint).toContain("in epoch 1, it is 2");
-  });
-
-  test("two takers of one generation", () => {
-    words.takeOver(1, 0, "first");
-    words.takeOver(1, 0, "second");
-    expect(words.laws.complaint).toContain("is another taker's already");
-  });
-
-  test("a second takeover within a second", () => {
-    words.takeOver(1, 0, "first");
-    words.at(1_000);
-    words.takeOver(1, 1, "second");
-    expect(words.laws.complaint).toContain("is taken over again after 999 ms");
-  });
-
-  test("a lock that keeps its token when its session is taken over", () => {
-    const first = words.acquire(1, [exclusive("k")], granted(10));
-    words.takeOver(1);
-    words.recall(1, first, 10, "exclusive");
-    expect(words.laws.complaint).toContain("was taken over and has 10");
   });
 
   test("a downgrade that leaves an upgrade waiting", () => {
@@ -567,27 +564,150 @@ describe("the laws are broken by", () => {
     expect(words.laws.complaint).toMatch(/gives 0 leases back, and has 1 to 1/);
   });
 
-  test("a ticket that is claimed with another secret", () => {
-    const first = words.acquire(1, [exclusive("k")], granted(10));
-    words.detach(1, first);
-    words.claim(2, 10, claimed(11), "b");
-    expect(words.laws.complaint).toContain("another secret");
+  describe("a hold that is handed over", () => {
+    beforeEach(() => {
+      words.acquire(1, [exclusive("k")], granted(10));
+    });
+
+    test("under the token that it had", () => {
+      words.handOver(1, 1, leased(10, 1_001));
+      expect(words.laws.complaint).toContain("token 10 after 10");
+    });
+
+    test("and is not held", () => {
+      words.end(1, 1, RELEASED);
+      words.handOver(1, 1, leased(11, 1_001));
+      expect(words.laws.complaint).toContain("1 is handed over, and not held");
+    });
+
+    test("and told that it is not held", () => {
+      words.handOver(1, 1, notHeld(END_REASON.unknown));
+      expect(words.laws.complaint).toContain("1 is held, and told that it is not");
+    });
+
+    test("for another time than was asked for", () => {
+      words.handOver(1, 1, leased(11, 1_500));
+      expect(words.laws.complaint).toContain("11 ends at 1500, not at 1001");
+    });
+
+    test("to an owner that has a claim in its key", () => {
+      words.end(1, 1, RELEASED);
+      words.acquire(1, [shared("k")], granted(11));
+      words.take(2, "b", "1", shared("k"), leased(12, 1_001));
+      words.handOver(1, 3, leased(13, 1_001), "b");
+      expect(words.laws.complaint).toContain("its owner has a claim already");
+    });
+
+    test("and refused for a claim that its owner has not", () => {
+      words.handOver(1, 1, { status: ERROR_NUMBERS.LOCK_HELD, isSameOwner: true }, "b");
+      expect(words.laws.complaint).toContain("is told that its owner has a claim");
+    });
+
+    test("and still upgraded", () => {
+      words.acquire(1, [shared("k2")], granted(11));
+      words.ask(1, { op: OP.upgrade, target: 2, key: "k2", waitMs: -1, detect: true }, QUEUED);
+      words.handOver(1, 2, leased(12, 1_001));
+      words.laws.finish();
+      expect(words.laws.complaint).toContain("is to upgrade what is no more held");
+    });
+
+    test("to a bearer that extends it", () => {
+      words.handOver(1, 1, leased(11, 1_001));
+      words.ask(
+        2,
+        { op: OP.extend, owner: "a", keys: ["k"], ttlMs: 1_000, mode: "atLeast" },
+        extended(11, 1_001),
+      );
+      expect(words.laws.complaint).toContain("k is extended, and gone");
+    });
+
+    test("while another request gets its key", () => {
+      words.handOver(1, 1, leased(11, 1_001));
+      words.acquire(2, [exclusive("k")], granted(12));
+      expect(words.laws.complaint).toContain("k is exclusive by 11");
+    });
   });
 
-  test("a ticket that outlives the end that was ordered for the session that left it", () => {
+  describe("a hold of a bearer that is adopted", () => {
+    beforeEach(() => {
+      words.acquire(1, [exclusive("k")], granted(10));
+      words.handOver(1, 1, leased(11, 1_001));
+    });
+
+    test("with another secret", () => {
+      words.adopt(2, adopted(12), "b");
+      expect(words.laws.complaint).toContain("k is adopted, and b has nothing in it");
+    });
+
+    test("by the secret of what an owner has", () => {
+      words.acquire(1, [exclusive("k2")], granted(12));
+      words.handOver(1, 3, leased(13, 1_001), "b");
+      words.ask(2, { op: OP.adopt, key: "k2", secret: "b".repeat(32), owner: 1 }, adopted(14));
+      expect(words.laws.complaint).toContain("has nothing in it");
+    });
+
+    test("under the token that it had", () => {
+      words.adopt(2, adopted(11));
+      expect(words.laws.complaint).toContain("token 11 after 11");
+    });
+
+    test("and ends as if nobody had", () => {
+      words.adopt(2, adopted(12, 1_001));
+      expect(words.laws.complaint).toContain("11 ends at 1001, not at Infinity");
+    });
+
+    test("twice", () => {
+      words.adopt(2, adopted(12));
+      words.adopt(3, adopted(13));
+      expect(words.laws.complaint).toContain("k is adopted, and a has nothing in it");
+    });
+
+    test("when its time is over", () => {
+      words.at(1_001);
+      words.adopt(2, adopted(12));
+      expect(words.laws.complaint).toContain("k is adopted, and a has nothing in it");
+    });
+
+    test("as more than it was", () => {
+      words.adopt(2, adopted(12, 0, "shared"));
+      expect(words.laws.complaint).toContain("k is exclusive, not shared");
+    });
+  });
+
+  test("a hold that is told gone, and is there", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.handOver(1, first, leased(11, 1_001));
+    words.adopt(2, notHeld(END_REASON.moved));
+    expect(words.laws.complaint).toContain("k is told gone, and is there");
+  });
+
+  test("a second adopter that is told another reason", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.handOver(1, first, leased(11, 1_001));
+    words.adopt(2, adopted(12));
+    words.adopt(3, notHeld(END_REASON.expired));
+    expect(words.laws.complaint).toContain("k is gone, but not for reason 2");
+  });
+
+  test("a hold that outlives the end that was ordered for the session that handed it over", () => {
     const first = words.acquire(1, [exclusive("k")], granted(10));
     words.revoke(1, 0, 2_500);
-    words.detach(1, first);
-    words.claim(2, 10, claimed(11, 2_500));
+    words.handOver(1, first, leased(11, 1_001));
+    words.adopt(2, adopted(12, 2_500));
     expect(words.laws.complaint).toBeUndefined();
-    words.detach(2, 1);
-    words.claim(1, 11, claimed(12, 0));
-    expect(words.laws.complaint).toMatch(/11 ends at 0, and was to end at 2500/);
+    words.handOver(2, 1, leased(13, 1_001));
+    words.adopt(1, adopted(14, 0));
+    expect(words.laws.complaint).toContain("13 ends at 0, not at 2500");
   });
 
-  test("a reader beside a lock that was upgraded before anybody knew its new token", () => {
+  test("a lock that is recalled with another token than it has", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.recall(1, first, 11, "exclusive");
+    expect(words.laws.complaint).toContain("has 10, not 11");
+  });
+
+  test("a reader beside a lock that was upgraded", () => {
     const first = words.acquire(1, [shared("k")], granted(10));
-    words.takeOver(1);
     words.upgrade(1, first, upgraded(12));
     words.acquire(2, [shared("k")], granted(13));
     expect(words.laws.complaint).toContain("k is exclusive by 12");

@@ -38,9 +38,9 @@ const OUTCOMES = [
   [OP.endSession, STATUS.ok],
   [OP.setLimit, STATUS.ok],
   [OP.changeSetting, STATUS.ok],
-  [OP.detach, STATUS.ok],
-  [OP.claim, STATUS.claimed],
-  [OP.claim, ERROR_NUMBERS.NOT_HELD],
+  [OP.handOver, STATUS.leased],
+  [OP.adopt, STATUS.adopted],
+  [OP.adopt, ERROR_NUMBERS.NOT_HELD],
   [OP.inspect, STATUS.ok],
   [OP.transfer, STATUS.ok],
   [OP.changeMember, STATUS.ok],
@@ -53,8 +53,9 @@ const DEMANDED = [
   SIGHTINGS.contended,
   SIGHTINGS.revoking,
   SIGHTINGS.revokingSession,
-  SIGHTINGS.takenOver,
-  SIGHTINGS.takerRefused,
+  SIGHTINGS.departed,
+  SIGHTINGS.wentOn,
+  SIGHTINGS.cameLate,
   SIGHTINGS.refused(ERROR_NUMBERS.BUSY),
   SIGHTINGS.refused(ERROR_NUMBERS.DISK_FULL),
   SIGHTINGS.blockedBy(BLOCKED_BY.holds),
@@ -107,7 +108,7 @@ describe("whole clusters on lying disks, broken networks and drifting clocks", (
     TIMEOUT_MS,
   );
 
-  // What is stolen, revoked at once or taken over is still counted on by whoever had it.
+  // What is stolen or revoked at once is still counted on by whoever had it.
   test(
     "see what only fencing covers, and writes that it refuses",
     async () => {

@@ -4,10 +4,13 @@
  * error too.
  */
 import {
+  type Adopted,
   type Change,
   type Client,
   connect,
   type Deadlock,
+  type HandedOver,
+  type HandOverOptions,
   HoldfastError,
   type KeyView,
   type Leader,
@@ -19,7 +22,6 @@ import {
   type Owner,
   type ReleaseResult,
   type RequestedLock,
-  type Ticket,
 } from "../../src/index.js";
 
 /** Fails to compile unless both are the same type. */
@@ -75,7 +77,14 @@ export async function holding(): Promise<void> {
   expectType<number>()(lock.token);
   expectType<AbortSignal>()(lock.signal);
   expectType<ReleaseResult>()(await lock.release());
-  expectType<Ticket>()(await lock.detach({ ticketTtlMs: 1_000 }));
+  const handed = await lock.handOver({ ttlMs: 1_000 });
+  expectType<HandedOver>()(handed);
+  expectType<undefined>()(await lock.handOver({ owner: "worker", ttlMs: 1_000 }));
+  const options: HandOverOptions = {};
+  expectType<HandedOver | undefined>()(await lock.handOver(options));
+  expectType<Adopted>()(await client.adopt(handed, { rest: true }));
+  // @ts-expect-error: an owner who goes on with it is named by a text of its own
+  await lock.handOver({ owner: client.owner() });
   const result = await lock.release();
   // @ts-expect-error: there is a reason only of what was not released
   void result.reason;

@@ -51,16 +51,9 @@ function reasonPhrases({ blockers, closings, aheadCount }: ExplainedKey): readon
 }
 
 function namesPhrase(blockers: readonly Blocker[]): Phrase {
-  const named = blockers.slice(0, NAMED_MAX).map(({ sessionName, identity, token }) => {
-    return whoPhrase({ sessionName, identity, isTicket: isTicket(sessionName, identity, token) });
-  });
+  const named = blockers.slice(0, NAMED_MAX).map(whoPhrase);
   const rest = blockers.length - named.length;
   return listPhrase(rest > 0 ? [...named, [countText(rest, "other")]] : named);
-}
-
-/** A hold that belongs to nobody: every session has an identity. */
-function isTicket(sessionName: string, identity: string, token: number): boolean {
-  return token !== 0 && sessionName === "" && identity === "";
 }
 
 function expectationPhrase({ expectedWaitMs, blockers }: ExplainedKey): Phrase {

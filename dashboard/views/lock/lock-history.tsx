@@ -28,7 +28,7 @@ const ENDS: Readonly<Record<string, string>> = {
   maxHold: "held for as long as allowed",
   revoked: "revoked",
   stolen: "stolen",
-  takenOver: "taken over",
+  moved: "handed over",
 };
 
 /** `changes`: another number asks at once. */

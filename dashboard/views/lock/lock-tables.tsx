@@ -140,12 +140,11 @@ function Why({ waiter, place, explained }: WhyProps) {
   );
 }
 
-/** Tickets and leases belong to no session. */
-function isOfSession({ isTicket, leaseOwner }: HoldView): boolean {
-  return !isTicket && leaseOwner === "";
+function isOfSession({ holder }: HoldView): boolean {
+  return holder === "session";
 }
 
-type Shown = Client & Partial<Pick<HoldView, "isTicket" | "leaseOwner">>;
+type Shown = Client & Partial<Pick<HoldView, "holder" | "leaseOwner">>;
 
 function Who({ client }: { readonly client: Shown }) {
   return (

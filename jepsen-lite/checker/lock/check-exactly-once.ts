@@ -32,7 +32,7 @@ function checkReleases(history: LockHistory, builder: FindingBuilder): void {
   const granted = new Map<Grant, number>();
   const released = new Map<Grant, LockCall[]>();
   for (const call of history.calls) {
-    const isGrant = call.f === "acquire" || call.f === "claim";
+    const isGrant = call.f === "acquire" || call.f === "adopt";
     const token = isGrant ? call.granted : call.token;
     const grant = token === undefined ? undefined : originOf(history.grants.get(token));
     if (grant === undefined || call.operation.outcome !== "ok") continue;
@@ -59,7 +59,7 @@ function timesText(times: number): string {
   return times === 1 ? "once" : `${times} times`;
 }
 
-/** Through upgrades, which keep the hold; a claim begins a new one. */
+/** Through upgrades, which keep the hold; an adopt begins a new one. */
 function originOf(grant: Grant | undefined): Grant | undefined {
   let origin = grant;
   while (origin?.call.f === "upgrade" && origin.replaces !== undefined) origin = origin.replaces;
@@ -101,7 +101,7 @@ function possibleUnseenGrants(history: LockHistory): Map<string, number> {
     if (outcome === "ok") continue;
     if (outcome === "fail" && REFUSED_BY_TABLE.has(completion?.error ?? "")) continue;
     if (call.f === "acquire") for (const { key } of call.items) count(key);
-    if (call.f === "upgrade" || call.f === "claim") count("");
+    if (call.f === "upgrade" || call.f === "adopt") count("");
   }
   return possible;
 }

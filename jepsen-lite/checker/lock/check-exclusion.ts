@@ -80,7 +80,7 @@ function readGivenUp(history: LockHistory): Map<number, number> {
   for (const call of history.calls) {
     const { invokedAt, outcome } = call.operation;
     if (outcome === "fail" && call.f !== "release") continue;
-    const isEnd = call.f === "release" || call.f === "downgrade" || call.f === "claim";
+    const isEnd = call.f === "release" || call.f === "downgrade" || call.f === "adopt";
     if (isEnd) giveUp(call.token, invokedAt);
     if (call.f === "close") {
       for (const grant of bySession.get(call.session) ?? []) giveUp(grant.token, invokedAt);

@@ -33,7 +33,7 @@ export function checkHeirs({ calls }: LockHistory): Finding {
 function heirsIn(calls: readonly LockCall[]): Iterable<Heir> {
   const heirs = new Map<number, LockCall[]>();
   for (const call of calls) {
-    if (call.f !== "claim") continue;
+    if (call.f !== "adopt") continue;
     const { line } = call.operation.invocation;
     heirs.set(line, [...(heirs.get(line) ?? []), call]);
   }

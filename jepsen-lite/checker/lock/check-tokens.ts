@@ -149,7 +149,7 @@ function plainGrantsByKey(history: LockHistory): Map<string, Grant[]> {
     }
   }
   for (const call of history.calls) {
-    const isOther = call.isSteal || call.f === "downgrade" || call.f === "detach";
+    const isOther = call.isSteal || call.f === "downgrade" || call.f === "hand-over";
     const items = history.grants.get(call.token ?? -1)?.items ?? call.items;
     if (isOther) for (const { key } of items) others.add(key);
   }

@@ -92,11 +92,11 @@ function endedTokens(history: LockHistory, calmFrom: number): ReadonlySet<number
     if (token === undefined) continue;
     if (f === "release")
       gone.add(history.grants.has(token) ? token : (upgradedUnseen.get(process) ?? token));
-    if (f === "upgrade" || f === "claim") exchanged.add(token);
+    if (f === "upgrade" || f === "adopt") exchanged.add(token);
   }
   for (const grant of history.grants.values()) {
     if (closed.has(grant.session)) gone.add(grant.token);
-    // The hold ends under any of the tokens it had; after a claim the old token is invalid.
+    // The hold ends under any of the tokens it had; after an adopt the old token is invalid.
     const isUpgrade = grant.call.f === "upgrade" && grant.replaces !== undefined;
     if (isUpgrade && gone.has(grant.replaces.token)) gone.add(grant.token);
   }

@@ -5,7 +5,7 @@ import type { Item, LockCall } from "./lock-calls.js";
 export interface Grant {
   readonly token: number;
   readonly call: LockCall;
-  /** What it holds, whether the call was an acquire, an upgrade or a claim. */
+  /** What it holds, whether the call was an acquire, an upgrade or an adopt. */
   readonly items: readonly Item[];
   readonly session: string;
   /** The token that this one replaced. */

@@ -91,7 +91,7 @@ function firstUses(calls: readonly LockCall[]): Map<number, number> {
   const first = new Map<number, number>();
   for (const { f, token, operation } of calls) {
     if (token === undefined || first.has(token)) continue;
-    const isExchange = (f === "upgrade" || f === "claim") && operation.outcome !== "fail";
+    const isExchange = (f === "upgrade" || f === "adopt") && operation.outcome !== "fail";
     if (f === "release" || isExchange) first.set(token, operation.invokedAt);
   }
   return first;

@@ -62,10 +62,10 @@ export function actionOf(call: LockCall, history: LockHistory): LockAction | und
       return toChange(call, `→ token ${call.granted}`, (state) => upgrade(state, call));
     case "downgrade":
       return toChange(call, "", (state) => downgraded(state, call));
-    case "claim":
-      return toChange(call, `→ token ${call.granted}`, (state) => claimed(state, call));
+    case "adopt":
+      return toChange(call, `→ token ${call.granted}`, (state) => adopted(state, call));
     case "update":
-    case "detach":
+    case "hand-over":
       return presentAction(call, call.f);
     case "verify":
       return call.answer
@@ -154,7 +154,7 @@ function downgraded(state: LockState, call: LockCall): LockState | Refusal {
   return replaceHold(state, hold, { ...hold, items });
 }
 
-function claimed(state: LockState, call: LockCall): LockState | Refusal {
+function adopted(state: LockState, call: LockCall): LockState | Refusal {
   const hold = findHold(state, call.token as number);
   const token = call.granted as number;
   if (hold === undefined) return notHeld(call.token as number);

@@ -22,8 +22,8 @@ export const LOCK_FUNCTIONS = [
   "downgrade",
   "update",
   "verify",
-  "detach",
-  "claim",
+  "hand-over",
+  "adopt",
   "revoke",
   "end-session",
   "close",
@@ -74,17 +74,17 @@ export interface LockCall {
   readonly holds: readonly number[];
 }
 
-const GRANTING: ReadonlySet<LockFunction> = new Set(["acquire", "upgrade", "claim"]);
+const GRANTING: ReadonlySet<LockFunction> = new Set(["acquire", "upgrade", "adopt"]);
 /** These may name several tokens, of holds that go from one client to another as a whole. */
-const OF_SEVERAL: ReadonlySet<LockFunction> = new Set(["detach", "claim"]);
+const OF_SEVERAL: ReadonlySet<LockFunction> = new Set(["hand-over", "adopt"]);
 const NEEDS_TOKEN: ReadonlySet<LockFunction> = new Set([
   "release",
   "upgrade",
   "downgrade",
   "update",
   "verify",
-  "detach",
-  "claim",
+  "hand-over",
+  "adopt",
 ]);
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -108,7 +108,7 @@ function readCalls(operation: Operation): LockCall[] {
   if (!Array.isArray(grants)) throw badResult(operation, '"grants" is not a list');
   return tokens.map((token: unknown, position) => {
     const grant: unknown = grants[position];
-    const isWithout = operation.f === "claim" && operation.outcome === "ok" && grant == null;
+    const isWithout = operation.f === "adopt" && operation.outcome === "ok" && grant == null;
     const own = isWithout ? asUnknown(operation) : operation;
     return readCall(own, { ...argument, token }, fieldsOf(grant));
   });

@@ -27,7 +27,7 @@ export interface LockHistory {
   readonly queuedAt: ReadonlyMap<LockCall, Note>;
   /** By key: the first invocation of an acquire without an answer. */
   readonly unknownAcquireAt: ReadonlyMap<string, number>;
-  /** The first invocation of an upgrade or claim without an answer. */
+  /** The first invocation of an upgrade or adopt without an answer. */
   readonly unknownExchangeAt: number;
 }
 
@@ -179,13 +179,13 @@ class LockHistoryReader {
     if (releasedAt !== undefined) this.#mayEnd(token, Math.max(at, releasedAt));
   }
 
-  /** Holds whose token may have been exchanged unseen, or that wait as tickets to be claimed. */
+  /** Holds whose token may have been exchanged unseen, or that wait for somebody who adopts them. */
   #readUnknown(call: LockCall): void {
     const { invokedAt, outcome } = call.operation;
     if (outcome === "fail") return;
-    if (call.f === "detach" && call.token !== undefined) this.#mayEnd(call.token, invokedAt);
+    if (call.f === "hand-over" && call.token !== undefined) this.#mayEnd(call.token, invokedAt);
     if (outcome === "ok") return;
-    if ((call.f === "upgrade" || call.f === "claim") && call.token !== undefined) {
+    if ((call.f === "upgrade" || call.f === "adopt") && call.token !== undefined) {
       this.#mayEnd(call.token, invokedAt);
       this.#unknownExchangeAt = Math.min(this.#unknownExchangeAt, invokedAt);
     }

@@ -69,7 +69,7 @@ function tokensOf(grant: Grant): number[] {
   return tokens;
 }
 
-/** The grant with which the hold began, before all upgrades and claims. */
+/** The grant with which the hold began, before all upgrades and adopts. */
 export function firstGrantOf(grant: Grant): Grant {
   let first = grant;
   while (first.replaces !== undefined) first = first.replaces;

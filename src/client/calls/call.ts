@@ -102,13 +102,14 @@ export abstract class Call {
   abstract onSessionLost(reason: LossReason): void;
 }
 
-/** Ends the session. */
+/** Ends the session: as soon as possible, or after all strong calls (`isStrong`). */
 export class CloseCall extends Call {
-  readonly isStrong = false;
+  readonly isStrong: boolean;
   readonly #onEnd: () => void;
 
-  constructor(onEnd: () => void) {
+  constructor(isStrong: boolean, onEnd: () => void) {
     super();
+    this.isStrong = isStrong;
     this.#onEnd = onEnd;
   }
 

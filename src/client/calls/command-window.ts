@@ -217,13 +217,6 @@ export class CommandWindow {
     yield* this.#weak;
   }
 
-  /** Whether a call that gives something back is unanswered. */
-  get isGivingBack(): boolean {
-    for (const call of this.sent()) if (call.givesBack) return true;
-    for (const call of this.queued()) if (call.givesBack) return true;
-    return false;
-  }
-
   /** All calls up to this order were answered, or given up before they were sent. */
   get answeredUpTo(): number {
     let first = this.#lastOrder + 1;
@@ -257,13 +250,6 @@ export class CommandWindow {
   /** The command that carried these acknowledgements may not have been executed. */
   returnAcknowledgements(sequences: readonly number[]): void {
     for (const sequence of sequences) this.#acknowledgements.push(sequence);
-  }
-
-  /** Ends that were read and that the table may not know of. */
-  unacknowledged(): number[] {
-    const all = [...this.#acknowledgements];
-    for (const { acknowledged } of this.sent()) all.push(...acknowledged);
-    return all;
   }
 
   /**

@@ -1,6 +1,6 @@
 /**
- * One request for locks, from `acquire` to grant, refusal or abort, and the claim of a ticket,
- * which also brings a hold. If a caller leaves a request that was sent, its number is ended, so
+ * One request for locks, from `acquire` to grant, refusal or abort, and the adoption of a hold
+ * that was handed over, which also brings one. If a caller leaves a request that was sent, its number is ended, so
  * that the table keeps neither a hold nor a wait of it.
  */
 import { assert } from "../../assert.js";
@@ -27,13 +27,14 @@ import {
 } from "../calls/waiters.js";
 import {
   acquireFailure,
-  claimFailure,
+  adoptFailure,
+  adoptionOf,
   type LossReason,
   lockTimeout,
   lossReasonOf,
   sessionExpired,
 } from "../failures.js";
-import type { AcquireWish, ClaimWish, HeldItem, Ticket } from "../options/lock-options.js";
+import type { AcquireWish, AdoptWish, HeldItem } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
 import type { HeldLock, MakeLock } from "./held-lock.js";
 import type { Granted, GrantTaker, Hold, Join } from "./hold.js";
@@ -240,20 +241,20 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
   }
 }
 
-/** Turns a ticket into a hold of this session. */
-export class ClaimCall extends Call implements GrantTaker, Awaited {
+/** Makes a hold that was handed over one of this session. */
+export class AdoptCall extends Call implements GrantTaker, Awaited {
   readonly isStrong = true;
   readonly askedAt = undefined;
   readonly owner: Owner;
   readonly #host: AcquireHost;
-  readonly #ticket: Ticket;
+  readonly #wish: AdoptWish;
   readonly #waiter: Waiter<HeldLock>;
 
-  constructor(host: AcquireHost, wish: ClaimWish, deadlineMs: number, caller: Caller<HeldLock>) {
+  constructor(host: AcquireHost, wish: AdoptWish, deadlineMs: number, caller: Caller<HeldLock>) {
     super();
     this.#host = host;
     this.owner = wish.owner;
-    this.#ticket = wish.ticket;
+    this.#wish = wish;
     this.#waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
   }
 
@@ -271,13 +272,13 @@ export class ClaimCall extends Call implements GrantTaker, Awaited {
   }
 
   command(head: CommandHead): SequencedCommand {
-    const { token, secret } = this.#ticket;
-    return { op: OP.claim, ...head, token, secret, owner: this.owner.id };
+    const { key, secret } = this.#wish;
+    return { op: OP.adopt, ...head, key, secret, owner: this.owner.id };
   }
 
   onResult(result: Result): void {
-    if (result.status !== STATUS.claimed) {
-      this.fail(claimFailure(result));
+    if (result.status !== STATUS.adopted) {
+      this.fail(adoptFailure(this.#wish.key, result));
       return;
     }
     const { token, items, value, endsAt } = result;
@@ -288,17 +289,17 @@ export class ClaimCall extends Call implements GrantTaker, Awaited {
     this.#take(stillHeld(told));
   }
 
-  override onEnded(): void {
-    this.fail(claimFailure({ status: ERROR_NUMBERS.NOT_HELD }));
+  override onEnded(_token: number, reason: EndReason): void {
+    this.fail(adoptFailure(this.#wish.key, { status: ERROR_NUMBERS.NOT_HELD, reason }));
   }
 
   override onRefused(status: ErrorNumber): void {
-    this.fail(claimFailure({ status }));
+    this.fail(adoptFailure(this.#wish.key, { status }));
   }
 
   onSessionLost(): void {
     const why = "the session ended before the answer came";
-    this.fail(unanswered(this, "the ticket", why));
+    this.fail(unanswered(this, adoptionOf(this.#wish.key), why));
   }
 
   handOut(hold: Hold): void {
@@ -316,7 +317,7 @@ export class ClaimCall extends Call implements GrantTaker, Awaited {
   }
 
   onDeadline(lastFailure: string): void {
-    this.leave(unanswered(this, "the ticket", lastFailure));
+    this.leave(unanswered(this, adoptionOf(this.#wish.key), lastFailure));
   }
 
   #take(granted: Granted): void {
@@ -325,10 +326,10 @@ export class ClaimCall extends Call implements GrantTaker, Awaited {
 }
 
 /** A call that brings a hold. */
-export type GrantCall = AcquireCall | ClaimCall;
+export type GrantCall = AcquireCall | AdoptCall;
 
 export function isGrantCall(call: Call): call is GrantCall {
-  return call instanceof AcquireCall || call instanceof ClaimCall;
+  return call instanceof AcquireCall || call instanceof AdoptCall;
 }
 
 /** The hold that the table granted to a call. */

@@ -56,7 +56,7 @@ const LEADER_CHANGES: ReadonlySet<Change["type"]> = new Set<Change["type"]>([
   "granted",
   "converted",
   "updated",
-  "detached",
+  "moved",
   "ended",
 ]);
 
@@ -156,8 +156,8 @@ async function hasNews(watch: WatchStream): Promise<boolean> {
 }
 
 function leaderOf({ holds }: KeyView): Leader | undefined {
-  // A ticket leads nothing until it is claimed.
-  const hold = holds.find(({ mode, isTicket }) => mode === "exclusive" && !isTicket);
+  // What a bearer has leads nothing until it is adopted.
+  const hold = holds.find(({ mode, holder }) => mode === "exclusive" && holder !== "bearer");
   if (hold === undefined) return undefined;
   const { value, token, session, sessionName, identity } = hold;
   return { value, token, session, sessionName, identity };

@@ -7,13 +7,8 @@ import type { HoldfastError } from "../../errors.js";
 import type { ClaimMode } from "../../protocol/index.js";
 import { type LossReason, lockLost, releasedAbort } from "../failures.js";
 import type { CallOptions } from "../options/checks.js";
-import type {
-  DetachOptions,
-  HeldItem,
-  NestedOptions,
-  Ticket,
-  UpgradeOptions,
-} from "../options/lock-options.js";
+import type { HandedOver, HandOverOptions } from "../options/hand-over-options.js";
+import type { HeldItem, NestedOptions, UpgradeOptions } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
 import type { CallTraces } from "./call-traces.js";
 import type { Handle, Hold } from "./hold.js";
@@ -38,7 +33,7 @@ export interface LockHost extends TaskRunner {
   upgrade(hold: Hold, lock: HeldLock, options: UpgradeOptions | undefined): Promise<void>;
   downgrade(hold: Hold, lock: HeldLock, key: string | undefined): Promise<void>;
   update(hold: Hold, value: string, options: CallOptions | undefined): Promise<void>;
-  detach(hold: Hold, options: DetachOptions): Promise<Ticket>;
+  handOver(hold: Hold, options: HandOverOptions): Promise<HandedOver | undefined>;
   /** A whole task may listen to the signal of its lock, with every call that it makes. */
   allowListeners(signal: AbortSignal): void;
 }
@@ -175,9 +170,12 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
     return this.#host.update(this.#hold, value, options);
   }
 
-  async detach(options: DetachOptions = {}): Promise<Ticket> {
+  handOver(options?: HandOverOptions & { owner?: undefined }): Promise<HandedOver>;
+  handOver(options: HandOverOptions & { owner: string }): Promise<undefined>;
+  handOver(options?: HandOverOptions): Promise<HandedOver | undefined>;
+  async handOver(options: HandOverOptions = {}): Promise<HandedOver | undefined> {
     this.assertHeld();
-    return this.#host.detach(this.#hold, options);
+    return this.#host.handOver(this.#hold, options);
   }
 
   on<Name extends keyof LockEvents>(
@@ -256,8 +254,8 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
   /** The hold is over for ever. Runs the listeners of `signal` before it returns. */
   lose(reason: LossReason): void {
     if (this.#state !== "held") return;
-    // A detached lock was given up by the application.
-    this.#state = reason === "detached" ? "released" : "lost";
+    // The application gave it up.
+    this.#state = reason === "moved" ? "released" : "lost";
     this.#endReason = reason;
     this.#abort();
   }

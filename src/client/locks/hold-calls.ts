@@ -3,19 +3,21 @@
  * hold by the number of the command that brought it, and a command here knows the hold only as such
  * a target. The upgrade is in `hold.ts`, because its answer decides what the hold asks for next.
  */
-import { ERROR_NUMBERS, type ErrorNumber, HoldfastError } from "../../errors.js";
+import { type ErrorNumber, HoldfastError } from "../../errors.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
 import { unanswered } from "../calls/unanswered.js";
 import { type Awaited, type Caller, Waiter, type Waiters } from "../calls/waiters.js";
 import { commandFailure, type LossReason, lockLost, lossReasonOf, nameOf } from "../failures.js";
-import type { HeldItem, Ticket } from "../options/lock-options.js";
+import type { HeldItem } from "../options/lock-options.js";
 import type { ReleaseResult } from "./lock.js";
 
 /** Tells the table that a hold is not wanted any more. */
 export interface Ending extends Call {
-  /** As far as is known, the hold ended before that. */
+  /** The table says that the hold ended before that. */
   onLost(reason: LossReason): void;
+  /** Nobody waits for the table any more. */
+  onGivenUp(reason: LossReason): void;
 }
 
 /** A caller that waits for the end of a release. */
@@ -63,6 +65,10 @@ export class EndCall extends Call implements Ending {
     this.#tell({ released: false, reason });
   }
 
+  onGivenUp(reason: LossReason): void {
+    this.onLost(reason);
+  }
+
   override onPassing(): void {
     this.target.onPassed?.(this.order);
   }
@@ -87,86 +93,6 @@ export interface HoldTarget {
   readonly items: readonly HeldItem[];
   /** A command about it, called in this place, is sent before commands that were called earlier. */
   onPassed(order: number): void;
-}
-
-/** A hold that becomes a ticket. */
-export interface DetachTarget extends HoldTarget {
-  onGivenBack(): void;
-  /** It is a hold as before, and has no handle any more. */
-  onNotDetached(): void;
-}
-
-/** Makes a ticket of a hold that has no handle here any more. */
-export class DetachCall extends Call implements Ending, Awaited {
-  readonly isStrong = true;
-  readonly target: DetachTarget;
-  readonly #secret: string;
-  readonly #ticketTtlMs: number;
-  readonly #waiter: Waiter<Ticket>;
-
-  constructor(
-    waiters: Waiters,
-    target: DetachTarget,
-    wish: { readonly secret: string; readonly ticketTtlMs: number },
-    caller: Caller<Ticket>,
-  ) {
-    super();
-    this.target = target;
-    this.#secret = wish.secret;
-    this.#ticketTtlMs = wish.ticketTtlMs;
-    this.#waiter = new Waiter(waiters, this, Number.POSITIVE_INFINITY, undefined, caller);
-  }
-
-  override get givesBack(): boolean {
-    return true;
-  }
-
-  override get isUnwanted(): boolean {
-    return this.#waiter.isSettled;
-  }
-
-  command(head: CommandHead): SequencedCommand {
-    const secret = this.#secret;
-    const ticketTtlMs = this.#ticketTtlMs;
-    return { op: OP.detach, ...head, target: this.target.sequence, secret, ticketTtlMs };
-  }
-
-  onResult(result: Result): void {
-    if (result.status === ERROR_NUMBERS.FORBIDDEN || result.status === ERROR_NUMBERS.QUOTA) {
-      this.#fail(result);
-      return;
-    }
-    if (result.status !== STATUS.ok) {
-      this.onLost("unknown");
-      return;
-    }
-    this.target.onGivenBack();
-    this.#waiter.resolve({ token: this.target.token, secret: this.#secret });
-  }
-
-  onLost(reason: LossReason): void {
-    this.leave(lockLost(this.target.items, this.target.token, reason));
-  }
-
-  override onRefused(status: ErrorNumber): void {
-    this.#fail({ status });
-  }
-
-  onSessionLost(): void {
-    this.onLost("expired");
-  }
-
-  #fail(result: Result): void {
-    this.target.onNotDetached();
-    this.#waiter.reject(commandFailure("detach", result));
-  }
-
-  leave(reason: unknown): void {
-    this.target.onGivenBack();
-    this.#waiter.reject(reason);
-  }
-
-  onDeadline(): void {}
 }
 
 /** Exclusive becomes shared. It also ends a waiting upgrade of the key. */

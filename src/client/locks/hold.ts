@@ -22,8 +22,8 @@ import { remainingWaitMs } from "../calls/waiters.js";
 import type { LossReason } from "../failures.js";
 import type { HeldItem } from "../options/lock-options.js";
 import type { Owner } from "../options/owner.js";
+import type { HandOverTarget } from "./hand-over-call.js";
 import {
-  type DetachTarget,
   DowngradeCall,
   EndCall,
   type Ending,
@@ -93,7 +93,7 @@ export interface HoldHost {
 const NO_HANDLES: readonly Handle[] = Object.freeze([]);
 const NO_JOINS: readonly Join[] = Object.freeze([]);
 
-export class Hold implements DetachTarget, UpdateTarget {
+export class Hold implements HandOverTarget, UpdateTarget {
   readonly sequence: number;
   /** The newest token. */
   token: number;
@@ -194,8 +194,8 @@ export class Hold implements DetachTarget, UpdateTarget {
     this.ending = undefined;
   }
 
-  /** The application gave it up to make a ticket of it, which it may not: it is released. */
-  onNotDetached(): void {
+  /** The application gave it up, and it was not handed over: it is released. */
+  onNotHandedOver(): void {
     const ending = new EndCall(this);
     this.ending = ending;
     this.#host.submit(ending);

@@ -5,12 +5,11 @@
 import type { ClaimMode } from "../../protocol/index.js";
 import type { LossReason } from "../failures.js";
 import type { CallOptions } from "../options/checks.js";
+import type { HandedOver, HandOverOptions } from "../options/hand-over-options.js";
 import type {
-  DetachOptions,
   HeldItem,
   NestedOptions,
   PermitOptions,
-  Ticket,
   TryPermitOptions,
   UpgradeOptions,
 } from "../options/lock-options.js";
@@ -68,7 +67,7 @@ export interface Lock extends AsyncDisposable {
   readonly value: string;
   /**
    * Aborted with a `HoldfastError` `LOCK_LOST` (`details.reason` says why) before another task can
-   * hold the lock, unless it was stolen or revoked at once. `release` and `detach` abort it with an
+   * hold the lock, unless it was stolen or revoked at once. `release` and `handOver` abort it with an
    * `AbortError` before they are sent. Reading this property also checks the clock; a signal kept
    * in a variable is aborted only when the event loop runs.
    */
@@ -111,13 +110,20 @@ export interface Lock extends AsyncDisposable {
    */
   update(value: string, options?: CallOptions): Promise<void>;
   /**
-   * Turns the hold into a ticket, which this process or another one can claim; no other request can
-   * take the lock in between. First aborts `signal`: from then on, this handle and the others of
-   * the hold hold nothing. An unclaimed ticket ends like an expired lease. Rejects with
-   * `LOCK_LOST`, also if the cluster could not be reached while the lease lasted; if it receives
-   * the call later nevertheless, nobody has that ticket, and it ends.
+   * Hands the hold over, as a whole: nobody else gets its keys in between. The data that it resolves
+   * to let any process go on with it by `client.adopt`, within `ttlMs`; they are a secret. With
+   * `owner` the hold becomes the lease of that owner instead, and there is nothing to adopt.
+   *
+   * As soon as a node is there that can be told, `signal` is aborted, and this handle and the others
+   * of the hold hold nothing. Rejects with `UNAVAILABLE` if no node is there for `connectTimeoutMs`,
+   * and the lock stays; with `LOCK_LOST`. With `LOCK_HELD` (that owner has something in one of the
+   * keys already), `FORBIDDEN`, `QUOTA`, `INVALID_ARGUMENT` (`ttlMs`) and `TOKENS_EXHAUSTED` the lock
+   * is released. If the answer is lost, the data say so (`confirmed`), and whoever adopts learns the
+   * truth; with `owner` it rejects with `UNAVAILABLE` then (`indeterminate`).
    */
-  detach(options?: DetachOptions): Promise<Ticket>;
+  handOver(options?: HandOverOptions & { owner?: undefined }): Promise<HandedOver>;
+  handOver(options: HandOverOptions & { owner: string }): Promise<undefined>;
+  handOver(options?: HandOverOptions): Promise<HandedOver | undefined>;
   /**
    * Calls `listener` when the event happens, for `contended` only once; at once if it happened
    * before. Returns a function that removes the listener.

@@ -15,18 +15,15 @@ import type { Outgoing } from "../calls/outgoing.js";
 import { type Caller, Waiters } from "../calls/waiters.js";
 import { type LossReason, lossReasonOf } from "../failures.js";
 import { type CallOptions, signalOf } from "../options/checks.js";
-import type { ExportedSession } from "../options/exported-session.js";
+import type { HandedOver, HandOverOptions } from "../options/hand-over-options.js";
 import {
-  type ClaimWish,
-  type DetachOptions,
+  type AdoptWish,
   type HeldItem,
   type NestedOptions,
   requireLockKeyOf,
   resolveAcquire,
-  resolveTicketTtl,
   resolveUpgrade,
   resolveValue,
-  type Ticket,
   type UpgradeOptions,
   type UpgradeWish,
 } from "../options/lock-options.js";
@@ -37,17 +34,17 @@ import type { TaskContext } from "../transport/platform.js";
 import {
   AcquireCall,
   type AcquireHost,
-  ClaimCall,
+  AdoptCall,
   type GrantCall,
   isGrantCall,
   type LockWish,
 } from "./acquire-call.js";
 import { CallSites } from "./call-sites.js";
 import { CallTraces, type TracedClient } from "./call-traces.js";
-import { exportedLocks } from "./exported-locks.js";
+import { HandOvers } from "./hand-overs.js";
 import { HeldLock, type LockHost, type MakeLock } from "./held-lock.js";
 import { type Granted, type GrantTaker, Hold, type HoldHost, UpgradeCall } from "./hold.js";
-import { DetachCall, EndCall, type ReleaseWaiter, UpdateCall } from "./hold-calls.js";
+import { EndCall, type ReleaseWaiter, UpdateCall } from "./hold-calls.js";
 import { Holds } from "./holds.js";
 import { LOCK_HELD, routeOf, sharedItems, Task } from "./reentrance.js";
 import { UpgradeJoin } from "./upgrade-join.js";
@@ -57,6 +54,8 @@ export interface LocksHost extends TracedClient {
   /** 0 while there is none. */
   readonly sessionId: number;
   readonly isEnding: boolean;
+  /** That of the session; "" before there was one. */
+  readonly clusterId: string;
   /** `undefined`: tasks are named, or nested in locks. */
   readonly context: TaskContext<Owner> | undefined;
   readonly capturesStacks: boolean;
@@ -70,6 +69,8 @@ export interface LocksHost extends TracedClient {
   /** The time at which this turn began. */
   turnMs(): number;
   submit(call: Call): void;
+  /** Runs `handOvers.depart` as soon as a connection has the session, at once if one has it. */
+  departWhenAttached(): void;
   /** 32 random hex digits that cannot be guessed. */
   freshSecret(): string;
   /** Lets any number of listeners wait on the signal. */
@@ -81,6 +82,7 @@ export interface LocksHost extends TracedClient {
 export class Locks implements AcquireHost, HoldHost, LockHost {
   readonly waiters: Waiters;
   readonly traces: CallTraces;
+  readonly handOvers: HandOvers;
   readonly #holds: Holds;
   /**
    * Requests that the table answered with `queued`, by number: acquires that are wanted, and
@@ -104,7 +106,25 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     this.traces = new CallTraces(host);
     this.#holds = new Holds(lease);
     this.waiters = new Waiters(() => host.onIdle());
+    this.handOvers = this.#makeHandOvers();
     this.#sites = new CallSites(host.capturesStacks, this.#holds, this.#waits);
+  }
+
+  #makeHandOvers(): HandOvers {
+    const [host, { waiters }] = [this.#host, this];
+    return new HandOvers({
+      waiters,
+      get clusterId() {
+        return host.clusterId;
+      },
+      freshSecret: () => host.freshSecret(),
+      submit: (call) => host.submit(call),
+      departWhenAttached: () => host.departWhenAttached(),
+      takeOut: (hold) => this.#takeOut(hold),
+      begin: (begin) => {
+        return this.#begin(undefined, (nowMs, caller) => begin(nowMs + host.tryTimeoutMs, caller));
+      },
+    });
   }
 
   /** Whether a caller waits for an answer, or a lock is held. */
@@ -139,7 +159,8 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
 
   /** A new task: it excludes, and is excluded by, all other tasks of this client. */
   newOwner(): Owner {
-    return this.ownerOf(this.#lastOwner + 1);
+    this.#lastOwner += 1;
+    return new Task(this.#lastOwner, this);
   }
 
   /** The named owner, otherwise the task whose callback runs, otherwise a new task. */
@@ -149,12 +170,6 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
       throw new TypeError("owner must be one of this client: client.owner() or lock.owner");
     }
     return named;
-  }
-
-  /** Owners of another process that had the session have lower numbers. */
-  ownerOf(id: number): Owner {
-    this.#lastOwner = Math.max(this.#lastOwner, id);
-    return new Task(id, this);
   }
 
   /** Runs the callback of a `using`: its requests belong to the task, if there is a context. */
@@ -184,17 +199,17 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     });
   }
 
-  claim(wish: ClaimWish): Promise<HeldLock> {
-    if (!this.traces.seesAcquires) return this.#claim(wish);
+  adopt(wish: AdoptWish): Promise<HeldLock> {
+    if (!this.traces.seesAcquires) return this.#adopt(wish);
     const { owner } = wish;
-    const traced = { operation: "claim", items: [], owner, waitMs: 0 } as const;
-    const work = () => this.#claim(wish);
+    const traced = { operation: "adopt", items: [], owner, waitMs: 0 } as const;
+    const work = () => this.#adopt(wish);
     return this.traces.acquire(traced, work, (lock) => lock);
   }
 
-  #claim(wish: ClaimWish): Promise<HeldLock> {
+  #adopt(wish: AdoptWish): Promise<HeldLock> {
     return this.#begin(wish.signal, (nowMs, caller) => {
-      this.submit(new ClaimCall(this, wish, nowMs + this.#host.tryTimeoutMs, caller));
+      this.submit(new AdoptCall(this, wish, nowMs + this.#host.tryTimeoutMs, caller));
     });
   }
 
@@ -286,19 +301,8 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     });
   }
 
-  async detach(hold: Hold, options: DetachOptions): Promise<Ticket> {
-    const ticketTtlMs = resolveTicketTtl(options);
-    if (this.#host.isEnding) throw this.#host.endError();
-    const secret = this.#host.freshSecret();
-    return new Promise((resolve, reject) => {
-      this.#takeOut(hold);
-      const caller = { resolve, reject };
-      const call = new DetachCall(this.waiters, hold, { secret, ticketTtlMs }, caller);
-      hold.ending = call;
-      // Before requests are sent that wanted to share it.
-      this.submit(call);
-      hold.end("detached");
-    });
+  handOver(hold: Hold, options: HandOverOptions): Promise<HandedOver | undefined> {
+    return this.handOvers.handOver(hold, options);
   }
 
   allowListeners(signal: AbortSignal): void {
@@ -465,7 +469,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   }
 
   /**
-   * This client does not know it: it was given back meanwhile, or another process had the session.
+   * This client does not know it: it was given back meanwhile.
    */
   #endStray(sequence: number, isAlive: boolean): void {
     if (this.#host.isEnding) return;
@@ -547,30 +551,39 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
   }
 
   /**
-   * From now on everything here belongs to another process: returns what it holds and waits for.
-   * What is being given back is still sent to the table.
+   * Gives everything up: hands over what is held, and withdraws what was only asked for. Resolves when
+   * the fate of each hold is known, or will not be.
    */
-  export(error: unknown): Pick<ExportedSession, "holds" | "waits" | "loose"> {
+  async departAll(ttlMs: number, error: unknown): Promise<Pick<HandedOver, "confirmed" | "holds">> {
+    this.handOvers.depart();
     const held = this.#held();
-    const exported = exportedLocks(held, this.#waits, this.#window);
-    for (const [sequence, call] of this.#waits) {
-      // A ticket that is being made names the newest token.
-      const isOfTicket = call instanceof UpgradeCall && call.hold.ending instanceof DetachCall;
-      if (!isOfTicket) this.#waits.delete(sequence);
-    }
     this.#refuseTakers(error);
-    this.#lose(held, "exported");
+    const moving = held.filter(({ taker }) => taker === undefined);
+    for (const hold of held) if (hold.taker !== undefined) this.#giveBack(hold);
+    this.#withdrawWaits();
+    const departing = moving.map((hold) => this.handOvers.leave(hold, ttlMs));
+    // Listeners may call anything, so the state is final before the first of them runs.
+    for (const hold of moving) {
+      this.#tellLoss(hold, "moved");
+      hold.end("moved");
+    }
+    this.#leaveStrong(error);
+    const outcomes = await Promise.allSettled(departing);
+    const gone = outcomes.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+    return {
+      confirmed: gone.every(({ confirmed }) => confirmed),
+      holds: gone.map(({ keys, secret, task }) => ({ keys, secret, task })),
+    };
+  }
+
+  /** Ends what waits in the table, and what may do so by now. */
+  #withdrawWaits(): void {
+    for (const [sequence, call] of this.#waits) {
+      if (!(call instanceof UpgradeCall)) this.submit(new EndCall({ sequence }));
+    }
     for (const call of this.#window.sent()) {
       if (isGrantCall(call) && !call.isSettled) this.submit(new EndCall(call));
     }
-    this.#leaveStrong(error);
-    return exported;
-  }
-
-  /** A hold or a wait of another process: its fate is asked for next. */
-  inherit(call: AcquireCall): void {
-    this.#waits.set(call.sequence, call);
-    Task.of(call.owner).onAsked(call);
   }
 
   #begin<T>(
@@ -592,6 +605,7 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     // Before requests are sent that wanted to share it.
     this.submit(hold.ending);
     hold.end("released");
+    this.handOvers.strand();
   }
 
   /** Its owner does not have it any more. */
@@ -626,17 +640,18 @@ export class Locks implements AcquireHost, HoldHost, LockHost {
     }
     for (const hold of holds) {
       const { ending, endReason } = hold;
-      ending?.onLost(reason ?? endReason);
+      ending?.onGivenUp(reason ?? endReason);
       this.#tellLoss(hold, reason ?? endReason);
       hold.end(reason ?? endReason);
     }
+    this.handOvers.strand();
   }
 
   /** Before listeners run, since they may end the process. */
   #tellLoss({ handles, items, token }: Hold, reason: LossReason): void {
     if (handles.length === 0) return;
     // The application wanted these.
-    const isWished = reason === "closed" || reason === "exported";
+    const isWished = reason === "closed" || reason === "moved";
     const fields = { keys: items.map(({ key }) => key), token, reason };
     this.#host.log[isWished ? "debug" : "warn"]("lock lost", fields);
   }

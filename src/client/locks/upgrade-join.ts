@@ -13,13 +13,7 @@ import {
   type Waiters,
   waitDeadlineMs,
 } from "../calls/waiters.js";
-import {
-  clientExported,
-  type LossReason,
-  lockLost,
-  lockTimeout,
-  upgradeFailure,
-} from "../failures.js";
+import { type LossReason, lockLost, lockTimeout, upgradeFailure } from "../failures.js";
 import type { UpgradeWish } from "../options/lock-options.js";
 import type { HeldLock } from "./held-lock.js";
 import type { Hold, Join } from "./hold.js";
@@ -81,8 +75,7 @@ export class UpgradeJoin implements Join, Awaited {
   }
 
   onHoldLost(reason: LossReason): void {
-    const { items, token } = this.#hold;
-    this.#waiter.reject(reason === "exported" ? clientExported() : lockLost(items, token, reason));
+    this.#waiter.reject(lockLost(this.#hold.items, this.#hold.token, reason));
   }
 
   leave(reason: unknown): void {

@@ -22,7 +22,6 @@ import {
   requireSignal,
   requireText,
 } from "./checks.js";
-import { type ExportedSession, requireExportedSession } from "./exported-session.js";
 import { NO_TLS, requireTls, type TlsOptions } from "./tls-options.js";
 
 export const TIMEOUT_MS_MAX = 2 ** 31 - 1;
@@ -63,8 +62,8 @@ export interface ConnectOptions extends TlsOptions {
    */
   followLeader?: boolean | undefined;
   /**
-   * Is told of connections made and lost, sessions opened, lost and taken over, lost locks, and
-   * retries: an object with `debug`, `info`, `warn` and `error`, such as a pino logger. It gets no
+   * Is told of connections made and lost, sessions opened and lost, lost locks, and retries: an
+   * object with `debug`, `info`, `warn` and `error`, such as a pino logger. It gets no
    * secrets. It must not call the client. If it throws, the client goes on, and the process gets
    * one warning. Default: nothing is told.
    */
@@ -97,23 +96,6 @@ export interface ConnectOptions extends TlsOptions {
    * about ten microseconds, and memory while the lock is held. Default false.
    */
   captureStacks?: boolean | undefined;
-  /**
-   * Takes over the session that another process exported (`client.export()`). Its locks, under new
-   * tokens and with one handle each, and its waits are in `client.resumed`. Only fencing covers
-   * locks that the other process still believes it holds. If several processes have the same
-   * exported session, the first one gets it: in the others `connect` rejects with `TAKEN_OVER`, and
-   * also in a process that was restarted, whose locks are freed when the lease ends. It rejects
-   * with `SESSION_EXPIRED` if the session has ended, `FORBIDDEN` for a wrong secret, `QUOTA` if it
-   * holds more than one step may renew.
-   */
-  resume?: ExportedSession | undefined;
-  /**
-   * With `resume`: takes the session even from a process that has taken it over already. The locks
-   * of that process are lost (reason `takenOver`), and its client is closed with `TAKEN_OVER`;
-   * until it hears of that, only fencing keeps the two apart. At most once a second per session.
-   * Default false.
-   */
-  force?: boolean | undefined;
 }
 
 export interface ClientSettings extends TlsSettings {
@@ -129,10 +111,6 @@ export interface ClientSettings extends TlsSettings {
   readonly captureStacks: boolean;
   readonly signal: AbortSignal | undefined;
   readonly logger: Logger | undefined;
-  /** The exported session that is taken over instead of opening one. */
-  readonly resume: ExportedSession | undefined;
-  /** Even from a process that has taken it over already. */
-  readonly force: boolean;
 }
 
 export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
@@ -148,8 +126,6 @@ export const CLIENT_DEFAULTS: ClientSettings = Object.freeze({
   captureStacks: false,
   signal: undefined,
   logger: undefined,
-  resume: undefined,
-  force: false,
   ...NO_TLS,
 });
 
@@ -158,30 +134,24 @@ const CONNECT_OPTIONS: ReadonlySet<string> = new Set(Object.keys(CLIENT_DEFAULTS
 export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   requireObject(options, "options");
   requireKnown(options, CONNECT_OPTIONS);
-  const { resume } = options;
-  if (resume !== undefined) requireExportedSession(resume);
-  // If the session that is taken over ends, the next one has the same settings.
-  const before = { ...CLIENT_DEFAULTS, ...resume };
   const {
-    endpoints = resume?.endpoints ?? defaultEndpoints(),
-    ttlMs = before.ttlMs,
-    name = before.name,
-    metadata = before.metadata,
+    endpoints = defaultEndpoints(),
+    ttlMs = CLIENT_DEFAULTS.ttlMs,
+    name = CLIENT_DEFAULTS.name,
+    metadata = CLIENT_DEFAULTS.metadata,
     followLeader = CLIENT_DEFAULTS.followLeader,
     connectTimeoutMs = CLIENT_DEFAULTS.connectTimeoutMs,
     releaseOnExit = CLIENT_DEFAULTS.releaseOnExit,
     ownerFromContext = CLIENT_DEFAULTS.ownerFromContext,
     captureStacks = CLIENT_DEFAULTS.captureStacks,
-    force = CLIENT_DEFAULTS.force,
     signal,
     logger,
     token,
   } = options;
   requireInteger(ttlMs, "ttlMs", TTL_MS_MIN, TTL_MS_MAX);
   requireInteger(connectTimeoutMs, "connectTimeoutMs", 1, TIMEOUT_MS_MAX);
-  const switches = { followLeader, releaseOnExit, ownerFromContext, captureStacks, force };
+  const switches = { followLeader, releaseOnExit, ownerFromContext, captureStacks };
   for (const [switchName, value] of Object.entries(switches)) requireBoolean(value, switchName);
-  if (force && resume === undefined) throw new TypeError("force needs resume");
   requireText(name, "name", isValidSessionName);
   requireText(metadata, "metadata", isValidMetadata);
   requireSignal(signal);
@@ -189,7 +159,7 @@ export function resolveConnectOptions(options: ConnectOptions): ClientSettings {
   const urls = requireEndpoints(endpoints);
   requireToken(token, urls);
   const tls = requireTls(options, urls);
-  const session = { ttlMs, name, metadata, ...switches, connectTimeoutMs, resume };
+  const session = { ttlMs, name, metadata, ...switches, connectTimeoutMs };
   return { endpoints: urls, token, ...session, signal, logger, ...tls };
 }
 

@@ -18,11 +18,6 @@ import {
   MAX_HOLD_MS_MIN,
   PERMITS_MAX,
   PRIORITY_MAX,
-  SECRET_BYTES,
-  TOKEN_MIN,
-  TTL_MS_DEFAULT,
-  TTL_MS_MAX,
-  TTL_MS_MIN,
   WAIT_FOREVER,
   WAIT_MS_MAX,
   type AcquireOptions as WireOptions,
@@ -150,12 +145,6 @@ export interface UpgradeOptions {
   detect?: boolean | undefined;
 }
 
-/** The options of `lock.detach`. */
-export interface DetachOptions {
-  /** How long the ticket can be claimed. 1,000 – 600,000. Default 15,000. */
-  ticketTtlMs?: number | undefined;
-}
-
 /** One key of a hold. */
 export interface HeldItem {
   readonly key: string;
@@ -164,16 +153,6 @@ export interface HeldItem {
   readonly permits: number;
   /** The held slots, of 0 … limit − 1, ascending; empty for locks. */
   readonly slots: readonly number[];
-}
-
-/**
- * What `detach` makes of a hold: plain data, to be passed to the process that claims it. Keep it
- * secret.
- */
-export interface Ticket {
-  readonly token: number;
-  /** 32 hex digits. Any process that has them can claim the hold. */
-  readonly secret: string;
 }
 
 /** The options of `campaign`, as for an acquire; the value is a separate argument. */
@@ -205,9 +184,12 @@ export interface UpgradeWish {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What the claim of a ticket asks for. */
-export interface ClaimWish {
-  readonly ticket: Ticket;
+/** The hold to be adopted. */
+export interface AdoptWish {
+  /** One of its keys. */
+  readonly key: string;
+  /** That of its bearer. */
+  readonly secret: string;
   readonly owner: Owner;
   readonly signal: AbortSignal | undefined;
 }
@@ -257,10 +239,7 @@ const CAMPAIGN_OPTIONS: ReadonlySet<string> = new Set<keyof CampaignOptions>([
 ]);
 const ITEM_OPTIONS: ReadonlySet<string> = new Set(["key", "mode", "permits", "limit"]);
 const LIMIT_OPTIONS: ReadonlySet<string> = new Set(["limit"]);
-const DETACH_OPTIONS: ReadonlySet<string> = new Set(["ticketTtlMs"]);
 const UPGRADE_OPTIONS: ReadonlySet<string> = new Set(["key", "waitMs", "signal", "detect"]);
-/** The options of `client.claim`. */
-export const CLAIM_OPTIONS: ReadonlySet<string> = new Set(["owner", "signal"]);
 
 export function resolveAcquire(
   key: string,
@@ -373,26 +352,6 @@ export function requireCampaign(value: string, options: CampaignOptions): void {
   requireObject(options, "options");
   requireKnown(options, CAMPAIGN_OPTIONS);
   resolveValue(value);
-}
-
-export function resolveTicketTtl(options: DetachOptions): number {
-  requireObject(options, "options");
-  requireKnown(options, DETACH_OPTIONS);
-  const { ticketTtlMs } = options;
-  if (ticketTtlMs === undefined) return TTL_MS_DEFAULT;
-  requireInteger(ticketTtlMs, "ticketTtlMs", TTL_MS_MIN, TTL_MS_MAX);
-  return ticketTtlMs;
-}
-
-/** Nothing of a wrong one is repeated: its secret may stand anywhere in it. */
-export function resolveClaim(ticket: Ticket): Ticket {
-  const { token, secret } = (ticket ?? {}) as Partial<Ticket>;
-  const isToken = typeof token === "number" && Number.isSafeInteger(token) && token >= TOKEN_MIN;
-  const isSecret = typeof secret === "string" && /^[0-9a-f]+$/.test(secret);
-  if (!isToken || !isSecret || secret.length !== 2 * SECRET_BYTES) {
-    throw new TypeError("ticket must be one that detach returned");
-  }
-  return { token, secret };
 }
 
 export function resolveValue(value: string): void {

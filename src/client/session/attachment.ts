@@ -1,33 +1,23 @@
 /**
  * Which session this client has, and how a connection attaches to it. `Attachment` knows the nonce,
- * which is the session's secret; the generation, which a takeover raises; and the attempt, which
- * rises with every transmission, so that the table always knows which connection is the newest
- * (`docs/internals/semantics.md`, 3.2 and 8). `Attacher` uses it to open, resume or take over the
- * session, and asks for everything that earlier connections may have lost. `locks.ts` decides what
- * happens to locks when the session is lost.
+ * which is the session's secret, and the attempt, which rises with every transmission, so that the
+ * table always knows which connection is the newest (`docs/internals/semantics.md`, 3.2). `Attacher`
+ * uses it to open or resume the session, and asks for everything that earlier connections may have
+ * lost. `locks.ts` decides what happens to locks when the session is lost.
  */
 import { errorCodeOf } from "../../errors.js";
 import {
   type Attached,
-  END_REASON,
   type Hello,
   NONCE_BYTES,
   OP,
   type SessionEnded,
   STATUS,
-  TAKER_BYTES,
 } from "../../protocol/index.js";
 import type { Outgoing } from "../calls/outgoing.js";
-import {
-  type LossReason,
-  lossReasonOf,
-  sessionFailure,
-  takenOver,
-  takeOverFailure,
-} from "../failures.js";
+import { type LossReason, lossReasonOf, sessionFailure } from "../failures.js";
 import type { Locks } from "../locks/locks.js";
 import type { ClientSettings } from "../options/connect-options.js";
-import type { ExportedSession } from "../options/exported-session.js";
 import type { Watches } from "../reads/watches.js";
 import type { SessionLease } from "../session-lease/session-lease.js";
 import type { ClientLog } from "../transport/client-log.js";
@@ -44,14 +34,8 @@ export class Attachment {
   /** 0 while there is no session; an `open` may be in flight then. */
   session = 0;
   #nonce: string;
-  /** The generation of the session when this client got it. */
-  #generation = 0;
   /** Never used twice, so that an answer matches one transmission, for any session. */
   #attempt = 0;
-  /**
-   * The name of this process while it takes over a session and does not have it yet; otherwise "".
-   */
-  #taker = "";
   /** Lease time before the attempt that waits for its answer; `Infinity` if there is none. */
   sentMs = NEVER;
   /** When the next attempt follows a refused one; `Infinity` if none was refused. */
@@ -63,37 +47,13 @@ export class Attachment {
     this.#nonce = freshSecret(platform, NONCE_BYTES);
   }
 
-  /** What another process needs to continue the session. */
-  get credentials(): Pick<ExportedSession, "session" | "nonce" | "generation"> {
-    return { session: this.session, nonce: this.#nonce, generation: this.#generation };
-  }
-
-  get isTakeOver(): boolean {
-    return this.#taker !== "";
-  }
-
-  takeOver({ session, nonce, generation }: ExportedSession): void {
-    this.session = session;
-    this.#nonce = nonce;
-    this.#generation = generation;
-    this.#taker = freshSecret(this.#platform, TAKER_BYTES);
-  }
-
-  /** Another process has the session now, in this generation: it will be taken from that one. */
-  follow(generation: number): void {
-    this.#generation = generation;
-    this.sentMs = NEVER;
-  }
-
   /** The table gave this client the session. */
-  attached(session: number, generation: number): void {
+  attached(session: number): void {
     this.session = session;
-    this.#generation = generation;
-    this.#taker = "";
     this.disconnect();
   }
 
-  /** Resumes the session, takes it over, or opens one. */
+  /** Resumes the session, or opens one. */
   send(frame: FrameWriter, nowMs: number): void {
     this.#attempt += 1;
     this.sentMs = nowMs;
@@ -101,12 +61,9 @@ export class Attachment {
     const attempt = this.#attempt;
     const nonce = this.#nonce;
     const { session } = this;
-    const generation = this.#generation;
-    const taker = this.#taker;
     const { ttlMs, name, metadata } = this.#settings;
     if (session === 0) frame.add({ op: OP.open, nonce, attempt, ttlMs, name, metadata });
-    else if (taker === "") frame.add({ op: OP.resume, session, nonce, generation, attempt });
-    else frame.add({ op: OP.takeOver, session, nonce, generation, taker, attempt });
+    else frame.add({ op: OP.resume, session, nonce, attempt });
     frame.end();
   }
 
@@ -129,8 +86,6 @@ export class Attachment {
   /** The session is over: the next attempt opens another one. */
   reset(): void {
     this.session = 0;
-    this.#generation = 0;
-    this.#taker = "";
     this.#nonce = freshSecret(this.#platform, NONCE_BYTES);
     this.disconnect();
   }
@@ -166,10 +121,8 @@ export interface AttacherHost {
   /** Whether another session may be opened after this one ends. */
   goesOn(): boolean;
   readonly log: ClientLog;
-  /** Whether the session is taken from any process that has it. */
-  readonly isForced: boolean;
-  /** The cluster refuses this client. `loss`: what became of its locks. */
-  end(reason: unknown, loss?: LossReason): void;
+  /** The cluster refuses this client. */
+  end(reason: unknown): void;
 }
 
 export class Attacher {
@@ -196,9 +149,9 @@ export class Attacher {
   objection(hello: Hello): Objection | undefined {
     const { attachment, lease, locks } = this.#of;
     if (attachment.session === 0 || this.clusterId === hello.clusterId) return undefined;
-    if (!attachment.isTakeOver && this.#host.clock() >= lease.deadlineMs) return undefined;
+    if (this.#host.clock() >= lease.deadlineMs) return undefined;
     const why = `belongs to another cluster (${hello.clusterId}, not ${this.clusterId})`;
-    return { why, isLastResort: !attachment.isTakeOver && locks.holdsNothing };
+    return { why, isLastResort: locks.holdsNothing };
   }
 
   onReady(hello: Hello): void {
@@ -230,18 +183,18 @@ export class Attacher {
 
   onAttached(attached: Attached, nowMs: number): void {
     const { attachment, connection, outgoing, answers, lease, locks, watches } = this.#of;
-    const { attempt, status, session, generation, stamp, ttlMs, highestSequence, index } = attached;
+    const { attempt, status, session, stamp, ttlMs, highestSequence, index } = attached;
     if (!attachment.isAnswer(attempt)) return;
     if (status !== STATUS.ok) {
       this.#onRefused(attached, nowMs);
       return;
     }
-    const { sentMs, isTakeOver } = attachment;
-    if (attachment.session === 0 || isTakeOver) lease.reset(ttlMs);
+    const { sentMs } = attachment;
     const isNew = attachment.session === 0;
+    if (isNew) lease.reset(ttlMs);
     const how = isNew ? "session opened" : "session resumed";
-    this.#host.log.info(isTakeOver ? "session taken over" : how, { session, ttlMs: lease.ttlMs });
-    attachment.attached(session, generation);
+    this.#host.log.info(how, { session, ttlMs: lease.ttlMs });
+    attachment.attached(session);
     this.#phase = "attached";
     connection.served();
     watches.attached(index);
@@ -250,11 +203,9 @@ export class Attacher {
     answers.renew(sentMs, stamp);
   }
 
-  /** The connection reports that the session is over, or belongs to another process. */
-  onEnded({ session, reason, taker }: SessionEnded): void {
-    if (session !== this.#of.attachment.session) return;
-    if (reason === END_REASON.takenOver) this.#displace(taker);
-    else this.loseSession(lossReasonOf(reason));
+  /** The connection reports that the session is over. */
+  onEnded({ session, reason }: SessionEnded): void {
+    if (session === this.#of.attachment.session) this.loseSession(lossReasonOf(reason));
   }
 
   /**
@@ -273,7 +224,7 @@ export class Attacher {
     if (connection.isReady) this.attach();
   }
 
-  #onRefused({ status, generation, taker }: Attached, nowMs: number): void {
+  #onRefused({ status }: Attached, nowMs: number): void {
     const { attachment, outgoing, connection } = this.#of;
     const code = errorCodeOf(status) ?? "PROTOCOL";
     const isExpired = code === "SESSION_EXPIRED";
@@ -283,37 +234,10 @@ export class Attacher {
       const isQuiet = code === "UNAVAILABLE";
       connection.servesNot(isQuiet ? NO_SESSION_YET : `refuses the session for now: ${code}`);
       attachment.refused(nowMs + outgoing.nextPauseMs());
-    } else if (code === "TAKEN_OVER") {
-      this.#onTakenOver(generation, taker);
-    } else if (attachment.isTakeOver) {
-      this.#host.end(takeOverFailure(code));
     } else if (attachment.session !== 0 && (isExpired || code === "FORBIDDEN")) {
       this.loseSession("expired");
     } else {
       this.#host.end(sessionFailure(code));
     }
-  }
-
-  #onTakenOver(generation: number, taker: string): void {
-    const { attachment } = this.#of;
-    if (!attachment.isTakeOver) {
-      this.#displace(taker);
-    } else if (this.#host.isForced) {
-      attachment.follow(generation);
-      this.attach();
-    } else {
-      const way =
-        "only the first process that asks gets an exported session; if that one is gone, " +
-        "connect with force, which takes everything from it";
-      this.#host.end(takenOver(taker, way));
-    }
-  }
-
-  #displace(taker: string): void {
-    const { session } = this.#of.attachment;
-    this.#host.log.warn("another process has taken the session over", { session, taker });
-    const way =
-      "that process now has everything this client held, and this client can no longer be used";
-    this.#host.end(takenOver(taker, way), "takenOver");
   }
 }

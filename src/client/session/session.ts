@@ -10,17 +10,10 @@ import { HoldfastError } from "../../errors.js";
 import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../../protocol/index.js";
 import { type Call, CloseCall } from "../calls/call.js";
 import { Outgoing } from "../calls/outgoing.js";
-import {
-  clientClosed,
-  clientExported,
-  type LossReason,
-  takeOverFailure,
-  unavailable,
-} from "../failures.js";
-import { addLoose } from "../locks/exported-locks.js";
+import { clientClosed, clientHandedOver, type LossReason, unavailable } from "../failures.js";
 import { Locks, type LocksHost } from "../locks/locks.js";
 import type { ClientSettings } from "../options/connect-options.js";
-import { type ExportedSession, exportedSession } from "../options/exported-session.js";
+import { type HandedOver, handedOver } from "../options/hand-over-options.js";
 import type { Owner } from "../options/owner.js";
 import type { Question, WatchWish } from "../options/view-options.js";
 import { AFTER_NO_COMMANDS, Reads } from "../reads/reads.js";
@@ -35,21 +28,13 @@ import { Endpoints } from "../transport/endpoints.js";
 import type { Platform, TaskContext } from "../transport/platform.js";
 import { Answers } from "./answers.js";
 import { Attacher, Attachment, freshSecret } from "./attachment.js";
+import { Departure } from "./departure.js";
 import { Lifetime, Opening } from "./lifetime.js";
-import { Resumption } from "./resumption.js";
 import { PATIENCE_PER_TTL, Schedule } from "./schedule.js";
 
 const HANDSHAKE_TIMEOUT_MS_MAX = 2_000;
 /** Long enough to leave a silent node; a lease that is shorter ends by itself before that. */
 const CLOSE_TIMEOUT_MS_MAX = 5_000;
-/** How long an export waits for the table to confirm what was given back. */
-const EXPORT_TIMEOUT_MS = 2_000;
-
-/** An export that waits for answers. */
-interface PendingExport {
-  readonly untilMs: number;
-  readonly finish: () => void;
-}
 
 export class Session {
   readonly locks: Locks;
@@ -73,9 +58,7 @@ export class Session {
   /** The time of the current turn. */
   #nowMs: number;
   #isFlushDue = false;
-  #pendingExport: PendingExport | undefined;
-  /** Of a session that was taken over. */
-  resumed: Resumption | undefined;
+  #departure: Departure | undefined;
 
   constructor(platform: Platform, settings: ClientSettings, context?: TaskContext<Owner>) {
     this.#platform = platform;
@@ -100,7 +83,7 @@ export class Session {
         onReady: (hello) => this.#attacher.onReady(hello),
         onMessages: (messages, from) => this.#onMessages(messages, from),
         onLost: () => this.#onLost(),
-        onRefused: (error) => this.#onRefused(error),
+        onRefused: (error) => this.#end(error),
         onTurnBegin: () => this.#readClock(),
         onTurnEnd: () => this.#settleTurn(),
       },
@@ -132,11 +115,10 @@ export class Session {
     };
     this.#attacher = new Attacher(parts, {
       ttlMs: settings.ttlMs,
-      isForced: settings.force,
       log: this.#log,
       clock: () => this.#clock.read(),
       goesOn: () => this.#goesOn(),
-      end: (reason, loss) => this.#end(reason, loss),
+      end: (reason) => this.#end(reason),
     });
     this.#schedule = new Schedule(parts);
   }
@@ -150,6 +132,11 @@ export class Session {
     return this.#connection.endpoint;
   }
 
+  /** "" before there was a session. */
+  get clusterId(): string {
+    return this.#attacher.clusterId;
+  }
+
   get endpoints(): readonly string[] {
     return this.#endpoints.urls;
   }
@@ -158,15 +145,10 @@ export class Session {
     return this.#lifetime.closed;
   }
 
-  /** Connects, and opens the session or takes it over. */
+  /** Connects, and opens the session. */
   open(signal: AbortSignal | undefined): Promise<void> {
     const nowMs = this.#readClock();
-    const { connectTimeoutMs, resume } = this.#settings;
-    if (resume !== undefined) {
-      this.#attachment.takeOver(resume);
-      this.#attacher.clusterId = resume.clusterId;
-      this.resumed = new Resumption(resume, this.locks, this.#outgoing, nowMs);
-    }
+    const { connectTimeoutMs } = this.#settings;
     const end = (): void => this.#end(signal?.reason);
     const done = this.#lifetime.begin(new Opening(nowMs + connectTimeoutMs, signal, end));
     this.#connection.start();
@@ -211,35 +193,49 @@ export class Session {
     return this.#lifetime.close(() => this.#beginClosing());
   }
 
-  /** Gives up everything here, so that another process can continue the session. */
-  export(): Promise<ExportedSession> {
+  /** Hands over what is held, so that another process can go on with it, and ends this client. */
+  handOver(ttlMs: number): Promise<HandedOver> {
     const nowMs = this.#readClock();
     if (this.#isEnding) throw this.#endError();
-    if (this.id === 0)
-      throw unavailable("exporting the session", "there is no session at the moment", false);
-    const { name, metadata } = this.#settings;
-    const { ttlMs } = this.#lease;
-    const { clusterId } = this.#attacher;
-    const { endpoints } = this;
-    const { credentials } = this.#attachment;
-    return new Promise((resolve) => {
-      // Listeners of the aborted signals must not begin anything new.
-      let finish = (): void => undefined;
-      this.#pendingExport = { untilMs: nowMs + EXPORT_TIMEOUT_MS, finish: () => finish() };
-      const rest = this.locks.export(clientExported());
-      finish = () => {
-        this.#outgoing.keepalives.abandon(this.#outgoing.window);
-        addLoose(rest.loose, this.#outgoing.window);
-        const answered = this.#outgoing.window.mark - 1;
-        const identity = { clusterId, endpoints, ...credentials, answered, ttlMs, name, metadata };
-        this.#end(clientExported(), "exported");
-        resolve(exportedSession({ ...identity, ...rest }));
-      };
-      this.#reads.rejectAll(clientExported());
-      this.#watches.endAll(clientExported());
-      this.#scheduleFlush();
-      this.#settleTurn();
+    if (this.#departure !== undefined) throw clientHandedOver();
+    return new Promise((resolve, reject) => {
+      const untilMs = nowMs + this.#settings.connectTimeoutMs;
+      this.#departure = new Departure(ttlMs, untilMs, { resolve, reject });
+      this.#departIfAttached();
     });
+  }
+
+  /** What is to go goes as soon as a connection has the session. */
+  #departIfAttached(): void {
+    if (this.#isAttached) {
+      this.locks.handOvers.depart();
+      this.#depart();
+    }
+    this.#settleTurn();
+  }
+
+  #depart(): void {
+    const departure = this.#departure;
+    if (departure === undefined || departure.hasBegun) return;
+    departure.hasBegun = true;
+    const error = clientHandedOver();
+    const { clusterId } = this;
+    this.#lifetime.closeBy(this.#nowMs + this.#patienceMs);
+    this.#reads.rejectAll(error);
+    this.#watches.endAll(error);
+    void this.locks.departAll(departure.ttlMs, error).then((handed) => {
+      departure.settle(handedOver({ clusterId, ...handed }));
+      // What is not certain is left to the lease. Locks that go by themselves go first.
+      if (handed.confirmed) this.#submit(new CloseCall(true, () => this.#end(error)));
+      else this.#end(error);
+    });
+  }
+
+  #giveUpDeparture(lastFailure: string): void {
+    const departure = this.#departure;
+    if (departure === undefined || this.#nowMs < departure.waitsUntilMs) return;
+    this.#departure = undefined;
+    departure.fail(unavailable("the hand-over", lastFailure, false));
   }
 
   #locksHost(context: TaskContext<Owner> | undefined): LocksHost {
@@ -254,6 +250,9 @@ export class Session {
       get isEnding() {
         return session.#isEnding;
       },
+      get clusterId() {
+        return session.clusterId;
+      },
       endError: () => session.#endError(),
       context,
       tracing: this.#platform.tracing,
@@ -263,6 +262,7 @@ export class Session {
       now: () => this.#readClock(),
       turnMs: () => this.#nowMs,
       submit: (call) => this.#submit(call),
+      departWhenAttached: () => this.#departIfAttached(),
       freshSecret: () => this.freshSecret(),
       allowListeners: (signal) => this.#platform.allowListeners?.(signal),
       onIdle: () => {
@@ -273,11 +273,15 @@ export class Session {
   }
 
   get #isEnding(): boolean {
-    return this.#lifetime.isClosing || this.#isEnded || this.#pendingExport !== undefined;
+    return this.#lifetime.isClosing || this.#isEnded || this.#isDeparting;
   }
 
   #endError(): Error {
-    return this.#pendingExport === undefined ? clientClosed() : clientExported();
+    return this.#isDeparting ? clientHandedOver() : clientClosed();
+  }
+
+  get #isDeparting(): boolean {
+    return this.#departure?.hasBegun === true;
   }
 
   #submit(call: Call): void {
@@ -324,7 +328,6 @@ export class Session {
   #onLost(): void {
     if (this.#isEnded) return;
     this.#attacher.disconnect();
-    this.resumed?.restart();
     this.#reads.restart(this.#nowMs);
     this.#watches.restart(this.#nowMs);
   }
@@ -344,6 +347,7 @@ export class Session {
     switch (message.kind) {
       case MESSAGE.attached:
         this.#attacher.onAttached(message, this.#nowMs);
+        this.#departIfAttached();
         this.#write();
         break;
       case MESSAGE.answer:
@@ -385,32 +389,27 @@ export class Session {
       return;
     }
     // The client ends anyway, in a moment.
-    if (this.#pendingExport !== undefined) return;
+    if (this.#isDeparting) return;
     const error = clientClosed();
-    const patienceMs = Math.min(this.#settings.ttlMs, CLOSE_TIMEOUT_MS_MAX);
-    this.#lifetime.closeBy(this.#readClock() + patienceMs);
+    this.#lifetime.closeBy(this.#readClock() + this.#patienceMs);
     this.locks.onClosing(error);
     this.#reads.rejectAll(error);
     this.#watches.endAll(error);
     if (this.id === 0) this.#end(error);
-    else this.#submit(new CloseCall(() => this.#end(error)));
+    else this.#submit(new CloseCall(false, () => this.#end(error)));
   }
 
-  /** No node serves this client. Whoever gets its session may be let in. */
-  #onRefused(error: HoldfastError): void {
-    if (this.#pendingExport === undefined) this.#end(error);
-    else this.#pendingExport.finish();
+  get #patienceMs(): number {
+    return Math.min(this.#settings.ttlMs, CLOSE_TIMEOUT_MS_MAX);
   }
 
   /** The session is over. Returns whether another one may take its place. */
   #goesOn(): boolean {
-    const isTakingOver = this.#lifetime.isOpening && this.resumed !== undefined;
-    if (isTakingOver) this.#end(takeOverFailure("SESSION_EXPIRED"));
-    else this.#pendingExport?.finish();
+    if (this.#isDeparting) this.#end(clientHandedOver());
     return !this.#isEnded;
   }
 
-  /** The client cannot be used any more: it was closed, exported, or refused by the cluster. */
+  /** The client cannot be used any more: it was closed, has handed its locks over, or was refused by the cluster. */
   #end(reason: unknown, loss?: LossReason): void {
     if (this.#isEnded) return;
     this.#isEnded = true;
@@ -418,10 +417,12 @@ export class Session {
     this.#connection.stop();
     this.#alarm.cancel();
     this.#attachment.reset();
-    this.locks.onEnded(reason, loss ?? (this.#lifetime.isClosing ? "closed" : lossBy(reason)));
+    const isWished = this.#lifetime.isClosing || this.#isDeparting;
+    this.locks.onEnded(reason, loss ?? (isWished ? "closed" : lossBy(reason)));
     this.#reads.rejectAll(reason);
     this.#watches.endAll(reason);
     this.#lifetime.end(reason);
+    this.#departure?.end(reason);
   }
 
   // Time.
@@ -443,7 +444,8 @@ export class Session {
       const why = this.#connection.whyNobodyServes(this.#settings.endpoints);
       this.#end(unavailable("no node serves", why, false));
     }
-    if (nowMs >= this.#lifetime.closingUntilMs) this.#end(clientClosed());
+    if (nowMs >= this.#lifetime.closingUntilMs) this.#end(this.#endError());
+    this.#giveUpDeparture(lastFailure);
     this.#settleTurn();
   }
 
@@ -456,25 +458,16 @@ export class Session {
    */
   #settleTurn(): void {
     if (this.#isEnded) return;
-    const { locks, resumed } = this;
-    const { keepalives, window, frame } = this.#outgoing;
+    const { locks } = this;
+    const { keepalives, frame } = this.#outgoing;
     const isAttached = this.#isAttached;
-    const exporting = this.#pendingExport;
-    if (exporting !== undefined && (!window.isGivingBack || this.#nowMs >= exporting.untilMs)) {
-      exporting.finish();
-      return;
-    }
     if (isAttached) {
-      resumed?.goOn(this.#nowMs);
-      if (resumed?.isDone === false && this.#outgoing.canWrite(this.#nowMs)) this.#scheduleFlush();
       if (locks.wantsEvidence && keepalives.size === 0) this.#outgoing.keepalive(this.#nowMs);
       frame.end();
-      const isResumed = resumed === undefined || resumed.isDone;
-      const isKnown = !locks.wantsEvidence && !keepalives.isCatchingUp;
-      if (isResumed && isKnown) this.#lifetime.opened();
+      if (!locks.wantsEvidence && !keepalives.isCatchingUp) this.#lifetime.opened();
     }
     this.#connection.setAwaited(this.#schedule.isAwaiting(isAttached));
-    const untilMs = exporting?.untilMs ?? Number.POSITIVE_INFINITY;
+    const untilMs = this.#departure?.waitsUntilMs ?? Number.POSITIVE_INFINITY;
     const dueMs = Math.min(untilMs, this.#schedule.nextMs(isAttached, this.#nowMs));
     this.#alarm.need(dueMs, this.#nowMs, this.#clock.skippedMs);
     const isBusy =
@@ -483,7 +476,7 @@ export class Session {
       this.#watches.isBusy ||
       this.#lifetime.isOpening ||
       this.#lifetime.isClosing ||
-      exporting !== undefined;
+      this.#departure !== undefined;
     this.#alarm.setKeepsProcess(isBusy);
     this.#connection.setKeepsProcess(isBusy);
   }

@@ -2,7 +2,7 @@
  * What observers of a process are told of a client's calls: one channel for each kind of call, and
  * what its context says. Only Node has such channels (`node-tracing.ts`); where nobody observes, a
  * call costs one look at `hasSubscribers`. A context must never contain a secret: no access token,
- * no nonce, no secret of a ticket.
+ * no nonce, no secret of a bearer.
  */
 import type { ClaimMode } from "../../protocol/index.js";
 
@@ -17,12 +17,12 @@ export interface TraceContext {
 /** The context of `holdfast:acquire`: a call that asks the cluster for a lock, or for more of it. */
 export interface AcquireTrace extends TraceContext {
   /**
-   * `tryAcquire`: it does not wait. `acquireAll`: several keys at once. `claim`: takes over a ticket.
+   * `tryAcquire`: it does not wait. `acquireAll`: several keys at once. `adopt`: a hold that was handed over.
    * `upgrade`: shared becomes exclusive. Everything else is `acquire`: also permits, campaigns of
    * elections and Web Locks.
    */
-  readonly operation: "acquire" | "tryAcquire" | "acquireAll" | "claim" | "upgrade";
-  /** Of a ticket they are known when it is claimed. */
+  readonly operation: "acquire" | "tryAcquire" | "acquireAll" | "adopt" | "upgrade";
+  /** Of a hold that is adopted they are known when it has been. */
   keys: readonly string[];
   /** Of the first key. */
   mode: ClaimMode | undefined;

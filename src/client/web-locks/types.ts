@@ -90,8 +90,8 @@ export interface LockManager {
    * Rejects while `callback` goes on, at the moment at which the lock is lost: with a
    * `DOMException` `AbortError` when it was stolen (its `cause` is a `HoldfastError` `LOCK_LOST`);
    * with the `LOCK_LOST` itself when the lease ran out (`details.reason` "expired"), when an
-   * operator revoked it ("revoked") or when the client was closed or exported ("closed",
-   * "exported"). What the callback returns or throws after that is ignored.
+   * operator revoked it ("revoked") or when the client was closed or has handed its locks
+   * over ("closed", "moved"). What the callback returns or throws after that is ignored.
    */
   request<T>(name: string, callback: LockGrantedCallback<T>): Promise<Awaited<T>>;
   request<T>(

@@ -31,7 +31,6 @@ const STATUSES: Readonly<Record<ErrorCode, number>> = Object.freeze({
   INTERNAL: 500,
   CANCELLED: 409,
   TOKENS_EXHAUSTED: 503,
-  TAKEN_OVER: 503,
   UNKNOWN_IDENTITY: 404,
   LAST_ADMIN: 409,
   OUTDATED_ORDER: 409,

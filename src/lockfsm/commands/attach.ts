@@ -1,9 +1,7 @@
 /**
- * Open, resume and takeover. This decides, in the log, which process, and which of its connections,
- * may act for a session. A process raises `attempt` with every transmission. The largest attempt
- * wins; duplicates of it are answered again; a command that arrives later with a smaller one is
- * ignored. If several processes take over from one generation, the first one wins, and the others
- * are told which process it is.
+ * Open and resume. This decides, in the log, which connection may act for a session. Its client
+ * raises `attempt` with every transmission. The largest attempt wins; duplicates of it are answered
+ * again; a command that arrives later with a smaller one is ignored.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import {
@@ -11,35 +9,22 @@ import {
   ATTEMPT_MAX,
   type AttachCommand,
   attachKeyOf,
-  END_REASON,
-  GENERATION_MAX,
   MESSAGE,
-  OP,
   type OpenCommand,
   type Origin,
   type ResumeCommand,
   STATUS,
-  type TakeOverCommand,
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
 import { digestOf } from "../../sha256.js";
-import { advanceKeys } from "../holds/end.js";
 import { renewLease } from "../holds/lease.js";
-import { leaveQueues } from "../holds/leave-queues.js";
 import { isBeyondIdentity, isTableFull } from "../holds/quotas.js";
 import { noteRefusal } from "../holds/rights.js";
-import { renewAllTokens } from "../holds/tokens.js";
 import type { Credential, Identity } from "../records/identity.js";
-import { Hold, type Request, Session } from "../records/session.js";
+import { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { notifyForcedEnd } from "./operator-commands.js";
-
-/**
- * A session can be taken over at most once in this time, so that two processes do not take it from
- * each other for ever.
- */
-const TAKEOVER_MS_MIN = 1_000;
 
 /** @param by number of the credential of the connection that it came on */
 export function open(state: TableState, command: OpenCommand, by: number, origin: Origin): void {
@@ -66,8 +51,7 @@ export function open(state: TableState, command: OpenCommand, by: number, origin
   const known = state.sessions.findByNonce(digest);
   if (known?.isAliveAt(state.stamp)) {
     if (!mayAttach(state, known, command, credential)) return;
-    if (known.generation === 0) attach(state, known, command, credential, origin);
-    else refuseTaken(state, command, known);
+    attach(state, known, command, credential, origin);
     return;
   }
   if (isFull(state, identity)) {
@@ -106,93 +90,16 @@ export function resume(
 ): void {
   const meant = findMeant(state, command, by);
   if (meant === undefined) return;
-  const { session, credential } = meant;
-  const { generation } = command;
-  if (generation === session.generation) attach(state, session, command, credential, origin);
-  else if (generation < session.generation) refuseTaken(state, command, session);
-  else refuse(state, command, ERROR_NUMBERS.FORBIDDEN);
-}
-
-/**
- * Another process continues the session: all its holds get new tokens, and no upgrade keeps
- * waiting.
- */
-export function takeOver(
-  state: TableState,
-  command: TakeOverCommand,
-  by: number,
-  origin: Origin,
-): void {
-  const meant = findMeant(state, command, by);
-  if (meant === undefined) return;
-  const { session, credential } = meant;
-  const { generation, taker } = command;
-  if (generation + 1 === session.generation && taker === session.taker) {
-    attach(state, session, command, credential, origin);
-    return;
-  }
-  if (generation !== session.generation) {
-    refuseTaken(state, command, session);
-    return;
-  }
-  const refusal = takeoverProblem(state, session);
-  if (refusal === undefined) change(state, session, command, credential, origin);
-  else refuse(state, command, refusal);
-}
-
-function takeoverProblem(state: TableState, session: Session): ErrorNumber | undefined {
-  const { holdCount, generation, takenOverAt } = session;
-  if (holdCount > state.settings.holdsPerStepMax) return ERROR_NUMBERS.QUOTA;
-  if (holdCount > 0 && state.tokens.isExhausted) return ERROR_NUMBERS.TOKENS_EXHAUSTED;
-  const isTooSoon = generation > 0 && state.stamp < takenOverAt + TAKEOVER_MS_MIN;
-  return isTooSoon ? ERROR_NUMBERS.BUSY : undefined;
-}
-
-/** Tells the previous process, whose tokens the guarded resources will then no longer accept. */
-function change(
-  state: TableState,
-  session: Session,
-  command: TakeOverCommand,
-  credential: Credential,
-  origin: Origin,
-): void {
-  const { taker } = command;
-  state.pushEnded(session.id, session.attachEpoch, END_REASON.takenOver, taker);
-  const taken = session.change();
-  taken.generation += 1;
-  taken.taker = taker;
-  taken.takenOverAt = state.stamp;
-  // Less than any attempt of a process.
-  taken.attempt = 0;
-  const upgrades = upgradesOf(state, session);
-  for (const upgrade of upgrades) {
-    if (upgrade.slot !== undefined) session.replies.forget(upgrade.slot);
-    leaveQueues(state, upgrade, ERROR_NUMBERS.CANCELLED);
-  }
-  renewAllTokens(state, session);
-  attach(state, session, command, credential, origin);
-  for (const upgrade of upgrades) advanceKeys(state, upgrade);
-}
-
-function upgradesOf({ rows }: TableState, session: Session): Request[] {
-  const upgrades: Request[] = [];
-  for (let row = session.firstHold; row !== 0; row = rows.nextOf(row)) {
-    const content = rows.contentOf(row);
-    const upgrade = content instanceof Hold ? content.extras?.upgrade : undefined;
-    if (upgrade !== undefined) upgrades.push(upgrade);
-  }
-  return upgrades;
+  attach(state, meant.session, command, meant.credential, origin);
 }
 
 /** The session of a well-formed command that knows its secret; otherwise refuses the command. */
 function findMeant(
   state: TableState,
-  command: ResumeCommand | TakeOverCommand,
+  command: ResumeCommand,
   by: number,
 ): { readonly session: Session; readonly credential: Credential } | undefined {
-  const { attempt, generation } = command;
-  const generationMax = command.op === OP.takeOver ? GENERATION_MAX - 1 : GENERATION_MAX;
-  if (!isWithin(attempt, 1, ATTEMPT_MAX) || !isWithin(generation, 0, generationMax)) {
+  if (!isWithin(command.attempt, 1, ATTEMPT_MAX)) {
     refuse(state, command, ERROR_NUMBERS.INVALID_ARGUMENT);
     return undefined;
   }
@@ -256,7 +163,7 @@ function countFor(session: Session, to: Identity): void {
 
 /**
  * Attaches the connection of a command that has proved by its secret that the session is its
- * client's, and that knows the generation.
+ * client's.
  */
 function attach(
   state: TableState,
@@ -302,45 +209,26 @@ function answer(state: TableState, session: Session, command: AttachCommand): vo
     attempt: command.attempt,
     status: STATUS.ok,
     session: session.id,
-    generation: session.generation,
     epoch: session.attachEpoch,
     highestSequence: session.attachedSequence,
     stamp: session.attachedAt,
     ttlMs: session.ttlMs,
     index: state.index,
-    taker: "",
   });
 }
 
-/** Another process has the session: says which one, and its generation. */
-function refuseTaken(
-  state: TableState,
-  command: AttachCommand,
-  { generation, taker }: Session,
-): void {
-  refuse(state, command, ERROR_NUMBERS.TAKEN_OVER, generation, taker);
-}
-
-function refuse(
-  state: TableState,
-  command: AttachCommand,
-  status: ErrorNumber,
-  generation = 0,
-  taker = "",
-): void {
+function refuse(state: TableState, command: AttachCommand, status: ErrorNumber): void {
   state.outbox.attached({
     kind: MESSAGE.attached,
     key: attachKeyOf(command),
     attempt: command.attempt,
     status,
     session: "session" in command ? command.session : 0,
-    generation,
     epoch: 0,
     highestSequence: 0,
     stamp: state.stamp,
     ttlMs: 0,
     index: state.index,
-    taker,
   });
 }
 

@@ -24,13 +24,13 @@ import type { TableState } from "../records/state.js";
 import { FORBIDDEN, isRefusal, OK, TOKENS_EXHAUSTED, TOO_MANY_IN_FLIGHT } from "../results.js";
 import type { TableCommand } from "../types.js";
 import { acquire } from "./acquire.js";
-import { open, resume, takeOver } from "./attach.js";
+import { open, resume } from "./attach.js";
 import { downgrade, update, upgrade } from "./convert.js";
+import { adopt, handOver } from "./hand-over.js";
 import { extend, giveBack, take } from "./leases.js";
 import { order, orderWithoutSession } from "./operator-commands.js";
 import { recall } from "./recall.js";
 import { release } from "./release.js";
-import { claim, detach } from "./tickets.js";
 
 export function execute(state: TableState, recorded: TableCommand): void {
   const { session: id, epoch, command, origin = UNKNOWN_ORIGIN } = recorded;
@@ -38,7 +38,6 @@ export function execute(state: TableState, recorded: TableCommand): void {
   state.stepUnits = state.settings.grantsPerStepMax;
   if (command.op === OP.open) open(state, command, epoch, origin);
   else if (command.op === OP.resume) resume(state, command, epoch, origin);
-  else if (command.op === OP.takeOver) takeOver(state, command, epoch, origin);
   else executeOf(state, id, epoch, command);
   resolveSuspects(state);
 }
@@ -76,16 +75,14 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     store(state, session, command.sequence, FORBIDDEN);
     return;
   }
-  if (mayBringToken(command)) {
-    const { sequence } = command;
-    if (session.unreadEnds >= state.settings.unacknowledgedMax) {
-      store(state, session, sequence, TOO_MANY_IN_FLIGHT);
-      return;
-    }
-    if (state.tokens.isExhausted) {
-      store(state, session, sequence, TOKENS_EXHAUSTED);
-      return;
-    }
+  const { sequence } = command;
+  if (bringsHold(command) && session.unreadEnds >= state.settings.unacknowledgedMax) {
+    store(state, session, sequence, TOO_MANY_IN_FLIGHT);
+    return;
+  }
+  if (state.tokens.isExhausted && (bringsHold(command) || command.op === OP.handOver)) {
+    store(state, session, sequence, TOKENS_EXHAUSTED);
+    return;
   }
   switch (command.op) {
     case OP.acquire:
@@ -117,11 +114,11 @@ function perform(state: TableState, session: Session, command: SequencedCommand)
     case OP.setGrant:
       orderOf(state, session, command);
       return;
-    case OP.detach:
-      detach(state, session, command);
+    case OP.handOver:
+      handOver(state, session, command);
       return;
-    case OP.claim:
-      claim(state, session, command);
+    case OP.adopt:
+      adopt(state, session, command);
       return;
     case OP.take:
       take(state, session, command);
@@ -171,6 +168,7 @@ function noteRead(session: Session, { acknowledged, mark }: SessionCommand): voi
   }
 }
 
-function mayBringToken({ op }: Command): boolean {
-  return op === OP.acquire || op === OP.take || op === OP.upgrade || op === OP.claim;
+/** Or the token of a stronger one. */
+function bringsHold({ op }: Command): boolean {
+  return op === OP.acquire || op === OP.take || op === OP.upgrade || op === OP.adopt;
 }

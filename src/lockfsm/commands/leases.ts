@@ -15,7 +15,7 @@ import {
   withLeaseMargin,
 } from "../../protocol/index.js";
 import { digestOf } from "../../sha256.js";
-import { endOf, reasonAtEnd } from "../holds/due-time.js";
+import { endOf, isDue, reasonAtEnd } from "../holds/due-time.js";
 import { advanceKeys, endRow } from "../holds/end.js";
 import { grantLease, leasedResult } from "../holds/grant.js";
 import { store } from "../holds/lease.js";
@@ -47,8 +47,9 @@ import {
 const GIVEN_BACK = notHeld(END_REASON.released);
 
 export function take(state: TableState, session: Session, command: TakeCommand): void {
-  const { sequence, ttlMs } = command;
-  if (isTooLong(state, ttlMs)) store(state, session, sequence, tooLong(state));
+  const { sequence } = command;
+  const problem = lengthProblemOf(state, command.ttlMs);
+  if (problem !== undefined) store(state, session, sequence, problem);
   else if (!isSound(state, command)) store(state, session, sequence, INVALID_ARGUMENT);
   else if (command.isSplit) {
     store(state, session, sequence, takeEach(state, session, command));
@@ -56,25 +57,23 @@ export function take(state: TableState, session: Session, command: TakeCommand):
 }
 
 function isSound(state: TableState, command: TakeCommand): boolean {
-  const { items, waitMs, options, ttlMs } = command;
+  const { items, waitMs, options } = command;
   if (!isWellFormed(items, waitMs) || options?.steal === true) return false;
-  return mayKeepClosed(state, options) && mayLast(state, ttlMs);
+  return mayKeepClosed(state, options);
 }
 
-function mayLast({ settings }: TableState, ttlMs: number): boolean {
-  return ttlMs > 0 || settings.endlessLeases === 1;
-}
-
-function isTooLong({ settings }: TableState, ttlMs: number): boolean {
-  return ttlMs > withLeaseMargin(settings.leaseTtlMsMax);
-}
-
-function tooLong({ settings }: TableState): Result {
-  return { status: INVALID_ARGUMENT.status, limit: settings.leaseTtlMsMax } as Result;
+/** Why no lease of an identity's owner may last so long; `undefined` if it may. */
+export function lengthProblemOf({ settings }: TableState, ttlMs: number): Result | undefined {
+  const { leaseTtlMsMax, endlessLeases } = settings;
+  if (ttlMs > withLeaseMargin(leaseTtlMsMax)) {
+    return { status: INVALID_ARGUMENT.status, limit: leaseTtlMsMax } as Result;
+  }
+  return ttlMs > 0 || endlessLeases === 1 ? undefined : INVALID_ARGUMENT;
 }
 
 function ownerOf(session: Session, { owner }: { readonly owner: string }): LeaseOwner {
-  return { ownerDigest: digestOf(owner), identity: session.credential.identity };
+  const { identity } = session.credential;
+  return { ownerDigest: digestOf(owner), identity, isBearer: false };
 }
 
 function takeAll(state: TableState, session: Session, command: TakeCommand): void {
@@ -137,7 +136,9 @@ function leaseOf(
   const { request, name, ttlMs, sequence: takenAs } = command;
   const endsAt = ttlMs === 0 ? 0 : stamp + ttlMs;
   // Written out: a spread would cost more than the rest of a take.
-  return { ownerDigest, identity, request, name, ttlMs, endsAt, takenBy: session.id, takenAs };
+  const takenBy = session.id;
+  const isBearer = false;
+  return { ownerDigest, identity, isBearer, request, name, ttlMs, endsAt, takenBy, takenAs };
 }
 
 function waitOf({ request, name, ttlMs }: TakeCommand, owner: LeaseOwner): LeaseWait {
@@ -200,12 +201,6 @@ function isOf({ firstPlace }: Hold | Request, items: readonly Item[]): boolean {
   return count === items.length;
 }
 
-/** Whether it has ended, and is still in the table only because it has not been swept. */
-function isDue({ stamp }: TableState, hold: Hold): boolean {
-  const endsAt = endOf(hold);
-  return endsAt !== undefined && endsAt <= stamp;
-}
-
 /** All items become leases of their own, or none does. */
 function takeEach(state: TableState, session: Session, command: TakeCommand): Result {
   const owner = ownerOf(session, command);
@@ -247,9 +242,9 @@ export function extend(state: TableState, session: Session, command: ExtendComma
 
 function extended(state: TableState, session: Session, command: ExtendCommand): Result {
   const { keys, ttlMs, mode } = command;
-  if (isTooLong(state, ttlMs)) return tooLong(state);
-  const isNothing = keys.length === 0 || (ttlMs === 0 && mode === "add");
-  if (isNothing || !mayLast(state, ttlMs)) return INVALID_ARGUMENT;
+  const problem = lengthProblemOf(state, ttlMs);
+  if (problem !== undefined) return problem;
+  if (keys.length === 0 || (ttlMs === 0 && mode === "add")) return INVALID_ARGUMENT;
   const owner = ownerOf(session, command);
   const holds: Hold[] = [];
   for (const key of keys) {

@@ -257,7 +257,7 @@ export function notifyForcedEnd(state: TableState, session: Session): void {
   state.say(session, { kind: MESSAGE.revoking, sequence: 0, stamp: state.stamp, endsAt, reason });
 }
 
-/** Announces a revoke to the holder; also to a client that has claimed a revoked ticket. */
+/** Announces a revoke to the holder; also to a client that has adopted a revoked hold. */
 export function notifyRevoked(state: TableState, { session, sequence, extras }: Hold): void {
   if (extras === undefined || extras.revokedAt === 0) return;
   const { revokedAt: endsAt, revokeReason: reason } = extras;
@@ -313,12 +313,10 @@ function revokeHold(state: TableState, hold: Hold, force: Force, orderedBy: stri
 
 function forceAt(state: TableState, hold: Hold, { graceMs }: Force): number {
   const deadline = state.stamp + graceMs;
-  // A ticket has no holder, and a lease without end has nothing that its holder waits for. Whoever has
-  // a lease was told when it ends, which may be by its maximum duration.
-  if (hold.isDetached) {
-    const isLease = hold.extras?.lease !== undefined;
-    return Math.max(deadline, isLease ? (endOf(hold) ?? 0) : 0);
-  }
+  // A bearer does not use the hold, and a lease without end has nothing that its owner waits for.
+  // Whoever has a lease was told when it ends, which may be by its maximum duration.
+  if (hold.isOfBearer) return deadline;
+  if (hold.isDetached) return Math.max(deadline, endOf(hold) ?? 0);
   return Math.max(deadline, hold.session.dueAt);
 }
 

@@ -15,7 +15,7 @@ import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtHoldOf } from "../holds/tokens.js";
 import type { Hold, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
-import { claimedItems } from "./tickets.js";
+import { heldItems } from "./hand-over.js";
 
 export function recall(state: TableState, session: Session, command: RecallCommand): void {
   const { number, sequences: asked } = command;
@@ -46,7 +46,7 @@ function recallHold(hold: Hold): RecalledHold {
     sequence,
     state: RECALL_STATE.held,
     token,
-    items: claimedItems(hold),
+    items: heldItems(hold),
     value,
     grantedAt,
     endsAt,

@@ -1,6 +1,6 @@
 /**
  * Release: a session ends the hold, the wait, or the stored end that belongs to the sequence of an
- * acquire, upgrade or claim; nothing of that sequence remains. The answer is sent before others are
+ * acquire, upgrade or adopt; nothing of that sequence remains. The answer is sent before others are
  * granted, so that a client learns that its lock has ended before it can see anything that followed
  * from that.
  */

@@ -1,5 +1,5 @@
 /**
- * Steal: ends all holds and tickets that have any of the keys, whole, and the closings of the keys,
+ * Steal: ends all holds that have any of the keys, whole, and the closings of the keys,
  * and grants the keys to the thief before all waiters.
  */
 import { type AcquireCommand, END_REASON, type Result } from "../../protocol/index.js";

@@ -1,7 +1,7 @@
 /**
  * When a hold ends by itself while its session lives: at its maximum duration, at the forced end of
- * a revoke, as a ticket when it has not been claimed in time, or as a lease when that is over. One due time represents the
- * earliest of these.
+ * a revoke, or, if an owner has it, when its lease is over. One due time represents the earliest of
+ * these.
  */
 import { END_REASON, type EndReason } from "../../protocol/index.js";
 import { type Hold, HoldEnd, type HoldExtras } from "../records/session.js";
@@ -11,6 +11,12 @@ import type { TableState } from "../records/state.js";
 export function endOf(hold: Hold): number | undefined {
   const { extras } = hold;
   return extras === undefined ? undefined : earliest(hold, extras);
+}
+
+/** Whether it has ended, and is still in the table only because it has not been swept. */
+export function isDue({ stamp }: TableState, hold: Hold): boolean {
+  const endsAt = endOf(hold);
+  return endsAt !== undefined && endsAt <= stamp;
 }
 
 /** Must be called after any change of these times. */
@@ -46,8 +52,8 @@ export function reasonAtEnd(hold: Hold): EndReason {
 }
 
 function earliest(hold: Hold, extras: HoldExtras): number | undefined {
-  const { revokedAt, ticket, lease } = extras;
-  const leaseEndsAt = ticket?.endsAt ?? lease?.endsAt ?? 0;
+  const { revokedAt, lease } = extras;
+  const leaseEndsAt = lease?.endsAt ?? 0;
   let first = capOf(hold, extras);
   if (revokedAt > 0) first = Math.min(first ?? revokedAt, revokedAt);
   if (leaseEndsAt > 0) first = Math.min(first ?? leaseEndsAt, leaseEndsAt);

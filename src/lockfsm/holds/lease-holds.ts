@@ -3,6 +3,7 @@
  * Every lease begins and ends through this file.
  */
 import { END_REASON, type EndReason } from "../../protocol/index.js";
+import { spaceOf } from "../records/lease-index.js";
 import { Hold, type Lease, type LeaseOwner, type Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { scheduleEnd } from "./due-time.js";
@@ -24,9 +25,9 @@ export function leaveLease(state: TableState, hold: Hold, lease: Lease, reason: 
   leases.count -= 1;
   if (lease.endsAt === 0) leases.endlessCount -= 1;
   const { ownerDigest } = lease;
-  const identity = lease.identity.number;
+  const space = spaceOf(lease);
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {
-    const ended = { key: place.key.name, identity, ownerDigest, request: "", reason, endedAt };
+    const ended = { key: place.key.name, space, ownerDigest, request: "", reason, endedAt };
     leases.remember(ended);
   }
 }
@@ -35,12 +36,13 @@ export function leaveLease(state: TableState, hold: Hold, lease: Lease, reason: 
 export function rememberGivenBack(
   { leases, stamp: endedAt }: TableState,
   keys: readonly string[],
-  { ownerDigest, identity: { number: identity } }: LeaseOwner,
+  owner: LeaseOwner,
   request: string,
 ): void {
   const reason = END_REASON.released;
+  const [space, { ownerDigest }] = [spaceOf(owner), owner];
   for (const key of keys) {
-    leases.remember({ key, identity, ownerDigest, request, reason, endedAt });
+    leases.remember({ key, space, ownerDigest, request, reason, endedAt });
   }
 }
 
@@ -83,7 +85,9 @@ export function leasesBeyond({ detached, rows }: TableState, ms: number): LongLe
   for (let row = detached.firstHold; row !== 0; row = rows.nextOf(row)) {
     const content = rows.contentOf(row);
     const { lease, lockDelayMs = 0 } = (content instanceof Hold ? content.extras : undefined) ?? {};
-    if (lease === undefined || lease.endsAt === 0 || lease.ttlMs + lockDelayMs <= ms) continue;
+    // Nobody relies on a hold before it is adopted.
+    if (lease === undefined || lease.isBearer || lease.endsAt === 0) continue;
+    if (lease.ttlMs + lockDelayMs <= ms) continue;
     count += 1;
     longestMs = Math.max(longestMs, lease.ttlMs);
     closedMs = Math.max(closedMs, lease.ttlMs + lockDelayMs);

@@ -27,7 +27,7 @@ const { acquire, operate, admin } = ACCESS_LEVEL;
 
 /** What each command needs at most, but for a steal; see `levelFor`. */
 const LEVEL_BY_OP = new Uint8Array(OP.inspect);
-for (const op of [OP.acquire, OP.take, OP.upgrade, OP.update, OP.detach, OP.claim])
+for (const op of [OP.acquire, OP.take, OP.upgrade, OP.update, OP.handOver, OP.adopt])
   LEVEL_BY_OP[op] = acquire;
 for (const op of [OP.revoke, OP.endSession, OP.setLimit]) LEVEL_BY_OP[op] = operate;
 LEVEL_BY_OP[OP.changeSetting] = admin;
@@ -61,12 +61,12 @@ function mayDoThere(
     case OP.upgrade:
       return identity.levelOf(command.key) >= acquire;
     case OP.update:
-    case OP.detach: {
+    case OP.handOver: {
       const hold = lookAtHoldOf(state, session, command.target);
       return hold === undefined || covers(identity, hold, acquire);
     }
-    case OP.claim:
-      return identity.highest >= acquire;
+    case OP.adopt:
+      return identity.levelOf(command.key) >= acquire;
     default:
       return mayOrder(state, identity, command);
   }
@@ -105,7 +105,7 @@ function mayAcquire(
   return true;
 }
 
-/** Whether the identity may end a hold or closing, claim it or be granted it: on every key of it. */
+/** Whether the identity may end a hold or closing, adopt it or be granted it: on every key of it. */
 export function mayTake(
   identity: Identity,
   claim: Hold | Request | Closing,

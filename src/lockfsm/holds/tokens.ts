@@ -3,13 +3,12 @@
  * its session and sequence, whatever has happened to it, and by its newest token, but not by an
  * older one.
  */
-import { END_REASON } from "../../protocol/index.js";
 import type { Hold, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { holdAt, lookAt } from "./lone-holds.js";
 import { reorder } from "./owners.js";
 
-/** The hold that was granted to the acquire or claim of `sequence`. */
+/** The hold that the acquire or adopt of `sequence` brought. */
 export function holdOf(state: TableState, session: Session, sequence: number): Hold | undefined {
   const row = state.holdsBySequence.find(session, sequence);
   return row === 0 ? undefined : holdAt(state, row);
@@ -25,7 +24,7 @@ export function lookAtHoldOf(
   return row === 0 ? undefined : lookAt(state, row);
 }
 
-/** The hold or ticket that has the token. */
+/** The hold that has the token. */
 export function findHold(state: TableState, token: number): Hold | undefined {
   const row = state.holds.find(token);
   return row === 0 ? undefined : holdAt(state, row);
@@ -44,26 +43,10 @@ export function renewToken(state: TableState, hold: Hold): void {
   });
 }
 
-/** Gives new tokens to all holds of a session, in their order. Lone holds stay rows. */
-export function renewAllTokens(state: TableState, session: Session): void {
-  const { rows } = state;
-  for (let row = session.firstHold; row !== 0; row = rows.nextOf(row)) {
-    const content = rows.contentOf(row);
-    if (typeof content === "string") {
-      state.holds.remove(row);
-      rows.setToken(row, state.tokens.take());
-      state.holds.add(row);
-      state.noteLoneHold("converted", row, END_REASON.unknown);
-    } else {
-      changeToken(state, content, (token) => {
-        rows.setToken(content.row, token);
-      });
-      state.note("converted", content);
-    }
-  }
-}
-
-/** Moves a hold or ticket to `session`, where it has the `sequence` of the claim. */
+/**
+ * Moves a hold, which nobody's claims include any more, to the session of `sequence`, or to that of
+ * the holds of owners.
+ */
 export function moveHold(state: TableState, hold: Hold, session: Session, sequence: number): void {
   const { row } = hold;
   state.holds.remove(row);
@@ -74,7 +57,7 @@ export function moveHold(state: TableState, hold: Hold, session: Session, sequen
   state.rows.setSequence(row, sequence);
   state.rows.move(row, session, hold.token);
   state.holds.add(row);
-  state.holdsBySequence.add(row);
+  if (!hold.isDetached) state.holdsBySequence.add(row);
   moveLast(hold);
 }
 

@@ -1,8 +1,8 @@
 /**
  * Finds claims: holds, as rows, by token and by session and sequence; and the holds and requests of
- * each owner, which is a task inside a session. Tickets belong to no session and have no owner, and
- * are found only by their tokens. Most owners have one claim, which is then itself the entry, as a
- * row if it is a lone hold; a second claim makes a record of both.
+ * each owner, which is a task inside a session. Holds of named owners belong to no session and to no
+ * task; their tokens find them, and the index of leases. Most owners have one claim, which is then
+ * itself the entry, as a row if it is a lone hold; a second claim makes a record of both.
  */
 import { ChainedIndex, hashInRows, hashInSession } from "../structures/chained-index.js";
 import { RowIndex } from "../structures/row-index.js";

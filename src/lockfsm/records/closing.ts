@@ -13,7 +13,7 @@ export class Closing implements DueItem, Copied, Claimant {
   /** The token of the hold. */
   readonly token: number;
   /**
-   * The session of the hold; 0 for a ticket, or for a hold of the cluster from which this one was
+   * The session of the hold; 0 for a hold of an owner, or for a hold of the cluster from which this one was
    * restored.
    */
   readonly session: number;

@@ -8,7 +8,7 @@ import { assert } from "../../assert.js";
 import type { CopyOnWrite } from "./copy-on-write.js";
 import type { Identity } from "./identity.js";
 import type { Hold, Session } from "./session.js";
-import { bytesOfName, bytesOfPlaces, TICKET_BYTES } from "./sizes.js";
+import { bytesOfName, bytesOfOwner, bytesOfPlaces } from "./sizes.js";
 
 const CHUNK_BITS = 12;
 const CHUNK_ROWS = 1 << CHUNK_BITS;
@@ -167,7 +167,7 @@ export class HoldRows {
     return this.#wide(row, OWNER);
   }
 
-  /** The sequence of the acquire or claim that was granted. */
+  /** The sequence of the acquire, adopt or hand-over that brought it. */
   sequenceOf(row: number): number {
     return this.#wide(row, SEQUENCE);
   }
@@ -224,7 +224,7 @@ export class HoldRows {
 
   #append(session: Session, row: number): void {
     const last = session.lastHold;
-    // Tickets are in the order in which they were detached.
+    // Holds of owners are in the order in which they came to them.
     assert(
       last === 0 || this.tokenOf(last) < this.tokenOf(row) || session.id === 0,
       () => `session ${session.id}: token ${this.tokenOf(row)} after ${this.tokenOf(last)}`,
@@ -316,7 +316,5 @@ export class HoldRows {
 export function bytesOfHold(content: Hold | string): number {
   if (typeof content === "string") return bytesOfName(content);
   const { firstPlace, value, extras } = content;
-  const ofTicket = extras?.ticket === undefined ? 0 : TICKET_BYTES;
-  const texts = value.length + (extras?.lease?.name.length ?? 0);
-  return bytesOfPlaces(firstPlace) + texts + ofTicket;
+  return bytesOfPlaces(firstPlace) + value.length + bytesOfOwner(extras?.lease);
 }

@@ -1,7 +1,6 @@
 /**
  * Finds what a named owner has in a key, a lease or a wait for one, and remembers for a while why
- * leases ended, and which request it gave back. An owner of one identity has at most one claim in a
- * key.
+ * leases ended, and which request it gave back. An owner has at most one claim in a key.
  */
 import { assert } from "../../assert.js";
 import { END_REASON, type EndReason } from "../../protocol/index.js";
@@ -14,10 +13,19 @@ const ENDED_LEASE_MS = 60_000;
 /** How many ended leases it remembers, counted once for each key. */
 const ENDED_LEASES_MAX = 10_000;
 
+/** The name space of bearers, beside those of identities, which have their numbers. */
+const OF_BEARERS = -1;
+
+/** The name space in which an owner is found. */
+export function spaceOf({ isBearer, identity }: LeaseOwner): number {
+  return isBearer ? OF_BEARERS : identity.number;
+}
+
 /** The end of a lease, or of a wait that was given back, in one of its keys. */
 export interface EndedLease {
   readonly key: string;
-  readonly identity: number;
+  /** The name space of its owner. */
+  readonly space: number;
   readonly ownerDigest: string;
   /** The request that its owner gave back; "": it ended otherwise, or names no single request. */
   readonly request: string;
@@ -43,7 +51,7 @@ export class LeaseIndex {
   #endedCount = 0;
   /** What was looked for last: a command comes back to it, and to make its name costs most. */
   #lastKey = "";
-  #lastIdentity = 0;
+  #lastSpace = 0;
   #lastDigest = "";
   #lastName = "";
   #lastEntry: Entry | undefined = undefined;
@@ -52,21 +60,23 @@ export class LeaseIndex {
   endlessCount = 0;
 
   find(key: string, owner: LeaseOwner): Hold | Request | undefined {
-    return this.#find(key, owner.identity.number, owner.ownerDigest)?.claim;
+    return this.#find(key, spaceOf(owner), owner.ownerDigest)?.claim;
   }
 
   /** Adds a claim, which must have its places. */
-  add(claim: Hold | Request, { identity, ownerDigest }: LeaseOwner): void {
+  add(claim: Hold | Request, owner: LeaseOwner): void {
+    const space = spaceOf(owner);
     for (let place = claim.firstPlace; place !== undefined; place = place.sibling) {
-      const entry = this.#findOrMake(place.key.name, identity.number, ownerDigest);
+      const entry = this.#findOrMake(place.key.name, space, owner.ownerDigest);
       assert(entry.claim === undefined, () => `two claims in ${place?.key.name}`);
       entry.claim = claim;
     }
   }
 
-  remove(claim: Hold | Request, { identity, ownerDigest }: LeaseOwner): void {
+  remove(claim: Hold | Request, owner: LeaseOwner): void {
+    const space = spaceOf(owner);
     for (let place = claim.firstPlace; place !== undefined; place = place.sibling) {
-      const entry = this.#find(place.key.name, identity.number, ownerDigest);
+      const entry = this.#find(place.key.name, space, owner.ownerDigest);
       assert(entry?.claim === claim, () => `no claim in ${place?.key.name}`);
       entry.claim = undefined;
       this.#tidy(entry);
@@ -83,17 +93,13 @@ export class LeaseIndex {
     return this.#endedOf(key, owner, stamp)?.request === request;
   }
 
-  #endedOf(
-    key: string,
-    { identity, ownerDigest }: LeaseOwner,
-    stamp: number,
-  ): EndedLease | undefined {
-    const ended = this.#find(key, identity.number, ownerDigest)?.ended;
+  #endedOf(key: string, owner: LeaseOwner, stamp: number): EndedLease | undefined {
+    const ended = this.#find(key, spaceOf(owner), owner.ownerDigest)?.ended;
     return ended === undefined || ended.endedAt + ENDED_LEASE_MS <= stamp ? undefined : ended;
   }
 
   remember(ended: EndedLease): void {
-    const entry = this.#findOrMake(ended.key, ended.identity, ended.ownerDigest);
+    const entry = this.#findOrMake(ended.key, ended.space, ended.ownerDigest);
     if (entry.ended !== undefined) this.#unchain(entry);
     entry.ended = ended;
     entry.previous = this.#newest;
@@ -109,8 +115,8 @@ export class LeaseIndex {
     }
   }
 
-  forget(key: string, { identity, ownerDigest }: LeaseOwner): void {
-    const entry = this.#find(key, identity.number, ownerDigest);
+  forget(key: string, owner: LeaseOwner): void {
+    const entry = this.#find(key, spaceOf(owner), owner.ownerDigest);
     if (entry?.ended === undefined) return;
     this.#unchain(entry);
     this.#tidy(entry);
@@ -123,20 +129,20 @@ export class LeaseIndex {
     return all;
   }
 
-  #find(key: string, identity: number, ownerDigest: string): Entry | undefined {
+  #find(key: string, space: number, ownerDigest: string): Entry | undefined {
     const isSame = key === this.#lastKey && ownerDigest === this.#lastDigest;
-    if (isSame && identity === this.#lastIdentity) return this.#lastEntry;
+    if (isSame && space === this.#lastSpace) return this.#lastEntry;
     this.#lastKey = key;
-    this.#lastIdentity = identity;
+    this.#lastSpace = space;
     this.#lastDigest = ownerDigest;
     // Keys have no control characters.
-    this.#lastName = `${key}\n${identity}\n${ownerDigest}`;
+    this.#lastName = `${key}\n${space}\n${ownerDigest}`;
     this.#lastEntry = this.#entries.get(this.#lastName);
     return this.#lastEntry;
   }
 
-  #findOrMake(key: string, identity: number, ownerDigest: string): Entry {
-    const known = this.#find(key, identity, ownerDigest);
+  #findOrMake(key: string, space: number, ownerDigest: string): Entry {
+    const known = this.#find(key, space, ownerDigest);
     if (known !== undefined) return known;
     const none = { claim: undefined, ended: undefined, previous: undefined, next: undefined };
     const made: Entry = { name: this.#lastName, ...none };

@@ -16,7 +16,7 @@ import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import type { Credential, Identity } from "./identity.js";
 import type { Claimant, Place } from "./key.js";
 import { ReplyWindow, type Slot } from "./reply-window.js";
-import { bytesOfPlaces, bytesOfSession } from "./sizes.js";
+import { bytesOfOwner, bytesOfPlaces, bytesOfSession } from "./sizes.js";
 import type { Order } from "./waiting-queue.js";
 
 /** Lost holds of one session that are remembered for a recall. */
@@ -66,13 +66,7 @@ export class Session implements DueItem, Copied {
   /** When the lease ends, in cluster time. It only ever moves to later. */
   readonly dueAt: number;
   heapIndex = NOT_IN_HEAP;
-  /** How often another process has taken it over. */
-  readonly generation: number = 0;
-  /** The process that took it over last. */
-  readonly taker: string = "";
-  /** When it was taken over last, in cluster time. */
-  readonly takenOverAt: number = 0;
-  /** The attempt of this generation that attached last. */
+  /** The attempt that attached last. */
   readonly attempt: number;
   /** Counts attachments; commands of any attachment but the last have no effect. */
   readonly attachEpoch: number = 1;
@@ -138,8 +132,8 @@ export class Session implements DueItem, Copied {
     this.walkedIn = copies.latest;
   }
 
-  /** The session to which tickets belong. It never ends, and nothing is sent to it. */
-  static ofTickets(copies: CopyOnWrite, credential: Credential): Session {
+  /** The session of the holds of owners. It never ends, and nothing is sent to it. */
+  static ofOwners(copies: CopyOnWrite, credential: Credential): Session {
     const session = new Session(copies, 0, "", "", "", 0, 0, 0, credential);
     session.change().dueAt = Number.POSITIVE_INFINITY;
     return session;
@@ -160,7 +154,7 @@ export class Session implements DueItem, Copied {
     return this.id;
   }
 
-  /** "" for that of tickets. */
+  /** "" for that of owners. */
   get identityName(): string {
     return this.id === 0 ? "" : this.credential.identity.name;
   }
@@ -340,8 +334,9 @@ export class Request implements DueItem, Order, Copied, Claimant {
 
   /** Its size in the table; see `sizes.ts`. */
   get bytes(): number {
-    const texts = (this.options?.value.length ?? 0) + (this.lease?.name.length ?? 0);
-    return bytesOfPlaces(this.firstPlace) + texts;
+    return (
+      bytesOfPlaces(this.firstPlace) + (this.options?.value.length ?? 0) + bytesOfOwner(this.lease)
+    );
   }
 
   /** Whether nothing before it conflicts with it in any of its keys. */
@@ -390,13 +385,15 @@ export const shownOwner = (owner: number): number => (owner < LEASE_OWNERS ? own
 export interface LeaseOwner {
   /** The digest of what names and proves the owner. */
   readonly ownerDigest: string;
-  /** That of the session of its first take. */
+  /** That of the session of its first take, or of the one that handed the hold over. */
   readonly identity: Identity;
+  /** Owners of each identity have a name space of their own, and so have the bearers of all. */
+  readonly isBearer: boolean;
 }
 
 /** What a take waits for. */
 export interface LeaseWait extends LeaseOwner {
-  /** Equal in a repeat of the take. */
+  /** Equal in a repeat of the take; "" of a hold that was handed over, which none repeats. */
   readonly request: string;
   /** What others see of the owner. */
   readonly name: string;
@@ -408,18 +405,9 @@ export interface LeaseWait extends LeaseOwner {
 export interface Lease extends LeaseWait {
   /** 0: without end. */
   readonly endsAt: number;
-  /** The session and the sequence of the take that got it; 0 once it was repeated. */
+  /** The session and the sequence of the take that got it; 0 once it was repeated, or handed over. */
   readonly takenBy: number;
   readonly takenAs: number;
-}
-
-/** A hold that its session has detached for another to claim. */
-export interface Ticket {
-  readonly secretDigest: string;
-  readonly endsAt: number;
-  readonly ttlMs: number;
-  /** Of the session that detached it. */
-  readonly identity: Identity;
 }
 
 export class HoldExtras {
@@ -433,7 +421,6 @@ export class HoldExtras {
   readonly revokeReason: string = "";
   /** The name of the identity that revoked it. */
   readonly revokedBy: string = "";
-  readonly ticket: Ticket | undefined = undefined;
   readonly lease: Lease | undefined = undefined;
   readonly end: HoldEnd | undefined = undefined;
   /** Set while its upgrade waits. A snapshot stores the link in the request only. */
@@ -442,7 +429,7 @@ export class HoldExtras {
 
 /**
  * A granted request: all its keys under one token. It is identified by its session and the sequence
- * of its acquire or claim, and has a token. Its places are in the keys' lists of holds. A lone hold
+ * of its acquire or adopt, and has a token. Its places are in the keys' lists of holds. A lone hold
  * is only a row ("lone-holds.ts"); fields that few of the others need are kept apart in
  * `HoldExtras`.
  */
@@ -450,7 +437,7 @@ export class Hold implements Claimant {
   readonly token: number;
   readonly session: Session;
   readonly owner: number;
-  /** The sequence of the acquire or claim that was granted. */
+  /** The sequence of the acquire, adopt or hand-over that brought it to its holder. */
   readonly sequence: number;
   readonly grantedAt: number;
   /** How long its request waited; that of a lone hold never did. */
@@ -483,8 +470,7 @@ export class Hold implements Claimant {
 
   /** What it counts against. */
   get identity(): Identity {
-    const { ticket, lease } = this.extras ?? {};
-    return (ticket ?? lease)?.identity ?? this.session.credential.identity;
+    return this.extras?.lease?.identity ?? this.session.credential.identity;
   }
 
   /** What others see of its holder: the name of the session, or of the owner of a lease. */
@@ -492,7 +478,7 @@ export class Hold implements Claimant {
     return this.extras?.lease?.name ?? this.session.name;
   }
 
-  /** The identity of its session, or of its lease; "" for a ticket. */
+  /** The identity of its session, or of its owner. */
   get identityName(): string {
     return this.extras?.lease?.identity.name ?? this.session.identityName;
   }
@@ -502,8 +488,8 @@ export class Hold implements Claimant {
     return this.session.id === 0;
   }
 
-  get isTicket(): boolean {
-    return this.extras?.ticket !== undefined;
+  get isOfBearer(): boolean {
+    return this.extras?.lease?.isBearer === true;
   }
 
   /** Gives write access to its own fields. */

@@ -10,8 +10,8 @@ import type { Place } from "./key.js";
 /** Counted for a session, for each key of a claim or closing, and for a limit that was set. */
 const RECORD_BYTES = 64;
 
-/** Counted for a ticket besides: the digest of its secret. */
-export const TICKET_BYTES = 64;
+/** Counted for an owner: its digest, and the request that it takes by. */
+const OWNER_BYTES = 64;
 
 export function bytesOfName(name: string): number {
   return RECORD_BYTES + name.length;
@@ -34,6 +34,11 @@ export function bytesOfPlaces(first: Place | undefined): number {
     bytes += bytesOfName(place.key.name);
   }
   return bytes;
+}
+
+/** What a hold or wait of an owner counts besides. */
+export function bytesOfOwner(owner: { readonly name: string } | undefined): number {
+  return owner === undefined ? 0 : OWNER_BYTES + owner.name.length;
 }
 
 interface Granted {

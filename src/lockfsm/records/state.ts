@@ -59,7 +59,7 @@ export class TableState {
   readonly keys = new KeyIndex();
   readonly copies = new CopyOnWrite();
   readonly rows = new HoldRows(this.copies);
-  /** Holds and tickets by their tokens. */
+  /** By their tokens. */
   readonly holds = new TokenIndex(this.rows);
   /** Holds by session and sequence. */
   readonly holdsBySequence = new SequenceIndex(this.rows);
@@ -82,7 +82,7 @@ export class TableState {
    * this one was restored may still rely on their leases. 0 once that has passed.
    */
   quietUntil = 0;
-  /** Has the tickets and leases, which belong to no session. */
+  /** Has the holds of owners, which belong to no session. */
   readonly detached: Session;
   /** State orders that were executed: those that need `admin`, and those that set a limit. */
   adminOrderCount = 0;
@@ -136,7 +136,7 @@ export class TableState {
   constructor(settings: TableSettings, nextToken = 0) {
     this.settings = settings;
     this.tokens = new TokenCounter(nextToken);
-    this.detached = Session.ofTickets(this.copies, this.access.noCredential);
+    this.detached = Session.ofOwners(this.copies, this.access.noCredential);
   }
 
   /** The size of everything in the table. */
@@ -154,7 +154,7 @@ export class TableState {
     return number;
   }
 
-  /** Sends a message to a session. Nothing is sent for tickets, or to a session after its end. */
+  /** Sends a message to a session. Nothing is sent for a hold of an owner, or to a session after its end. */
   say(session: Session, message: SessionMessage): void {
     if (session === this.detached || session.isEnded) return;
     this.outbox.toSession(session.id, session.attachEpoch, message);
@@ -204,11 +204,9 @@ export class TableState {
     this.#change.status = 0;
   }
 
-  /**
-   * Sends the end of a session. `taker` names the process that took it over, if that is the reason.
-   */
-  pushEnded(session: number, epoch: number, reason: EndReason, taker = ""): void {
-    this.outbox.toSession(session, epoch, { kind: MESSAGE.ended, session, reason, taker });
+  /** Sends the end of a session. */
+  pushEnded(session: number, epoch: number, reason: EndReason): void {
+    this.outbox.toSession(session, epoch, { kind: MESSAGE.ended, session, reason });
   }
 
   /** Reports a change of a lone hold, that of `row`. */

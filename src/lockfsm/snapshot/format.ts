@@ -24,12 +24,11 @@
  * *or 0* means 0 if there is none.
  *
  *     1 session     id, digest of its nonce, name, metadata, identity, credential, node and
- *                   address of its origin, ttlMs, dueAt, attempt, attachEpoch, attachedAt ago, generation, (taker, takenOverAt ago) if
- *                   that is above 0,
+ *                   address of its origin, ttlMs, dueAt, attempt, attachEpoch, attachedAt ago,
  *                   attachedSequence, highestSequence, mark, reason of its end + 1 and who
  *                   ordered it or 0, forced end (dueAt, number, reason, who) or 0, count of losses, (sequence, back, reason) of each
  *     2 of          id: the session of the slots, holds and requests that follow, until the next
- *                   record of kind 1 or 2; its own record comes before. 0: tickets
+ *                   record of kind 1 or 2; its own record comes before. 0: holds of owners
  *     3 slot        sequence, stamp ago, state, result
  *     4 hold        back, owner, sequence, grantedAt ago, flags (1 contended, 2 extras), waitedMs,
  *                   extras if there are any, items; or flag 4 and the name of the one lock held exclusively
@@ -52,15 +51,15 @@
  *    14 credential number, label, kind, digest or "", expiresWallMs, createdWallMs; of the last
  *                  identity
  *    15 work identity: number of one that was removed, who removed it
- *    16 ended lease key, identity, digest of its owner, request that was given back or "",
+ *    16 ended lease key, identity + 1 or 0 of a bearer, digest of its owner, request that was given back or "",
  *                  reason, endedAt ago; in the order of their ends
  *
  *     items         count, then for each its mode and its key, and of a semaphore the permits
  *                   wanted, or the slots held
  *     extras        value, maxHoldMs, minHoldMs, lockDelayMs, revokedAt or 0, its reason,
- *                   who revoked it or "", ticket (endsAt, ttlMs, digest of its secret, identity) or 0,
- *                   lease (1, digest of its owner, request, name, ttlMs, identity and its name, endsAt or 0,
- *                   session and sequence of its last take) or 0, number of its due time or 0
+ *                   who revoked it or "", lease (1, or 2 of a bearer, digest of its owner, request
+ *                   or "", name, ttlMs, identity and its name, endsAt or 0, session and sequence of
+ *                   its last take or 0) or 0, number of its due time or 0
  *     options       0, or 1 and all of them in the order of their numbers on the wire
  *     result        status and its fields, tokens as back
  *
@@ -101,6 +100,10 @@ export const SLOT_STATES = ["reply", "outcome"] as const;
 
 /** Statuses from here on are `ERROR_NUMBERS`. */
 export const REFUSALS_FROM = 16;
+
+/** Whose lease it is. */
+export const LEASE_OF_IDENTITY = 1;
+export const LEASE_OF_BEARER = 2;
 
 export const HOLD_CONTENDED = 1;
 export const HOLD_EXTRAS = 2;

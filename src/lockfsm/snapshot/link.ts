@@ -63,8 +63,8 @@ export function* link(parts: SnapshotParts): Generator<void, TableState, void> {
  */
 function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
   const { state } = parts;
-  const tickets = parts.sessionsById.get(0);
-  if (tickets !== undefined) yield* linkHolds(parts, tickets, turn);
+  const ofOwners = parts.sessionsById.get(0);
+  if (ofOwners !== undefined) yield* linkHolds(parts, ofOwners, turn);
   const sorted = yield* sortByNumber(parts.sessions, ({ session }) => session.id);
   for (const one of sorted) {
     linkCredential(parts, one);
@@ -155,9 +155,8 @@ function linkHold(parts: SnapshotParts, hold: Hold): void {
   checkNew(state, session, token, sequence);
   const number = parts.countedFor.get(hold);
   if (extras !== undefined && number !== undefined) {
-    const { ticket, lease } = extras;
+    const { lease } = extras;
     const identity = identityOf(parts, number, lease?.identity);
-    if (ticket !== undefined) hold.changeExtras().ticket = { ...ticket, identity };
     if (lease !== undefined) hold.changeExtras().lease = { ...lease, identity };
   }
   hold.change().row = state.rows.add(session, token, sequence, hold);
@@ -166,7 +165,7 @@ function linkHold(parts: SnapshotParts, hold: Hold): void {
   if (lease !== undefined) {
     checkOwner(state, hold, lease);
     enterLease(state, hold, lease);
-  } else if (!hold.isTicket) {
+  } else {
     state.holdsBySequence.add(hold.row);
     join(state, hold);
   }

@@ -65,7 +65,7 @@ export class SnapshotParts {
   readonly requests: Request[] = [];
   /** The sequences of the holds that requests are to upgrade. */
   readonly upgraded = new Map<Request, number>();
-  /** The numbers of the identities that tickets, leases and closings count against. */
+  /** The numbers of the identities that leases and closings count against. */
   readonly countedFor = new Map<Hold | Closing, number>();
   endedLeaseCount = 0;
   /** The numbers of the due times of holds. */

@@ -10,7 +10,6 @@ import {
   ANONYMOUS,
   ATTEMPT_MAX,
   CREDENTIAL_MAX,
-  GENERATION_MAX,
   ITEMS_MAX,
   isValidIdentityName,
   isValidLabel,
@@ -58,6 +57,7 @@ import {
   HOLD_EXTRAS,
   HOLD_LONE,
   KIND,
+  LEASE_OF_BEARER,
   MAGIC,
   RANK_LOWEST,
   REQUEST_ACQUIRE,
@@ -280,7 +280,7 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   const { state, sessions, sessionsById } = parts;
   const id = fields.within(1, state.nextNumber - 1, "session");
   if (sessionsById.get(id) !== undefined) fields.fail(`session ${id} twice`);
-  const [nonceDigest, name, metadata] = [fields.text(), fields.text(), fields.text()];
+  const [nonceDigest, name, metadata] = [fields.text(), readSessionName(fields), fields.text()];
   const [identity, credential] = [fields.uint(), fields.uint()];
   const node = fields.within(0, NODE_ID_MAX, "node");
   const address = fields.text();
@@ -304,11 +304,6 @@ function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   const restored = session.change();
   restored.origin = { node, address };
   restored.attachEpoch = epoch;
-  restored.generation = fields.within(0, GENERATION_MAX, "generation");
-  if (session.generation > 0) {
-    restored.taker = fields.text();
-    restored.takenOverAt = readStamp(state, fields);
-  }
   restored.dueAt = dueAt;
   restored.attachedSequence = fields.uint();
   restored.highestSequence = fields.within(0, SAFE_MAX - 1, "highest sequence");
@@ -370,8 +365,8 @@ function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   hold.change().waitedMs = fields.within(0, grantedAt, "wait");
   if ((flags & HOLD_EXTRAS) !== 0) readExtras(parts, hold, fields);
   hold.change().firstPlace = readItems(state, hold, true, fields);
-  const isOfNone = hold.isTicket || hold.extras?.lease !== undefined;
-  if (isOfNone !== (of.session === state.detached)) fields.fail("a ticket or lease of a session");
+  const isOfOwner = hold.extras?.lease !== undefined;
+  if (isOfOwner !== (of.session === state.detached)) fields.fail("a lease of a session");
   of.holds.push(hold);
 }
 
@@ -385,22 +380,17 @@ function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void
   extras.revokedAt = fields.uint();
   extras.revokeReason = fields.text();
   extras.revokedBy = readOrderer(fields);
-  const endsAt = fields.uint();
-  if (endsAt > 0) {
-    const ticketTtlMs = fields.within(TTL_MS_MIN, TTL_MS_MAX, "lease of a ticket");
-    const secretDigest = fields.text();
-    parts.countedFor.set(hold, fields.within(0, state.access.nextIdentity - 1, "identity"));
-    // Its identity may not have been read yet.
-    const identity = state.access.anonymous;
-    extras.ticket = { endsAt, ttlMs: ticketTtlMs, secretDigest, identity };
-  }
-  if (fields.flag("lease")) {
-    if (extras.ticket !== undefined) fields.fail("a ticket that is a lease");
-    const lease = readLeaseWait(parts, fields);
+  const whose = fields.within(0, LEASE_OF_BEARER, "lease");
+  if (whose > 0) {
+    const isBearer = whose === LEASE_OF_BEARER;
+    const lease = { ...readLeaseWait(parts, fields), isBearer };
     parts.countedFor.set(hold, lease.identity.number);
-    const [leaseEndsAt, takenBy, takenAs] = [fields.uint(), fields.uint(), fields.uint()];
-    if ((lease.ttlMs === 0) !== (leaseEndsAt === 0)) fields.fail(`a lease of ${lease.ttlMs} ms`);
-    extras.lease = { ...lease, endsAt: leaseEndsAt, takenBy, takenAs };
+    const [endsAt, takenBy, takenAs] = [fields.uint(), fields.uint(), fields.uint()];
+    const isOfLength = !isBearer || (lease.ttlMs >= TTL_MS_MIN && lease.ttlMs <= TTL_MS_MAX);
+    if ((lease.ttlMs === 0) !== (endsAt === 0) || !isOfLength) {
+      fields.fail(`a lease of ${lease.ttlMs} ms`);
+    }
+    extras.lease = { ...lease, endsAt, takenBy, takenAs };
   }
   const number = fields.within(0, state.nextNumber - 1, "number");
   if (number > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
@@ -415,7 +405,8 @@ function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader
   const isUpgrade = kind === REQUEST_UPGRADE;
   const headStart = isUpgrade ? 0 : fields.uint();
   const options = isUpgrade ? undefined : fields.options();
-  const wait = kind === REQUEST_TAKE ? readLeaseWait(parts, fields) : undefined;
+  const wait =
+    kind === REQUEST_TAKE ? { ...readLeaseWait(parts, fields), isBearer: false } : undefined;
   const joined = wait === undefined ? number : fields.within(1, state.nextNumber - 1, "number");
   const queuedAt = wait === undefined ? undefined : readStamp(state, fields);
   const upgraded = isUpgrade ? readSequence(of, fields) : 0;
@@ -441,28 +432,39 @@ function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader
 }
 
 /** Its identity may not have been read yet, or may have been removed: then only its name is left. */
-function readLeaseWait({ state }: SnapshotParts, fields: FieldReader): LeaseWait {
+function readLeaseWait({ state }: SnapshotParts, fields: FieldReader): Omit<LeaseWait, "isBearer"> {
   const ownerDigest = readHex(fields);
-  const request = readHex(fields);
-  const name = fields.text();
-  const problem = isValidSessionName(name);
-  if (problem !== undefined) fields.fail(problem);
+  const request = readHexOrNone(fields);
+  const name = readSessionName(fields);
   const ttlMs = fields.within(0, LEASE_TTL_MS_MAX, "lease");
   const number = fields.within(0, state.access.nextIdentity - 1, "identity");
   const identity = new Identity(number, readOrderer(fields));
   return { ownerDigest, request, name, ttlMs, identity };
 }
 
+/** Of a session, or of an owner, whose name may be that of the session that handed its hold over. */
+function readSessionName(fields: FieldReader): string {
+  const name = fields.text();
+  const problem = isValidSessionName(name);
+  return problem === undefined ? name : fields.fail(problem);
+}
+
 function readEndedLease(parts: SnapshotParts, fields: FieldReader): void {
   const { state } = parts;
   const key = fields.text();
-  const identity = fields.within(0, state.access.nextIdentity - 1, "identity");
+  const space = fields.within(0, state.access.nextIdentity, "identity") - 1;
   const ownerDigest = readHex(fields);
-  const request = fields.text();
-  if (request !== "" && !SHORT_DIGEST.test(request)) fields.fail(`${request} is no digest`);
+  const request = readHexOrNone(fields);
   const [reason, endedAt] = [fields.endReason(), readStamp(state, fields)];
-  state.leases.remember({ key, identity, ownerDigest, request, reason, endedAt });
+  state.leases.remember({ key, space, ownerDigest, request, reason, endedAt });
   parts.endedLeaseCount += 1;
+}
+
+function readHexOrNone(fields: FieldReader): string {
+  const digits = fields.text();
+  return digits === "" || SHORT_DIGEST.test(digits)
+    ? digits
+    : fields.fail(`${digits} is no digest`);
 }
 
 function readHex(fields: FieldReader): string {

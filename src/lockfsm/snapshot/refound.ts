@@ -80,7 +80,7 @@ export function refound(old: TableState, options: RefoundOptions): TableState {
  */
 function mayLiveUntil({ stamp, quietUntil }: TableState, { extras }: Hold): number {
   const lease = extras?.lease;
-  if (quietUntil === 0 || lease === undefined || lease.endsAt === 0) return 0;
+  if (quietUntil === 0 || lease === undefined || lease.isBearer || lease.endsAt === 0) return 0;
   const until = stamp + lease.ttlMs + (extras?.lockDelayMs ?? 0);
   return until > quietUntil ? until : 0;
 }

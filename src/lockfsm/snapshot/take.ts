@@ -121,7 +121,7 @@ class RecordCopier implements Copier {
     return this.#ending.pop();
   }
 
-  /** Tickets belong to no session that would be written. */
+  /** Holds of owners belong to no session that would be written. */
   #session(session: Session): void {
     if (session.id > 0 && this.#isDue(session)) this.#writer.session(session);
   }
@@ -242,7 +242,7 @@ class Walk {
     yield* this.#slots(session);
     copier.nextHold = session.firstHold;
     for (let row = copier.nextHold; row !== 0; row = copier.nextHold) {
-      // Holds granted since come last, except among tickets and leases, which have no order.
+      // Holds granted since come last, except among those of owners, which have no order.
       if (rows.tokenOf(row) >= this.#nextToken && session !== this.#state.detached) break;
       copier.copyRow(row);
       if (this.#isTurnOver()) yield;

@@ -33,6 +33,8 @@ import {
   HOLD_EXTRAS,
   HOLD_LONE,
   KIND,
+  LEASE_OF_BEARER,
+  LEASE_OF_IDENTITY,
   MAGIC,
   RANK_LOWEST,
   REQUEST_ACQUIRE,
@@ -117,7 +119,7 @@ export class SnapshotWriter {
   #fetched = 0;
   #blockCount = 0;
   #slotCount = 0;
-  /** The session whose slots and claims are being written; 0 for tickets, `undefined` for none. */
+  /** The session whose slots and claims are being written; 0 for holds of owners, `undefined` for none. */
   #sessionId: number | undefined = undefined;
 
   /** Writes the beginning of a snapshot of `state` as it is now. */
@@ -205,11 +207,6 @@ export class SnapshotWriter {
     body.uint(session.attempt);
     body.uint(session.attachEpoch);
     body.uint(this.#stamp - session.attachedAt);
-    body.uint(session.generation);
-    if (session.generation > 0) {
-      body.string(session.taker);
-      body.uint(this.#stamp - session.takenOverAt);
-    }
     body.uint(session.attachedSequence);
     body.uint(session.highestSequence);
     body.uint(session.replies.mark);
@@ -325,11 +322,11 @@ export class SnapshotWriter {
     this.#endRecord();
   }
 
-  endedLease({ key, identity, ownerDigest, request, reason, endedAt }: EndedLease): void {
+  endedLease({ key, space, ownerDigest, request, reason, endedAt }: EndedLease): void {
     const body = this.#body;
     body.uint(KIND.endedLease);
     body.string(key);
-    body.uint(identity);
+    body.uint(space + 1);
     body.string(ownerDigest);
     body.string(request);
     body.uint(reason);
@@ -408,7 +405,7 @@ export class SnapshotWriter {
 
   #extras(extras: HoldExtras): void {
     const body = this.#body;
-    const { ticket, lease, end } = extras;
+    const { lease, end } = extras;
     body.string(extras.value);
     body.uint(extras.maxHoldMs);
     body.uint(extras.minHoldMs);
@@ -416,13 +413,7 @@ export class SnapshotWriter {
     body.uint(extras.revokedAt);
     body.string(extras.revokeReason);
     body.string(extras.revokedBy);
-    body.uint(ticket?.endsAt ?? 0);
-    if (ticket !== undefined) {
-      body.uint(ticket.ttlMs);
-      body.string(ticket.secretDigest);
-      body.uint(ticket.identity.number);
-    }
-    body.uint(lease === undefined ? 0 : 1);
+    body.uint(lease === undefined ? 0 : lease.isBearer ? LEASE_OF_BEARER : LEASE_OF_IDENTITY);
     if (lease !== undefined) {
       this.#leaseWait(lease);
       body.uint(lease.endsAt);

@@ -100,9 +100,9 @@ export function hashState(state: TableState): string {
   state.searches.forEach(({ number }) => {
     whole.number(number);
   });
-  for (const { key, identity, ownerDigest, request, reason, endedAt } of state.leases.ended()) {
+  for (const { key, space, ownerDigest, request, reason, endedAt } of state.leases.ended()) {
     whole.text(key);
-    whole.number(identity);
+    whole.number(space);
     whole.text(ownerDigest);
     whole.text(request);
     whole.number(reason);
@@ -166,9 +166,6 @@ function digestSession(session: Session): Digest {
   digest.text(session.origin.address);
   digest.number(session.ttlMs);
   digest.number(session.dueAt);
-  digest.number(session.generation);
-  digest.text(session.taker);
-  digest.number(session.takenOverAt);
   digest.number(session.attempt);
   digest.number(session.attachEpoch);
   digest.number(session.attachedAt);
@@ -258,10 +255,6 @@ function digestHold(digest: Digest, hold: Hold): void {
   digest.number(extras.revokedAt);
   digest.text(extras.revokeReason);
   digest.text(extras.revokedBy);
-  digest.text(extras.ticket?.secretDigest ?? "");
-  digest.number(extras.ticket?.endsAt ?? 0);
-  digest.number(extras.ticket?.ttlMs ?? 0);
-  digest.number(extras.ticket?.identity.number ?? -1);
   digestLeaseWait(digest, extras.lease);
   digest.number(extras.lease?.endsAt ?? -1);
   digest.number(extras.lease?.takenBy ?? 0);
@@ -271,6 +264,7 @@ function digestHold(digest: Digest, hold: Hold): void {
 
 function digestLeaseWait(digest: Digest, wait: LeaseWait | undefined): void {
   digest.text(wait?.ownerDigest ?? "");
+  digest.flag(wait?.isBearer ?? false);
   digest.text(wait?.request ?? "");
   digest.text(wait?.name ?? "");
   digest.number(wait?.ttlMs ?? -1);

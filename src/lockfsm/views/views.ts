@@ -54,7 +54,11 @@ export function leaseIn(
   owner: string,
   viewer: Identity,
 ): OwnLeaseView | null {
-  const claim = state.leases.find(key, { ownerDigest: digestOf(owner), identity: viewer });
+  const claim = state.leases.find(key, {
+    ownerDigest: digestOf(owner),
+    identity: viewer,
+    isBearer: false,
+  });
   if (!(claim instanceof Hold)) return null;
   const endsAt = endOf(claim);
   if (endsAt === undefined) return { token: claim.token, endsInMs: null };
@@ -192,23 +196,23 @@ function viewOf(state: TableState, key: Key): KeyView {
 function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold): HoldView {
   const { session, token, owner, sequence, extras } = hold;
   const endsAt = endOf(hold);
-  const { ticket, lease } = extras ?? {};
+  const { lease } = extras ?? {};
   return {
     token,
     mode,
     session: session.id,
     sessionName: hold.holderName,
-    identity: ticket?.identity.name ?? hold.identityName,
+    identity: hold.identityName,
     owner,
     sequence,
     heldMs: stamp - hold.grantedAt,
     waitedMs: hold.waitedMs,
     leaseMs: restMs(stamp, leaseEndOf(stamp, hold)),
-    ttlMs: ticket?.ttlMs ?? lease?.ttlMs ?? session.ttlMs,
+    ttlMs: lease?.ttlMs ?? session.ttlMs,
     endsInMs: endsAt === undefined ? null : restMs(stamp, endsAt),
     isRevoked: endsAt !== undefined && reasonAtEnd(hold) === END_REASON.revoked,
     orderedBy: hold.orderedBy,
-    isTicket: hold.isTicket,
+    holder: lease === undefined ? "session" : lease.isBearer ? "bearer" : "owner",
     leaseOwner: lease === undefined ? "" : leaseOwnerOf(lease),
     permits: permits?.wanted ?? 0,
     slots: permits?.slots ?? [],
@@ -216,10 +220,9 @@ function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold)
   };
 }
 
-/** Of its session, its ticket or itself; 0 if that has ended, or is without end. */
+/** Of its session or itself; 0 if that has ended, or is without end. */
 function leaseEndOf(stamp: number, { session, extras }: Hold): number {
-  const { ticket, lease } = extras ?? {};
-  return (ticket ?? lease)?.endsAt ?? (session.isAliveAt(stamp) ? session.dueAt : 0);
+  return extras?.lease?.endsAt ?? (session.isAliveAt(stamp) ? session.dueAt : 0);
 }
 
 /** A digest of the digest, since that one would be as good as the owner itself to compare with. */

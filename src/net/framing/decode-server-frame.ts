@@ -7,7 +7,6 @@
  * A newer node may send more than this client knows. Unknown kinds of message, and positions after
  * the known ones, are skipped, and only their form is checked.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
 import {
   type Answer,
   type Attached,
@@ -28,13 +27,11 @@ const NOT_ATTACHED = Object.freeze({
   kind: MESSAGE.attached,
   key: "",
   session: 0,
-  generation: 0,
   epoch: 0,
   highestSequence: 0,
   stamp: 0,
   ttlMs: 0,
   index: 0,
-  taker: "",
 });
 
 /**
@@ -90,9 +87,7 @@ function readNotice(reader: MessageReader, kind: number, count: number): ServerM
     case MESSAGE.ended: {
       reader.need(count, 3);
       const session = reader.uint();
-      const reason = reader.endReason();
-      const taker = count > 3 ? reader.string() : "";
-      return { kind, session, reason, taker: reader.last(taker, Math.max(0, count - 4)) };
+      return { kind, session, reason: reader.last(reader.endReason(), count - 3) };
     }
     case MESSAGE.refused: {
       reader.need(count, 3);
@@ -136,26 +131,19 @@ function readAttached(reader: MessageReader, count: number): Attached {
   const kind = MESSAGE.attached;
   const attempt = reader.uint();
   const status = reader.okOrError();
-  if (status === ERROR_NUMBERS.TAKEN_OVER) {
-    reader.need(count, 5);
-    const generation = reader.uint();
-    const taker = reader.last(reader.string(), count - 5);
-    return { ...NOT_ATTACHED, attempt, status, generation, taker };
-  }
   if (status !== STATUS.ok) {
     reader.passOver(count - 3);
     return { ...NOT_ATTACHED, attempt, status };
   }
-  reader.need(count, 10);
+  reader.need(count, 9);
   const session = reader.uint();
-  const generation = reader.uint();
   const epoch = reader.uint();
   const highestSequence = reader.uint();
   const stamp = reader.uint();
   const ttlMs = reader.uint();
-  const index = reader.last(reader.uint(), count - 10);
-  const rest = { session, generation, epoch, highestSequence, stamp, ttlMs, index };
-  return { kind, key: "", attempt, status, taker: "", ...rest };
+  const index = reader.last(reader.uint(), count - 9);
+  const rest = { session, epoch, highestSequence, stamp, ttlMs, index };
+  return { kind, key: "", attempt, status, ...rest };
 }
 
 function readRecalled(reader: MessageReader, count: number): Recalled {

@@ -8,12 +8,12 @@ import {
   type BlockedBy,
   type Blocker,
   CLAIM_MODES,
-  type ClaimedItem,
   type ClaimMode,
   type CycleMember,
   END_REASON,
   type EndReason,
   type ExtendedLease,
+  type HeldItem,
   type NodeEndpoint,
   RECALL_STATE,
   Reader,
@@ -77,7 +77,7 @@ export class MessageReader extends Reader {
   /** The reason of an end; one that this client does not know is read as unknown. */
   endReason(): EndReason {
     const reason = this.uint();
-    return reason <= END_REASON.takenOver ? (reason as EndReason) : END_REASON.unknown;
+    return reason <= END_REASON.moved ? (reason as EndReason) : END_REASON.unknown;
   }
 
   /** A result that occupies exactly `count` positions, known and unknown ones. */
@@ -92,9 +92,9 @@ export class MessageReader extends Reader {
         this.need(count, 2);
         return { status, token: this.last(this.uint(), count - 2) };
       }
-      case STATUS.claimed:
+      case STATUS.adopted:
         this.need(count, 6);
-        return this.#claimed(count);
+        return this.#adopted(count);
       case STATUS.revoked: {
         this.need(count, 4);
         const [revoked, remaining] = [this.uint(), this.uint()];
@@ -173,13 +173,13 @@ export class MessageReader extends Reader {
     return { status: STATUS.granted, token, slots: this.last(ofItems, count - 3) };
   }
 
-  #claimed(count: number): Result {
+  #adopted(count: number): Result {
     const token = this.uint();
-    const items = this.list(() => this.#claimedItem());
+    const items = this.list(() => this.#heldItem());
     const value = this.string();
     const grantedAt = this.uint();
     const endsAt = this.last(this.uint(), count - 6);
-    return { status: STATUS.claimed, token, items, value, grantedAt, endsAt };
+    return { status: STATUS.adopted, token, items, value, grantedAt, endsAt };
   }
 
   #extendedLease(): ExtendedLease {
@@ -188,7 +188,7 @@ export class MessageReader extends Reader {
     return { token, endsAt: this.last(this.uint(), count - 2) };
   }
 
-  #claimedItem(): ClaimedItem {
+  #heldItem(): HeldItem {
     const count = this.positions(4);
     const key = this.string();
     const mode = this.#mode();
@@ -245,7 +245,7 @@ export class MessageReader extends Reader {
       sequence,
       state: RECALL_STATE.held,
       token: this.uint(),
-      items: this.list(() => this.#claimedItem()),
+      items: this.list(() => this.#heldItem()),
       value: this.string(),
       grantedAt: this.uint(),
       endsAt: this.uint(),

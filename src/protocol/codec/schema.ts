@@ -25,7 +25,6 @@ import {
   AUDIT_PAGE_MAX,
   CHECKSUM_BYTES,
   CHUNK_MAX,
-  GENERATION_MAX,
   GRACE_MS_MAX,
   HISTORY_PAGE_MAX,
   IDENTITY_NAME_BYTES_MAX,
@@ -50,7 +49,6 @@ import {
   SEQUENCE_MAX,
   SESSION_NAME_BYTES_MAX,
   SETTING_NAME_BYTES_MAX,
-  TAKER_BYTES,
   TOKEN_DIGEST_BYTES,
   TTL_MS_MAX,
   TTL_MS_MIN,
@@ -143,6 +141,7 @@ const nonce = digits(NONCE_BYTES);
 const secret = digits(SECRET_BYTES);
 const attempt = uint(1, ATTEMPT_MAX);
 const ttlMs = uint(TTL_MS_MIN, TTL_MS_MAX);
+const leaseTtlMs = uint(0, LEASE_TTL_MS_MAX);
 const force = {
   graceMs: uint(0, GRACE_MS_MAX),
   now: boolean,
@@ -166,7 +165,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
   },
   resume: {
     words: "attaches another connection to a session",
-    fields: { session: liveSession, nonce, generation: uint(0, GENERATION_MAX), attempt },
+    fields: { session: liveSession, nonce, attempt },
   },
   keepalive: { words: "renews the lease", fields: unsequenced },
   acquire: {
@@ -182,16 +181,6 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
   end: {
     words: "releases a hold, or cancels a wait",
     fields: { ...sequenced, target },
-  },
-  takeOver: {
-    words: "takes a session over from another process",
-    fields: {
-      session: liveSession,
-      nonce,
-      generation: uint(0, GENERATION_MAX - 1),
-      taker: digits(TAKER_BYTES),
-      attempt,
-    },
   },
   recall: {
     words: "asks what became of earlier commands",
@@ -229,13 +218,13 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
     words: "sets the limit of a semaphore",
     fields: { ...sequenced, key, limit: optional(limit) },
   },
-  detach: {
-    words: "turns a hold into a ticket",
-    fields: { ...sequenced, target, secret, ticketTtlMs: ttlMs },
+  handOver: {
+    words: "gives a hold to an owner",
+    fields: { ...sequenced, target, to: secret, isBearer: boolean, ttlMs: leaseTtlMs },
   },
-  claim: {
-    words: "turns a ticket into a hold",
-    fields: { ...sequenced, token: uint(), secret, owner: uint() },
+  adopt: {
+    words: "makes the hold of a bearer one of its own",
+    fields: { ...sequenced, key, secret, owner: uint() },
   },
   changeSetting: {
     words: "changes a limit of the whole cluster",
@@ -287,7 +276,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
       owner,
       request: digits(REQUEST_ID_BYTES),
       name: text(SESSION_NAME_BYTES_MAX, isValidSessionName),
-      ttlMs: uint(0, LEASE_TTL_MS_MAX),
+      ttlMs: leaseTtlMs,
       isSplit: boolean,
       items,
       waitMs: where(wait, (waitMs, { isSplit }) =>
@@ -304,7 +293,7 @@ const SCHEMA: { readonly [N in OperationName]: Declaration<RequestOf<N>> } = {
       ...sequenced,
       owner,
       keys,
-      ttlMs: uint(0, LEASE_TTL_MS_MAX),
+      ttlMs: leaseTtlMs,
       mode: where(choice(EXTEND_MODE), (mode, { ttlMs }) =>
         mode === "add" && ttlMs === 0 ? "an extension by nothing" : undefined,
       ),

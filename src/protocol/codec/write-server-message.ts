@@ -9,9 +9,9 @@ import { CLAIM_MODES } from "../commands.js";
 import {
   type Attached,
   type Blocker,
-  type ClaimedItem,
   type Contended,
   type CycleMember,
+  type HeldItem,
   type Hello,
   type LeaderNotice,
   type Lost,
@@ -86,22 +86,17 @@ export function writeServerMessage(
 
 function writeAttached(writer: Writer, message: Attached): void {
   const { status } = message;
-  const isTaken = status === ERROR_NUMBERS.TAKEN_OVER;
-  writer.arrayHeader(status === STATUS.ok ? 10 : isTaken ? 5 : 3);
+  writer.arrayHeader(status === STATUS.ok ? 9 : 3);
   writer.uint(message.kind);
   writer.uint(message.attempt);
   writer.uint(status);
   if (status === STATUS.ok) {
     writer.uint(message.session);
-    writer.uint(message.generation);
     writer.uint(message.epoch);
     writer.uint(message.highestSequence);
     writer.uint(message.stamp);
     writer.uint(message.ttlMs);
     writer.uint(message.index);
-  } else if (isTaken) {
-    writer.uint(message.generation);
-    writer.string(message.taker);
   }
 }
 
@@ -131,11 +126,10 @@ function writeNotice(writer: Writer, message: Notice): void {
       writer.uint(message.kind);
       return;
     case MESSAGE.ended:
-      writer.arrayHeader(message.taker === "" ? 3 : 4);
+      writer.arrayHeader(3);
       writer.uint(message.kind);
       writer.uint(message.session);
       writer.uint(message.reason);
-      if (message.taker !== "") writer.string(message.taker);
       return;
     case MESSAGE.refused:
       writer.arrayHeader(3);
@@ -179,7 +173,7 @@ function resultArity(result: Result): number {
       return 2;
     case STATUS.revoked:
       return 4;
-    case STATUS.claimed:
+    case STATUS.adopted:
       return 6;
     case STATUS.extended:
       return 2;
@@ -225,7 +219,7 @@ function writeResult(writer: Writer, result: Result): void {
       writer.uint(result.remaining);
       writer.uint(result.opened);
       return;
-    case STATUS.claimed:
+    case STATUS.adopted:
       writer.uint(result.token);
       writeClaimed(writer, result.items);
       writer.string(result.value);
@@ -275,7 +269,7 @@ function writeSlots(writer: Writer, slots: readonly (readonly number[])[]): void
   for (const ofItem of slots) writeNumbers(writer, ofItem);
 }
 
-function writeClaimed(writer: Writer, items: readonly ClaimedItem[]): void {
+function writeClaimed(writer: Writer, items: readonly HeldItem[]): void {
   writer.arrayHeader(items.length);
   for (const { key, mode, permits, slots } of items) {
     writer.arrayHeader(4);

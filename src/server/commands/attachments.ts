@@ -1,7 +1,7 @@
 /**
  * Which client connection of this node is attached to which session, and the delivery of the
  * table's messages. The log alone decides this: a connection is attached when this node applies the
- * open, resume or takeover that came on it, and not before. Messages to sessions that are attached
+ * open or resume that came on it, and not before. Messages to sessions that are attached
  * elsewhere are dropped here; the node of that session delivers them.
  */
 
@@ -36,13 +36,11 @@ const NOT_ATTACHED = Object.freeze({
   kind: MESSAGE.attached,
   key: "",
   session: 0,
-  generation: 0,
   epoch: 0,
   highestSequence: 0,
   stamp: 0,
   ttlMs: 0,
   index: 0,
-  taker: "",
 });
 
 /**

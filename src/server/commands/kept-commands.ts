@@ -49,7 +49,7 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
   readonly attachment: CommandSource;
   /** For which its bytes count. */
   readonly identity: Usage;
-  /** An open, resume or takeover. */
+  /** An open or resume. */
   readonly attaches: boolean;
   readonly session: number;
   readonly epoch: number;

@@ -62,7 +62,6 @@ function verbOf(op: number): AccessLevel {
   switch (op) {
     case OP.open:
     case OP.resume:
-    case OP.takeOver:
       return "acquire";
     case OP.revoke:
     case OP.endSession:

@@ -1,11 +1,9 @@
 /**
  * Who held a lock and for how long, from the changes that this node keeps. A tenure ends with its
- * hold, or, if the hold is handed over by a ticket, when the ticket is made. The hold is then shown
- * once more under its last owner, because the time of its grant stays the same.
+ * hold, or when the hold moves to another holder, who has it from the same grant on.
  */
 import {
   CLAIM_MODES,
-  END_REASON,
   type EndReason,
   ProtocolError,
   Reader,
@@ -35,12 +33,12 @@ const INITIAL_BYTES = 64;
 /** The tenure that ends with the change at `position`, if one does. */
 export function tenureAt(log: TransitionLog, position: number): NotedTenure | undefined {
   const type = log.typeAt(position);
-  if (type !== "ended" && type !== "detached") return undefined;
+  if (type !== "ended" && type !== "moved") return undefined;
   const { key, mode, token, session, sessionName, identity, ...rest } = log.viewAt(position);
   const { owner, sequence, stamp, wallMs, revision } = rest;
   const grantedAt = log.grantedAtAt(position);
   const grantedWallMs = log.wallMsAt(grantedAt);
-  const reason = type === "detached" ? END_REASON.released : rest.reason;
+  const { reason } = rest;
   const heldMs = stamp - grantedAt;
   const who = { key, mode, token, session, sessionName, identity, owner, sequence };
   const facts = { waitedMs: log.waitedMsAt(position), orderedBy: log.orderedByAt(position) };

@@ -19,14 +19,13 @@ const KIND_OF: Readonly<Record<number, Kind>> = {
   [OP.keepalive]: "keepalive",
   [OP.open]: "session",
   [OP.resume]: "session",
-  [OP.takeOver]: "session",
   [OP.recall]: "session",
   [OP.close]: "session",
   [OP.downgrade]: "change",
   [OP.upgrade]: "change",
   [OP.update]: "change",
-  [OP.detach]: "change",
-  [OP.claim]: "change",
+  [OP.handOver]: "change",
+  [OP.adopt]: "change",
 };
 /** The row of each operation; those that are not listed are orders. */
 const ROWS = Uint8Array.from({ length: OP.inspect }, (_, op) =>

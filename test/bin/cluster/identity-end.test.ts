@@ -19,14 +19,14 @@ const NOW = { graceMs: 0, now: true, reason: "" };
 /** Everything that an identity can have in the keys that begin so. */
 async function fill(client: Client, prefix: string): Promise<void> {
   await client.acquire(`${prefix}/held`);
-  const ticket = await client.acquire(`${prefix}/ticket`);
-  await ticket.detach({ ticketTtlMs: 600_000 });
+  const given = await client.acquire(`${prefix}/given`);
+  await given.handOver({ ttlMs: 600_000 });
   const closing = await client.acquire(`${prefix}/closed`, { minHoldMs: HOUR_MS });
   await closing.release();
   await client.leases.take(`${prefix}/lease`, { owner: "o", request: "r", ttlMs: HOUR_MS });
 }
 
-test("ends sessions, holds, leases, tickets and closings of one identity, and of no other", async () => {
+test("ends sessions, holds, leases, handed-over holds and closings of one identity, and of no other", async () => {
   const root = mkdtempSync(join(tmpdir(), "holdfast-identity-"));
   endings.push(() => rmSync(root, { recursive: true, force: true }));
   const dataDirectory = join(root, "data");
@@ -50,7 +50,7 @@ test("ends sessions, holds, leases, tickets and closings of one identity, and of
   expect(await endAllOf(admin, "gone", NOW)).toEqual({ sessions: 1, holds: 2, opened: 1 });
   const left: string[] = [];
   for await (const { key } of admin.query()) left.push(key);
-  expect(left).toEqual(["stays/closed", "stays/held", "stays/lease", "stays/ticket"]);
+  expect(left).toEqual(["stays/closed", "stays/given", "stays/held", "stays/lease"]);
   // It has not lost its token, and may have come back since.
   expect(await endAllOf(admin, "gone", NOW)).toMatchObject({ holds: 0, opened: 0 });
 });

@@ -11,7 +11,13 @@ function blocker(sessionName: string, token: number): Blocker {
 
 function hold(sessionName: string, heldMs: number): KeyView["holds"][number] {
   return {
-    ...{ sessionName, session: 3, identity: "anonymous", isTicket: false, leaseOwner: "" },
+    ...{
+      sessionName,
+      session: 3,
+      identity: "anonymous",
+      holder: "session" as const,
+      leaseOwner: "",
+    },
     ...{ heldMs, ttlMs: 10_000, leaseMs: 5_000, mode: "exclusive", token: 7 },
   } as unknown as KeyView["holds"][number];
 }

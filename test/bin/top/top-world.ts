@@ -38,7 +38,7 @@ export function keyView({
     ttlMs: 15_000,
     endsInMs: null,
     isRevoked: false,
-    isTicket: false,
+    holder: "session",
     leaseOwner: "",
     slots: [],
     value: "",

@@ -17,7 +17,7 @@ const hold = {
   ttlMs: 15_000,
   endsInMs: null,
   isRevoked: false,
-  isTicket: false,
+  holder: "session",
   leaseOwner: "",
   sequence: 1,
   permits: 0,
@@ -64,7 +64,8 @@ test("a key in a list that nobody holds is closed, or only waited for, or has a 
 });
 
 test("a lease is shown by its name, or by digits of its owner, with what is left of it", () => {
-  const lease = { ...hold, session: 0, leaseOwner: "5ed4c48d", leaseMs: 61_000, endsInMs: 61_000 };
+  const owner = { session: 0, holder: "owner", leaseOwner: "5ed4c48d" } as const;
+  const lease = { ...hold, ...owner, leaseMs: 61_000, endsInMs: 61_000 };
   const named = { ...lease, sessionName: "deploy" };
   const unnamed = { ...lease, sessionName: "", identity: "ci", value: "v17" };
   const endless = { ...named, leaseMs: 0, ttlMs: 0, endsInMs: null };
@@ -81,4 +82,17 @@ test("a lease is shown by its name, or by digits of its owner, with what is left
   expect(leaseLines("k", [unnamed]).at(-1)).toMatch(/^lease:5ed4c48d as ci .* value "v17"$/);
   expect(leaseLines("k", [{ ...named, endsInMs: 5_000 }]).at(-1)).toMatch(/ends in 5s$/);
   expect(leaseLines("k", [])).toEqual(["k: no lease"]);
+});
+
+test("a hold that was handed over is shown with the name of the session that did", () => {
+  const bearer = { session: 0, holder: "bearer", leaseOwner: "5ed4c48d" } as const;
+  const shown = (sessionName: string, identity = "anonymous") => {
+    const holds = [{ ...hold, ...bearer, sessionName, identity }];
+    return listRow({ ...FREE, kind: "lock", holds })[2];
+  };
+  expect(shown("billing-7")).toBe("(handed over by billing-7)");
+  expect(shown("billing-7", "billing")).toBe("(handed over by billing-7 as billing)");
+  expect(shown("")).toBe("(handed over)");
+  const lines = keyLines({ ...FREE, kind: "lock", holds: [{ ...hold, ...bearer }] });
+  expect(lines.at(-1)).toMatch(/^\(handed over by billing-7\) +exclusive +- /);
 });

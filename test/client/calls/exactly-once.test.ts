@@ -103,14 +103,14 @@ describe("a command", () => {
     await world.run(100);
     expect(await world.until(held.release(), 2_500)).toEqual({ released: true });
     await world.until(shared.downgrade(), 2_500);
-    // A ticket is larger than the hold that it is made of.
-    const detaching = shared.detach();
+    // The hold of a bearer is larger than that of a session.
+    const handing = shared.handOver();
     await world.run(100);
-    expect(server.table.inspect("shared").holds).toMatchObject([{ isTicket: false }]);
+    expect(server.table.inspect("shared").holds).toMatchObject([{ holder: "session" }]);
     server.faults.busy = "nothing";
     expect((await world.until(acquiring)).isHeld).toBe(true);
-    await world.until(detaching);
-    expect(server.table.inspect("shared").holds).toMatchObject([{ isTicket: true }]);
+    await world.until(handing);
+    expect(server.table.inspect("shared").holds).toMatchObject([{ holder: "bearer" }]);
   });
 
   it("is passed by none that gives back later, however often that is refused", async () => {

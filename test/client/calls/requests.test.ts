@@ -211,7 +211,7 @@ describe("a request that makes no sense", () => {
     ["a value of 1,025 bytes", (client) => client.acquire("a", { value: "x".repeat(1_025) })],
     ["a reason of two lines", (client) => client.revoke({ key: "a" }, { reason: "a\nb" })],
     ["a grace of two hours", (client) => client.revoke({ key: "a" }, { graceMs: 7_200_000 })],
-    ["no ticket", (client) => client.claim({ token: 2 ** 50, secret: "no" })],
+    ["nothing handed over", (client) => client.adopt({ holds: [] } as never)],
     ["a watch from nowhere", (client) => client.watch("a", { after: { index: 0, number: 0 } })],
   ];
   it.each(wrong)("is refused without a word to the cluster: %s", async (_name, ask) => {

@@ -3,7 +3,7 @@
  * of their calls as they could record it themselves. Nothing is taken from a lock but its token at
  * the time of its grant, by which the table knows it.
  */
-import type { Client, Lock, Ticket } from "../../../src/client/index.js";
+import type { Client, HandedOver, Lock } from "../../../src/client/index.js";
 import { HoldfastError } from "../../../src/errors.js";
 import type { ClaimMode } from "../../../src/protocol/index.js";
 import type { SimulatedPlatform } from "../world/simulated-platform.js";
@@ -21,10 +21,10 @@ export class Process {
   readonly platform: SimulatedPlatform;
   readonly client: Client;
   readonly owners: readonly ReturnType<Client["owner"]>[];
-  /** By session: how often it had been taken over when this process was attached to it. */
-  readonly generations = new Map<number, number>();
-  /** It exported its session, so it calls nothing any more. */
-  isExported = false;
+  /** Holds that left it by a hand-over, and as what they were wanted then. */
+  readonly left = new Map<string, ReadonlyMap<string, Asked>>();
+  /** It hands over everything, so it calls nothing any more. */
+  isLeaving = false;
   /** It ended without a word. */
   isDead = false;
 
@@ -36,7 +36,7 @@ export class Process {
   }
 
   get canCall(): boolean {
-    const isOver = this.isDead || this.isExported || this.client.closed.aborted;
+    const isOver = this.isDead || this.isLeaving || this.client.closed.aborted;
     return !isOver && !this.platform.isStopped;
   }
 }
@@ -44,12 +44,13 @@ export class Process {
 export type CallKind =
   | "acquire"
   | "nest"
-  | "claim"
+  | "adopt"
   | "upgrade"
   | "downgrade"
   | "update"
   | "release"
-  | "detach";
+  | "handOver"
+  | "depart";
 
 /** One call, in the order in which they were made. */
 export interface Call {
@@ -66,6 +67,8 @@ export interface Call {
   readonly owner: number | undefined;
   readonly controller: AbortController;
   readonly atMs: number;
+  /** It waited for a connection, and counts from when there was one. */
+  isDeferred: boolean;
   /** What it is about was held, as far as its caller knew. */
   readonly isOfHeld: boolean;
   state: "pending" | "done" | "failed";
@@ -82,7 +85,6 @@ export interface Handle {
   /** With `sequence` what its hold is known by. */
   readonly session: number;
   readonly sequence: number;
-  readonly generation: number;
   /** What it is to be held as, by key. */
   readonly asked: Map<string, Asked>;
   /** The caller gave it back, or left it to others. */
@@ -95,29 +97,27 @@ export interface Handle {
   readonly isCurious: boolean;
 }
 
-/** What `detach` left. */
-export interface LeftTicket {
-  readonly ticket: Ticket;
-  isClaimed: boolean;
-}
-
-/** A request that a successor goes on with. */
-export interface HeirWait {
+/** What a hand-over resolved to. */
+export interface Left {
+  /** Who had it. */
   readonly process: Process;
-  readonly session: number;
-  readonly owner: number;
-  readonly keys: string;
-  isPending: boolean;
+  readonly handed: HandedOver;
+  /** In the order of `handed.holds`. */
+  readonly holds: readonly LeftHold[];
+  /** How many calls have tried to adopt it. */
+  heirs: number;
+  /** The call that got something, and was not told to take the rest. */
+  adopter: number | undefined;
 }
 
-/** A session that was given up for others to go on with. */
-export interface Exported {
+export interface LeftHold {
+  readonly secret: string;
+  isAdopted: boolean;
+}
+
+export interface HoldIdentity {
   readonly session: number;
-  readonly generation: number;
-  /** By identity: how the process before was promised to hold it. */
-  readonly holds: ReadonlyMap<string, ReadonlyMap<string, Asked>>;
-  /** Who went on with it and was not told to use force. */
-  heirs: number;
+  readonly sequence: number;
 }
 
 export function identityOf(session: number, sequence: number): string {

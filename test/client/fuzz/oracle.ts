@@ -3,6 +3,7 @@
  * were answered with the table and its log. It must never ask the SDK what it believes, except for
  * what callers see: the result of a call, a signal, `isHeld`, the token.
  */
+import { createHash } from "node:crypto";
 import { HoldfastError } from "../../../src/errors.js";
 import {
   type ChangeView,
@@ -16,11 +17,10 @@ import {
 import type { TableServer } from "../world/table-server.js";
 import {
   type Call,
-  type Exported,
   type Handle,
-  type HeirWait,
+  type HoldIdentity,
   identityOf,
-  type LeftTicket,
+  type Left,
   neededOf,
   type Process,
 } from "./asked.js";
@@ -49,14 +49,14 @@ export class Oracle {
   readonly processes: Process[] = [];
   readonly handles: Handle[] = [];
   readonly calls: Call[] = [];
-  readonly tickets: LeftTicket[] = [];
-  readonly heirWaits: HeirWait[] = [];
-  readonly exported: Exported[] = [];
+  readonly left: Left[] = [];
   readonly #views = new Map<string, KeyView>();
   readonly #identities = new Map<number, { session: number; sequence: number }>();
   readonly #ends = new Map<string, End>();
-  /** Of a ticket's token: as what its keys were held when it was left. */
-  readonly #leftModes = new Map<number, Map<string, ChangeView["mode"]>>();
+  /** By identity: as what the keys of a hold were held when it was handed over. */
+  readonly #leftModes = new Map<string, Map<string, ChangeView["mode"]>>();
+  /** By identity of a hold that was adopted: the sessions that had it before, which may be told to end. */
+  readonly #formerSessions = new Map<string, readonly number[]>();
   /** By identity: since when it has the newest token. */
   readonly #renewedAtMs = new Map<string, number>();
   #newestToken = 0;
@@ -70,7 +70,6 @@ export class Oracle {
 
   /** After every event. */
   check(): void {
-    for (const process of this.processes) noteGeneration(process);
     if (this.#server.table.index !== this.#indexSeen) this.#look();
     const holders = new Map<number, Process>();
     for (const handle of this.handles) {
@@ -98,23 +97,46 @@ export class Oracle {
     return identity;
   }
 
-  /** Whether its process has called for a detach of its hold. */
-  wasLeft({ process, session, sequence }: Handle): boolean {
-    return this.calls.some(({ kind, handle, process: its }) => {
-      const isSame = handle?.session === session && handle.sequence === sequence;
-      return kind === "detach" && its === process && isSame;
+  /** Its hold has left its process, which must have called for that. */
+  onLeft({ process, session, sequence }: Handle): void {
+    const identity = identityOf(session, sequence);
+    if (process.left.has(identity)) return;
+    const isSame = (handle: Handle | undefined): boolean => {
+      return handle?.session === session && handle.sequence === sequence;
+    };
+    const isAsked = this.calls.some(({ kind, handle, process: its }) => {
+      return its === process && (kind === "depart" || (kind === "handOver" && isSame(handle)));
     });
+    if (!isAsked) this.fail(`${identity} was given up, and nobody asked for that`);
+    const live = this.handles.filter((each) => {
+      return each.process === process && isSame(each) && !each.isGiven;
+    });
+    process.left.set(identity, neededOf(live));
   }
 
-  leftModeOf(token: number, key: string): ChangeView["mode"] {
-    const mode = this.#leftModes.get(token)?.get(key);
-    if (mode === undefined) throw this.fail(`there was no ticket ${token} of ${key}`);
+  /** Before its handle is handed out. */
+  onAdopted(token: number, { session, sequence }: HoldIdentity): void {
+    const earlier = this.#formerSessions.get(identityOf(session, sequence)) ?? [];
+    const adopted = this.identityOfToken(token);
+    const identity = identityOf(adopted.session, adopted.sequence);
+    this.#formerSessions.set(identity, [session, ...earlier]);
+  }
+
+  leftModeOf({ session, sequence }: HoldIdentity, key: string): ChangeView["mode"] {
+    const identity = identityOf(session, sequence);
+    const mode = this.#leftModes.get(identity)?.get(key);
+    if (mode === undefined) throw this.fail(`${identity} of ${key} was never handed over`);
     return mode;
   }
 
-  /** As what a key of a hold stands in the table. */
-  modeOf(key: string, session: number, sequence: number): HoldView["mode"] | undefined {
-    return this.#holdOf(key, session, sequence)?.mode;
+  /** By what a hold was known that the table gave to the bearer with that secret. */
+  leftBy(secret: string): HoldIdentity | undefined {
+    const done = this.#server.executed.find(({ command, session }) => {
+      if (command.op !== OP.handOver || command.to !== secret) return false;
+      return this.#leftModes.has(identityOf(session, command.target));
+    });
+    if (done?.command.op !== OP.handOver) return undefined;
+    return { session: done.session, sequence: done.command.target };
   }
 
   endOf(session: number, sequence: number): End | undefined {
@@ -148,9 +170,10 @@ export class Oracle {
     const { type, key, token, session, sequence, revision } = change;
     const identity = identityOf(session, sequence);
     const nowMs = this.#server.world.nowMs;
-    if (type === "detached") {
-      const modes = this.#leftModes.get(token) ?? new Map();
-      this.#leftModes.set(token, modes.set(key, change.mode));
+    // Not from a bearer to who adopts it.
+    if (type === "moved" && session !== 0) {
+      const modes = this.#leftModes.get(identity) ?? new Map();
+      this.#leftModes.set(identity, modes.set(key, change.mode));
     }
     if ((type === "granted" || type === "converted") && !this.#identities.has(token)) {
       if (token <= this.#newestToken) this.fail(`token ${token} after ${this.#newestToken}`);
@@ -197,16 +220,10 @@ export class Oracle {
     return holds.find((hold) => hold.session === session && hold.sequence === sequence);
   }
 
-  /** `steal`, a revoke at once and a takeover are told after the fact, for as long as a lease lasts. */
-  #isExcused({ session, sequence, generation }: Handle): boolean {
-    const { nowMs } = this.#server.world;
+  /** `steal` and a revoke at once are told after the fact, for as long as a lease lasts. */
+  #isExcused({ session, sequence }: Handle): boolean {
     const end = this.endOf(session, sequence);
-    const isRecent = (atMs: number): boolean => nowMs - atMs <= this.#ignoranceMs;
-    if (end?.isSudden === true && isRecent(end.atMs)) return true;
-    return this.#server.takeovers.some((takeover) => {
-      const isLater = takeover.session === session && takeover.generation > generation;
-      return isLater && isRecent(takeover.atMs);
-    });
+    return end?.isSudden === true && this.#server.world.nowMs - end.atMs <= this.#ignoranceMs;
   }
 
   /** A wait or a hold of which nobody knows, when everything has been told that there was to tell. */
@@ -215,8 +232,8 @@ export class Oracle {
     for (const view of this.#views.values()) {
       for (const hold of view.holds) this.#checkKnown(view.key, hold);
       for (const waiter of view.waiters) {
-        const { session, sequence, owner } = waiter;
-        if (this.#isAwaited(view.key, session, sequence, owner)) continue;
+        const { session, sequence } = waiter;
+        if (this.#isAwaited(view.key, session, sequence)) continue;
         this.fail(`nobody knows of the wait ${session}/${sequence} in ${view.key}`);
       }
     }
@@ -229,11 +246,13 @@ export class Oracle {
   }
 
   #checkKnown(key: string, hold: HoldView): void {
-    const { session, sequence, token, isTicket, mode } = hold;
-    if (isTicket) {
-      if (this.tickets.some(({ ticket, isClaimed }) => ticket.token === token && !isClaimed))
-        return;
-      this.fail(`nobody knows of the ticket ${token} of ${key}`);
+    const { session, sequence, token, holder, leaseOwner, mode } = hold;
+    if (holder === "bearer") {
+      const isKnown = this.left.some(({ holds }) => {
+        return holds.some(({ secret, isAdopted }) => !isAdopted && isOf(leaseOwner, secret));
+      });
+      if (isKnown) return;
+      this.fail(`nobody can adopt ${token} of ${key}`);
     }
     const handles = this.handles.filter((handle) => {
       return handle.session === session && handle.sequence === sequence && this.believes(handle);
@@ -263,7 +282,7 @@ export class Oracle {
     });
   }
 
-  #isAwaited(key: string, session: number, sequence: number, owner: number): boolean {
+  #isAwaited(key: string, session: number, sequence: number): boolean {
     const command = this.#commandOf(session, sequence);
     if (command?.op === OP.upgrade) {
       const handles = this.handles.filter((handle) => {
@@ -273,13 +292,7 @@ export class Oracle {
     }
     if (command?.op !== OP.acquire) return false;
     const marker = command.options?.value ?? "";
-    if (this.calls.some((call) => call.marker === marker && call.state === "pending")) return true;
-    const keys = command.items.map((item) => item.key).join();
-    return this.heirWaits.some((wait) => {
-      return (
-        wait.isPending && wait.session === session && wait.owner === owner && wait.keys === keys
-      );
-    });
+    return this.calls.some((call) => call.marker === marker && call.state === "pending");
   }
 
   #commandOf(session: number, sequence: number): SequencedCommand | undefined {
@@ -301,21 +314,16 @@ export class Oracle {
 
   /** Why a lock is not held any more, as its caller was told. */
   checkReason(handle: Handle, told: string): void {
-    const { process, session, sequence, generation } = handle;
+    const { session, sequence } = handle;
     const end = this.endOf(session, sequence);
-    const wasTakenOver = this.#server.takeovers.some((takeover) => {
-      return takeover.session === session && takeover.generation > generation;
-    });
     const isTrue =
       told === end?.reason ||
       // By the client's own count, which comes first.
       told === "expired" ||
       (told === "maxHold" && this.#isCapped(handle)) ||
       (told === "revoked" && this.#isRevoked(handle)) ||
-      (told === "exported" && process.isExported) ||
       // Nobody can be asked any more.
-      (told === "unknown" && !this.#isLive(session)) ||
-      (told === "takenOver" && wasTakenOver);
+      (told === "unknown" && !this.#isLive(session));
     if (!isTrue) this.fail(`${nameOf(handle)} was told ${told}, and it is ${end?.reason}`);
   }
 
@@ -329,9 +337,10 @@ export class Oracle {
     return command?.op !== OP.acquire || (command.options?.maxHoldMs ?? 0) > 0;
   }
 
-  #isRevoked({ session, asked }: Handle): boolean {
+  #isRevoked({ session, sequence, asked }: Handle): boolean {
+    const former = this.#formerSessions.get(identityOf(session, sequence)) ?? [];
     return this.#server.executed.some(({ command }) => {
-      if (command.op === OP.endSession) return command.session === session;
+      if (command.op === OP.endSession) return [session, ...former].includes(command.session);
       return command.op === OP.revoke && asked.has(command.key ?? "");
     });
   }
@@ -388,7 +397,7 @@ export class Oracle {
       }
       // What a client gave up by its own count it has ended before anybody called for that.
       if (call === undefined || call.atMs > each.atMs || !call.isOfHeld) continue;
-      if (call.owner !== undefined) continue;
+      if (call.owner !== undefined || call.isDeferred) continue;
       const { number } = call;
       for (const earlier of seen) {
         if (earlier.number < number) continue;
@@ -417,13 +426,22 @@ export class Oracle {
   #callOf(session: number, command: SequencedCommand): Call | undefined {
     const marker = markerOf(command);
     if (marker !== "") return this.calls.find((call) => call.marker === marker);
-    if (command.op !== OP.end && command.op !== OP.detach) return undefined;
-    const kind = command.op === OP.end ? "release" : "detach";
+    if (command.op !== OP.end && command.op !== OP.handOver) return undefined;
+    const kind = command.op === OP.end ? "release" : "handOver";
     return this.calls.findLast(({ kind: its, handle, state }) => {
       if (its !== kind || handle?.session !== session || state === "failed") return false;
       return handle.sequence === command.target;
     });
   }
+}
+
+/** Whether the table shows this for the bearer with that secret: a digest of its digest. */
+function isOf(leaseOwner: string, secret: string): boolean {
+  return digestOf(digestOf(secret)).startsWith(leaseOwner);
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
 }
 
 function markerOf(command: SequencedCommand): string {
@@ -435,12 +453,6 @@ function isSudden(command: SequencedCommand, reason: string): boolean {
   if (reason === "stolen") return command.op === OP.acquire && command.options?.steal === true;
   if (reason !== "revoked") return false;
   return (command.op === OP.revoke || command.op === OP.endSession) && command.now;
-}
-
-function noteGeneration({ platform, generations }: Process): void {
-  const { connection } = platform;
-  if (connection === undefined || connection.session === 0) return;
-  generations.set(connection.session, connection.generation);
 }
 
 function nameOf({ process, session, sequence, asked }: Handle): string {

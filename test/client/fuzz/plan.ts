@@ -70,7 +70,7 @@ const change = fc.record({
     "nest" as const,
     "update" as const,
     "release" as const,
-    "detach" as const,
+    "handOver" as const,
   ),
   /** Of a nested acquire. */
   mode,
@@ -83,23 +83,27 @@ const change = fc.record({
       "downgrade" as const,
       "nest" as const,
       "release" as const,
-      "detach" as const,
-      "export" as const,
+      "handOver" as const,
+      "depart" as const,
     ),
     { nil: undefined, freq: 2 },
   ),
 });
 
-const taker = fc.record({
+/** It takes what others left, too. */
+const rest = fc.noShrink(fc.constantFrom(false, false, true));
+/** Of another process, which begins for that. */
+const heir = fc.record({
   delayMs: between(0, 1_500),
-  force: fc.boolean(),
-  /** Its process ends after so long, without a word. */
+  rest,
+  /** It ends after so long, without a word. */
   livesMs: fc.option(between(0, 1_000), { nil: undefined, freq: 2 }),
 });
-const handOver = fc.record({
-  type: fc.constant("export" as const),
+/** A process hands over everything. */
+const depart = fc.record({
+  type: fc.constant("depart" as const),
   process: number,
-  takers: fc.array(taker, { maxLength: 3 }),
+  heirs: fc.array(heir, { maxLength: 3 }),
 });
 
 const process = number;
@@ -154,10 +158,10 @@ const step = fc.oneof(
   { weight: 8, arbitrary: acquire },
   { weight: 8, arbitrary: change },
   {
-    weight: 1,
-    arbitrary: fc.record({ type: fc.constant("claim" as const), process, ticket: number }),
+    weight: 3,
+    arbitrary: fc.record({ type: fc.constant("adopt" as const), process, left: number, rest }),
   },
-  { weight: 2, arbitrary: handOver },
+  { weight: 2, arbitrary: depart },
   { weight: 6, arbitrary: fault },
   { weight: 1, arbitrary: order },
 );

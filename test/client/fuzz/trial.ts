@@ -6,10 +6,12 @@ import {
   CLIENT_DEFAULTS,
   type ClientSettings,
   connectOn,
-  type ExportedSession,
+  type HandedOver,
   type Lock,
   type WantedItem,
 } from "../../../src/client/index.js";
+import { HoldfastError } from "../../../src/errors.js";
+import { OP } from "../../../src/protocol/index.js";
 import { EMPTY } from "../world/set-up.js";
 import { SimulatedPlatform } from "../world/simulated-platform.js";
 import { SimulatedWorld } from "../world/simulated-world.js";
@@ -19,10 +21,10 @@ import {
   type Call,
   type CallKind,
   codeOf,
-  type Exported,
   type Handle,
   identityOf,
-  neededOf,
+  type Left,
+  type LeftHold,
   Process,
 } from "./asked.js";
 import { Faults } from "./faults.js";
@@ -42,11 +44,11 @@ import {
 const SETTLING_MS = 8_000;
 /** Far beyond what the longest run needs. */
 const EVENTS_MAX = 500_000;
-const TICKET_TTL_MS = 3_000;
+const HANDED_OVER_MS = 3_000;
 
 /** What may become of a call without that anybody did wrong. */
 const CODES: Readonly<Record<CallKind, readonly string[]>> = (() => {
-  const common = ["CANCELLED", "TAKEN_OVER", "SESSION_EXPIRED", "UNAVAILABLE"];
+  const common = ["CANCELLED", "SESSION_EXPIRED", "UNAVAILABLE"];
   const strong = [...common, "BUSY", "DISK_FULL", "INVALID_ARGUMENT"];
   const wait = [...strong, "LOCK_TIMEOUT", "LOCK_HELD", "DEADLOCK"];
   const gone = ["LOCK_LOST", "NOT_HELD"];
@@ -54,15 +56,16 @@ const CODES: Readonly<Record<CallKind, readonly string[]>> = (() => {
     acquire: wait,
     nest: [...wait, ...gone],
     upgrade: [...wait, ...gone],
-    claim: [...strong, "NOT_HELD"],
+    adopt: strong,
     update: [...strong, ...gone],
     downgrade: [...common, ...gone],
     release: [],
-    detach: [...strong, ...gone],
+    handOver: [...strong, ...gone],
+    depart: ["UNAVAILABLE"],
   };
 })();
 
-type Taker = StepOf<"export">["takers"][number];
+type Heir = StepOf<"depart">["heirs"][number];
 type Change = StepOf<"change">;
 
 export class Trial {
@@ -148,7 +151,7 @@ export class Trial {
     }
     const alive = processes.filter(({ isDead }) => !isDead);
     await this.#world.until(Promise.all(alive.map(({ client }) => client.close())));
-    await this.#world.run(2 * this.#plan.ttlMs + TICKET_TTL_MS);
+    await this.#world.run(2 * this.#plan.ttlMs + HANDED_OVER_MS);
     const counts = this.#server.table.counts();
     for (const [name, count] of Object.entries(EMPTY)) {
       const left = counts[name as keyof typeof EMPTY];
@@ -169,12 +172,16 @@ export class Trial {
       case "change":
         this.#changeAny(step);
         return;
-      case "claim":
-        this.#claim(step);
-        return;
-      case "export": {
+      case "adopt": {
         const process = this.#processAt(step.process);
-        if (process !== undefined) this.#export(process, step.takers);
+        const all = this.#oracle.left;
+        const left = all[step.left % all.length];
+        if (process !== undefined && left !== undefined) this.#adopt(process, left, step.rest);
+        return;
+      }
+      case "depart": {
+        const process = this.#processAt(step.process);
+        if (process !== undefined) this.#depart(process, step.heirs);
         return;
       }
       case "revoke": {
@@ -213,6 +220,7 @@ export class Trial {
       items: new Map(),
       handle: undefined,
       owner: undefined,
+      isDeferred: false,
       ...given,
       controller: new AbortController(),
       atMs: this.#world.nowMs,
@@ -301,17 +309,24 @@ export class Trial {
       process,
       session,
       sequence,
-      generation: process.generations.get(session) ?? 0,
       asked: new Map([...asked].map(([key, each]) => [key, { ...each }])),
       isGiven: false,
       loweredAt: new Map(),
       isVague: false,
       isCurious: this.#oracle.handles.length % 2 === 0,
     };
-    // Whoever leaves the hold to others leaves it with all of its handles, also those on their way.
-    handle.isGiven = this.#oracle.wasLeft(handle);
+    // A hold that is handed over leaves with all of its handles, also those on their way.
+    handle.isGiven = process.left.has(identityOf(session, sequence));
     if (handle.isGiven && lock.isHeld) this.#oracle.fail(`${lock.token} is held and was left`);
     this.#oracle.handles.push(handle);
+    const onAbort = () => {
+      if (handle.isGiven || handle.signal.reason instanceof HoldfastError) return;
+      this.#oracle.onLeft(handle);
+      handle.isGiven = true;
+    };
+    // It may have left before its caller had it.
+    if (handle.signal.aborted) onAbort();
+    else handle.signal.addEventListener("abort", onAbort);
     this.#tell(`${process.name} has ${identityOf(session, sequence)} by ${lock.token}`);
     this.#later(process, holdMs, () => this.#release(handle));
     this.#oracle.check();
@@ -328,9 +343,10 @@ export class Trial {
     const handle = this.#handleAt(step.lock);
     if (handle === undefined) return;
     this.#change(handle, step.what, step);
-    if (step.next === "export" && handle.process !== this.#operator) {
-      this.#export(handle.process, [{ delayMs: 100, force: false, livesMs: undefined }]);
-    } else if (step.next !== undefined && step.next !== "export" && !handle.isGiven) {
+    if (step.next === "depart") {
+      const heirs = [{ delayMs: 100, rest: false, livesMs: undefined }];
+      if (handle.process !== this.#operator) this.#depart(handle.process, heirs);
+    } else if (step.next !== undefined && !handle.isGiven) {
       this.#change(handle, step.next, step);
     }
   }
@@ -356,8 +372,8 @@ export class Trial {
       case "release":
         this.#release(handle);
         return;
-      case "detach":
-        this.#detach(handle);
+      case "handOver":
+        this.#handOver(handle);
     }
   }
 
@@ -443,7 +459,7 @@ export class Trial {
       }
       const { reason } = result;
       // With another handle of the same hold, and with its client.
-      if (reason !== "detached" && reason !== "closed") this.#oracle.checkReason(handle, reason);
+      if (reason !== "moved" && reason !== "closed") this.#oracle.checkReason(handle, reason);
     });
   }
 
@@ -455,44 +471,88 @@ export class Trial {
     return isNamed ? lock.owner.id : undefined;
   }
 
-  #detach(handle: Handle): void {
+  #handOver(handle: Handle): void {
     const { process, session, sequence, lock } = handle;
-    const call = this.#call("detach", process, { handle, owner: this.#sharedOwnerOf(handle) });
-    const together = this.#oracle.handles.filter((other) => {
-      const isSame = other.session === session && other.sequence === sequence;
-      return isSame && other.process === process;
-    });
-    const live = together.filter((other) => this.#oracle.believes(other));
-    const needed = neededOf(live);
-    for (const each of together) each.isGiven = true;
-    const detaching = lock.detach({ ticketTtlMs: TICKET_TTL_MS });
-    this.#await(call, detaching, (ticket) => {
-      for (const [key, { mode }] of needed) {
-        const left = this.#oracle.leftModeOf(ticket.token, key);
-        if (mode === "exclusive" && left !== mode) {
-          this.#oracle.fail(`call ${call.number} left ${key} ${left}, and it was ${mode}`);
+    const call = this.#call("handOver", process, { handle, owner: this.#sharedOwnerOf(handle) });
+    const handing = lock.handOver({ ttlMs: HANDED_OVER_MS });
+    call.isDeferred = lock.isHeld;
+    this.#await(call, handing, (handed) => {
+      const left = this.#noteLeft(process, handed);
+      const needed = process.left.get(identityOf(session, sequence));
+      if (left.holds.length !== 1 || needed === undefined)
+        this.#oracle.fail(`call ${call.number} left a lock with its client`);
+      if (!handed.confirmed) return;
+      for (const [key, { mode }] of needed ?? []) {
+        const leftMode = this.#oracle.leftModeOf(handle, key);
+        if (mode === "exclusive" && leftMode !== mode) {
+          this.#oracle.fail(`call ${call.number} left ${key} ${leftMode}, and it was ${mode}`);
         }
       }
-      this.#oracle.tickets.push({ ticket, isClaimed: false });
     });
   }
 
-  #claim({ process: number, ticket: ticketNumber }: StepOf<"claim">): void {
-    const process = this.#processAt(number);
-    const { tickets } = this.#oracle;
-    const left = tickets[ticketNumber % tickets.length];
-    if (process === undefined || left === undefined) return;
-    const { ticket } = left;
-    const call = this.#call("claim", process, {});
-    const { signal } = call.controller;
-    this.#await(call, process.client.claim(ticket, { signal }), (lock) => {
-      left.isClaimed = true;
-      const asked = new Map<string, Asked>();
-      for (const { key, permits } of lock.items) {
-        asked.set(key, { mode: this.#oracle.leftModeOf(ticket.token, key), permits });
+  #noteLeft(process: Process, handed: HandedOver): Left {
+    const holds = handed.holds.map(({ secret }): LeftHold => ({ secret, isAdopted: false }));
+    for (const { secret } of handed.confirmed ? holds : []) {
+      if (this.#oracle.leftBy(secret) === undefined) {
+        this.#oracle.fail(`${process.name} was told of a hand-over that did not happen`);
       }
-      this.#grant(process, lock, asked);
+    }
+    const left = { process, handed, holds, heirs: 0, adopter: undefined };
+    this.#oracle.left.push(left);
+    return left;
+  }
+
+  #adopt(process: Process, left: Left, rest: boolean): void {
+    left.heirs += 1;
+    const call = this.#call("adopt", process, {});
+    const { signal } = call.controller;
+    const adopting = process.client.adopt(left.handed, { signal, rest });
+    this.#await(call, adopting, ({ locks, gone, refused }) => {
+      if (locks.length + gone.length + refused.length !== left.holds.length) {
+        this.#oracle.fail(`call ${call.number} is not told of everything`);
+      }
+      if (locks.length > 0 && !rest) {
+        if (left.adopter !== undefined) {
+          this.#oracle.fail(`call ${call.number} goes on, and so does call ${left.adopter}`);
+        }
+        left.adopter = call.number;
+      }
+      for (const lock of locks) this.#takeUp(call, left, lock);
+      for (const { reason } of gone) {
+        if (reason === "unknown" && left.handed.confirmed) {
+          this.#oracle.fail(`call ${call.number} finds nothing of what was confirmed`);
+        }
+        if (reason === "moved" && left.heirs === 1 && left.handed.confirmed) {
+          this.#oracle.fail(`call ${call.number} is told of an heir, and is the only one`);
+        }
+      }
+      for (const { error } of refused) {
+        if (!CODES.adopt.includes(error.code)) throw error;
+      }
     });
+  }
+
+  #takeUp({ process, number }: Call, { holds }: Left, lock: Lock): void {
+    const got = this.#oracle.identityOfToken(lock.token);
+    const hold = holds.find(({ secret }) => {
+      return this.#server.executed.some(({ session, command }) => {
+        const isIts = session === got.session && command.op === OP.adopt;
+        return isIts && command.sequence === got.sequence && command.secret === secret;
+      });
+    });
+    const before = hold && this.#oracle.leftBy(hold.secret);
+    if (hold === undefined || before === undefined) {
+      throw this.#oracle.fail(`call ${number} got ${lock.token}, which nobody left`);
+    }
+    if (hold.isAdopted) this.#oracle.fail(`call ${number} adopts ${lock.token} once more`);
+    hold.isAdopted = true;
+    const asked = new Map<string, Asked>();
+    for (const { key, permits } of lock.items) {
+      asked.set(key, { mode: this.#oracle.leftModeOf(before, key), permits });
+    }
+    this.#oracle.onAdopted(lock.token, before);
+    this.#grant(process, lock, asked);
   }
 
   #steal({ key, holdMs }: StepOf<"steal">): void {
@@ -511,55 +571,57 @@ export class Trial {
     );
   }
 
-  #export(process: Process, takers: readonly Taker[]): void {
+  #depart(process: Process, heirs: readonly Heir[]): void {
     if (!process.canCall) return;
-    const { client } = process;
-    const { session } = client;
-    const mine = this.#oracle.handles.filter((handle) => handle.process === process);
-    const held = mine.filter((handle) => this.#oracle.believes(handle) && handle.lock.isHeld);
-    const byHold = new Map<string, Handle[]>();
-    for (const handle of held) {
-      const identity = identityOf(handle.session, handle.sequence);
-      byHold.set(identity, [...(byHold.get(identity) ?? []), handle]);
-    }
-    this.#tell(`${process.name} exports session ${session} with ${[...byHold.keys()]}`);
-    process.isExported = true;
-    const exporting = client.export();
-    for (const { signal, sequence } of held) {
-      if (!signal.aborted) this.#oracle.fail(`${sequence} is believed in after its export`);
-    }
-    const exported: Exported = {
-      session,
-      generation: process.generations.get(session) ?? 0,
-      holds: new Map([...byHold].map(([identity, handles]) => [identity, neededOf(handles)])),
-      heirs: 0,
-    };
-    const hand = async (): Promise<void> => {
-      let text: string;
-      try {
-        text = JSON.stringify(await exporting);
-      } catch (error) {
-        this.#tell(`${process.name} exports nothing: ${codeOf(error)}`);
-        if (codeOf(error) !== "UNAVAILABLE") throw error;
-        if (!client.closed.aborted) process.isExported = false;
-        return;
-      }
-      this.#oracle.exported.push(exported);
-      for (const [i, taker] of takers.entries()) {
-        this.#world.after(taker.delayMs, () => this.#takeOver(process, i, exported, text, taker));
-      }
-    };
-    hand().catch((error: unknown) => {
-      this.#problem ??= error;
-    });
+    process.isLeaving = true;
+    const call = this.#call("depart", process, {});
+    const departing = process.client.handOver({ ttlMs: HANDED_OVER_MS });
+    this.#await(
+      call,
+      departing,
+      (handed) => {
+        const left = this.#noteLeft(process, JSON.parse(JSON.stringify(handed)) as HandedOver);
+        this.#checkDeparted(call, left);
+        for (const [i, heir] of heirs.entries()) {
+          this.#world.after(heir.delayMs, () =>
+            this.#bringUp(`${process.name}.${i + 1}`, left, heir),
+          );
+        }
+      },
+      () => {
+        if (!process.client.closed.aborted) process.isLeaving = false;
+      },
+    );
   }
 
-  #takeOver(before: Process, i: number, exported: Exported, text: string, taker: Taker): void {
-    const name = `${before.name}.${i + 1}`;
+  /** Nothing is left with a client that has ended, and each hold is what its caller knew to have. */
+  #checkDeparted({ process, number }: Call, { handed, holds }: Left): void {
+    const kept = this.#oracle.handles.find((handle) => {
+      return handle.process === process && this.#oracle.believes(handle);
+    });
+    if (kept !== undefined) this.#oracle.fail(`call ${number} left ${kept.lock.token} behind`);
+    if (!process.client.closed.aborted) this.#oracle.fail(`call ${number} did not end its client`);
+    if (!handed.confirmed) return;
+    for (const { secret } of holds) {
+      const before = this.#oracle.leftBy(secret);
+      if (before === undefined) continue;
+      const promised = process.left.get(identityOf(before.session, before.sequence));
+      const handles = this.#oracle.handles.filter(({ session, sequence }) => {
+        return session === before.session && sequence === before.sequence;
+      });
+      if (handles.some(({ isVague }) => isVague)) continue;
+      for (const [key, { mode }] of promised ?? []) {
+        const leftMode = this.#oracle.leftModeOf(before, key);
+        if (leftMode !== mode) {
+          this.#oracle.fail(`call ${number} left ${key} ${leftMode}, and it was ${mode}`);
+        }
+      }
+    }
+  }
+
+  /** A process that begins in order to go on with what another one left. */
+  #bringUp(name: string, left: Left, { rest, livesMs }: Heir): void {
     const platform = new SimulatedPlatform(this.#world, this.#server, 1, true);
-    const { force, livesMs } = taker;
-    const resume = JSON.parse(text) as ExportedSession;
-    this.#tell(`${name} takes over ${exported.session}${force ? " by force" : ""}`);
     let isDead = false;
     let heir: Process | undefined;
     if (livesMs !== undefined) {
@@ -571,93 +633,23 @@ export class Trial {
         platform.connection?.cut();
       });
     }
-    const settings = this.#settings(name, { resume, force });
     const connect = async (): Promise<void> => {
       try {
-        const client = await connectOn(platform, settings);
-        if (!force) exported.heirs += 1;
-        if (exported.heirs > 1) this.#oracle.fail(`${name} is a second heir of ${before.name}`);
+        const client = await connectOn(platform, this.#settings(name, {}));
         heir = new Process(name, platform, client, OWNERS);
         heir.isDead = isDead;
       } catch (error) {
         const code = codeOf(error);
         this.#tell(`${name} is refused: ${code}`);
-        const expected = ["TAKEN_OVER", "SESSION_EXPIRED", "UNAVAILABLE", "BUSY"];
-        if (!expected.includes(code)) throw error;
-        const { generation, session } = exported;
-        if (code === "TAKEN_OVER" && this.#server.generationOf(session) <= generation) {
-          this.#oracle.fail(`${name} is refused, and nobody else has the session`);
-        }
+        if (code !== "UNAVAILABLE" && code !== "BUSY") throw error;
         return;
       }
       this.#oracle.processes.push(heir);
-      this.#inherit(heir, exported);
+      this.#adopt(heir, left, rest);
     };
     connect().catch((error: unknown) => {
       this.#problem ??= error;
     });
-  }
-
-  /** As what the table has a lock. */
-  #present(lock: Lock): Map<string, Asked> {
-    const { session, sequence } = this.#oracle.identityOfToken(lock.token);
-    return new Map(
-      lock.items.map(({ key, permits }): [string, Asked] => {
-        const mode = this.#oracle.modeOf(key, session, sequence);
-        if (mode === undefined) throw this.#oracle.fail(`${sequence} does not hold ${key}`);
-        return [key, { mode, permits }];
-      }),
-    );
-  }
-
-  /**
-   * Exactly what the process before held, as it was promised there; or as another heir left it, from
-   * which this one took it by force.
-   */
-  #inherit(heir: Process, { session, holds, generation }: Exported): void {
-    const { locks = [], waits = [] } = heir.client.resumed ?? {};
-    heir.generations.set(session, heir.platform.connection?.generation ?? 0);
-    const isFirst = heir.generations.get(session) === generation + 1;
-    if (locks.length !== holds.size) {
-      this.#oracle.fail(
-        `${heir.name} got ${locks.length} locks, and there were ${[...holds.keys()]}`,
-      );
-    }
-    for (const lock of locks) {
-      // It was lost on the way.
-      if (!lock.isHeld) continue;
-      const { session: its, sequence } = this.#oracle.identityOfToken(lock.token);
-      const promised = holds.get(identityOf(its, sequence));
-      if (promised === undefined) throw this.#oracle.fail(`${heir.name} got ${sequence} of nobody`);
-      this.#grant(heir, lock, isFirst ? new Map(promised) : this.#present(lock));
-    }
-    for (const { keys, owner, lock } of waits) {
-      const wait = {
-        process: heir,
-        session,
-        owner: owner.id,
-        keys: keys.join(),
-        isPending: true,
-      };
-      this.#oracle.heirWaits.push(wait);
-      const settle = async (): Promise<void> => {
-        try {
-          const granted = await lock;
-          wait.isPending = false;
-          // It was granted, and lost before that could be told.
-          if (!granted.isHeld) return;
-          const call = this.#oracle.calls.find(({ marker }) => marker === granted.value);
-          if (call === undefined) throw this.#oracle.fail(`nobody asked for ${granted.value}`);
-          this.#grant(heir, granted, isFirst ? new Map(call.items) : this.#present(granted));
-        } catch (error) {
-          wait.isPending = false;
-          if (!CODES.acquire.includes(codeOf(error))) throw error;
-        }
-      };
-      settle().catch((error: unknown) => {
-        this.#problem ??= error;
-      });
-    }
   }
 }
 

@@ -405,20 +405,20 @@ describe("a caller that leaves a take", () => {
     expect(holdsOf(server, "w")).toEqual([]);
   });
 
-  it("because its session was exported, leaves no wait to the next process", async () => {
+  it("because its client hands everything over, leaves no wait behind", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server);
     const two = await connectTo(server, { ttlMs: LONG_MS });
     await world.until(one.client.acquire("k"));
     const taking = failure(world, two.client.leases.take("k", { owner: "o", ttlMs: LONG_MS }));
     await world.run(50);
-    server.faults.busy = "commands";
-    const exported = await world.until(two.client.export());
-    expect((await taking).code).toBe("CANCELLED");
     expect(waitersOf(server, "k")).toHaveLength(1);
-    server.faults.busy = "nothing";
-    await connectTo(server, { resume: exported });
+    server.faults.busy = "commands";
+    const handing = two.client.handOver();
+    expect((await taking).code).toBe("CANCELLED");
     await world.run(100);
+    server.faults.busy = "nothing";
+    expect((await world.until(handing)).holds).toEqual([]);
     expect(waitersOf(server, "k")).toEqual([]);
   });
 });

@@ -108,8 +108,8 @@ describe("an observer of holdfast:acquire", () => {
     await world.until(client.acquireAll([{ key: "c" }, { key: "d", mode: "shared" }]));
     await world.until(client.semaphore("s", { limit: 2 }).acquire());
     await world.until(client.election("e").campaign("me"));
-    const ticket = await world.until(lock.detach({ ticketTtlMs: 10_000 }));
-    const claimed = await world.until(client.claim(ticket));
+    const handed = await world.until(lock.handOver({ ttlMs: 10_000 }));
+    const { locks } = await world.until(client.adopt(handed));
     await world.until(client.locks.request("w", () => undefined));
     expect(contextsOf(told).map(({ operation, keys, mode }) => [operation, keys, mode])).toEqual([
       ["acquire", ["a"], "shared"],
@@ -119,16 +119,16 @@ describe("an observer of holdfast:acquire", () => {
       ["acquireAll", ["c", "d"], "exclusive"],
       ["acquire", ["s"], "permits"],
       ["acquire", ["e"], "exclusive"],
-      ["claim", ["a"], "exclusive"],
+      ["adopt", ["a"], "exclusive"],
       ["acquire", [expect.stringContaining("w")], "exclusive"],
     ]);
-    const [, upgrade, , tried, , , , claim] = contextsOf(told);
+    const [, upgrade, , tried, , , , adopt] = contextsOf(told);
     expect(upgrade?.["token"]).toBeGreaterThan(0);
     expect(tried).not.toHaveProperty("token");
-    expect(claim?.["token"]).toBe(claimed.token);
-    // The secret of a ticket is nobody's business.
+    expect(adopt?.["token"]).toBe(locks[0]?.token);
+    // The secret of a bearer is nobody's business.
     expect(JSON.stringify(told.map(({ copy: { result: _, ...rest } }) => rest))).not.toContain(
-      ticket.secret,
+      handed.holds[0]?.secret,
     );
   });
 

@@ -102,23 +102,63 @@ describe("wrong arguments", () => {
     expect(server.applied.length).toBe(before);
   });
 
-  it("that are no ticket are a TypeError which repeats nothing of them", async () => {
+  it("that were not handed over are refused, and nothing of them is repeated", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
-    const secret = "5e".repeat(16);
-    const text = JSON.stringify({ token: 2 ** 41, secret });
-    const wrong: readonly unknown[] = [text, null, { token: secret, secret }, { token: 1, secret }];
-    for (const ticket of wrong) {
-      const told = await rejection(world, client.claim(ticket as never));
-      expect(told).toEqual(new TypeError("ticket must be one that detach returned"));
+    const lock = await world.until(client.acquire("k"));
+    const handed = await world.until(lock.handOver());
+    const [hold] = handed.holds;
+    const secret = hold?.secret ?? "";
+    const wrong: readonly unknown[] = [
+      JSON.stringify(handed),
+      null,
+      secret,
+      { ...handed, holds: secret },
+      { ...handed, holds: [secret] },
+      { ...handed, holds: [{ ...hold, secret: `${secret}0` }] },
+      { ...handed, holds: [{ ...hold, keys: [] }] },
+      { ...handed, holds: [{ ...hold, task: secret }] },
+      { ...handed, clusterId: undefined },
+    ];
+    const text = "handed must be what lock.handOver() or client.handOver() returned";
+    for (const each of wrong) {
+      expect(await rejection(world, client.adopt(each as never))).toEqual(new TypeError(text));
     }
+    const older = await rejection(world, client.adopt({ ...handed, version: 0 }));
+    expect(older).toEqual(new RangeError("handed over in version 0, but this SDK knows 1"));
+    const stranger = await rejection(world, client.adopt({ ...handed, clusterId: "another" }));
+    expect(stranger).toMatchObject({ code: "INVALID_ARGUMENT" });
+    const rest = client.adopt(handed, { rest: "yes" } as never);
+    expect(await rejection(world, rest)).toBeInstanceOf(TypeError);
+    expect((await world.until(client.adopt(handed))).locks).toHaveLength(1);
+  });
+
+  it("that a bearer or an owner cannot have are refused before the lock is given up", async () => {
+    const { world, server } = setUp();
+    const { client } = await connectTo(server);
+    const lock = await world.until(client.acquire("k"));
+    const wrong: readonly object[] = [
+      { ttlMs: 999 },
+      { ttlMs: 600_001 },
+      { ttlMs: 0 },
+      { ttlMs: 1.5 },
+      { owner: "" },
+      { owner: 7 },
+      { owner: "me", ttlMs: -1 },
+    ];
+    for (const options of wrong) {
+      const error = await rejection(world, lock.handOver(options));
+      const isPlain = error instanceof TypeError || error instanceof RangeError;
+      if (!isPlain) expect(error).toMatchObject({ code: "INVALID_ARGUMENT" });
+    }
+    expect(lock.isHeld).toBe(true);
   });
 
   it("that are options which a call does not know are a TypeError, whichever call it is", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
     const lock = await world.until(client.acquire("k"));
-    const ticket = { token: lock.token, secret: "0".repeat(32) };
+    const handed = { holds: [] } as never;
     const misspelt: object = { timeoutMs: 5 };
     const before = server.applied.length;
     const calls: Readonly<Record<string, () => unknown>> = {
@@ -131,7 +171,7 @@ describe("wrong arguments", () => {
       sessions: () => client.sessions(misspelt),
       settings: () => client.settings(misspelt),
       watch: () => client.watch("k", misspelt),
-      claim: () => client.claim(ticket, misspelt),
+      adopt: () => client.adopt(handed, misspelt),
       revoke: () => client.revoke({ key: "k" }, misspelt),
       endSession: () => client.endSession(7, misspelt),
       setLimit: () => client.setLimit("s", 3, misspelt),
@@ -141,7 +181,7 @@ describe("wrong arguments", () => {
       observe: () => client.election("e").observe(misspelt).next(),
       update: () => lock.update("v", misspelt),
       upgrade: () => lock.upgrade(misspelt),
-      detach: () => lock.detach(misspelt),
+      handOver: () => lock.handOver(misspelt),
       clusterStatus: () => clusterStatus(["ws://127.0.0.1:9"], { timeout: 5 } as object),
     };
     for (const [name, call] of Object.entries(calls)) {

@@ -41,6 +41,7 @@ beforeEach(() => {
     {
       sessionId: SESSION,
       isEnding: false,
+      clusterId: "",
       endError: () => new Error("ended"),
       context: undefined,
       tracing: undefined,
@@ -51,6 +52,7 @@ beforeEach(() => {
       now: () => nowMs,
       turnMs: () => nowMs,
       submit: (call) => outgoing.window.enqueue(call),
+      departWhenAttached: () => undefined,
       freshSecret: () => "0".repeat(32),
       onIdle: () => undefined,
       allowListeners: () => undefined,

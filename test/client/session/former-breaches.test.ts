@@ -3,10 +3,9 @@
  * removed, as a test of the promise.
  */
 import { describe, expect, it } from "vitest";
-import type { Change, ExportedSession, Lock } from "../../../src/client/index.js";
+import type { Change, Lock } from "../../../src/client/index.js";
 import { OP } from "../../../src/protocol/index.js";
-import { exportOf } from "../world/exporting.js";
-import { failure, rejection, setUp } from "../world/set-up.js";
+import { failure, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";
 import type { SimulatedWorld } from "../world/simulated-world.js";
 import type { TableServer } from "../world/table-server.js";
@@ -34,123 +33,58 @@ async function readers() {
   return { world, server, one, other, lock, reader };
 }
 
-describe("two successors", () => {
-  it.each([0, 5, 400])(
-    "%i ms apart do not both hold: the second is told by whom",
-    async (apartMs) => {
-      const { world, server } = setUp();
-      const one = await connectTo(server, { ttlMs: 10_000 });
-      const lock = await world.until(one.client.acquire("k"));
-      const resume = await exportOf(world, one);
-      const first = connectTo(server, { resume });
-      await world.run(apartMs);
-      const second = connectTo(server, { resume });
-      const settled = await world.until(Promise.allSettled([first, second]));
-      const heirs = settled.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-      const refusals = settled.flatMap((each) => (each.status === "rejected" ? [each.reason] : []));
-      expect(heirs).toHaveLength(1);
-      expect(refusals).toMatchObject([{ code: "TAKEN_OVER" }]);
-      const [heir] = heirs[0]?.client.resumed?.locks ?? [];
-      expect(heir?.isHeld).toBe(true);
-      expect(heir?.token).toBeGreaterThan(lock.token);
-      expect(server.isHeld("k", heir?.token ?? 0)).toBe(true);
-    },
-  );
-
-  it("that use force hold one after the other, and the one before hears of it", async () => {
-    const { world, server } = setUp();
-    const one = await connectTo(server, { ttlMs: 10_000 });
-    await world.until(one.client.acquire("k"));
-    const resume = await exportOf(world, one);
-    const first = await connectTo(server, { resume });
-    const [before] = first.client.resumed?.locks ?? [];
-    await world.run(1_500);
-    const second = await connectTo(server, { resume, force: true });
-    const [after] = second.client.resumed?.locks ?? [];
-    expect(after?.token).toBeGreaterThan(before?.token ?? 0);
-    await world.run(100);
-    expect(before?.signal.reason).toMatchObject({
-      code: "LOCK_LOST",
-      details: { reason: "takenOver" },
-    });
-    expect(first.client.closed.reason).toMatchObject({ code: "TAKEN_OVER" });
-    await world.run(5_000);
-    expect(after?.isHeld).toBe(true);
-    expect(server.takeovers).toHaveLength(2);
-  });
-
-  it("of which one is restarted with the same file do not hold with one token", async () => {
-    const { world, server } = setUp();
-    const one = await connectTo(server, { ttlMs: 4_000 });
-    await world.until(one.client.acquire("k"));
-    const resume = await exportOf(world, one);
-    const crashed = await connectTo(server, { resume });
-    crashed.platform.stop();
-    crashed.platform.connection?.cut();
-    expect((await failure(world, connectTo(server, { resume }))).code).toBe("TAKEN_OVER");
-    // The lease frees the lock.
-    await world.run(5_000);
-    const other = await connectTo(server);
-    const lock = await world.until(other.client.acquire("k", { waitMs: 0 }));
-    crashed.platform.goOn();
-    await world.run(10);
-    expect(lock.isHeld).toBe(true);
-    expect(crashed.client.resumed?.locks.map(({ isHeld }) => isHeld)).toEqual([false]);
-  });
-});
-
-describe("a lock that is left in the turn of the export, or shortly before", () => {
-  it("is not handed out by the successor, to be taken away by the detach", async () => {
+describe("a lock that is left in the turn in which its client hands over, or shortly before", () => {
+  it("goes to one adopter, who has it as it is in the table", async () => {
     const { world, server, one, other, lock, reader } = await readers();
     const more = lock.acquire("k", { reentrant: true });
     more.catch(() => undefined);
     await world.run(20);
-    refuse(server, OP.detach, OP.end);
-    lock.detach().catch(() => undefined);
+    refuse(server, OP.handOver, OP.end);
+    const handing = lock.handOver();
     await world.run(20);
-    const resume = await exportOf(world, one);
+    const departing = one.client.handOver();
+    await world.run(20);
     refuse(server);
+    const handed = await world.until(handing);
+    expect((await world.until(departing)).holds).toEqual([]);
     await world.until(reader.release());
-    const two = await connectTo(server, { resume });
-    const { locks = [], waits = [] } = two.client.resumed ?? {};
-    const granted = await world.until(Promise.allSettled(waits.map((wait) => wait.lock)));
+    const two = await connectTo(server, { ttlMs: 4_000 });
+    const { locks } = await world.until(two.client.adopt(handed));
     await world.run(2_000);
-    const late = granted.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-    const believed = [...locks, ...late].filter(({ isHeld }) => isHeld);
-    const holds = server.table.inspect("k").holds.filter(({ isTicket }) => !isTicket);
-    expect(believed.map(({ token }) => token)).toEqual(holds.map(({ token }) => token));
+    const holds = server.table.inspect("k").holds.filter(({ holder }) => holder === "session");
+    expect(locks.map(({ token }) => token)).toEqual(holds.map(({ token }) => token));
+    await world.until(Promise.all(locks.map((each) => each.release())));
     const next = await world.until(other.client.acquire("k", { waitMs: 20_000 }));
-    expect([...locks, ...late].some(({ isHeld }) => isHeld)).toBe(false);
     expect(next.isHeld).toBe(true);
   });
 
-  it.each(["detach", "release"] as const)("by %s is no ghost of the heir's", async (how) => {
+  it.each(["handOver", "release"] as const)("by %s is not handed over once more", async (how) => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 2_000 });
     const lock = await world.until(one.client.acquire("k"));
-    const leaving: Promise<unknown> = lock[how]();
-    leaving.catch(() => undefined);
-    const resume = await exportOf(world, one);
-    const two = await connectTo(server, { resume });
-    expect(two.client.resumed?.locks).toEqual([]);
-    // A ticket that nobody was given ends after its own time.
+    const leaving: Promise<unknown> =
+      how === "release" ? lock.release() : lock.handOver({ ttlMs: 10_000 });
+    const { holds } = await world.until(one.client.handOver());
+    await world.until(leaving);
+    expect(holds).toEqual([]);
+    // A bearer that nobody was given ends after its own time.
     await world.run(20_000);
-    expect(two.client.closed.aborted).toBe(false);
     expect(server.table.inspect("k").holds).toEqual([]);
   });
 
-  it("by downgrade is shared for the heir and in the table", async () => {
+  it("by downgrade is shared for the adopter and in the table", async () => {
     for (const isCut of [false, true]) {
       const { world, server } = setUp();
       const one = await connectTo(server, { ttlMs: 4_000 });
+      const two = await connectTo(server, { ttlMs: 60_000 });
       const lock = await world.until(one.client.acquire("k"));
-      if (isCut) server.faults.cutsBefore = ({ op }) => op === OP.downgrade;
+      let cuts = isCut ? 1 : 0;
+      server.faults.cutsBefore = ({ op }) => op === OP.downgrade && cuts-- > 0;
       lock.downgrade().catch(() => undefined);
-      const resume = await exportOf(world, one);
-      server.faults.cutsBefore = () => false;
-      const two = await connectTo(server, { resume });
+      const handed = await world.until(one.client.handOver());
+      const { locks } = await world.until(two.client.adopt(handed));
       await world.run(1_000);
-      expect(two.client.resumed?.locks.map(({ mode }) => mode)).toEqual(["shared"]);
+      expect(locks.map(({ mode }) => mode)).toEqual(["shared"]);
       expect(server.table.inspect("k").holds).toMatchObject([{ mode: "shared" }]);
     }
   });
@@ -302,21 +236,20 @@ describe("calls in one turn", () => {
   });
 });
 
-it("an exported session names no command that its heir would have to carry out blindly", async () => {
+it("a client that hands over leaves nothing of what was refused, to be carried out by nobody", async () => {
   const { world, server } = setUp();
   const one = await connectTo(server, { ttlMs: 4_000 });
   await world.until(one.client.acquire("a"));
   server.faults.busy = "commands";
   const left = [one.client.acquire("b"), one.client.acquire("c")].map((each) => {
-    return rejection(world, each);
+    return failure(world, each);
   });
   await world.run(100);
-  const exported: ExportedSession = await exportOf(world, one);
-  await Promise.all(left);
+  const handing = one.client.handOver();
+  expect((await Promise.all(left)).map(({ code }) => code)).toEqual(["CANCELLED", "CANCELLED"]);
   server.faults.busy = "nothing";
-  const two = await connectTo(server, { resume: exported });
+  const handed = await world.until(handing);
+  expect(handed).toMatchObject({ confirmed: true, holds: [{ keys: ["a"] }] });
   await world.run(2_000);
-  expect(two.client.resumed?.locks.map(({ key }) => key)).toEqual(["a"]);
-  expect(two.client.resumed?.waits).toEqual([]);
-  expect(server.table.counts()).toMatchObject({ holds: 1, waiters: 0 });
+  expect(server.table.counts()).toMatchObject({ holds: 1, waiters: 0, sessions: 0 });
 });

@@ -153,19 +153,19 @@ describe("a client tells its logger", () => {
     expect(logger.take()).toEqual(["info: goes on after a refusal"]);
   });
 
-  it("that another process has taken its session over, who hears the same", async () => {
+  it("nothing of a hand-over, whose data are a secret, but that it has ended", async () => {
     const { world, server } = setUp();
-    const before = new ListLogger();
-    const after = new ListLogger();
-    const one = await connectTo(server, { logger: before });
-    const resume = await world.until(one.client.export());
-    const two = await connectTo(server, { logger: after, resume });
-    expect(after.take()).toContain("info: session taken over");
-    await connectTo(server, { resume, force: true });
-    await world.run(2_000);
-    expect(two.client.closed.aborted).toBe(true);
-    expect(after.take()).toContain("warn: another process has taken the session over");
-    expect(JSON.stringify([before.lines, after.lines])).not.toContain(resume.nonce);
+    const logger = new ListLogger();
+    const { client } = await connectTo(server, { logger });
+    await world.until(client.acquire("k"));
+    const { holds } = await world.until(client.handOver());
+    expect(holds).toHaveLength(1);
+    expect(JSON.stringify(logger.lines)).not.toContain(holds[0]?.secret);
+    expect(logger.take()).toEqual([
+      "info: connected",
+      "info: session opened",
+      "info: the client has ended",
+    ]);
   });
 });
 

@@ -54,7 +54,7 @@ const CALLS: Readonly<Record<string, (scene: Scene) => Promise<unknown>>> = {
   upgrade: ({ shared }) => shared.upgrade(),
   downgrade: ({ held }) => held.downgrade(),
   update: ({ held }) => held.update("value"),
-  detach: ({ held }) => held.detach({ ticketTtlMs: 60_000 }),
+  handOver: ({ held }) => held.handOver(),
   close: ({ client }) => client.close(),
   inspect: ({ client }) => client.inspect("held"),
   setLimit: ({ client }) => client.setLimit("s", 3),

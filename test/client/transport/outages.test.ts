@@ -93,49 +93,81 @@ describe("while no node can be reached", () => {
     expect(new Set(rounds).size).toBeGreaterThan(3);
   });
 
-  it("a detach fails when the lease is over, and leaves nothing closed behind it", async () => {
-    // Never sent, and sent over a connection that broke before it arrived.
-    for (const sentMs of [undefined, 0.1]) {
-      const each = await scene(6_000);
-      const { world, server, client } = each;
-      const lock = await world.until(client.acquire("k"));
-      await world.until(lock.acquire("k", { reentrant: true }));
-      if (sentMs === undefined) takeNodesAway(each);
-      const detaching = failureAfter(each, lock.detach({ ticketTtlMs: 600_000 }));
-      await world.run(sentMs ?? 0);
-      takeNodesAway(each);
-      const { error, tookMs } = await detaching;
-      expect(error).toMatchObject({ code: "LOCK_LOST", details: { reason: "expired" } });
-      expect(tookMs).toBeLessThan(6_000);
-      expect(client.closed.aborted).toBe(false);
-      giveNodesBack(each);
-      const next = await world.until(client.acquire("k"), 3_000);
-      expect(server.table.inspect("k").holds).toMatchObject([{ token: next.token }]);
-      expect(applied(each, OP.detach)).toBe(0);
-      await world.until(next.release());
-      await world.run(5_000);
-      expect(server.owedTo(client.session)).toEqual([]);
-    }
+  it("a hand-over fails after connectTimeoutMs, and its lock stays held", async () => {
+    const each = await scene(20_000);
+    const { world, server, client } = each;
+    const lock = await world.until(client.acquire("k"));
+    takeNodesAway(each);
+    await world.run(10);
+    const { error, tookMs } = await failureAfter(each, lock.handOver());
+    expect(error).toMatchObject({ code: "UNAVAILABLE", details: { indeterminate: false } });
+    expect(tookMs).toBeGreaterThanOrEqual(TIMEOUT_MS);
+    expect(tookMs).toBeLessThan(TIMEOUT_MS + 300);
+    expect([lock.isHeld, lock.signal.aborted]).toEqual([true, false]);
+    giveNodesBack(each);
+    await world.run(3_000);
+    expect(applied(each, OP.handOver)).toBe(0);
+    expect(server.table.inspect("k").holds).toMatchObject([{ token: lock.token }]);
+    expect((await world.until(lock.handOver())).confirmed).toBe(true);
   });
 
-  it("a detach whose answer was lost fails likewise, and its ticket ends by itself", async () => {
+  it("a hand-over fails with the end of its lock, if the lease is over before", async () => {
+    const each = await scene(6_000);
+    const { world, client } = each;
+    const lock = await world.until(client.acquire("k"));
+    takeNodesAway(each);
+    await world.run(4_000);
+    const { error, tookMs } = await failureAfter(each, lock.handOver());
+    expect(error).toMatchObject({ code: "LOCK_LOST", details: { reason: "expired" } });
+    expect(tookMs).toBeLessThan(TIMEOUT_MS);
+    giveNodesBack(each);
+    expect((await world.until(client.acquire("k"), 3_000)).isHeld).toBe(true);
+    expect(applied(each, OP.handOver)).toBe(0);
+  });
+
+  it("a hand-over that never arrived is not confirmed, and whoever adopts learns it", async () => {
     const each = await scene(6_000);
     const { world, server, client } = each;
     const lock = await world.until(client.acquire("k"));
-    const detaching = lock.detach({ ticketTtlMs: 8_000 });
-    while (applied(each, OP.detach) === 0) await world.run(0.1);
+    await world.until(lock.acquire("k", { reentrant: true }));
+    const handing = lock.handOver({ ttlMs: 600_000 });
+    await world.run(0.1);
     takeNodesAway(each);
-    const { error } = await failureAfter(each, detaching);
-    expect(error).toMatchObject({ code: "LOCK_LOST", details: { reason: "expired" } });
-    expect(server.table.inspect("k").holds).toMatchObject([{ isTicket: true }]);
+    const handed = await world.until(handing, 6_000);
+    expect(handed.confirmed).toBe(false);
+    expect(client.closed.aborted).toBe(false);
     giveNodesBack(each);
-    expect((await world.until(client.acquire("k"), 9_000)).isHeld).toBe(true);
+    const { locks, gone } = await world.until(client.adopt(handed), 3_000);
+    expect([locks, gone]).toEqual([[], [{ keys: ["k"], reason: "unknown" }]]);
+    const next = await world.until(client.acquire("k"), 3_000);
+    expect(server.table.inspect("k").holds).toMatchObject([{ token: next.token }]);
+    expect(applied(each, OP.handOver)).toBe(0);
+    await world.until(next.release());
+    await world.run(5_000);
+    expect(server.owedTo(client.session)).toEqual([]);
+  });
+
+  it("a hand-over whose answer was lost is not confirmed, and can be adopted", async () => {
+    const each = await scene(6_000);
+    const { world, server, client } = each;
+    const lock = await world.until(client.acquire("k"));
+    const handing = lock.handOver();
+    while (applied(each, OP.handOver) === 0) await world.run(0.1);
+    takeNodesAway(each);
+    const handed = await world.until(handing, 6_000);
+    expect(handed.confirmed).toBe(false);
+    expect(server.table.inspect("k").holds).toMatchObject([{ holder: "bearer" }]);
+    giveNodesBack(each);
+    const { locks } = await world.until(client.adopt(handed), 9_000);
+    expect(locks.map(({ isHeld }) => isHeld)).toEqual([true]);
     await world.run(5_000);
     expect(server.owedTo(client.session)).toEqual([]);
   });
 
   it("a try and a read fail with UNAVAILABLE after connectTimeoutMs, having done nothing", async () => {
     const each = await scene();
+    const lock = await each.world.until(each.client.acquire("handed over"));
+    const handed = await each.world.until(lock.handOver({ ttlMs: 600_000 }));
     takeNodesAway(each);
     await each.world.run(10);
     const asked = [
@@ -143,7 +175,7 @@ describe("while no node can be reached", () => {
       () => each.client.acquire("k", { waitMs: 0 }),
       () => each.client.inspect("k"),
       () => each.client.setLimit("s", 3),
-      () => each.client.claim({ token: 2 ** 50, secret: "0".repeat(32) }),
+      () => each.client.adopt(handed),
     ];
     for (const ask of asked) {
       const { error, tookMs } = await failureAfter(each, ask());

@@ -84,8 +84,6 @@ export class ServerConnection {
   #isReadOnly = false;
   session = 0;
   epoch = 0;
-  /** How often the session had been taken over when this connection was attached to it. */
-  generation = 0;
   wasAttached = false;
   /** The attach whose answer belongs here; "" when none is awaited. */
   awaited = "";
@@ -118,17 +116,16 @@ export class ServerConnection {
   }
 
   /** The table attached this connection to a session. */
-  bind({ session, epoch, generation, highestSequence }: Attached): void {
+  bind({ session, epoch, highestSequence }: Attached): void {
     this.session = session;
     this.epoch = epoch;
-    this.generation = generation;
     this.wasAttached = true;
     this.#expected = highestSequence + 1;
     this.#isRefusing = false;
     this.kept.clear();
   }
 
-  /** The session is no more, or another process's. */
+  /** The session is no more. */
   unbind(): void {
     this.session = 0;
     this.kept.clear();
@@ -167,13 +164,11 @@ export class ServerConnection {
         attempt: command.attempt,
         status,
         session: 0,
-        generation: 0,
         epoch: 0,
         highestSequence: 0,
         stamp: 0,
         ttlMs: 0,
         index: 0,
-        taker: "",
       });
     } else if ("sequence" in command) {
       this.#isRefusing = true;

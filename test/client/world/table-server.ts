@@ -13,7 +13,6 @@ import {
   type Attached,
   attachKeyOf,
   type Command,
-  END_REASON,
   type Hello,
   isAttachCommand,
   isNodeOperation,
@@ -64,14 +63,6 @@ export interface ShownToken {
   readonly atMs: number;
 }
 
-/** A process took a session over. */
-export interface Takeover {
-  readonly session: number;
-  /** That began with it. */
-  readonly generation: number;
-  readonly atMs: number;
-}
-
 export class TableServer implements Outbox {
   readonly world: SimulatedWorld;
   readonly table = new LockTable();
@@ -88,8 +79,6 @@ export class TableServer implements Outbox {
   readonly executed: Executed[] = [];
   /** What was not admitted, in order. */
   readonly refused: Unadmitted[] = [];
-  /** In the order in which the table let them have the session. */
-  readonly takeovers: Takeover[] = [];
   /** Commands with a sequence that were admitted and not executed yet, by session, epoch, sequence. */
   readonly #admitted = new Map<string, SequencedCommand>();
   /**
@@ -304,9 +293,7 @@ export class TableServer implements Outbox {
   }
 
   #noteOwed(session: number, message: SessionMessage): void {
-    if (message.kind === MESSAGE.ended && message.reason !== END_REASON.takenOver) {
-      this.#owed.delete(session);
-    }
+    if (message.kind === MESSAGE.ended) this.#owed.delete(session);
     const isUnread =
       message.kind === MESSAGE.lost ||
       (message.kind === MESSAGE.outcome && message.result.status !== STATUS.granted);
@@ -323,24 +310,13 @@ export class TableServer implements Outbox {
   }
 
   attached(message: Attached): void {
-    if (message.status === STATUS.ok) this.#noteAttached(message);
+    if (message.status === STATUS.ok) this.#epochs.set(message.session, message.epoch);
     for (const connection of this.connections) {
       if (connection.awaited !== message.key) continue;
       connection.awaited = "";
       if (message.status === STATUS.ok) connection.bind(message);
       connection.push(message);
     }
-  }
-
-  #noteAttached({ session, epoch, generation }: Attached): void {
-    this.#epochs.set(session, epoch);
-    if (generation === this.generationOf(session)) return;
-    this.takeovers.push({ session, generation, atMs: this.world.nowMs });
-  }
-
-  /** How often the session was taken over. */
-  generationOf(session: number): number {
-    return this.takeovers.findLast((each) => each.session === session)?.generation ?? 0;
   }
 
   #closeOutdated(): void {

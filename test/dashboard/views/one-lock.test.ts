@@ -73,12 +73,6 @@ describe("why a request waits", () => {
       "Waits for b because 2 requests are ahead.",
     ]);
   });
-
-  it("knows a ticket, which belongs to nobody", () => {
-    expect(sentences([explained({ blockers: [blocker("", 7, "")] })])).toEqual([
-      "A new request would wait because a ticket holds it (exclusive).",
-    ]);
-  });
 });
 
 describe("names of clients in a sentence", () => {
@@ -156,13 +150,19 @@ describe("bars of owners over time", () => {
 });
 
 describe("a lease", () => {
-  it("is called by its name, or by digits of its owner, and is no ticket", () => {
+  it("is called by its name, or by digits of its owner, and whoever handed it over is named", () => {
     const who = (sessionName: string, identity: string, leaseOwner?: string): string => {
       return phraseText(whoPhrase({ sessionName, identity, session: 0, leaseOwner }));
     };
     expect(who("deploy", "anonymous", "5ed4c48d")).toBe("deploy");
     expect(who("", "ci", "5ed4c48d")).toBe("lease:5ed4c48d as ci");
     expect(who("", "anonymous")).toBe("a lease");
-    expect(who("", "")).toBe("a ticket");
+    const handedOver = (sessionName: string, identity: string): string => {
+      const [session, holder, leaseOwner] = [0, "bearer", "5ed4c48d"] as const;
+      return phraseText(whoPhrase({ sessionName, identity, session, holder, leaseOwner }));
+    };
+    expect(handedOver("worker-3", "anonymous")).toBe("handed over by worker-3");
+    expect(handedOver("worker-3", "ci")).toBe("handed over by worker-3 as ci");
+    expect(handedOver("", "ci")).toBe("handed over");
   });
 });

@@ -150,7 +150,7 @@ describe("inspect and ls", () => {
           endsInMs: null,
           isRevoked: false,
           orderedBy: "",
-          isTicket: false,
+          holder: "session",
           leaseOwner: "",
           sequence: number,
           permits: 0,

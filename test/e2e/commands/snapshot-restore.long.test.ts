@@ -7,7 +7,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endAllStarted } from "../../../lab/end-with-process.js";
-import { type Admin, connect, connectAdmin, type ExportedSession } from "../../../src/index.js";
+import { type Admin, connect, connectAdmin, type HandedOver } from "../../../src/index.js";
 import { ClusterProcess, runCli, startCli } from "../world/cluster-process.js";
 import { expectFailure } from "../world/command-result.js";
 import { expectDocumented } from "../world/documented-json.js";
@@ -20,9 +20,9 @@ const QUIET = "5s";
 
 const scene = new SnapshotScene();
 const { ask, file, membersText, restore } = scene;
-/** What people keep of the old cluster: a connection, and a session for another process. */
+/** What people keep of the old cluster: a connection, and a lock for another process. */
 let oldAdmin: Admin;
-let exported: ExportedSession;
+let handed: HandedOver;
 /** The last token that the old cluster gave, after the snapshot was saved. */
 let lastToken = 0;
 let restored: ClusterProcess;
@@ -93,8 +93,8 @@ describe("restoring", () => {
       await lock.release();
     }
     const leaving = await connect({ endpoints: scene.old.endpoints, name: "leaving" });
-    await leaving.acquire("exported");
-    exported = await leaving.export();
+    await leaving.acquire("handed over");
+    handed = await leaving.handOver();
     for (const node of scene.old.nodes) await node.stop();
     const ids = new Set<string>();
     for (const id of [1, 2, 3]) {
@@ -144,8 +144,11 @@ describe("restoring", () => {
       message: another,
     });
     const { endpoints } = restored;
-    const resuming = connect({ endpoints, resume: exported, connectTimeoutMs: 1_000 });
-    await expect(resuming).rejects.toMatchObject({ code: "UNAVAILABLE", message: another });
+    await using client = await connect({ endpoints });
+    await expect(client.adopt(handed)).rejects.toMatchObject({
+      code: "INVALID_ARGUMENT",
+      message: expect.stringContaining("handed over in another cluster"),
+    });
   });
   test("ends what clients of the old cluster held, and lets them begin again", async () => {
     expect(scene.held.signal.aborted).toBe(true);

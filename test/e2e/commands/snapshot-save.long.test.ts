@@ -4,6 +4,7 @@
  * must not pass for one. Making a cluster of it is in `snapshot-restore.long.test.ts`.
  */
 import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -11,17 +12,37 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endAllStarted, endWithProcess } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
+import { ERROR_NUMBERS } from "../../../src/errors.js";
 import { connect, connectAdmin } from "../../../src/index.js";
+import {
+  type Attached,
+  MESSAGE,
+  OP,
+  type OpenCommand,
+  type ResumeCommand,
+  STATUS,
+} from "../../../src/protocol/index.js";
+import { frameOf } from "../../net/gateway/client.js";
 import { startCli } from "../world/cluster-process.js";
 import { bareEnvironment, COMMAND } from "../world/command-line.js";
 import { expectFailure } from "../world/command-result.js";
 import { expectDocumented } from "../world/documented-json.js";
 import { until } from "../world/process-life.js";
+import { RawConnection } from "../world/raw-connection.js";
 import { NOBODY, SnapshotScene, TTL_MS } from "../world/snapshot-scene.js";
 
 const scene = new SnapshotScene();
 const { ask, file, restore } = scene;
 const bad = (): string => join(scene.old.directory, "bad.hfs");
+/** What a node answers to a client that asks for a session with these words. */
+async function attached(command: OpenCommand | ResumeCommand): Promise<Attached> {
+  const connection = await RawConnection.toClientPort(scene.old.endpoints[0] ?? "");
+  connection.send(frameOf([command]));
+  const answer = await connection.heard(({ kind }) => kind === MESSAGE.attached);
+  connection.close();
+  return answer as Attached;
+}
+
 beforeAll(() => scene.start());
 
 afterAll(async () => {
@@ -77,29 +98,39 @@ describe("saving", () => {
     for await (const chunk of snapshot.chunks()) bytes += chunk.length;
     expect([snapshot.clusterId, bytes]).toEqual([admin.clusterId, snapshot.byteLength]);
   });
-  test("gives nobody a session or a ticket: no secret is in the file, and nothing in it serves as one", async () => {
+  test("gives nobody a session or a hold: no secret is in the file, and nothing in it serves as one", async () => {
     const { endpoints } = scene.old;
-    const client = await connect({ endpoints, ttlMs: 60_000 });
-    await client.acquire("a victim's");
-    const ticket = await (await client.acquire("left")).detach({ ticketTtlMs: 60_000 });
+    const nonce = randomBytes(16).toString("hex");
+    const opened = {
+      op: OP.open,
+      nonce,
+      attempt: 1,
+      ttlMs: 60_000,
+      name: "",
+      metadata: "",
+    } as const;
+    const { session } = await attached(opened);
+    const handed = await (await scene.client.acquire("left")).handOver();
+    const secret = handed.holds[0]?.secret ?? "";
     const saved = await ask(["snapshot", "save", "-"]);
-    const exported = await client.export();
     const text = saved.stdoutBytes.toString("latin1").toLowerCase();
-    for (const secret of [exported.nonce, ticket.secret]) {
-      expect(text).not.toContain(secret);
-      expect(saved.stdoutBytes.includes(Buffer.from(secret, "hex"))).toBe(false);
+    for (const hex of [nonce, secret]) {
+      expect(hex).toHaveLength(32);
+      expect(text).not.toContain(hex);
+      expect(saved.stdoutBytes.includes(Buffer.from(hex, "hex"))).toBe(false);
     }
     const guesses = new Set(text.match(/[0-9a-f]{32}/g));
     expect(guesses.size).toBeGreaterThan(2);
+    const resume = { op: OP.resume, session, nonce, attempt: 2 } as const;
     for (const guess of guesses) {
-      const resume = { ...exported, nonce: guess, endpoints };
-      await expect(connect({ resume })).rejects.toMatchObject({ code: "FORBIDDEN" });
-      const claim = scene.client.claim({ ...ticket, secret: guess });
-      await expect(claim).rejects.toMatchObject({ code: "NOT_HELD" });
+      const { status } = await attached({ ...resume, nonce: guess });
+      expect(status).toBe(ERROR_NUMBERS.FORBIDDEN);
+      const guessed = { ...handed, holds: [{ keys: ["left"], secret: guess, task: 1 }] };
+      expect((await scene.client.adopt(guessed)).locks).toEqual([]);
     }
-    await using heir = await connect({ resume: exported });
-    expect(heir.resumed?.locks.map(({ key }) => key)).toEqual(["a victim's"]);
-    await (await heir.claim(ticket)).release();
+    expect((await attached(resume)).status).toBe(STATUS.ok);
+    await using heir = await connect({ endpoints });
+    expect((await heir.adopt(handed)).locks.map(({ key }) => key)).toEqual(["left"]);
   });
   test("says in one line what is in the way, and leaves nothing behind", async () => {
     const [port] = await freePorts(1);

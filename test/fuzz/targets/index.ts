@@ -6,8 +6,8 @@ import { clientPort } from "./client-port.js";
 import { configFiles } from "./config-files.js";
 import { configurations } from "./configurations.js";
 import { entries } from "./entries.js";
-import { exportedSessions } from "./exported-sessions.js";
 import { fenceHeaders } from "./fence-headers.js";
+import { handedOver } from "./handed-over.js";
 import { httpDoor } from "./http-door.js";
 import { logFiles } from "./log-files.js";
 import { nodeMessages } from "./node-messages.js";
@@ -20,7 +20,6 @@ import { serverFrames } from "./server-frames.js";
 import { snapshotFiles } from "./snapshot-files.js";
 import { storeRows } from "./store-rows.js";
 import { tableSnapshots } from "./table-snapshots.js";
-import { tickets } from "./tickets.js";
 
 export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   clientFrames,
@@ -34,8 +33,7 @@ export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   tableSnapshots,
   snapshotFiles,
   configFiles,
-  exportedSessions,
-  tickets,
+  handedOver,
   fenceHeaders,
   clientPort,
   httpDoor,

@@ -197,12 +197,12 @@ describe("shared locks, permits and several keys", () => {
 
 it("of two who take over what a token stands for only one can have it", () => {
   const taken = (process: number, token: number): Line[] => [
-    [process, "invoke", "claim", { token: 5 }, { key: "a" }],
-    [process, "ok", "claim", { token }, { key: "a" }],
+    [process, "invoke", "adopt", { token: 5 }, { key: "a" }],
+    [process, "ok", "adopt", { token }, { key: "a" }],
   ];
   const refused: Line[] = [
-    [2, "invoke", "claim", { token: 5 }, { key: "a" }],
-    [2, "fail", "claim", undefined, { key: "a", error: "TAKEN_OVER" }],
+    [2, "invoke", "adopt", { token: 5 }, { key: "a" }],
+    [2, "fail", "adopt", undefined, { key: "a", error: "NOT_HELD" }],
   ];
   const first = [...acquired(0, 5), lost(0, 5), ...taken(1, 8)];
   expect(broken([...first, ...refused, ...released(1, 8), ...acquired(3, 9)])).toEqual([]);
@@ -215,21 +215,21 @@ describe("two locks that go over as a whole", () => {
     ...acquired(0, 5),
     [0, "invoke", "acquire", {}, onB],
     [0, "ok", "acquire", { token: 6 }, onB],
-    [0, "invoke", "detach", { tokens: [5, 6] }],
-    [0, "ok", "detach"],
+    [0, "invoke", "hand-over", { tokens: [5, 6] }],
+    [0, "ok", "hand-over"],
   ];
   const taken = (process: number, ...granted: readonly (number | null)[]): Line[] => [
-    [process, "invoke", "claim", { tokens: [5, 6] }],
+    [process, "invoke", "adopt", { tokens: [5, 6] }],
     [
       process,
       "ok",
-      "claim",
+      "adopt",
       { grants: granted.map((token) => (token === null ? null : { token })) },
     ],
   ];
   const refused: Line[] = [
-    [2, "invoke", "claim", { tokens: [5, 6] }],
-    [2, "fail", "claim", undefined, { error: "TAKEN_OVER" }],
+    [2, "invoke", "adopt", { tokens: [5, 6] }],
+    [2, "fail", "adopt", undefined, { error: "NOT_HELD" }],
   ];
 
   it("are held by the heir that got them, each as any other lock", () => {
@@ -255,8 +255,8 @@ describe("two locks that go over as a whole", () => {
 
   it("one by one may go to two", () => {
     const one = (process: number, token: number, granted: number): Line[] => [
-      [process, "invoke", "claim", { tokens: [token] }],
-      [process, "ok", "claim", { grants: [{ token: granted }] }],
+      [process, "invoke", "adopt", { tokens: [token] }],
+      [process, "ok", "adopt", { grants: [{ token: granted }] }],
     ];
     expect(broken([...both, ...one(1, 5, 7), ...one(2, 6, 8)])).toEqual([]);
   });

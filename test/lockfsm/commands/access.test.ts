@@ -18,7 +18,7 @@ import {
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
 import { AccessLog } from "../plans/access-log.js";
-import { type Client, exclusive, permits, shared } from "../plans/cluster-log.js";
+import { type Client, exclusive, OWNER, permits, shared } from "../plans/cluster-log.js";
 import type { AccessWish } from "../plans/plans.js";
 import { copyOf } from "../plans/snapshots.js";
 
@@ -213,7 +213,7 @@ describe("a session", () => {
     expect(log.attached.at(-1)).toMatchObject(error("UNAUTHENTICATED"));
   });
 
-  test("is resumed and taken over by its own identity, whatever that may do by then", () => {
+  test("is resumed by its own identity, whatever that may do by then", () => {
     const log = new AccessLog();
     const [one, two] = [
       log.identity("one", ["", true, "acquire"]),
@@ -221,23 +221,17 @@ describe("a session", () => {
     ];
     const again = log.credential("one", "again");
     const a = log.openAs(one, "a");
+    const hold = a.take(exclusive("k"));
     expect(log.resumeAs(two, a, 2)).toBe(ERROR_NUMBERS.FORBIDDEN);
     expect(log.resumeAs(0, a, 3)).toBe(ERROR_NUMBERS.FORBIDDEN);
     expect(log.resumeAs(LOCAL_CREDENTIAL, a, 4)).toBe(ERROR_NUMBERS.FORBIDDEN);
     expect(log.resumeAs(77, a, 5)).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
+    expect(a.keepalive()).toHaveLength(1);
     log.grant("one", ["", true, "none"]);
     expect(log.resumeAs(again, a, 6)).toBe(STATUS.ok);
-    const b = log.openAs(two, "b");
-    const hold = b.take(exclusive("k"));
-    for (const by of [one, 0, LOCAL_CREDENTIAL])
-      expect(log.takeOverAs(by, b, 2)).toBe(ERROR_NUMBERS.FORBIDDEN);
-    expect(log.takeOverAs(77, b, 2)).toBe(ERROR_NUMBERS.UNAUTHENTICATED);
-    expect(b.keepalive()).toHaveLength(1);
-    log.grant("two", ["", true, "none"]);
-    expect(log.takeOverAs(two, b, 2)).toBe(STATUS.ok);
-    expect(b.keepalive()).toEqual([]);
-    b.epoch = log.attached.at(-1)?.epoch ?? 0;
-    expect(b.end(hold)).toMatchObject([{ result: { status: STATUS.released } }]);
+    expect(a.keepalive()).toEqual([]);
+    a.epoch = log.attached.at(-1)?.epoch ?? 0;
+    expect(a.end(hold)).toMatchObject([{ result: { status: STATUS.released } }]);
   });
 
   test("of anonymous is adopted by the first identity that knows its secret, and by no other", () => {
@@ -254,12 +248,6 @@ describe("a session", () => {
     expect(log.resumeAs(two, a, 3)).toBe(ERROR_NUMBERS.FORBIDDEN);
     expect(log.resumeAs(0, a, 3)).toBe(ERROR_NUMBERS.FORBIDDEN);
     expect(log.resumeAs(one, a, 3)).toBe(STATUS.ok);
-    const exported = log.openAs(0, "b");
-    expect(log.takeOverAs(two, exported, 2)).toBe(STATUS.ok);
-    exported.generation = 1;
-    for (const by of [one, 0])
-      expect(log.takeOverAs(by, exported, 3)).toBe(ERROR_NUMBERS.FORBIDDEN);
-    expect(log.resumeAs(two, exported, 3)).toBe(STATUS.ok);
   });
 
   test("is not attached once more by another credential that repeats an attempt", () => {
@@ -339,7 +327,7 @@ describe("of an identity that was removed", () => {
   /** Each entry sweeps one session. */
   const slowly = { unitsPerEntryMax: 1, grantsPerStepMax: 1 };
 
-  test("no session is resumed or taken over, by whatever credential", () => {
+  test("no session is resumed, by whatever credential", () => {
     const log = new AccessLog(slowly);
     const credential = log.identity("ci", anyone);
     const clients = Array.from({ length: 40 }, (_, at) => log.openAs(credential, `c${at}`));
@@ -348,13 +336,9 @@ describe("of an identity that was removed", () => {
     const key = `k${last.session}`;
     log.change(remove("ci"));
     const next = log.identity("ci", anyone);
-    const tried = () =>
-      [credential, next, LOCAL_CREDENTIAL].flatMap((by) => [
-        log.resumeAs(by, last, 2),
-        log.takeOverAs(by, last, 3),
-      ]);
+    const tried = () => [credential, next, LOCAL_CREDENTIAL].map((by) => log.resumeAs(by, last, 2));
     const { UNAUTHENTICATED, SESSION_EXPIRED } = ERROR_NUMBERS;
-    const refused = [UNAUTHENTICATED, UNAUTHENTICATED, ...Array(4).fill(SESSION_EXPIRED)];
+    const refused = [UNAUTHENTICATED, SESSION_EXPIRED, SESSION_EXPIRED];
     // While it waits to be swept, and after that.
     expect(tried()).toEqual(refused);
     expect([log.table.hasQueuedWork, log.line(key)]).toEqual([true, ["c39", "|"]]);
@@ -363,17 +347,17 @@ describe("of an identity that was removed", () => {
     expect(log.line(key)).toEqual(["|"]);
   });
 
-  /** A ticket of `ci`, which is removed, and a client that may acquire its key. */
-  function orphaned(): { log: AccessLog; claimer: Client; token: number } {
+  /** What `ci`, which is removed, has handed over, and a client that may acquire its keys. */
+  function orphaned(): { log: AccessLog; adopter: Client } {
     const log = new AccessLog(slowly);
     const [ci, other] = [log.identity("ci", anyone), log.identity("other", anyone)];
-    const claimer = log.openAs(other, "claimer", 600_000);
+    const adopter = log.openAs(other, "adopter", 600_000);
     const a = log.openAs(ci, "a");
-    const hold = a.take(exclusive("ticket"));
-    a.detach(hold, SECRET, 20_000);
+    a.handOver(a.take(exclusive("left")), SECRET, 20_000);
+    a.handOver(a.take(exclusive("given")), OWNER, 20_000, false);
     a.take(exclusive("k"), { owner: 2 });
     log.change(remove("ci"));
-    return { log, claimer, token: hold.token };
+    return { log, adopter };
   }
   const holdsOf = (log: AccessLog, name: string) =>
     log.table.listIdentities(undefined, 9).identities.find((one) => one.name === name)?.usage.holds;
@@ -383,31 +367,37 @@ describe("of an identity that was removed", () => {
     ["when its sessions are swept", true, false],
     ["in a copy, at once", false, true],
     ["in a copy, when its sessions are swept", true, true],
-  ])("a ticket stays, and is claimed by who may acquire its keys: %s", (_, isSwept, isCopied) => {
-    const [{ log, claimer, token }, other] = [orphaned(), orphaned()];
-    for (const each of [log, other.log]) {
-      if (isSwept) each.finishWork();
-      expect(each.line("ticket")).toEqual(["", "|"]);
-    }
-    if (isCopied) log.table.become(copyOf(log.table));
-    for (const by of [claimer, other.claimer])
-      expect(by.claim(token, SECRET)).toMatchObject({ status: STATUS.claimed });
-    expect(log.table.hash()).toBe(other.log.table.hash());
-    log.finishWork();
-    expect([holdsOf(log, "other"), log.line("ticket"), log.line("k")]).toEqual([
-      ...[1, ["claimer", "|"], ["|"]],
-    ]);
-  });
+  ])(
+    "what a bearer has stays, and is adopted by who may acquire its keys: %s",
+    (_, isSwept, isCopied) => {
+      const [{ log, adopter }, other] = [orphaned(), orphaned()];
+      for (const each of [log, other.log]) {
+        if (isSwept) each.finishWork();
+        expect(each.line("left")).toEqual(["a", "|"]);
+      }
+      if (isCopied) log.table.become(copyOf(log.table));
+      for (const by of [adopter, other.adopter])
+        expect(by.adopt("left", SECRET)).toMatchObject({ status: STATUS.adopted });
+      expect(log.table.hash()).toBe(other.log.table.hash());
+      log.finishWork();
+      expect([holdsOf(log, "other"), log.line("left"), log.line("k")]).toEqual([
+        ...[1, ["adopter", "|"], ["|"]],
+      ]);
+    },
+  );
 
-  test("a ticket ends by itself, and is no ticket of a later identity of that name", () => {
-    const { log, token } = orphaned();
+  test("what was handed over ends by itself, and is nothing of a later identity of that name", () => {
+    const { log } = orphaned();
     const next = log.openAs(log.identity("ci", ["k", false, "acquire"]), "next", 600_000);
     expect(holdsOf(log, "ci")).toBe(0);
-    expect(next.claim(token, SECRET)).toEqual(error("NOT_HELD"));
+    expect(next.adopt("left", SECRET)).toEqual(error("FORBIDDEN"));
+    expect(next.extend(["given"], 60_000)).toMatchObject(error("NOT_HELD"));
     log.pass(19_999);
-    expect(log.line("ticket")).toEqual(["", "|"]);
+    expect([log.line("left"), log.line("given")]).toEqual(Array(2).fill(["a", "|"]));
     log.pass(1);
-    expect(log.line("ticket")).toEqual(["|"]);
+    log.finishWork();
+    log.pass(0);
+    expect([log.line("left"), log.line("given")]).toEqual(Array(2).fill(["|"]));
     expect(holdsOf(log, "ci")).toBe(0);
   });
 });
@@ -517,18 +507,18 @@ describe("lost rights", () => {
   });
 });
 
-test("a ticket is claimed across identities by who may acquire its keys", () => {
+test("what a bearer has is adopted across identities by who may acquire all its keys", () => {
   const log = new AccessLog();
   const [one, two] = [
     log.identity("one", ["k", false, "acquire"]),
     log.identity("two", ["", true, "acquire"]),
   ];
   const [a, b, c] = [log.openAs(one, "a"), log.openAs(two, "b"), log.openAs(LOCAL_CREDENTIAL, "c")];
-  const ticket = c.take(shared("k", "l"));
-  c.detach(ticket, SECRET);
-  // As of a ticket that does not exist.
-  expect(a.claim(ticket.token, SECRET)).toEqual(error("NOT_HELD"));
-  expect(b.claim(ticket.token, SECRET)).toMatchObject({ status: STATUS.claimed });
+  c.handOver(c.take(shared("k", "l")), SECRET);
+  expect(a.adopt("l", SECRET)).toEqual(error("FORBIDDEN"));
+  // Without a reason: it has not ended.
+  expect(a.adopt("k", SECRET)).toEqual(error("NOT_HELD"));
+  expect(b.adopt("l", SECRET)).toMatchObject({ status: STATUS.adopted });
 });
 
 test("a table that is founded anew keeps identities and grants, and no credential", () => {

@@ -15,6 +15,7 @@ import {
   decodeCommand,
   encodeCommand,
   type Item,
+  LEASE_TTL_MS_MAX,
   MESSAGE,
   OP,
   type SequencedCommand,
@@ -27,6 +28,7 @@ import {
   type Client,
   ClusterLog,
   exclusive,
+  OWNER,
   permits,
   resultOf,
   shared,
@@ -44,8 +46,8 @@ interface Scene {
   readonly lock: Taken;
   readonly share: Taken;
   readonly two: Taken;
-  /** A ticket of the lock "left". */
-  readonly ticket: Taken;
+  /** It was the lock "left", which a bearer has now. */
+  readonly left: Taken;
   /** Of `b`; under its number `a` has no hold. */
   readonly foreign: Taken;
 }
@@ -59,10 +61,11 @@ function scene(): Scene {
   const lock = a.take(exclusive("lock"), { owner: 2 });
   const share = a.take(shared("shared"), { owner: 3 });
   const two = a.take(permits("s", 2, 3), { owner: 4 });
-  const ticket = a.take(exclusive("left"), { owner: 5 });
-  a.detach(ticket, SECRET);
+  const left = a.take(exclusive("left"), { owner: 5 });
+  a.handOver(left, SECRET);
+  a.lease(shared("shared"), { owner: OWNER });
   while (b.sequence < NO_HOLD - 1) b.end(1);
-  return { log, a, b, lock, share, two, ticket, foreign: b.take(exclusive("foreign")) };
+  return { log, a, b, lock, share, two, left, foreign: b.take(exclusive("foreign")) };
 }
 
 type Body<C> = C extends unknown ? Omit<C, "sequence" | "mark" | "acknowledged"> : never;
@@ -96,10 +99,11 @@ const revoke = (of: { key?: string; token?: number; graceMs?: number; reason?: s
 const endSession = (session: number) => ({ op: OP.endSession, session, ...force }) as const;
 const setLimit = (key: string, limit: number | undefined) =>
   ({ op: OP.setLimit, key, limit }) as const;
-const detach = (hold: Taken | number, ticketTtlMs = 5_000) =>
-  ({ op: OP.detach, target: of(hold), secret: SECRET, ticketTtlMs }) as const;
-const claim = ({ token }: Taken, secret = SECRET) =>
-  ({ op: OP.claim, token, secret, owner: 1 }) as const;
+const handOver = (hold: Taken | number, ttlMs = 5_000, to = SECRET) =>
+  ({ op: OP.handOver, target: of(hold), to, isBearer: true, ttlMs }) as const;
+const handOn = (hold: Taken, ttlMs = 5_000) =>
+  ({ ...handOver(hold, ttlMs, OWNER), isBearer: false }) as const;
+const adopt = (key: string, secret = SECRET) => ({ op: OP.adopt, key, secret, owner: 1 }) as const;
 const changeSetting = (name: string, value: number | undefined) =>
   ({ op: OP.changeSetting, name, value }) as const;
 
@@ -160,7 +164,7 @@ const HOLDING: readonly Case[] = [
   ["an upgrade in a key of another hold", "NOT_HELD", ({ share }) => upgrade(share, "lock")],
   ["an upgrade in an unused key", "NOT_HELD", ({ share }) => upgrade(share, "x")],
   ["an upgrade of permits", "WRONG_KIND", ({ two }) => upgrade(two, "s")],
-  ["an upgrade of a ticket", "NOT_HELD", ({ ticket }) => upgrade(ticket, "left")],
+  ["an upgrade of what was handed over", "NOT_HELD", ({ left }) => upgrade(left, "left")],
   [
     "a long wait for an upgrade",
     "INVALID_ARGUMENT",
@@ -177,13 +181,23 @@ const HOLDING: readonly Case[] = [
     "INVALID_ARGUMENT",
     ({ lock }) => ({ op: OP.update, target: lock.sequence, value: "v".repeat(1_025) }),
   ],
-  ["a ticket of no hold", "NOT_HELD", () => detach(NO_HOLD)],
-  ["a ticket of another's hold", "NOT_HELD", ({ foreign }) => detach(foreign)],
-  ["a ticket of a ticket", "NOT_HELD", ({ ticket }) => detach(ticket)],
-  ["a ticket for too short", "INVALID_ARGUMENT", ({ lock }) => detach(lock, 999)],
-  ["a ticket for too long", "INVALID_ARGUMENT", ({ lock }) => detach(lock, 600_001)],
-  ["a claim of no ticket", "NOT_HELD", ({ lock }) => claim(lock)],
-  ["a claim with a wrong secret", "NOT_HELD", ({ ticket }) => claim(ticket, "00".repeat(16))],
+  ["a hand-over of no hold", "NOT_HELD", () => handOver(NO_HOLD)],
+  ["a hand-over of another's hold", "NOT_HELD", ({ foreign }) => handOver(foreign)],
+  ["a hand-over of what was handed over", "NOT_HELD", ({ left }) => handOver(left)],
+  ["a hand-over for too short", "INVALID_ARGUMENT", ({ lock }) => handOver(lock, 999)],
+  ["a hand-over for too long", "INVALID_ARGUMENT", ({ lock }) => handOver(lock, 600_001)],
+  ["a hand-over without an end", "INVALID_ARGUMENT", ({ lock }) => handOver(lock, 0)],
+  [
+    "a hand-over to an owner for too long",
+    "INVALID_ARGUMENT",
+    ({ lock }) => handOn(lock, LEASE_TTL_MS_MAX),
+  ],
+  ["a hand-over to an owner without an end", "INVALID_ARGUMENT", ({ lock }) => handOn(lock, 0)],
+  ["a hand-over to an owner that has the key", "LOCK_HELD", ({ share }) => handOn(share)],
+  ["an adoption of what a session has", "NOT_HELD", () => adopt("lock")],
+  ["an adoption of what an owner has", "NOT_HELD", () => adopt("shared", OWNER)],
+  ["an adoption in an unused key", "NOT_HELD", () => adopt("x")],
+  ["an adoption with a wrong secret", "NOT_HELD", () => adopt("left", "00".repeat(16))],
   ["an end of nothing", "INVALID_ARGUMENT", () => ({ op: OP.end, target: 0 })],
   ["an end of itself", "INVALID_ARGUMENT", ({ a }) => ({ op: OP.end, target: a.sequence + 1 })],
   ["an end of what comes later", "INVALID_ARGUMENT", () => ({ op: OP.end, target: 999 })],
@@ -222,10 +236,10 @@ test("a limit that differs from the key's is answered with the key's", () => {
   expect(log.line("s")).toEqual(["a", "|"]);
 });
 
-test("a ticket that was claimed is none any more, not even with its secret", () => {
+test("what was adopted cannot be adopted again, not even with its secret", () => {
   const there = scene();
-  expect(codeOf(there, claim(there.ticket))).toBeUndefined();
-  expect(codeOf(there, claim(there.ticket))).toBe("NOT_HELD");
+  expect(codeOf(there, adopt("left"))).toBeUndefined();
+  expect(codeOf(there, adopt("left"))).toBe("NOT_HELD");
 });
 
 test("to revoke a key that nobody holds is done without anybody", () => {
@@ -302,7 +316,8 @@ test("when tokens run out, what would bring one is refused, and nothing else cha
   const exhausted = { status: ERROR_NUMBERS.TOKENS_EXHAUSTED };
   expect(a.acquire(exclusive("one more"), 0)).toEqual(exhausted);
   expect(a.upgrade(hold("up"), "up")).toEqual(exhausted);
-  expect(a.takeOver()).toMatchObject(exhausted);
+  expect(resultOf(a.handOver(hold("up"), SECRET))).toEqual(exhausted);
+  expect(a.adopt("left", SECRET)).toEqual(exhausted);
   // Those that wait already are served from the rest.
   expect(resultOf(a.end(held))).toEqual({ status: STATUS.released });
   expect(log.table.inspect("waited for").holds).toMatchObject([
@@ -344,11 +359,12 @@ test("whatever a client sends, the table answers it, and goes on", () => {
   const statuses = answerAnything(everything, 1_200);
   // It was not all of one kind.
   const { ok, granted, queued, released, notReleased, upgraded, revoked } = STATUS;
+  const { adopted, leased } = STATUS;
   const { LOCK_HELD, LOCK_TIMEOUT, DEADLOCK, WRONG_KIND, LIMIT_MISMATCH } = ERROR_NUMBERS;
   const { NOT_HELD, INVALID_ARGUMENT } = ERROR_NUMBERS;
   expect([...statuses]).toEqual(
     expect.arrayContaining([
-      ...[ok, granted, queued, released, notReleased, upgraded, revoked],
+      ...[ok, granted, queued, released, notReleased, upgraded, revoked, adopted, leased],
       ...[LOCK_HELD, LOCK_TIMEOUT, DEADLOCK, WRONG_KIND, LIMIT_MISMATCH],
       ...[NOT_HELD, INVALID_ARGUMENT],
     ]),

@@ -176,7 +176,7 @@ describe("an upgrade", () => {
   test.each([
     ["its release", ({ a, x }: ReturnType<typeof sharing>) => a.end(x)],
     ["a revoke", ({ b, x }: ReturnType<typeof sharing>) => b.revokeToken(x.token, { now: true })],
-    ["its detachment", ({ a, x }: ReturnType<typeof sharing>) => a.detach(x, "11".repeat(16))],
+    ["its hand-over", ({ a, x }: ReturnType<typeof sharing>) => a.handOver(x, "11".repeat(16))],
   ] as const)("under which the hold ends by %s is told NOT_HELD", (_, end) => {
     const of = sharing();
     of.a.upgrade(of.x);

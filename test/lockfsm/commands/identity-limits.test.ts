@@ -64,10 +64,6 @@ interface Scene {
   /** Of the asker: `own` alone, and `both` shared with another one. */
   readonly own: Taken;
   readonly both: Taken;
-  /** Its own ticket. */
-  readonly left: Taken;
-  /** Of another identity, which left it to be claimed. */
-  readonly ticket: Taken;
   /** A session that nobody has adopted. */
   readonly nobodys: Client;
 }
@@ -80,18 +76,16 @@ function sceneOf(): Scene {
   const rival = log.openAs(other, "b");
   const own = asker.take(shared("own"), { options: { value: "v" } });
   const both = asker.take(shared("both"), { owner: 2 });
-  const left = asker.take(exclusive("left"), { owner: 3 });
-  asker.detach(left, SECRET);
+  asker.handOver(asker.take(exclusive("left"), { owner: 3 }), SECRET);
   asker.lease(exclusive("leased"), { owner: OTHER_OWNER });
   rival.take(shared("both"));
   rival.take(exclusive("held"), { owner: 2 });
   asker.acquire(exclusive("held"), WAIT_FOREVER, { owner: 4 });
-  const ticket = rival.take(exclusive("ticket"), { owner: 3 });
-  rival.detach(ticket, SECRET);
+  rival.handOver(rival.take(exclusive("left by another"), { owner: 3 }), SECRET);
   log.grant(ANONYMOUS, ["", true, "acquire"]);
   const nobodys = log.openAs(0, "n");
   nobodys.take(exclusive("nobodys"));
-  return { log, credential, asker, own, both, left, ticket, nobodys };
+  return { log, credential, asker, own, both, nobodys };
 }
 
 const stealing = { options: { steal: true } };
@@ -143,11 +137,8 @@ const COMMANDS: Readonly<
   "upgrade of what nobody else holds": [[], ({ asker, own }) => asker.upgrade(own, "own")],
   "longer value": [["bytes"], ({ asker, own }) => resultOf(asker.update(own, "longer"))],
   "shorter value": [[], ({ asker, own }) => resultOf(asker.update(own, ""))],
-  claim: [["claims", "bytes"], ({ asker, ticket }) => asker.claim(ticket.token, SECRET, 9)],
-  "claim of a ticket of one's own identity": [
-    [],
-    ({ asker, left }) => asker.claim(left.token, SECRET, 9),
-  ],
+  adopt: [["claims", "bytes"], ({ asker }) => asker.adopt("left by another", SECRET, 9)],
+  "adopt of what one's own identity left": [[], ({ asker }) => asker.adopt("left", SECRET, 9)],
   "resume of a session that is nobody's": [
     ["sessions", "claims", "bytes"],
     ({ log, credential, nobodys }) => ({ status: log.resumeAs(credential, nobodys, 2) as never }),
@@ -160,29 +151,17 @@ const COMMANDS: Readonly<
       return log.attached.at(-1);
     },
   ],
-  "takeover of a session that is nobody's": [
-    ["sessions", "claims", "bytes"],
-    ({ log, credential, nobodys: { session, nonce } }) => {
-      const how = { session, nonce, generation: 0, taker: "7a".repeat(16), attempt: 1 };
-      log.apply(unattached({ op: OP.takeOver, ...how }, credential));
-      return log.attached.at(-1);
-    },
-  ],
   "resume of one's own session": [
     [],
     ({ log, credential, asker }) => ({ status: log.resumeAs(credential, asker, 2) as never }),
   ],
-  "takeover of one's own session": [
-    [],
-    ({ log, credential, asker: { session, nonce } }) => {
-      const how = { session, nonce, generation: 0, taker: "7a".repeat(16), attempt: 1 };
-      log.apply(unattached({ op: OP.takeOver, ...how }, credential));
-      return log.attached.at(-1);
-    },
-  ],
   release: [[], ({ asker, own }) => resultOf(asker.end(own))],
   downgrade: [[], ({ asker, both }) => resultOf(asker.downgrade(both))],
-  detach: [["bytes"], ({ asker, own }) => resultOf(asker.detach(own, SECRET))],
+  handOver: [["bytes"], ({ asker, own }) => resultOf(asker.handOver(own, SECRET))],
+  "handOver to an owner": [
+    ["bytes"],
+    ({ asker, own }) => resultOf(asker.handOver(own, SECRET, 9_000, false)),
+  ],
   close: [[], ({ asker }) => resultOf(asker.close())],
   keepalive: [[], ({ asker }) => statusOf(asker.keepalive())],
   recall: [[], ({ asker }) => statusOf(asker.recall(1))],
@@ -355,18 +334,17 @@ describe("what counts against an identity", () => {
     expect(usageOf(log.table, ANONYMOUS)).toEqual(nothing);
   });
 
-  test("are tickets of the one that detached them, until another one claims them", () => {
+  test("is what it handed over, until another one adopts it", () => {
     const log = new AccessLog();
     const [p, q] = ["p", "q"].map((name) => log.openAs(log.identity(name, EVERYWHERE), name));
-    const hold = p?.take(exclusive("ticket"), { options: { value: "value" } }) as Taken;
-    p?.detach(hold, SECRET);
+    p?.handOver(p.take(exclusive("left"), { options: { value: "value" } }), SECRET);
     p?.close();
-    const left = usage(0, 1, 0, `ticketvalue${"d".repeat(64)}`);
+    const left = usage(0, 1, 0, `leftvaluep${"d".repeat(64)}`);
     expect(usageOf(log.table, "p")).toEqual(left);
     expect(usageOf(copyOf(log.table), "p")).toEqual(left);
-    expect(q?.claim(hold.token, SECRET)?.status).toBe(STATUS.claimed);
+    expect(q?.adopt("left", SECRET)?.status).toBe(STATUS.adopted);
     expect(usageOf(log.table, "p")).toEqual(nothing);
-    expect(usageOf(log.table, "q")).toEqual(usage(1, 1, 0, "qticketvalue"));
+    expect(usageOf(log.table, "q")).toEqual(usage(1, 1, 0, "qleftvalue"));
   });
 
   test("is what ended holds keep closed, also after their session and in a snapshot", () => {
@@ -390,7 +368,7 @@ describe("what counts against an identity", () => {
     const log = new AccessLog({ unitsPerEntryMax: 1 });
     const a = log.openAs(log.identity("p", EVERYWHERE), "a");
     a.take(exclusive("k"), { options: { minHoldMs: 5_000 } });
-    a.detach(a.take(exclusive("t"), { owner: 2 }), SECRET);
+    a.handOver(a.take(exclusive("t"), { owner: 2 }), SECRET);
     a.take(exclusive("l"), { owner: 3 });
     log.change({ op: OP.removeIdentity, name: "p" });
     const credential = log.identity("p", EVERYWHERE);

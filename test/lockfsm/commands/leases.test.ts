@@ -64,7 +64,7 @@ describe("a lease", () => {
     const token = tokenOf(result);
     expect(result).toEqual({ status: leased, tokens: [token], endsAt: 15_000, slots: [] });
     expect(log.table.inspect("k").holds).toMatchObject([
-      { token, session: 0, owner: 0, isTicket: false, heldMs: 0, leaseMs: 5_000, ttlMs: 5_000 },
+      { token, session: 0, owner: 0, holder: "owner", heldMs: 0, leaseMs: 5_000, ttlMs: 5_000 },
     ]);
     expect(b.acquire()).toEqual({ status: queued });
     expect(log.line("k")).toEqual(["owner", "|", "b"]);
@@ -784,12 +784,14 @@ describe("rights of leases", () => {
     const usage = () => log.table.listIdentities(undefined, 9).identities[1]?.usage;
     const before = usage();
     a.lease(exclusive("kk"), { name: "four", options: { value: "seven.." } });
-    expect(usage()).toMatchObject({ holds: 1, bytes: (before?.bytes ?? 0) + 64 + 2 + 4 + 7 });
+    // One record for the key, and one for the owner.
+    const bytes = 64 + 2 + 7 + 64 + 4;
+    expect(usage()).toMatchObject({ holds: 1, bytes: (before?.bytes ?? 0) + bytes });
     b.lease(exclusive("kk"), { ...other, ...waiting });
     expect(usage()).toMatchObject({ holds: 1, waits: 1 });
     a.close();
     b.close();
-    expect(usage()).toEqual({ sessions: 0, holds: 1, waits: 0, bytes: 64 + 2 + 4 + 7 });
+    expect(usage()).toEqual({ sessions: 0, holds: 1, waits: 0, bytes });
     log.pass(5_000);
     expect(usage()).toEqual({ sessions: 0, holds: 0, waits: 0, bytes: 0 });
   });

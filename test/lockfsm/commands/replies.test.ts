@@ -221,11 +221,10 @@ describe("a client that acknowledges nothing", () => {
   test("gets nothing new that brings a token, and may still give back what it has", () => {
     const { a, b, hold } = unread();
     const tooMany = { status: ERROR_NUMBERS.TOO_MANY_IN_FLIGHT };
-    const ticket = b.take(exclusive("y"));
-    b.detach(ticket, SECRET);
+    b.handOver(b.take(exclusive("y")), SECRET);
     expect(a.acquire(exclusive("z"), 0)).toEqual(tooMany);
     expect(a.upgrade(hold, "x")).toEqual(tooMany);
-    expect(a.claim(ticket.token, SECRET)).toEqual(tooMany);
+    expect(a.adopt("y", SECRET)).toEqual(tooMany);
     expect(resultOf(a.update(hold, "v"))).toEqual({ status: STATUS.ok });
     expect(resultOf(a.end(hold))).toEqual({ status: released });
   });
@@ -314,15 +313,15 @@ describe("recall", () => {
     });
   });
 
-  test("tells of a claim what it brought, and nothing of what was left to others", () => {
+  test("tells of an adoption what it brought, and nothing of what was left to others", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const hold = a.take();
-    a.detach(hold, SECRET);
+    a.handOver(hold, SECRET);
     expect(a.recallOne(hold)).toEqual({ sequence: 1, state: forgotten });
     b.end(7);
-    b.claim(hold.token, SECRET);
-    expect(b.recallOne(2)).toMatchObject({ state: held, token: hold.token + 1 });
+    b.adopt("k", SECRET);
+    expect(b.recallOne(2)).toMatchObject({ state: held, token: hold.token + 2 });
     expect(b.recallOne(1)).toMatchObject({ state: replied });
   });
 

@@ -96,12 +96,12 @@ describe("a revoke with a grace", () => {
     expect(log.pass(2_000)).toMatchObject([{ token: token.token, reason: END_REASON.maxHold }]);
   });
 
-  test("of a ticket comes at its deadline, as it has no lease, unless the ticket ends before", () => {
+  test("of what a bearer has comes at its deadline, as nobody uses it, unless it ends before", () => {
     const { log, a, operator, hold } = held();
-    a.detach(hold, SECRET, 9_000);
-    expect(operator.revokeToken(hold.token, { graceMs: 2_000 })).toHaveLength(1);
+    a.handOver(hold, SECRET, 9_000);
+    expect(operator.revokeToken(hold.token + 1, { graceMs: 2_000 })).toHaveLength(1);
     log.pass(1_999);
-    expect(log.line("k")).toEqual(["", "|", "b"]);
+    expect(log.line("k")).toEqual(["a", "|", "b"]);
     log.pass(1);
     expect(log.line("k")).toEqual(["b", "|"]);
   });

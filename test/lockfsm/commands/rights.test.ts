@@ -32,9 +32,8 @@ interface Scene {
   /** Of the asker: `KEY` shared, and both keys. */
   readonly own: Taken;
   readonly both: Taken;
-  /** Of another one: a hold of `KEY` and `OTHER`, and a ticket of them. */
+  /** Of another one: a hold of `KEY` and `OTHER`. A bearer has one of them as well. */
   readonly foreign: Taken;
-  readonly ticket: Taken;
   readonly sibling: Client;
 }
 
@@ -51,6 +50,9 @@ const takeOf = (...keys: string[]) => {
   const { items, waitMs, options } = acquireOf(...keys);
   const who = { owner: SECRET, request: SECRET, name: "owner", ttlMs: 9_000, isSplit: false };
   return { op: OP.take, ...who, items, waitMs, options };
+};
+const handingOver = (target: number, isBearer: boolean) => {
+  return { op: OP.handOver, target, to: "5f".repeat(16), isBearer, ttlMs: 9_000 };
 };
 const stealing = { ...ACQUIRE_DEFAULTS, steal: true };
 
@@ -90,14 +92,13 @@ const COMMANDS: Readonly<Record<string, readonly [Need, (scene: Scene) => Wish]>
     ({ both }) => ({ op: OP.update, target: both.sequence, value: "v" }),
   ],
   "update of what is not held": [["none", []], () => ({ op: OP.update, target: 99, value: "v" })],
-  detach: [
+  handOver: [["acquire", [KEY, OTHER]], ({ both }) => handingOver(both.sequence, true)],
+  "handOver to an owner": [
     ["acquire", [KEY, OTHER]],
-    ({ both }) => ({ op: OP.detach, target: both.sequence, secret: SECRET, ticketTtlMs: 9_000 }),
+    ({ both }) => handingOver(both.sequence, false),
   ],
-  claim: [
-    ["acquire", [KEY, OTHER]],
-    ({ ticket }) => ({ op: OP.claim, token: ticket.token, secret: SECRET, owner: 1 }),
-  ],
+  "handOver of what is not held": [["none", []], () => handingOver(99, true)],
+  adopt: [["acquire", [KEY, OTHER]], () => ({ op: OP.adopt, key: KEY, secret: SECRET, owner: 1 })],
   "revoke of a key": [
     ["operate", [KEY, OTHER]],
     () => ({ op: OP.revoke, key: KEY, token: 0, ...force }),
@@ -183,13 +184,12 @@ function sceneUnder(grants: readonly GivenGrant[]): Scene {
   const asker = log.openAs(credential, "asker");
   const sibling = log.openAs(credential, "sibling");
   const other = log.openAs(LOCAL_CREDENTIAL, "other");
-  const ticket = other.take(shared(KEY, OTHER), { owner: 2 });
-  other.detach(ticket, SECRET);
+  other.handOver(other.take(shared(KEY, OTHER), { owner: 2 }), SECRET);
   const foreign = other.take(shared(KEY, OTHER));
   const own = asker.take(shared(KEY));
   const both = asker.take(shared(KEY, OTHER), { owner: 2 });
   log.grant("asker", ["", true, "none"], ...grants);
-  return { log, asker, other, own, both, foreign, ticket, sibling };
+  return { log, asker, other, own, both, foreign, sibling };
 }
 
 function isCovered(
@@ -207,12 +207,14 @@ function isCovered(
 const shown = ({ log }: Scene) =>
   [KEY, OTHER, "orders/free", "orders/s"].map((key) => log.table.inspect(key));
 
-/** Named by a token: to who has the level somewhere, what they may not have is as if it were not. */
-const BY_TOKEN: readonly string[] = ["claim", "revoke of a token"];
-
+/** Of what is found first: to who has the level where it is asked, what they may not have is none. */
 function refusalOf(name: string, grants: readonly GivenGrant[], level: AccessLevel): number {
-  const hasLevel = grants.some(([, , granted]) => ACCESS_LEVEL[granted] >= ACCESS_LEVEL[level]);
-  return BY_TOKEN.includes(name) && hasLevel ? ERROR_NUMBERS.NOT_HELD : ERROR_NUMBERS.FORBIDDEN;
+  const isSomewhere = grants.some(([, , granted]) => ACCESS_LEVEL[granted] >= ACCESS_LEVEL[level]);
+  const isFound: Readonly<Record<string, boolean>> = {
+    adopt: isCovered(grants, level, KEY),
+    "revoke of a token": isSomewhere,
+  };
+  return isFound[name] === true ? ERROR_NUMBERS.NOT_HELD : ERROR_NUMBERS.FORBIDDEN;
 }
 
 describe.each(Object.entries(COMMANDS))("%s", (name, [[level, keys], wishOf]) => {
@@ -242,24 +244,24 @@ describe.each(Object.entries(COMMANDS))("%s", (name, [[level, keys], wishOf]) =>
   });
 });
 
-test("to who may not have it, a token that exists answers like one that does not", () => {
+test("to who may not have it, what exists answers like what does not", () => {
   /** Of an asker who may do both in another key. */
-  const answersTo = (tokenOf: (scene: Scene) => { claimed: number; revoked: number }) => {
+  const answersTo = (secret: string, tokenOf: (scene: Scene) => number) => {
     const scene = sceneUnder([["orders/other", false, "operate"]]);
     const { log, asker } = scene;
-    const { claimed, revoked } = tokenOf(scene);
+    const revoked = tokenOf(scene);
     const unattached = { sequence: 1, mark: 1, acknowledged: [], key: undefined, token: revoked };
     return [
-      asker.claim(claimed, SECRET),
+      asker.adopt(KEY, secret),
       asker.revokeToken(revoked, { now: true }),
       log.order({ op: OP.revoke, ...unattached, ...force }, 1),
     ];
   };
-  const known = answersTo(({ ticket, foreign }) => {
-    return { claimed: ticket.token, revoked: foreign.token };
-  });
-  expect(known).toEqual(answersTo(() => ({ claimed: TOKEN_MIN + 900, revoked: TOKEN_MIN + 901 })));
-  expect(known[0]).toEqual({ status: ERROR_NUMBERS.NOT_HELD });
+  const known = answersTo(SECRET, ({ foreign }) => foreign.token);
+  expect(known).toEqual(answersTo("00".repeat(16), () => TOKEN_MIN + 901));
+  const [forbidden, notHeld] = [ERROR_NUMBERS.FORBIDDEN, ERROR_NUMBERS.NOT_HELD];
+  expect(known[0]).toEqual({ status: forbidden });
+  expect(known[1]).toMatchObject([{ result: { status: notHeld } }]);
 });
 
 describe("without a session", () => {

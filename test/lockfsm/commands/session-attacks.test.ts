@@ -1,112 +1,33 @@
 /**
  * Attacks on sessions that once succeeded, as far as they can be shown at the level of the
- * table: what a successor, a caller that leaves, an expired lease or a refusal must not be able
+ * table: what a late command, a caller that leaves, an expired lease or a refusal must not be able
  * to cause.
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
-import {
-  END_REASON,
-  MESSAGE,
-  OP,
-  RECALL_STATE,
-  STATUS,
-  WAIT_FOREVER,
-} from "../../../src/protocol/index.js";
-import { Client, ClusterLog, exclusive, resultOf, shared } from "../plans/cluster-log.js";
+import { END_REASON, OP, RECALL_STATE, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
+import { ClusterLog, exclusive, resultOf, shared } from "../plans/cluster-log.js";
 
-const FIRST = "f1".repeat(16);
-const SECOND = "5e".repeat(16);
 const SECRET = "0d".repeat(16);
-
-/** Another process, which has the session's secret and knows it as it was exported. */
-const successorOf = (log: ClusterLog, { session, nonce }: Client) =>
-  new Client(log, session, nonce);
 
 /** The modes in which the key is held. */
 const modesIn = (log: ClusterLog, key = "k") =>
   log.table.inspect(key).holds.map(({ mode }) => mode);
 
-describe("two successors of one exported session", () => {
-  test.each([1, 2, 7])(
-    "never both have it: the second is told of the first, at attempt %d",
-    (attempt) => {
-      const log = new ClusterLog();
-      const a = log.open("a");
-      const hold = a.take();
-      const [f, g] = [successorOf(log, a), successorOf(log, a)];
-      expect(f.takeOver({ taker: FIRST })).toMatchObject({ status: STATUS.ok, generation: 1 });
-      expect(g.takeOver({ taker: SECOND, attempt })).toMatchObject({
-        ...{ status: ERROR_NUMBERS.TAKEN_OVER, generation: 1, taker: FIRST },
-      });
-      const held = f.recallOne(hold);
-      expect(held).toMatchObject({ state: RECALL_STATE.held, token: hold.token + 1 });
-    },
-  );
-
-  test("have no token in common when the second takes over by force, and the first is told", () => {
-    const log = new ClusterLog();
-    const a = log.open("a");
-    const hold = a.take();
-    const [f, g] = [successorOf(log, a), successorOf(log, a)];
-    f.takeOver({ taker: FIRST });
-    log.stamp += 1_000;
-    g.takeOver({ taker: SECOND, generation: 1 });
-    expect(log.said.at(-1)).toMatchObject({
-      epoch: 2,
-      message: { kind: MESSAGE.ended, reason: END_REASON.takenOver, taker: SECOND },
-    });
-    expect(g.recallOne(hold)).toMatchObject({ token: hold.token + 2 });
-    expect(f.end(hold)).toEqual([]);
-    expect(f.resume(9)).toMatchObject({ status: ERROR_NUMBERS.TAKEN_OVER, taker: SECOND });
-    expect(modesIn(log)).toEqual(["exclusive"]);
+test("a hand-over that comes after a resume has no effect: the hold stays, its number is free", () => {
+  const log = new ClusterLog();
+  const a = log.open("a");
+  const hold = a.take();
+  const late = a.make({
+    ...{ op: OP.handOver, sequence: 2, mark: 1, acknowledged: [] },
+    ...{ target: hold.sequence, to: SECRET, isBearer: true, ttlMs: 5_000 },
   });
-});
-
-describe("what a process had not got through before it was exported", () => {
-  test("a detach that comes after the takeover has no effect: the heir keeps the hold", () => {
-    const log = new ClusterLog();
-    const a = log.open("a");
-    const hold = a.take();
-    const late = a.make({
-      ...{ op: OP.detach, sequence: 2, mark: 1, acknowledged: [] },
-      ...{ target: hold.sequence, secret: SECRET, ticketTtlMs: 5_000 },
-    });
-    const heir = successorOf(log, a);
-    heir.takeOver();
-    expect(log.apply(late)).toEqual([]);
-    log.pass(6_000);
-    expect(heir.recallOne(hold)).toMatchObject({ state: RECALL_STATE.held });
-    // Under the heir's own epoch the number is still free.
-    expect(resultOf(heir.update(hold, "mine"))).toEqual({ status: STATUS.ok });
-  });
-
-  test("a hold that was to be detached leaves no ghost: the heir ends it by its number", () => {
-    const log = new ClusterLog();
-    const a = log.open("a");
-    const hold = a.take();
-    const heir = successorOf(log, a);
-    heir.takeOver();
-    expect(resultOf(heir.end(hold))).toEqual({ status: STATUS.released });
-    expect(modesIn(log)).toEqual([]);
-    // Whether or not it ended before: to end what is loose is idempotent.
-    const again = heir.end(hold);
-    expect(resultOf(again)).toEqual({ status: STATUS.notReleased, reason: END_REASON.unknown });
-  });
-
-  test("a hold that was to be downgraded is shared for the heir and for the table alike", () => {
-    const log = new ClusterLog();
-    const a = log.open("a");
-    const hold = a.take();
-    const heir = successorOf(log, a);
-    heir.takeOver();
-    for (const times of [1, 2]) {
-      expect(resultOf(heir.downgrade(hold, "k")), `${times}`).toEqual({ status: STATUS.ok });
-      const items = [{ key: "k", mode: "shared", permits: 0, slots: [] }];
-      expect(heir.recallOne(hold)).toMatchObject({ state: RECALL_STATE.held, items });
-    }
-    expect(modesIn(log)).toEqual(["shared"]);
-  });
+  a.resume(2);
+  expect(log.apply(late)).toEqual([]);
+  log.pass(6_000);
+  expect(a.recallOne(hold)).toMatchObject({ state: RECALL_STATE.held, token: hold.token });
+  expect(resultOf(a.update(hold, "mine"))).toEqual({ status: STATUS.ok });
+  expect(a.sequence).toBe(2);
 });
 
 describe("leaving an upgrade", () => {
@@ -160,21 +81,21 @@ test("a lapse strands no upgrade: the end of each hold withdraws it, and readers
 });
 
 describe("a loss that nobody has read", () => {
-  test.each(["an upgrade", "a resume", "a takeover"])("is told after %s of its hold", (what) => {
+  test.each(["an upgrade", "a resume", "an adopt"])("is told after %s of its hold", (what) => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
-    const hold = a.take(shared("k"));
-    let token = hold.token;
+    let hold = a.take(shared("k"));
     if (what === "an upgrade") {
       a.upgrade(hold);
-      token += 1;
-    } else if (what === "a takeover") {
-      a.takeOver();
-      token += 1;
+      hold = { ...hold, token: hold.token + 1 };
+    } else if (what === "an adopt") {
+      a.handOver(hold, SECRET);
+      a.adopt("k", SECRET);
+      hold = { sequence: a.sequence, token: hold.token + 2 };
     }
     b.acquire(exclusive("k"), 0, { options: { steal: true } });
     if (what === "a resume") a.resume(2);
-    const lost = { state: RECALL_STATE.ended, token, reason: END_REASON.stolen };
+    const lost = { state: RECALL_STATE.ended, token: hold.token, reason: END_REASON.stolen };
     expect(a.recallOne(hold)).toMatchObject(lost);
     a.keepalive({ acknowledged: [hold.sequence] });
     expect(a.recallOne(hold)).toMatchObject({ state: RECALL_STATE.forgotten });

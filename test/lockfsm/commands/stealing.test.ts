@@ -82,13 +82,14 @@ describe("a steal", () => {
     expect(log.table.inspect("k")).toMatchObject({ closings: [], holds: [{ owner: 1 }] });
   });
 
-  test("ends a ticket, which then cannot be claimed", () => {
+  test("ends what a bearer has, which then cannot be adopted", () => {
     const log = new ClusterLog();
     const [a, thief] = [log.open("a"), log.open("thief")];
     const hold = a.take();
-    a.detach(hold, SECRET);
+    a.handOver(hold, SECRET);
     expect(steal(log, thief, "k")).toHaveLength(1);
-    expect(a.claim(hold.token, SECRET)).toEqual({ status: ERROR_NUMBERS.NOT_HELD });
+    const gone = { status: ERROR_NUMBERS.NOT_HELD, reason: END_REASON.stolen };
+    expect(a.adopt("k", SECRET)).toEqual(gone);
   });
 
   test("ends an upgrade that waits under a stolen hold", () => {

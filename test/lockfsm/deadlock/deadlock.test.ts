@@ -182,10 +182,10 @@ describe("nobody is refused", () => {
     expect(cycleOf(wait(b, permits("s", 1)))).toEqual(["b:s", "c:c"]);
   });
 
-  test("because of a hold that has an end of its own: a ticket, or what keeps a key closed", () => {
+  test("because of a hold that has an end of its own: that of a bearer, or what keeps a key closed", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     const token = a.take(exclusive("k"));
-    a.detach(token, SECRET);
+    a.handOver(token, SECRET);
     b.take(exclusive("l"));
     expect(wait(a, exclusive("l"))).toEqual(QUEUED);
     expect(wait(b, exclusive("k"))).toEqual(QUEUED);
@@ -280,14 +280,14 @@ describe("where no request closes the cycle, the last of those that may be refus
     expect(log.line("x")).toEqual(["a", "|"]);
   });
 
-  test("when a ticket is claimed by one who waits", () => {
+  test("when a hold is adopted by one who waits", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     const hold = a.take(exclusive("k"));
-    a.detach(hold, SECRET);
+    a.handOver(hold, SECRET);
     b.take(exclusive("l"));
     expect(wait(a, exclusive("l"))).toEqual(QUEUED);
     expect(wait(b, exclusive("k"))).toEqual(QUEUED);
-    a.claim(hold.token, SECRET);
+    a.adopt("k", SECRET);
     expect(cyclesIn(log.said.map(({ message }) => message))).toEqual([["b:k", "a:l"]]);
     expect(log.table.counts()).toMatchObject({ waiters: 1, deadlocks: 1 });
   });
@@ -295,11 +295,11 @@ describe("where no request closes the cycle, the last of those that may be refus
   test("and nobody gives way who does not want to, nor before the others", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     const hold = a.take(exclusive("k"));
-    a.detach(hold, SECRET);
+    a.handOver(hold, SECRET);
     b.take(exclusive("l"));
     expect(wait(a, exclusive("l"))).toEqual(QUEUED);
     expect(wait(b, exclusive("k"), { options: { detect: false } })).toEqual(QUEUED);
-    a.claim(hold.token, SECRET);
+    a.adopt("k", SECRET);
     expect(cyclesIn(log.said.map(({ message }) => message))).toEqual([["a:l", "b:k"]]);
   });
 
@@ -340,12 +340,12 @@ describe("where no request closes the cycle, the last of those that may be refus
   test("in every one of many cycles that one grant closed", () => {
     const [log, a] = start("a") as [ClusterLog, Client];
     const hold = a.take(exclusive("k"));
-    a.detach(hold, SECRET);
+    a.handOver(hold, SECRET);
     const others = Array.from({ length: 40 }, (_, at) => log.open(`b${at}`));
     for (const other of others) other.take(shared("l"));
     expect(wait(a, exclusive("l"))).toEqual(QUEUED);
     for (const other of others) expect(wait(other, shared("k"))).toEqual(QUEUED);
-    a.claim(hold.token, SECRET);
+    a.adopt("k", SECRET);
     expect(log.table.counts()).toMatchObject({ deadlocks: 40, waiters: 1 });
     expect(log.line("k")).toEqual(["a", "|"]);
   });
@@ -353,7 +353,7 @@ describe("where no request closes the cycle, the last of those that may be refus
   test("and a cycle in which nobody may be refused hides no other", () => {
     const [log, a, b, c] = start("a", "b", "c") as [ClusterLog, Client, Client, Client];
     const hold = a.take(exclusive("k"));
-    a.detach(hold, SECRET);
+    a.handOver(hold, SECRET);
     b.take(exclusive("l"));
     c.take(exclusive("m"));
     const blind = { options: { detect: false } };
@@ -361,7 +361,7 @@ describe("where no request closes the cycle, the last of those that may be refus
     expect(wait(a, exclusive("m"))).toEqual(QUEUED);
     expect(wait(b, shared("k"), blind)).toEqual(QUEUED);
     expect(wait(c, shared("k"))).toEqual(QUEUED);
-    a.claim(hold.token, SECRET);
+    a.adopt("k", SECRET);
     expect(cyclesIn(log.said.map(({ message }) => message))).toEqual([["c:k", "a:m"]]);
   });
 });
@@ -392,15 +392,15 @@ describe("refused deadlocks are remembered", () => {
     expect(cycles).toEqual(owners.map((owner) => [`b:k${owner}`, `a:l${owner}`]));
   });
 
-  test("also when it arose because a ticket was claimed, and the outcome of a wait tells it", () => {
+  test("also when it arose because a hold was adopted, and the outcome of a wait tells it", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     const hold = a.take(exclusive("k"));
-    a.detach(hold, SECRET);
+    a.handOver(hold, SECRET);
     b.take(exclusive("l"));
     wait(a, exclusive("l"));
     wait(b, exclusive("k"));
     expect(log.table.waitGraph(99).refused).toEqual([]);
-    a.claim(hold.token, SECRET);
+    a.adopt("k", SECRET);
     const [refused] = log.table.waitGraph(99).refused;
     expect(refused?.cycle.map(({ sessionName, key }) => [sessionName, key])).toEqual([
       ["b", "k"],

@@ -56,7 +56,7 @@ export function ownerOf(session: number, owner: number): string {
 }
 
 /**
- * `upgradeOf` knows which token a waiting upgrade is about. Tickets, closings and whatever is due
+ * `upgradeOf` knows which token a waiting upgrade is about. Holds of owners, closings and whatever is due
  * already are left out: they go by themselves, whatever anybody waits for.
  */
 export function sceneOf(
@@ -72,17 +72,8 @@ export function sceneOf(
     const view = table.inspect(key);
     const line: Waiting[] = [];
     limits.set(key, view.limit);
-    for (const {
-      token,
-      mode,
-      session,
-      owner,
-      permits,
-      isTicket,
-      leaseMs,
-      endsInMs,
-    } of view.holds) {
-      if (isTicket || leaseMs === 0 || endsInMs === 0) continue;
+    for (const { token, mode, session, owner, permits, holder, leaseMs, endsInMs } of view.holds) {
+      if (holder !== "session" || leaseMs === 0 || endsInMs === 0) continue;
       const held = holds.get(token) ?? { token, owner: ownerOf(session, owner), parts: [] };
       holds.set(token, held);
       held.parts.push({ key, mode, permits, behind: [] });

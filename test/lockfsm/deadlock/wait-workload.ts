@@ -28,7 +28,6 @@ const LIMIT = 3;
 const CLIENTS = 3;
 const OWNERS = 3;
 const TTL_MS = 600_000;
-const SECRET = "5ec2e7".padStart(32, "0");
 
 interface Wish {
   readonly key: (typeof KEYS)[number];
@@ -50,9 +49,9 @@ export type Deed =
       readonly lockDelayMs: number;
     }
   | { readonly kind: "withdraw" | "close"; readonly pick: number }
-  | { readonly kind: "end" | "downgrade" | "detach" | "revoke"; readonly pick: number }
+  | { readonly kind: "end" | "downgrade" | "handOver" | "revoke"; readonly pick: number }
   | { readonly kind: "upgrade"; readonly pick: number; readonly key: number; detect: boolean }
-  | { readonly kind: "claim"; readonly pick: number; readonly client: number; owner: number }
+  | { readonly kind: "adopt"; readonly pick: number; readonly client: number; owner: number }
   | { readonly kind: "setLimit"; readonly key: number; readonly limit: number }
   | { readonly kind: "pass"; readonly elapsedMs: number };
 
@@ -94,8 +93,8 @@ export function deeds(mayOptOut: boolean): fc.Arbitrary<readonly Deed[]> {
     },
     { weight: 2, arbitrary: fc.record({ kind: kind("withdraw"), pick }) },
     { weight: 3, arbitrary: fc.record({ kind: kind("upgrade"), pick, key: pick, detect }) },
-    { weight: 2, arbitrary: fc.record({ kind: kind("detach"), pick }) },
-    { weight: 3, arbitrary: fc.record({ kind: kind("claim"), pick, client, owner }) },
+    { weight: 2, arbitrary: fc.record({ kind: kind("handOver"), pick }) },
+    { weight: 3, arbitrary: fc.record({ kind: kind("adopt"), pick, client, owner }) },
     { weight: 1, arbitrary: fc.record({ kind: kind("revoke"), pick }) },
     { weight: 1, arbitrary: fc.record({ kind: kind("close"), pick }) },
     {
@@ -155,7 +154,8 @@ export class WaitWorkload {
   readonly #settings: Partial<TableSettings>;
   readonly #sessions: number[] = [];
   readonly #handles: Handle[] = [];
-  readonly #tickets: Handle[] = [];
+  /** What bearers have or had, each under a secret of its own. */
+  readonly #left: { readonly handle: Handle; readonly secret: string }[] = [];
   readonly #parts = new Map<string, { client: number; parts: Handle["parts"] }>();
   #stamp = 100_000;
   #nonce = 0;
@@ -274,7 +274,7 @@ export class WaitWorkload {
     } else if (result.status === STATUS.granted && known !== undefined) {
       const { token } = result;
       this.#handles.push({ ...namesIn(id), token, ...known });
-    } else if (result.status === STATUS.claimed && known !== undefined) {
+    } else if (result.status === STATUS.adopted && known !== undefined) {
       const { token, items } = result;
       this.#handles.push({ ...namesIn(id), token, client: known.client, parts: items });
     }
@@ -303,13 +303,15 @@ export class WaitWorkload {
         const at = this.#sessions.indexOf(session);
         return at < 0 ? undefined : [at, { op: OP.end, ...this.#head(at), target }];
       }
-      case "claim": {
-        const ticket = this.#tickets[deed.pick % Math.max(1, this.#tickets.length)];
-        if (ticket === undefined) return undefined;
-        const head = this.#head(deed.client);
-        this.#parts.set(this.#idOf(deed.client, head.sequence), { ...ticket, client: deed.client });
-        const { token } = ticket;
-        return [deed.client, { op: OP.claim, ...head, token, secret: SECRET, owner: deed.owner }];
+      case "adopt": {
+        const left = this.#left[deed.pick % Math.max(1, this.#left.length)];
+        if (left === undefined) return undefined;
+        const { client: at, owner: task } = deed;
+        const { handle, secret } = left;
+        const head = this.#head(at);
+        this.#parts.set(this.#idOf(at, head.sequence), { ...handle, client: at });
+        const key = handle.parts[0]?.key ?? "a";
+        return [at, { op: OP.adopt, ...head, key, secret, owner: task }];
       }
       default:
         return this.#aboutHold(deed);
@@ -317,7 +319,7 @@ export class WaitWorkload {
   }
 
   #aboutHold(
-    deed: Extract<Deed, { kind: "end" | "downgrade" | "detach" | "revoke" | "upgrade" }>,
+    deed: Extract<Deed, { kind: "end" | "downgrade" | "handOver" | "revoke" | "upgrade" }>,
   ): [number, Command] | undefined {
     const handle = this.#handles.at(-1 - (deed.pick % Math.max(1, this.#handles.length)));
     if (handle === undefined) return undefined;
@@ -334,9 +336,12 @@ export class WaitWorkload {
         return [at, { op: OP.end, ...head, target }];
       case "downgrade":
         return [at, { op: OP.downgrade, ...head, target, key: undefined }];
-      case "detach":
-        this.#tickets.push(handle);
-        return [at, { op: OP.detach, ...head, target, secret: SECRET, ticketTtlMs: 60_000 }];
+      case "handOver": {
+        const secret = this.#left.length.toString(16).padStart(32, "0");
+        this.#left.push({ handle, secret });
+        const how = { to: secret, isBearer: true, ttlMs: 60_000 };
+        return [at, { op: OP.handOver, ...head, target, ...how }];
+      }
       case "upgrade": {
         const key = handle.parts[deed.key % handle.parts.length]?.key ?? "a";
         const { detect } = deed;

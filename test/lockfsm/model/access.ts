@@ -42,12 +42,11 @@ export function mayDo(
     case OP.acquire:
     case OP.take:
       return mayOnAll(identity, levelOf(command), command);
-    case OP.claim:
-      return maySomewhere(identity, "acquire");
     case OP.upgrade:
+    case OP.adopt:
       return may(identity, "acquire", command.key);
     case OP.update:
-    case OP.detach: {
+    case OP.handOver: {
       const hold = holdOf(model, session, command.target);
       return hold === undefined || mayOnAll(identity, "acquire", hold);
     }

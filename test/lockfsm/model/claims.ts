@@ -3,9 +3,9 @@
  * question is a scan of everything.
  */
 import {
-  type ClaimedItem,
   END_REASON,
   type EndReason,
+  type HeldItem,
   MESSAGE,
   type Result,
   STATUS,
@@ -13,15 +13,16 @@ import {
 import {
   error,
   isBefore,
+  isSameNamed,
   itemIn,
   keysOf,
   type ModelClosing,
   type ModelHold,
-  type ModelIdentity,
   type ModelItem,
   type ModelRequest,
   type ModelSession,
   type ModelTake,
+  type NamedOwner,
 } from "./records.js";
 import { push } from "./replies.js";
 import { mayOnAll, noteRefusal } from "./rights.js";
@@ -215,12 +216,11 @@ export function makeHold(model: Model, wanted: Wanted, waitedMs = 0): ModelHold 
     options,
     value: options.value,
     revoked: undefined,
-    ticket: undefined,
     lease: take && leaseOf(model, wanted, take),
     end: undefined,
     isContended: false,
   };
-  if (take !== undefined) forgetEnded(model, take.identity, take.owner, keysOf(hold));
+  if (take !== undefined) forgetEnded(model, take, keysOf(hold));
   else if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
   model.holds.push(hold);
   scheduleEnd(model, hold);
@@ -232,17 +232,45 @@ function leaseOf({ stamp }: Model, { session: { id }, sequence }: Wanted, take: 
   return { ...take, endsAt, takenBy: { session: id, sequence } };
 }
 
+/** How long it is remembered why a hold of an owner ended. */
+const REMEMBERED_MS = 60_000;
+
 /** A new lease of the owner takes the place of what is known of those before it. */
-export function forgetEnded(
-  model: Model,
-  identity: ModelIdentity,
-  owner: string,
-  keys: readonly string[],
-): void {
+export function forgetEnded(model: Model, owner: NamedOwner, keys: readonly string[]): void {
   model.endedLeases = model.endedLeases.filter((ended) => {
-    const isOfOwner = ended.identity === identity && ended.owner === owner;
-    return !isOfOwner || !keys.includes(ended.key);
+    return !isSameNamed(ended, owner) || !keys.includes(ended.key);
   });
+}
+
+/** The hold that an owner has in a key. */
+export function holdOfOwner(model: Model, owner: NamedOwner, key: string): ModelHold | undefined {
+  return model.holds.find(
+    (hold) =>
+      hold.lease !== undefined && isSameNamed(hold.lease, owner) && itemIn(hold, key) !== undefined,
+  );
+}
+
+/** The wait that an owner has in a key. */
+export function waitOfOwner(
+  model: Model,
+  owner: NamedOwner,
+  key: string,
+): ModelRequest | undefined {
+  return model.requests.find(
+    ({ take, ...wait }) =>
+      take !== undefined && isSameNamed(take, owner) && itemIn(wait, key) !== undefined,
+  );
+}
+
+/** Why the owner's last hold in the key ended, if that is not long ago. */
+export function memoryOf(model: Model, owner: NamedOwner, key: string): EndReason {
+  return endedIn(model, owner, key)?.reason ?? END_REASON.unknown;
+}
+
+export function endedIn(model: Model, owner: NamedOwner, key: string) {
+  return model.endedLeases
+    .filter((ended) => model.stamp < ended.at + REMEMBERED_MS)
+    .find((one) => isSameNamed(one, owner) && one.key === key);
 }
 
 export function hasClaims(model: Model, session: ModelSession, owner: number): boolean {
@@ -268,7 +296,7 @@ export function grantedResult({ token, items, lease, end }: ModelHold): Result {
 }
 
 /** As they are now, with their slots. */
-export function claimedItems({ items }: ModelHold): ClaimedItem[] {
+export function heldItems({ items }: ModelHold): HeldItem[] {
   return items.map(({ key, mode, permits, slots }) => ({ key, mode, permits, slots }));
 }
 
@@ -278,12 +306,12 @@ export function takeNewToken(model: Model, hold: ModelHold): void {
 }
 
 /** When a hold ends by itself while its session lives, for each reason, the weightiest first. */
-function endsOf({ since, options, revoked, ticket, lease }: ModelHold) {
+function endsOf({ since, options, revoked, lease }: ModelHold) {
   const { maxHoldMs } = options;
   return [
     { reason: "revoked" as const, at: revoked?.at },
     { reason: "maxHold" as const, at: maxHoldMs > 0 ? since + maxHoldMs : undefined },
-    { reason: "expired" as const, at: ticket?.endsAt ?? lease?.endsAt },
+    { reason: "expired" as const, at: lease?.endsAt },
   ].flatMap(({ reason, at }) => (at === undefined ? [] : [{ reason, at }]));
 }
 

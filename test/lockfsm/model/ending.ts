@@ -17,6 +17,7 @@ import {
   type ModelRequest,
   type ModelSemaphore,
   type ModelSession,
+  type NamedOwner,
 } from "./records.js";
 import { push, recordLoss } from "./replies.js";
 import type { Model } from "./state.js";
@@ -53,7 +54,7 @@ function takeOut(model: Model, hold: ModelHold, reason: EndReason): void {
   if (closedMs === 0) return;
   const { token, session, items } = hold;
   const at = model.stamp + closedMs;
-  const identity = session?.identity ?? hold.ticket?.identity ?? hold.lease?.identity;
+  const identity = session?.identity ?? hold.lease?.identity;
   model.closings.push({ token, session, identity, items, at, number: model.takeNumber() });
 }
 
@@ -64,12 +65,13 @@ function rememberEnd(model: Model, { lease, items }: ModelHold, reason: EndReaso
 /** What is remembered of each key is what came last. */
 export function remember(
   model: Model,
-  { identity, owner }: Pick<ModelEndedLease, "identity" | "owner">,
+  { identity, owner, isBearer }: NamedOwner,
   keys: readonly string[],
   how: Pick<ModelEndedLease, "reason" | "request">,
 ): void {
-  forgetEnded(model, identity, owner, keys);
-  const ended = keys.map((key) => ({ identity, owner, key, at: model.stamp, ...how }));
+  forgetEnded(model, { identity, owner, isBearer }, keys);
+  const whose = { identity, owner, isBearer };
+  const ended = keys.map((key) => ({ ...whose, key, at: model.stamp, ...how }));
   model.endedLeases = [...model.endedLeases, ...ended].slice(-ENDED_LEASES_MAX);
 }
 
@@ -116,7 +118,7 @@ export function endRequest(model: Model, request: ModelRequest, result: Result):
 }
 
 export function endSession(model: Model, session: ModelSession, reason: EndReason): void {
-  model.say(session, { kind: MESSAGE.ended, session: session.id, reason, taker: "" });
+  model.say(session, { kind: MESSAGE.ended, session: session.id, reason });
   session.endedBy = reason;
   model.sessions = model.sessions.filter((other) => other !== session);
   endClaims(model, session);

@@ -1,14 +1,15 @@
 /** What can be done with a hold in the naive model, by its session and by operators (semantics.md, 5). */
 import {
   ACQUIRE_DEFAULTS,
+  type AdoptCommand,
   type ChangeSettingCommand,
-  type ClaimCommand,
-  type DetachCommand,
   type DowngradeCommand,
   END_REASON,
   type EndCommand,
   type EndSessionCommand,
+  type HandOverCommand,
   MESSAGE,
+  type Result,
   type RevokeCommand,
   type SetLimitCommand,
   STATUS,
@@ -17,17 +18,23 @@ import {
 } from "../../../src/protocol/index.js";
 import { deadlineOf, isValidWait, lineUp, UPGRADE_RANK, waitsOfSession } from "./acquiring.js";
 import {
-  claimedItems,
   dequeue,
   firstEndOf,
+  forgetEnded,
+  grantedResult,
   hasClaims,
   heldIn,
+  heldItems,
   holdOf,
+  holdOfOwner,
   look,
   lookAll,
+  memoryOf,
+  reasonAtEnd,
   scheduleEnd,
   takeNewToken,
   tellHolders,
+  waitOfOwner,
 } from "./claims.js";
 import {
   endHold,
@@ -36,9 +43,11 @@ import {
   lose,
   lower,
   openIn,
+  remember,
   upgradeOf,
   withdrawUpgrade,
 } from "./ending.js";
+import { longestLease } from "./leases.js";
 import { error, isHold, itemIn, keysOf, type ModelHold, type ModelSession } from "./records.js";
 import { answer, forbid, forget, hide } from "./replies.js";
 import { mayEnd, mayOnAll } from "./rights.js";
@@ -158,64 +167,74 @@ export function update(model: Model, session: ModelSession, command: UpdateComma
 
 // --- hand-over -------------------------------------------------------------------------------
 
-export function detach(model: Model, session: ModelSession, command: DetachCommand): void {
-  const { sequence, target, secret, ticketTtlMs } = command;
+export function handOver(model: Model, session: ModelSession, command: HandOverCommand): void {
+  const { sequence, target, to, isBearer, ttlMs } = command;
+  const { identity } = session;
+  const owner = { identity, owner: to, isBearer };
   const hold = holdOf(model, session, target);
-  if (hold === undefined) answer(model, session, sequence, error("NOT_HELD"));
-  else if (ticketTtlMs < 1_000 || ticketTtlMs > 600_000) {
-    answer(model, session, sequence, error("INVALID_ARGUMENT"));
-  } else if (isTableFull(model) || isIdentityFull(model, session.identity, ["bytes"])) {
-    answer(model, session, sequence, error("QUOTA"));
+  const refuse = (result: Result) => answer(model, session, sequence, result);
+  if (hold === undefined) refuse(error("NOT_HELD"));
+  else if (isBearer && (ttlMs < 1_000 || ttlMs > 600_000)) refuse(error("INVALID_ARGUMENT"));
+  else if (!isBearer && ttlMs > longestLease(model)) {
+    refuse(error("INVALID_ARGUMENT", { limit: model.settings.leaseTtlMsMax }));
+  } else if (ttlMs === 0 && model.settings.endlessLeases === 0) refuse(error("INVALID_ARGUMENT"));
+  else if (
+    keysOf(hold).some((key) => holdOfOwner(model, owner, key) ?? waitOfOwner(model, owner, key))
+  ) {
+    refuse(error("LOCK_HELD", { isSameOwner: true }));
+  } else if (isTableFull(model) || isIdentityFull(model, identity, ["bytes"])) {
+    refuse(error("QUOTA"));
   } else {
-    answer(model, session, sequence, OK);
     const withdrawn = withdrawUpgrade(model, hold);
-    hold.session = undefined;
-    hold.owner = 0;
-    const { identity } = session;
-    const endsAt = model.stamp + ticketTtlMs;
-    hold.ticket = { secret, endsAt, ttlMs: ticketTtlMs, identity };
+    takeNewToken(model, hold);
+    const endsAt = ttlMs === 0 ? Number.POSITIVE_INFINITY : model.stamp + ttlMs;
+    const ofSession = { name: session.name, request: "", ttlMs, endsAt, takenBy: undefined };
+    const lease = { ...owner, ...ofSession };
+    Object.assign(hold, { session: undefined, owner: 0, sequence, lease });
+    forgetEnded(model, owner, keysOf(hold));
     const { forced } = session;
     const isSooner = forced !== undefined && forced.at < (hold.revoked?.at ?? Infinity);
     if (isSooner) hold.revoked = { at: forced.at, reason: forced.reason, by: forced.by };
     scheduleEnd(model, hold);
+    answer(model, session, sequence, grantedResult(hold));
     if (withdrawn !== undefined) lookAll(model, keysOf(withdrawn));
   }
 }
 
-export function claim(model: Model, session: ModelSession, command: ClaimCommand): void {
-  const { sequence, token, secret, owner } = command;
-  const hold = model.holds.find(
-    (other) => other.token === token && other.ticket !== undefined && !model.isOver(other),
-  );
-  const isDue = hold?.end !== undefined && hold.end.at <= model.stamp;
-  if (hold === undefined || isDue) answer(model, session, sequence, error("NOT_HELD"));
-  else if (hold.ticket?.secret !== secret) answer(model, session, sequence, error("NOT_HELD"));
+export function adopt(model: Model, session: ModelSession, command: AdoptCommand): void {
+  const { sequence, key, secret, owner } = command;
+  const bearer = { identity: session.identity, owner: secret, isBearer: true };
+  const hold = holdOfOwner(model, bearer, key);
+  const refuse = (result: Result) => answer(model, session, sequence, result);
+  if (hold === undefined) refuse(error("NOT_HELD", { reason: memoryOf(model, bearer, key) }));
+  else if (model.isOver(hold)) refuse(error("NOT_HELD", { reason: reasonAtEnd(hold) }));
   else if (!mayOnAll(session.identity, "acquire", hold)) hide(model, session, command);
   else if (
     hasAllHolds(model, session) ||
     isSessionFull(model, session) ||
-    // A ticket of its own identity counts against that already.
-    (hold.ticket?.identity !== session.identity &&
+    // A hold of its own identity counts against that already.
+    (hold.lease?.identity !== session.identity &&
       isIdentityFull(model, session.identity, ["claims", "bytes"]))
   ) {
-    answer(model, session, sequence, error("QUOTA"));
+    refuse(error("QUOTA"));
   } else {
     if (hasClaims(model, session, owner)) model.suspects.push({ session, owner });
+    remember(model, bearer, keysOf(hold), { reason: END_REASON.moved });
     takeNewToken(model, hold);
-    Object.assign(hold, { session, owner, sequence, ticket: undefined, isContended: false });
+    Object.assign(hold, { session, owner, sequence, lease: undefined, isContended: false });
     scheduleEnd(model, hold);
     const { items, value, since: grantedAt } = hold;
     const result = {
-      status: STATUS.claimed,
+      status: STATUS.adopted,
       token: hold.token,
-      items: claimedItems(hold),
+      items: heldItems(hold),
       value,
       grantedAt,
       endsAt: hold.end?.at ?? 0,
     };
     answer(model, session, sequence, result);
     tellRevoked(model, hold);
-    for (const { key } of items) tellHolders(model, key);
+    for (const item of items) tellHolders(model, item.key);
   }
 }
 
@@ -270,12 +289,12 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
 }
 
 /**
- * Not before the lease ends that the holder had when this was decided; a ticket has none, nor has what
+ * Not before the lease ends that the holder had when this was decided; a bearer has none, nor has what
  * is without end.
  */
 function forceAt(model: Model, hold: ModelHold, { graceMs }: Force): number {
   const { session, lease } = hold;
-  const leaseEndsAt = session?.expiresAt ?? (lease === undefined ? 0 : firstEndOf(hold));
+  const leaseEndsAt = session?.expiresAt ?? (lease?.isBearer === true ? 0 : firstEndOf(hold));
   const isEndless = leaseEndsAt === Number.POSITIVE_INFINITY;
   return Math.max(model.stamp + graceMs, isEndless ? 0 : leaseEndsAt);
 }

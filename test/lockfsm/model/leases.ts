@@ -5,7 +5,6 @@
 import {
   ACQUIRE_DEFAULTS,
   END_REASON,
-  type EndReason,
   type ExtendCommand,
   type GiveBackCommand,
   type Result,
@@ -21,7 +20,18 @@ import {
   lineUp,
   lockHeld,
 } from "./acquiring.js";
-import { dequeue, grantedResult, isFree, makeHold, reasonAtEnd, scheduleEnd } from "./claims.js";
+import {
+  dequeue,
+  endedIn,
+  grantedResult,
+  holdOfOwner,
+  isFree,
+  makeHold,
+  memoryOf,
+  reasonAtEnd,
+  scheduleEnd,
+  waitOfOwner,
+} from "./claims.js";
 import { endHold, endRequest, remember } from "./ending.js";
 import {
   error,
@@ -29,73 +39,52 @@ import {
   itemsOf,
   keysOf,
   type ModelHold,
-  type ModelIdentity,
   type ModelItem,
   type ModelRequest,
   type ModelSession,
+  type NamedOwner,
 } from "./records.js";
 import { answer, push } from "./replies.js";
 import { isIdentityFull, isSessionFull, isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
 
-/** How long the end of a lease is remembered. */
-const REMEMBERED_MS = 60_000;
 const GIVEN_BACK = END_REASON.released;
 
 type Lease = ModelHold & { readonly lease: NonNullable<ModelHold["lease"]> };
 type Wait = ModelRequest & { readonly take: NonNullable<ModelRequest["take"]> };
 
 const isLease = (hold: ModelHold): hold is Lease => hold.lease !== undefined;
-const isWait = (request: ModelRequest): request is Wait => request.take !== undefined;
 
 // --- what an owner has ---------------------------------------------------------------------
 
-function leaseIn(model: Model, identity: ModelIdentity, owner: string, key: string) {
-  return model.holds
-    .filter(isLease)
-    .find(
-      (hold) => hold.lease.identity === identity && hold.lease.owner === owner && itemIn(hold, key),
-    );
-}
-
-function waitIn(model: Model, identity: ModelIdentity, owner: string, key: string) {
-  return model.requests
-    .filter(isWait)
-    .find(
-      (wait) => wait.take.identity === identity && wait.take.owner === owner && itemIn(wait, key),
-    );
+function leaseIn(model: Model, owner: NamedOwner, key: string): Lease | undefined {
+  return holdOfOwner(model, owner, key) as Lease | undefined;
 }
 
 /** The one claim that an owner has in a key, if it has one. */
-function claimIn(model: Model, identity: ModelIdentity, owner: string, key: string) {
-  return leaseIn(model, identity, owner, key) ?? waitIn(model, identity, owner, key);
+function claimIn(model: Model, owner: NamedOwner, key: string) {
+  return leaseIn(model, owner, key) ?? waitOfOwner(model, owner, key);
 }
 
-/** Why the owner's last lease in the key ended, if that is not long ago. */
-function memoryOf(model: Model, identity: ModelIdentity, owner: string, key: string): EndReason {
-  return endedIn(model, identity, owner, key)?.reason ?? END_REASON.unknown;
-}
-
-function endedIn(model: Model, identity: ModelIdentity, owner: string, key: string) {
-  return model.endedLeases
-    .filter((ended) => model.stamp < ended.at + REMEMBERED_MS)
-    .find((one) => one.identity === identity && one.owner === owner && one.key === key);
-}
+const ownerIn = ({ identity }: ModelSession, { owner }: { readonly owner: string }): NamedOwner => {
+  return { identity, owner, isBearer: false };
+};
 
 /** A copy of what the owner gave back in one of the keys. */
 function isLateCopy(
   model: Model,
-  { identity }: ModelSession,
-  { owner, request }: TakeCommand,
+  session: ModelSession,
+  command: TakeCommand,
   keys: readonly string[],
 ): boolean {
-  return keys.some((key) => endedIn(model, identity, owner, key)?.request === request);
+  const owner = ownerIn(session, command);
+  return keys.some((key) => endedIn(model, owner, key)?.request === command.request);
 }
 
 // --- take ----------------------------------------------------------------------------------
 
 export function take(model: Model, session: ModelSession, command: TakeCommand): void {
-  const { sequence, owner, items } = command;
+  const { sequence, items } = command;
   const refuse = (result: Result) => answer(model, session, sequence, result);
   if (command.ttlMs > longestLease(model)) {
     refuse(error("INVALID_ARGUMENT", { limit: model.settings.leaseTtlMsMax }));
@@ -110,7 +99,7 @@ export function take(model: Model, session: ModelSession, command: TakeCommand):
     return;
   }
   const keys = keysOf({ items });
-  const [claim] = keys.flatMap((key) => claimIn(model, session.identity, owner, key) ?? []);
+  const [claim] = keys.flatMap((key) => claimIn(model, ownerIn(session, command), key) ?? []);
   if (claim !== undefined) {
     if (!isRepeat(model, claim, command, itemsOf(items)))
       refuse(error("LOCK_HELD", { isSameOwner: true }));
@@ -136,7 +125,7 @@ function isAllowedTtl(model: Model, ttlMs: number): boolean {
 }
 
 /** What the setting says, and the hundredth that a door may add. */
-function longestLease({ settings }: Model): number {
+export function longestLease({ settings }: Model): number {
   return Math.ceil((settings.leaseTtlMsMax * 101) / 100);
 }
 
@@ -146,9 +135,8 @@ function isFull(model: Model, session: ModelSession): boolean {
 }
 
 function wantedOf(session: ModelSession, command: TakeCommand, items: readonly ModelItem[]) {
-  const { sequence, owner, request, name, ttlMs, options = ACQUIRE_DEFAULTS } = command;
-  const { identity } = session;
-  const take = { identity, owner, request, name, ttlMs };
+  const { sequence, request, name, ttlMs, options = ACQUIRE_DEFAULTS } = command;
+  const take = { ...ownerIn(session, command), request, name, ttlMs };
   return { session, sequence, owner: 0, items, options, take };
 }
 
@@ -199,11 +187,11 @@ function goOver(
 
 /** A lease of each item, or nothing. */
 function takeEach(model: Model, session: ModelSession, command: TakeCommand): void {
-  const { sequence, owner, items } = command;
+  const { sequence, items } = command;
   const refuse = (result: Result) => answer(model, session, sequence, result);
   const found = items.map((item) => ({
     item,
-    claim: claimIn(model, session.identity, owner, item.key),
+    claim: claimIn(model, ownerIn(session, command), item.key),
   }));
   const isInOwnWay = found.some(({ item, claim }) => {
     if (claim === undefined) return false;
@@ -242,7 +230,7 @@ function takeEach(model: Model, session: ModelSession, command: TakeCommand): vo
 // --- extend and give back ------------------------------------------------------------------
 
 export function extend(model: Model, session: ModelSession, command: ExtendCommand): void {
-  const { sequence, owner, keys, ttlMs, mode } = command;
+  const { sequence, keys, ttlMs, mode } = command;
   if (ttlMs > longestLease(model)) {
     const { leaseTtlMsMax: limit } = model.settings;
     answer(model, session, sequence, error("INVALID_ARGUMENT", { limit }));
@@ -255,10 +243,10 @@ export function extend(model: Model, session: ModelSession, command: ExtendComma
   }
   const leases: Lease[] = [];
   for (const key of keys) {
-    const lease = leaseIn(model, session.identity, owner, key);
+    const lease = leaseIn(model, ownerIn(session, command), key);
     if (lease === undefined || model.isOver(lease)) {
       const reason =
-        lease === undefined ? memoryOf(model, session.identity, owner, key) : reasonAtEnd(lease);
+        lease === undefined ? memoryOf(model, ownerIn(session, command), key) : reasonAtEnd(lease);
       answer(model, session, sequence, error("NOT_HELD", { reason }));
       return;
     }
@@ -291,9 +279,9 @@ function extendedEnd(model: Model, { lease }: Lease, { mode, ttlMs }: ExtendComm
 }
 
 export function giveBack(model: Model, session: ModelSession, command: GiveBackCommand): void {
-  const { sequence, owner, keys } = command;
+  const { sequence, keys } = command;
   const found = keys.map((key) => {
-    const claim = claimIn(model, session.identity, owner, key);
+    const claim = claimIn(model, ownerIn(session, command), key);
     return claim !== undefined && isMeant(session, claim, command) ? claim : undefined;
   });
   const holds = found.flatMap((claim) => (claim && "lease" in claim ? [claim] : []));
@@ -306,7 +294,7 @@ export function giveBack(model: Model, session: ModelSession, command: GiveBackC
     reason:
       missing === undefined
         ? END_REASON.unknown
-        : memoryOf(model, session.identity, owner, missing),
+        : memoryOf(model, ownerIn(session, command), missing),
   });
   for (const wait of new Set(waits)) {
     endRequest(model, wait, error("CANCELLED"));

@@ -14,6 +14,7 @@ import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/p
 import { accessPlan, losingPlan } from "../plans/plans-access.js";
 import { Clients } from "../plans/plans-clients.js";
 import { convertingPlan, patientSettings } from "../plans/plans-converting.js";
+import { handOverPlan, handOverSettings } from "../plans/plans-hand-over.js";
 import { forgetfulPlan, leasePlan, leaseSettings } from "../plans/plans-leases.js";
 import { cyclesIn, Recording } from "../plans/recording.js";
 import { NaiveTable } from "./model.js";
@@ -56,6 +57,14 @@ test("does so where they come upon leases and waits that are due and were not sw
 
 test("does so until it is forgotten how leases ended", () => {
   check(leaseSettings, forgetfulPlan, 2 * RUNS);
+}, 600_000);
+
+test("does so where holds are handed over to owners and adopted by sessions of two identities", () => {
+  check(handOverSettings, handOverPlan, 4 * RUNS);
+}, 600_000);
+
+test("does so where they find what was handed over due and not swept", () => {
+  check(fewUnits, handOverPlan, 2 * RUNS);
 }, 600_000);
 
 test("does so when tokens run out", () => {

@@ -34,12 +34,12 @@ import { acquire } from "./acquiring.js";
 import { hasReached, isEligible, queueOf } from "./claims.js";
 import { dueTimes, endSession, resolveSuspects, sweep } from "./ending.js";
 import {
+  adopt,
   changeSetting,
-  claim,
-  detach,
   downgrade,
   end,
   endByOperator,
+  handOver,
   revoke,
   setLimit,
   update,
@@ -51,7 +51,7 @@ import { error, keysOf, type ModelSession, type NamedCycle, nobody } from "./rec
 import { refound } from "./refounding.js";
 import { answer, countUnreadEnds, forbid, noteRead } from "./replies.js";
 import { credentialOf, isCutOff } from "./rights.js";
-import { open, renew, resume, takeOver } from "./sessions.js";
+import { open, renew, resume } from "./sessions.js";
 import { Model, type ModelOutbox } from "./state.js";
 import { closureOf, countsOf, edgesOf, inspect, keysInUse, sessionsOf } from "./views.js";
 
@@ -146,7 +146,6 @@ function execute(model: Model, { session: id, epoch, command, origin }: TableCom
   if (command === undefined) return;
   if (command.op === OP.open) open(model, command, epoch, from);
   else if (command.op === OP.resume) resume(model, command, epoch, from);
-  else if (command.op === OP.takeOver) takeOver(model, command, epoch, from);
   else if (id === 0 && isOrder(command)) orderBy(model, epoch, command);
   else executeOf(model, id, epoch, command);
 }
@@ -188,7 +187,7 @@ function executeOf(model: Model, id: number, epoch: number, command: SessionComm
   if (session !== undefined && (session.epoch !== epoch || isCutOff(model, session))) return;
   if (!isAlive) {
     const reason = session === undefined ? END_REASON.unknown : reasonOf(session);
-    model.outbox?.toSession(id, epoch, { kind: MESSAGE.ended, session: id, reason, taker: "" });
+    model.outbox?.toSession(id, epoch, { kind: MESSAGE.ended, session: id, reason });
     return;
   }
   if (command.op === OP.recall && command.sequences.length > RECALL_MAX) return;
@@ -218,10 +217,11 @@ function executeNext(model: Model, session: ModelSession, command: SequencedComm
     forbid(model, session, command);
     return;
   }
-  const mayBringToken = [OP.acquire, OP.take, OP.upgrade, OP.claim].some((op) => op === command.op);
-  if (mayBringToken && countUnreadEnds(session) >= model.settings.unacknowledgedMax) {
+  const bringsHold = [OP.acquire, OP.take, OP.upgrade, OP.adopt].some((op) => op === command.op);
+  const needsToken = bringsHold || command.op === OP.handOver;
+  if (bringsHold && countUnreadEnds(session) >= model.settings.unacknowledgedMax) {
     answer(model, session, sequence, error("TOO_MANY_IN_FLIGHT"));
-  } else if (mayBringToken && model.hasNoTokens) {
+  } else if (needsToken && model.hasNoTokens) {
     answer(model, session, sequence, error("TOKENS_EXHAUSTED"));
   } else perform(model, session, command);
 }
@@ -266,11 +266,11 @@ function perform(
     case OP.setLimit:
       setLimit(model, session, command);
       break;
-    case OP.detach:
-      detach(model, session, command);
+    case OP.handOver:
+      handOver(model, session, command);
       break;
-    case OP.claim:
-      claim(model, session, command);
+    case OP.adopt:
+      adopt(model, session, command);
       break;
     case OP.changeSetting:
       changeSetting(model, session, command);

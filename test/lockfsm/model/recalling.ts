@@ -6,7 +6,7 @@ import {
   type RecalledHold,
   type RecalledSequence,
 } from "../../../src/protocol/index.js";
-import { claimedItems, holdOf, isRevokedAtEnd } from "./claims.js";
+import { heldItems, holdOf, isRevokedAtEnd } from "./claims.js";
 import type { ModelHold, ModelSession } from "./records.js";
 import type { Model } from "./state.js";
 
@@ -37,7 +37,7 @@ function held(hold: ModelHold): RecalledHold {
     sequence,
     state: RECALL_STATE.held,
     token,
-    items: claimedItems(hold),
+    items: heldItems(hold),
     value,
     grantedAt,
     endsAt: hold.end?.at ?? 0,

@@ -83,11 +83,7 @@ export interface ModelSession {
   expiresAt: number;
   /** When something of it was executed last. */
   renewedAt: number;
-  /** How often it was taken over, by whom last, and when. */
-  generation: number;
-  taker: string;
-  takenOverAt: number;
-  /** Of the last attach of this generation; each new one is an epoch. */
+  /** Of the last attach; each new one is an epoch. */
   attempt: number;
   epoch: number;
   attachedAt: number;
@@ -125,7 +121,7 @@ export function nobody(identity: ModelIdentity): ModelSession {
   return {
     ...{ identity, credential: 0, origin: { node: 0, address: "" } },
     ...{ id: 0, nonce: "", name: "", metadata: "", ttlMs: 0, expiresAt: 0, renewedAt: 0 },
-    ...{ generation: 0, taker: "", takenOverAt: 0, attempt: 0, epoch: 0 },
+    ...{ attempt: 0, epoch: 0 },
     ...{ attachedAt: 0, attachedSequence: 0, highest: 0, mark: 1 },
     ...{ replies: [], outcomes: [], losses: [], forced: undefined, endedBy: undefined },
   };
@@ -140,11 +136,22 @@ export interface ModelItem {
   slots: readonly number[];
 }
 
-/** What a take says of the lease that it wants. Of each request it is another object. */
-export interface ModelTake {
-  /** Of the session of the first take: what the lease counts against, and who finds it. */
+/** Who has what belongs to no session: an owner of an identity, or one of the bearers of all. */
+export interface NamedOwner {
+  /** Of the session that took it, or handed it over: what it counts against. */
   readonly identity: ModelIdentity;
   readonly owner: string;
+  readonly isBearer: boolean;
+}
+
+export function isSameNamed(one: NamedOwner, other: NamedOwner): boolean {
+  if (one.owner !== other.owner || one.isBearer !== other.isBearer) return false;
+  return one.isBearer || one.identity === other.identity;
+}
+
+/** What a take says of the lease that it wants. Of each request it is another object. */
+export interface ModelTake extends NamedOwner {
+  /** "" of what was handed over. */
   readonly request: string;
   readonly name: string;
   ttlMs: number;
@@ -155,14 +162,12 @@ interface ModelLease extends ModelTake {
   ttlMs: number;
   /** Infinite when it has no end of its own. */
   endsAt: number;
-  /** Which take got it; `undefined`: it was repeated. */
+  /** Which take got it; `undefined`: it was repeated, or handed over. */
   takenBy: { readonly session: number; readonly sequence: number } | undefined;
 }
 
 /** How a lease ended, in one of its keys. */
-export interface ModelEndedLease {
-  readonly identity: ModelIdentity;
-  readonly owner: string;
+export interface ModelEndedLease extends NamedOwner {
   readonly key: string;
   readonly at: number;
   readonly reason: EndReason;
@@ -195,10 +200,10 @@ export interface ModelRequest {
 
 export interface ModelHold {
   token: number;
-  /** `undefined`: of a ticket or a lease. */
+  /** `undefined`: of an owner. */
   session: ModelSession | undefined;
   owner: number;
-  /** Of the acquire or claim that brought it: with the session, what it is known by. */
+  /** Of the acquire, adopt or hand-over that brought it: with the session, what it is known by. */
   sequence: number;
   readonly items: readonly ModelItem[];
   readonly since: number;
@@ -207,14 +212,6 @@ export interface ModelHold {
   readonly options: AcquireOptions;
   value: string;
   revoked: { readonly at: number; readonly reason: string; readonly by: string } | undefined;
-  ticket:
-    | {
-        readonly secret: string;
-        readonly endsAt: number;
-        readonly ttlMs: number;
-        readonly identity: ModelIdentity;
-      }
-    | undefined;
   lease: ModelLease | undefined;
   /** When it ends by itself, with its number among due times. */
   end: { readonly at: number; readonly number: number } | undefined;
@@ -223,7 +220,7 @@ export interface ModelHold {
 
 export interface ModelClosing {
   readonly token: number;
-  /** Whose hold it was; `undefined`: a ticket, a lease, or of the cluster before. */
+  /** Whose hold it was; `undefined`: an owner's, or of the cluster before. */
   readonly session: ModelSession | undefined;
   /** What it counts against; `undefined`: of the cluster before. */
   readonly identity: ModelIdentity | undefined;

@@ -32,7 +32,8 @@ export function refound(founded: Model, old: Model, options: RefoundOptions): vo
   for (const { token, items, since, lease, options: policies } of old.holds) {
     const closedUntil = since + policies.minHoldMs;
     // A lease may have been extended once more, and only its keys wait for longer than everybody.
-    const hasEnd = lease !== undefined && lease.endsAt < Number.POSITIVE_INFINITY;
+    const isUsed = lease !== undefined && !lease.isBearer;
+    const hasEnd = isUsed && lease.endsAt < Number.POSITIVE_INFINITY;
     const liveMs = hasEnd && quietMs > 0 ? lease.ttlMs + policies.lockDelayMs : 0;
     const at = liveMs > quietMs ? Math.max(closedUntil, old.stamp + liveMs) : closedUntil;
     if (at > old.stamp) keepClosed(founded, old, token, items, at);

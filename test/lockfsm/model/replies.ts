@@ -21,7 +21,7 @@ const LOSSES_MAX = 1_000;
 
 /** A grant is not stored: the hold itself tells it. */
 const isToldByItsHold = ({ status }: Result) =>
-  status === STATUS.granted || status === STATUS.claimed;
+  status === STATUS.granted || status === STATUS.adopted;
 
 /** The answer of the entry that executes the command. */
 export function answer(

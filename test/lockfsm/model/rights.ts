@@ -64,8 +64,8 @@ export function levelOf(command: SequencedCommand): AccessLevel {
     case OP.take:
     case OP.upgrade:
     case OP.update:
-    case OP.detach:
-    case OP.claim:
+    case OP.handOver:
+    case OP.adopt:
       return "acquire";
     case OP.revoke:
     case OP.endSession:

@@ -4,25 +4,18 @@ import {
   ANONYMOUS,
   type AttachCommand,
   attachKeyOf,
-  END_REASON,
   MESSAGE,
   OP,
   type OpenCommand,
   type Origin,
   type ResumeCommand,
   STATUS,
-  type TakeOverCommand,
 } from "../../../src/protocol/index.js";
-import { dequeue, lookAll, takeNewToken } from "./claims.js";
-import { upgradeOf } from "./ending.js";
 import { tellForced } from "./holding.js";
-import { keysOf, type ModelCredential, type ModelSession } from "./records.js";
+import type { ModelCredential, ModelSession } from "./records.js";
 import { credentialOf, maySomewhere, noteRefusal } from "./rights.js";
 import { isIdentityFull, isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
-
-/** Cluster time between two takeovers of one session. */
-const TAKEOVER_PAUSE_MS = 1_000;
 
 export function renew(model: Model, session: ModelSession): void {
   session.expiresAt = Math.max(session.expiresAt, model.stamp + session.ttlMs);
@@ -43,9 +36,7 @@ export function open(model: Model, command: OpenCommand, by: number, origin: Ori
   } else if (known !== undefined && model.isAlive(known)) {
     if (!mayHave(credential, known)) forbid(model, command, "FORBIDDEN");
     else if (isTooMuch(model, credential, known)) refuse(model, command, "QUOTA");
-    // Who opens it is its first process.
-    else if (known.generation === 0) attach(model, known, command, credential, origin);
-    else refuseTaken(model, command, known);
+    else attach(model, known, command, credential, origin);
   } else if (
     model.sessions.length >= model.settings.sessionsMax ||
     isTableFull(model) ||
@@ -64,9 +55,6 @@ export function open(model: Model, command: OpenCommand, by: number, origin: Ori
       origin,
       expiresAt: model.stamp + ttlMs,
       renewedAt: model.stamp,
-      generation: 0,
-      taker: "",
-      takenOverAt: Number.NEGATIVE_INFINITY,
       attempt: 0,
       epoch: 0,
       attachedAt: model.stamp,
@@ -87,55 +75,7 @@ export function open(model: Model, command: OpenCommand, by: number, origin: Ori
 export function resume(model: Model, command: ResumeCommand, by: number, origin: Origin): void {
   const meant = sessionOf(model, command, by);
   if (meant === undefined) return;
-  const { session, credential } = meant;
-  if (command.generation > session.generation) refuse(model, command, "FORBIDDEN");
-  else if (command.generation < session.generation) refuseTaken(model, command, session);
-  else attach(model, session, command, credential, origin);
-}
-
-export function takeOver(model: Model, command: TakeOverCommand, by: number, origin: Origin): void {
-  const meant = sessionOf(model, command, by);
-  if (meant === undefined) return;
-  const { session, credential } = meant;
-  const { generation, taker } = command;
-  if (generation === session.generation) change(model, session, command, credential, origin);
-  else if (generation + 1 === session.generation && taker === session.taker) {
-    attach(model, session, command, credential, origin);
-  } else refuseTaken(model, command, session);
-}
-
-/** Another process has the session from here on. */
-function change(
-  model: Model,
-  session: ModelSession,
-  command: TakeOverCommand,
-  credential: ModelCredential,
-  origin: Origin,
-): void {
-  const holds = model.holds.filter((hold) => hold.session === session);
-  if (holds.length > model.settings.holdsPerStepMax) refuse(model, command, "QUOTA");
-  else if (holds.length > 0 && model.hasNoTokens) refuse(model, command, "TOKENS_EXHAUSTED");
-  else if (model.stamp < session.takenOverAt + TAKEOVER_PAUSE_MS) {
-    refuse(model, command, "BUSY");
-  } else {
-    const { taker } = command;
-    model.say(session, {
-      kind: MESSAGE.ended,
-      session: session.id,
-      reason: END_REASON.takenOver,
-      taker,
-    });
-    session.generation += 1;
-    session.taker = taker;
-    session.takenOverAt = model.stamp;
-    session.attempt = 0;
-    // Who asked for them has gone: nobody is told how they ended.
-    const upgrades = holds.flatMap((hold) => upgradeOf(model, hold) ?? []);
-    for (const upgrade of upgrades) dequeue(model, upgrade);
-    for (const hold of holds) takeNewToken(model, hold);
-    attach(model, session, command, credential, origin);
-    for (const upgrade of upgrades) lookAll(model, keysOf(upgrade));
-  }
+  attach(model, meant.session, command, meant.credential, origin);
 }
 
 /**
@@ -168,13 +108,11 @@ function attach(
     attempt,
     status: STATUS.ok,
     session: session.id,
-    generation: session.generation,
     epoch: session.epoch,
     highestSequence: session.attachedSequence,
     stamp: session.attachedAt,
     ttlMs: session.ttlMs,
     index: model.index,
-    taker: "",
   });
   tellForced(model, session);
 }
@@ -182,7 +120,7 @@ function attach(
 /** The session that is meant, if this is one that it can be attached to by its secret. */
 function sessionOf(
   model: Model,
-  command: ResumeCommand | TakeOverCommand,
+  command: ResumeCommand,
   by: number,
 ): { session: ModelSession; credential: ModelCredential } | undefined {
   const credential = credentialOf(model, by);
@@ -215,20 +153,7 @@ function forbid(model: Model, command: AttachCommand, code: "UNAUTHENTICATED" | 
   refuse(model, command, code);
 }
 
-function refuseTaken(
-  model: Model,
-  command: AttachCommand,
-  { generation, taker }: ModelSession,
-): void {
-  refuse(model, command, "TAKEN_OVER", { generation, taker });
-}
-
-function refuse(
-  model: Model,
-  command: AttachCommand,
-  code: keyof typeof ERROR_NUMBERS,
-  by = { generation: 0, taker: "" },
-): void {
+function refuse(model: Model, command: AttachCommand, code: keyof typeof ERROR_NUMBERS): void {
   const status: ErrorNumber = ERROR_NUMBERS[code];
   const { stamp, index } = model;
   model.outbox?.attached({
@@ -237,13 +162,11 @@ function refuse(
     attempt: command.attempt,
     status,
     session: command.op === OP.open ? 0 : command.session,
-    generation: by.generation,
     epoch: 0,
     highestSequence: 0,
     stamp,
     ttlMs: 0,
     index,
-    taker: by.taker,
   });
 }
 

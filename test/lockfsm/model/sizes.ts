@@ -49,8 +49,7 @@ export function isSessionFull(model: Model, session: ModelSession): boolean {
 export function usageOf(model: Model, identity: ModelIdentity) {
   const sessions = model.sessions.filter((session) => session.identity === identity);
   const holds = model.holds.filter(
-    ({ session, ticket, lease }) =>
-      (session?.identity ?? ticket?.identity ?? lease?.identity) === identity,
+    ({ session, lease }) => (session?.identity ?? lease?.identity) === identity,
   );
   const closings = model.closings.filter((closing) => closing.identity === identity);
   const requests = model.requests.filter(({ session }) => session.identity === identity);
@@ -107,9 +106,9 @@ function ownBytes({ name, metadata }: ModelSession): number {
 
 function bytesOfClaim(claim: ModelHold | ModelRequest): number {
   const value = "value" in claim ? claim.value : claim.options.value;
-  const name = ("value" in claim ? claim.lease : claim.take)?.name ?? "";
-  const proof = "ticket" in claim && claim.ticket !== undefined ? 64 : 0;
-  return bytesOfItems(claim.items) + value.length + name.length + proof;
+  const owner = "value" in claim ? claim.lease : claim.take;
+  const ofOwner = owner === undefined ? 0 : RECORD + owner.name.length;
+  return bytesOfItems(claim.items) + value.length + ofOwner;
 }
 
 function bytesOfItems(items: readonly ModelItem[]): number {

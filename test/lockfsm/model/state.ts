@@ -105,7 +105,7 @@ export class Model {
     return forced === undefined || forced.at > this.stamp;
   }
 
-  /** Nobody hears what is said of a ticket, nor what is said to a session after its end. */
+  /** Nobody hears what is said of a hold of an owner, nor what is said to a session after its end. */
   say(session: ModelSession | undefined, message: SessionMessage): void {
     if (session === undefined || session.endedBy !== undefined) return;
     this.outbox?.toSession(session.id, session.epoch, message);

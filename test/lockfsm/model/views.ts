@@ -48,25 +48,25 @@ export function inspect(model: Model, key: string): KeyView {
     holds: holdsIn(model, key).map((hold) => {
       const { mode, permits, slots } = itemIn(hold, key) as ModelItem;
       const { token, session, owner, sequence, since, waitedMs, value } = hold;
-      const { revoked, ticket, lease, end } = hold;
+      const { revoked, lease, end } = hold;
       const isAlive = session !== undefined && model.isAlive(session);
-      const endsAt = (ticket ?? lease)?.endsAt ?? (isAlive ? session.expiresAt : 0);
+      const endsAt = lease?.endsAt ?? (isAlive ? session.expiresAt : 0);
       return {
         token,
         mode,
         session: session?.id ?? 0,
         sessionName: session?.name ?? lease?.name ?? "",
-        identity: (session ?? lease ?? ticket)?.identity.name ?? "",
+        identity: (session ?? lease)?.identity.name ?? "",
         owner,
         sequence,
         heldMs: stamp - since,
         waitedMs,
         leaseMs: restMs(endsAt === Number.POSITIVE_INFINITY ? 0 : endsAt),
-        ttlMs: (ticket ?? lease ?? session)?.ttlMs ?? 0,
+        ttlMs: (lease ?? session)?.ttlMs ?? 0,
         endsInMs: end === undefined ? null : restMs(end.at),
         isRevoked: isRevokedAtEnd(hold),
         orderedBy: revoked?.by ?? session?.forced?.by ?? "",
-        isTicket: ticket !== undefined,
+        holder: lease === undefined ? "session" : lease.isBearer ? "bearer" : "owner",
         leaseOwner: lease === undefined ? "" : shownOwner(lease.owner),
         permits,
         slots,

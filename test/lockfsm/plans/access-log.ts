@@ -62,16 +62,8 @@ export class AccessLog extends ClusterLog {
   }
 
   /** Status of an attempt of that client's to resume. */
-  resumeAs(credential: number, { session, nonce, generation }: Client, attempt: number): number {
-    const command = { op: OP.resume, session, nonce, generation, attempt } as const;
-    this.apply(unattached(command, credential));
-    return this.attached.at(-1)?.status ?? -1;
-  }
-
-  /** Status of an attempt of another process, to which that client has exported its session. */
-  takeOverAs(credential: number, { session, nonce, generation }: Client, attempt: number): number {
-    const taker = "7".repeat(32);
-    const command = { op: OP.takeOver, session, nonce, generation, taker, attempt } as const;
+  resumeAs(credential: number, { session, nonce }: Client, attempt: number): number {
+    const command = { op: OP.resume, session, nonce, attempt } as const;
     this.apply(unattached(command, credential));
     return this.attached.at(-1)?.status ?? -1;
   }

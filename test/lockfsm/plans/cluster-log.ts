@@ -52,21 +52,13 @@ export interface Leasing extends Read {
   readonly options?: Partial<AcquireOptions>;
 }
 
-/** A hold or a wait, as its session knows it: by the sequence of its acquire or claim. */
+/** A hold or a wait, as its session knows it: by the sequence of its acquire or adopt. */
 export type Target = number | { readonly sequence: number };
 
 /** A hold as it was granted. */
 export interface Taken {
   readonly sequence: number;
   readonly token: number;
-}
-
-/** Of a takeover: which generation it follows, who takes it, and its attempt. */
-export interface Taking {
-  readonly generation?: number;
-  readonly taker?: string;
-  readonly attempt?: number;
-  readonly nonce?: string;
 }
 
 /** How an operator takes something away: by default without a grace, yet not before the lease ends. */
@@ -76,9 +68,6 @@ export type Force = Partial<Pick<RevokeCommand, "graceMs" | "now" | "reason">>;
 export const unattached = (command: Command, credential = 0) => {
   return { session: 0, epoch: credential, command };
 };
-
-/** A process that takes a session over, as a rule. */
-export const TAKER = "7a".repeat(16);
 
 export const exclusive = (...keys: string[]) =>
   keys.map((key) => ({ key, mode: "exclusive" as LockMode }));
@@ -160,7 +149,6 @@ export class Client {
   readonly session: number;
   readonly nonce: string;
   epoch = 1;
-  generation = 0;
   /** The last sequence that was used. */
   sequence = 0;
   readonly #log: ClusterLog;
@@ -278,12 +266,13 @@ export class Client {
     return this.send({ op: OP.setLimit, ...this.#head({}), key, limit });
   }
 
-  detach(target: Target, secret: string, ticketTtlMs = 15_000): SessionMessage[] {
-    return this.send({ op: OP.detach, ...this.#head({}), ...of(target), secret, ticketTtlMs });
+  /** To a bearer; with `isBearer` false to an owner of its identity. */
+  handOver(target: Target, to: string, ttlMs = 15_000, isBearer = true): SessionMessage[] {
+    return this.send({ op: OP.handOver, ...this.#head({}), ...of(target), to, isBearer, ttlMs });
   }
 
-  claim(token: number, secret: string, owner = 1): Result | undefined {
-    return resultOf(this.send({ op: OP.claim, ...this.#head({}), token, secret, owner }));
+  adopt(key: string, secret: string, owner = 1): Result | undefined {
+    return resultOf(this.send({ op: OP.adopt, ...this.#head({}), key, secret, owner }));
   }
 
   /** `undefined`: its default. */
@@ -306,18 +295,10 @@ export class Client {
     return message?.kind === MESSAGE.recalled ? message.sequences[0] : undefined;
   }
 
-  /** By another connection of the process that has the session. */
+  /** By another connection. */
   resume(attempt: number, nonce = this.nonce): Attached | undefined {
-    const { session, generation } = this;
-    return this.#attach({ op: OP.resume, session, nonce, generation, attempt });
-  }
-
-  /** By another process; what this client sends from now on is that one's, if it is not refused. */
-  takeOver(taking: Taking = {}): Attached | undefined {
     const { session } = this;
-    const { generation = this.generation, taker = TAKER } = taking;
-    const { attempt = 1, nonce = this.nonce } = taking;
-    return this.#attach({ op: OP.takeOver, session, nonce, generation, taker, attempt });
+    return this.#attach({ op: OP.resume, session, nonce, attempt });
   }
 
   #attach(command: AttachCommand): Attached | undefined {
@@ -326,7 +307,6 @@ export class Client {
     const answer = this.#log.attached[before];
     if (answer?.status === STATUS.ok && answer.epoch !== this.epoch) {
       this.epoch = answer.epoch;
-      this.generation = answer.generation;
       this.sequence = answer.highestSequence;
     }
     return answer;

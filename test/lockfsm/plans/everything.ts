@@ -77,7 +77,7 @@ function giveRights(log: ClusterLog, c: Client): void {
     unattached({ op: OP.putIdentity, ...head(), name: "leaver" }),
     unattached({ op: OP.putCredential, ...head(), name: "leaver", label: "file", ...other }),
     unattached({ op: OP.setGrant, ...head(), name: "leaver", ...all }),
-    unattached({ op: OP.resume, session, nonce, generation: 0, attempt: 2 }, 1),
+    unattached({ op: OP.resume, session, nonce, attempt: 2 }, 1),
     unattached(
       { op: OP.open, nonce: "leaver", attempt: 1, ttlMs: 60_000, name: "leaver", metadata: "" },
       3,
@@ -143,17 +143,16 @@ function useSemaphores({ log, a, b, c, d, operator, holds }: Building): void {
 
 function changeHands({ log, a, b, c, d, operator, holds }: Building): void {
   log.stamp += 7;
-  const ticket = a.take([...exclusive("ticket"), ...permits("open tickets", 2, 2)], { owner: 6 });
-  holds.set("ticket", ticket);
-  a.detach(ticket, SECRET, 40_000);
-  const handedOver = a.take([...exclusive("claimed"), ...permits("slots", 1, 2)], { owner: 6 });
-  a.detach(handedOver, SECRET);
-  const claimed = b.claim(handedOver.token, SECRET, 6);
-  if (claimed !== undefined && "token" in claimed) {
-    holds.set("claimed", { sequence: b.sequence, token: claimed.token });
+  a.handOver(a.take([...exclusive("left"), ...permits("left slots", 2, 2)]), SECRET, 40_000);
+  a.handOver(a.take(exclusive("given"), { owner: 6 }), OTHER_OWNER, 55_000, false);
+  const moved = a.take([...exclusive("adopted"), ...permits("slots", 1, 2)], { owner: 6 });
+  a.handOver(moved, SECRET);
+  const adopted = b.adopt("adopted", SECRET, 6);
+  if (adopted !== undefined && "token" in adopted) {
+    holds.set("adopted", { sequence: b.sequence, token: adopted.token });
   }
   const taken = d.take(exclusive("taken"));
-  d.takeOver();
+  d.resume(2);
   for (const { sequence } of [taken, holds.get("raised") ?? taken]) {
     const told = d.recallOne(sequence);
     const isHeld = told?.state === RECALL_STATE.held;

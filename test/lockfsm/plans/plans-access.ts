@@ -29,7 +29,7 @@ import {
 } from "./plans.js";
 
 /** What the locks of other plans are called here. */
-const NAMES: Readonly<Record<string, string>> = {
+export const NAMES: Readonly<Record<string, string>> = {
   a: "orders",
   b: "orders/1",
   c: "orders-secret",
@@ -101,13 +101,17 @@ const action: fc.Arbitrary<Action> = fc
   )
   .map(([wanted, shown]) => ({ ...renamed(wanted), credential: shown }));
 
-function renamed(wanted: Action): Action {
+export function renamed(wanted: Action): Action {
   if (wanted.kind === "extend" || wanted.kind === "giveBack") {
     return { ...wanted, keys: wanted.keys?.map((key) => NAMES[key] ?? key) };
   }
   if (wanted.kind === "acquire" || wanted.kind === "take") {
     const items = wanted.items.map((item) => ({ ...item, key: NAMES[item.key] ?? item.key }));
     return { ...wanted, items };
+  }
+  if (wanted.kind === "adopt") {
+    const { elsewhere } = wanted;
+    return { ...wanted, elsewhere: elsewhere && (NAMES[elsewhere] ?? elsewhere) };
   }
   if (!("key" in wanted)) return wanted;
   return { ...wanted, key: NAMES[wanted.key] ?? wanted.key } as Action;
@@ -119,7 +123,7 @@ const locally = (of: AccessWish): Action => {
 };
 
 /** Two identities with a token each, and clients of both, of the socket and of nobody. */
-const beginning: Turn = {
+export const beginning: Turn = {
   elapsedMs: 0,
   actions: [
     ...["p", "q"].flatMap((of, at) => [
@@ -131,11 +135,21 @@ const beginning: Turn = {
       locally({ op: OP.setGrant, name: of, key: "", isPrefix: true, level: "acquire" }),
     ]),
     ...Array.from({ length: CLIENTS }, (_, client): Action => {
-      const how = { attemptShift: 1, generationShift: 0, taker: 0, isStranger: false };
+      const how = { attemptShift: 1, isStranger: false };
       return { kind: "open", client, manners: GOOD_MANNERS, credential: client % 3, ...how };
     }),
   ],
 };
+
+export const granting: fc.Arbitrary<Action> = fc
+  .tuple(
+    fc.constantFrom("p", "q", ANONYMOUS),
+    range,
+    fc.constantFrom<AccessLevel[]>("none", "observe", "acquire", "acquire"),
+  )
+  .map(([of, [key, isPrefix], granted]) =>
+    locally({ op: OP.setGrant, name: of, key, isPrefix, level: granted }),
+  );
 
 /** Rights go while much is waited for, and come back. */
 const losing: fc.Arbitrary<Action> = fc.oneof(
@@ -168,7 +182,7 @@ const losing: fc.Arbitrary<Action> = fc.oneof(
   { weight: 3, arbitrary: owning("giveBack").map(renamed) },
   { weight: 8, arbitrary: holding("end") },
   { weight: 4, arbitrary: holding("upgrade") },
-  { weight: 2, arbitrary: holding("detach") },
+  { weight: 2, arbitrary: holding("handOver") },
   { weight: 2, arbitrary: fc.record({ ...base, kind: kind("keepalive") }) },
   {
     weight: 2,
@@ -176,18 +190,7 @@ const losing: fc.Arbitrary<Action> = fc.oneof(
       .tuple(attaching("resume"), fc.constantFrom(1, 2))
       .map(([wanted, shown]) => ({ ...wanted, attemptShift: 1, credential: shown })),
   },
-  {
-    weight: 6,
-    arbitrary: fc
-      .tuple(
-        fc.constantFrom("p", "q", ANONYMOUS),
-        range,
-        fc.constantFrom<AccessLevel[]>("none", "observe", "acquire", "acquire"),
-      )
-      .map(([of, [key, isPrefix], granted]) =>
-        locally({ op: OP.setGrant, name: of, key, isPrefix, level: granted }),
-      ),
-  },
+  { weight: 6, arbitrary: granting },
 );
 
 const losingTurns = fc.array(

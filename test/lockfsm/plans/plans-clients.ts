@@ -9,9 +9,9 @@ import {
   type AttachCommand,
   type Attached,
   attachKeyOf,
-  type ClaimedItem,
   type Command,
-  END_REASON,
+  type HandOverCommand,
+  type HeldItem,
   type Item,
   isAttachCommand,
   isOrder,
@@ -33,6 +33,7 @@ import {
   CLIENTS,
   type Forcing,
   GOOD_MANNERS,
+  type Heir,
   type Holding,
   KEYS,
   type Manners,
@@ -47,7 +48,7 @@ const TTLS_MS = [1_500, 4_000, 20_000, 60_000];
 /** Numbers beyond the newest one that a recall asks for. */
 const BEYOND = 3;
 
-/** Takes of anybody that others may repeat, extend or give back. */
+/** Takes of anybody that others may repeat, and what owners have that others may extend or give back. */
 const TAKES_MAX = 8;
 
 /** A hold that a client was told of, with the owner and the items that it may be of. */
@@ -60,9 +61,10 @@ interface Known {
 
 const NOTHING: Known = { sequence: 0, token: 0, owner: 1, items: [] };
 
-interface Ticket {
-  readonly token: number;
-  readonly secret: string;
+/** What an owner may have, a bearer or another one. */
+interface Owned {
+  readonly owner: string;
+  readonly keys: readonly string[];
 }
 
 interface ClientState {
@@ -70,7 +72,6 @@ interface ClientState {
   life: number;
   session: number;
   hasEnded: boolean;
-  generation: number;
   epoch: number;
   attempt: number;
   /** The highest number that was answered. */
@@ -95,11 +96,13 @@ export class Clients implements Outbox {
   #commands: readonly TableCommand[] = [];
   /** Who sent an attach, by what its answer is found by. */
   readonly #attaching = new Map<string, number>();
-  /** Those that nobody has claimed yet. */
-  #tickets: Ticket[] = [];
-  readonly #spent: Ticket[] = [];
+  /** Of bearers: what nobody has adopted yet. */
+  #left: Owned[] = [];
+  readonly #spent: Owned[] = [];
   /** The last takes of anybody: their owners are known to all. */
   #takes: TakeCommand[] = [];
+  /** What these asked for, and what was handed over, to bearers too. */
+  #owned: Owned[] = [];
   /** The limits of semaphores that somebody was told. */
   readonly #limits = new Map<string, number>();
   /** State orders that were executed; and that will be, if all of this entry are. */
@@ -135,7 +138,6 @@ export class Clients implements Outbox {
     if (client === undefined || client.epoch !== epoch) return;
     switch (message.kind) {
       case MESSAGE.ended: {
-        if (message.reason === END_REASON.takenOver) return;
         const at = this.#clients.indexOf(client);
         this.#clients[at] = { ...freshClient(client.life + 1), session, epoch, hasEnded: true };
         return;
@@ -198,31 +200,43 @@ export class Clients implements Outbox {
     } else if (command.op === OP.upgrade) {
       const hold = client.held.find((other) => other.sequence === command.target);
       if (hold && "token" in result) gain(client, { ...hold, token: result.token });
-    } else if (command.op === OP.claim) {
+    } else if (command.op === OP.adopt) {
       if (!("items" in result)) return;
-      this.#tickets = this.#tickets.filter(({ token }) => token !== command.token);
-      this.#spent.push(command);
       const { token, items } = result;
+      const isIt = ({ owner, keys }: Owned) =>
+        owner === command.secret && keys.includes(command.key);
+      this.#spent.push(...this.#left.filter(isIt));
+      this.#left = this.#left.filter((one) => !isIt(one));
       gain(client, { sequence, token, owner: command.owner, items: itemsOf(items) });
     } else if (command.op === OP.end) {
       drop(client, command.target);
       client.waiting = client.waiting.filter((other) => other !== command.target);
-    } else if (command.op === OP.detach) {
-      if (result.status !== STATUS.ok) return;
-      const hold = client.held.find((other) => other.sequence === command.target);
-      drop(client, command.target);
-      if (hold) this.#tickets.push({ token: hold.token, secret: command.secret });
+    } else if (command.op === OP.handOver) {
+      if (result.status === STATUS.leased) this.#leave(client, command);
     } else if (command.op === OP.setLimit) {
       if (result.status === STATUS.ok) this.#limits.set(command.key, command.limit ?? USUAL_LIMIT);
     }
+  }
+
+  #leave(client: ClientState, { target, to: owner, isBearer }: HandOverCommand): void {
+    const hold = client.held.find((other) => other.sequence === target);
+    drop(client, target);
+    if (hold === undefined) return;
+    const left = { owner, keys: hold.items.map(({ key }) => key) };
+    this.#own(left);
+    if (isBearer) this.#left.push(left);
+  }
+
+  #own(owned: Owned): void {
+    this.#owned = [...this.#owned, owned].slice(-TAKES_MAX);
   }
 
   attached(message: Attached): void {
     const client = this.#clients[this.#attaching.get(message.key) ?? -1];
     if (client === undefined || message.status !== STATUS.ok) return;
     if (client.session === message.session && client.epoch === message.epoch) return;
-    const { session, generation, epoch, highestSequence } = message;
-    Object.assign(client, { session, generation, epoch, hasEnded: false });
+    const { session, epoch, highestSequence } = message;
+    Object.assign(client, { session, epoch, hasEnded: false });
     client.highest = highestSequence;
     client.next = highestSequence + 1;
   }
@@ -272,7 +286,7 @@ export class Clients implements Outbox {
   }
 
   #commandOf(wanted: Sending, client: ClientState): Command {
-    if (wanted.kind === "open" || wanted.kind === "resume" || wanted.kind === "takeOver") {
+    if (wanted.kind === "open" || wanted.kind === "resume") {
       return this.#attachingBy(wanted, client);
     }
     const isUnattached = wanted.kind === "access" && wanted.isUnattached;
@@ -307,13 +321,17 @@ export class Clients implements Outbox {
       case "extend":
       case "giveBack":
         return this.#owning(wanted, client, head);
-      case "claim": {
-        const { pick, owner, isStranger, isSpent } = wanted;
-        const tickets = isSpent ? this.#spent : this.#tickets;
-        const ticket = tickets.at(-1 - pick) ?? tickets.at(-1);
-        if (ticket === undefined) return detaching(head, oneOf(client.held, pick), 5_000);
-        const secret = isStranger ? "f".repeat(32) : ticket.secret;
-        return { op: OP.claim, ...head, token: ticket.token, secret, owner };
+      case "adopt": {
+        const { pick, part, owner, isStranger, isSpent, elsewhere } = wanted;
+        const list = isSpent ? this.#spent : this.#left;
+        const left = list.at(-1 - pick) ?? list.at(-1);
+        if (left === undefined) {
+          const heir = { at: part % 3, isBearer: true, ttlMs: 5_000 };
+          return handingOver(head, oneOf(client.held, pick), heir);
+        }
+        const secret = isStranger ? "f".repeat(32) : left.owner;
+        const key = elsewhere ?? left.keys[part % left.keys.length] ?? KEYS[0];
+        return { op: OP.adopt, ...head, key, secret, owner };
       }
       case "setLimit":
         return { op: OP.setLimit, ...head, key: wanted.key, limit: wanted.limit };
@@ -328,7 +346,7 @@ export class Clients implements Outbox {
       case "downgrade":
       case "upgrade":
       case "update":
-      case "detach":
+      case "handOver":
         return holding(wanted, client, head);
       default:
         return { op: OP.close, ...head };
@@ -353,6 +371,7 @@ export class Clients implements Outbox {
       ...{ op: OP.take, ...head, waitMs, ttlMs },
     };
     this.#takes = [...this.#takes, command].slice(-TAKES_MAX);
+    this.#own({ owner: command.owner, keys: command.items.map(({ key }) => key) });
     return command;
   }
 
@@ -360,16 +379,17 @@ export class Clients implements Outbox {
     const { kind, pick, leaseOwner, ttlMs, mode, takenBack } = wanted;
     const own = [...client.executed.values()].filter(({ op }) => op === OP.take) as TakeCommand[];
     const mine = takenBack === undefined || kind === "extend" ? undefined : own.at(-1 - takenBack);
-    const taken = mine ?? this.#takes.at(-1 - pick) ?? this.#takes.at(-1);
-    const owner = leaseOwner === undefined && taken ? taken.owner : ownerNamed(leaseOwner ?? 0);
-    const named = taken?.items.map(({ key }) => key) ?? [];
+    const owned = mine && { owner: mine.owner, keys: mine.items.map(({ key }) => key) };
+    const meant = owned ?? this.#owned.at(-1 - pick) ?? this.#owned.at(-1);
+    const owner = leaseOwner === undefined && meant ? meant.owner : ownerNamed(leaseOwner ?? 0);
+    const named = meant?.keys ?? [];
     const keys = wanted.keys ?? (named.length > 0 ? [...new Set(named)] : [KEYS[0]]);
     if (kind === "extend") return { op: OP.extend, ...head, owner, keys, ttlMs, mode };
     return { op: OP.giveBack, ...head, owner, keys, taken: mine?.sequence ?? 0 };
   }
 
   #attachingBy(wanted: Attaching, client: ClientState): AttachCommand {
-    const { kind, client: at, attemptShift, generationShift, isStranger } = wanted;
+    const { kind, client: at, attemptShift, isStranger } = wanted;
     client.attempt = Math.max(1, client.attempt + attemptShift);
     const { attempt, session } = client;
     if (kind === "open") {
@@ -378,10 +398,7 @@ export class Clients implements Outbox {
       return { op: OP.open, nonce, attempt, ttlMs, name: `client ${at}`, metadata: `of ${at}` };
     }
     const nonce = isStranger ? "f".repeat(32) : this.#nonceOf(at);
-    const generation = Math.max(0, client.generation + generationShift);
-    if (kind === "resume") return { op: OP.resume, session, nonce, generation, attempt };
-    const taker = `${wanted.taker}`.padStart(32, "7a");
-    return { op: OP.takeOver, session, nonce, generation, taker, attempt };
+    return { op: OP.resume, session, nonce, attempt };
   }
 
   #forcing({ kind, client: at, key, pick, graceMs, now }: Forcing, head: Head): Command {
@@ -439,12 +456,12 @@ function readBy(client: ClientState, { acknowledges, markLag }: Manners) {
 }
 
 function opening(client: number): Attaching {
-  const how = { attemptShift: 1, generationShift: 0, taker: 0, isStranger: false };
+  const how = { attemptShift: 1, isStranger: false };
   return { kind: "open", client, manners: GOOD_MANNERS, ...how };
 }
 
 function holding(wanted: Holding, client: ClientState, head: Head): Command {
-  const { kind, pick, part, waitMs, detect, ticketTtlMs, isStale } = wanted;
+  const { kind, pick, part, waitMs, detect, heir, isStale } = wanted;
   if (!isStale && client.held.length === 0) return takingFirst(head, part);
   const hold = oneOf(isStale ? client.known : client.held, pick);
   const { sequence: target, items } = hold;
@@ -458,14 +475,14 @@ function holding(wanted: Holding, client: ClientState, head: Head): Command {
       return { op: OP.upgrade, ...head, target, key, waitMs, detect };
     case "update":
       return { op: OP.update, ...head, target, value: `of ${head.sequence}` };
-    case "detach":
-      return detaching(head, hold, ticketTtlMs);
+    case "handOver":
+      return handingOver(head, hold, heir);
   }
 }
 
-function detaching(head: Head, { sequence, token }: Known, ticketTtlMs: number): Command {
-  const secret = `${token}`.padStart(32, "0");
-  return { op: OP.detach, ...head, target: sequence, secret, ticketTtlMs };
+function handingOver(head: Head, { sequence: target }: Known, heir: Heir): Command {
+  const { at, isBearer, ttlMs } = heir;
+  return { op: OP.handOver, ...head, target, to: ownerNamed(at), isBearer, ttlMs };
 }
 
 /** What a client does instead that has nothing yet with which it could do something. */
@@ -474,7 +491,7 @@ function takingFirst(head: Head, pick: number): Command {
   return { op: OP.acquire, ...head, owner: 1, items: [{ key, mode: "shared" }], waitMs: 500 };
 }
 
-function itemsOf(items: readonly ClaimedItem[]): Item[] {
+function itemsOf(items: readonly HeldItem[]): Item[] {
   return items.map(({ key, mode, permits }): Item => {
     return mode === "permits" ? { key, mode, permits, limit: undefined } : { key, mode };
   });
@@ -500,7 +517,6 @@ function freshClient(life: number): ClientState {
     life,
     session: 0,
     hasEnded: false,
-    generation: 0,
     epoch: 0,
     attempt: 0,
     highest: 0,

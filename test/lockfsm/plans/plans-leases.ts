@@ -9,6 +9,7 @@ import { type Item, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import {
   type Action,
   acquiring,
+  adopting,
   attaching,
   base,
   copying,
@@ -68,7 +69,8 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
   { weight: 4, arbitrary: holding("end") },
   { weight: 2, arbitrary: holding("upgrade") },
-  { weight: 1, arbitrary: holding("detach") },
+  { weight: 6, arbitrary: holding("handOver") },
+  { weight: 4, arbitrary: adopting },
   { weight: 1, arbitrary: stealing },
   { weight: 3, arbitrary: forcing("revoke") },
   { weight: 1, arbitrary: forcing("endSession") },
@@ -77,7 +79,6 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ ...base, kind: kind("recall") }) },
   { weight: 6, arbitrary: fc.record({ ...base, kind: kind("keepalive") }) },
   { weight: 2, arbitrary: fc.record({ ...base, kind: kind("close") }) },
-  { weight: 1, arbitrary: attaching("takeOver") },
   { weight: 1, arbitrary: attaching("resume") },
   { weight: 2, arbitrary: copying },
 );

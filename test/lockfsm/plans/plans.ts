@@ -59,12 +59,8 @@ export type AccessWish = AccessCommand extends infer Each
     : never
   : never;
 export interface Attaching extends From {
-  readonly kind: "open" | "resume" | "takeOver";
+  readonly kind: "open" | "resume";
   readonly attemptShift: number;
-  /** Added to the generation that the client was told. */
-  readonly generationShift: number;
-  /** Which process it is that takes the session over. */
-  readonly taker: number;
   readonly isStranger: boolean;
 }
 interface Acquiring extends From {
@@ -101,7 +97,7 @@ export interface Owning extends From {
 }
 /** `pick` counts from the newest hold that the client believes to have; without any it gets one. */
 export interface Holding extends From {
-  readonly kind: "end" | "downgrade" | "upgrade" | "update" | "detach";
+  readonly kind: "end" | "downgrade" | "upgrade" | "update" | "handOver";
   readonly pick: number;
   /** Of any that it ever had instead. */
   readonly isStale: boolean;
@@ -109,16 +105,26 @@ export interface Holding extends From {
   readonly part: number;
   readonly waitMs: number;
   readonly detect: boolean;
-  readonly ticketTtlMs: number;
+  readonly heir: Heir;
 }
-/** Of a ticket that is open; where there is none the client leaves one. */
-interface Claiming extends From {
-  readonly kind: "claim";
+/** To whom a hold is handed over: one of a few names, which bearers and takes have alike. */
+export interface Heir {
+  readonly at: number;
+  readonly isBearer: boolean;
+  readonly ttlMs: number;
+}
+/** Of what a bearer has; where there is nothing the client hands something over to one. */
+interface Adopting extends From {
+  readonly kind: "adopt";
   readonly pick: number;
-  /** One that was claimed already instead. */
+  /** Which of its keys. */
+  readonly part: number;
+  /** What was adopted already instead. */
   readonly isSpent: boolean;
   readonly owner: number;
   readonly isStranger: boolean;
+  /** In any key instead. */
+  readonly elsewhere: string | undefined;
 }
 /** `revoke` of a key, or with `pick` of the token of another client; `endSession` of that client. */
 export interface Forcing extends From {
@@ -162,7 +168,7 @@ export type Sending =
   | Taking
   | Owning
   | Holding
-  | Claiming
+  | Adopting
   | Forcing
   | Limiting
   | Setting
@@ -301,10 +307,14 @@ export const attaching = <K extends Attaching["kind"]>(name: K): fc.Arbitrary<At
     ...base,
     kind: kind(name),
     attemptShift: fc.constantFrom(1, 1, 1, 0, -1),
-    generationShift: fc.constantFrom(0, 0, 0, 0, -1, -1, 1),
-    taker: fc.nat(2),
     isStranger: rarely(false, true),
   });
+
+const heir: fc.Arbitrary<Heir> = fc.record({
+  at: fc.nat(2),
+  isBearer: fc.constantFrom(true, true, false),
+  ttlMs: fc.constantFrom(1_000, 5_000, 5_000, 5_000, 999, 0, 600_001),
+});
 
 export const holding = <K extends Holding["kind"]>(name: K): fc.Arbitrary<Holding> =>
   fc.record({
@@ -315,8 +325,19 @@ export const holding = <K extends Holding["kind"]>(name: K): fc.Arbitrary<Holdin
     part: fc.nat(3),
     waitMs,
     detect: rarely(true, false),
-    ticketTtlMs: fc.constantFrom(1_000, 5_000, 5_000, 999),
+    heir,
   });
+
+export const adopting: fc.Arbitrary<Adopting> = fc.record({
+  ...base,
+  kind: kind("adopt"),
+  pick: fc.nat(2),
+  part: fc.nat(3),
+  isSpent: rarely(false, true, 6),
+  owner,
+  isStranger: rarely(false, true),
+  elsewhere: fc.option(fc.constantFrom(...KEYS), { nil: undefined, freq: 9 }),
+});
 
 export const forcing = <K extends Forcing["kind"]>(name: K): fc.Arbitrary<Forcing> =>
   fc.record({
@@ -390,18 +411,8 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 2, arbitrary: holding("downgrade") },
   { weight: 5, arbitrary: holding("upgrade") },
   { weight: 1, arbitrary: holding("update") },
-  { weight: 2, arbitrary: holding("detach") },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      ...base,
-      kind: kind("claim"),
-      pick: fc.nat(2),
-      isSpent: rarely(false, true),
-      owner,
-      isStranger: rarely(false, true),
-    }),
-  },
+  { weight: 3, arbitrary: holding("handOver") },
+  { weight: 3, arbitrary: adopting },
   { weight: 1, arbitrary: stealing },
   { weight: 2, arbitrary: forcing("revoke") },
   { weight: 1, arbitrary: rarelyEnding() },
@@ -421,7 +432,6 @@ export const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ ...base, kind: kind("close") }) },
   { weight: 1, arbitrary: attaching("open") },
   { weight: 1, arbitrary: attaching("resume") },
-  { weight: 2, arbitrary: attaching("takeOver") },
   { weight: 4, arbitrary: copying },
 );
 
@@ -445,7 +455,7 @@ export const opening: Turn = {
   actions: Array.from({ length: CLIENTS }, (_, client) => ({
     client,
     manners: GOOD_MANNERS,
-    ...{ kind: "open", attemptShift: 1, generationShift: 0, taker: 0, isStranger: false },
+    ...{ kind: "open", attemptShift: 1, isStranger: false },
   })),
 };
 

@@ -69,13 +69,12 @@ describe("the keys that a session left closed", () => {
     expect(leaveClosed(b, 5, "other")).toBe(5);
   });
 
-  test("keep it from claiming a ticket too", () => {
+  test("keep it from adopting a hold too", () => {
     const log = new ClusterLog({ holdsPerSessionMax: 1 });
     const [a, b] = [log.open("a"), log.open("b")];
-    const hold = a.take(exclusive("ticket"));
-    a.detach(hold, "00".repeat(16), 60_000);
+    a.handOver(a.take(exclusive("left")), "00".repeat(16), 60_000);
     expect(leaveClosed(b, 9)).toBe(1);
-    expect(b.claim(hold.token, "00".repeat(16))).toEqual(QUOTA);
+    expect(b.adopt("left", "00".repeat(16))).toEqual(QUOTA);
   });
 
   test("are bounded by the bytes of the table where session after session leaves some", () => {

@@ -58,7 +58,7 @@ describe("a table that is as large as it may be", () => {
     expect(acquireLarge(b, 99)).toEqual(QUOTA);
     log.open("c");
     expect(log.attached.at(-1)).toMatchObject(QUOTA);
-    expect(a.takeOver()).toMatchObject({ status: STATUS.ok });
+    expect(a.resume(2)).toMatchObject({ status: STATUS.ok });
     expect(resultOf(a.end(sequence))).toEqual({ status: STATUS.released });
     expect(acquireLarge(b, 100)?.status).toBe(STATUS.granted);
   });

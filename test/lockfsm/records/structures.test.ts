@@ -271,7 +271,7 @@ describe("seeing", () => {
           endsInMs: 9_000,
           isRevoked: false,
           orderedBy: "",
-          isTicket: false,
+          holder: "session",
           leaseOwner: "",
           permits: 0,
           slots: [],

@@ -105,16 +105,12 @@ const OPERATIONS: Readonly<Record<string, (of: Everything) => unknown>> = {
   "a lower limit": ({ operator }) => operator.setLimit("set", 1),
   "a limit that is forgotten": ({ operator }) => operator.setLimit("unused", undefined),
   "a new limit": ({ operator }) => operator.setLimit("fresh", 2),
-  "a ticket": ({ a, hold }) => a.detach(hold("up"), SECRET),
-  "a ticket of a first-time hold": ({ d, hold }) => d.detach(hold("taken"), SECRET),
-  "a claim": ({ d, hold }) => d.claim(hold("ticket").token, SECRET, 9),
+  "a hand-over": ({ a, hold }) => a.handOver(hold("up"), SECRET),
+  "a hand-over of a first-time hold": ({ d, hold }) => d.handOver(hold("taken"), SECRET),
+  "a hand-over of what is only a row": ({ c, hold }) => c.handOver(hold("alone"), SECRET),
+  "a hand-over to an owner": ({ a, hold }) => a.handOver(hold("set"), SECRET, 9_000, false),
+  "an adoption": ({ d }) => d.adopt("left", SECRET, 9),
   "another setting": ({ operator }) => operator.changeSetting("sessionsMax", 9),
-  "a takeover": ({ a }) => a.takeOver(),
-  "a takeover of what is only a row": ({ c }) => c.takeOver(),
-  "another takeover": ({ log, d }) => {
-    log.stamp += 1_000;
-    d.takeOver();
-  },
   "a resume": ({ a }) => a.resume(2),
   "what was read": ({ d }) => d.keepalive({ mark: d.sequence, acknowledged: [1, 2, 3, 4, 5, 6] }),
   "losses that were read": ({ log, d }) => d.keepalive({ acknowledged: lossesOf(log, d) }),

@@ -11,7 +11,14 @@ import {
 import { END_REASON, OP, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { runsOf } from "../../runs.js";
 import { NaiveTable } from "../model/model.js";
-import { ClusterLog, exclusive, OTHER_OWNER, permits, shared } from "../plans/cluster-log.js";
+import {
+  ClusterLog,
+  exclusive,
+  OTHER_OWNER,
+  OWNER,
+  permits,
+  shared,
+} from "../plans/cluster-log.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/plans.js";
 import { Clients } from "../plans/plans-clients.js";
 import { leasePlan, leaseSettings } from "../plans/plans-leases.js";
@@ -60,7 +67,7 @@ function statusOfOpening(log: ClusterLog, name: string): number {
 }
 
 describe("what survives a restore", () => {
-  test("is no session, hold, waiter or ticket, in whatever state they were", () => {
+  test("is no session, hold or waiter, in whatever state they were", () => {
     const log = new ClusterLog();
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
     a.take(exclusive("k"));
@@ -94,6 +101,24 @@ describe("what survives a restore", () => {
     expect(["k", "ended"].map((key) => c.extend([key], 1_000))).toEqual([notHeld, notHeld]);
     expect(c.lease(exclusive("k", "ended"))).toMatchObject({ status: STATUS.leased });
     expect(c.lease(exclusive("kept"))).toMatchObject({ status: ERROR_NUMBERS.LOCK_HELD });
+  });
+
+  test("is no hold of a bearer, whose time keeps no key closed, but its minHoldMs does", () => {
+    const log = new ClusterLog();
+    const a = log.open("a");
+    const options = { minHoldMs: 700_000, lockDelayMs: 60_000 };
+    a.handOver(a.take(exclusive("left"), { options: { lockDelayMs: 60_000 } }), OWNER, 600_000);
+    a.handOver(a.take(exclusive("kept"), { options }), OWNER, 600_000);
+    a.handOver(a.take(exclusive("given")), OWNER, 600_000, false);
+    log.pass(1_000);
+    const founded = restoredFrom(log, { quietMs: 10_000 });
+    expect(founded.table.counts()).toMatchObject({ holds: 0, leases: 0, closings: 2 });
+    expect(founded.table.inspect("kept").closings).toMatchObject([{ endsInMs: 699_000 }]);
+    expect(founded.table.inspect("given").closings).toMatchObject([{ endsInMs: 600_000 }]);
+    founded.pass(10_000);
+    const c = founded.open("c", 600_000);
+    const unknown = { status: ERROR_NUMBERS.NOT_HELD, reason: END_REASON.unknown };
+    expect(c.adopt("left", OWNER)).toEqual(unknown);
   });
 
   test("is a key for as long as the lease of it in the file may have been extended, if that is longer", () => {
@@ -181,7 +206,7 @@ describe("in the quiet time", () => {
     const a = log.open("a");
     const founded = restoredFrom(log);
     const { session, nonce } = a;
-    const resume = { op: OP.resume, session, nonce, generation: 0, attempt: 2 } as const;
+    const resume = { op: OP.resume, session, nonce, attempt: 2 } as const;
     founded.apply({ session: 0, epoch: 0, command: resume });
     expect(founded.attached.at(-1)?.status).toBe(ERROR_NUMBERS.SESSION_EXPIRED);
   });

@@ -64,8 +64,7 @@ describe("a snapshot", () => {
     expect(copy.hash()).toBe(log.table.hash());
     expect(copy.query("", undefined, 9)).toEqual(log.table.query("", undefined, 9));
     const again = unattached({
-      ...{ op: OP.resume, session: c.session, nonce: c.nonce },
-      ...{ generation: 0, attempt: 2 },
+      ...{ op: OP.resume, session: c.session, nonce: c.nonce, attempt: 2 },
     });
     const said: unknown[] = [];
     const recall = c.make({

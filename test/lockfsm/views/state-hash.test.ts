@@ -43,8 +43,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
     ...[
       "nonceDigest",
       "metadata",
-      ...["generation", "taker", "takenOverAt", "attempt"],
-      "attachEpoch",
+      ...["attempt", "attachEpoch"],
       "attachedAt",
       "attachedSequence",
       "highestSequence",
@@ -56,7 +55,6 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   hold: ["row"],
   loneHold: [],
   extras: [],
-  ticket: [],
   lease: [],
   leaseWait: [],
   endedLease: [],
@@ -202,7 +200,6 @@ function addHold(hold: Hold, add: Add, addPlaces: AddPlaces): void {
   const { extras } = hold;
   add("hold", hold);
   add("extras", extras);
-  add("ticket", extras?.ticket);
   add("lease", extras?.lease);
   add("holdEnd", extras?.end);
   addPlaces(hold.firstPlace);

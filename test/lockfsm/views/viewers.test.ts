@@ -196,7 +196,7 @@ describe("what concerns a key that may not be observed", () => {
   });
 });
 
-test("changes name the identity of the session, and none for tickets", () => {
+test("changes name the identity of the session, also of the one that handed a hold over", () => {
   const log = new AccessLog();
   const told: string[] = [];
   log.table.listen(({ type, key, sessionName, identity }) => {
@@ -205,11 +205,12 @@ test("changes name the identity of the session, and none for tickets", () => {
   const a = log.openAs(log.identity("ci", ["", true, "acquire"]), "a");
   const held = a.take(shared("k", "l"));
   a.end(a.take(exclusive("m"), { owner: 2 }));
-  a.detach(held, "5e".repeat(16), 1_000);
+  a.handOver(held, "5e".repeat(16), 1_000);
   log.pass(1_000);
   expect(told).toEqual([
     ...["granted k a ci", "granted l a ci", "granted m a ci", "ended m a ci"],
-    ...["detached k a ci", "detached l a ci", "ended k  ", "ended l  "],
+    ...["moved k a ci", "moved l a ci", "converted k a ci", "converted l a ci"],
+    ...["ended k a ci", "ended l a ci"],
   ]);
 });
 
@@ -233,8 +234,8 @@ test("views name the identity of each session, also when its credential is gone"
   expect(explained[0]).toEqual({ ...blockers[0], token: hold?.token });
   const refused = log.openAs(LOCAL_CREDENTIAL, "c").acquire(exclusive("k"), 0);
   expect(refused).toMatchObject({ blockers: [{ identity: "ci" }, { identity: "local" }] });
-  a.detach(a.take(exclusive("l"), { owner: 2 }), "5e".repeat(16), 1_000);
-  expect(table.inspect("l").holds).toMatchObject([{ isTicket: true, identity: "ci" }]);
+  a.handOver(a.take(exclusive("l"), { owner: 2 }), "5e".repeat(16), 1_000);
+  expect(table.inspect("l").holds).toMatchObject([{ holder: "bearer", identity: "ci" }]);
 });
 
 test("questions about rights answer from the highest grant that covers what is asked", () => {

@@ -61,8 +61,8 @@ export const command = (sequence: number): Request & { readonly sequence: number
 });
 
 const ATTACHED = {
-  ...{ kind: MESSAGE.attached, key: "", session: 77, generation: 0, epoch: 1 },
-  ...{ highestSequence: 0, stamp: 1, ttlMs: 15_000, index: 1, taker: "" },
+  ...{ kind: MESSAGE.attached, key: "", session: 77, epoch: 1 },
+  ...{ highestSequence: 0, stamp: 1, ttlMs: 15_000, index: 1 },
 } as const;
 
 /** Attaches whoever asks to session 77, answers each command, echoes each key. */

@@ -79,8 +79,7 @@ describe("a client's connection", () => {
     const client = await BareClient.connect(gateway);
     const head = { sequence: 6, mark: 1, acknowledged: [] };
     const force = { graceMs: 0, now: false, reason: "" };
-    const taker = "ab".repeat(16);
-    client.say({ op: OP.takeOver, session: 77, nonce: NONCE, generation: 0, taker, attempt: 2 });
+    client.say({ op: OP.resume, session: 77, nonce: NONCE, attempt: 2 });
     await client.messages.find((message) => message.kind === MESSAGE.attached);
     const commands: Request[] = [
       { op: OP.downgrade, ...head, target: 5, key: undefined },
@@ -89,8 +88,8 @@ describe("a client's connection", () => {
       { op: OP.revoke, ...head, key: "k", token: 0, ...force },
       { op: OP.endSession, ...head, session: 9, ...force },
       { op: OP.setLimit, ...head, key: "s", limit: 5 },
-      { op: OP.detach, ...head, target: 5, secret: NONCE, ticketTtlMs: 1_000 },
-      { op: OP.claim, ...head, token: 5, secret: NONCE, owner: 1 },
+      { op: OP.handOver, ...head, target: 5, to: NONCE, isBearer: true, ttlMs: 1_000 },
+      { op: OP.adopt, ...head, key: "k", secret: NONCE, owner: 1 },
       { op: OP.changeSetting, ...head, name: "waitersMax", value: undefined },
     ];
     const queries: Request[] = [

@@ -46,10 +46,7 @@ const acquire = (key: string): Request => ({
   items: [{ key, mode: "exclusive" }],
   waitMs: WAIT_FOREVER,
 });
-const takeOver: Request = {
-  ...{ op: OP.takeOver, session: 9, nonce: NONCE, generation: 0 },
-  ...{ taker: "ab".repeat(16), attempt: 3 },
-};
+const resume: Request = { op: OP.resume, session: 9, nonce: NONCE, attempt: 3 };
 const graph: Request = { op: OP.waitGraph, id: 6, limit: 10 };
 const watch: Request = { op: OP.watch, id: 6, key: "k", isPrefix: false, after: undefined };
 const explain: Request = { op: OP.explain, id: 6, key: "k", session: 9, sequence: 5 };
@@ -126,8 +123,8 @@ describe("a value that is not allowed is answered with a code and the connection
     ["a key with a control character", patched(inspect("abc"), text("abc"), "610062"), answer],
     ["an empty key", patched(inspect("a"), "a161", "a0"), answer],
     [
-      "a takeover by a nonce too short",
-      patched(takeOver, `c410${NONCE}`, "c40100"),
+      "a resume by a nonce too short",
+      patched(resume, `c410${NONCE}`, "c40100"),
       { ...attached, attempt: 3 },
     ],
     ["a limit of nothing", patched(graph, "9343060a", "93430600"), answer],
@@ -164,7 +161,7 @@ describe("a value that is not allowed is answered with a code and the connection
     ["a limit of 0", { op: OP.setLimit, ...head, key: "k", limit: 7 }, "a16b07", "a16b00"],
     [
       "a secret too short",
-      { op: OP.claim, ...head, token: 1, secret: NONCE, owner: 1 },
+      { op: OP.adopt, ...head, key: "k", secret: NONCE, owner: 1 },
       `c410${NONCE}`,
       "c40100",
     ],

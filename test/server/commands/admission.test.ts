@@ -158,8 +158,8 @@ class Client {
   bind(command: AttachCommand, highestSequence = 0): void {
     const attached: Attached = {
       ...{ kind: MESSAGE.attached, key: attachKeyOf(command), attempt: command.attempt },
-      ...{ status: STATUS.ok, session: SESSION, generation: 0, epoch: command.attempt },
-      ...{ highestSequence, stamp: 1, ttlMs: 2_000, index: 1, taker: "" },
+      ...{ status: STATUS.ok, session: SESSION, epoch: command.attempt },
+      ...{ highestSequence, stamp: 1, ttlMs: 2_000, index: 1 },
     };
     this.#node.attachments.attached(attached);
   }
@@ -241,7 +241,7 @@ describe("commands of a session", () => {
     const client = node.attach();
     client.say(acquire(1));
     const { expired: reason } = END_REASON;
-    const ended = { kind: MESSAGE.ended, session: SESSION, reason, taker: "" } as const;
+    const ended = { kind: MESSAGE.ended, session: SESSION, reason } as const;
     node.attachments.toSession(SESSION, 2, ended);
     expect(node.kept.bytes).toBeGreaterThan(0);
     node.attachments.toSession(SESSION, 1, ended);
@@ -361,12 +361,9 @@ describe("with little room", () => {
       newcomer.attach(open(5));
       expect(newcomer.connection.sent).toMatchObject([{ attempt: 5, status: why }]);
       const back = node.connect();
-      const resume = { session: SESSION, nonce: NONCE, generation: 0, attempt: 2 };
-      back.attach({ op: OP.resume, ...resume });
-      const heir = node.connect();
-      heir.attach({ op: OP.takeOver, ...resume, taker: "1".repeat(32) });
-      expect([...back.connection.sent, ...heir.connection.sent]).toEqual([]);
-      expect(node.forward()).toEqual([0, 0]);
+      back.attach({ op: OP.resume, session: SESSION, nonce: NONCE, attempt: 2 });
+      expect(back.connection.sent).toEqual([]);
+      expect(node.forward()).toEqual([0]);
     },
   );
 
@@ -430,21 +427,18 @@ describe("with no room", () => {
     ],
   ];
 
-  test.each(lacks)(
-    "(%s) weak commands, resumes and takeovers are refused too",
-    (_what, why, lack) => {
-      const node = new Node();
-      const client = node.attach();
-      lack(node);
-      client.say(end(1), KEEPALIVE, RECALL);
-      expect(client.refused).toEqual([[1, why]]);
-      expect(node.forward()).toEqual([]);
-      const back = node.connect();
-      back.attach({ op: OP.resume, session: SESSION, nonce: NONCE, generation: 0, attempt: 2 });
-      expect(back.connection.sent).toMatchObject([{ attempt: 2, status: why }]);
-      expect(back.attachment.awaitedAttach).toBeUndefined();
-    },
-  );
+  test.each(lacks)("(%s) weak commands and resumes are refused too", (_what, why, lack) => {
+    const node = new Node();
+    const client = node.attach();
+    lack(node);
+    client.say(end(1), KEEPALIVE, RECALL);
+    expect(client.refused).toEqual([[1, why]]);
+    expect(node.forward()).toEqual([]);
+    const back = node.connect();
+    back.attach({ op: OP.resume, session: SESSION, nonce: NONCE, attempt: 2 });
+    expect(back.connection.sent).toMatchObject([{ attempt: 2, status: why }]);
+    expect(back.attachment.awaitedAttach).toBeUndefined();
+  });
 
   test("a leader takes nothing of other nodes, and before that it does", () => {
     const node = new Node();

@@ -1,7 +1,7 @@
-/** Sessions that attach to connections, through whole drivers: open, resume and takeover. */
+/** Sessions that attach to connections, through whole drivers: open and resume. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors.js";
-import { END_REASON, MESSAGE, STATUS } from "../../../src/protocol/index.js";
+import { MESSAGE, STATUS } from "../../../src/protocol/index.js";
 import { startCluster } from "../world/cluster.js";
 
 describe("attaching", () => {
@@ -109,35 +109,6 @@ describe("attaching", () => {
     await world.until("closed", () => client.closed !== undefined);
     expect(client.closed?.code).toBe(1008);
     expect(followers[0].driver.status.keptBytes).toBe(0);
-  });
-
-  test("by another process tells the one before by whom, and leaves it its connection", async () => {
-    const { world, leader, followers } = await startCluster();
-    const taker = "5".repeat(32);
-    for (const node of [leader, followers[0]]) {
-      const [before, after] = [world.client(), world.client()];
-      await before.start(followers[0]);
-      await before.untilReply(before.acquire(`key-${node.id}`));
-      Object.assign(after, { nonce: before.nonce, session: before.session });
-      after.connect(node);
-      after.takeOver(taker);
-      await world.until("attached", () => after.attached(1) !== undefined);
-      expect(after.attached(1)).toMatchObject({ status: STATUS.ok, generation: 1 });
-      await world.until("ended", () => before.received.some(({ kind }) => kind === MESSAGE.ended));
-      const ended = before.received.find(({ kind }) => kind === MESSAGE.ended);
-      expect(ended).toMatchObject({ reason: END_REASON.takenOver, taker });
-      before.acquire("more", 0);
-      await world.run(100);
-      expect(before.closed).toBeUndefined();
-      expect(await after.untilStatus(after.end(1))).toBe(STATUS.released);
-      // A second taker is refused, and told who was first.
-      before.takeOver("6".repeat(32));
-      const { attempt } = before;
-      await world.until("refused", () => before.attached(attempt) !== undefined);
-      const { TAKEN_OVER } = ERROR_NUMBERS;
-      expect(before.attached(attempt)).toMatchObject({ status: TAKEN_OVER, generation: 1, taker });
-      expect(leader.table.inspect("more").holds).toEqual([]);
-    }
   });
 
   test("is forgotten when the same connection asks for something else instead", async () => {

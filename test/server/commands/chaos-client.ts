@@ -190,7 +190,7 @@ export class ChaosClient {
     const command: AttachCommand =
       session === 0
         ? { op: OP.open, nonce, attempt, ttlMs: this.#ttlMs, name: "", metadata: "" }
-        : { op: OP.resume, session, nonce, generation: 0, attempt };
+        : { op: OP.resume, session, nonce, attempt };
     const connection = this.#connection;
     this.#gateway?.say((events) => {
       if (connection?.isOpen) events.onAttach(connection, command, encodeCommand(command));

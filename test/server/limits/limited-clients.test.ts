@@ -81,7 +81,6 @@ describe("commands of an identity beyond its limit", () => {
     expect(await client.untilStatus(client.acquire("more"))).toBe(BUSY);
     const back = world.client();
     Object.assign(back, { nonce: client.nonce, session: client.session, attempt: client.attempt });
-    back.generation = client.generation;
     back.connect(leader);
     await showToken(world, back, "greedy");
     back.attach();

@@ -17,6 +17,8 @@ import { startCluster } from "../world/cluster.js";
 import type { TestClient } from "../world/test-client.js";
 import type { World } from "../world/world.js";
 
+const SECRET = "5e".repeat(16);
+
 type Unnumbered = Query extends infer Each
   ? Each extends Query
     ? Omit<Each, "id">
@@ -198,30 +200,39 @@ describe("a session", () => {
     expect(await take(operator, "a")).toBeGreaterThan(0);
     expect(leader.driver.status.observation.endsByReason[END_REASON.revoked]).toBe(1);
   });
+});
 
-  test("is taken over on another node, which gives every hold a new token", async () => {
+describe("a hold", () => {
+  test("is handed over at one node and adopted at another, each time under a new token", async () => {
     const { world, followers } = await startCluster();
-    const client = world.client();
-    await client.start(followers[0], 600_000);
-    const head = { sequence: 1, mark: 1, acknowledged: [], owner: 1 };
-    client.lastSequence = 1;
+    const [giver, adopter] = [world.client(), world.client()];
+    await giver.start(followers[0], 600_000);
+    await adopter.start(followers[1], 600_000);
+    const head = (sequence: number) => ({ sequence, mark: 1, acknowledged: [] });
     const options = { ...ACQUIRE_DEFAULTS, value: "v" };
     const items = [{ key: "a", mode: "exclusive" }] as const;
-    client.send({ op: OP.acquire, ...head, items, waitMs: 0, options });
-    await client.untilReply(1);
-    client.disconnect();
-    client.connect(followers[1]);
-    client.takeOver();
-    await world.until("attached", () => client.attached(client.attempt) !== undefined);
-    expect(client.attached(client.attempt)?.status).toBe(STATUS.ok);
-    const inspect = { op: OP.inspect, key: "a" } as const;
+    giver.send({ op: OP.acquire, ...head(1), owner: 1, items, waitMs: 0, options });
+    await giver.untilReply(1);
+    const bearer = { to: SECRET, isBearer: true, ttlMs: 60_000 };
+    giver.send({ op: OP.handOver, ...head(2), target: 1, ...bearer });
+    const { result: handed } = await giver.untilReply(2);
+    const [between = 0] = handed.status === STATUS.leased ? handed.tokens : [];
+    expect(between).toBeGreaterThan(giver.token(1));
+    const inspect = { op: OP.inspect, key: "a", owner: undefined } as const;
     for (const payload of await askAll(world, inspect)) {
-      const { holds } = payload as { holds: { token: number; value: string }[] };
-      expect(holds).toMatchObject([{ session: client.session, value: "v" }]);
-      expect(holds[0]?.token).toBeGreaterThan(client.token(1));
+      const held = { holder: "bearer", session: 0, token: between, value: "v" };
+      expect(payload).toMatchObject({ holds: [held] });
     }
-    const { result } = await client.untilReply(client.end(1));
-    expect(result.status).toBe(STATUS.released);
-    expect(followers[1].driver.status.keptBytes).toBe(0);
+    adopter.send({ op: OP.adopt, ...head(1), key: "a", secret: SECRET, owner: 1 });
+    adopter.lastSequence = 1;
+    const { result } = await adopter.untilReply(1);
+    expect(result).toMatchObject({ status: STATUS.adopted, value: "v" });
+    expect(adopter.token(1)).toBeGreaterThan(between);
+    for (const payload of await askAll(world, inspect)) {
+      const held = { holder: "session", session: adopter.session, token: adopter.token(1) };
+      expect(payload).toMatchObject({ holds: [held] });
+    }
+    expect((await adopter.untilReply(adopter.end(1))).result.status).toBe(STATUS.released);
+    expect(followers.map(({ driver }) => driver.status.keptBytes)).toEqual([0, 0]);
   });
 });

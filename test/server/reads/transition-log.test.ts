@@ -6,6 +6,7 @@ import { isAfter } from "../../../src/server/reads/revisions.js";
 import { tenuresOf, usualHoldMs } from "../../../src/server/reads/tenures.js";
 import { TransitionLog } from "../../../src/server/reads/transition-log.js";
 import { PAGE_TRANSITIONS } from "../../../src/server/reads/transition-page.js";
+import { ClusterLog, exclusive, OWNER } from "../../lockfsm/plans/cluster-log.js";
 
 const ROOMY = { changesMax: 1 << 20, changeBytesMax: 1 << 30 };
 
@@ -169,6 +170,38 @@ describe("tenures", () => {
     expect(oldest).toMatchObject({ token: 1, grantedWallMs: 1_000_100, heldMs: 50, reason: 1 });
     expect(none).toEqual([]);
     expect(tenuresOf(log, "a", 1)).toEqual([newest]);
+  });
+
+  test("of a hold that changes hands are one for each holder, who had it until it moved", () => {
+    const table = new ClusterLog();
+    const log = new TransitionLog(ROOMY, 0);
+    table.table.listen((change) => log.add(change));
+    const at = (stamp: number) => {
+      table.stamp = stamp;
+      log.begin(table.index + 1, stamp, stamp);
+    };
+    at(10_000);
+    const a = table.open("a");
+    const b = table.open("b");
+    const hold = a.take(exclusive("k"));
+    at(10_100);
+    a.handOver(hold, OWNER);
+    at(10_200);
+    b.adopt("k", OWNER);
+    at(10_300);
+    b.end(1);
+    const { moved, released } = END_REASON;
+    expect(tenuresOf(log, "k", 10)).toMatchObject([
+      {
+        token: hold.token + 2,
+        sessionName: "b",
+        session: b.session,
+        heldMs: 300,
+        reason: released,
+      },
+      { token: hold.token + 1, sessionName: "a", session: 0, heldMs: 200, reason: moved },
+      { token: hold.token, sessionName: "a", session: a.session, heldMs: 100, reason: moved },
+    ]);
   });
 
   test("say how long a key is usually held, from the last ones only", () => {

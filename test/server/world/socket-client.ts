@@ -78,7 +78,7 @@ export class SocketClient {
     this.attempt += 1;
     const { nonce, attempt } = this;
     if ("session" in to) {
-      this.#send({ op: OP.resume, session: to.session, nonce, generation: 0, attempt });
+      this.#send({ op: OP.resume, session: to.session, nonce, attempt });
     } else this.#send({ op: OP.open, nonce, attempt, ttlMs: to.ttlMs, name: "test", metadata: "" });
     return (await this.find(
       (message) => message.kind === MESSAGE.attached && message.attempt === attempt,

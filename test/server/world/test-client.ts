@@ -41,7 +41,6 @@ export class TestClient {
   readonly nonce: string;
   session = 0;
   epoch = 0;
-  generation = 0;
   attempt = 0;
   closed: { readonly code: number; readonly reason: string } | undefined;
   lastSequence = 0;
@@ -82,23 +81,11 @@ export class TestClient {
   /** Opens or, once there is a session, resumes. */
   attach(ttlMs = 15_000): void {
     this.attempt += 1;
-    const { nonce, attempt, session, generation } = this;
+    const { nonce, attempt, session } = this;
     const command: AttachCommand =
       session === 0
         ? { op: OP.open, nonce, attempt, ttlMs, name: `client-${nonce}`, metadata: "" }
-        : { op: OP.resume, session, nonce, generation, attempt };
-    const bytes = encodeCommand(command);
-    this.#say((events, connection) => events.onAttach(connection, command, bytes), bytes.length);
-  }
-
-  /** As another process does that was given the session. */
-  takeOver(taker = "7".repeat(32)): void {
-    this.attempt += 1;
-    const { nonce, attempt, session, generation } = this;
-    const command: AttachCommand = {
-      ...{ op: OP.takeOver, session, nonce, generation },
-      ...{ taker, attempt },
-    };
+        : { op: OP.resume, session, nonce, attempt };
     const bytes = encodeCommand(command);
     this.#say((events, connection) => events.onAttach(connection, command, bytes), bytes.length);
   }
@@ -234,7 +221,6 @@ export class TestClient {
     this.received.push(message);
     if (message.kind === MESSAGE.attached && message.status === 0) {
       this.session = message.session;
-      this.generation = message.generation;
       this.epoch = message.epoch;
       this.lastSequence = message.highestSequence;
       this.#mark = message.highestSequence + 1;

@@ -32,7 +32,7 @@ const MESSAGES: readonly Message["type"][] = [
 /** Two that say by one name what has little in common. */
 const CORE_EVENTS = [...INPUTS, ...MESSAGES, "appendReply refused", "vote of a transfer"];
 
-const WAYS = ["open", "resume", "takeover"];
+const WAYS = ["open", "resume"];
 
 interface Domain {
   readonly states: readonly string[];
@@ -48,7 +48,7 @@ export const DOMAINS = {
   disk: { states: ["stalled", "slow", "full"], events: ROLES },
   attaching: {
     states: WAYS,
-    events: ["ok", "BUSY", "DISK_FULL", "SESSION_EXPIRED", "TAKEN_OVER", "FORBIDDEN", "QUOTA"],
+    events: ["ok", "BUSY", "DISK_FULL", "SESSION_EXPIRED", "FORBIDDEN", "QUOTA"],
   },
   session: {
     states: WAYS,

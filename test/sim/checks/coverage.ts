@@ -27,7 +27,6 @@ export function pairName(domain: string, state: string, event: string): string {
 const WAY_NAMES: ReadonlyMap<number, string> = new Map([
   [OP.open, "open"],
   [OP.resume, "resume"],
-  [OP.takeOver, "takeover"],
 ]);
 const MESSAGE_NAMES: ReadonlyMap<number, string> = new Map(
   Object.entries(MESSAGE).map(([name, kind]) => [kind, name]),

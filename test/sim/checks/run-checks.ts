@@ -11,7 +11,7 @@ import {
   type Attached,
   type KeyView,
   MESSAGE,
-  type OP,
+  OP,
   type Result,
   type Revision,
   type SequencedCommand,
@@ -51,6 +51,7 @@ import { DoorLaws } from "./locks/door-laws.js";
 import { ExactlyOnce } from "./locks/exactly-once.js";
 import { Exclusion } from "./locks/exclusion.js";
 import { FencedResource } from "./locks/fenced-resource.js";
+import { type HandOverAsked, HandOverLaws } from "./locks/hand-over-laws.js";
 import { ToldFates, wishOf } from "./locks/told-fates.js";
 import type { Story } from "./story.js";
 import { TimeLaws } from "./time/time-laws.js";
@@ -70,6 +71,7 @@ export class RunChecks implements WorldWatch {
   readonly once: ExactlyOnce;
   readonly doorLaws: DoorLaws;
   readonly fates: ToldFates;
+  readonly handOvers: HandOverLaws;
   /** Nodes have little room for clients: they may have none for what gives something back. */
   readonly #isNarrow: boolean;
   /** Commands that an entry executed, as `op/status`, and other things seen by name. */
@@ -106,6 +108,7 @@ export class RunChecks implements WorldWatch {
       () => this.#calmTerm,
     );
     this.fates = new ToldFates(this.#fail);
+    this.handOvers = new HandOverLaws(this.#fail);
     this.#isNarrow = plan.tuning.uncommittedBytesMax !== undefined;
     this.#speakers = plan.access === undefined ? undefined : new Speakers();
     const founding = newFounding(FIRST_CLUSTER_ID, plan.nodeCount, this.#speakers);
@@ -135,13 +138,20 @@ export class RunChecks implements WorldWatch {
         this.once.onAnswered(marker, `${call} in ${clusterId}`, result);
       },
       onExecuted: (session: number, _epoch: number, command: SequencedCommand) => {
-        const wish = wishOf(session, command);
         const host = this.#hostOf.get(session);
-        if (wish === undefined || host === undefined) return;
-        this.fates.onExecuted(host, `${session}/${command.sequence} in ${clusterId}`, wish);
+        if (host === undefined) return;
+        const call = `${session}/${command.sequence} in ${clusterId}`;
+        const wish = wishOf(session, command);
+        if (wish !== undefined) this.fates.onExecuted(host, call, wish);
+        const by = sessionOf(host, session);
+        this.handOvers.onExecuted(call, by, command);
+        if (command.op !== OP.close) return;
+        this.handOvers.onClosed(by, cluster.witness.laws.tokensOf(session));
       },
       onResult: (session: number, sequence: number, result: Result) => {
-        this.fates.onResult(`${session}/${sequence} in ${clusterId}`, result);
+        const call = `${session}/${sequence} in ${clusterId}`;
+        this.fates.onResult(call, result);
+        this.handOvers.onResult(call, result);
       },
       onSessionEnded: (session: number) => this.#onSessionEnded(cluster, session),
       onLost: (token: number) => this.#onLost(token),
@@ -489,6 +499,10 @@ export class RunChecks implements WorldWatch {
     this.fates.onDenied(client.host, wish);
   }
 
+  onHandOverAsked(client: Host, session: number, leaves: boolean): HandOverAsked {
+    return this.handOvers.onAsked(sessionOf(client.host, session), leaves);
+  }
+
   onWatchAsked(watched: WatchedKeys): void {
     this.streams.onAsked(watched);
   }
@@ -584,7 +598,7 @@ export class RunChecks implements WorldWatch {
     this.#fail("given up before it is given back", what);
   }
 
-  /** Stolen, revoked at once, or of a session that another process has: only fencing covers that. */
+  /** Stolen or revoked at once: only fencing covers that. */
   isTorn({ session, token }: HeldBelief): boolean {
     return this.clusters.whichGranted(token).witness.laws.isTorn(session, token);
   }
@@ -595,6 +609,11 @@ export class RunChecks implements WorldWatch {
     this.#simulation.hash.number(entry.term);
     this.#simulation.hash.number(entry.data.length);
   }
+}
+
+/** That of a restored cluster may have the number of another one. */
+function sessionOf(host: number, session: number): string {
+  return `session ${session} of client ${host}`;
 }
 
 function describe(message: Message): string {

@@ -40,7 +40,7 @@ export interface HeldBelief {
 export class Belief implements HeldBelief {
   readonly client: Believer;
   readonly session: number;
-  /** Of the acquire or claim that brought it: what it is known by in its session. */
+  /** Of the acquire or adopt that brought it: what it is known by in its session. */
   readonly sequence: number;
   readonly owner: number;
   readonly claims: readonly BeliefClaim[];

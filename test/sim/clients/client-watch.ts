@@ -13,6 +13,7 @@ import type {
 } from "../../../src/protocol/index.js";
 import type { ViewedConnection } from "../checks/access/viewed-connection.js";
 import type { ToldChange, WatchAsked, WatchedKeys } from "../checks/hearing/watch-streams.js";
+import type { HandOverAsked } from "../checks/locks/hand-over-laws.js";
 import type { HeldBelief } from "./belief.js";
 import type { WorldClient } from "./world-client.js";
 
@@ -79,6 +80,8 @@ export interface ClientWatch {
   onMade(client: Host, wish: string): void;
   /** Such a call says that it was not carried out, and will not be. */
   onDenied(client: Host, wish: string): void;
+  /** An application hands holds over: one, or (`leaves`) all that its session has. */
+  onHandOverAsked(client: Host, session: number, leaves: boolean): HandOverAsked;
   /** From now on it is to be told everything. */
   onWatchAsked(watched: WatchedKeys): void;
   /** It is told everything behind `after`. `asked`: as of when it began to watch, and since. */

@@ -16,10 +16,10 @@ import { PERMITS_MOST } from "../plan/lock-mix.js";
 import type { SemaphorePlan } from "../plan/plan.js";
 import type { Belief } from "./belief.js";
 import type { Action } from "./choose-action.js";
+import type { HandOverBoard } from "./hand-over-board.js";
 import type { Wish } from "./protocol/call.js";
 import type { ClientSession } from "./protocol/client-session.js";
 import { SETTINGS_TO_CHANGE } from "./settings-to-change.js";
-import type { TicketBoard } from "./ticket-board.js";
 
 /** Owners that a session's tasks with several claims share. */
 const TASKS = 3;
@@ -29,9 +29,8 @@ const SINGLE_TASKS_FROM = 100;
 const KEPT_OF = 4;
 /** Of moments at which an upgrade waits. */
 const ABANDONED_SHARE = 0.3;
-const RESTARTED_SHARE = 0.2;
-const FORCED_SHARE = 0.5;
-const LATE_SHARE = 0.4;
+/** Of holds that are handed over one of so many is to an owner of the identity. */
+const OWNERS_OF = 3;
 const HOLD_MS = { least: 1_000, most: 2_500 } as const;
 
 export interface LockSurroundings {
@@ -39,7 +38,9 @@ export interface LockSurroundings {
   readonly mix: LockMix;
   readonly keys: readonly string[];
   readonly semaphores: readonly SemaphorePlan[];
-  readonly board: TicketBoard;
+  readonly board: HandOverBoard;
+  /** That of its session. */
+  readonly clusterId: () => string;
   /** For its secrets. */
   readonly host: number;
 }
@@ -73,8 +74,8 @@ export class LockActions {
       [mix.revoke, () => this.#revoke(sight)],
       [mix.endSession, () => this.#endSession(sight)],
       [mix.setLimit, () => this.#setLimit()],
-      [mix.detach, () => this.#detach()],
-      [mix.claim, () => this.#claim()],
+      [mix.handOver, () => this.#handOver()],
+      [mix.adopt, () => this.#adopt()],
       [mix.changeSetting, () => this.#changeSetting()],
     ];
     for (const [share, make] of makers) {
@@ -89,9 +90,9 @@ export class LockActions {
     return deadlineMs !== Number.POSITIVE_INFINITY && token % KEPT_OF !== 0;
   }
 
-  /** Of a hold that waits to become stronger: it is given back, or is to stay as it is after all. */
+  /** Of a hold that waits to become stronger: it is given away, or is to stay as it is after all. */
   abandons(): (() => Wish | undefined) | undefined {
-    const { random } = this.#world;
+    const { random, mix } = this.#world;
     const session = this.#session;
     const upgrade = session.calls.queued.find(({ wish, isLeft }) => {
       return wish.op === OP.upgrade && !isLeft;
@@ -100,34 +101,27 @@ export class LockActions {
     const { target, key } = upgrade.wish;
     const belief = session.holds.of(target);
     if (belief === undefined || belief.givenUp === "released") return undefined;
+    const isLeft = mix.handOver > 0 && belief.token % 2 === 0;
     return random.pick([
-      () => session.giveBack(belief),
+      () => (isLeft ? this.#handOver(belief) : session.giveBack(belief)),
       () => session.lower(belief, key),
       () => session.leave(upgrade),
     ]);
   }
 
   /** With preference while something waits to become stronger. */
-  takesOver(): boolean {
+  departs(): boolean {
     const { random, mix } = this.#world;
-    if (random.chance(mix.takeOver)) return true;
+    if (random.chance(mix.depart)) return true;
     const waits = this.#session.calls.queued.some(({ wish }) => wish.op === OP.upgrade);
-    return waits && mix.takeOver > 0 && random.chance(ABANDONED_SHARE);
+    return waits && mix.depart > 0 && random.chance(ABANDONED_SHARE);
   }
 
-  /** A process that comes too late for the session. */
-  comesLate(): boolean {
-    return this.#world.random.chance(LATE_SHARE);
-  }
-
-  /** A process that takes over is started once more before it hears whether it has the session. */
-  restarts(): boolean {
-    return this.#world.random.chance(RESTARTED_SHARE);
-  }
-
-  /** One that was refused takes the session from whoever has it. */
-  forces(): boolean {
-    return this.#world.random.chance(FORCED_SHARE);
+  /** All that it holds is handed over, and its session is closed. */
+  depart(): Wish[] {
+    const session = this.#session;
+    const handed = session.holds.present.flatMap((belief) => this.#handOver(belief) ?? []);
+    return [...handed, session.close()];
   }
 
   /** Says an end twice in a row: what it ends may have ended by itself, which it has not heard. */
@@ -269,28 +263,28 @@ export class LockActions {
     return { op: OP.setLimit, key, limit: wanted };
   }
 
-  #detach(): Wish | undefined {
-    const { random, board, host } = this.#world;
-    const belief = random.pickOrNone(this.#session.holds.present);
+  #handOver(belief = this.#world.random.pickOrNone(this.#session.holds.present)): Wish | undefined {
+    const { random, board, host, clusterId } = this.#world;
     if (belief === undefined) return undefined;
-    const { sequence, token } = belief;
+    const { sequence, claims } = belief;
     belief.givenUp = "released";
-    const secret =
-      random
-        .below(2 ** 32)
-        .toString(16)
-        .padStart(28, "0") + padded(host);
-    board.post({ token, secret });
-    const ticketTtlMs = random.integer(1_000, 2_500);
-    return { op: OP.detach, target: sequence, secret, ticketTtlMs };
+    const number = random.below(2 ** 32);
+    const to = number.toString(16).padStart(28, "0") + padded(host);
+    const isBearer = number % OWNERS_OF !== 0;
+    const keys = claims.map(({ key }) => key);
+    if (isBearer) board.postSecret(clusterId(), to, keys);
+    else board.leave({ owner: to, host, claims });
+    const ttlMs = random.integer(1_000, 2_500);
+    return { op: OP.handOver, target: sequence, to, isBearer, ttlMs };
   }
 
-  #claim(): Wish | undefined {
+  #adopt(): Wish | undefined {
     const { random, board } = this.#world;
-    const ticket = random.pickOrNone(board.tickets);
-    if (ticket === undefined) return undefined;
-    const secret = random.chance(0.1) ? "0".repeat(32) : ticket.secret;
-    return { op: OP.claim, token: ticket.token, secret, owner: this.#owner() };
+    const [hold] = random.pickOrNone(board.handed)?.holds ?? [];
+    const key = hold?.keys.at(-1);
+    if (hold === undefined || key === undefined) return undefined;
+    const secret = random.chance(0.1) ? "0".repeat(32) : hold.secret;
+    return { op: OP.adopt, key, secret, owner: this.#owner() };
   }
 
   #changeSetting(): Wish {

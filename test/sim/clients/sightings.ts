@@ -8,10 +8,12 @@ export const SIGHTINGS = {
   contended: "contended",
   revoking: "revoking",
   revokingSession: "revoking session",
-  /** A hold that a session had, under its new token. */
-  takenOver: "taken over",
-  /** A process that was to have the session of another one, and came too late. */
-  takerRefused: "taker refused",
+  /** An application left everything that it held to others, */
+  departed: "everything handed over",
+  /** of whom one goes on with some of it, */
+  wentOn: "went on with what another held",
+  /** and another one is told that it came too late. */
+  cameLate: "came too late for what another held",
   /** By the node that read the command. */
   refused: (status: ErrorNumber) => `refused with ${status}`,
   blockedBy: (what: BlockedBy) => `blocked by ${what}`,

@@ -36,7 +36,7 @@ import { breachOf } from "./breach.js";
 import { type Action, chooseAction } from "./choose-action.js";
 import type { ClientWatch } from "./client-watch.js";
 import { GuardedWrites } from "./guarded-writes.js";
-import { comeLate } from "./latecomer.js";
+import type { HandOverBoard } from "./hand-over-board.js";
 import type { DoorAnswer, LeaseDoor, LeaseWish } from "./leases/lease-door.js";
 import { LockActions } from "./lock-actions.js";
 import type { Call, Wish } from "./protocol/call.js";
@@ -44,7 +44,6 @@ import { ClientConnection } from "./protocol/client-connection.js";
 import { ClientReads } from "./protocol/client-reads.js";
 import { ClientSession } from "./protocol/client-session.js";
 import { SIGHTINGS } from "./sightings.js";
-import type { TicketBoard } from "./ticket-board.js";
 import type { WorldClient } from "./world-client.js";
 
 /** Without any answer for so long a client tries another node. */
@@ -67,7 +66,7 @@ export interface ClientSurroundings {
   readonly nodes: readonly number[];
   readonly keys: readonly string[];
   readonly semaphores: readonly SemaphorePlan[];
-  readonly board: TicketBoard;
+  readonly board: HandOverBoard;
   /** `undefined`: everybody may do everything. */
   readonly keyring: Keyring | undefined;
 }
@@ -118,7 +117,9 @@ export class SimClient implements WorldClient, LeaseDoor {
     this.#actionsLeft = plan.actions;
     const { network, nodes, keys, semaphores, board } = world;
     const random = world.streams.of(`locks ${plan.host}`);
-    const around = { random, mix: plan.locks, keys, semaphores, board, host: plan.host };
+    const clusterId = (): string => this.#clusterId;
+    const own = { random, mix: plan.locks, host: plan.host, clusterId };
+    const around = { ...own, keys, semaphores, board };
     this.#lockActions = new LockActions(around, this.#session);
     this.#reads = new ClientReads(plan.host, world.watch);
     const forWrites = world.streams.of(`writes ${plan.host}`);
@@ -291,7 +292,6 @@ export class SimClient implements WorldClient, LeaseDoor {
 
   #attach(): void {
     const session = this.#session;
-    if (session.isTakingOver && this.#lockActions.restarts()) session.restart();
     const command = session.nextAttach();
     this.#way = command.op;
     const bytes = encodeCommand(command);
@@ -307,7 +307,6 @@ export class SimClient implements WorldClient, LeaseDoor {
       return;
     }
     this.#world.watch.onAttached(this, message);
-    if (message.status === ERROR_NUMBERS.TAKEN_OVER && this.#isRefusedTaker(message)) return;
     if (message.status === ERROR_NUMBERS.UNAVAILABLE) {
       this.#connection.leave("the cluster opens no session yet");
       return;
@@ -326,37 +325,13 @@ export class SimClient implements WorldClient, LeaseDoor {
       this.#startAnew();
       return;
     }
-    const wasTakingOver = session.isTakingOver;
     session.onAttached(message);
     this.#isAttached = true;
     this.#isUnwanted = false;
-    if (wasTakingOver) this.#inviteLatecomers();
     if (this.#isSignedIn) this.#inviteIntruder();
     const questions = session.questions();
     if (questions !== undefined) this.#say({ op: OP.recall, ...session.calls.read, ...questions });
     this.#pump();
-  }
-
-  /** Whether it tries to have the session all the same. */
-  #isRefusedTaker(message: Attached): boolean {
-    this.#world.watch.onSeen(SIGHTINGS.takerRefused);
-    if (!this.#lockActions.forces()) return false;
-    this.#session.force(message);
-    this.#connection.leave("to take it all the same");
-    return true;
-  }
-
-  /** Who had the session, or was to have it, asks for it now. */
-  #inviteLatecomers(): void {
-    const { network, nodes } = this.#world;
-    for (const isTaker of [false, true]) {
-      const command = this.#session.latecomer(isTaker);
-      if (command === undefined || !this.#lockActions.comesLate()) continue;
-      const node = this.#random.pick(nodes);
-      const { keyring } = this.#world;
-      if (keyring === undefined) comeLate(network, this.host, node, command);
-      else this.#askFor(command, node, keyring.tokenOf(this.host));
-    }
   }
 
   /** Somebody with another identity has got hold of the secret of the session. */
@@ -401,9 +376,8 @@ export class SimClient implements WorldClient, LeaseDoor {
     }
     if (this.#actionsLeft <= 0) return;
     this.#actionsLeft -= 1;
-    if (this.#lockActions.takesOver()) {
-      session.handOver();
-      this.#connection.leave("for another process");
+    if (this.#lockActions.departs()) {
+      for (const wish of this.#lockActions.depart()) this.#call(wish);
       return;
     }
     const abandon = this.#lockActions.abandons();

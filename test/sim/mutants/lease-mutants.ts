@@ -64,8 +64,8 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
     rule: "13.2: only sessions of the identity that took a lease find it",
     scenario: "leases of owners",
     file: "src/lockfsm/records/lease-index.ts",
-    find: "{identity}\\n",
-    replace: "{identity * 0}\\n",
+    find: "OF_BEARERS : identity.number;",
+    replace: "OF_BEARERS : identity.number * 0;",
     seeds: [72],
   },
   {

@@ -92,4 +92,13 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
     replace: "newest.index > 0) {",
     seeds: [75],
   },
+  {
+    name: "bearer-prolongs-the-quiet-time",
+    rule: "13.12: what a bearer has keeps nothing closed in a restored cluster",
+    scenario: "restored clusters",
+    file: "src/lockfsm/snapshot/refound.ts",
+    find: "lease === undefined || lease.isBearer || ",
+    replace: "lease === undefined || ",
+    seeds: [],
+  },
 ];

@@ -42,9 +42,10 @@ export interface LockMix {
   readonly revoke: number;
   readonly endSession: number;
   readonly setLimit: number;
-  readonly detach: number;
-  readonly claim: number;
-  readonly takeOver: number;
+  readonly handOver: number;
+  readonly adopt: number;
+  /** Hands over all that it holds, and closes its session. */
+  readonly depart: number;
   readonly changeSetting: number;
   /** Of releases: said twice in a row. */
   readonly endAgain: number;

@@ -29,7 +29,7 @@ const MOMENTS: readonly DiskMoment[] = [
   "fileRemoved",
 ];
 
-const QUESTIONS: readonly Question[] = ["resume", "takeOver", "recall"];
+const QUESTIONS: readonly Question[] = ["resume", "adopt", "recall", "handOver"];
 
 /** Now and then whoever leads, which is where most harm can be done. */
 function victim(random: RandomStream, ids: readonly number[]): number {
@@ -123,8 +123,8 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
   restartClient: (random, atMs, { clients }) => {
     const client = random.pickOrNone(clients.filter(({ speaks }) => speaks === "sdk"));
     if (client === undefined) return undefined;
-    const how = random.pick(["kill", "export", "export", "twins"] as const);
-    // Longer than a lease: the next process finds nothing of the session.
+    const how = random.pick(["kill", "handOver", "handOver", "twins"] as const);
+    // Longer than a lease, and than most bearers have what they have.
     const downMs = random.integer(1, random.chance(0.2) ? client.ttlMs + 1_000 : 600);
     return { kind: "restartClient", atMs, client: client.host, how, downMs };
   },

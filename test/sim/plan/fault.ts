@@ -2,11 +2,11 @@
 import type { MemberAction } from "../../../src/protocol/index.js";
 import type { CrashKind, DiskMoment } from "../world/disk/node-disk.js";
 
-/** How the process of an application ends; `twins`: it leaves its session to two others. */
-export type ClientEnding = "kill" | "export" | "twins";
+/** How the process of an application ends; `twins`: it hands what it holds over to two others. */
+export type ClientEnding = "kill" | "handOver" | "twins";
 
-/** For its session on another connection, for that of another process, or what became of its calls. */
-export type Question = "resume" | "takeOver" | "recall";
+/** For its session on another connection, what became of its calls, or that holds change hands. */
+export type Question = "resume" | "recall" | "handOver" | "adopt";
 
 /** In place of a node's number: whoever leads at that time, or the first node. */
 export const LEADER = 0;
@@ -89,7 +89,7 @@ export type Fault = At &
         readonly kind: "restartClient";
         /** An application of the SDK. */
         readonly client: number;
-        /** Its process is killed, or leaves its session to others. */
+        /** Its process is killed, or hands over what it holds. */
         readonly how: ClientEnding;
         readonly downMs: number;
       }

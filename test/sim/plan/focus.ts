@@ -76,7 +76,7 @@ const FOCUSES: readonly Focus[] = [
   {
     name: "disks that are all full at once",
     hasSdk: true,
-    locks: { takeOver: 0.04 },
+    locks: { depart: 0.04 },
     faults: (random, { ids, stormMs }) => {
       const atMs = random.integer(300, Math.floor(stormMs / 2));
       const forMs = random.integer(500, 1_500);
@@ -92,11 +92,11 @@ const FOCUSES: readonly Focus[] = [
     faults: several({ scarceMemory: 4, reconnectClient: 6, crash: 2 }),
   },
   {
-    name: "sessions that are left while nobody answers",
+    name: "holds that are handed over while nobody answers",
     hasSdk: true,
     ttlMs: [5_000, 6_000],
     mix: { shared: 0.7, release: 0.15, inspect: 0, close: 0 },
-    locks: { detach: 0.05, downgrade: 0.1, upgrade: 0.3, permits: 0, revoke: 0, steal: 0 },
+    locks: { handOver: 0.05, downgrade: 0.1, upgrade: 0.3, permits: 0, revoke: 0, steal: 0 },
     faults: leftUnheard,
   },
   {
@@ -117,7 +117,7 @@ const FOCUSES: readonly Focus[] = [
     mix: { reconnect: 0.12, close: 0.06, inspect: 0 },
     faults: (random, scene) => [
       ...several({ reconnectClient: 12 })(random, scene),
-      ...leftToTwins(random, scene),
+      ...handedToTwins(random, scene),
     ],
   },
   {
@@ -126,7 +126,7 @@ const FOCUSES: readonly Focus[] = [
     ttlMs: [1_500, 2_000],
     times: { ...SLOW_PATHS, ...SLOW_DISKS },
     mix: { release: 0.1, inspect: 0, close: 0, shared: 0.6 },
-    locks: { revoke: 0.15, detach: 0, downgrade: 0, steal: 0, maxHold: 0 },
+    locks: { revoke: 0.15, handOver: 0, downgrade: 0, steal: 0, maxHold: 0 },
     faults: cutTwice,
   },
   {
@@ -346,14 +346,14 @@ function several(counts: Partial<Record<FaultKind, number>>): FaultsMaker {
 }
 
 /**
- * Processes leave sessions whose nodes they cannot reach, for longer than they wait for them. The nodes
+ * Processes hand everything over and cannot reach the nodes, for longer than they wait for them. The nodes
  * are started again meanwhile: else what was said last would reach them when the way opens.
  */
 function leftUnheard(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
   const hosts = clients.filter(({ speaks }) => speaks === "sdk").map(({ host }) => host);
   const atMs = random.integer(500, stormMs - 2_000);
   const leave = (client: number): Fault => {
-    const how = random.pick(["export", "twins"] as const);
+    const how = random.pick(["handOver", "twins"] as const);
     const leavesMs = atMs + random.integer(1, 60);
     return { kind: "restartClient", atMs: leavesMs, client, how, downMs: 1 };
   };
@@ -448,12 +448,12 @@ function cutTwice(random: RandomStream, { clients, stormMs }: FaultScene): Fault
   });
 }
 
-/** Two processes want what a third one leaves, and who was refused may take it by force. */
-function leftToTwins(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
+/** Two processes want what a third one hands over. */
+function handedToTwins(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
   const applications = clients.filter(({ speaks }) => speaks === "sdk");
   return Array.from({ length: 4 }, () => {
-    const { host } = random.pick(applications);
+    const { host: client } = random.pick(applications);
     const atMs = random.integer(500, stormMs);
-    return { kind: "restartClient", atMs, client: host, how: "twins", downMs: 1 };
+    return { kind: "restartClient", atMs, client, how: "twins", downMs: 1 };
   });
 }

@@ -32,6 +32,10 @@ function owns(speaks: "http" | "redis"): Reaches {
   return ({ doors }) => doors?.owners.some((owner) => owner.speaks === speaks) === true;
 }
 
+function isDeparture(fault: Fault): boolean {
+  return fault.kind === "restartClient" && fault.how !== "kill";
+}
+
 const DAMAGE: readonly FaultKind[] = ["flipBits", "loseSegment", "loseRecords", "loseKeys", "rot"];
 
 export const SCENARIOS = {
@@ -62,10 +66,7 @@ export const SCENARIOS = {
   },
   "wide semaphores": ({ semaphores }) => semaphores.some(({ limit }) => limit >= WIDE_MIN),
   upgrades: hasUpgrades,
-  tickets: ({ clients }) => clients.some(({ locks }) => locks.detach > 0),
-  takeovers: (plan) => {
-    return plan.clients.some(({ locks }) => locks.takeOver > 0) || has("restartClient")(plan);
-  },
+  "holds handed over": ({ clients }) => clients.some(({ locks }) => locks.handOver > 0),
   "restored clusters": ({ restore }) => restore !== undefined,
   "limited access": ({ access }) => access !== undefined,
   "leases of owners": ({ owners = [] }) => owners.length > 0,
@@ -77,7 +78,9 @@ export const SCENARIOS = {
   "applications that are cut off": (plan) => {
     return sdk(plan) && has("reconnectClient", "cutAtAttach", "cutAtAsking", "partition")(plan);
   },
-  "applications that leave sessions": (plan) => sdk(plan) && has("restartClient")(plan),
+  "applications that hand everything over": (plan) => {
+    return sdk(plan) && faultsOf(plan).some(isDeparture);
+  },
   "one trouble after the other": ({ isTimed }) => isTimed,
   "machines that sleep": has("suspendClient"),
   "silent nodes": ({ silence }) => silence !== undefined,

@@ -14,6 +14,7 @@ import type { ClientWatch } from "../clients/client-watch.js";
 import type { DoorOwner } from "../clients/doors/door-owner.js";
 import { HttpOwner } from "../clients/doors/http-owner.js";
 import { RedisOwner } from "../clients/doors/redis-owner.js";
+import { HandOverBoard } from "../clients/hand-over-board.js";
 import type { LeaseDoor } from "../clients/leases/lease-door.js";
 import { LeaseOwner } from "../clients/leases/lease-owner.js";
 import { Operator } from "../clients/operator.js";
@@ -21,7 +22,6 @@ import { SdkClient } from "../clients/sdk/sdk-client.js";
 import { SdkEars } from "../clients/sdk/sdk-ear.js";
 import { SteadyClient, type SteadySurroundings } from "../clients/sdk/steady-client.js";
 import { SimClient } from "../clients/sim-client.js";
-import { TicketBoard } from "../clients/ticket-board.js";
 import type { WorldClient } from "../clients/world-client.js";
 import type { Simulation } from "../engine/simulation.js";
 import { DRAIN_MS_MAX } from "../plan/doors-plan.js";
@@ -119,7 +119,7 @@ export class SimWorld {
       onNote: (text) => watch.onOperatorNote(text),
     });
     const { keys, semaphores } = plan;
-    const board = new TicketBoard();
+    const board = new HandOverBoard();
     const keyring = plan.access && new Keyring(plan.access);
     this.keyring = keyring;
     const hosts = { simulation, streams, network, watch, nodes: ids };
@@ -131,7 +131,7 @@ export class SimWorld {
     });
     const leaseDoors = this.#doors(plan);
     const owners = leaseDoors.length === 0 ? [] : (plan.owners ?? []);
-    const forOwners = { ...hosts, keys, semaphores, doors: leaseDoors };
+    const forOwners = { ...hosts, keys, semaphores, board, doors: leaseDoors };
     this.owners = owners.map((owner) => new LeaseOwner(owner, forOwners));
     const isFair = doors?.isFair === true;
     const atDoors = { ...hosts, keys, isFair, laws: () => watch.doorLaws };

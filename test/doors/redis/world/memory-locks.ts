@@ -287,7 +287,12 @@ export class MemoryLocks {
       ...{ mode: limit > 0 ? "permits" : "exclusive", permits: limit > 0 ? permits : 0, slots: [] },
       ...{ session: 0, sessionName: "", identity: "anonymous", owner: 0, sequence: 0 },
       ...{ heldMs: 0, waitedMs: 0, leaseMs: endMs - this.nowMs, endsInMs: null },
-      ...{ isRevoked: false, orderedBy: "", isTicket: false, leaseOwner: owner.slice(0, 8) },
+      ...{
+        isRevoked: false,
+        orderedBy: "",
+        holder: "owner" as const,
+        leaseOwner: owner.slice(0, 8),
+      },
     };
   }
 }

@@ -2,7 +2,7 @@
  * The law of access: no command takes effect that the grants at its position in the log forbid, and
  * none is refused that they allow. No copy of an order takes effect after a later order. Judged by the messages in the order of the log, with a reckoning of
  * grants of its own (`reckoning.ts`), and never by what the table has. Where it depends on holds
- * which nobody was told of (tickets), only effects that are told are judged; what is refused
+ * which nobody was told of (those of bearers), only effects that are told are judged; what is refused
  * wrongly there the naive model finds.
  */
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
@@ -152,7 +152,6 @@ export class AccessLaws {
         if (message.sequence > 0) this.#forced(holds.keysOf(session, message.sequence));
         return;
       case MESSAGE.ended:
-        if (message.reason === END_REASON.takenOver) return;
         this.#sessions.end(session);
         this.#dismissed.delete(session);
         return;
@@ -245,13 +244,13 @@ export class AccessLaws {
       case OP.upgrade:
         return may(now, person, "acquire", command.key);
       case OP.update:
-      case OP.detach:
+      case OP.handOver:
         return (heldKeys() ?? []).every((key) => may(now, person, "acquire", key));
-      case OP.claim:
-        if (result.status === STATUS.claimed) {
+      case OP.adopt:
+        if (result.status === STATUS.adopted) {
           return result.items.every(({ key }) => may(now, person, "acquire", key));
         }
-        return maySomewhere(now, person, "acquire") ? undefined : false;
+        return may(now, person, "acquire", command.key) ? undefined : false;
       case OP.revoke:
         if (mayEverywhere(now, person, "operate")) return true;
         if (command.key === undefined) {

@@ -9,7 +9,6 @@ export interface OwnedSession {
   /** Of its newest attachment. */
   credential: number;
   epoch: number;
-  generation: number;
   isOver: boolean;
 }
 
@@ -64,14 +63,14 @@ export class AttachLaws {
     return problem;
   }
 
-  #note({ session, epoch, generation }: Attached, { credential, command }: AskedAttach): void {
+  #note({ session, epoch }: Attached, { credential, command }: AskedAttach): void {
     const owner = personBy(this.#reckoning.now, credential) as number;
     const known = this.#sessions.get(session);
     if (known === undefined) {
       const { nonce } = command;
-      this.#sessions.set(session, { nonce, owner, credential, epoch, generation, isOver: false });
+      this.#sessions.set(session, { nonce, owner, credential, epoch, isOver: false });
     } else if (known.epoch !== epoch) {
-      Object.assign(known, { owner, credential, epoch, generation });
+      Object.assign(known, { owner, credential, epoch });
     }
   }
 
@@ -91,12 +90,10 @@ export class AttachLaws {
     }
     const known = isOpen ? this.#findBy(command.nonce) : this.#sessions.get(command.session);
     const isIts = known === undefined || [person, ANONYMOUS_PERSON].includes(known.owner);
-    const isAnswered = status === STATUS.ok || status === ERROR_NUMBERS.TAKEN_OVER;
-    if (isAnswered) return isIts ? undefined : `is attached by person ${person}`;
+    if (status === STATUS.ok) return isIts ? undefined : `is attached by person ${person}`;
     if (status !== ERROR_NUMBERS.FORBIDDEN || known === undefined || !isIts) return undefined;
     const isMeant = known.nonce === command.nonce;
-    const isAhead = "generation" in command && command.generation > known.generation;
-    return isMeant && !isAhead ? `is refused to person ${person}, whose it is` : undefined;
+    return isMeant ? `is refused to person ${person}, whose it is` : undefined;
   }
 
   #findBy(wanted: string): OwnedSession | undefined {

@@ -5,7 +5,6 @@
  * at a place not before what the client, or any other, had heard when it asked; and all words must be
  * within the laws of locks, which know nothing of how a table works (`lock-laws.ts`).
  */
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
 import { LockTable, type Outbox, type TableEntry } from "../../../../src/lockfsm/index.js";
 import { resolveTableSettings } from "../../../../src/lockfsm/settings.js";
 import {
@@ -284,9 +283,7 @@ export class Witness implements Outbox {
 
 /** What is told on the wire, which carries less beside a refusal. */
 function attachWordsOf(message: Attached): string {
-  const { attempt, status, generation, taker } = message;
+  const { attempt, status } = message;
   if (status === STATUS.ok) return canonicalTextOf({ ...message, key: "" });
-  if (status === ERROR_NUMBERS.TAKEN_OVER)
-    return canonicalTextOf({ attempt, status, generation, taker });
   return canonicalTextOf({ attempt, status });
 }

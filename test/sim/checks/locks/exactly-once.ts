@@ -38,7 +38,6 @@ const OPEN_ENDED: readonly ErrorCode[] = [
   "DISK_FULL",
   "CANCELLED",
   "LOCK_LOST",
-  "TAKEN_OVER",
   "UNAUTHENTICATED",
   "PROTOCOL",
 ];

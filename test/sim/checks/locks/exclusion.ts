@@ -4,9 +4,9 @@
  * use one slot of a semaphore. Clients that forgot to check their deadline are counted
  * separately: during a pause they must overlap, or the harness is blind.
  *
- * A hold that was stolen, revoked at once or taken over ends without its holder's knowledge.
- * Exclusion is not promised then, and such overlaps are counted separately too: fencing covers
- * them (`fenced-resource.ts`).
+ * A hold that was stolen or revoked at once ends without its holder's knowledge. Exclusion is not
+ * promised then, and such overlaps are counted separately too: fencing covers them
+ * (`fenced-resource.ts`). Who hands a hold over, to others or to its next process, has given it up before.
  */
 import type { BeliefClaim, HeldBelief } from "../../clients/belief.js";
 import type { Fail } from "../violation.js";

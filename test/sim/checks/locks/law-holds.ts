@@ -1,23 +1,29 @@
 /** What is held and what is closed, according to the messages in the log. */
 import {
-  type ClaimCommand,
-  type ClaimedItem,
+  type AdoptCommand,
   END_REASON,
   type EndReason,
+  type HeldItem,
   type RecalledHold,
   type Result,
   type STATUS,
 } from "../../../../src/protocol/index.js";
 import { endOf, type LawLease, LawLeases } from "./law-leases.js";
-import { areLocksInConflict, type LawClaim, type LawClosing, type LawHold } from "./law-records.js";
+import {
+  areLocksInConflict,
+  BEARERS,
+  type LawClaim,
+  type LawClosing,
+  type LawHold,
+  type LawOwner,
+} from "./law-records.js";
 
 const WISHED: readonly EndReason[] = [END_REASON.released, END_REASON.closed];
 
 export class LawHolds {
   readonly leases = new LawLeases();
-  /** By session and sequence. What is a ticket now is not among them. */
+  /** By session and sequence. What an owner has is not among them. */
   readonly #holds = new Map<string, LawHold>();
-  readonly #tickets = new Set<LawHold>();
   /** By each token that was told of it, also when it is over. */
   readonly #byToken = new Map<number, LawHold>();
   readonly #limits = new Map<string, number>();
@@ -34,12 +40,6 @@ export class LawHolds {
       if (isSure) this.#closeAfter(lease, endOf(lease) + lease.lockDelayMs);
     }
     this.#closings = this.#closings.filter(({ until }) => until > stamp);
-    for (const hold of this.#tickets) {
-      const { ticket, maxHoldMs, grantedAt } = hold;
-      if (ticket !== undefined && ticket.endsAt <= stamp) hold.mayBeGone = true;
-      if (maxHoldMs > 0 && grantedAt + maxHoldMs <= stamp) hold.mayBeGone = true;
-      if (hold.revokedAt > 0 && hold.revokedAt <= stamp) hold.mayBeGone = true;
-    }
   }
 
   of(session: number, sequence: number): LawHold | undefined {
@@ -92,17 +92,15 @@ export class LawHolds {
     this.#stamp = before.#stamp;
     this.#lastToken = newestToken;
     this.#closings = [...before.#closings];
-    for (const { claims, token, grantedAt, minHoldMs, mayBeGone } of [
-      ...before.#holds.values(),
-      ...before.#tickets,
-    ]) {
+    for (const { claims, token, grantedAt, minHoldMs } of before.#holds.values()) {
       const until = grantedAt + minHoldMs;
-      if (until > before.#stamp && !mayBeGone) this.#closings.push({ claims, token, until });
+      if (until > before.#stamp) this.#closings.push({ claims, token, until });
     }
     for (const lease of before.leases.all) {
-      const { claims, token, grantedAt, minHoldMs, endsAt } = lease;
+      const { claims, token, grantedAt, minHoldMs, endsAt, person } = lease;
       const quietUntil = before.#stamp + quietMs;
-      const isLong = quietMs > 0 && endsAt > quietUntil && endsAt < Number.POSITIVE_INFINITY;
+      const isUsed = person !== BEARERS && endsAt < Number.POSITIVE_INFINITY;
+      const isLong = quietMs > 0 && endsAt > quietUntil && isUsed;
       const until = Math.max(grantedAt + minHoldMs, isLong ? endsAt : 0);
       const isSure = before.leases.isThere(lease) === "surely";
       if (until > before.#stamp && isSure) this.#closings.push({ claims, token, until });
@@ -114,45 +112,22 @@ export class LawHolds {
     for (const key of before.#remembered) this.remember(key, true);
   }
 
-  /** Somebody may have ended any of them, which nobody is told. */
-  doubtTickets(): void {
-    for (const hold of this.#tickets) hold.mayBeGone = true;
-  }
-
   /** It was taken away without time for its holder to hear of it. */
   tear(hold: LawHold): void {
-    hold.tornToken = Number.POSITIVE_INFINITY;
+    hold.isTorn = true;
   }
 
   isTorn(token: number): boolean {
-    const hold = this.#byToken.get(token);
-    return hold !== undefined && token <= hold.tornToken;
-  }
-
-  /** What the session holds has tokens that were not told yet; those before are nobody's any more. */
-  takeOver(session: number): void {
-    for (const hold of this.all(session)) {
-      hold.isTokenUntold = true;
-      hold.tornToken = hold.token;
-    }
+    return this.#byToken.get(token)?.isTorn === true;
   }
 
   /** Somebody asked how it stands. Returns what is wrong. */
   recall(hold: LawHold, told: RecalledHold): string | undefined {
-    const problem = this.learnToken(hold, told.token);
+    const problem = problemOfName(hold, told.token);
     if (problem !== undefined) return problem;
     if (told.isContended !== hold.isContended) return `contended: ${told.isContended}`;
     if (told.grantedAt !== hold.grantedAt) return `granted at ${told.grantedAt}`;
     return differenceOf(hold.claims, told.items);
-  }
-
-  /** Returns what is wrong with the token that is told of a hold. */
-  learnToken(hold: LawHold, token: number): string | undefined {
-    if (!hold.isTokenUntold) {
-      return token === hold.token ? undefined : `has ${hold.token}, not ${token}`;
-    }
-    if (token <= hold.token) return `was taken over and has ${token}, after ${hold.token}`;
-    return this.#rename(hold, token);
   }
 
   problemOfToken(token: number): string | undefined {
@@ -186,8 +161,8 @@ export class LawHolds {
   }
 
   *#inTheWay(key: string, own: LawHold | undefined): Generator<readonly [number, LawClaim]> {
-    for (const hold of [...this.#holds.values(), ...this.#tickets]) {
-      if (hold === own || hold.mayBeGone) continue;
+    for (const hold of this.#holds.values()) {
+      if (hold === own) continue;
       for (const claim of hold.claims) if (claim.key === key) yield [hold.token, claim];
     }
     for (const lease of this.leases.all) {
@@ -213,7 +188,6 @@ export class LawHolds {
 
   /** A thief gets these keys: nothing of what had them is left. */
   steal(keys: ReadonlySet<string>): void {
-    this.doubtTickets();
     for (const key of keys) this.leases.steal(key);
     this.#closings = this.#closings.filter(({ isOfLease, claims }) => {
       return isOfLease !== true || !claims.some(({ key }) => keys.has(key));
@@ -244,41 +218,59 @@ export class LawHolds {
   upgrade(hold: LawHold, token: number, key: string): string | undefined {
     const claim = hold.claims.find((other) => other.key === key);
     if (claim === undefined) return `${key} is not of ${hold.token}`;
-    if (claim.mode === "exclusive") return this.learnToken(hold, token);
+    if (claim.mode === "exclusive") return problemOfName(hold, token);
     const problem = this.problemOfGrant([{ ...claim, mode: "exclusive" }], hold);
     claim.mode = "exclusive";
     return problem ?? this.problemOfToken(token) ?? this.#rename(hold, token);
   }
 
-  /** @param orderedAt when its session is to end by an order, which is its end too; 0: by none */
-  detach(hold: LawHold, ticket: NonNullable<LawHold["ticket"]>, orderedAt: number): void {
-    const { revokedAt } = hold;
-    if (orderedAt > 0) hold.revokedAt = revokedAt > 0 ? Math.min(revokedAt, orderedAt) : orderedAt;
+  /**
+   * Its session gives it to an owner. Returns the lease that it is now.
+   * @param orderedAt when its session is to end by an order, which is its end too; 0: by none
+   */
+  handOver(
+    hold: LawHold,
+    to: LawOwner,
+    token: number,
+    endsAt: number,
+    orderedAt: number,
+  ): LawLease {
     this.#holds.delete(`${hold.session}/${hold.sequence}`);
-    hold.ticket = ticket;
-    this.#tickets.add(hold);
+    const { claims, grantedAt, maxHoldMs, minHoldMs, lockDelayMs } = hold;
+    const kept = { claims, grantedAt, maxHoldMs, minHoldMs, lockDelayMs };
+    const orders = [hold.revokedAt, orderedAt].filter((at) => at > 0);
+    const ends = { endsAt, orderedAt: Math.min(...orders), revokedAt: [], mayBeGone: false };
+    const lease = { ...to, token, request: "", ...kept, ...ends, takenAs: "" };
+    this.leases.add(lease);
+    return lease;
   }
 
   /** Returns what is wrong. */
-  claim(
+  adopt(
     session: number,
-    { sequence, token, secret, owner }: ClaimCommand,
-    result: Extract<Result, { status: typeof STATUS.claimed }>,
+    { sequence, key, secret, owner }: AdoptCommand,
+    result: Extract<Result, { status: typeof STATUS.adopted }>,
   ): string | undefined {
-    const ticket = [...this.#tickets].find((other) => {
-      return other.isTokenUntold ? other.ticket?.secret === secret : other.token === token;
+    const lease = this.leases.of({ owner: secret, person: BEARERS }, key);
+    if (lease === undefined) return `${key} is adopted, and ${secret} has nothing in it`;
+    const { claims, grantedAt, maxHoldMs, minHoldMs, lockDelayMs } = lease;
+    const kept = { claims, grantedAt, maxHoldMs, minHoldMs, lockDelayMs };
+    const orders = [lease.orderedAt, ...lease.revokedAt.filter((at) => at > this.#stamp)];
+    const revokedAt = Math.min(...orders);
+    const problem = this.leases.adopt(lease, result.endsAt);
+    this.add({
+      session,
+      sequence,
+      owner,
+      token: result.token,
+      isTorn: false,
+      ...kept,
+      isContended: false,
+      // Of a revoke of a bearer's hold nobody is told before this.
+      revokedAt: revokedAt === Number.POSITIVE_INFINITY ? 0 : revokedAt,
     });
-    if (ticket === undefined) return `${token} is claimed, and is no ticket`;
-    if (ticket.ticket?.secret !== secret) return `${token} is claimed with another secret`;
-    if (result.grantedAt !== ticket.grantedAt) return `${token} was granted at ${ticket.grantedAt}`;
-    const { revokedAt } = ticket;
-    const outlives = revokedAt > 0 && (result.endsAt === 0 || result.endsAt > revokedAt);
-    if (outlives) return `${token} ends at ${result.endsAt}, and was to end at ${revokedAt}`;
-    this.#tickets.delete(ticket);
-    // A revoke of a ticket is told to nobody; its claimer hears of it behind this.
-    const kept = { ...ticket, ticket: undefined, isContended: false, isTokenUntold: false };
-    this.add({ ...kept, session, sequence, owner, token: result.token, tornToken: 0 });
-    return differenceOf(ticket.claims, result.items);
+    if (result.grantedAt !== grantedAt) return `${lease.token} was granted at ${grantedAt}`;
+    return problem ?? differenceOf(claims, result.items);
   }
 
   end(hold: LawHold, reason: EndReason): void {
@@ -296,7 +288,6 @@ export class LawHolds {
 
   #rename(hold: LawHold, token: number): string | undefined {
     hold.token = token;
-    hold.isTokenUntold = false;
     const other = this.#byToken.get(token);
     this.#byToken.set(token, hold);
     if (other === undefined || other === hold) return undefined;
@@ -304,11 +295,13 @@ export class LawHolds {
   }
 }
 
+/** Of the token that is told of a hold. */
+export function problemOfName(hold: LawHold, token: number): string | undefined {
+  return token === hold.token ? undefined : `has ${hold.token}, not ${token}`;
+}
+
 /** Between what is held by the words of the log and what is told of it. */
-function differenceOf(
-  claims: readonly LawClaim[],
-  items: readonly ClaimedItem[],
-): string | undefined {
+function differenceOf(claims: readonly LawClaim[], items: readonly HeldItem[]): string | undefined {
   if (claims.length !== items.length) return `has ${claims.length} keys, not ${items.length}`;
   for (const { key, mode, wanted, slots } of claims) {
     const told = items.find((item) => item.key === key);

@@ -11,7 +11,7 @@ import {
   type Item,
   type TakeCommand,
 } from "../../../../src/protocol/index.js";
-import { type LawClaim, type LawOwner, wantedOf } from "./law-records.js";
+import { BEARERS, type LawClaim, type LawOwner, wantedOf } from "./law-records.js";
 
 /** How long it is remembered why a lease ended, in cluster milliseconds. */
 const REMEMBERED_MS = 60_000;
@@ -29,13 +29,15 @@ export interface LawLease extends LawOwner {
   readonly maxHoldMs: number;
   readonly minHoldMs: number;
   readonly lockDelayMs: number;
+  /** When it ends by an order that was given before it was handed over; `Infinity`: by none. */
+  readonly orderedAt: number;
   /** Its own end, in cluster time; `Infinity`: it has none. */
   endsAt: number;
   /** When revokes that may have met it end it. */
   readonly revokedAt: number[];
   /** It may have been ended at once. */
   mayBeGone: boolean;
-  /** The take that got it, as session/sequence; "": it was repeated. */
+  /** The take that got it, as session/sequence; "": it was repeated, or handed over. */
   takenAs: string;
 }
 
@@ -65,9 +67,9 @@ export class LawLeases {
     this.#stamp = stamp;
     const due = [...this.#leases.values()].filter((lease) => endOf(lease) <= stamp);
     for (const lease of due) {
-      const { endsAt } = lease;
+      const { endsAt, orderedAt } = lease;
       const reason = capOf(lease) <= endsAt ? END_REASON.maxHold : END_REASON.expired;
-      this.end(lease, reason);
+      this.end(lease, orderedAt < Math.min(capOf(lease), endsAt) ? END_REASON.revoked : reason);
     }
     return due;
   }
@@ -114,11 +116,23 @@ export class LawLeases {
   end(lease: LawLease, reason: EndReason): void {
     this.#leases.delete(lease.token);
     const reasons = [reason];
-    if (lease.mayBeGone || lease.revokedAt.length > 0) reasons.push(END_REASON.revoked);
+    const mayBeRevoked = lease.mayBeGone || lease.revokedAt.length > 0 || lease.orderedAt < NEVER;
+    if (mayBeRevoked) reasons.push(END_REASON.revoked);
     for (const { key } of lease.claims) {
       const { request } = lease;
       this.#ended.set(nameOf(lease, key), { reasons, at: this.#stamp, request });
     }
+  }
+
+  /** A session has it. Returns what is wrong with the end that it is told of; 0 means with itself. */
+  adopt(lease: LawLease, told: number): string | undefined {
+    const problem = this.problemOfEnd(lease, told, Math.min(capOf(lease), lease.orderedAt));
+    this.#leases.delete(lease.token);
+    for (const { key } of lease.claims) {
+      const reasons = [END_REASON.moved];
+      this.#ended.set(nameOf(lease, key), { reasons, at: this.#stamp, request: undefined });
+    }
+    return problem;
   }
 
   /** A thief has got the key. */
@@ -137,7 +151,8 @@ export class LawLeases {
       if (now) {
         this.#torn.add(lease.token);
         lease.mayBeGone = true;
-      } else {
+      } else if (lease.person === BEARERS) lease.revokedAt.push(this.#stamp + graceMs);
+      else {
         const own = endOf(lease);
         // What has no end is counted on for ever, and its owner is told of nothing.
         if (own === NEVER) this.#torn.add(lease.token);
@@ -234,8 +249,7 @@ export class LawLeases {
   }
 
   /** Returns what is wrong with the end that is told of it; 0 means without. */
-  problemOfEnd(lease: LawLease, told: number): string | undefined {
-    const right = endOf(lease);
+  problemOfEnd(lease: LawLease, told: number, right = endOf(lease)): string | undefined {
     const possible = [right, ...lease.revokedAt.filter((at) => at < right)];
     const isRight = possible.includes(told === 0 ? NEVER : told);
     return isRight ? undefined : `${lease.token} ends at ${told}, not at ${possible.join(" or ")}`;
@@ -244,7 +258,7 @@ export class LawLeases {
 
 /** When it ends if nobody ends it; `Infinity`: never. */
 export function endOf(lease: LawLease): number {
-  return Math.min(lease.endsAt, capOf(lease));
+  return Math.min(lease.endsAt, lease.orderedAt, capOf(lease));
 }
 
 function capOf({ grantedAt, maxHoldMs }: LawLease): number {

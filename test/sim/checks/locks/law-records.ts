@@ -9,18 +9,16 @@ export interface LawClaim {
   readonly slots: readonly number[];
 }
 
-/** A hold is one for as long as its session has it: what claims it has another one. */
+/** A hold is one for as long as its session has it: whoever adopts it has another one. */
 export interface LawHold {
   readonly session: number;
-  /** Of the acquire or claim that brought it. */
+  /** Of the acquire or adopt that brought it. */
   readonly sequence: number;
   readonly owner: number;
   /** The newest that was told. */
   token: number;
-  /** Its session was taken over, and nobody was told the token that it has since. */
-  isTokenUntold: boolean;
-  /** Up to this one its tokens were taken away untold from who had them. */
-  tornToken: number;
+  /** It was taken away without time for its holder to hear of it. */
+  isTorn: boolean;
   readonly claims: readonly LawClaim[];
   readonly grantedAt: number;
   readonly maxHoldMs: number;
@@ -29,16 +27,16 @@ export interface LawHold {
   isContended: boolean;
   /** 0: not revoked. */
   revokedAt: number;
-  ticket: { readonly secret: string; readonly endsAt: number } | undefined;
-  /** Of a ticket, whose end nobody is told: it may be gone. */
-  mayBeGone: boolean;
 }
+
+/** In place of a person: the name is a bearer's, whoever adopts what it has. */
+export const BEARERS = -1;
 
 /** Who has leases: a name, and the person whose sessions use it. */
 export interface LawOwner {
   /** As the commands name it. */
   readonly owner: string;
-  /** `undefined`: nobody that is known. */
+  /** `BEARERS`: that of a bearer. `undefined`: nobody that is known. */
   readonly person: number | undefined;
 }
 

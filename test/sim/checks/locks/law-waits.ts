@@ -40,13 +40,6 @@ export class LawWaits {
     }
   }
 
-  /** It was taken over: what was to become exclusive waits no more, and nobody is told. */
-  dropUpgrades(session: number): void {
-    for (const [key, wait] of this.#waits) {
-      if (wait.session === session && wait.upgrades !== undefined) this.#waits.delete(key);
-    }
-  }
-
   /** The request that waits to make a hold exclusive, in that key or in any. */
   upgradeOf(hold: LawHold, key?: string): string | undefined {
     for (const [name, { upgrades, items }] of this.#waits) {

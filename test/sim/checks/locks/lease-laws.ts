@@ -7,10 +7,12 @@
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
 import {
+  type AdoptCommand,
   END_REASON,
   type EndReason,
   type ExtendCommand,
   type GiveBackCommand,
+  type HandOverCommand,
   type Item,
   OP,
   type Result,
@@ -19,12 +21,20 @@ import {
 } from "../../../../src/protocol/index.js";
 import type { LawHolds } from "./law-holds.js";
 import { isOf, type LawLease, type Presence } from "./law-leases.js";
-import { type LawClaim, type LawOwner, type LawWait, wantedOf } from "./law-records.js";
+import {
+  BEARERS,
+  type LawClaim,
+  type LawHold,
+  type LawOwner,
+  type LawWait,
+  wantedOf,
+} from "./law-records.js";
 import type { LawWaits } from "./law-waits.js";
 
 type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
 
 const LONGEST_MS = 86_400_000;
+const BEARER_MS = { least: 1_000, most: 600_000 } as const;
 /** A take may be refused so before anybody looks for what its owner has. */
 const BEFORE_ALL: readonly number[] = [
   ERROR_NUMBERS.INVALID_ARGUMENT,
@@ -113,8 +123,11 @@ export class LeaseLaws {
     const { status } = result;
     const own = wait.lease;
     if (own === undefined) return "is no take";
-    const mayLast = command.ttlMs === 0 ? this.mayBeEndless : command.ttlMs <= this.#mostMs;
-    if (!mayLast && status !== ERROR_NUMBERS.INVALID_ARGUMENT && !BEFORE_ALL.includes(status)) {
+    if (
+      !this.#mayLast(command.ttlMs) &&
+      status !== ERROR_NUMBERS.INVALID_ARGUMENT &&
+      !BEFORE_ALL.includes(status)
+    ) {
       return `is to last ${command.ttlMs} ms, which nothing may`;
     }
     if (BEFORE_ALL.includes(status) || status === STATUS.leased) return undefined;
@@ -153,6 +166,60 @@ export class LeaseLaws {
     }
     const what = claimed.lease === undefined ? "waits already" : `has ${claimed.lease.token}`;
     return `is told ${status}, and its owner ${what}`;
+  }
+
+  #mayLast(ttlMs: number): boolean {
+    return ttlMs === 0 ? this.mayBeEndless : ttlMs <= this.#mostMs;
+  }
+
+  /** `hold`: what is to be handed over; `undefined`: nothing. Returns what is wrong. */
+  handedOver(
+    hold: LawHold | undefined,
+    { target, to, isBearer, ttlMs }: HandOverCommand,
+    giver: { readonly person: number | undefined; readonly orderedAt: number },
+    result: Result,
+  ): string | undefined {
+    const own = { owner: to, person: isBearer ? BEARERS : giver.person };
+    const { status } = result;
+    if (hold === undefined) {
+      return status === STATUS.leased ? `${target} is handed over, and not held` : undefined;
+    }
+    if (status === ERROR_NUMBERS.NOT_HELD) return `${target} is held, and told that it is not`;
+    const found = hold.claims.map(({ key }) => this.#of(own, key));
+    if ("isSameOwner" in result && result.isSameOwner === true) {
+      const hasNothing = found.every(({ presence }) => presence === "no");
+      return hasNothing ? "is told that its owner has a claim" : undefined;
+    }
+    if (status !== STATUS.leased) return undefined;
+    const isInBounds = ttlMs >= BEARER_MS.least && ttlMs <= BEARER_MS.most;
+    const mayLast = isBearer ? isInBounds : this.#mayLast(ttlMs);
+    if (!mayLast) return `is handed over for ${ttlMs} ms, which nothing may last`;
+    if (found.some(({ presence }) => presence === "surely")) {
+      return `${target} is handed over, and its owner has a claim already`;
+    }
+    for (const { lease: gone } of found) {
+      if (gone !== undefined) this.#leases.end(gone, END_REASON.revoked);
+    }
+    const [token = 0, ...others] = result.tokens;
+    const problem = this.#world.newToken(token);
+    const endsAt = this.#leases.endAfter(ttlMs);
+    const lease = this.#world.holds.handOver(hold, own, token, endsAt, giver.orderedAt);
+    if (others.length > 0) return `${result.tokens.length} tokens`;
+    const slots = lease.claims.filter(({ mode }) => mode === "permits").map((claim) => claim.slots);
+    if (slots.join(";") !== result.slots.join(";")) return `has ${slots.join(";")} of its slots`;
+    return problem ?? this.#leases.problemOfEnd(lease, result.endsAt);
+  }
+
+  /** Nothing was adopted. Returns what is wrong with the reason that is told. */
+  problemOfGone({ key, secret }: AdoptCommand, reason: EndReason | undefined): string | undefined {
+    const bearer = { owner: secret, person: BEARERS };
+    const { presence } = this.#of(bearer, key);
+    // Whether its identity may not have it, the laws of access know.
+    if (reason === undefined)
+      return presence === "no" ? "is told that there is something" : undefined;
+    if (presence === "surely") return `${key} is told gone, and is there`;
+    if (this.#leases.isReason(bearer, key, reason)) return undefined;
+    return `${key} is gone, but not for reason ${reason}`;
   }
 
   /** A take is granted, now or after a wait. Returns what is wrong. */
@@ -241,6 +308,7 @@ export class LeaseLaws {
       maxHoldMs: options?.maxHoldMs ?? 0,
       minHoldMs: options?.minHoldMs ?? 0,
       lockDelayMs: options?.lockDelayMs ?? 0,
+      orderedAt: Number.POSITIVE_INFINITY,
       endsAt: this.#leases.endAfter(ttlMs),
       revokedAt: [],
       mayBeGone: false,

@@ -4,16 +4,15 @@
  * executed in the order of their numbers; whoever waits leaves in one documented way; nothing ends before
  * its time, and who loses something was due to; what is recalled is as it was told.
  *
- * Where words do not tell enough the laws are silent: about tickets that may have ended, and the tokens
- * of a session that was taken over, until somebody asks. Whether anything was left unsaid is the
- * business of others (`witness.ts`).
+ * Where words do not tell enough the laws are silent: about what owners have and may have lost. Whether
+ * anything was left unsaid is the business of others (`witness.ts`).
  */
 import { ERROR_NUMBERS } from "../../../../src/errors.js";
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
 import {
   type AcquireCommand,
+  type AdoptCommand,
   type Attached,
-  type ClaimCommand,
   END_REASON,
   type EndReason,
   type Item,
@@ -33,7 +32,7 @@ import {
 import { ANONYMOUS_PERSON } from "../access/reckoning.js";
 import { canonicalTextOf } from "../canonical-text.js";
 import { EntryCommands } from "./entry-commands.js";
-import { LawHolds } from "./law-holds.js";
+import { LawHolds, problemOfName } from "./law-holds.js";
 import { endOf, type Presence } from "./law-leases.js";
 import { type LawHold, type LawWait, wantedOf } from "./law-records.js";
 import { LawSessions } from "./law-sessions.js";
@@ -87,8 +86,6 @@ export class LockLaws {
   #unexplained: LawHold[] = [];
   /** Upgrades of what was made shared, which do not wait any more when all is said. */
   #lowered: string[] = [];
-  /** Said to who had a session: it is that process's now, as the answer to that must say too. */
-  #displaced: { readonly session: number; readonly taker: string }[] = [];
 
   /**
    * Those of a cluster that is restored from what this one was. `newestToken`: that of the last grant
@@ -133,11 +130,6 @@ export class LockLaws {
   finish(): void {
     for (const { token } of this.#unexplained) this.#complain(`${token} is contended by nobody`);
     this.#unexplained = [];
-    for (const { session, taker } of this.#displaced) {
-      if (taker === this.#sessions.takerOf(session)) continue;
-      this.#complain(`session ${session} is said to be ${taker}'s`);
-    }
-    this.#displaced = [];
     for (const upgrade of this.#lowered) {
       if (!this.#waits.has(upgrade)) continue;
       this.#complain(`${upgrade} is to upgrade what was made shared`);
@@ -157,11 +149,7 @@ export class LockLaws {
     if (message.status === STATUS.ok && this.#stamp < this.#quietUntil) {
       this.#complain(`session ${session} begins before ${this.#quietUntil}, at ${this.#stamp}`);
     }
-    const isTakenOver = this.#sessions.attach(message, command);
-    this.#note(`session ${session}`, this.#sessions.problem);
-    if (!isTakenOver) return;
-    this.#holds.takeOver(session);
-    this.#waits.dropUpgrades(session);
+    this.#note(`session ${session}`, this.#sessions.attach(message, command));
   }
 
   hear(session: number, epoch: number, message: SessionMessage): void {
@@ -191,7 +179,7 @@ export class LockLaws {
         this.#lost(session, message.sequence, message.token, message.reason);
         return;
       case MESSAGE.ended:
-        this.#ended(session, message.reason, message.taker);
+        this.#ended(session, message.reason);
         return;
     }
   }
@@ -218,6 +206,11 @@ export class LockLaws {
   isHeldBy(session: number, token: number): boolean {
     const hold = this.#holds.withToken(token);
     return hold !== undefined && hold.session === session && this.#holds.isHeld(hold);
+  }
+
+  /** Of what the session holds. */
+  tokensOf(session: number): number[] {
+    return [...this.#holds.all(session)].map(({ token }) => token);
   }
 
   /** The number by which its session knows the hold that has, or had, that token; 0: nobody does. */
@@ -252,13 +245,13 @@ export class LockLaws {
 
   /** The tokens that its own session gives up by a command. */
   givenUpBy(session: number, command: SequencedCommand, { status }: Result): number[] {
-    if (command.op === OP.close) return [...this.#holds.all(session)].map(({ token }) => token);
+    if (command.op === OP.close) return this.tokensOf(session);
     if (command.op === OP.giveBack && status === STATUS.givenBack) {
       return this.#leases.givenUpBy(session, this.personOf(session), command);
     }
     const isEnd = command.op === OP.end && status === STATUS.released;
-    const isDetach = command.op === OP.detach && status === STATUS.ok;
-    const hold = isEnd || isDetach ? this.#holds.of(session, command.target) : undefined;
+    const isMoved = command.op === OP.handOver && status === STATUS.leased;
+    const hold = isEnd || isMoved ? this.#holds.of(session, command.target) : undefined;
     return hold === undefined ? [] : [hold.token];
   }
 
@@ -296,14 +289,22 @@ export class LockLaws {
       case OP.upgrade:
         this.#upgrading(key, session, command, result);
         return;
-      case OP.claim:
-        if (result.status === STATUS.claimed) this.#claimed(session, command, result);
+      case OP.handOver: {
+        const giver = {
+          person: this.personOf(session),
+          orderedAt: this.#sessions.endOf(session),
+        };
+        const hold = this.#holds.of(session, command.target);
+        this.#note(key, this.#leases.handedOver(hold, command, giver, result));
+        return;
+      }
+      case OP.adopt:
+        this.#note(key, this.#adopted(session, command, result));
         return;
       case OP.end:
         this.#note(key, this.#endedBy(session, command.target, result));
         return;
       case OP.revoke:
-        this.#holds.doubtTickets();
         if (result.status === STATUS.revoked) this.#revokeLeases(command);
         if (result.status === STATUS.revoked && result.opened > 0 && command.key !== undefined) {
           this.#holds.open(new Set([command.key]));
@@ -335,10 +336,6 @@ export class LockLaws {
       const upgrade = this.#waits.upgradeOf(hold, command.key);
       if (upgrade !== undefined) this.#lowered.push(upgrade);
       this.#holds.weaken(hold, command.key);
-    } else if (command.op === OP.detach) {
-      const { secret, ticketTtlMs } = command;
-      const ticket = { secret, endsAt: this.#stamp + ticketTtlMs };
-      this.#holds.detach(hold, ticket, this.#sessions.endOf(session));
     }
     return undefined;
   }
@@ -441,8 +438,7 @@ export class LockLaws {
       sequence,
       owner: wait.owner,
       token,
-      isTokenUntold: false,
-      tornToken: 0,
+      isTorn: false,
       claims,
       grantedAt: this.#stamp,
       maxHoldMs: options?.maxHoldMs ?? 0,
@@ -450,18 +446,20 @@ export class LockLaws {
       lockDelayMs: options?.lockDelayMs ?? 0,
       isContended: false,
       revokedAt: 0,
-      ticket: undefined,
-      mayBeGone: false,
     };
     if (isSteal) this.#holds.steal(new Set(claims.map((claim) => claim.key)));
     this.#note(key, this.#holds.problemOfGrant(claims, undefined));
     this.#holds.add(hold);
   }
 
-  #claimed(session: number, command: ClaimCommand, result: ResultOf<typeof STATUS.claimed>): void {
-    const key = `${session}/${command.sequence}`;
-    this.#newToken(key, result.token);
-    this.#note(key, this.#holds.claim(session, command, result));
+  /** Returns what is wrong. */
+  #adopted(session: number, command: AdoptCommand, result: Result): string | undefined {
+    if (result.status === STATUS.adopted) {
+      this.#newToken(`${session}/${command.sequence}`, result.token);
+      return this.#holds.adopt(session, command, result);
+    }
+    if (result.status !== ERROR_NUMBERS.NOT_HELD) return undefined;
+    return this.#leases.problemOfGone(command, "reason" in result ? result.reason : undefined);
   }
 
   #newToken(key: string, token: number): void {
@@ -529,13 +527,11 @@ export class LockLaws {
       return;
     }
     const leaseEndsAt = this.#sessions.leaseOf(session);
-    // What was revoked as a ticket had no lease.
-    const isNew = hold.revokedAt === 0 && !hold.mayBeGone;
-    if (isNew && endsAt < leaseEndsAt) {
+    // What was revoked before its session adopted it had no lease.
+    if (hold.revokedAt === 0 && endsAt < leaseEndsAt) {
       this.#complain(`${hold.token} is revoked for ${endsAt}, its lease ends at ${leaseEndsAt}`);
     }
     hold.revokedAt = endsAt;
-    hold.mayBeGone = false;
   }
 
   #lost(session: number, sequence: number, token: number, reason: EndReason): void {
@@ -545,7 +541,7 @@ export class LockLaws {
       if (!this.#sessions.isOver(session)) this.#complain(`${token} is lost and not held`);
       return;
     }
-    this.#note(`${session}/${sequence}`, this.#holds.learnToken(hold, token));
+    this.#note(`${session}/${sequence}`, problemOfName(hold, token));
     const isWarned = this.isWarned(session, sequence);
     const isAtOnce = reason === END_REASON.stolen || (reason === END_REASON.revoked && !isWarned);
     if (isAtOnce) this.#holds.tear(hold);
@@ -558,11 +554,7 @@ export class LockLaws {
     this.#holds.end(hold, reason);
   }
 
-  #ended(session: number, reason: EndReason, taker: string): void {
-    if (reason === END_REASON.takenOver) {
-      this.#displaced.push({ session, taker });
-      return;
-    }
+  #ended(session: number, reason: EndReason): void {
     const leaseEndsAt = this.#sessions.leaseOf(session);
     if (reason === END_REASON.expired && this.#stamp < leaseEndsAt) {
       this.#complain(`session ${session} expired before ${leaseEndsAt}`);

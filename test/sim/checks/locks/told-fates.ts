@@ -10,8 +10,8 @@ import type { Fail } from "../violation.js";
 /** What a call may ask for whose fate is followed. */
 export type FollowedCommand =
   | { readonly op: typeof OP.upgrade; readonly target: number; readonly key: string }
-  | { readonly op: typeof OP.detach; readonly target: number }
-  | { readonly op: typeof OP.claim; readonly token: number }
+  | { readonly op: typeof OP.handOver; readonly target: number }
+  | { readonly op: typeof OP.adopt; readonly secret: string }
   | {
       readonly op: typeof OP.revoke;
       readonly key: string | undefined;
@@ -29,10 +29,10 @@ export function wishOf(
   switch (command.op) {
     case OP.upgrade:
       return `upgrade ${command.key} of ${session}/${command.target}`;
-    case OP.detach:
-      return `detach ${session}/${command.target}`;
-    case OP.claim:
-      return `claim ${command.token}`;
+    case OP.handOver:
+      return `hand over ${session}/${command.target}`;
+    case OP.adopt:
+      return `adopt ${command.secret}`;
     case OP.revoke:
       return `revoke ${command.key} ${command.now ? "now" : `in ${command.graceMs}`}`;
     default:
@@ -40,7 +40,7 @@ export function wishOf(
   }
 }
 
-const EFFECTS: readonly number[] = [STATUS.ok, STATUS.upgraded, STATUS.claimed, STATUS.revoked];
+const EFFECTS: readonly number[] = [STATUS.leased, STATUS.upgraded, STATUS.adopted, STATUS.revoked];
 
 interface Count {
   made: number;

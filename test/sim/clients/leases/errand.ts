@@ -46,11 +46,14 @@ export class Errand {
   /** Asked for and not answered yet. */
   openCount = 0;
   readonly #owner: Owner;
+  /** What was left to the owner, until it is told of the token of that. */
+  #left: readonly BeliefClaim[];
   readonly #shortenings: Shortening[] = [];
 
-  constructor(owner: Owner, plan: ErrandPlan) {
+  constructor(owner: Owner, plan: ErrandPlan, left: readonly BeliefClaim[] = []) {
     this.#owner = owner;
     this.plan = plan;
+    this.#left = left;
   }
 
   get keys(): string[] {
@@ -87,6 +90,7 @@ export class Errand {
     items: readonly Item[],
   ): LeaseBelief[] {
     if (this.isReturning) return [];
+    this.#left = [];
     const { isSplit } = this.plan;
     let semaphores = 0;
     const claims = items.map(({ key, mode }): BeliefClaim => {
@@ -139,9 +143,14 @@ export class Errand {
   ): LeaseBelief[] {
     return leases.flatMap(({ token, endsAt }, at) => {
       const key = keys[at] ?? "";
+      const spanMs = endsAt === 0 ? Number.POSITIVE_INFINITY : endsAt - stamp;
+      if (this.#left.length > 0 && !this.isReturning) {
+        const claims = this.#left.map((claim) => ({ ...claim }));
+        this.#left = [];
+        return this.#learn(token, claims, { sentMs, spanMs });
+      }
       const belief = this.held.find((one) => one.token === token && one.claimOf(key));
       if (belief === undefined) return [];
-      const spanMs = endsAt === 0 ? Number.POSITIVE_INFINITY : endsAt - stamp;
       const deadlineMs = this.#deadlineOf([key], { sentMs, spanMs });
       belief.deadlineMs = Math.max(belief.deadlineMs, deadlineMs);
       return [belief];

@@ -26,6 +26,7 @@ import type { SemaphorePlan } from "../../plan/plan.js";
 import { driftingClock } from "../../world/node/drifting-clock.js";
 import type { ClientWatch } from "../client-watch.js";
 import { GuardedWrites } from "../guarded-writes.js";
+import type { HandOverBoard } from "../hand-over-board.js";
 import { SIGHTINGS } from "../sightings.js";
 import { Errand } from "./errand.js";
 import type { LeaseBelief, Owner } from "./lease-belief.js";
@@ -38,6 +39,12 @@ const KEPT_NAME_SHARE = 0.5;
 const LATE_COPY_SHARE = 0.2;
 /** Of owners that break off: the door never learns of it. */
 const UNNOTICED_SHARE = 0.2;
+/** Of errands: it goes on with what was handed over to it, if there is something. */
+const HEIR_SHARE = 0.5;
+/** Of the others: it tries to have what a bearer has. */
+const MEDDLER_SHARE = 0.1;
+/** Of those: it asks as if it had nothing. */
+const FORGETFUL_SHARE = 0.2;
 const RETURNS_MAX = 3;
 const HOLD_MS = { least: 300, most: 2_000 } as const;
 /** What an owner changes of the whole table: with few steps for an entry, what is due stays for a while. */
@@ -53,6 +60,7 @@ export interface OwnerSurroundings {
   readonly watch: ClientWatch;
   readonly keys: readonly string[];
   readonly semaphores: readonly SemaphorePlan[];
+  readonly board: HandOverBoard;
   /** Those that speak for one and the same identity, as groups. */
   readonly doors: readonly (readonly LeaseDoor[])[];
 }
@@ -72,6 +80,7 @@ export class LeaseOwner implements Owner {
   readonly #life: ProcessLife;
   readonly #writes: GuardedWrites;
   readonly #copies: RandomStream;
+  readonly #heirs: RandomStream;
   readonly #home: readonly LeaseDoor[];
   #errand: Errand | undefined;
 
@@ -100,6 +109,7 @@ export class LeaseOwner implements Owner {
     this.#life = new ProcessLife(simulation);
     this.#writes = new GuardedWrites(streams.of(`writes ${plan.host}`), plan.mix.write, watch);
     this.#copies = streams.of(`copies ${plan.host}`);
+    this.#heirs = streams.of(`heirs ${plan.host}`);
     this.#home = this.#random.pick(world.doors);
     this.#actionsLeft = plan.actions;
     this.#mayTake = plan.longestMs === 0;
@@ -156,8 +166,8 @@ export class LeaseOwner implements Owner {
     if (!this.#mayTake) this.#setLongest();
     else if (this.#random.chance(mix.pause)) this.#pause();
     else if (this.#random.chance(mix.setting)) this.#changeSetting();
-    else if (this.#errand === undefined) this.#begin();
-    else this.#goOn(this.#errand);
+    else if (this.#errand !== undefined) this.#goOn(this.#errand);
+    else if (!this.#inherit()) this.#begin();
   }
 
   /** It stands still, and what it counts on goes on ending. */
@@ -217,6 +227,32 @@ export class LeaseOwner implements Owner {
     this.#errand = errand;
     if (isEndless) this.#debts.set(this.#name, { owner: this.#name, keys: this.#allKeys });
     this.#take(errand);
+  }
+
+  /** Goes on with what somebody of its identity left to it. */
+  #inherit(): boolean {
+    const heirs = this.#heirs;
+    const hosts = this.#home.map(({ host }) => host);
+    const { board } = this.#world;
+    const isHeir = heirs.chance(HEIR_SHARE);
+    const isMeddler = !isHeir && heirs.chance(MEDDLER_SHARE);
+    const legacy = isHeir ? board.take(hosts) : isMeddler ? board.ofBearer : undefined;
+    if (legacy === undefined) return false;
+    const { owner, claims } = legacy;
+    const { ttlMs } = this.plan;
+    const items = claims.map(({ key, mode, slots }): Item => {
+      return mode === "permits"
+        ? { key, mode, permits: slots.length, limit: undefined }
+        : { key, mode };
+    });
+    const usual = { name: `owner ${this.host}`, ttlMs, waitMs: 0, isSplit: false };
+    const plan = { owner, request: this.#nextRequest(), items, ...usual, options: undefined };
+    const errand = new Errand(this, plan, claims);
+    this.#errand = errand;
+    this.#name = owner;
+    if (heirs.chance(FORGETFUL_SHARE)) this.#take(errand);
+    else this.#extend(errand);
+    return true;
   }
 
   get #allKeys(): string[] {

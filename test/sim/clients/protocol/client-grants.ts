@@ -1,7 +1,7 @@
 /**
  * What a client makes of grants: holds that it counts on from when it hears of them. A grant of which an
  * earlier connection should have told is not believed as it was: the cluster is asked how the hold stands
- * now, and tells all of it. So is what another process had before.
+ * now, and tells all of it.
  */
 import { OP, type RecalledHold, type Result, type STATUS } from "../../../../src/protocol/index.js";
 import { Belief, type BeliefClaim, type Believer } from "../belief.js";
@@ -14,14 +14,6 @@ import type { Evidence } from "./evidence.js";
 import { claimsGranted } from "./grant.js";
 
 type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
-
-/** A hold of the process before. */
-interface Inherited {
-  readonly owner: number;
-  /** As that process knew it. */
-  readonly token: number;
-  readonly givenUp: Belief["givenUp"];
-}
 
 interface Grant {
   readonly sequence: number;
@@ -39,8 +31,6 @@ export class ClientGrants {
   readonly #holds: ClientHolds;
   readonly #evidence: Evidence;
   readonly #watch: ClientWatch;
-  /** By number. Of each the cluster must be asked. */
-  readonly #inherited = new Map<number, Inherited>();
 
   constructor(client: Believer, holds: ClientHolds, evidence: Evidence, watch: ClientWatch) {
     this.#client = client;
@@ -49,27 +39,8 @@ export class ClientGrants {
     this.#watch = watch;
   }
 
-  /** The numbers of what the process before had, as far as it is not known how that stands. */
-  get inherited(): number[] {
-    return [...this.#inherited.keys()];
-  }
-
-  /** What is held belongs to another process, which has to ask for it. */
-  handOver(): void {
-    for (const belief of this.#holds.export()) {
-      const { sequence, owner, token, givenUp } = belief;
-      this.#inherited.set(sequence, { owner, token, givenUp });
-      belief.lapse();
-    }
-  }
-
-  startAnew(): void {
-    this.#inherited.clear();
-  }
-
   /** It is not held any more. */
   forget(sequence: number): void {
-    this.#inherited.delete(sequence);
     this.#holds.forget(sequence);
   }
 
@@ -90,8 +61,8 @@ export class ClientGrants {
     );
   }
 
-  onClaimed({ wish, sequence, isLeft }: Call, result: ResultOf<typeof STATUS.claimed>): void {
-    if (wish.op !== OP.claim) return;
+  onAdopted({ wish, sequence, isLeft }: Call, result: ResultOf<typeof STATUS.adopted>): void {
+    if (wish.op !== OP.adopt) return;
     const { token, items, endsAt } = result;
     const claims = items.map(({ key, mode, slots }) => ({ key, mode, slots }));
     this.#take(
@@ -124,12 +95,8 @@ export class ClientGrants {
       if (endsAt > 0) known.endBy(this.#evidence.localMs(endsAt));
       return;
     }
-    const before = this.#inherited.get(sequence);
-    this.#inherited.delete(sequence);
-    if (before !== undefined && before.token !== token) this.#watch.onSeen(SIGHTINGS.takenOver);
-    const owner = before?.owner ?? ownerOf(call);
-    const givenUp = before?.givenUp ?? (call?.isLeft ? "released" : undefined);
-    this.#take({ sequence, owner, token, claims, endsAt }, givenUp);
+    const grant = { sequence, owner: ownerOf(call), token, claims, endsAt };
+    this.#take(grant, call?.isLeft ? "released" : undefined);
   }
 
   #update(belief: Belief, claims: readonly BeliefClaim[], token: number): void {
@@ -165,5 +132,5 @@ function isLowering(calls: ClientCalls, target: number, key: string): boolean {
 
 function ownerOf(call: Call | undefined): number {
   const wish = call?.wish;
-  return wish?.op === OP.acquire || wish?.op === OP.claim ? wish.owner : 0;
+  return wish?.op === OP.acquire || wish?.op === OP.adopt ? wish.owner : 0;
 }

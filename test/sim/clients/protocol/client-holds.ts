@@ -54,14 +54,6 @@ export class ClientHolds {
     this.#beliefs = this.#beliefs.filter((belief) => belief !== gone);
   }
 
-  /** Everything of this session belongs to nobody here any more. */
-  export(): Belief[] {
-    const { session } = this.#client;
-    const left = this.#beliefs.filter((belief) => belief.session === session);
-    this.#beliefs = this.#beliefs.filter((belief) => belief.session !== session);
-    return left;
-  }
-
   /** The session is no more. The next one may have its number, if it is of a restored cluster. */
   end(): void {
     this.lapseAll();

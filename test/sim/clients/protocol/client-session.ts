@@ -32,7 +32,6 @@ import { ClientGrants } from "./client-grants.js";
 import { ClientHolds } from "./client-holds.js";
 import { Evidence } from "./evidence.js";
 
-const LATE_ATTEMPT = 1_000_000;
 /** Later there may be room. */
 const FOR_NOW: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
 
@@ -49,10 +48,6 @@ export class ClientSession {
   readonly #evidence: Evidence;
   readonly #grants: ClientGrants;
   #nonceNumber = 0;
-  #generation = 0;
-  /** Of the process that takes the session over and was not told yet that it has it. */
-  #taker: string | undefined;
-  #takers = 0;
   #attempt = 0;
   #attachKey = "";
   #attachSentMs = 0;
@@ -82,11 +77,6 @@ export class ClientSession {
   /** Of its attachment. */
   get epoch(): number {
     return this.#epoch;
-  }
-
-  /** Whether it is not known yet if this process has the session. */
-  get isTakingOver(): boolean {
-    return this.#taker !== undefined;
   }
 
   /** Whether the client counts on its lease at this moment. */
@@ -123,9 +113,7 @@ export class ClientSession {
 
   /** Whether something of this session is, or may be, known by that number. */
   isUsed(sequence: number): boolean {
-    const { calls, holds } = this;
-    if (calls.isUsed(sequence)) return true;
-    return holds.of(sequence) !== undefined || this.#grants.inherited.includes(sequence);
+    return this.calls.isUsed(sequence) || this.holds.of(sequence) !== undefined;
   }
 
   /** For people: what keeps it from being idle. */
@@ -136,13 +124,11 @@ export class ClientSession {
     const held = this.holds.present.map(({ sequence, token, owner }) => {
       return `${sequence} with ${token} of ${owner}`;
     });
-    const doubts = this.#grants.inherited.join();
-    return `session ${this.id} asks [${asked}] holds [${held}] doubts [${doubts}]`;
+    return `session ${this.id} asks [${asked}] holds [${held}]`;
   }
 
   get isIdle(): boolean {
-    const { calls, holds } = this;
-    return calls.all.length + holds.present.length + this.#grants.inherited.length === 0;
+    return this.calls.all.length + this.holds.present.length === 0;
   }
 
   // Attaching.
@@ -163,33 +149,7 @@ export class ClientSession {
     if (this.id === 0) {
       return { op: OP.open, nonce, attempt, ttlMs, name: `client ${host}`, metadata: "" };
     }
-    const of = { session: this.id, nonce, generation: this.#generation };
-    if (this.#taker === undefined) return { op: OP.resume, ...of, attempt };
-    return { op: OP.takeOver, ...of, taker: this.#taker, attempt };
-  }
-
-  /** From here on this is another process, which knows what the one before had written down. */
-  handOver(): void {
-    this.#grants.handOver();
-    this.#beginAsTaker();
-  }
-
-  /** Of the process that was to take the session over nothing is left but what it was started with. */
-  restart(): void {
-    this.#beginAsTaker();
-  }
-
-  /** What another process says that was to have the session, or had it, before this one took it over. */
-  latecomer(isTaker: boolean): AttachCommand | undefined {
-    if (this.#generation === 0) return undefined;
-    const nonce = numberedName(this.#client.host, this.#nonceNumber);
-    const of = { session: this.id, nonce, generation: this.#generation - 1 };
-    // More than any attempt of the process that it might be.
-    const attempt = LATE_ATTEMPT;
-    if (!isTaker) return { op: OP.resume, ...of, attempt };
-    this.#takers += 1;
-    const taker = numberedName(this.#client.host, this.#takers);
-    return { op: OP.takeOver, ...of, taker, attempt };
+    return { op: OP.resume, session: this.id, nonce, attempt };
   }
 
   /** What somebody else says who has got hold of its secret. */
@@ -197,20 +157,7 @@ export class ClientSession {
     // No attempt of its own has that number.
     this.#attempt += 1;
     const nonce = numberedName(this.#client.host, this.#nonceNumber);
-    const of = { session: this.id, nonce, generation: this.#generation };
-    return { op: OP.resume, ...of, attempt: this.#attempt };
-  }
-
-  /** It was refused: whoever has the session now is to lose it. */
-  force({ generation }: Attached): void {
-    this.#generation = generation;
-    this.#beginAsTaker();
-  }
-
-  #beginAsTaker(): void {
-    this.#takers += 1;
-    this.#taker = numberedName(this.#client.host, this.#takers);
-    this.#attempt = 0;
+    return { op: OP.resume, session: this.id, nonce, attempt: this.#attempt };
   }
 
   isAnswerToLastAttempt(message: Attached): boolean {
@@ -219,10 +166,8 @@ export class ClientSession {
     return isTurnedAway(message) ? attempt === this.#attempt : key === this.#attachKey;
   }
 
-  onAttached({ session, generation, epoch, highestSequence, stamp }: Attached): void {
+  onAttached({ session, epoch, highestSequence, stamp }: Attached): void {
     this.id = session;
-    this.#generation = generation;
-    this.#taker = undefined;
     this.#epoch = epoch;
     this.#connection += 1;
     this.#evidence.defer();
@@ -235,7 +180,7 @@ export class ClientSession {
   questions(): { number: number; sequences: number[] } | undefined {
     const { open, queued } = this.calls;
     const asked = [...open, ...queued, ...this.holds.present].map(({ sequence }) => sequence);
-    const sequences = [...new Set([...asked, ...this.#grants.inherited])];
+    const sequences = [...new Set(asked)];
     if (sequences.length === 0) {
       this.#evidence.admit();
       return undefined;
@@ -357,13 +302,10 @@ export class ClientSession {
     this.id = 0;
     this.#nonceNumber += 1;
     this.#attempt = 0;
-    this.#generation = 0;
-    this.#taker = undefined;
     this.#epoch = 0;
     this.calls.end();
     this.calls = new ClientCalls();
     this.#numbers.clear();
-    this.#grants.startAnew();
     this.#awaitedRecall = 0;
   }
 
@@ -401,7 +343,7 @@ export class ClientSession {
     call.tell({ result, stamp: call.queuedAt ?? stamp });
     this.calls.settle(call);
     if (result.status === STATUS.granted) this.#grants.onGranted(call, result, stamp);
-    else if (result.status === STATUS.claimed) this.#grants.onClaimed(call, result);
+    else if (result.status === STATUS.adopted) this.#grants.onAdopted(call, result);
     else if (result.status === STATUS.upgraded) {
       this.#grants.onUpgraded(call, result.token, this.calls);
     }
@@ -412,10 +354,11 @@ export class ClientSession {
   #afterWeak({ wish, target, leaves, result }: Call): boolean {
     if (wish.op === OP.end && leaves?.wish.op !== OP.upgrade) this.#grants.forget(target);
     if (wish.op === OP.end && leaves?.isOver === false) this.calls.settle(leaves);
-    // It may not leave it to others, so it still has it.
-    const isForbidden = result?.status === ERROR_NUMBERS.FORBIDDEN;
-    if (wish.op === OP.detach && isForbidden) this.calls.add({ op: OP.end, target });
-    else if (wish.op === OP.detach) this.#grants.forget(target);
+    if (wish.op === OP.handOver) {
+      const isGone = result?.status === STATUS.leased || result?.status === ERROR_NUMBERS.NOT_HELD;
+      if (isGone) this.#grants.forget(target);
+      else this.calls.add({ op: OP.end, target });
+    }
     return wish.op === OP.close;
   }
 

@@ -1,9 +1,15 @@
 /**
  * What an application does next with the public SDK, by the shares of its plan: locks and permits of
  * one or several keys, tries, tasks with several claims, counted holds, upgrades and downgrades,
- * tickets, revokes, reads; it gives up what it waits for by its signals, and closes.
+ * hand-overs, revokes, reads; it gives up what it waits for by its signals, hands everything over, and closes.
  */
-import type { Client, HoldOptions, Lock, WantedItem } from "../../../../src/client/index.js";
+import type {
+  Client,
+  HandedOver,
+  HoldOptions,
+  Lock,
+  WantedItem,
+} from "../../../../src/client/index.js";
 import { MESSAGE, OP, STATUS } from "../../../../src/protocol/index.js";
 import { markerOf } from "../../checks/locks/exactly-once.js";
 import { wishOf } from "../../checks/locks/told-fates.js";
@@ -20,7 +26,7 @@ const TRY_SHARE = 0.2;
 const STRONGER_SHARE = 0.3;
 /** Of wishes: what is given back in the same turn. */
 const REGAIN_SHARE = 0.1;
-/** Of each thing, in the turn in which a process leaves its session. */
+/** Of each thing, in the turn in which a process hands everything over. */
 const LAST_SHARE = 0.3;
 /** Of holds that end by themselves one of so many is not kept until then. */
 const KEPT_OF = 4;
@@ -29,7 +35,7 @@ const REVOKE_SHARE = 0.02;
 const AT_ONCE_SHARE = 0.1;
 const GRACE_MS_MOST = 1_500;
 const HOLD_MS = { least: 1_000, most: 2_500 } as const;
-const TICKET_TTL_MS = { least: 1_000, most: 3_000 } as const;
+const BEARER_TTL_MS = { least: 1_000, most: 3_000 } as const;
 
 /** How something is asked for, and what is done with the answer. */
 interface Wish {
@@ -49,8 +55,8 @@ interface ActingProcess {
   close(client: Client): void;
   /** A lock that it was given, as `wanted`. */
   take(lock: Lock, wanted: WantedModes, isCapped: boolean): void;
-  /** A lock that somebody else had. */
-  inherit(lock: Lock): void;
+  /** Adopts what somebody else had. */
+  adopt(client: Client, handed: HandedOver): void;
 }
 
 export class SdkActions {
@@ -90,8 +96,8 @@ export class SdkActions {
       [mix.cancel, () => this.#abort()],
       [locks.upgrade, () => this.#upgrade()],
       [locks.downgrade, () => this.#downgrade()],
-      [locks.detach, () => this.#detach()],
-      [locks.claim, () => this.#claim(client)],
+      [locks.handOver, () => this.#handOver()],
+      [locks.adopt, () => this.#adopt(client)],
       [locks.revoke + REVOKE_SHARE, () => this.#revoke(client)],
       ...(locks.anyValues === true ? [[locks.update, () => this.#update()] as const] : []),
     ];
@@ -101,14 +107,19 @@ export class SdkActions {
     if (!isGreedy) this.#acquire(client);
   }
 
-  /** In the turn in which its process leaves the session to the next one. */
+  /** One lock more, by a task of its own. */
+  gather(client: Client): void {
+    if (this.#process.calls.waits.length < WAITS_MAX) this.#request(client);
+  }
+
+  /** In the turn in which its process hands everything over. */
   performLast(client: Client): void {
     const { random } = this.#world;
     const makers = [
       () => this.#upgrade(),
       () => this.#acquireAgain(client),
       () => this.#downgrade(),
-      () => this.#detach(),
+      () => this.#handOver(),
       () => this.#abort(),
       () => this.#release(),
     ];
@@ -377,30 +388,61 @@ export class SdkActions {
     });
   }
 
-  #detach(): boolean {
-    const { random, board } = this.#world;
+  #handOver(): boolean {
+    const { random, board, watch, client } = this.#world;
     const hold = random.pickOrNone(this.#process.holds.held);
     if (hold === undefined) return false;
-    const ticketTtlMs = random.integer(TICKET_TTL_MS.least, TICKET_TTL_MS.most);
-    const what = `detach ${hold.token}`;
-    hold.isDetached = true;
+    const ttlMs = random.integer(BEARER_TTL_MS.least, BEARER_TTL_MS.most);
+    const what = `hand over ${hold.token}`;
     const target = this.#numberOf(hold);
-    const wish = wishOf(hold.session, { op: OP.detach, target });
-    const detached = hold.lock.detach({ ticketTtlMs });
-    this.#process.calls.track({ what, owner: 0, wish }, detached, (ticket) => board.post(ticket));
+    const wish = wishOf(hold.session, { op: OP.handOver, target });
+    const asked = watch.onHandOverAsked(client, hold.session, false);
+    this.#process.calls.track(
+      { what, owner: 0, wish },
+      hold.lock.handOver({ ttlMs }),
+      (handed) => {
+        asked.given(handed);
+        board.post(handed);
+      },
+      (error) => {
+        asked.refused();
+        this.#process.calls.judge(what, error);
+      },
+    );
     return true;
   }
 
-  #claim(client: Client): boolean {
+  /** Everything that its client holds, of which `onHandedOver` is told. */
+  handOverAll(
+    client: Client,
+    onHandedOver: (handed: HandedOver) => void,
+    onRefused: () => void,
+  ): void {
+    const { random, watch } = this.#world;
+    const { calls } = this.#process;
+    const ttlMs = random.integer(BEARER_TTL_MS.least, BEARER_TTL_MS.most);
+    const what = "hand everything over";
+    const asked = watch.onHandOverAsked(this.#world.client, client.session, true);
+    calls.track(
+      { what, owner: 0 },
+      client.handOver({ ttlMs }),
+      (handed) => {
+        asked.given(handed);
+        onHandedOver(handed);
+      },
+      (error) => {
+        asked.refused();
+        calls.judge(what, error);
+        onRefused();
+      },
+    );
+  }
+
+  #adopt(client: Client): boolean {
     const { random, board } = this.#world;
-    const ticket = random.pickOrNone(board.tickets);
-    if (ticket === undefined) return false;
-    const controller = new AbortController();
-    const owner = client.owner();
-    const lock = client.claim(ticket, { owner, signal: controller.signal });
-    const wish = wishOf(0, { op: OP.claim, token: ticket.token });
-    const call = { what: `claim ${ticket.token}`, owner: owner.id, controller, wish };
-    this.#process.calls.track(call, lock, (given) => this.#process.inherit(given));
+    const handed = random.pickOrNone(board.handed);
+    if (handed === undefined) return false;
+    this.#process.adopt(client, handed);
     return true;
   }
 

@@ -24,7 +24,6 @@ const KNOWN_CODES: readonly ErrorCode[] = [
   "UNAVAILABLE",
   "FORBIDDEN",
   "CANCELLED",
-  "TAKEN_OVER",
 ];
 
 /** What a client hears in addition that is not known, or not any more. */
@@ -34,13 +33,6 @@ const STRANGER_CODES: readonly ErrorCode[] = ["UNAUTHENTICATED", "PROTOCOL"];
 const TRIED_CODES: readonly ErrorCode[] = ["BUSY", "DISK_FULL"];
 /** Less than any clock drifts. */
 const PATIENCE_RATIO = 0.99;
-
-/** What a wait is called that the process before had begun. */
-const INHERITED = "wait for ";
-
-export function inheritedWait(keys: readonly string[]): string {
-  return `${INHERITED}${keys.join(" ")}`;
-}
 
 /** A call that was not answered yet. */
 export interface OpenCall {
@@ -88,12 +80,6 @@ export class SdkCalls {
 
   isOpen(wanted: string): boolean {
     return [...this.#open].some(({ what }) => what === wanted);
-  }
-
-  /** Whether somebody waits for what a call asked for; `undefined`: one of an earlier process. */
-  isAwaited(call: string | undefined): boolean {
-    if (call !== undefined) return this.isOpen(call);
-    return [...this.#open].some(({ what }) => what.startsWith(INHERITED));
   }
 
   /** Those that can be given up. */

@@ -1,11 +1,12 @@
 /**
  * An application that uses the SDK, over all its processes: one is killed and the next one begins with
- * nothing, or leaves its session to the next one, or by mistake to two; a supervisor starts it again, now
- * and then with what it was started with before. What a process does is `sdk-process.ts`'s.
+ * nothing, or hands what it holds over to the next one, or by mistake to two; a supervisor starts it again,
+ * now and then with what it was started with before. What a process does is `sdk-process.ts`'s.
  */
 
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
+import type { HandedOver } from "../../../../src/client/index.js";
 import type { ClientPlan } from "../../plan/client-plan.js";
 import type { ClientEnding, Question } from "../../plan/fault.js";
 import { driftingClock } from "../../world/node/drifting-clock.js";
@@ -13,14 +14,19 @@ import { SLEEP_CLOCK_MS } from "../../world/node/sdk-platform.js";
 import type { HeldBelief } from "../belief.js";
 import type { ClientSurroundings } from "../sim-client.js";
 import type { WorldClient } from "../world-client.js";
-import type { LeftSession } from "./given-up.js";
 import { type HeardByAll, SdkEars } from "./sdk-ear.js";
 import { SdkProcess } from "./sdk-process.js";
 
-/** Of processes that were killed: the next one is started with the same session to go on with. */
+/** Of processes that were killed: the next one is started with the same holds to adopt. */
 const SAME_FILE_SHARE = 0.5;
 /** Of two processes that stand side by side each is stopped with that probability, or the first one is. */
 const STOPPED_SHARE = 0.5;
+/** Of two that adopt the same: one stands still soon after it has asked for a hold, */
+const STOPPED_HEIR_SHARE = 0.5;
+/** so soon, */
+const STOPS_AFTER_MS = { least: 0, most: 10 } as const;
+/** and for so long. */
+const STOPPED_MS = { least: 20, most: 200 } as const;
 
 export class SdkClient implements WorldClient {
   readonly host: number;
@@ -30,10 +36,10 @@ export class SdkClient implements WorldClient {
   readonly #random: RandomStream;
   readonly #heardByAll: HeardByAll = { answeredCount: 0 };
   #processes: readonly SdkProcess[] = [];
-  /** Left by the process before, */
-  #left: LeftSession | undefined;
+  /** Handed over by the process before, */
+  #left: HandedOver | undefined;
   /** or by the one before that. */
-  #lastLeft: LeftSession | undefined;
+  #lastLeft: HandedOver | undefined;
   /** How many processes go on with it. */
   #heirs = 1;
   #lives = 0;
@@ -93,7 +99,7 @@ export class SdkClient implements WorldClient {
     const [first] = this.#processes;
     if (first === undefined) return;
     this.#note(`ends: ${how}`);
-    // A process that stands still cannot leave anything to anybody.
+    // A process that stands still cannot hand anything over.
     const isLeft = how !== "kill" && !first.isPaused;
     for (const process of this.#processes) {
       if (isLeft && process === first) this.#leave(process, how);
@@ -102,7 +108,7 @@ export class SdkClient implements WorldClient {
   }
 
   #leave(process: SdkProcess, how: ClientEnding): void {
-    process.export((left) => {
+    process.handOver((left) => {
       // Killed meanwhile.
       if (!this.#processes.includes(process)) return;
       this.#kill(process);
@@ -133,12 +139,12 @@ export class SdkClient implements WorldClient {
     this.#processes = Array.from({ length: heirs }, () => this.#processOf(left));
   }
 
-  #processOf(left: LeftSession | undefined): SdkProcess {
+  #processOf(left: HandedOver | undefined): SdkProcess {
     this.#lives += 1;
     const { streams, watch } = this.#world;
     const name = `${this.host}.${this.#lives}`;
     this.#note(`begins as ${name}`);
-    return new SdkProcess(
+    const process: SdkProcess = new SdkProcess(
       {
         ...this.#world,
         client: this,
@@ -146,7 +152,10 @@ export class SdkClient implements WorldClient {
         clock: this.#clock,
         ears: new SdkEars(this, watch, this.#heardByAll, this.#clock, {
           onAttached: () => this.#tellAttached(),
-          onAsking: (question) => this.#tellAsking(question),
+          onAsking: (question) => {
+            this.#tellAsking(question);
+            if (question === "adopt") this.#stopHeir(process);
+          },
         }),
         random: this.#random,
         platformRandom: streams.of(`platform ${this.host} life ${this.#lives}`),
@@ -156,6 +165,18 @@ export class SdkClient implements WorldClient {
       },
       left,
     );
+    return process;
+  }
+
+  /** Another one may have asked for the same. */
+  #stopHeir(heir: SdkProcess): void {
+    if (this.#processes.length < 2 || !this.#random.chance(STOPPED_HEIR_SHARE)) return;
+    const { simulation } = this.#world;
+    simulation.after(this.#random.integer(STOPS_AFTER_MS.least, STOPS_AFTER_MS.most), () => {
+      heir.pause();
+      const forMs = this.#random.integer(STOPPED_MS.least, STOPPED_MS.most);
+      simulation.after(forMs, () => heir.resume());
+    });
   }
 
   pause(): void {

@@ -338,6 +338,7 @@ class SdkEar implements Ear {
 
 function questionOf({ op }: Request): Question | undefined {
   if (op === OP.resume) return "resume";
-  if (op === OP.takeOver) return "takeOver";
+  if (op === OP.handOver) return "handOver";
+  if (op === OP.adopt) return "adopt";
   return op === OP.recall ? "recall" : undefined;
 }

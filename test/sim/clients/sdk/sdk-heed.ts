@@ -1,7 +1,7 @@
 /**
  * Whether one process of an application heeds what it was told: what it heard to be lost, and what must
  * have been told before an answer that it heard, it counts on no more once that turn is over. Nor does it
- * ask for what none of its tasks waits for.
+ * ask for what none of its tasks waits for, or hand over what it counts on or has given back.
  */
 
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
@@ -87,23 +87,32 @@ export class SdkHeed implements HeedfulProcess {
     if (!this.#hasSession(session)) return [];
     const { watch, ears } = this.#world;
     const told = ears.holdsOf(session);
-    const kept = [...this.#holds.held, ...this.#holds.detaching]
+    const kept = [...this.#holds.held, ...this.#holds.leaving]
       .filter((hold) => hold.session === session)
       .map(({ token }) => watch.numberInLog(session, token));
     return told.numbers.filter((number) => {
       if (kept.includes(number) || !watch.holdsInLog(session, number)) return false;
-      return !this.#calls.isAwaited(told.callOf(number));
+      return !this.#calls.isOpen(told.callOf(number));
     });
   }
 
-  /** A hold is to become stronger for a call of its task that still waits, and for nobody else. */
   objection(session: number, command: SequencedCommand): string | undefined {
-    if (command.op !== OP.upgrade) return undefined;
-    const { watch } = this.#world;
-    const hold = this.#holds.held.find((one) => {
-      return one.session === session && watch.numberInLog(session, one.token) === command.target;
-    });
-    if (hold === undefined || this.#calls.isWanted(hold.owner)) return undefined;
+    if (command.op === OP.upgrade) return this.#objectionToUpgrade(session, command.target);
+    if (command.op !== OP.handOver) return undefined;
+    const hold = this.#holds.find(session, command.target);
+    if (hold === undefined) return undefined;
+    if (hold.count > 0) return `${hold.token} is handed over, and counted on`;
+    if (hold.isCounted) return undefined;
+    if (!hold.isHandedOver) return `${hold.token} was given back, and is handed over`;
+    this.#world.board.noteShared(command.to, hold.sharedWhenLeft);
+    return undefined;
+  }
+
+  /** A hold is to become stronger for a call of its task that still waits, and for nobody else. */
+  #objectionToUpgrade(session: number, target: number): string | undefined {
+    const hold = this.#holds.find(session, target);
+    if (hold === undefined || hold.count === 0) return undefined;
+    if (this.#calls.isWanted(hold.owner)) return undefined;
     return `nobody waits for ${hold.token} to become exclusive`;
   }
 }

@@ -97,8 +97,6 @@ export class SdkHold implements HeldBelief {
   readonly handles: SdkHandle[] = [];
   /** Another request of the same task may be counted with it. */
   isCounted = false;
-  /** It was left to whoever has the ticket, also if others wanted to share it. */
-  isDetached = false;
   /** It has a cap: kept now and then, so that this end is seen. */
   isCapped = false;
   /** Calls on their way that give a handle back. */
@@ -121,6 +119,22 @@ export class SdkHold implements HeldBelief {
     this.#clock = process.clock;
     this.#token = handle.lock.token;
     this.add(handle);
+  }
+
+  /** It was left to others, also if requests of its task wanted to share it. */
+  get isHandedOver(): boolean {
+    return this.#left.length > 0;
+  }
+
+  /** Keys that no handle wanted exclusively when the hold was left to others. */
+  get sharedWhenLeft(): readonly string[] {
+    const strong = this.#left.flatMap(({ strongKeys }) => strongKeys);
+    return this.lock.items.map(({ key }) => key).filter((key) => !strong.includes(key));
+  }
+
+  get #left(): SdkHandle[] {
+    // The error is that of a release, which has no code.
+    return this.handles.filter(({ signal }) => String(signal.reason).includes("was handed over"));
   }
 
   /** A handle that was given up is told of no newer one. */
@@ -163,12 +177,6 @@ export class SdkHold implements HeldBelief {
       if (modes.includes("permits")) return { key, mode: "permits", slots };
       return { key, mode: modes.includes("exclusive") ? "exclusive" : "shared", slots };
     });
-  }
-
-  /** Keys that no handle wants, or may get, exclusively. */
-  get sharedKeys(): readonly string[] {
-    const strong = this.live.flatMap(({ strongKeys }) => strongKeys);
-    return this.lock.items.map(({ key }) => key).filter((key) => !strong.includes(key));
   }
 
   get givenUp(): "lapsed" | undefined {

@@ -8,10 +8,10 @@ import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
 import type { GuardedWrites } from "../guarded-writes.js";
 import { SIGHTINGS } from "../sightings.js";
-import { GivenUp } from "./given-up.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 import { lossOf, SdkHandle, SdkHold, type WantedModes } from "./sdk-hold.js";
+import { ADOPT } from "./told-holds.js";
 
 /** What a client may take off a lease, as documented, and what clocks that count sleep may be off. */
 const MARGIN_RATIO = 0.1;
@@ -52,10 +52,18 @@ export class SdkHolds {
     return this.#all.filter(({ count }) => count > 0);
   }
 
-  /** What is to become a ticket, as far as it did not. */
-  get detaching(): readonly SdkHold[] {
-    return this.#all.filter(({ isDetached, token }) => {
-      return isDetached && this.#calls.isOpen(`detach ${token}`);
+  /** What its session knows, or knew, by that number, if it had a handle. */
+  find(session: number, number: number): SdkHold | undefined {
+    const { watch } = this.#world;
+    return this.#all.find((hold) => {
+      return hold.session === session && watch.numberInLog(session, hold.token) === number;
+    });
+  }
+
+  /** What is on its way to others. */
+  get leaving(): readonly SdkHold[] {
+    return this.#all.filter(({ isHandedOver, token }) => {
+      return isHandedOver && this.#calls.isOpen(`hand over ${token}`);
     });
   }
 
@@ -142,13 +150,15 @@ export class SdkHolds {
     this.#world.onGrant();
   }
 
-  /** A lock that the process before had and did not give up, which is what the log says that it is. */
-  inherit(lock: Lock, session: number, givenUp: GivenUp | undefined): void {
-    const { watch } = this.#world;
-    const number = watch.numberInLog(session, lock.token);
-    const problem = givenUp?.problemOf(session, number, lock);
-    if (problem !== undefined) this.#calls.broken("what was given up is not handed over", problem);
+  /** A lock that somebody else had, which is what the log says that it is. */
+  inherit(lock: Lock, session: number): void {
+    const { watch, board } = this.#world;
+    const shared = board.sharedOf(this.#secretOf(lock, session));
     for (const { key, mode } of lock.items) {
+      if (mode === "exclusive" && shared.includes(key)) {
+        const what = `${key} by ${lock.token} was made shared, and is handed over as exclusive`;
+        this.#calls.broken("as it was asked for", what);
+      }
       const inLog = watch.modeInLog(lock.token, key);
       if (inLog === undefined || inLog === mode) continue;
       this.#calls.broken("as it was asked for", `${lock.token} is ${inLog}, and said ${mode}`);
@@ -156,14 +166,11 @@ export class SdkHolds {
     this.take(lock, session, new Map(lock.items.map(({ key, mode }) => [key, mode])), false);
   }
 
-  /** The process leaves `session`. `before`: what the process before had given up in it. */
-  givenUpIn(session: number, before: GivenUp | undefined): GivenUp {
-    const givenUp = new GivenUp(session, before);
-    for (const hold of this.#all) {
-      const number = this.#world.watch.numberInLog(session, hold.token);
-      if (number > 0) givenUp.add(number, hold);
-    }
-    return givenUp;
+  /** By which it was adopted. */
+  #secretOf({ token }: Lock, session: number): string {
+    const { watch, ears } = this.#world;
+    const call = ears.holdsOf(session).callOf(watch.numberInLog(session, token));
+    return call.slice(ADOPT.length);
   }
 
   /** It begins to count on a hold, or on more of it. */

@@ -8,16 +8,17 @@ import {
   CLIENT_DEFAULTS,
   type Client,
   connectOn,
+  type HandedOver,
   type Lock,
 } from "../../../../src/client/index.js";
-import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
+import type { ErrorCode } from "../../../../src/errors.js";
 import { endpointOf, SdkPlatform } from "../../world/node/sdk-platform.js";
 import { GuardedWrites } from "../guarded-writes.js";
 import { SIGHTINGS } from "../sightings.js";
-import type { GivenUp, LeftSession } from "./given-up.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import { SdkActions } from "./sdk-actions.js";
-import { inheritedWait, SdkCalls } from "./sdk-calls.js";
+import { SdkAdoptions } from "./sdk-adoptions.js";
+import { SdkCalls } from "./sdk-calls.js";
 import { SdkHeed } from "./sdk-heed.js";
 import type { WantedModes } from "./sdk-hold.js";
 import { SdkHolds } from "./sdk-holds.js";
@@ -28,40 +29,13 @@ const CONNECT_AGAIN_MS = 100;
 /** Of watches that begin: the connection breaks within so long. */
 const CUT_SHARE = 0.7;
 const CUT_MS_MOST = 8;
+/** Who is to hand everything over waits until it has so many holds, */
+const HOLDS_TO_LEAVE = 2;
+/** and asks so many times for more. */
+const GATHERS = 15;
 
-/** How a wait of the process before ends without a lock. */
-const WAIT_CODES: readonly ErrorCode[] = [
-  "LOCK_HELD",
-  "LOCK_TIMEOUT",
-  "DEADLOCK",
-  "QUEUE_FULL",
-  "WRONG_KIND",
-  "LIMIT_MISMATCH",
-  "NOT_HELD",
-  "FORBIDDEN",
-  "QUOTA",
-  "INVALID_ARGUMENT",
-  "SESSION_EXPIRED",
-  "UNAVAILABLE",
-  "BUSY",
-  "DISK_FULL",
-  "CANCELLED",
-  "TAKEN_OVER",
-];
-/**
- * Why a session that was left cannot be gone on with: `QUOTA` when it holds more than is moved at once,
- * `BUSY` when it was taken over just now.
- */
-const GONE_CODES: readonly ErrorCode[] = [
-  "UNAVAILABLE",
-  "SESSION_EXPIRED",
-  "FORBIDDEN",
-  "QUOTA",
-  "TAKEN_OVER",
-  "BUSY",
-];
-/** Of processes that are refused a session: they take it from whoever has it. */
-const FORCED_SHARE = 0.6;
+/** Why no client comes about. */
+const GONE_CODES: readonly ErrorCode[] = ["UNAVAILABLE", "SESSION_EXPIRED", "FORBIDDEN", "QUOTA"];
 
 export class SdkProcess {
   readonly calls: SdkCalls;
@@ -73,16 +47,21 @@ export class SdkProcess {
   readonly #watching: SdkWatching;
   readonly #writes: GuardedWrites;
   readonly #heed: SdkHeed;
-  /** Before it got its session. */
-  readonly #givenUp: GivenUp | undefined;
+  readonly #adoptions: SdkAdoptions;
+  /** What another one handed over, as long as it was not asked for. */
+  #left: HandedOver | undefined;
   #client: Client | undefined;
-  /** It leaves its session, and does nothing more. */
+  /** It is to hand everything over, as soon as it has enough of it, */
+  #leaveLater: (() => void) | undefined;
+  /** for which it asks so many times more. */
+  #gathers = 0;
+  /** It hands everything over, and does nothing more. */
   #isLeaving = false;
 
-  constructor(world: ProcessSurroundings, left: LeftSession | undefined) {
+  constructor(world: ProcessSurroundings, left: HandedOver | undefined) {
     const { plan, clock, ears, network, streams, watch } = world;
     this.#world = world;
-    this.#givenUp = left?.givenUp;
+    this.#left = left;
     this.#life = new ProcessLife(world.simulation);
     this.#platform = new SdkPlatform({
       host: plan.host,
@@ -98,13 +77,14 @@ export class SdkProcess {
     const mayBeRefused = (): boolean => world.keyring?.mayBeRefused(plan.host) === true;
     this.calls = new SdkCalls(world.client, watch, this.#life, plan.ttlMs, mayBeRefused);
     this.holds = new SdkHolds(world, this.#life, this.calls, this.#writes);
+    this.#adoptions = new SdkAdoptions(world, this.calls, this.holds);
     this.#watching = new SdkWatching(world, this.#life, this.calls);
     this.#actions = new SdkActions(world, this);
     this.#heed = new SdkHeed(world, this.#life, this.calls, this.holds, (session) => {
       return this.#hasSession(session);
     });
     ears.process = this.#heed;
-    this.#connect(left?.exported);
+    this.#connect();
     this.#actLater();
   }
 
@@ -175,23 +155,46 @@ export class SdkProcess {
     this.#watching.end();
   }
 
-  /** Leaves the session to whoever is told; `undefined`: there was none, or it is no more. */
-  export(onLeft: (left: LeftSession | undefined) => void): void {
+  /**
+   * Hands over what it has, as soon as that is enough. `onLeft`: the process has done its work;
+   * `undefined`: its session is no more. If nobody takes it from it, it goes on.
+   */
+  handOver(onLeft: (left: HandedOver | undefined) => void): void {
+    if (this.#isLeaving) return;
+    this.#gathers = GATHERS;
+    this.#leaveLater = () => this.#leave(onLeft);
+    this.#leaveIfReady();
+  }
+
+  #gather(client: Client): void {
+    this.#gathers -= 1;
+    this.#leaveIfReady();
+    if (this.#leaveLater !== undefined) this.#actions.gather(client);
+  }
+
+  #leaveIfReady(): void {
+    const leave = this.#leaveLater;
+    if (this.#gathers > 0 && this.holds.held.length < HOLDS_TO_LEAVE) return;
+    this.#leaveLater = undefined;
+    leave?.();
+  }
+
+  #leave(onLeft: (left: HandedOver | undefined) => void): void {
     const client = this.#client;
-    this.#isLeaving = true;
     if (client === undefined || client.session === 0 || client.closed.aborted) {
       onLeft(undefined);
       return;
     }
-    if (!this.#life.isPaused) this.#actions.performLast(client);
-    const givenUp = this.holds.givenUpIn(client.session, this.#givenUp);
-    client.export().then(
-      (exported) => onLeft({ exported: JSON.parse(JSON.stringify(exported)), givenUp }),
-      (error) => {
-        this.calls.judge("export", error);
-        onLeft(undefined);
-      },
-    );
+    this.#isLeaving = true;
+    this.#actions.performLast(client);
+    const onHandedOver = (handed: HandedOver): void => {
+      this.#world.watch.onSeen(SIGHTINGS.departed);
+      onLeft(JSON.parse(JSON.stringify(handed)) as HandedOver);
+    };
+    this.#actions.handOverAll(client, onHandedOver, () => {
+      this.#isLeaving = false;
+      if (this.#client === undefined) this.#connectLater();
+    });
   }
 
   /** Ends the session in peace, and begins another one. */
@@ -204,14 +207,14 @@ export class SdkProcess {
     this.holds.take(lock, this.session, wanted, isCapped);
   }
 
-  /** A lock that somebody else had. */
-  inherit(lock: Lock): void {
-    this.holds.inherit(lock, this.session, this.#givenUp);
+  /** Adopts what somebody else had. */
+  adopt(client: Client, handed: HandedOver): void {
+    this.#adoptions.adopt(client, handed);
   }
 
   // Connecting.
 
-  #connect(resume: LeftSession["exported"] | undefined, force = false): void {
+  #connect(): void {
     const { plan, nodes, keyring } = this.#world;
     const isNamed = keyring?.isNamed(plan.host) === true;
     const tokenNow = (): string => {
@@ -226,43 +229,31 @@ export class SdkProcess {
       ttlMs: plan.ttlMs,
       name: `client ${plan.host}`,
       connectTimeoutMs: CONNECT_TIMEOUT_MS,
-      resume,
-      force,
     };
     connectOn(this.#platform, settings).then(
       (client) => this.#onConnected(client),
       (error) => {
         this.calls.judge("connect", error, GONE_CODES);
-        const isTaken = error instanceof HoldfastError && error.code === "TAKEN_OVER";
-        // It is refused for a second after the last takeover, and does not give in.
-        const isForced = isTaken && (force || this.#world.random.chance(FORCED_SHARE));
-        if (isTaken) this.#world.watch.onSeen(SIGHTINGS.takerRefused);
-        this.#connectLater(isForced ? resume : undefined);
+        this.#connectLater();
       },
     );
   }
 
-  /** `forced`: a session to be taken from whoever has it. */
-  #connectLater(forced?: LeftSession["exported"]): void {
+  #connectLater(): void {
     this.#client = undefined;
+    if (this.#isLeaving) return;
     this.#world.simulation.after(CONNECT_AGAIN_MS, () => {
-      this.#life.deliver(() => {
-        if (!this.#isLeaving) this.#connect(forced, forced !== undefined);
-      });
+      this.#life.deliver(() => this.#connect());
     });
   }
 
   #onConnected(client: Client): void {
     this.#client = client;
     client.closed.addEventListener("abort", () => this.#connectLater(), { once: true });
-    const { locks = [], waits = [] } = client.resumed ?? {};
-    for (const lock of locks) this.inherit(lock);
     this.#watching.begin(client);
-    for (const { owner, lock, keys } of waits) {
-      const what = inheritedWait(keys);
-      const onError = (error: unknown): void => this.calls.judge(what, error, WAIT_CODES);
-      this.calls.track({ what, owner: owner.id }, lock, (given) => this.inherit(given), onError);
-    }
+    const left = this.#left;
+    this.#left = undefined;
+    if (left !== undefined) this.adopt(client, left);
   }
 
   // Acting.
@@ -286,6 +277,7 @@ export class SdkProcess {
     if (!isDraining) this.#writes.write();
     if (client === undefined || client.closed.aborted) return;
     if (isDraining) this.#giveEverythingBack();
+    else if (this.#leaveLater !== undefined) this.#gather(client);
     else if (this.#world.mayAct()) this.#actions.perform(client);
   }
 

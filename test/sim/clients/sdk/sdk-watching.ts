@@ -15,7 +15,7 @@ const WATCH_SHARE = 0.5;
 const WATCH_ALL_SHARE = 0.4;
 
 /** How a watch ends that nobody ended: its client did, or a node had forgotten what came next. */
-const WATCH_CODES: readonly ErrorCode[] = ["CANCELLED", "COMPACTED", "TAKEN_OVER", "FORBIDDEN"];
+const WATCH_CODES: readonly ErrorCode[] = ["CANCELLED", "COMPACTED", "FORBIDDEN"];
 
 export class SdkWatching {
   readonly #world: ProcessSurroundings;

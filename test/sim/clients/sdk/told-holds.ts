@@ -16,6 +16,8 @@ import {
 
 /** Of what asks for no hold. */
 const NOTHING = "";
+/** How the call begins that adopts a hold, in front of its secret. */
+export const ADOPT = "adopt ";
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** What was told of a hold. */
@@ -44,9 +46,9 @@ export class ToldHolds {
     return [...this.#held.keys()];
   }
 
-  /** The call that brought, or is to bring, that hold; `undefined`: one of an earlier process. */
-  callOf(number: number): string | undefined {
-    return this.#calls.get(number);
+  /** The call that brought, or is to bring, that hold. */
+  callOf(number: number): string {
+    return this.#calls.get(number) ?? NOTHING;
   }
 
   /** What was told of that hold; `undefined`: nothing, or its end. */
@@ -100,7 +102,7 @@ export class ToldHolds {
     const cap = this.#caps.get(number);
     if (result.status === STATUS.granted) {
       this.#hold(number, result.token, cap === undefined ? NEVER : stamp + cap);
-    } else if (result.status === STATUS.claimed) {
+    } else if (result.status === STATUS.adopted) {
       this.#hold(number, result.token, result.endsAt || NEVER);
     } else if (result.status === STATUS.upgraded) {
       this.#change(this.#upgrades.get(number) ?? 0, { token: result.token });
@@ -128,5 +130,5 @@ export class ToldHolds {
 
 function callIn(command: SequencedCommand): string {
   if (command.op === OP.acquire) return command.options?.value ?? NOTHING;
-  return command.op === OP.claim ? `claim ${command.token}` : NOTHING;
+  return command.op === OP.adopt ? `${ADOPT}${command.secret}` : NOTHING;
 }

@@ -1,0 +1,67 @@
+/**
+ * Where clients leave what others need to go on with their holds: the secrets of bearers, for whoever
+ * adopts them, and the names of owners, for the next process of one.
+ */
+import type { HandedOver } from "../../../src/client/index.js";
+import type { BeliefClaim } from "./belief.js";
+
+/** A hold that an owner has from somebody, or is to have. */
+export interface Legacy {
+  readonly owner: string;
+  /** Who left it, whose identity the owner has. */
+  readonly host: number;
+  /** At most what the hold is: as whoever left it knows it by now. */
+  readonly claims: readonly BeliefClaim[];
+}
+
+const LEFT_MAX = 8;
+const VERSION = 1;
+
+export class HandOverBoard {
+  #handed: HandedOver[] = [];
+  #legacies: Legacy[] = [];
+  readonly #shared = new Map<string, readonly string[]>();
+
+  get handed(): readonly HandedOver[] {
+    return this.#handed;
+  }
+
+  /** Old ones fall off. */
+  post(handed: HandedOver): void {
+    this.#handed = [...this.#handed, handed].slice(-LEFT_MAX);
+  }
+
+  /** As the SDK would hand it over. */
+  postSecret(clusterId: string, secret: string, keys: readonly string[]): void {
+    const holds = [{ keys, secret, task: 1 }];
+    this.post({ version: VERSION, clusterId, confirmed: false, holds });
+  }
+
+  /** What whoever knows its secret may take the latest bearer for. */
+  get ofBearer(): Legacy | undefined {
+    const hold = this.#handed.at(-1)?.holds[0];
+    if (hold === undefined) return undefined;
+    const claims = hold.keys.map((key) => ({ key, mode: "exclusive" as const, slots: [] }));
+    return { owner: hold.secret, host: 0, claims };
+  }
+
+  /** What an application wanted of a hold, when it left it, only as shared: by the secret of the bearer. */
+  noteShared(secret: string, keys: readonly string[]): void {
+    this.#shared.set(secret, keys);
+  }
+
+  sharedOf(secret: string): readonly string[] {
+    return this.#shared.get(secret) ?? [];
+  }
+
+  leave(legacy: Legacy): void {
+    this.#legacies = [...this.#legacies, legacy].slice(-LEFT_MAX);
+  }
+
+  /** The latest from one of these hosts, which nobody else takes then. */
+  take(hosts: readonly number[]): Legacy | undefined {
+    const found = this.#legacies.findLast(({ host }) => hosts.includes(host));
+    this.#legacies = this.#legacies.filter((legacy) => legacy !== found);
+    return found;
+  }
+}
