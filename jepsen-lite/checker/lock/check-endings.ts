@@ -11,7 +11,8 @@ import { endersIn, endsAskedFor, firstGrantOf, isAskedFor, type Loss, lossesIn }
 
 /**
  * A client gives a hold up a tenth of its length, at least 250 ms, before the table may end it. Its clock
- * may run faster than that of the history by as much again.
+ * may run faster than that of the history by as much again. It counts from before it asked for what was
+ * answered last, so the time that an answer took is lost as well.
  */
 const EARLY_SHARE = 0.2;
 const EARLY_MS_MIN = 400;
@@ -22,7 +23,7 @@ export function checkEndings(history: LockHistory): Finding {
   const enders = endersIn(history);
   for (const loss of lossesIn(history)) {
     if (isAskedFor(loss.reason)) checkAuthor(loss, enders, builder);
-    else if (loss.reason === "maxHold") checkDuration(loss, builder);
+    else if (loss.reason === "maxHold") checkDuration(loss, history, builder);
   }
   return builder.finding();
 }
@@ -34,7 +35,7 @@ function checkAuthor(loss: Loss, enders: readonly LockCall[], builder: FindingBu
   report(loss, `was ${loss.reason}, for which nobody asked`, builder);
 }
 
-function checkDuration(loss: Loss, builder: FindingBuilder): void {
+function checkDuration(loss: Loss, history: LockHistory, builder: FindingBuilder): void {
   const { maxHoldMs, operation } = firstGrantOf(loss.grant).call;
   builder.compared += 1;
   if (maxHoldMs === undefined) {
@@ -45,9 +46,28 @@ function checkDuration(loss: Loss, builder: FindingBuilder): void {
   const toNs = loss.note.event.timeNs;
   if (fromNs === undefined || toNs === undefined) return;
   const heldMs = Math.round((toNs - fromNs) / MS_IN_NS);
-  const leastMs = maxHoldMs - Math.max(maxHoldMs * EARLY_SHARE, EARLY_MS_MIN);
+  const earlyMs = Math.max(maxHoldMs * EARLY_SHARE, EARLY_MS_MIN);
+  const leastMs = maxHoldMs - earlyMs - slowestAnswerMs(history, operation.process, fromNs, toNs);
   if (heldMs >= leastMs) return;
   report(loss, `was held for its longest time, ${maxHoldMs} ms, after ${heldMs} ms`, builder);
+}
+
+/** Of what the client asked in that time. */
+function slowestAnswerMs(
+  { calls }: LockHistory,
+  process: string,
+  fromNs: number,
+  toNs: number,
+): number {
+  let slowestNs = 0;
+  for (const { operation } of calls) {
+    const askedNs = operation.invocation.timeNs;
+    const answeredNs = operation.completion?.timeNs;
+    if (operation.process !== process || askedNs === undefined || answeredNs === undefined)
+      continue;
+    if (askedNs >= fromNs && askedNs <= toNs) slowestNs = Math.max(slowestNs, answeredNs - askedNs);
+  }
+  return slowestNs / MS_IN_NS;
 }
 
 function report({ grant, note }: Loss, what: string, builder: FindingBuilder): void {

@@ -121,6 +121,17 @@ describe("the loss of a hold", () => {
     expect(broken([...held(4_000), lost(0, 5, "maxHold", 2)])).toEqual(["endings"]);
     expect(broken([...held(), lost(0, 5, "maxHold", 2)])).toEqual(["endings"]);
   });
+
+  it("by its longest time may come earlier by as long as an answer took that its client waited for", () => {
+    const lines = (answered: number): Line[] => [
+      ...acquired(0, 5, 0, { maxHoldMs: 4_000 }),
+      [0, "invoke", "verify", { token: 5 }, at(1)],
+      [0, "ok", "verify", { current: true }, at(answered)],
+      lost(0, 5, "maxHold", 2.5),
+    ];
+    expect(broken(lines(2))).toEqual([]);
+    expect(broken(lines(1.1))).toEqual(["endings"]);
+  });
 });
 
 it("what a caller has left holds nothing at the end, so a request behind it was forgotten", () => {
