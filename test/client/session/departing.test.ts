@@ -80,6 +80,18 @@ describe("a client that hands everything over", () => {
     expect(handed).toMatchObject({ confirmed: true, holds: [{ keys: ["a"] }] });
   });
 
+  it("is told so if it is closed while no node is there", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 20_000 });
+    await world.until(one.client.acquire("a"));
+    for (const { id } of server.nodes) server.faults.downNodes.add(id);
+    one.platform.connection?.cut();
+    await world.run(50);
+    const departing = failure(world, one.client.handOver());
+    await world.until(one.client.close());
+    expect((await departing).code).toBe("CANCELLED");
+  });
+
   it("learns from the next connection what became of what it sent", async () => {
     for (const when of ["cutsBefore", "cutsAfter"] as const) {
       const { world, server } = setUp();
@@ -141,6 +153,20 @@ describe("a client that hands everything over", () => {
     const two = await connectTo(server);
     const { locks } = await adopt(world, two, handed);
     expect(locks.map(({ mode }) => mode)).toEqual(["exclusive", "shared"]);
+  });
+
+  it("hands over as shared what an upgrade has made exclusive that it was not told of", async () => {
+    const { world, server } = setUp();
+    const one = await connectTo(server, { ttlMs: 20_000 });
+    server.faults.latencyMs = [20, 20];
+    const lock = await world.until(one.client.acquire("a", { mode: "shared" }));
+    const upgrading = failure(world, lock.upgrade());
+    await world.run(30);
+    expect(server.table.inspect("a").holds).toMatchObject([{ mode: "exclusive" }]);
+    const handed = await handedOver(world, one);
+    expect((await upgrading).code).toBe("LOCK_LOST");
+    const { locks } = await adopt(world, await connectTo(server), handed);
+    expect(locks.map(({ mode }) => mode)).toEqual(["shared"]);
   });
 
   it("hands over what its user knew to have, whatever is under way", async () => {
