@@ -14,7 +14,7 @@ export function sessionText(name: string, session: number, identity: string): st
   return session === 0 ? "none" : withIdentity(`session ${session}`, identity);
 }
 
-/** Who has a hold: a session, an owner, or whoever is to adopt it. */
+/** The holder as people read it: a session, an owner, or the session that handed the hold over. */
 export function holderText(hold: Held): string {
   const { holder, sessionName, session, identity } = hold;
   if (holder === "session") return sessionText(sessionName, session, identity);

@@ -18,11 +18,8 @@ export interface Adopted {
   readonly refused: readonly { readonly keys: readonly string[]; readonly error: HoldfastError }[];
 }
 
-interface Found {
-  readonly locks: Lock[];
-  readonly gone: { readonly keys: readonly string[]; readonly reason: LossReason }[];
-  readonly refused: { readonly keys: readonly string[]; readonly error: HoldfastError }[];
-}
+/** The same lists, while they are filled. */
+type Found = { readonly [List in keyof Adopted]: Adopted[List][number][] };
 
 /** Rejects, with nothing adopted, if the first hold that is there is refused, or if it is aborted. */
 export async function adoptAll(

@@ -1,4 +1,7 @@
-/** Gives a hold to an owner: a bearer, from whom another process adopts it, or one that is named. */
+/**
+ * Gives a hold to an owner: a bearer, from whom another process adopts it, or one that is named. Must
+ * never leave a handle valid once the cluster may have executed the command (semantics.md, 8.5).
+ */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
@@ -15,7 +18,7 @@ export interface HandOverTarget extends HoldTarget {
 }
 
 /**
- * The hold keeps its handles until the call begins, with its first transmission. From then on its
+ * The hold keeps its handles until a connection has the session: then the call begins. From then on its
  * caller gets an answer that is true: whether the cluster confirmed it.
  */
 export class HandOverCall<Target extends HandOverTarget = HandOverTarget>

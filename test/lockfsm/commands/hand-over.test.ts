@@ -271,7 +271,7 @@ describe("a hold that is handed over while the end of its session is ordered", (
     else expect(b.extend(["k"], 1_000, "exactly", SECRET)).toEqual(revoked);
   });
 
-  test("takes that end along to the session that adopts it, which is told", () => {
+  test("keeps that end when a session adopts it, and tells that session", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a", 20_000), log.open("b", 600_000)];
     const hold = a.take();

@@ -87,7 +87,7 @@ function truthful(turns: readonly Turn[]): Turn[] {
 }
 
 describe("at every position of a random log", () => {
-  test("no token is ever told as held to two sessions, whoever hands a hold to whom", () => {
+  test("two sessions are never told that they hold the same token, whoever hands over to whom", () => {
     check((limits, turns) => {
       const told = new Map<number, number>();
       holds(limits, turns, ({ said }) => {
