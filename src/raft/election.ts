@@ -9,13 +9,13 @@ import { ballotOutcome } from "./configuration/quorum.js";
 import { becomeLeader } from "./leader.js";
 import {
   becomeCandidate,
-  becomeFollower,
   becomePreCandidate,
   castVote,
   endElectionTimer,
   forgivePause,
   hasLiveLeader,
   hastenElection,
+  loseElection,
   noteSilence,
   raiseTerm,
   repeatElection,
@@ -217,8 +217,7 @@ function count(state: State): void {
     becomeLeader(state);
   } else {
     // All reachable voters have answered, so the votes were split: no timeout needs to pass.
-    becomeFollower(state, 0);
-    hastenElection(state);
+    loseElection(state);
   }
 }
 

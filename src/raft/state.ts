@@ -30,6 +30,9 @@ const LEAVING_TIMEOUTS_MAX = 4;
 
 const NEVER_MS = Number.NEGATIVE_INFINITY;
 
+/** A candidate stands again at the latest after so many election timeouts. */
+const SPLIT_TIMEOUTS_MAX = 4;
+
 export class State {
   readonly config: RaftConfig;
   readonly random: Random;
@@ -59,6 +62,8 @@ export class State {
   isTransferElection = false;
   /** The leader that was silent for an election timeout and has not been heard since; 0: none. */
   silentLeader: NodeId = 0;
+  /** How often this node stood and lost since it last knew a leader. */
+  lostElections = 0;
 
   /** Never falls; at most the last index; at least `appliedIndex`. */
   commitIndex: number;
@@ -301,6 +306,7 @@ export function enterLeadership(state: State, leadership: Leadership): void {
   assert(state.vote === state.id, () => `leader of ${state.term} voted for ${state.vote}`);
   state.ballots.clear();
   state.role = "leader";
+  state.lostElections = 0;
   state.leader = state.id;
   state.leadership = leadership;
 }
@@ -338,6 +344,7 @@ export function forgivePause(state: State): void {
 export function noteLeaderContact(state: State): void {
   const { leader, links, nowMs, config } = state;
   state.leaderContactMs = nowMs;
+  state.lostElections = 0;
   links.heard(leader, nowMs, config.closedPeerDelayMs);
   if (links.isClosed(leader)) {
     // Most likely sent before its process ended.
@@ -358,6 +365,20 @@ export function restartElectionTimer(state: State): void {
 export function hastenElection(state: State): void {
   const deadlineMs = state.nowMs + state.config.closedPeerDelayMs * state.random();
   state.electionDeadlineMs = Math.min(state.electionDeadlineMs, deadlineMs);
+}
+
+/**
+ * The votes were split: this node stands again after a random time. Where messages take longer than
+ * that time is drawn from, the same candidates would meet again, so each further split doubles what it is
+ * drawn from, up to a few election timeouts (consensus rule 31).
+ */
+export function loseElection(state: State): void {
+  becomeFollower(state, 0);
+  const { closedPeerDelayMs, electionTimeoutMs } = state.config;
+  const longestMs = SPLIT_TIMEOUTS_MAX * electionTimeoutMs;
+  const spreadMs = Math.min(closedPeerDelayMs * 2 ** state.lostElections, longestMs);
+  state.lostElections += 1;
+  state.electionDeadlineMs = state.nowMs + spreadMs * state.random();
 }
 
 /** There is nothing to wait for. */

@@ -1,6 +1,7 @@
 /**
- * Transcripts of the rules that keep elections short (26 to 28): which node a vote binds and for
- * how long, when a lost pre-vote is repeated, and which answers are not waited for.
+ * Transcripts of the rules that keep elections short (26 to 28, 31): which node a vote binds and for
+ * how long, when a lost pre-vote is repeated, which answers are not waited for, and when a candidate
+ * that has lost stands again.
  */
 import { describe, expect, it } from "vitest";
 import {
@@ -166,5 +167,35 @@ describe("rule 28: the leader whose silence began an election", () => {
     solo.persisted(asked.write?.seq ?? 0);
     solo.receive(ballot("voteReply", 2, 2));
     expect(solo.raft.role).toBe("leader");
+  });
+});
+
+describe("rule 31: a candidate that loses again", () => {
+  /** Stands after `waitMs`, and loses. Returns after how long it stands again. */
+  const loseAfter = (solo: Solo, waitMs: number): number => {
+    solo.after(waitMs);
+    const term = solo.raft.term + 1;
+    const stood = solo.receive(ballot("preVoteReply", 2, term));
+    expect([solo.raft.role, solo.raft.term]).toEqual(["candidate", term]);
+    solo.persisted(stood.write?.seq ?? 0);
+    const lost = solo.receive(...[2, 3].map((id) => ballot("voteReply", id, term, false)));
+    return lost.nextDeadlineMs - solo.nowMs;
+  };
+
+  it("draws its delay from a time that doubles, up to four election timeouts", () => {
+    const solo = new Solo();
+    let delayMs = 150;
+    const delays = Array.from({ length: 8 }, () => {
+      delayMs = loseAfter(solo, delayMs);
+      return delayMs;
+    });
+    expect(delays).toEqual([5, 10, 20, 40, 80, 160, 200, 200]);
+  });
+
+  it("begins with the shortest time again when it has known a leader", () => {
+    const solo = new Solo();
+    expect(loseAfter(solo, loseAfter(solo, 150))).toBe(10);
+    solo.receive(heartbeat(2, solo.raft.term));
+    expect(loseAfter(solo, 150)).toBe(5);
   });
 });

@@ -103,3 +103,22 @@ describe.each(Object.entries(WEATHER))("of 5 voters with %s", (_, weather) => {
     expect(longestMs, `seed ${allMs.indexOf(longestMs) + 1}`).toBeLessThan(boundMs(false, weather));
   });
 });
+
+it.each([3, 5, 7])(
+  "a first leader comes soon although messages take a quarter of an election timeout, of %i voters",
+  (size) => {
+    const linkMs = [0.23 * electionTimeoutMs, 0.27 * electionTimeoutMs] as const;
+    const allMs = Array.from({ length: 2 * RUNS }, (_each, at) => {
+      const timed = new TimedCluster({
+        size,
+        seed: at + 1,
+        weather: { linkMs, diskMs: [0.5, 1.5] },
+      });
+      return timed.runUntil(() => timed.servingLeader !== undefined, LIMIT_MS);
+    });
+    const longestMs = Math.max(...allMs);
+    // Every delay of a candidate up to the longest comes once, and nobody loses after that.
+    const seed = allMs.indexOf(longestMs) + 1;
+    expect(longestMs, `seed ${seed}`).toBeLessThan(12 * electionTimeoutMs);
+  },
+);

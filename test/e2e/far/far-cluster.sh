@@ -15,11 +15,13 @@ for id in 1 2 3; do
     --initial-cluster 1=far:7511,2=far:7512,3=far:7513 >"$directory/$id.log" 2>&1 &
 done
 trap 'kill $(jobs -p) 2>/dev/null' EXIT
-for _ in $(seq 40); do
-  if node "$command" status --endpoints ws://far:7411 --json >"$directory/status.json" 2>"$directory/status.err"; then
+# A node says that nothing is wrong only when all three have found each other.
+for _ in $(seq 60); do
+  if node "$command" status --endpoints ws://far:7411 --json >"$directory/status.json" 2>"$directory/status.err" &&
+    grep -q '"findings":\[\]' "$directory/status.json"; then
     break
   fi
-  sleep 0.5
+  sleep 0.2
 done
 node "$command" run --endpoints ws://far:7412 -w 10s k -- echo held
 cat "$directory/status.json" "$directory/status.err"
