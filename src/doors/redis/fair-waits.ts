@@ -107,8 +107,10 @@ export class FairWaits {
     }
     this.#end(name, wait);
     try {
-      // The same request again: the lease that was granted, with its whole time from now on.
-      await take.client.leases.take([take.item], { ...optionsOf(wait), waitMs: 0 });
+      // The same request again: the lease that was granted, from now on for the time of this attempt,
+      // which may be another one's than that of the attempt that began the wait.
+      const { ttlMs } = take;
+      await take.client.leases.take([take.item], { ...optionsOf(wait), ttlMs, waitMs: 0 });
       return true;
     } catch (error) {
       if (error instanceof HoldfastError && error.code === "LOCK_HELD") return false;

@@ -115,3 +115,20 @@ test("of two programs with one value, at two nodes, one alone has what was grant
   const attempts = Promise.all([one.attempt(take), other.attempt(takeThere)]);
   expect(await world.until(attempts)).toEqual([true, false]);
 });
+
+test("the attempt that gets the lock has it for its own time, not for that of the first attempt", async () => {
+  const { world, server } = setUp();
+  const { client } = await connectTo(server);
+  const { leases } = client;
+  const named = { identity: "anonymous", owner: "worker", value: "worker" };
+  const short: FairTake = { client, item: { key: KEY }, ...named, ttlMs: 1_000 };
+  const waits = new FairWaits(SYSTEM_CLOCK, 1);
+  await world.until(leases.take(KEY, { owner: "holder", ttlMs: 5_000, waitMs: 0 }));
+  waits.begin(short);
+  await world.until(leases.giveBack(KEY, { owner: "holder" }));
+  await world.run(50);
+  expect(await world.until(waits.attempt({ ...short, ttlMs: 5_000 }))).toBe(true);
+  await world.run(3_000);
+  const another = leases.take(KEY, { owner: "other", ttlMs: 1_000, waitMs: 0 });
+  await expect(world.until(another)).rejects.toMatchObject({ code: "LOCK_HELD" });
+});
