@@ -143,7 +143,7 @@ export class RunChecks implements WorldWatch {
         const call = `${session}/${command.sequence} in ${clusterId}`;
         const wish = wishOf(session, command);
         if (wish !== undefined) this.fates.onExecuted(host, call, wish);
-        const by = sessionOf(host, session);
+        const by = sessionOf(host, session, clusterId);
         this.handOvers.onExecuted(call, by, command);
         if (command.op !== OP.close) return;
         this.handOvers.onClosed(by, cluster.witness.laws.tokensOf(session));
@@ -500,7 +500,8 @@ export class RunChecks implements WorldWatch {
   }
 
   onHandOverAsked(client: Host, session: number, leaves: boolean): HandOverAsked {
-    return this.handOvers.onAsked(sessionOf(client.host, session), leaves);
+    const { clusterId } = this.clusters.now.founding;
+    return this.handOvers.onAsked(sessionOf(client.host, session, clusterId), leaves);
   }
 
   onWatchAsked(watched: WatchedKeys): void {
@@ -611,9 +612,9 @@ export class RunChecks implements WorldWatch {
   }
 }
 
-/** That of a restored cluster may have the number of another one. */
-function sessionOf(host: number, session: number): string {
-  return `session ${session} of client ${host}`;
+/** A client may have a session of the same number in a restored cluster, or another client may. */
+function sessionOf(host: number, session: number, clusterId: string): string {
+  return `session ${session} of client ${host} in ${clusterId}`;
 }
 
 function describe(message: Message): string {
