@@ -184,13 +184,23 @@ async function openLocked(
   // A process that died may have left names that were never synced.
   await fileSystem.syncDirectory(path);
   const mark = await MarkFile.open(fileSystem, path);
+  let parts: Parts;
   try {
-    const directory = await openMarked(options, fileSystem, store, mark);
-    return { ...directory, notices: [...notices, ...directory.notices] };
+    parts = await openMarked(options, fileSystem, store, mark);
   } catch (error) {
     await mark.close();
     throw error;
   }
+  const { log, snapshots } = parts;
+  try {
+    // What the log names is durable now. Until then a loss of power could have brought back an older
+    // record, and the snapshot that it names.
+    await snapshots.settle(log.boot.snapshot);
+  } catch (error) {
+    await log.close();
+    throw error;
+  }
+  return assembled({ ...parts, notices: [...notices, ...parts.notices] });
 }
 
 /** The mark is made before VERSION, so a directory with VERSION and no mark has lost the mark. */
@@ -218,7 +228,7 @@ async function openMarked(
   fileSystem: FileSystem,
   store: OrderedStore,
   mark: MarkFile,
-): Promise<DataDirectory> {
+): Promise<Parts> {
   demandNode(path, mark, nodeId);
   const found = mark.current;
   const directory = `${path}/${LOG_NAME}`;
@@ -230,9 +240,8 @@ async function openMarked(
   // Nothing that existed before was changed up to here.
   const identity = { ...identityIn(found), incarnation: found.incarnation + 1 };
   await mark.write({ ...found, ...identity });
-  await snapshots.settle(named);
   const log = await openFileLog({ fileSystem, directory, segmentBytes, ports, mark, contents });
-  return assembled({ identity, log, snapshots, store, notices });
+  return { identity, log, snapshots, store, notices };
 }
 
 function demandNode(path: string, { current }: MarkFile, nodeId: number): void {

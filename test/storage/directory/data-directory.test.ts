@@ -417,4 +417,43 @@ describe("a data directory", () => {
       }
     }
   });
+
+  it("opens after a loss of power in the start that follows a death while the log named a snapshot", async () => {
+    const stopsAfter = (operations: number) => {
+      let left = operations;
+      return () => {
+        left -= 1;
+        return left < 0 ? new Promise<void>(() => {}) : undefined;
+      };
+    };
+    // The log stands on snapshot 1. The process dies while it names snapshot 2: only the cache has that.
+    let isHanging = false;
+    const first = new MemoryFileSystem(undefined, {
+      intercept: ({ kind }) => (isHanging && kind === "write" ? new Promise(() => {}) : undefined),
+    });
+    const firstStore = new MemoryStoreDisk();
+    const log = await OpenLog.open(memoryDisk(first, firstStore));
+    await log.write(writeOf(1, [entryOf(1, 1), entryOf(2, 1)]));
+    for (const index of [1, 2]) await storeSnapshot(log, { index, term: 1 });
+    await log.write(writeOf(2, [], standsOn({ index: 1, term: 1 })));
+    isHanging = true;
+    log.append(writeOf(3, [], standsOn({ index: 2, term: 1 })));
+    await new Promise(setImmediate);
+    const named: number[] = [];
+    for (let operations = 1; ; operations += 1) {
+      const store = firstStore.copy();
+      const next = first.inherited({ intercept: stopsAfter(operations) });
+      const finished = await Promise.race([
+        openDataDirectory(memoryDisk(next, store).options).then(() => true),
+        new Promise<boolean>((resolve) => setImmediate(() => resolve(false))),
+      ]);
+      store.crash();
+      const image = next.crashed(() => 0.1);
+      const directory = await openDataDirectory(memoryDisk(image, store).options);
+      named.push(directory.log.boot.snapshot?.index ?? 0);
+      if (finished) break;
+    }
+    expect(named.slice(0, 1)).toEqual([1]);
+    expect(named.at(-1)).toBe(2);
+  });
 });
