@@ -141,4 +141,4 @@ export {
   type WatchTarget,
   type WhoAmIView,
 } from "./client/index.js";
-export { type ErrorCode, HoldfastError } from "./errors.js";
+export { type ErrorCode, HoldfastError } from "./errors/index.js";

@@ -1,6 +1,6 @@
 /** `holdfast access init`: makes the first admin of a cluster, and its token. Never makes a second. */
 import type { Command } from "commander";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, IdentityView } from "../../src/index.js";
 import { makeToken, type TokenOutput } from "../cluster/access-token-output.js";
 import { variableOf } from "../config/option-definition.js";

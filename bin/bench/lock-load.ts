@@ -4,7 +4,7 @@
  * comes first; every lock is released before it ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Client } from "../../src/index.js";
 import { Latencies } from "./latencies.js";
 

@@ -2,7 +2,7 @@
  * Shared by the commands that operate a cluster: a connection for the duration of the command, the
  * exit code for a refusal by the leader, and how many failures a cluster tolerates.
  */
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, MembersView } from "../../src/index.js";
 import type { ClusterAccess } from "../config/command-options.js";
 import { EXIT } from "../exit/exit-codes.js";

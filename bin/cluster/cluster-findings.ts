@@ -2,7 +2,7 @@
  * The findings of health for the commands: what nodes report of themselves over HTTP, and what is known
  * of the members, as facts for the one list in `src/views`. Pure.
  */
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 import { type Health, judgeHealth, type NodeFacts, type NodeWords } from "../../src/views/index.js";
 import { type ClusterMember, isReachable, leaderOf, type NodeReport } from "./node-report.js";
 

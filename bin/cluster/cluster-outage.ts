@@ -3,7 +3,7 @@
  * it. It only asks and writes: it must never end the wait, nor change how it ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";

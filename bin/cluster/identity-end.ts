@@ -4,7 +4,7 @@
  * nothing of another identity is touched, and a command that is repeated does no harm. What the holds
  * that end here leave closed stays closed: it protects what their holders may still write.
  */
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin } from "../../src/index.js";
 import type { Force } from "../config/force-options.js";
 

@@ -1,5 +1,5 @@
 /** The reports of the nodes at a list of endpoints, including those that do not answer. */
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { ClusterStatusOptions, NodeReport } from "../../src/index.js";
 import type { NodeAccess } from "../config/command-options.js";
 

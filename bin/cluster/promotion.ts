@@ -3,7 +3,7 @@
  * asked repeatedly, and the learner's lag is only shown.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, MemberView } from "../../src/index.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";

@@ -3,7 +3,7 @@
  * runs or from the data directory of one that does not; and checks the chain of the latter.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { AuditKind, AuditPage, AuditPlace } from "../../src/index.js";
 import type { AuditFilter, AuditHead, AuditReport } from "../../src/server/index.js";
 import { askCluster } from "../cluster/cluster-queries.js";

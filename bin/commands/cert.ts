@@ -19,8 +19,8 @@ import {
   readCertificates,
   readHosts,
 } from "../../src/certificates/index.js";
-import { HoldfastError } from "../../src/errors.js";
-import { printable } from "../../src/safe-text.js";
+import { HoldfastError } from "../../src/errors/index.js";
+import { printable } from "../../src/text/index.js";
 import {
   AUTHORITY_DAYS,
   CERTIFICATE_OPTIONS,

@@ -7,7 +7,7 @@ import { once } from "node:events";
 import { get as getHttp, type RequestOptions } from "node:http";
 import { get as getHttps } from "node:https";
 import { type Command, Option } from "commander";
-import { DIAL_OPTIONS } from "../../src/dial-options.js";
+import { DIAL_OPTIONS } from "../../src/reach/index.js";
 import { clusterMembers } from "../cluster/node-report.js";
 import {
   clusterAccessFor,

@@ -5,7 +5,7 @@
  */
 import { type Command, Option } from "commander";
 import type { Client, Leader, Lock } from "../../src/index.js";
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 import { withClient } from "../cluster/cluster-queries.js";
 import {
   type ClusterAccess,

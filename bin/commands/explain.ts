@@ -4,7 +4,7 @@
  * request.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { keyText } from "../../src/safe-text.js";
+import { keyText } from "../../src/text/index.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,

@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import type { CycleMember, RefusedDeadlock, WaitGraphView } from "../../src/index.js";
-import { keyText } from "../../src/safe-text.js";
+import { keyText } from "../../src/text/index.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,

@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import type { LostTenures, Tenure } from "../../src/index.js";
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,

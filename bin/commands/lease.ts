@@ -5,9 +5,9 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, Client, ExtendLeaseOptions, GivenBack, KeyView } from "../../src/index.js";
-import { keyText } from "../../src/safe-text.js";
+import { keyText } from "../../src/text/index.js";
 import { askCluster, withClient } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,

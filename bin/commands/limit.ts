@@ -4,7 +4,7 @@
  */
 import { type Command, InvalidArgumentError } from "commander";
 import type { Admin } from "../../src/index.js";
-import { keyText } from "../../src/safe-text.js";
+import { keyText } from "../../src/text/index.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,

@@ -4,7 +4,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Admin, LogLevel, LogLevelView } from "../../src/index.js";
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 import { withAdmin } from "../cluster/admin-access.js";
 import {
   clusterAccessFor,

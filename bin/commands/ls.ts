@@ -5,7 +5,7 @@
  */
 import { type Command, Option } from "commander";
 import type { Admin, KeyView } from "../../src/index.js";
-import { keyText } from "../../src/safe-text.js";
+import { keyText } from "../../src/text/index.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,

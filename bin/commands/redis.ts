@@ -5,7 +5,7 @@
 import { readFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { checkScript, type ScriptCheck } from "../../src/doors/index.js";
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 import { examplesText, jsonOption } from "../config/command-options.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";

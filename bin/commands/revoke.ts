@@ -3,9 +3,9 @@
  * grace period if one is given. It does not ask for confirmation.
  */
 import { type Command, Option } from "commander";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, Revoked, RevokeTarget } from "../../src/index.js";
-import { keyText } from "../../src/safe-text.js";
+import { keyText } from "../../src/text/index.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import {
   clusterAccessFor,

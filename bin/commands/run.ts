@@ -6,9 +6,9 @@
  */
 import { hostname } from "node:os";
 import type { Command } from "commander";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Client, HeldItem, Lock } from "../../src/index.js";
-import { within } from "../../src/within.js";
+import { within } from "../../src/reach/portable.js";
 import { withOutageReport } from "../cluster/cluster-outage.js";
 import {
   type ClusterAccess,

@@ -5,7 +5,7 @@
  */
 import { readdirSync } from "node:fs";
 import type { Command } from "commander";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { LogLevel, TokenSource } from "../../src/index.js";
 import type {
   ClientLimits,

@@ -3,9 +3,9 @@
  * holds and waits for, or everything that an identity has or left.
  */
 import type { Command } from "commander";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, SessionView } from "../../src/index.js";
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 import { askCluster } from "../cluster/cluster-queries.js";
 import { type EndedOfIdentity, endAllOf } from "../cluster/identity-end.js";
 import {

@@ -5,7 +5,7 @@
 import { createReadStream } from "node:fs";
 import { addAbortSignal } from "node:stream";
 import type { Command } from "commander";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { ClusterSnapshot } from "../../src/index.js";
 import { withAdmin } from "../cluster/admin-access.js";
 import {

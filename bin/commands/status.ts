@@ -4,7 +4,7 @@
  */
 import type { Command } from "commander";
 import type { NodeStatus } from "../../src/index.js";
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 import type { Finding } from "../../src/views/index.js";
 import { healthOfReports } from "../cluster/cluster-findings.js";
 import { knownLeader, outageOf, refusalAmong } from "../cluster/cluster-outage.js";

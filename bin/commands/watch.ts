@@ -5,7 +5,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Change, Client, Revision, WatchTarget } from "../../src/index.js";
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 import { withClient } from "../cluster/cluster-queries.js";
 import {
   type ClusterAccess,

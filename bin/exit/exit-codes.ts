@@ -5,7 +5,7 @@
  * use: 1 and 2 are the shell's own convention, 124 to 127 that of `timeout` and `env`.
  */
 import { constants } from "node:os";
-import type { ErrorCode } from "../../src/errors.js";
+import type { ErrorCode } from "../../src/errors/index.js";
 
 export const EXIT = Object.freeze({
   done: 0,

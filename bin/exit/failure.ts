@@ -4,7 +4,7 @@
  * an error reported by the SDK or the system is a bug in Holdfast: code 70, and a stack only on
  * request.
  */
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import { EXIT, exitCodeOfError } from "./exit-codes.js";
 
 /** An expected end with its exit code. The message is one line without a full stop. */

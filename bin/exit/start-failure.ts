@@ -2,7 +2,7 @@
  * Why a node did not start, in one line that says what to do. The common causes are a port that is
  * taken, a directory that cannot be used and a second node on the same directory.
  */
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { NodeOptions } from "../../src/server/index.js";
 import { formatHostPort } from "../text/addresses.js";
 import { EXIT } from "./exit-codes.js";

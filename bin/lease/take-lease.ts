@@ -3,7 +3,7 @@
  * again: it finds what it may have got meanwhile, or waits at the end of the queue. It resolves to a
  * lease that lasts for a while from now, however long the wait was.
  */
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Client, Lease, TakeLeaseOptions } from "../../src/index.js";
 import { note } from "../output/terminal.js";
 import type { RequestPlan } from "../run/run-plan.js";

@@ -18,7 +18,7 @@ import {
   issueNodeCertificate,
   readCertifiedIdentity,
 } from "../../src/certificates/index.js";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { TlsOptions } from "../../src/index.js";
 import { AUTHORITY_DAYS, ISSUED_DAYS, LOCAL_HOSTS } from "../config/certificate-options.js";
 import { EXIT } from "../exit/exit-codes.js";

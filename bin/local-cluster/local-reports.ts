@@ -4,7 +4,7 @@
  * a node outside of the plan.
  */
 import { resolve } from "node:path";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { TlsOptions } from "../../src/index.js";
 import {
   type AskOptions,

@@ -3,8 +3,9 @@
  * event; values that could break a line are quoted, and characters that control a terminal are
  * escaped, because many values come from others. The format of the text is not a contract.
  */
-import { printable } from "../../src/safe-text.js";
+
 import type { Logger } from "../../src/server/index.js";
+import { printable } from "../../src/text/index.js";
 import { jsonLine } from "../text/printable.js";
 
 /** What a collector relies on in every line. */

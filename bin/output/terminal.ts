@@ -4,7 +4,7 @@
  * error: from then on nothing is written, and `isOutputClosed` lets long outputs stop early.
  */
 
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, failureOf, isDebugging, systemCodeOf } from "../exit/failure.js";
 import { jsonLine, withoutCredentials } from "../text/printable.js";

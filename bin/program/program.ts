@@ -1,10 +1,9 @@
 /**
  * The commander program: the names and summaries of all commands at once, options and action of a
- * command when they are needed. Ends no process and reads nothing but the version of the package.
+ * command when they are needed. Ends no process and reads nothing.
  */
-import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import { installed } from "../../src/installation.js";
+import { VERSION } from "../../src/server/version.js";
 import {
   addSharedOptions,
   configOption,
@@ -45,7 +44,7 @@ export function buildProgram(finish: Finish): Program {
   program
     .description("A lock service: leases, fair queues and fencing tokens.")
     .usage("<command> [options]")
-    .version(readVersion(), "-V, --version", "show the version")
+    .version(VERSION, "-V, --version", "show the version")
     .helpOption("-h, --help", "show help")
     .helpCommand(false)
     .addOption(endpointsOption())
@@ -120,9 +119,4 @@ function defineHelp(program: Command): void {
 function helpArguments(program: Command, topic: readonly string[]): string[] {
   const isKnown = program.commands.some((command) => command.name() === topic[0]);
   return isKnown ? [...topic, "--help"] : [...topic];
-}
-
-function readVersion(): string {
-  const { version } = JSON.parse(readFileSync(installed("package.json"), "utf8"));
-  return String(version);
 }

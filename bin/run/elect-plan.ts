@@ -4,7 +4,7 @@
  * campaign is planned as a run with that lock. Pure.
  */
 
-import { keyText } from "../../src/safe-text.js";
+import { keyText } from "../../src/text/index.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import type { RunFlags, RunPlan } from "./run-plan.js";

@@ -3,7 +3,7 @@
  * typed and configured.
  */
 import type { AcquireAllOptions, WantedItem } from "../../src/index.js";
-import { keyText, quotedKey } from "../../src/safe-text.js";
+import { keyText, quotedKey } from "../../src/text/index.js";
 import { durationText } from "../config/option-kinds.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";

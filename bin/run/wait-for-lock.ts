@@ -2,7 +2,7 @@
  * The wait of `holdfast run` for its lock: with its limit and its exit codes. What is said about it is
  * in `wait-words.ts`, and when, in `wait-notices.ts`.
  */
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Client, KeyView, Lock } from "../../src/index.js";
 import { askService, type OutageOptions } from "../cluster/cluster-outage.js";
 import type { ClusterAccess } from "../config/command-options.js";

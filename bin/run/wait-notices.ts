@@ -4,9 +4,9 @@
  * and writes: it must never end the wait, nor change how it ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Client, KeyView } from "../../src/index.js";
-import { keyText } from "../../src/safe-text.js";
+import { keyText } from "../../src/text/index.js";
 import { askService } from "../cluster/cluster-outage.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { Failure } from "../exit/failure.js";

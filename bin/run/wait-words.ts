@@ -3,7 +3,7 @@
  * a key stays closed. Names come from others, so each is made safe to show. Pure.
  */
 import type { Blocker, KeyView } from "../../src/index.js";
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 import { formatDuration } from "../text/durations.js";
 import { holderText, isAnonymous, withIdentity } from "../text/session-names.js";
 import { formatTimeOfDay } from "../text/wall-time.js";

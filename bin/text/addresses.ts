@@ -3,7 +3,7 @@
  * one address per node. Parsers throw `AddressError` with a message that says what is wrong and
  * what would be right; they never look anything up.
  */
-import { endpointUrl } from "../../src/endpoint-url.js";
+import { endpointUrl } from "../../src/reach/portable.js";
 import type { HostPort } from "../../src/server/index.js";
 import { withoutCredentials } from "./printable.js";
 
@@ -31,7 +31,7 @@ export function parseEndpoints(text: string): string[] {
   return [...new Set(endpoints)];
 }
 
-/** One address of a node (`endpoint-url.ts`), without path, user or query. */
+/** One address of a node (`endpointUrl`), without path, user or query. */
 export function parseEndpoint(text: string): string {
   const candidate = endpointUrl(text);
   const shown = `"${withoutCredentials(text)}"`;

@@ -2,7 +2,7 @@
  * Forms of text that only the command line writes: lines without secrets, documents for programs.
  * Like every text that is shown, they must not contain a character that controls a terminal. Pure.
  */
-import { escapeUnseen } from "../../src/safe-text.js";
+import { escapeUnseen } from "../../src/text/index.js";
 
 /** The user and password of a URL, and its whole query, since any part of it may be secret. */
 const CREDENTIALS = /(:\/\/)[^\s/"']*@|(:\/\/[^\s?"']*\?)[^\s"',]+/g;

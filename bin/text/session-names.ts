@@ -1,5 +1,5 @@
 /** How sessions and requests are written on the command line, and how such names are parsed. */
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 
 /** The identity of connections that have shown nothing. */
 const ANONYMOUS = "anonymous";

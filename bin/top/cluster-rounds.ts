@@ -4,9 +4,9 @@
  * event; the next round asks again, and the connection moves on to another node by itself.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, KeyView, MembersView } from "../../src/index.js";
-import { within } from "../../src/within.js";
+import { within } from "../../src/reach/portable.js";
 import { clusterMembers, isLocal } from "../cluster/node-report.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { type LocksSeen, type NodesSeen, nodesSeen, type Sort } from "./cluster-facts.js";

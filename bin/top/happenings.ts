@@ -2,7 +2,7 @@
  * What changed between two looks at the nodes, as lines for people: a node died, another leads. A
  * sentence about the cluster as it is now is in `cluster-health.ts`. Pure.
  */
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 import type { NodeRow, NodesSeen } from "./cluster-facts.js";
 
 export interface Happening {

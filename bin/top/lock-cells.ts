@@ -2,7 +2,7 @@
  * One lock as cells of a table, for the screen and for `--once`. Names come from others, so they are
  * made safe to show here. Pure.
  */
-import { keyText } from "../../src/safe-text.js";
+import { keyText } from "../../src/text/index.js";
 import { formatDuration } from "../text/durations.js";
 import { holderText } from "../text/session-names.js";
 import type { LockRow } from "./cluster-facts.js";

@@ -3,7 +3,7 @@
  * than the terminal has, and none wider than it. What a colour says is always said by a word or a
  * sign too. Pure.
  */
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 import { plainTableLines } from "../output/text-table.js";
 import { formatTimeOfDay } from "../text/wall-time.js";
 import { explainLines } from "../views/explain-view.js";

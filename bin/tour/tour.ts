@@ -7,7 +7,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { HoldfastError } from "../../src/errors.js";
+import { HoldfastError } from "../../src/errors/index.js";
 import { Gate } from "../../src/fence/index.js";
 import { type Admin, type Client, connect, connectAdmin } from "../../src/index.js";
 import type { LocalCluster } from "../local-cluster/local-cluster.js";

@@ -3,7 +3,7 @@
  * `*` is a prefix. No token and no digest is ever here.
  */
 import type { CredentialView, GrantTarget, GrantView, IdentityView } from "../../src/index.js";
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { roughSize } from "../text/sizes.js";
 import { expiryText } from "../text/wall-time.js";

@@ -1,7 +1,7 @@
 /** The audit of a node for people: its records, and what a check of its chain found. */
 import type { AuditEntry } from "../../src/index.js";
-import { keyText, printable } from "../../src/safe-text.js";
 import type { AuditHead, AuditProblem, AuditReport } from "../../src/server/index.js";
+import { keyText, printable } from "../../src/text/index.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { formatDuration } from "../text/durations.js";
 import { formatWallTime } from "../text/wall-time.js";

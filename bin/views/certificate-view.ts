@@ -7,7 +7,7 @@ import {
   readCertifiedIdentity,
   readHosts,
 } from "../../src/certificates/index.js";
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 import { formatWallTime } from "../text/wall-time.js";
 
 const DAY_MS = 86_400_000;

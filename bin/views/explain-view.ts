@@ -3,7 +3,7 @@
  * key closed. Names come from others, so they are never written to the terminal unescaped.
  */
 import type { Blocker, ExplainView } from "../../src/index.js";
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 import { formatDuration } from "../text/durations.js";
 import { sessionText, withIdentity } from "../text/session-names.js";
 

@@ -3,7 +3,7 @@
  * come from others, so they are never written to the terminal unescaped.
  */
 import type { KeyView } from "../../src/index.js";
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { formatDuration } from "../text/durations.js";

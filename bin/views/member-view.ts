@@ -3,8 +3,8 @@
  * addresses come from others, so they are never written to the terminal unescaped.
  */
 import type { MembersView, MemberView } from "../../src/index.js";
-import { printable } from "../../src/safe-text.js";
 import type { HostPort } from "../../src/server/index.js";
+import { printable } from "../../src/text/index.js";
 import { majorityText } from "../cluster/admin-access.js";
 import { styled } from "../output/terminal.js";
 import { type Column, tableLines } from "../output/text-table.js";

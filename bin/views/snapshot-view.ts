@@ -4,8 +4,8 @@
  * unescaped.
  */
 import type { ClusterSnapshot } from "../../src/index.js";
-import { printable } from "../../src/safe-text.js";
 import type { RestoredNode, SnapshotContents } from "../../src/server/index.js";
+import { printable } from "../../src/text/index.js";
 import type { NodeAddress } from "../text/addresses.js";
 import { formatDuration } from "../text/durations.js";
 import { roughSize } from "../text/sizes.js";

@@ -2,7 +2,7 @@
  * Other people's text, shown so that nobody is deceived: keys, names, addresses. Different texts
  * look different, none can turn the direction of what stands beside it, and none is markup.
  */
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 
 /** A key. */
 export function KeyText({ name }: { readonly name: string }) {

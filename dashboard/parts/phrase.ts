@@ -2,7 +2,7 @@
  * Sentences that contain other people's text: names of clients, identities, keys. Such text stays
  * apart from ours until it is drawn, so that it can be isolated and escaped there. Pure.
  */
-import { keyText, printable } from "../../src/safe-text.js";
+import { keyText, printable } from "../../src/text/index.js";
 
 /** Our own words, a key, or any other text of a client. */
 export type PhrasePart = string | { readonly key: string } | { readonly other: string };

@@ -1,6 +1,6 @@
 /** Why something cannot be shown or done, in a sentence, where it would have stood. */
 import { HoldfastError } from "../../src/index.js";
-import { printable } from "../../src/safe-text.js";
+import { printable } from "../../src/text/index.js";
 
 /** What an error means to the viewer. Never a stack. */
 function problemText(error: unknown): string {

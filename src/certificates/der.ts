@@ -3,7 +3,7 @@
  * into elements. Strangers make the bytes that are read, so the reader must accept only the one form
  * that DER has for each value, and must never throw.
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 
 export const TAG = {
   boolean: 0x01,

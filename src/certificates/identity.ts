@@ -4,7 +4,7 @@
  * spelling. This file must not decide whether a certificate is trusted: TLS does that before.
  */
 import type { X509Certificate } from "node:crypto";
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import { NAME_TAG, subjectNamesOf } from "./certificate-parts.js";
 
 /** The node or client that a certificate names. */

@@ -12,7 +12,7 @@ import {
   sign,
   X509Certificate,
 } from "node:crypto";
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import { EXTENSION, NAME_TAG, partsOf } from "./certificate-parts.js";
 import {
   bitString,

@@ -2,7 +2,7 @@
  * Turns the codes of the wire into the errors that callers see; every text is here. A message says
  * what is in the way and what can be done about it; `details` has the same for programs.
  */
-import { ERROR_NUMBERS, type ErrorCode, errorCodeOf, HoldfastError } from "../errors.js";
+import { ERROR_NUMBERS, type ErrorCode, errorCodeOf, HoldfastError } from "../errors/index.js";
 import {
   ANONYMOUS,
   BLOCKED_BY,
@@ -12,7 +12,7 @@ import {
   lockNameOf,
   type Result,
 } from "../protocol/index.js";
-import { quotedKey } from "../safe-text.js";
+import { quotedKey } from "../text/index.js";
 
 /** Why a lock is no longer held. */
 export type LossReason =

@@ -14,7 +14,7 @@ import {
   connectThrough,
   type Logger,
 } from "../client/index.js";
-import { type ErrorCode, HoldfastError } from "../errors.js";
+import { type ErrorCode, HoldfastError } from "../errors/index.js";
 import type { InProcessCaller, InProcessEvents, InProcessLink } from "../net/index.js";
 import { type DoorClock, every, SYSTEM_CLOCK } from "./clock.js";
 

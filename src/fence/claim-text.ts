@@ -8,7 +8,7 @@
  * The mode is required: a token without it could only be treated as exclusive, which would refuse
  * the other shared holders.
  */
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import { type Claim, type ClaimMode, checkedClaim } from "./claim.js";
 
 /** The header that carries a claim. Lower case, as in Node and HTTP/2. */

@@ -5,7 +5,7 @@
  * The line is part of the content, never metadata: the ETag of S3 is a hash of the content, so an
  * object that was written again with the same content would look unchanged to a late writer.
  */
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import { type Claim, checkedClaim } from "./claim.js";
 import {
   checkedState,

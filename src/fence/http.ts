@@ -3,7 +3,7 @@
  * too late. Only a few members of requests and responses are used, so that `node:http`, Connect,
  * Express and others all fit, and nothing is imported from Node.
  */
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import type { Claim } from "./claim.js";
 import { FENCE_HEADER, parseClaim } from "./claim-text.js";
 import type { Gate } from "./gate.js";

@@ -2,7 +2,7 @@
  * `holdfast/fence`: guards a resource against holders that come back too late. Knows nothing of
  * clusters or connections, and runs wherever JavaScript does.
  */
-export { type ErrorCode, HoldfastError } from "../errors.js";
+export { type ErrorCode, HoldfastError } from "../errors/index.js";
 export { type Claim, type ClaimMode, claimOf, type HeldKeys } from "./claim.js";
 export { FENCE_HEADER, formatClaim, parseClaim } from "./claim-text.js";
 export type { FenceState } from "./fence-state.js";

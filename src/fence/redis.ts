@@ -5,7 +5,7 @@
  *
  * Tokens are stored as text: Lua would round them when converting to a number and back.
  */
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import { type Claim, checkedClaim } from "./claim.js";
 import { staleToken } from "./stale-token.js";
 

@@ -3,7 +3,7 @@
  * it provides a `fetch` that signs (for example the client of `aws4fetch`), or uses a bucket that
  * needs none.
  */
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import type { ObjectStore, StoredObject, WriteCondition } from "./fenced-object.js";
 
 export interface ObjectRequest {

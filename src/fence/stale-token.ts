@@ -1,5 +1,5 @@
 /** The only error of this module that is about time: a holder came back too late. */
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import type { Claim } from "./claim.js";
 
 /** `details` of `STALE_TOKEN`. */

@@ -2,7 +2,7 @@
  * The results that consist only of a status, made once. A table stores many replies that refer to
  * them. They are frozen because they leave the table.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../errors/index.js";
 import { END_REASON, type EndReason, type Result, STATUS } from "../protocol/index.js";
 
 export const OK: Result = Object.freeze({ status: STATUS.ok });

@@ -3,7 +3,7 @@
  * results, so every node of a group must use the same ones. They are changed by commands and never
  * read from the options of one node.
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import {
   LEASE_SETTING_MS_MAX,
   LOCK_DELAY_MS_MAX,

@@ -2,7 +2,7 @@
  * Makes a lock table from the bytes of a snapshot, all of them or none: a table that lacked a
  * record would answer differently from those of other nodes.
  */
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import { ProtocolError } from "../protocol/index.js";
 import { BlockReader } from "./snapshot/block-reader.js";
 import { corruptSnapshot } from "./snapshot/format.js";

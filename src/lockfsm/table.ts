@@ -8,7 +8,7 @@
  * - `records`, over the data `structures`: everything that the table remembers
  * - `views`, `snapshot`: what it shows, and how it is saved and restored
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import type {
   AccessLevel,
   AccessView,

@@ -5,7 +5,7 @@
  * older log could have given, at up to two million grants a second. A restored cluster begins in
  * the same way, and above the tokens of the old one.
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import { TOKEN_MIN } from "../protocol/index.js";
 
 const TOKENS_PER_SECOND = 2 ** 21;

@@ -1,5 +1,5 @@
 /** The contract of the lock table: its entries, and where its messages go. */
-import type { ERROR_NUMBERS } from "../errors.js";
+import type { ERROR_NUMBERS } from "../errors/index.js";
 import type {
   AccessLevel,
   AcquireCommand,

@@ -6,7 +6,7 @@ import type { Server as PlainServer } from "node:http";
 import type { Server as SecureServer } from "node:https";
 import type { AddressInfo, Server as StreamServer } from "node:net";
 import type { Duplex } from "node:stream";
-import { type ErrorCode, HoldfastError } from "../errors.js";
+import { type ErrorCode, HoldfastError } from "../errors/index.js";
 import { lastAnswer } from "./problem.js";
 
 /** Of HTTP, with TLS or without. */

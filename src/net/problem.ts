@@ -3,7 +3,7 @@
  * error code and one sentence. The doors answer in the same form. What probes read (`/livez`,
  * `/readyz`) is an answer and no problem.
  */
-import type { ErrorCode } from "../errors.js";
+import type { ErrorCode } from "../errors/index.js";
 import type { HttpAnswer } from "./types.js";
 
 export const PROBLEM_TYPE = "application/problem+json";

@@ -3,7 +3,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ErrorCode } from "../errors.js";
+import type { ErrorCode } from "../errors/index.js";
 import type {
   AttachCommand,
   Operation,

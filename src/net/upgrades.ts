@@ -12,7 +12,7 @@ import type { IncomingMessage } from "node:http";
 import { Server as SecureServer } from "node:https";
 import type { Duplex } from "node:stream";
 import type { WebSocket, Server as WebSockets } from "ws";
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import { type HttpServer, refuseUpgrade } from "./listen.js";
 
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;

@@ -9,7 +9,7 @@
  */
 import type { Writable } from "node:stream";
 import { WebSocket } from "ws";
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 
 /** Space before a payload: two bytes, eight for a long length, four for a mask. */
 export const FRAME_HEADROOM_BYTES = 14;

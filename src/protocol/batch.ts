@@ -13,10 +13,10 @@
  * reading them. `stamp` is the cluster clock; `wallMs` is the leader's wall clock, for display and
  * for the first token of a new cluster. An entry without records only carries time.
  */
-import { assert } from "../assert.js";
-import { MODEL_VERSION } from "../model-version.js";
+import { assert } from "../errors/index.js";
 import { STAMP_MAX } from "./cluster-time.js";
 import { WALL_MS_MAX } from "./limits.js";
+import { MODEL_VERSION } from "./model-version.js";
 
 export const BATCH_HEADER_BYTES = 21;
 export const RECORD_HEADER_BYTES = 16;

@@ -5,6 +5,7 @@
  * - `codec`: those as bytes; `schema.ts` in it declares the fields of every request
  * - `batch`: the commands of one log entry; `cluster-time`: its stamp
  * - `limits`, `text-rules`, `lock-names`: which values are allowed
+ * - `sha256`: the digest that stands for a secret; `model-version`: what nodes must agree on
  */
 export * from "./batch.js";
 export * from "./cluster-time.js";
@@ -31,9 +32,11 @@ export {
   redisNameOf,
   unescapeName,
 } from "./lock-names.js";
+export { MODEL_VERSION } from "./model-version.js";
 export { ProtocolError } from "./protocol-error.js";
 export * from "./questions.js";
 export * from "./replies.js";
+export { digestOf, digestOfBytes } from "./sha256.js";
 export {
   isValidAccessToken,
   isValidAddress,

@@ -3,7 +3,7 @@
  * each a positional array `[kind, …]`. Replies are structures and codes, never texts, because they
  * are stored in the replicated table.
  */
-import type { ErrorNumber } from "../errors.js";
+import type { ErrorNumber } from "../errors/index.js";
 import type { ClaimMode } from "./commands.js";
 import type { LogLevel } from "./questions.js";
 

@@ -4,7 +4,7 @@
  * sent replaces the whole log at once (`snapshot.ts`) and is a barrier until its record is durable.
  * The index of the snapshot only rises: older snapshots are ignored (consensus rule 23).
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import type { SnapshotPoint, WrittenSnapshot } from "./types.js";
 
 /** Named by a record that was handed over and is not durable yet. */

@@ -4,7 +4,7 @@
  * and never entries appended after them: an index that was truncated and written again is durable
  * only when its newer record is (consensus rules 4, 5, 7).
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import type { RaftLog } from "./log.js";
 import type { HardState, NodeId, Write, WrittenSnapshot } from "./types.js";
 

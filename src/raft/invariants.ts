@@ -3,7 +3,7 @@
  * in production: `Raft` checks it in every `take`. Tests check the invariants that span several
  * nodes (election safety, log matching, …).
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import type { Leadership, State } from "./state.js";
 
 /** Remembers the values that may only change in one direction. */

@@ -4,7 +4,7 @@
  * constant time; moving the base copies the kept entries. Terms never fall from one entry to the
  * next.
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import type { Entry } from "./types.js";
 
 export class RaftLog {

@@ -4,7 +4,7 @@
  * Ongaro and Ousterhout, "In Search of an Understandable Consensus Algorithm" (2014), and Ongaro's
  * thesis.
  */
-import { assert, unreachable } from "../assert.js";
+import { assert, unreachable } from "../errors/index.js";
 import { isSameConfiguration, isVoter } from "./configuration/configuration.js";
 import {
   onBallot,

@@ -5,7 +5,7 @@
  * (consensus rule 23). The answer tells the leader where to continue, and leaves when what it says
  * is durable.
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import { acceptance, acceptLeader } from "./follower.js";
 import { isPossibleSnapshot } from "./messages/message-check.js";
 import { advanceCommit, restartFromSnapshot, type State } from "./state.js";

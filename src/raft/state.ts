@@ -3,7 +3,7 @@
  * assigned in this file and nowhere else, so that rules 4 and 6 hold in one place. This file
  * neither decides elections nor replicates.
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import { Compaction } from "./compaction.js";
 import { isJoint, isVoter, membersOf } from "./configuration/configuration.js";
 import { ConfigurationHistory } from "./configuration/configuration-history.js";

@@ -4,7 +4,7 @@
  * only after everything that arrived was seen. What was measured across a smaller pause does not
  * measure others either (`majority-first.ts`).
  */
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import { isVoter } from "./configuration/configuration.js";
 import { ballotOutcome } from "./configuration/quorum.js";
 import { onElectionTimeout } from "./election.js";

@@ -2,7 +2,7 @@
  * The one error for files that are not what was written. The code that meets it changes nothing on
  * disk: the files are evidence, and the only good copy of their contents is on other nodes.
  */
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 
 /**
  * Where damage was found. `index`: the first entry that may be damaged; 0 if unknown. `file` is the

@@ -4,7 +4,7 @@
  */
 import { stat, writeFile } from "node:fs/promises";
 import { Level } from "level";
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import { corruption } from "./corruption.js";
 import { diskFailure, errnoOf } from "./file-system.js";
 import { nodeFileSystem } from "./node-file-system.js";

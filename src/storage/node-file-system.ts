@@ -7,7 +7,7 @@
  * of `fs.promises`, because every command waits for a write of the log.
  */
 import * as fs from "node:fs";
-import { assert } from "../assert.js";
+import { assert } from "../errors/index.js";
 import { errnoOf, type File, type FileSystem, type OpenMode } from "./file-system.js";
 import { WritePace } from "./write-pace.js";
 

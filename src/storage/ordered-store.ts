@@ -7,7 +7,7 @@
  * notice when its files change: reading an altered value fails with a corruption error.
  */
 import { crc32 } from "node:zlib";
-import { HoldfastError } from "../errors.js";
+import { HoldfastError } from "../errors/index.js";
 import { corruption } from "./corruption.js";
 import { isNoSpace } from "./file-system.js";
 

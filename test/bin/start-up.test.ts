@@ -19,7 +19,7 @@ const IMPORT = data(
   `import { register } from "node:module"; register(${JSON.stringify(data(HOOK))});`,
 );
 
-/** The bundler says of which modules a file is made: `// src/errors.ts`. */
+/** The bundler says of which modules a file is made: `// src/errors/errors.ts`. */
 const MODULE = /^\/\/ ((?:src|bin|node_modules)\/\S+)$/gm;
 
 /** The modules, of the sources and of packages, in the files that a start loads. */

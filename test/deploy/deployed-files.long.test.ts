@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createAuthority, issueNodeCertificate } from "../../src/certificates/index.js";
-import { readPage } from "../../src/read-page.js";
+import { readPage } from "../../src/reach/read-page.js";
 import { anchorsOf, read } from "../docs/pages.js";
 import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.js";
 import { CONFIG, PrometheusServer, prometheusProgram, RULES } from "./prometheus-server.js";

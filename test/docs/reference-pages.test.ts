@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { optionsPage } from "../../bin/config/options-page.js";
 import { exitCodeOfError } from "../../bin/exit/exit-codes.js";
-import { ERROR_NUMBERS, type ErrorCode, HoldfastError } from "../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorCode, HoldfastError } from "../../src/errors/index.js";
 
 const page = (name: string): Promise<string> =>
   readFile(new URL(`../../docs/reference/${name}`, import.meta.url), "utf8");

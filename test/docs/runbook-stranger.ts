@@ -11,7 +11,7 @@ import {
   issueNodeCertificate,
 } from "../../src/certificates/index.js";
 import { connect, connectAdmin, HoldfastError } from "../../src/index.js";
-import { readPage } from "../../src/read-page.js";
+import { readPage } from "../../src/reach/read-page.js";
 
 const PAUSE_MS = 500;
 const TIMEOUT_MS = 2_000;

@@ -6,7 +6,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import { connect, HoldfastError } from "../../src/index.js";
 import {
   type AcquireCommand,

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, connect } from "../../src/index.js";
 import { STATUS } from "../../src/protocol/index.js";
-import { readPage } from "../../src/read-page.js";
+import { readPage } from "../../src/reach/read-page.js";
 import { closingOrders } from "../server/world/closed-cluster.js";
 import { SocketClient } from "../server/world/socket-client.js";
 import { type ClusterProcess, startCluster } from "./world/cluster-process.js";

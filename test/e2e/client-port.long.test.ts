@@ -14,7 +14,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { endWithProcess } from "../../lab/end-with-process.js";
 import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
-import { sentenceIn } from "../../src/safe-text.js";
+import { sentenceIn } from "../../src/text/safe-text.js";
 import { COMMAND } from "./world/command-line.js";
 
 const DESCRIPTORS = 1_200;

@@ -1,6 +1,6 @@
 /** Random messages of a node: every kind, every result, numbers at the edge of every width. */
 import fc from "fast-check";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import {
   CLAIM_MODES,
   END_REASON,

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { unpack } from "msgpackr";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import { decodeServerFrame, packPayload } from "../../src/net/framing/index.js";
 import {
   MESSAGE,

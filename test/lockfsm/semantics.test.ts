@@ -4,7 +4,7 @@
  * sentences with their tests is `docs/internals/semantics-tests.md`.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import { BLOCKED_BY, END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
 import { startCluster } from "../server/world/cluster.js";
 import { ClusterLog, exclusive, permits, resultOf, shared } from "./plans/cluster-log.js";

@@ -1,7 +1,7 @@
 /** The replicated settings of the table, and the quotas that they set. */
 import { setFlagsFromString } from "node:v8";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import type { TableSettings } from "../../src/lockfsm/index.js";
 import { resolveTableSettings, withSetting } from "../../src/lockfsm/settings.js";
 import { OP, STATUS, WAIT_FOREVER } from "../../src/protocol/index.js";

@@ -1,8 +1,7 @@
 /** The bytes of an entry, and of the records that travel between nodes. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { InvariantError } from "../../src/assert.js";
-import { MODEL_VERSION } from "../../src/model-version.js";
+import { InvariantError } from "../../src/errors/index.js";
 import {
   BATCH_HEADER_BYTES,
   checkBatch,
@@ -20,6 +19,7 @@ import {
   writeBatchHeader,
   writeRecord,
 } from "../../src/protocol/index.js";
+import { MODEL_VERSION } from "../../src/protocol/model-version.js";
 import { anyCommand, anyNumber } from "./arbitraries.js";
 import { bytes, type CommandRecord, hex, recordsOf } from "./frames.js";
 

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { unpack } from "msgpackr";
 import { describe, expect, test } from "vitest";
 import { withTables } from "../../scripts/protocol-tables.js";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import { LockTable } from "../../src/lockfsm/index.js";
 import { decodeServerFrame, packPayload } from "../../src/net/framing/index.js";
 import * as protocol from "../../src/protocol/index.js";

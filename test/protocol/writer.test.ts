@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { Unpackr } from "msgpackr";
 import { describe, expect, test } from "vitest";
-import { InvariantError } from "../../src/assert.js";
+import { InvariantError } from "../../src/errors/index.js";
 import { Reader, Writer } from "../../src/protocol/index.js";
 import { anyNumber } from "./arbitraries.js";
 import { bytes, hex } from "./frames.js";

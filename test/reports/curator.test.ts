@@ -3,7 +3,7 @@
  * Each scenario would show the reported symptom if the same thing were wrong here.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import { OP, STATUS } from "../../src/protocol/index.js";
 import { setUp } from "../client/world/set-up.js";
 import { connectTo } from "../client/world/simulated-client.js";

@@ -3,7 +3,7 @@
  * would show the reported symptom if the same thing were wrong here.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import { END_REASON, MESSAGE, STATUS } from "../../src/protocol/index.js";
 import { rejection, setUp } from "../client/world/set-up.js";
 import { connectTo } from "../client/world/simulated-client.js";

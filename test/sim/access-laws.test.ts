@@ -1,6 +1,6 @@
 /** The law of access: each way in which a log can break it is told, and what it allows is not. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import {
   type AccessCommand,
   type AccessLevel,

@@ -1,6 +1,6 @@
 /** The laws of hand-overs complain about logs and answers that break them, and about no others. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../src/protocol/index.js";
 import { HandOverLaws } from "./checks/locks/hand-over-laws.js";
 

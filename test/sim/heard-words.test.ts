@@ -1,6 +1,6 @@
 /** The checks of what a client hears and reports complain when something is lost, and only then. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import {
   type Attached,
   MESSAGE,

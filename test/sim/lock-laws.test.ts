@@ -1,6 +1,6 @@
 /** The laws of locks complain about messages that break them, and about no others. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,

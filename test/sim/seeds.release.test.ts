@@ -1,7 +1,7 @@
 /** As many seeds as fit beside the other tests, and what must have happened in them. */
 import "../low-priority.js";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../src/errors.js";
+import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import { BLOCKED_BY, END_REASON, OP, STATUS } from "../../src/protocol/index.js";
 import { SIGHTINGS } from "./clients/sightings.js";
 import type { BatchSummary } from "./run/run-batch.js";

@@ -1,6 +1,6 @@
 /** What happened on the nodes, newest first: elections, members, damage, disk, memory. */
 import type { VitalsEvent } from "../../../src/index.js";
-import { printable } from "../../../src/safe-text.js";
+import { printable } from "../../../src/text/index.js";
 import { Badge, type BadgeKind } from "../../parts/badge.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
 import { Time } from "../../parts/time.js";

@@ -4,7 +4,7 @@
  * name to those who hear the page.
  */
 import { useId } from "preact/hooks";
-import { keyText } from "../../../src/safe-text.js";
+import { keyText } from "../../../src/text/index.js";
 import { phraseText, whoPhrase } from "../../parts/phrase.js";
 import type { DrawnEdge, GraphLayout, PlacedOwner } from "./graph-layout.js";
 

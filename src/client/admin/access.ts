@@ -11,7 +11,7 @@ import {
   type PutCredentialCommand,
   QUERY_PAGE_MAX,
 } from "../../protocol/index.js";
-import { quotedKey } from "../../safe-text.js";
+import { quotedKey } from "../../text/index.js";
 import type { WithoutHead } from "../calls/command-call.js";
 import type { CommandCarrier, OperatorWish } from "../calls/operator-commands.js";
 import {

@@ -6,7 +6,7 @@
  * Any node passes a request on to the leader. If a node cannot, or does not answer, the request is
  * sent to another node until its time is over.
  */
-import type { HoldfastError } from "../../errors.js";
+import type { HoldfastError } from "../../errors/index.js";
 import {
   type Answer,
   type Hello,

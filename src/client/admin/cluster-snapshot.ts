@@ -3,7 +3,7 @@
  * at a time are requested over one connection, ahead of the reader. Only the node that made the
  * snapshot has it, so if that node is lost, the whole snapshot must be requested again.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { OP, type SnapshotView } from "../../protocol/index.js";
 import type { AdminConnection } from "./admin-connection.js";
 

@@ -2,10 +2,9 @@
  * Asks nodes for their status over HTTP on the client port. Needs no session and no leader, so it
  * works even when nothing else does.
  */
-import { HoldfastError } from "../../errors.js";
-import { isProtected } from "../../protected-url.js";
-import { printable, sentenceIn } from "../../safe-text.js";
-import { isLate, within } from "../../within.js";
+import { HoldfastError } from "../../errors/index.js";
+import { isLate, isProtected, within } from "../../reach/portable.js";
+import { printable, sentenceIn } from "../../text/index.js";
 import { requireEndpoints } from "../options/connect-options.js";
 import { type ClusterStatusOptions, resolveStatusOptions } from "../options/operator-options.js";
 import { defaultEndpoints } from "../transport/default-endpoints.js";

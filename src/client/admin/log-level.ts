@@ -3,7 +3,7 @@
  * to it alone, unless the operator's connection leads to one node anyway. Each request names its
  * node: what a proxy passes on to another one has no effect there.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { type LogLevel, type LogLevelView, type MembersView, OP } from "../../protocol/index.js";
 import { resolveLogLevelOptions, type SetLogLevelOptions } from "../options/operator-options.js";
 import type { AdminConnection } from "./admin-connection.js";

@@ -10,7 +10,7 @@
  * names 0, and the refusal of an outdated one says the count. State orders of one client are sent one
  * after the other.
  */
-import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
+import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors/index.js";
 import {
   type Answer,
   type ChangeMemberOperation,

@@ -4,7 +4,7 @@
  * is sent again under another one. So the table executes it at most once. Subclasses define what is
  * sent and what the answer means.
  */
-import type { ErrorNumber } from "../../errors.js";
+import type { ErrorNumber } from "../../errors/index.js";
 import {
   type EndReason,
   OP,

@@ -1,5 +1,5 @@
 /** A command that is answered at once and whose effect need not be undone. */
-import { type ErrorCode, type ErrorNumber, errorCodeOf } from "../../errors.js";
+import { type ErrorCode, type ErrorNumber, errorCodeOf } from "../../errors/index.js";
 import { isStrong, type Result, type SequencedCommand } from "../../protocol/index.js";
 import { commandFailure } from "../failures.js";
 import { Call, type CommandHead } from "./call.js";

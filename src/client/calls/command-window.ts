@@ -11,7 +11,7 @@
  * The ring spans `mark` … the next number − 1 and never more than `IN_FLIGHT_MAX`, so what the
  * table has to keep for this session is bounded as well.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { ACKNOWLEDGED_MAX, IN_FLIGHT_MAX } from "../../protocol/index.js";
 import { type Call, NOTHING_ACKNOWLEDGED } from "./call.js";
 

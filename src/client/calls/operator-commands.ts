@@ -4,7 +4,7 @@
  * revoke or the end of a session does no harm then, and of the others the table executes one copy
  * only, and none after a later order.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import {
   isValidSettingName,
   OP,
@@ -13,7 +13,7 @@ import {
   STATUS,
   TOKEN_MIN,
 } from "../../protocol/index.js";
-import { quotedKey } from "../../safe-text.js";
+import { quotedKey } from "../../text/index.js";
 import {
   type CallOptions,
   requireInteger,

@@ -6,7 +6,7 @@
  * After a refusal it pauses. Weak commands go on in the meantime, unless the refused command was
  * weak. Then one strong command is tried, and the rest follow when it is answered.
  */
-import { ERROR_NUMBERS, type ErrorNumber, errorCodeOf } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber, errorCodeOf } from "../../errors/index.js";
 import { OP } from "../../protocol/index.js";
 import type { ClientLog } from "../transport/client-log.js";
 import { FrameWriter } from "../transport/frame-writer.js";

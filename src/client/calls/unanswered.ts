@@ -3,7 +3,7 @@
  * been executed is decided here, for every way by which a call can end: by its deadline, with its
  * session, with its client. It must never say "certainly not" of what may have happened.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { lockTimeout, type Named, nameOf, unavailable } from "../failures.js";
 
 /** A call, as far as it is known what became of it. */

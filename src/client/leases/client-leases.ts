@@ -1,5 +1,5 @@
 /** `client.leases`: checks arguments, sends the commands of leases, and counts what may be trusted. */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { END_REASON, OP, type Result, STATUS } from "../../protocol/index.js";
 import { lossReasonOf } from "../failures.js";
 import type { Locks } from "../locks/locks.js";

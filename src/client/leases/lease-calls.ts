@@ -3,8 +3,13 @@
  * has to find out what the table decided, and when it was asked. If a caller leaves a take that was
  * sent, the take is given back by its number, so that a repeat that got the lease meanwhile keeps it.
  */
-import { assert } from "../../assert.js";
-import { ERROR_NUMBERS, type ErrorNumber, errorCodeOf, type HoldfastError } from "../../errors.js";
+import {
+  assert,
+  ERROR_NUMBERS,
+  type ErrorNumber,
+  errorCodeOf,
+  type HoldfastError,
+} from "../../errors/index.js";
 import {
   type ExtendCommand,
   type GiveBackCommand,

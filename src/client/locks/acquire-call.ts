@@ -3,8 +3,7 @@
  * that was handed over, which also brings one. If a caller leaves a request that was sent, its number is ended, so
  * that the table keeps neither a hold nor a wait of it.
  */
-import { assert } from "../../assert.js";
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { assert, ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import {
   END_REASON,
   type EndReason,

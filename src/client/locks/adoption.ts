@@ -2,7 +2,7 @@
  * Adopts the holds of a hand-over. The first that is still there decides between two processes that
  * try: only who has got it goes on with the others (semantics.md, 8.7).
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { LossReason } from "../failures.js";
 import type { AdoptOptions, HandedOver, HandedOverHold } from "../options/hand-over-options.js";
 import type { Owner } from "../options/owner.js";

@@ -3,7 +3,7 @@
  * numbers and names; this adds what is held since when and under which value, and the metadata of
  * the sessions. It looks at the present, so holds that have ended meanwhile are missing.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type {
   ClaimMode,
   HoldView,
@@ -12,7 +12,7 @@ import type {
   SessionView,
   WaiterView,
 } from "../../protocol/index.js";
-import { quotedKey } from "../../safe-text.js";
+import { quotedKey } from "../../text/index.js";
 import { taskText } from "../failures.js";
 import type { DeadlockedTask } from "./call-sites.js";
 

@@ -3,7 +3,7 @@
  * of the hold says who that is. A watch tells an observer when to look, and then the present state
  * is read, so that a former leader is never shown as the present one.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { isValidKey, type KeyView, OP } from "../../protocol/index.js";
 import { type CallOptions, requireText, signalOf } from "../options/checks.js";
 import { type CampaignOptions, requireCampaign, resolveAcquire } from "../options/lock-options.js";

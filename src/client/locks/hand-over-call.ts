@@ -2,7 +2,7 @@
  * Gives a hold to an owner: a bearer, from whom another process adopts it, or one that is named. Must
  * never leave a handle valid once the cluster may have executed the command (semantics.md, 8.5).
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
 import { unanswered } from "../calls/unanswered.js";

@@ -3,7 +3,7 @@
  * prove: each look at it checks its deadlines, because a blocked event loop runs no timer. Loss and
  * release are final, even if the table still has the hold.
  */
-import type { HoldfastError } from "../../errors.js";
+import type { HoldfastError } from "../../errors/index.js";
 import type { ClaimMode } from "../../protocol/index.js";
 import { type LossReason, lockLost, releasedAbort } from "../failures.js";
 import type { CallOptions } from "../options/checks.js";

@@ -3,7 +3,7 @@
  * hold by the number of the command that brought it, and a command here knows the hold only as such
  * a target. The upgrade is in `hold.ts`, because its answer decides what the hold asks for next.
  */
-import { type ErrorNumber, HoldfastError } from "../../errors.js";
+import { type ErrorNumber, HoldfastError } from "../../errors/index.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";
 import { Call, type CommandHead } from "../calls/call.js";
 import { unanswered } from "../calls/unanswered.js";

@@ -9,7 +9,7 @@
  * The only exception is the answer to an abandoned upgrade, which comes while a downgrade is under
  * way.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import {
   OP,
   type Result,

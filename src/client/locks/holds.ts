@@ -5,7 +5,7 @@
  * A hold whose grant came while the lease was not proven is in here, but no caller gets it until
  * the lease is proven. What happens to it meanwhile is reported in the order of the log.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { RecalledHold } from "../../protocol/index.js";
 import type { SessionLease } from "../session-lease/session-lease.js";
 import type { Hold } from "./hold.js";

@@ -5,7 +5,7 @@
  * step. Acquires of one task that share a key go one after the other, so that the later one finds
  * what the earlier one got.
  */
-import { ERROR_NUMBERS, HoldfastError } from "../../errors.js";
+import { ERROR_NUMBERS, HoldfastError } from "../../errors/index.js";
 import type { Item } from "../../protocol/index.js";
 import { nameOf } from "../failures.js";
 import type { HeldItem } from "../options/lock-options.js";

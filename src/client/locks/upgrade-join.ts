@@ -2,9 +2,9 @@
  * The request of one handle to be exclusive in a key. Until the table grants it, the handle is
  * unchanged. If the caller leaves, the request is dropped, and the hold does the rest.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import type { Result } from "../../protocol/index.js";
-import { quotedKey } from "../../safe-text.js";
+import { quotedKey } from "../../text/index.js";
 import { unansweredWait } from "../calls/unanswered.js";
 import {
   type Awaited,

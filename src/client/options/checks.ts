@@ -4,7 +4,7 @@
  * `INVALID_ARGUMENT`, as if the cluster had refused it. The files beside this one use these checks
  * to turn arguments into complete values; this file knows no particular call.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import {
   isValidAddress,
   isValidKey,

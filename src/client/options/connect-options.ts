@@ -1,6 +1,5 @@
 /** The options of `connect`, and the complete, checked settings that are made of them. */
-import { HoldfastError } from "../../errors.js";
-import { isProtected } from "../../protected-url.js";
+import { HoldfastError } from "../../errors/index.js";
 import {
   isValidMetadata,
   isValidSessionName,
@@ -8,6 +7,7 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
+import { isProtected } from "../../reach/portable.js";
 import { accessTokenProblem } from "../transport/access-token.js";
 import { LOG_LEVELS, type Logger } from "../transport/client-log.js";
 import { defaultEndpoints, LOCAL_CLUSTER } from "../transport/default-endpoints.js";

@@ -2,7 +2,7 @@
  * Holds that are handed over, as plain data on their way to another process, and the options of both
  * sides. Whoever has the data can adopt the holds, so it is a secret.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import {
   isValidTableKey,
   LEASE_TTL_MS_MAX,

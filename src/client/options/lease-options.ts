@@ -1,12 +1,13 @@
 /** The options of calls on leases: their checks, and the commands that they become. */
 import {
+  digestOf,
+  digestOfBytes,
   EXTEND_MODE,
   type ExtendMode,
   ITEMS_MAX,
   isValidSessionName,
   LEASE_TTL_MS_MAX,
 } from "../../protocol/index.js";
-import { digestOf, digestOfBytes } from "../../sha256.js";
 import {
   describe,
   requireInteger,

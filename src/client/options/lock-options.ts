@@ -3,7 +3,7 @@
  * them. What the cluster would refuse because of a key, a value or a combination of items is
  * `INVALID_ARGUMENT` here too; a wrong type or range is a plain `TypeError` or `RangeError`.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
   type ClaimMode,
@@ -22,7 +22,7 @@ import {
   WAIT_MS_MAX,
   type AcquireOptions as WireOptions,
 } from "../../protocol/index.js";
-import { quotedKey } from "../../safe-text.js";
+import { quotedKey } from "../../text/index.js";
 import { nameOf } from "../failures.js";
 import {
   describe,

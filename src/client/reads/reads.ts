@@ -2,7 +2,7 @@
  * Questions that a node answers and that never enter the log. They have no effect, so they are
  * simply asked again on another connection or after a refusal, until their time is over.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import { type Answer, STATUS } from "../../protocol/index.js";
 import { type Abortable, unwatchAbort, watchAbort } from "../calls/abort-watch.js";
 import { readFailure, unavailable } from "../failures.js";

@@ -1,6 +1,6 @@
 /** The wait-for graph as text of the DOT language, for Graphviz and other tools that read it. */
 import { ANONYMOUS, type WaitGraphView } from "../../protocol/index.js";
-import { keyText } from "../../safe-text.js";
+import { keyText } from "../../text/index.js";
 
 /**
  * Nodes are tasks, named by session and owner. An arrow leads from a task to the one that it waits

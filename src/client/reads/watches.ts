@@ -5,7 +5,7 @@
  * was first asked for, so that it misses nothing that happened since. Without a session there is no
  * such entry: then a watch begins when a node has answered it, and `begun` says when.
  */
-import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors.js";
+import { ERROR_NUMBERS, errorCodeOf, HoldfastError } from "../../errors/index.js";
 import {
   type Answer,
   type Changes,
@@ -18,7 +18,7 @@ import {
   STATUS,
   type WatchView,
 } from "../../protocol/index.js";
-import { quotedKey } from "../../safe-text.js";
+import { quotedKey } from "../../text/index.js";
 import { refusalText } from "../failures.js";
 import type { WatchWish } from "../options/view-options.js";
 import type { FrameWriter } from "../transport/frame-writer.js";

@@ -7,7 +7,7 @@
  * earlier ones missed. That may include the revoke of a hold, and a lease that was renewed without
  * it would outlive the hold.
  */
-import { unreachable } from "../../assert.js";
+import { unreachable } from "../../errors/index.js";
 import {
   MESSAGE,
   type Outcome,

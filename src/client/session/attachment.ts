@@ -5,7 +5,7 @@
  * uses it to open or resume the session, and asks for everything that earlier connections may have
  * lost. `locks.ts` decides what happens to locks when the session is lost.
  */
-import { errorCodeOf } from "../../errors.js";
+import { errorCodeOf } from "../../errors/index.js";
 import {
   type Attached,
   type Hello,

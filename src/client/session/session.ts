@@ -6,7 +6,7 @@
  * In each turn the lease is checked before anything else: a process that was paused must abort its
  * locks before it acts on any other input. (semantics.md, 3.)
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../../protocol/index.js";
 import { type Call, CloseCall } from "../calls/call.js";
 import { Outgoing } from "../calls/outgoing.js";

@@ -7,10 +7,10 @@
  * is left (`link-liveness.ts`). This class knows nothing of sessions; it passes the messages after
  * `hello` to its events.
  */
-import { type ErrorCode, HoldfastError } from "../../errors.js";
+import { type ErrorCode, HoldfastError } from "../../errors/index.js";
 import { decodeServerFrame } from "../../net/framing/index.js";
-import { isProtected } from "../../protected-url.js";
 import { type Hello, MESSAGE, PROTOCOL_VERSION, type ServerMessage } from "../../protocol/index.js";
+import { isProtected } from "../../reach/portable.js";
 import type { ClientLog } from "./client-log.js";
 import { wayOut } from "./default-endpoints.js";
 import { type Endpoints, isLocal, socketUrl } from "./endpoints.js";

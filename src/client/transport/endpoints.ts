@@ -3,8 +3,9 @@
  * leads, and which failed lately. It decides the order in which a search tries them, and opens
  * nothing itself.
  */
-import { endpointUrl } from "../../endpoint-url.js";
+
 import type { Hello, NodeEndpoint } from "../../protocol/index.js";
+import { endpointUrl } from "../../reach/portable.js";
 import { noLeaderText } from "../failures.js";
 
 const PATH = "/v1";
@@ -37,7 +38,7 @@ interface KnownEndpoint {
 const LOCAL = "unix:";
 
 /**
- * Checks an address as a user writes it (`endpoint-url.ts`), and returns its URL without a trailing
+ * Checks an address as a user writes it (`endpointUrl`), and returns its URL without a trailing
  * slash or path `/v1`.
  */
 export function normalizeEndpoint(endpoint: string): string {

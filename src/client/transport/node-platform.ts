@@ -6,12 +6,10 @@ import { setMaxListeners } from "node:events";
 import { uptime } from "node:os";
 import { isMainThread } from "node:worker_threads";
 import { WebSocket } from "ws";
-import { DIAL_OPTIONS } from "../../dial-options.js";
-import type { ErrorCode } from "../../errors.js";
-import { endsHandshake, handshakeProblem } from "../../handshake-problem.js";
+import type { ErrorCode } from "../../errors/index.js";
 import { SERVER_FRAME_BYTES_MAX, SUBPROTOCOL } from "../../protocol/index.js";
-import { readPage } from "../../read-page.js";
-import { sentenceIn } from "../../safe-text.js";
+import { DIAL_OPTIONS, endsHandshake, handshakeProblem, readPage } from "../../reach/index.js";
+import { sentenceIn } from "../../text/index.js";
 import { isLocal, localAddress } from "./endpoints.js";
 import {
   connectLocal,

@@ -5,8 +5,7 @@
 import { statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { basename, dirname, join } from "node:path";
-import { readPage } from "../../read-page.js";
-import { LOCAL_SOCKET_NAME, openSocketDirectory } from "../../socket-path.js";
+import { LOCAL_SOCKET_NAME, openSocketDirectory, readPage } from "../../reach/index.js";
 import { localAddress } from "./endpoints.js";
 import type { Page } from "./platform.js";
 

@@ -1,7 +1,7 @@
 /** Turns the certificates of a client into what Node takes. Must never put a key into an error. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createSecureContext, type SecureContext } from "node:tls";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { TlsSettings } from "./platform.js";
 
 /** Made once for all connections of a client. */

@@ -7,7 +7,7 @@
  * `Buffer` or a socket.
  */
 
-import type { ErrorCode } from "../../errors.js";
+import type { ErrorCode } from "../../errors/index.js";
 import type { Tracing } from "./tracing.js";
 
 /** Certificates for `wss:` endpoints, as PEM. */

@@ -3,7 +3,7 @@
  * node says `hello` again, with what that identity may know. A token leaves only through TLS or to
  * this machine, and is never part of an address, an error or a log.
  */
-import { ERROR_NUMBERS, HoldfastError } from "../../errors.js";
+import { ERROR_NUMBERS, HoldfastError } from "../../errors/index.js";
 import { CLIENT_FRAME_BYTES_MAX, MESSAGE, OP, type ServerMessage } from "../../protocol/index.js";
 import { accessTokenProblem } from "./access-token.js";
 import { FrameWriter } from "./frame-writer.js";

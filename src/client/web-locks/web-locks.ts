@@ -3,7 +3,7 @@
  * task with deadlock detection off; the lock task queue of the specification is the order of the
  * log. This file does not decide who is granted what. (W3C, "Web Locks API", section 4.)
  */
-import type { HoldfastError } from "../../errors.js";
+import type { HoldfastError } from "../../errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
   type HoldView,

@@ -6,9 +6,8 @@
  * The owner that a request names proves who may end its leases, so it is never logged or answered.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { assert } from "../../assert.js";
 import type { Client, WantedItem } from "../../client/index.js";
-import { HoldfastError } from "../../errors.js";
+import { assert, HoldfastError } from "../../errors/index.js";
 import type { HttpCaller, HttpDoor, HttpRefusal } from "../../net/index.js";
 import { type DoorClock, SYSTEM_CLOCK } from "../clock.js";
 import type { BorrowedClient, DoorClients } from "../door-clients.js";

@@ -3,7 +3,7 @@
  * sentence. The status says to generic clients and proxies whether to repeat: 408 and 410 are never
  * used, because clients repeat the first by themselves, and take the second for a loss.
  */
-import { type ErrorCode, HoldfastError } from "../../errors.js";
+import { type ErrorCode, HoldfastError } from "../../errors/index.js";
 import { problemText } from "../../net/index.js";
 
 /** Statuses that mean the same to every client of HTTP. */

@@ -5,8 +5,9 @@
  * lease, over to the repeat. What was granted to nobody is given back, and never what a repeat has by
  * then.
  */
-import { assert } from "../../assert.js";
+
 import type { Client, Lease, TakeLeaseOptions, WantedItem } from "../../client/index.js";
+import { assert } from "../../errors/index.js";
 import type { DoorClock } from "../clock.js";
 import type { BorrowedClient } from "../door-clients.js";
 import type { Exchange } from "./exchange.js";

@@ -4,7 +4,7 @@
  * `reset` says that some are missing.
  */
 import type { Change, Client, Revision, Watch } from "../../client/index.js";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { type DoorClock, every } from "../clock.js";
 import { EventStream, type WaitingEvents } from "./event-stream.js";
 import type { Exchange } from "./exchange.js";

@@ -12,7 +12,7 @@
  * A reply is never held back: clients share a connection, and a release would wait behind it.
  */
 import type { Lease, Timer, WantedItem } from "../../client/index.js";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { DoorClock } from "../clock.js";
 import type { LockClient } from "./ports.js";
 

@@ -6,7 +6,7 @@
  */
 import type { Buffer } from "node:buffer";
 import type { ExtendLeaseOptions, GivenBack, LossReason, WantedItem } from "../../client/index.js";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { type KeyView, withLeaseMargin } from "../../protocol/index.js";
 import type { Confirmations } from "./confirmations.js";
 import { withoutMargin } from "./durations.js";

@@ -5,7 +5,7 @@
  */
 import type { Buffer } from "node:buffer";
 import type { GivenBack, LossReason } from "../../client/index.js";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { CommandOrder, Decision } from "./command-order.js";
 import type { LeaseWitness } from "./endings.js";
 import type { FairTake, FairWaits } from "./fair-waits.js";

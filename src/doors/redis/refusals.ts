@@ -3,7 +3,7 @@
  * keep is refused with a sentence, never answered as if it had been done. What may have been done and
  * is not known to have been is no refusal: the connection is closed, because a reply would be a claim.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 
 /** Where everything that is refused is listed. */
 const PAGE = "docs/doors/redis.md";

@@ -2,7 +2,7 @@
  * What one connection has said of itself, and what its commands share: identity, database, protocol,
  * the order of its commands, its transaction and its subscriptions. It knows no socket.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { CommandOrder } from "./command-order.js";
 import { ClientEndings, type Endings } from "./endings.js";
 import { LockSpace, type LockSpaceRules } from "./lock-space.js";

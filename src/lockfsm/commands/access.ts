@@ -2,8 +2,7 @@
  * Commands that change who may do what. Each is a wish for a state, as all orders are: what is so
  * already is ok. None may leave the cluster without anybody who could change it again.
  */
-import { unreachable } from "../../assert.js";
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS, unreachable } from "../../errors/index.js";
 import {
   ACCESS_LEVEL,
   type AccessCommand,

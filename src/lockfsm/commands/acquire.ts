@@ -2,7 +2,7 @@
  * Acquire: all items at once or none. The request is granted in its own step if nothing conflicts
  * with it in any of its keys; otherwise it waits in all of them, or is refused.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import {
   type AcquireCommand,
   type AcquireOptions,

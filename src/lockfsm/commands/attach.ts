@@ -3,12 +3,13 @@
  * raises `attempt` with every transmission. The largest attempt wins; duplicates of it are answered
  * again; a command that arrives later with a smaller one is ignored.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import {
   ACCESS_LEVEL,
   ATTEMPT_MAX,
   type AttachCommand,
   attachKeyOf,
+  digestOf,
   MESSAGE,
   type OpenCommand,
   type Origin,
@@ -17,7 +18,6 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
-import { digestOf } from "../../sha256.js";
 import { renewLease } from "../holds/lease.js";
 import { isBeyondIdentity, isTableFull } from "../holds/quotas.js";
 import { noteRefusal } from "../holds/rights.js";

@@ -3,7 +3,7 @@
  * is the next one of that session. Bad input is answered or has no effect; nothing that a client
  * can send may throw.
  */
-import { unreachable } from "../../assert.js";
+import { unreachable } from "../../errors/index.js";
 import {
   type CloseCommand,
   type Command,

@@ -6,6 +6,7 @@
  */
 import {
   type AdoptCommand,
+  digestOf,
   END_REASON,
   type HandOverCommand,
   type HeldItem,
@@ -14,7 +15,6 @@ import {
   TTL_MS_MAX,
   TTL_MS_MIN,
 } from "../../protocol/index.js";
-import { digestOf } from "../../sha256.js";
 import { endOf, isDue, reasonAtEnd, scheduleEnd } from "../holds/due-time.js";
 import { advanceKeys } from "../holds/end.js";
 import { leasedResult, notifyHolders } from "../holds/grant.js";

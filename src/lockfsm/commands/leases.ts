@@ -4,6 +4,7 @@
  * that any session of its identity can repeat, extend and give back.
  */
 import {
+  digestOf,
   END_REASON,
   type ExtendCommand,
   type ExtendedLease,
@@ -14,7 +15,6 @@ import {
   type TakeCommand,
   withLeaseMargin,
 } from "../../protocol/index.js";
-import { digestOf } from "../../sha256.js";
 import { endOf, isDue, reasonAtEnd } from "../holds/due-time.js";
 import { advanceKeys, endRow } from "../holds/end.js";
 import { grantLease, leasedResult } from "../holds/grant.js";

@@ -13,8 +13,7 @@
  * clock by then. `now` skips all that, and only fencing protects against the old holder. A closing
  * has no holder to notify and ends at once.
  */
-import { assert, unreachable } from "../../assert.js";
-import { ERROR_NUMBERS } from "../../errors.js";
+import { assert, ERROR_NUMBERS, unreachable } from "../../errors/index.js";
 import {
   type ChangeSettingCommand,
   END_REASON,

@@ -4,7 +4,7 @@
  * granted, so that a client learns that its lock has ended before it can see anything that followed
  * from that.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import { END_REASON, type EndCommand } from "../../protocol/index.js";
 import { advanceKeys, endRow } from "../holds/end.js";
 import { store } from "../holds/lease.js";

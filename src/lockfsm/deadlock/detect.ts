@@ -5,7 +5,7 @@
  * it does not reach are queued for later entries; until then the request waits, and its refusal is
  * an outcome instead of a reply.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import {
   ACCESS_LEVEL,
   CYCLE_MEMBERS_MAX,

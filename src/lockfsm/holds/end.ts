@@ -3,8 +3,7 @@
  * claim is one step over its at most 16 keys. The end of a session is one step per claim, and
  * continues in the work queue if there are many.
  */
-import { assert } from "../../assert.js";
-import { ERROR_NUMBERS } from "../../errors.js";
+import { assert, ERROR_NUMBERS } from "../../errors/index.js";
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../protocol/index.js";
 import type { Hold, Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";

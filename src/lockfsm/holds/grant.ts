@@ -3,7 +3,7 @@
  * reached, unless its deadline or its session is due by then. Such a request is never granted, and
  * blocks others until it is swept.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import {
   type AcquireCommand,
   type AcquireOptions,

@@ -2,8 +2,7 @@
  * Keys as commands name them: what a key is, lock or semaphore, while it is in use, and how a place
  * in it is made. A key exists from its first use to its last.
  */
-import { assert } from "../../assert.js";
-import { ERROR_NUMBERS } from "../../errors.js";
+import { assert, ERROR_NUMBERS } from "../../errors/index.js";
 import type { Item, Result } from "../../protocol/index.js";
 import { type Claimant, type Key, type KeyEntry, Permits, Place } from "../records/key.js";
 import { Semaphore } from "../records/semaphore.js";

@@ -5,7 +5,7 @@
  * it, first makes it an ordinary hold, which it remains. Code that only reads it gets temporary
  * objects. From outside, the two kinds cannot be told apart.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import {
   type AcquireCommand,
   type AcquireOptions,

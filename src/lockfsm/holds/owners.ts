@@ -4,7 +4,7 @@
  * waits. Requests of owners that want only that one key, and holders that want nothing more, are
  * not listed and cost the search for cycles nothing, however many there are.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { Hold, OwnerRecord, Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { holdAt } from "./lone-holds.js";

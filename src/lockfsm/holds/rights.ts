@@ -3,7 +3,7 @@
  * (semantics.md, 12). Giving back is always allowed: release, downgrade, close, keepalive, recall.
  * A refusal says nothing of what stands in the table.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import {
   ACCESS_LEVEL,
   type AccessLevel,

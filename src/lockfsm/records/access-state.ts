@@ -4,7 +4,7 @@
  * have shown nothing, which a new table lets do everything; and `local`, of whoever may open the
  * socket in a node's directory, which may always do everything. Part of the replicated state.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import {
   ACCESS_LEVEL,
   type AccessLevel,

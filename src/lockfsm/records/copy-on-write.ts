@@ -6,7 +6,7 @@
  * Between snapshots `change` costs one test of a field. This file must know neither records nor
  * snapshots.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 
 /** A record with writable fields, returned by a method that has called the copier first. */
 export type Changing<Record> = { -readonly [Field in keyof Record]: Record[Field] };

@@ -4,7 +4,7 @@
  * numbers from 1; 0 is none. A row has 64 bytes, one line of a processor's cache, and creates no
  * garbage. Rows are allocated in chunks, and empty chunks are freed.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { CopyOnWrite } from "./copy-on-write.js";
 import type { Identity } from "./identity.js";
 import type { Hold, Session } from "./session.js";

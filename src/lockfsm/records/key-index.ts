@@ -3,7 +3,7 @@
  * inside. A look-up is a short binary search and one Map access, and a page of names in order sorts
  * one or two blocks; the cost of neither grows with the table. A small table is one block.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { compareByteOrder } from "../structures/byte-order.js";
 import type { KeyRange } from "./identity.js";
 import { Key, type KeyBlock, type KeyEntry } from "./key.js";

@@ -3,7 +3,7 @@
  * this file. Each takes constant time, except finding the place of a request with a head start.
  * Nothing here may know sessions, time or replies; of a claim it knows only its order.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { ClaimMode } from "../../protocol/index.js";
 import { unlink } from "../structures/record-list.js";
 import type { Changing } from "./copy-on-write.js";

@@ -2,7 +2,7 @@
  * Finds what a named owner has in a key, a lease or a wait for one, and remembers for a while why
  * leases ended, and which request it gave back. An owner has at most one claim in a key.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { END_REASON, type EndReason } from "../../protocol/index.js";
 import { type Linked, unlink } from "../structures/record-list.js";
 import { hashText, ShardedMap } from "../structures/sharded-map.js";

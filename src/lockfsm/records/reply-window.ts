@@ -5,7 +5,7 @@
  * is always added after all others. A forgotten slot leaves a gap, and gaps are closed when half of
  * the list is gaps.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { Result } from "../../protocol/index.js";
 import { QUEUED } from "../results.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";

@@ -3,7 +3,7 @@
  * slots of 0 … limit − 1. After the limit was lowered, holds may have higher slots until they end,
  * and these count as well.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
 import type { Order } from "./waiting-queue.js";
 

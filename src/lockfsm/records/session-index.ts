@@ -3,7 +3,7 @@
  * claims of an ended session refer to it directly; it can no longer be found here, so that no
  * command can act for it.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { hashNumber, hashText, ShardedMap } from "../structures/sharded-map.js";
 import { TtlCensus } from "../structures/ttl-census.js";
 import type { Session } from "./session.js";

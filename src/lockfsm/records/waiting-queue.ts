@@ -9,7 +9,7 @@
  * ones. `frontier` is the first place after them, so that the end of any claim has one place to
  * examine. A queue knows of a place only its neighbours and its order, not its key.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { type Linked, unlink } from "../structures/record-list.js";
 
 /** Every 2^3rd place is in the first express list, every 2^3rd of these in the next. */

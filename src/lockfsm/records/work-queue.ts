@@ -4,7 +4,7 @@
  * waits, because an entry makes only a bounded number of search steps. Part of the replicated
  * state.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { Fifo } from "../structures/fifo.js";
 import type { Identity } from "./identity.js";
 import { Key } from "./key.js";

@@ -66,13 +66,13 @@
  * Apart from this, records can be in any order. Data that follow from the rest are not stored:
  * keys, the order of queues, which requests were reached, due times, sums, free slots, owners, what
  * counts against a session or an identity, and which session a nonce finds. No secret is stored
- * (`src/sha256.ts`), because any client may save a snapshot.
+ * (`src/protocol/sha256.ts`), because any client may save a snapshot.
  *
  * Any addition, whether a field of a record, a kind or a setting, must raise the version
  * (`model-version.ts`). A reader refuses any other version and an unknown kind, because a table
  * that lacks something is not the same table.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 
 export const MAGIC = "holdfast table";
 

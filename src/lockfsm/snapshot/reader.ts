@@ -3,8 +3,7 @@
  * contain anything: data that could make the table break a rule of its own later are refused, here
  * or when the parts are linked.
  */
-import { HoldfastError } from "../../errors.js";
-import { MODEL_VERSION } from "../../model-version.js";
+import { HoldfastError } from "../../errors/index.js";
 import {
   ACCESS_LEVEL,
   ANONYMOUS,
@@ -20,6 +19,7 @@ import {
   LIMIT_MAX,
   LOCAL,
   LOCK_DELAY_MS_MAX,
+  MODEL_VERSION,
   NO_CREDENTIAL,
   NODE_ID_MAX,
   ORIGIN_ADDRESS_BYTES_MAX,

@@ -7,7 +7,7 @@
  * sessions stay: settings, limits that were set, and the remaining time for which keys stay closed
  * (semantics.md, 10.4).
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
 import { ANONYMOUS_NUMBER, LOCAL_NUMBER } from "../records/access-state.js";
 import { Closing } from "../records/closing.js";

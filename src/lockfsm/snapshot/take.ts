@@ -5,7 +5,7 @@
  * full chunk or after a number of looks, so no turn depends on the size of the table, of a session
  * or of a queue.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { Closing } from "../records/closing.js";
 import type { Copied, Copier } from "../records/copy-on-write.js";
 import type { EndedLease } from "../records/lease-index.js";

@@ -2,7 +2,7 @@
  * Writes values inside the records of a snapshot that have a form of their own: results and
  * options.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
   ACQUIRE_OPTION,

@@ -2,9 +2,8 @@
  * Writes the records of a snapshot into blocks ("format.ts"), in any order. It does not know which
  * records have been written or are to come, and it must never change one.
  */
-import { assert } from "../../assert.js";
-import { MODEL_VERSION } from "../../model-version.js";
-import { CLAIM_MODES, CREDENTIAL_KIND, Writer } from "../../protocol/index.js";
+import { assert } from "../../errors/index.js";
+import { CLAIM_MODES, CREDENTIAL_KIND, MODEL_VERSION, Writer } from "../../protocol/index.js";
 import type { Closing } from "../records/closing.js";
 import type { HoldRows } from "../records/hold-rows.js";
 import type { Credential, Grant, Identity } from "../records/identity.js";

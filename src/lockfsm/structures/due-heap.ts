@@ -4,7 +4,7 @@
  * removing one costs O(log n). The order is total, so the result never depends on how the heap was
  * built.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 
 /** `heapIndex` of an item that is not in the heap. */
 export const NOT_IN_HEAP = -1;

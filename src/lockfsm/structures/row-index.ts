@@ -9,7 +9,7 @@
  *     bit 26       it is the last of its chain
  *     bit 27 – 31  the upper bits of its hash
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { BUCKETS_MIN, LinearHashing } from "./linear-hashing.js";
 
 const ROW_MASK = 2 ** 26 - 1;

@@ -3,7 +3,7 @@
  * it collects keepalives. It counts whole seconds, so that the answer can be up to a second too
  * short and is never too long.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { TTL_MS_MAX } from "../../protocol/index.js";
 
 const SECOND_MS = 1_000;

@@ -5,6 +5,7 @@
 import {
   ACCESS_LEVEL,
   type ClosingView,
+  digestOf,
   END_REASON,
   type HoldView,
   type KeysView,
@@ -15,7 +16,6 @@ import {
   type VerifyView,
   type WaiterView,
 } from "../../protocol/index.js";
-import { digestOf } from "../../sha256.js";
 import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtEntry, lookAtKey } from "../holds/keys.js";
 import { lookAtHold } from "../holds/tokens.js";

@@ -2,7 +2,7 @@
  * Reads the parts of a server message. Positional arrays grow at their end from version to version,
  * so the reader takes the positions that it knows from every array and skips those that follow.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import {
   BLOCKED_BY,
   type BlockedBy,

@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { readCertifiedIdentity } from "../../certificates/index.js";
 import type { NodeId } from "../../raft/index.js";
-import { quoted } from "../../safe-text.js";
+import { quoted } from "../../text/index.js";
 import type { Refusal } from "../listen.js";
 import type { ShownCertificate } from "../tls/secure-port.js";
 import type { TransportTls } from "../tls/transport.js";

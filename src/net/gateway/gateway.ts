@@ -8,7 +8,7 @@ import { createServer as createSecureServer } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { SUBPROTOCOL } from "../../protocol/index.js";
 import { answerBadInput } from "../bad-input.js";
 import { type BoundedLog, boundedLog } from "../bounded-log.js";

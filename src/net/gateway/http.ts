@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SUBPROTOCOL } from "../../protocol/index.js";
-import { quoted } from "../../safe-text.js";
+import { quoted } from "../../text/index.js";
 import { cutText } from "../cut-text.js";
 import { pathOf, type Refusal } from "../listen.js";
 import { problemAnswer } from "../problem.js";

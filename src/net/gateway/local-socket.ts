@@ -7,8 +7,8 @@
 import { chmod, lstat, mkdir, rename, rm, unlink } from "node:fs/promises";
 import type { Server } from "node:http";
 import { connect } from "node:net";
-import { HoldfastError } from "../../errors.js";
-import { LOCAL_SOCKET_NAME, openSocketDirectory } from "../../socket-path.js";
+import { HoldfastError } from "../../errors/index.js";
+import { LOCAL_SOCKET_NAME, openSocketDirectory } from "../../reach/index.js";
 
 /** A directory, and the name of the socket in it. */
 const MAKING_NAME = `${LOCAL_SOCKET_NAME}.tmp`;

@@ -5,7 +5,7 @@
  * of its session, so it goes to the driver too. No input of a client can throw here; exceptions of
  * the driver pass through.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import {
   decodeFrame,
   isAttachCommand,

@@ -5,7 +5,7 @@
  */
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { sendWhole } from "../whole-frame.js";
 
 const REASONS: Readonly<Record<number, string>> = {

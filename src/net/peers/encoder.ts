@@ -2,7 +2,7 @@
  * Encodes peer messages. Everything encoded was made by this process, so a message that does not
  * fit the format is a broken invariant, not an error. The layout is in `format.ts`.
  */
-import { assert, unreachable } from "../../assert.js";
+import { assert, unreachable } from "../../errors/index.js";
 import {
   CONFIGURATION_BYTES_MAX,
   OPERATION_BYTES_MAX,

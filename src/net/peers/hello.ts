@@ -11,8 +11,8 @@
  * send the same bytes. A refusal never tells the other side anything about the cluster.
  */
 import { crc32 } from "node:zlib";
-import { assert } from "../../assert.js";
-import { MODEL_VERSION } from "../../model-version.js";
+import { assert } from "../../errors/index.js";
+import { MODEL_VERSION } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
 import type { PeerIdentity } from "../types.js";
 

@@ -7,7 +7,7 @@
  * their upper part, so an answer to a request from before a restart is never taken for one from
  * after it.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { boundedLog } from "../bounded-log.js";
 import { startTicker, type Ticker } from "../ticker.js";

@@ -8,7 +8,7 @@
  */
 import type { Writable } from "node:stream";
 import type { WebSocket } from "ws";
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { PEER_FRAME_BYTES_MAX } from "../../protocol/index.js";
 import type { TrafficMeter } from "../traffic-meter.js";
 import type { PeerMessage } from "../types.js";

@@ -1,7 +1,7 @@
 /**
  * Encodes the bodies of the consensus core's messages. The layout is in `format.ts`.
  */
-import { assert, unreachable } from "../../assert.js";
+import { assert, unreachable } from "../../errors/index.js";
 import type { AppendReply, AppendRequest, Message } from "../../raft/index.js";
 import { BODY_BYTES, ENTRY_HEADER_BYTES, ENTRY_KIND, OUTCOME } from "./format.js";
 import type { PeerFrame } from "./frame.js";

@@ -12,9 +12,9 @@ import {
   readCertificates,
   readCertifiedIdentity,
 } from "../../certificates/index.js";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { NodeId } from "../../raft/index.js";
-import { quoted } from "../../safe-text.js";
+import { quoted } from "../../text/index.js";
 import { leadsTo } from "./chain.js";
 
 /** A PEM file as it was read. */

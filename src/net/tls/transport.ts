@@ -17,10 +17,10 @@ import {
   type TLSSocket,
 } from "node:tls";
 import { readCertifiedIdentity } from "../../certificates/index.js";
-import { DIAL_OPTIONS } from "../../dial-options.js";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { NodeId } from "../../raft/index.js";
-import { quoted } from "../../safe-text.js";
+import { DIAL_OPTIONS } from "../../reach/index.js";
+import { quoted } from "../../text/index.js";
 import type { PeerAddress } from "../types.js";
 import { intermediatesOf, leadsTo } from "./chain.js";
 import { type CheckedCredentials, checkCredentials, type TlsCredentials } from "./credentials.js";

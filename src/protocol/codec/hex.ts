@@ -2,7 +2,7 @@
  * Nonces are 16 bytes on the wire and 32 lower-case hex digits everywhere else, so that they can be
  * keys of a Map and appear in a log line.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 
 const DIGITS = "0123456789abcdef";
 

@@ -3,7 +3,7 @@
  * node puts after the bytes of the command in the record of the log. So every table can tell who is
  * attached where. The address is that of a machine or, of IPv6, of its network. It decides nothing.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { NODE_ID_MAX, ORIGIN_ADDRESS_BYTES_MAX } from "../limits.js";
 import { ProtocolError } from "../protocol-error.js";
 import type { Reader } from "./reader.js";

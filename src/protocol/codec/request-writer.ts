@@ -2,7 +2,7 @@
  * Writes the parts of requests. `writer.ts` determines the form of each kind of value and
  * `schema.ts` its position; `request-reader.ts` reads them again.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
   ACQUIRE_OPTION,

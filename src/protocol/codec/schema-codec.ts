@@ -3,7 +3,7 @@
  * those before it, and only then is the next one read, so that of several values that are not
  * allowed the first is reported.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { Request } from "../questions.js";
 import type { RequestReader } from "./request-reader.js";
 import { REQUEST_SCHEMAS, type RequestSchema } from "./schema.js";

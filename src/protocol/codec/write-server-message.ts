@@ -3,8 +3,7 @@
  * runs once per reply on the node that a client is attached to: in one pass, and without
  * allocating.
  */
-import { unreachable } from "../../assert.js";
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS, unreachable } from "../../errors/index.js";
 import { CLAIM_MODES } from "../commands.js";
 import {
   type Attached,

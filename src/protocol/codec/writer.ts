@@ -6,7 +6,7 @@
  * A writer is filled, read and reset, over and over; it belongs to one frame at a time. Source: the
  * msgpack specification, "Serialization: type to format conversion".
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { utf8Length, writeUtf8 } from "../utf8.js";
 
 /** Space for the widest array header before a frame whose count is not known yet. */

@@ -4,7 +4,7 @@
  * address with its id and length; integers are big-endian. Bytes that do not decode were not
  * written by a node of this version and must never get into the log.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { Configuration, MemberAddress, NodeId } from "../types.js";
 import { assertConfiguration, problemOf } from "./configuration.js";
 

@@ -4,7 +4,7 @@
  * brings the previous one back; removing its beginning keeps the one in force there. It must change
  * only together with the log.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { Configuration, Entry } from "../types.js";
 import { assertConfiguration } from "./configuration.js";
 import { decodeConfiguration } from "./configuration-codec.js";

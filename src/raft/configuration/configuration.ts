@@ -3,7 +3,7 @@
  * functions. A voter must never use them to decide about another node's request for a vote, because
  * its own configuration may be older than the candidate's (consensus rule 10).
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { Configuration, MemberAddress, NodeId } from "../types.js";
 
 /** Voters and learners together; a joint configuration has at most as many outgoing voters. */

@@ -3,7 +3,7 @@
  * is durable; `sendDurable` must wait for everything that the node held at that time. The code that
  * makes a message decides between the two. No allocation while idle.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type {
   DeferredMessage,
   Effects,

@@ -2,7 +2,7 @@
  * The window of appends that were sent to one peer and not yet acknowledged: a ring of fixed size,
  * oldest first. It limits what a slow peer makes the leader hold, in messages and in bytes.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 
 export class InflightWindow {
   private readonly messagesMax: number;

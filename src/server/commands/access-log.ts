@@ -5,7 +5,7 @@
  * the next line says how many were left out. The audit gets the same, with limits of its own. It
  * decides nothing, and never sees a token.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import type { AccessListener, OrderGiver, RefusedCommand } from "../../lockfsm/index.js";
 import type { ClientConnection } from "../../net/index.js";
 import {
@@ -16,7 +16,7 @@ import {
   OP,
   type OrderCommand,
 } from "../../protocol/index.js";
-import { keyText } from "../../safe-text.js";
+import { keyText } from "../../text/index.js";
 import type { Clock, Logger } from "../ports.js";
 import type { Attachments } from "./attachments.js";
 import type { ActionDetails, AuditAction, AuditActions } from "./audit-actions.js";

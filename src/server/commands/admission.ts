@@ -4,7 +4,7 @@
  * gap in what this node forwards. Only here are commands refused: an admitted command is kept until
  * it was executed. A command that no correct client sends closes its connection.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import {
   type AttachCommand,
   type Command,

@@ -5,7 +5,7 @@
  * elsewhere are dropped here; the node of that session delivers them.
  */
 
-import type { ErrorNumber } from "../../errors.js";
+import type { ErrorNumber } from "../../errors/index.js";
 import type { Outbox } from "../../lockfsm/index.js";
 import type { ClientConnection } from "../../net/index.js";
 import {

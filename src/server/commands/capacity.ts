@@ -6,7 +6,7 @@
  * for as long as it says so. It still takes what they have admitted, because a refused chunk would
  * hold up the weak commands in it.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import type { PeerMessage } from "../../net/index.js";
 import { type Command, isStrong, OP } from "../../protocol/index.js";
 import type { NodeId, Raft } from "../../raft/index.js";

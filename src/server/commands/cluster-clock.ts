@@ -4,7 +4,7 @@
  * monotonic clock, and counts only time in which the leader's loop was turning. It must never use a
  * wall clock, and never reads any clock itself. At the end of cluster time it stands still.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { STAMP_MAX } from "../../protocol/index.js";
 
 export class ClusterClock {

@@ -4,7 +4,7 @@
  * collected; the clock is read after everything that goes into the entry. The bytes of an entry are
  * laid out once and then go to disk and to the peers.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { LockTable, TableCommand } from "../../lockfsm/index.js";
 import { BATCH_HEADER_BYTES, writeBatchHeader } from "../../protocol/index.js";
 import type { Input, Raft, RefusalReason } from "../../raft/index.js";

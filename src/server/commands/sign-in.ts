@@ -10,7 +10,7 @@
  * keeps, logs or answers a token.
  */
 import { createHash } from "node:crypto";
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import type { Credential, LockTable, Viewer } from "../../lockfsm/index.js";
 import { CLOSE_TRY_AGAIN, type PageCaller } from "../../net/index.js";
 import {

@@ -4,7 +4,7 @@
  * uses a clock. While a snapshot replaces the table, nothing is applied, and no earlier command or
  * read of this node's clients can be answered any more.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import {
   type LockTable,
   NOBODY,

@@ -4,8 +4,7 @@
  * 20). The members are those of that snapshot, or the founders, or unknown until a leader sends
  * them.
  */
-import { assert } from "../../assert.js";
-import { HoldfastError } from "../../errors.js";
+import { assert, HoldfastError } from "../../errors/index.js";
 import { LockTable } from "../../lockfsm/index.js";
 import type { PeerIdentity } from "../../net/index.js";
 import { type Configuration, decodeConfiguration, Raft, type Random } from "../../raft/index.js";

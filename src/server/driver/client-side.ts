@@ -3,7 +3,7 @@
  * noted, commands are admitted or refused, reads and watches are noted. Nothing is proposed, sent
  * to peers or answered from the table here.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import type { LockTable } from "../../lockfsm/index.js";
 import { CLOSE_TRY_AGAIN, type ClientConnection, type GatewayEvents } from "../../net/index.js";
 import {

@@ -5,8 +5,7 @@
  * again only after the log has written a record at once. It knows the world only by its ports, and
  * no sockets, timers, clocks or random numbers; the simulator runs this same code.
  */
-import { assert } from "../../assert.js";
-import { HoldfastError } from "../../errors.js";
+import { assert, HoldfastError } from "../../errors/index.js";
 import type { TableCounts } from "../../lockfsm/index.js";
 import type { GatewayEvents, PageCaller, PeerEvents, PeerMessage } from "../../net/index.js";
 import {

@@ -4,7 +4,7 @@
  * Commands have none: how much a node can do depends on its machine, so what an identity may send is a
  * share of the loop's time (`net/meter`), and a rate is for operators who want one.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { ClientLimits } from "../options.js";
 import { NO_LIMITS } from "./usage.js";
 

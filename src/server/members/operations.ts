@@ -5,7 +5,7 @@
  * second leader after the first was lost does no harm. Only a transfer to no particular node is
  * fulfilled by any change of leader.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import type { PeerMessage } from "../../net/index.js";
 import {
   type ChangeMemberOperation,

@@ -4,7 +4,7 @@
  * node waits, shows on its pages that it waits, and continues by itself.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { TransportTls } from "../../net/index.js";
 import type { ResolvedOptions } from "./resolve-options.js";
 import { StandbyPages } from "./standby-pages.js";

@@ -3,7 +3,7 @@
  * fencing token follows from it, for ever. It must never be called for a cluster that exists
  * already.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 
 /** Before the first release of Holdfast. */
 const EARLIEST_MS = Date.UTC(2026, 0, 1);

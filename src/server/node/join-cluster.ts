@@ -4,12 +4,11 @@
  * a member. It learns everything else from the leader.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { HoldfastError } from "../../errors.js";
-import { isProtected } from "../../protected-url.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { NodeId } from "../../raft/index.js";
-import { type PageTls, readPage } from "../../read-page.js";
-import { sentenceIn } from "../../safe-text.js";
-import { within } from "../../within.js";
+import { type PageTls, readPage } from "../../reach/index.js";
+import { isProtected, within } from "../../reach/portable.js";
+import { sentenceIn } from "../../text/index.js";
 import type { Logger } from "../ports.js";
 
 const ASK_TIMEOUT_MS = 2_000;

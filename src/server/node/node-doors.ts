@@ -4,8 +4,8 @@
  */
 import { readFile } from "node:fs/promises";
 import { DoorClients, type DoorClientsOptions, LeaseDoor } from "../../doors/index.js";
-import { installed } from "../../installation.js";
 import type { InProcessCaller, InProcessEvents, InProcessLink } from "../../net/index.js";
+import { installed } from "../installation.js";
 import type { Logger } from "../ports.js";
 
 /** What the door serves as its description. */

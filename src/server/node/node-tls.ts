@@ -9,7 +9,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname } from "node:path";
 import { endMsOf } from "../../certificates/index.js";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { type TlsCredentials, TransportTls } from "../../net/index.js";
 import type { TlsStatus } from "../pages/metrics.js";
 import type { Logger } from "../ports.js";

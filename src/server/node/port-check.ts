@@ -3,7 +3,7 @@
  * belongs to its cluster for ever, so a start that fails on a taken port must not create one.
  */
 import { createServer } from "node:net";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { HostPort } from "../options.js";
 import { formatAddress } from "./resolve-options.js";
 

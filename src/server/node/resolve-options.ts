@@ -3,7 +3,7 @@
  * value, and if two options contradict each other, both values.
  */
 import { isIP } from "node:net";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { TlsVersion } from "../../net/index.js";
 import {
   CLIENT_FRAME_BYTES_MAX,

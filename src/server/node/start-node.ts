@@ -4,7 +4,7 @@
  * together real sockets, files and clocks.
  */
 import { performance } from "node:perf_hooks";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import {
   createGateway,
   createPeerLinks,

@@ -4,7 +4,7 @@
  * touch one that belongs to another node.
  */
 import { existsSync } from "node:fs";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import {
   damageOf,
   isFreshDirectory,

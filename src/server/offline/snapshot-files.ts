@@ -5,7 +5,7 @@
  * code does not know where the files are or what is shown of them.
  */
 import { createHash } from "node:crypto";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { type LockTable, TableRestore } from "../../lockfsm/index.js";
 import { LOCK_DELAY_MS_MAX, type SettingView, TTL_MS_MAX } from "../../protocol/index.js";
 import { decodeConfiguration, encodeConfiguration, isVoter } from "../../raft/index.js";

@@ -5,8 +5,7 @@
  * nothing in the directory but the count of its starts.
  */
 import { stat } from "node:fs/promises";
-import { assert } from "../../assert.js";
-import { HoldfastError } from "../../errors.js";
+import { assert, HoldfastError } from "../../errors/index.js";
 import { LockTable, NOBODY } from "../../lockfsm/index.js";
 import { BATCH_HEADER_BYTES, decodeBatchHeader, decodeCommands } from "../../protocol/index.js";
 import { decodeConfiguration, type Entry, encodeConfiguration } from "../../raft/index.js";

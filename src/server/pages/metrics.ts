@@ -4,9 +4,8 @@
  */
 import type { DoorCounts } from "../../doors/index.js";
 import type { TableCounts } from "../../lockfsm/index.js";
-import { MODEL_VERSION } from "../../model-version.js";
 import type { HandshakeCounts, PortLoad, Traffic } from "../../net/index.js";
-import { CHANGE_TYPES, END_REASON, PROTOCOL_VERSION } from "../../protocol/index.js";
+import { CHANGE_TYPES, END_REASON, MODEL_VERSION, PROTOCOL_VERSION } from "../../protocol/index.js";
 import type { LogWrites } from "../../storage/index.js";
 import type { DriverStatus, ObservationStatus } from "../driver/driver-ports.js";
 import { LIMIT_LABELS, type LimitCounts, type LimitName } from "../limits/limit-counts.js";

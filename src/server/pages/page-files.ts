@@ -8,9 +8,9 @@
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { installed } from "../../installation.js";
 import type { HttpAnswer, PageBrowser } from "../../net/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
+import { installed } from "../installation.js";
 
 const pack = promisify(gzip);
 

@@ -6,8 +6,7 @@
  * query that sorts or scans more than it shows costs as much as a whole turn may spend: 64 pages of
  * keys in one turn have stopped the loop for longer than an election timeout.
  */
-import { unreachable } from "../../assert.js";
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber, unreachable } from "../../errors/index.js";
 import { type LockTable, type Viewer, whoAmI } from "../../lockfsm/index.js";
 import {
   type AuditQuery,

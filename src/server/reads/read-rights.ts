@@ -2,7 +2,7 @@
  * What a connection may ask besides commands, which the table judges itself: reads when they are
  * answered, operations when they are begun with.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import type { Viewer } from "../../lockfsm/index.js";
 import {
   ACCESS_LEVEL,

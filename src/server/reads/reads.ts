@@ -4,7 +4,7 @@
  * from a majority (Ongaro's thesis, 6.4), and is then answered from the local table. All reads that
  * arrive while a question is under way share the next one.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import type { PeerMessage } from "../../net/index.js";
 import type { NodeId } from "../../raft/index.js";
 import type { Attachment } from "../commands/attachments.js";

@@ -6,7 +6,7 @@
  *
  * All nodes have the same changes under the same revisions, but not equally many of them.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { TableChange } from "../../lockfsm/index.js";
 import {
   CHANGE_TYPES,

@@ -8,8 +8,7 @@
  * was no time falls behind, like one of a slow client, and takes turns with all those that are
  * behind. A change becomes one view in a turn for all its receivers, so that it is encoded once.
  */
-import { assert } from "../../assert.js";
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { assert, ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import type { LockTable } from "../../lockfsm/index.js";
 import {
   type ChangesView,

@@ -2,7 +2,7 @@
  * How many bytes of entries were applied up to which index, so that a compaction can keep a given
  * number of the last bytes of the log. Remembers one index per step of bytes, not every entry.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 
 interface Mark {
   /** The last entry counted in `totalBytes`. */

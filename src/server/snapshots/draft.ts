@@ -3,8 +3,7 @@
  * moment: what was written is removed as soon as the call under way has ended. It never repeats a
  * call that failed.
  */
-import { assert } from "../../assert.js";
-import { HoldfastError } from "../../errors.js";
+import { assert, HoldfastError } from "../../errors/index.js";
 import { isOutOfSpace, type SnapshotManifest, type SnapshotWriter } from "../../storage/index.js";
 import type { StoreCalls } from "./store-calls.js";
 

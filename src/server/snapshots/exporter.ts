@@ -5,7 +5,7 @@
  * asking is forgotten, so that nothing is kept for it. Nothing is read ahead: the client sets the
  * pace.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import {
   MESSAGE,
   type OperationFailure,

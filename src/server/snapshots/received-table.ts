@@ -4,7 +4,7 @@
  * and the log name it: every later start makes the table again. It must never change the node's own
  * table. Whatever the bytes contain, the outcome is a table or a `SnapshotRefusal`.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { type LockTable, TableRestore } from "../../lockfsm/index.js";
 import { latestStampAfter } from "../../protocol/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";

@@ -6,7 +6,7 @@
  * continues after them. A complete snapshot goes to the core, which alone decides whether it is
  * installed. A snapshot that cannot be used is refused and removed.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { LockTable } from "../../lockfsm/index.js";
 import { type Configuration, decodeConfiguration, type NodeId } from "../../raft/index.js";
 import { damageOf, isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";

@@ -5,7 +5,7 @@
  * silently with its connection or term; then the core asks again, and the receiver continues from
  * what it has. A peer that can use only a later snapshot than there is waits until one was taken.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { Input, NodeId, WantedSnapshot } from "../../raft/index.js";
 import type { SnapshotManifest } from "../../storage/index.js";
 import type { SnapshotOptions, SnapshotPorts, TransferStatus } from "./ports.js";

@@ -5,8 +5,7 @@
  * the log is cut. `SnapshotTurn` has the steps of a turn. An error that one of them throws, such as
  * a failure of the store, ends the node.
  */
-import { assert } from "../../assert.js";
-import { ERROR_NUMBERS } from "../../errors.js";
+import { assert, ERROR_NUMBERS } from "../../errors/index.js";
 import type {
   Configuration,
   Input,

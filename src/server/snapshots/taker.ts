@@ -3,7 +3,7 @@
  * has made the last one durable, at most one per turn; entries are applied in between. If the store
  * has no room, a later try follows; any other failure of the store ends the node.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { type Configuration, encodeConfiguration } from "../../raft/index.js";
 import { isOutOfSpace, type SnapshotManifest } from "../../storage/index.js";
 import { SnapshotDraft } from "./draft.js";

@@ -3,7 +3,7 @@
  * observe a value allocates nothing and looks nothing up: the caller knows the number of the row.
  * Buckets and rows never change, so that the number of series is known when the node starts.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 
 /** With the last one, which has no upper end. */
 const BUCKETS_MAX = 10;

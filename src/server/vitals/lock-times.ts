@@ -3,7 +3,7 @@
  * finds it when it applies the log. Names of locks are no labels: the operator may name a few
  * prefixes, and everything else is `other`.
  */
-import { ERROR_NUMBERS } from "../../errors.js";
+import { ERROR_NUMBERS } from "../../errors/index.js";
 import type { TableChange } from "../../lockfsm/index.js";
 import { CLAIM_MODES, type ClaimMode, END_REASON } from "../../protocol/index.js";
 import { Histogram, RecentValues } from "./histogram.js";

@@ -3,8 +3,9 @@
  * for nothing, so that a node without a leader answers too. Decides nothing, and must never change
  * what it reads.
  */
-import { MODEL_VERSION } from "../../model-version.js";
+
 import type { VitalsPeer, VitalsView } from "../../protocol/index.js";
+import { MODEL_VERSION } from "../../protocol/index.js";
 import type { NodeId } from "../../raft/index.js";
 import type { Clock } from "../ports.js";
 import { VERSION } from "../version.js";

@@ -5,7 +5,7 @@
  * nothing in it is changed.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { corruption, damageOf } from "../corruption.js";
 import { type FileSystem, makeDirectories } from "../file-system.js";
 import { LOCK_NAME, openLevelStore } from "../level-store.js";

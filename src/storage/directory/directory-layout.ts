@@ -13,8 +13,8 @@
  *
  * If a directory cannot be used, nothing in it is changed, and one error says why.
  */
-import { HoldfastError } from "../../errors.js";
-import { MODEL_VERSION } from "../../model-version.js";
+import { HoldfastError } from "../../errors/index.js";
+import { MODEL_VERSION } from "../../protocol/index.js";
 import { corruption } from "../corruption.js";
 import {
   createAtomically,

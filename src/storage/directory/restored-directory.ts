@@ -4,7 +4,7 @@
  * that it is complete or absent whatever happens.
  */
 import { basename, dirname, join, resolve } from "node:path";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { errnoOf, type FileSystem, makeDirectories, removeTree } from "../file-system.js";
 import type { LogStore } from "../log-store.js";
 import { nodeFileSystem } from "../node-file-system.js";

@@ -7,7 +7,7 @@
  * directory, and repeating the command completes it. So whatever is half made was made by this
  * code, and whatever is in the set-aside directory already is the original.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { damageOf } from "../corruption.js";
 import {
   createAtomically,

@@ -3,7 +3,7 @@
  * is damaged, and of data that were set aside. It takes the lock of the directory and writes
  * nothing that a node has written.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { AuditStore } from "../audit/audit-store.js";
 import { openLevelStore } from "../level-store.js";
 import { nodeFileSystem } from "../node-file-system.js";

@@ -8,8 +8,7 @@
  * A failed write or sync is final: it is reported once, and nothing is written or tried again after
  * it (consensus rule 22; Rebello et al., Can Applications Recover from fsync Failures?, ATC '20).
  */
-import { assert } from "../../assert.js";
-import { HoldfastError } from "../../errors.js";
+import { assert, HoldfastError } from "../../errors/index.js";
 import type { Write } from "../../raft/index.js";
 import { type FileSystem, isDiskFailure, isNoSpace } from "../file-system.js";
 import type { LogBoot, LogEvents, LogStore, LogWrites } from "../log-store.js";

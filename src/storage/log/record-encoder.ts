@@ -12,7 +12,7 @@
  * They take effect in their order in the body.
  */
 import { crc32 } from "node:zlib";
-import { assert, unreachable } from "../../assert.js";
+import { assert, unreachable } from "../../errors/index.js";
 import type { Entry, EntryKind, Write, WrittenSnapshot } from "../../raft/index.js";
 import { writeUint53 } from "../disk-bytes.js";
 import {

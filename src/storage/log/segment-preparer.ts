@@ -5,7 +5,7 @@
  *
  * Lack of room is reported and tried again later with an empty file; any other failure is final.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { type File, type FileSystem, isNoSpace, removeIfPresent } from "../file-system.js";
 import type { Timer } from "../storage-ports.js";
 import type { PreparedFile } from "./segment.js";

@@ -3,7 +3,7 @@
  * everything that was handed over before, durable or not. It never looks at the disk and never
  * corrects its input; other input is a bug of the caller.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import type { Write, WrittenSnapshot } from "../../raft/index.js";
 import type { LogBoot } from "../log-store.js";
 import type { LogOutline } from "./log-outline.js";

@@ -10,7 +10,7 @@
  * incarnation than its own must end, and must not overwrite it.
  */
 import { crc32 } from "node:zlib";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { corruption } from "../corruption.js";
 import { readUint53, writeUint53 } from "../disk-bytes.js";
 import { createAtomically, errnoOf, type File, type FileSystem } from "../file-system.js";

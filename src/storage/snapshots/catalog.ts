@@ -5,8 +5,7 @@
  * without a record, whenever the process dies. A removal proceeds in bounded batches and is resumed
  * after an interruption.
  */
-import { assert } from "../../assert.js";
-import { HoldfastError } from "../../errors.js";
+import { assert, HoldfastError } from "../../errors/index.js";
 import { corruption } from "../corruption.js";
 import type { OrderedStore, StoreOperation } from "../ordered-store.js";
 import { chunkKey, KEY_PREFIX, rangeOf, snapshotIdOf, snapshotKey } from "../store-keys.js";

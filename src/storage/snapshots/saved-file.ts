@@ -14,7 +14,7 @@
  * change raises the version. No part of the file is trusted before a digest confirms it.
  */
 import { createHash } from "node:crypto";
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import { SnapshotDigest } from "./digest.js";
 import { isChecksum } from "./snapshot-record.js";
 import type { SnapshotManifest } from "./snapshot-store.js";

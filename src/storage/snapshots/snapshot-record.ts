@@ -6,7 +6,7 @@
  *
  * Checksum, counts and configuration of this node's own snapshot are known only at its end.
  */
-import { assert } from "../../assert.js";
+import { assert } from "../../errors/index.js";
 import { readUint53, writeUint53 } from "../disk-bytes.js";
 import type { SnapshotManifest } from "./snapshot-store.js";
 

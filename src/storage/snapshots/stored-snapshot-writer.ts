@@ -2,8 +2,7 @@
  * Writes one snapshot into the ordered store, chunk by chunk: one of this node, or one that another
  * node offers and whose manifest is known from the beginning.
  */
-import { assert } from "../../assert.js";
-import { HoldfastError } from "../../errors.js";
+import { assert, HoldfastError } from "../../errors/index.js";
 import type { SnapshotCatalog, SnapshotOwner, StoredSnapshot } from "./catalog.js";
 import { SnapshotDigest } from "./digest.js";
 import type { SnapshotManifest, SnapshotWriter } from "./snapshot-store.js";

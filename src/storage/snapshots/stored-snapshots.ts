@@ -2,7 +2,7 @@
  * The port of snapshots over the ordered store: lists, receives and removes snapshots. Chunks are
  * opaque here, and the log decides which snapshot counts.
  */
-import { HoldfastError } from "../../errors.js";
+import { HoldfastError } from "../../errors/index.js";
 import type { SnapshotPoint } from "../../raft/index.js";
 import { damageOf } from "../corruption.js";
 import type { OrderedStore } from "../ordered-store.js";

@@ -5,7 +5,7 @@ import { outageOf, refusalAmong, withOutageReport } from "../../../bin/cluster/c
 import type { ClusterMember } from "../../../bin/cluster/node-report.js";
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { Failure } from "../../../bin/exit/failure.js";
-import { type ErrorCode, HoldfastError } from "../../../src/errors.js";
+import { type ErrorCode, HoldfastError } from "../../../src/errors/index.js";
 
 const ENDPOINTS = ["wss://a:1", "wss://b:1"];
 

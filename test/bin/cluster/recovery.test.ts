@@ -8,7 +8,7 @@ import {
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { Failure } from "../../../bin/exit/failure.js";
 import { ADMIN_DEFAULTS, type Admin, connectAdminOn } from "../../../src/client/index.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { failure, rejection, setUp } from "../../client/world/set-up.js";
 import { SimulatedPlatform } from "../../client/world/simulated-platform.js";
 import type { SimulatedWorld } from "../../client/world/simulated-world.js";

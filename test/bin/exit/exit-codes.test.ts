@@ -6,7 +6,7 @@ import {
   exitCodesText,
 } from "../../../bin/exit/exit-codes.js";
 import { Failure, failureOf } from "../../../bin/exit/failure.js";
-import { ERROR_NUMBERS, type ErrorCode, HoldfastError } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorCode, HoldfastError } from "../../../src/errors/index.js";
 
 test("the exit codes are the documented ones and all different", () => {
   expect(EXIT).toEqual({

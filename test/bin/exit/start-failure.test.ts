@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { startFailure } from "../../../bin/exit/start-failure.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 
 const OPTIONS = {
   listen: { host: "127.0.0.1", port: 7_411 },

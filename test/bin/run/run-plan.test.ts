@@ -3,7 +3,7 @@ import { quietExitCode } from "../../../bin/commands/run.js";
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { Failure } from "../../../bin/exit/failure.js";
 import { planRun, type RunFlags } from "../../../bin/run/run-plan.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 
 const FLAGS: RunFlags = { ttl: 15_000, killGrace: 5_000, conflictExitCode: 3 };
 

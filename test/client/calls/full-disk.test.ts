@@ -4,7 +4,7 @@
  * executed is never reported as failed.
  */
 import { describe, expect, it } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { OP } from "../../../src/protocol/index.js";
 import { EMPTY, failure, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";

@@ -4,7 +4,7 @@
  * the time of its grant, by which the table knows it.
  */
 import type { Client, HandedOver, Lock } from "../../../src/client/index.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import type { ClaimMode } from "../../../src/protocol/index.js";
 import type { SimulatedPlatform } from "../world/simulated-platform.js";
 

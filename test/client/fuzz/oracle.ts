@@ -4,7 +4,7 @@
  * what callers see: the result of a call, a signal, `isHeld`, the token.
  */
 import { createHash } from "node:crypto";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import {
   type ChangeView,
   END_REASON,

@@ -10,7 +10,7 @@ import {
   type Lock,
   type WantedItem,
 } from "../../../src/client/index.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { OP } from "../../../src/protocol/index.js";
 import { EMPTY } from "../world/set-up.js";
 import { SimulatedPlatform } from "../world/simulated-platform.js";

@@ -1,7 +1,7 @@
 /** What an error says about a deadlock, and about where its other tasks asked for their locks. */
 import { describe, expect, it } from "vitest";
 import type { DeadlockedTask } from "../../../src/client/index.js";
-import type { HoldfastError } from "../../../src/errors.js";
+import type { HoldfastError } from "../../../src/errors/index.js";
 import { failure, setUp } from "../world/set-up.js";
 import { connectTo, type SimulatedClient } from "../world/simulated-client.js";
 

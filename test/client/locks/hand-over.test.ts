@@ -1,6 +1,6 @@
 /** A lock on its way from one process to another. */
 import { describe, expect, it } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { OP, type OrderCommand } from "../../../src/protocol/index.js";
 import { failure, rejection, setUp } from "../world/set-up.js";
 import { connectTo, type SimulatedClient } from "../world/simulated-client.js";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LeaseClock } from "../../../src/client/session-lease/lease-clock.js";
 import { marginMs, SessionLease } from "../../../src/client/session-lease/session-lease.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { OP } from "../../../src/protocol/index.js";
 import { failure, rejection, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";

@@ -7,7 +7,7 @@ import { Locks } from "../../../src/client/locks/locks.js";
 import { Answers } from "../../../src/client/session/answers.js";
 import { SessionLease } from "../../../src/client/session-lease/session-lease.js";
 import { ClientLog } from "../../../src/client/transport/client-log.js";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   END_REASON,
   MESSAGE,

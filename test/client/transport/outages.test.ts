@@ -5,7 +5,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { CLIENT_DEFAULTS, connectOn } from "../../../src/client/index.js";
-import type { HoldfastError } from "../../../src/errors.js";
+import type { HoldfastError } from "../../../src/errors/index.js";
 import { OP } from "../../../src/protocol/index.js";
 import { failure, setUp } from "../world/set-up.js";
 import { connectTo, type SimulatedClient } from "../world/simulated-client.js";

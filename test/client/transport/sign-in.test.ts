@@ -17,7 +17,7 @@ import {
 } from "../../../src/client/index.js";
 import { accessTokenOf } from "../../../src/client/transport/access-token.js";
 import type { TokenSource } from "../../../src/client/transport/sign-in.js";
-import type { HoldfastError } from "../../../src/errors.js";
+import type { HoldfastError } from "../../../src/errors/index.js";
 import { failure, rejection } from "../world/set-up.js";
 import { SimulatedPlatform } from "../world/simulated-platform.js";
 import { SimulatedWorld } from "../world/simulated-world.js";

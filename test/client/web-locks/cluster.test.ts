@@ -3,7 +3,7 @@
  * sessions and nodes that cannot be reached.
  */
 import { describe, expect, it } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { OP } from "../../../src/protocol/index.js";
 import { EMPTY, failure, rejection, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";

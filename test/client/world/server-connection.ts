@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import type { TransportEvents } from "../../../src/client/index.js";
-import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
 import type { Credential, LockTable, TableCommand } from "../../../src/lockfsm/index.js";
 import { packPayload } from "../../../src/net/framing/index.js";
 import {

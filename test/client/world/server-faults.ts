@@ -1,7 +1,7 @@
 /**
  * The faults of the network and the nodes of a `TableServer`, which a test may change at any time.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
 import type { Command, SequencedCommand } from "../../../src/protocol/index.js";
 
 export interface ServerFaults {

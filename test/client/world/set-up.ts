@@ -1,5 +1,5 @@
 /** The usual set-up of tests of the SDK, and how they wait for an error. */
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { SimulatedWorld } from "./simulated-world.js";
 import { TableServer } from "./table-server.js";
 

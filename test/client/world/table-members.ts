@@ -3,7 +3,7 @@
  * changes nothing, a learner is promoted when it has caught up, and no change leaves fewer
  * reachable voters than a majority needs.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
 import {
   type ChangeMemberOperation,
   type LeaderOperation,

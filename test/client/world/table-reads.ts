@@ -2,7 +2,7 @@
  * The reads and watches of a `TableServer`. Every change that its table reports is kept, so that a
  * watch can begin anywhere, until a test makes it forget the older ones.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
 import {
   type LockTable,
   type TableChange,

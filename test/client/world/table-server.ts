@@ -7,7 +7,7 @@
  */
 
 import type { TransportEvents } from "../../../src/client/index.js";
-import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
 import { type Credential, LockTable, type Outbox } from "../../../src/lockfsm/index.js";
 import {
   type Attached,

@@ -2,7 +2,7 @@
  * Snapshots that the nodes of a `TableServer` give to operators. Each has the state of the one
  * table when it was requested, and can be read only on the connection that requested it.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
 import type { LockTable } from "../../../src/lockfsm/index.js";
 import { type NodeOperation, OP, type SnapshotView, STATUS } from "../../../src/protocol/index.js";
 import { SnapshotDigest } from "../../../src/storage/index.js";

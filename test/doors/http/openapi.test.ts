@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { assert } from "../../../src/assert.js";
+import { assert } from "../../../src/errors/index.js";
 import { type DoorAnswer, DoorWorld } from "./door-world.js";
 
 const TEXT = readFileSync(new URL("../../../docs/doors/openapi.json", import.meta.url), "utf8");

@@ -1,7 +1,7 @@
 /** Connections of the Redis door: what clients say before any lock, order of replies, limits. */
 import { expect, test } from "vitest";
 import { SYSTEM_CLOCK } from "../../../src/doors/clock.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { commandBytes, DoorWorld } from "./world/door-world.js";
 
 test("HELLO chooses the protocol, signs in and names the client", async () => {

@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Transaction } from "../../../src/doors/redis/transaction.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import type { StartedServer } from "../../fence/stores/installed.js";
 import { startRedis } from "../../fence/stores/redis.js";
 import { DoorWorld } from "./world/door-world.js";

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endAllStarted, endWithProcess } from "../../../lab/end-with-process.js";
 import { freePorts } from "../../../lab/free-ports.js";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { connect, connectAdmin } from "../../../src/index.js";
 import {
   type Attached,

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
-import type { PageTls } from "../../../src/read-page.js";
+import type { PageTls } from "../../../src/reach/read-page.js";
 import {
   type CliOptions,
   type CliResult,

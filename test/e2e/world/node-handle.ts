@@ -4,7 +4,7 @@
  */
 import { ServerProcess } from "../../../lab/server-process.js";
 import type { NodeStatus } from "../../../src/client/admin/cluster-status.js";
-import { type PageTls, readPage } from "../../../src/read-page.js";
+import { type PageTls, readPage } from "../../../src/reach/read-page.js";
 import { COMMAND } from "./command-line.js";
 
 const PATIENCE = { msMax: 20_000, intervalMs: 20 };

@@ -8,7 +8,7 @@ import { WebSocket } from "ws";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";
 import { PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
 import { type ServerMessage, SUBPROTOCOL } from "../../../src/protocol/index.js";
-import { sentenceIn } from "../../../src/safe-text.js";
+import { sentenceIn } from "../../../src/text/safe-text.js";
 
 export interface Closed {
   readonly code: number;

@@ -2,10 +2,10 @@
  * What a node says to a client that is in the middle of everything: a wrong node may cost a client its
  * connection, and nothing that a node says may throw into the application.
  */
-import { InvariantError } from "../../../src/assert.js";
+
 import type { TransportEvents } from "../../../src/client/index.js";
 import { CLIENT_DEFAULTS, type Client, connectOn } from "../../../src/client/index.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError, InvariantError } from "../../../src/errors/index.js";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";
 import { ProtocolError } from "../../../src/protocol/index.js";
 import { setUp } from "../../client/world/set-up.js";

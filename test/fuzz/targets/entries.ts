@@ -4,7 +4,6 @@
  */
 import fc from "fast-check";
 import { LockTable, NOBODY } from "../../../src/lockfsm/index.js";
-import { MODEL_VERSION } from "../../../src/model-version.js";
 import {
   BATCH_HEADER_BYTES,
   checkBatch,
@@ -17,6 +16,7 @@ import {
   selectRecords,
   writeRecord,
 } from "../../../src/protocol/index.js";
+import { MODEL_VERSION } from "../../../src/protocol/model-version.js";
 import { rest, restored } from "../../lockfsm/plans/snapshots.js";
 import { anyCommand } from "../../protocol/arbitraries.js";
 import { mutateMsgpack, readNode } from "../engine/msgpack-mutators.js";

@@ -1,6 +1,6 @@
 /** Claims as a line of text, in the header of a request to a guarded resource. */
 import { isDeepStrictEqual } from "node:util";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import type { Claim } from "../../../src/fence/claim.js";
 import { FENCE_HEADER, formatClaim, parseClaim } from "../../../src/fence/claim-text.js";
 import { answerTo, claimOfRequest } from "../../../src/fence/http.js";

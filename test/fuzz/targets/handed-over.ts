@@ -1,7 +1,7 @@
 /** Holds that a process hands to another one in JSON, and the commands that adopt them. */
 
 import { requireHandedOver } from "../../../src/client/options/hand-over-options.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { decodeCommand, encodeCommand, OP } from "../../../src/protocol/index.js";
 import { mutateJson } from "../engine/json-mutators.js";
 import { demand, type FuzzTarget } from "../engine/target.js";

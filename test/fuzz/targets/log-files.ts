@@ -3,7 +3,7 @@
  * its length, without the zeros at its end.
  */
 import { crc32 } from "node:zlib";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { MemoryFileSystem } from "../../../src/storage/index.js";
 import {
   HEADER_BYTES,

@@ -1,9 +1,9 @@
 /** The first message of a peer link, and whether who says it is let in. */
 import { crc32 } from "node:zlib";
-import { MODEL_VERSION } from "../../../src/model-version.js";
 import { decodeHello, encodeHello } from "../../../src/net/peers/hello.js";
 import { PeerIdentities } from "../../../src/net/peers/peer-identities.js";
 import type { PeerIdentity } from "../../../src/net/types.js";
+import { MODEL_VERSION } from "../../../src/protocol/model-version.js";
 import { birthOf, CLUSTER } from "../../net/peers/node.js";
 import { wordMutator } from "../engine/mutators.js";
 import { demand, demandEqual, demandSameBytes, type FuzzTarget } from "../engine/target.js";

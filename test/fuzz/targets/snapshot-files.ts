@@ -1,6 +1,6 @@
 /** The files of `snapshot save`, as `snapshot inspect` and `restore` read them. */
 import { createHash } from "node:crypto";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { encodeConfiguration } from "../../../src/raft/index.js";
 import {

@@ -1,5 +1,5 @@
 /** The chunks of a table's snapshot, as a node restores them from its store or another node. */
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { type LockTable, NOBODY } from "../../../src/lockfsm/index.js";
 import { BLOCK_HEAD_BYTES } from "../../../src/lockfsm/snapshot/format.js";
 import { Reader } from "../../../src/protocol/index.js";

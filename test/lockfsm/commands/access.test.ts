@@ -1,6 +1,6 @@
 /** Identities, credentials and grants: how changes of them are answered, and what becomes of sessions. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   CREDENTIALS_PER_IDENTITY_MAX,
   GRANTS_PER_IDENTITY_MAX,

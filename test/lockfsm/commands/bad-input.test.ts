@@ -5,7 +5,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS, type ErrorCode, errorCodeOf } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorCode, errorCodeOf } from "../../../src/errors/index.js";
 import type { TableEntry } from "../../../src/lockfsm/index.js";
 import type { TableState } from "../../../src/lockfsm/records/state.js";
 import { TOKENS_END, TokenCounter } from "../../../src/lockfsm/token-counter.js";

@@ -1,6 +1,6 @@
 /** Commands that change a hold: downgrades, upgrades and updates of its value. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { BLOCKED_BY, MESSAGE, STATUS } from "../../../src/protocol/index.js";
 import {
   type Client,

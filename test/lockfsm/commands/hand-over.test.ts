@@ -1,6 +1,6 @@
 /** A hold that one session hands over, to a bearer or to an owner, and that another one adopts. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   BLOCKED_BY,
   END_REASON,

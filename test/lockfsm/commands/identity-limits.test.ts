@@ -3,7 +3,7 @@
  * and where the counts go. That the counts are right after every entry is shown by the naive model.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { type IdentityLimit, LockTable, type TableSettings } from "../../../src/lockfsm/index.js";
 import {
   ACQUIRE_DEFAULTS,

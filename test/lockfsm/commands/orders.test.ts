@@ -1,6 +1,6 @@
 /** Orders of operators that belong to no session, for when no session can be had. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { refound } from "../../../src/lockfsm/snapshot/refound.js";
 import {
   ANONYMOUS,

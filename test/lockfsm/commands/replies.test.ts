@@ -3,7 +3,7 @@
  * `recall` tells a client that missed them.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   END_REASON,
   MESSAGE,

@@ -3,7 +3,7 @@
  * which it is needed, and compared with what the table does.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   ACCESS_LEVEL,
   ACQUIRE_DEFAULTS,

@@ -4,7 +4,7 @@
  * to cause.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { END_REASON, OP, RECALL_STATE, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { ClusterLog, exclusive, resultOf, shared } from "../plans/cluster-log.js";
 

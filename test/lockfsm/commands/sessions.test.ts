@@ -1,7 +1,6 @@
 /** Sessions from their opening to their end: attaching, leases, closing, and tokens. */
 import { describe, expect, test } from "vitest";
-import { InvariantError } from "../../../src/assert.js";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS, InvariantError } from "../../../src/errors/index.js";
 import { END_REASON, MESSAGE, OP, STATUS, TOKEN_MIN } from "../../../src/protocol/index.js";
 import { ClusterLog, exclusive, shared } from "../plans/cluster-log.js";
 

@@ -1,6 +1,6 @@
 /** A steal ends what others have of its keys, and is granted before every waiter. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { END_REASON, MESSAGE, RECALL_STATE, STATUS } from "../../../src/protocol/index.js";
 import {
   type Client,

@@ -3,7 +3,7 @@
  * much.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { TableState } from "../../../src/lockfsm/records/state.js";
 import { type Item, MESSAGE, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import {

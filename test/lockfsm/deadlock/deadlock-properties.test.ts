@@ -1,7 +1,7 @@
 /** Deadlocks in random histories, compared with an oracle that plays the future out. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { LockTable, TableEntry } from "../../../src/lockfsm/index.js";
 import { type CycleMember, MESSAGE, OP } from "../../../src/protocol/index.js";
 import {

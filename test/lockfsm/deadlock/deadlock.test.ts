@@ -1,6 +1,6 @@
 /** Which request is refused because of a cycle of waits, and which is not. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   type CycleMember,
   type Item,

@@ -1,6 +1,6 @@
 /** How a hold ends by itself, and how long its keys stay closed after that. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { BLOCKED_BY, END_REASON, MESSAGE, STATUS } from "../../../src/protocol/index.js";
 import {
   type Client,

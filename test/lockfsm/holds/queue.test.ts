@@ -1,6 +1,6 @@
 /** Acquire and release: when a request is granted, waits or is refused. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   BLOCKED_BY,
   END_REASON,

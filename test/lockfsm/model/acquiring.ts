@@ -1,5 +1,5 @@
 /** Acquire in the naive model: every way in which it is answered (semantics.md, 4). */
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireCommand,

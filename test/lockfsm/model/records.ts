@@ -2,7 +2,7 @@
  * What the naive model remembers: plain data in arrays, nothing that could be computed from the rest
  * but what is told to clients. See `model.ts`.
  */
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   type AccessLevel,
   type AcquireOptions,

@@ -1,5 +1,5 @@
 /** Sessions in the naive model: which process may speak for one, and through which connection. */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
 import {
   ANONYMOUS,
   type AttachCommand,

@@ -3,7 +3,7 @@
  * the table says to them. A client stands for all the processes that ever had its session. See
  * `plans.ts`.
  */
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { Outbox, TableCommand, TableEntry } from "../../../src/lockfsm/index.js";
 import {
   type AttachCommand,

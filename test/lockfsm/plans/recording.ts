@@ -3,7 +3,7 @@
  * history: what is said when nobody renews anything any more.
  */
 import { expect } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { LockTable, Outbox } from "../../../src/lockfsm/index.js";
 import type { Attached, SessionMessage } from "../../../src/protocol/index.js";
 import type { NamedCycle } from "../model/records.js";

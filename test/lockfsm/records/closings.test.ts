@@ -2,7 +2,7 @@
  * What ended holds keep closed: against whose limit it counts, and that an operator can open it.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { MESSAGE, OP, STATUS, WAIT_MS_MAX } from "../../../src/protocol/index.js";
 import {
   type Client,

@@ -1,7 +1,7 @@
 /** The slots of a semaphore: always the lowest free ones. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import { Semaphore } from "../../../src/lockfsm/records/semaphore.js";
 import { ClusterLog, permits } from "../plans/cluster-log.js";

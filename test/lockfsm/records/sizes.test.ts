@@ -1,6 +1,6 @@
 /** The limits by bytes. That the sums are right after every entry is shown by the naive model. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { MESSAGE, OP, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { type Client, ClusterLog, exclusive, resultOf } from "../plans/cluster-log.js";
 import { everything } from "../plans/everything.js";

@@ -1,10 +1,10 @@
 /** Damaged and forged snapshots: refused, or a table that keeps every rule. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { LockTable, TableRestore, type TableSettings } from "../../../src/lockfsm/index.js";
 import { BLOCK_HEAD_BYTES, MAGIC } from "../../../src/lockfsm/snapshot/format.js";
-import { MODEL_VERSION } from "../../../src/model-version.js";
+import { MODEL_VERSION } from "../../../src/protocol/model-version.js";
 import { runsOf } from "../../runs.js";
 import { ClusterLog } from "../plans/cluster-log.js";
 import { everything } from "../plans/everything.js";

@@ -1,7 +1,7 @@
 /** The table of a cluster that is restored from a snapshot of another one (decision 17). */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   LockTable,
   type RefoundOptions,

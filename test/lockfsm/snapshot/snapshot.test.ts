@@ -1,6 +1,6 @@
 /** What a snapshot contains, and how much work each turn of taking and restoring one does. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { OP, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import {

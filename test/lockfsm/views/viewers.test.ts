@@ -1,7 +1,7 @@
 /** Nothing is told of what may not be observed: by views, and by refusals that name others. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { LockTable } from "../../../src/lockfsm/index.js";
 import { Identity } from "../../../src/lockfsm/records/identity.js";
 import { whoAmI } from "../../../src/lockfsm/views/access-views.js";

@@ -1,7 +1,7 @@
 /** A gateway with a driver that echoes, and bare clients of it, for tests on loopback sockets. */
 import { once } from "node:events";
 import { WebSocket } from "ws";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { decodeServerFrame } from "../../../src/net/framing/index.js";
 import type { GatewayOptions } from "../../../src/net/gateway/options.js";
 import {

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   ACKNOWLEDGED_MAX,
   ACQUIRE_DEFAULTS,
@@ -22,7 +22,7 @@ import {
   VALUE_BYTES_MAX,
   WAIT_FOREVER,
 } from "../../../src/protocol/index.js";
-import { sentenceIn } from "../../../src/safe-text.js";
+import { sentenceIn } from "../../../src/text/safe-text.js";
 import { BareClient, command, frameOf, NONCE, OPEN, TestGateway } from "./client.js";
 
 const gateways: TestGateway[] = [];

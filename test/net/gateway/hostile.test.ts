@@ -4,7 +4,7 @@ import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { WebSocket } from "ws";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { MESSAGE, OP, type Request, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { BareClient, command, frameOf, NONCE, OPEN, TestGateway } from "./client.js";
 

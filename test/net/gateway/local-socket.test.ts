@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { MESSAGE } from "../../../src/protocol/index.js";
-import { openSocketDirectory } from "../../../src/socket-path.js";
+import { openSocketDirectory } from "../../../src/reach/socket-path.js";
 import { BareClient, command, OPEN, TestGateway } from "./client.js";
 
 const NAME = "local.sock";

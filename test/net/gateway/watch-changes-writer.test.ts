@@ -1,6 +1,6 @@
 /** Changes on their way to many connections: packed once for all of them. */
 import { expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { packPayload } from "../../../src/net/framing/pack-payload.js";
 import { MESSAGE, STATUS } from "../../../src/protocol/index.js";
 import { BareClient, TestGateway } from "./client.js";

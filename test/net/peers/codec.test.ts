@@ -3,13 +3,13 @@ import { isDeepStrictEqual } from "node:util";
 import { crc32 } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { MODEL_VERSION } from "../../../src/model-version.js";
 import { decodePeerFrame } from "../../../src/net/peers/decoder.js";
 import { encodePeerMessage } from "../../../src/net/peers/encoder.js";
 import { PeerFrame } from "../../../src/net/peers/frame.js";
 import { PeerFrameError } from "../../../src/net/peers/frame-cursor.js";
 import { decodeHello, encodeHello, PEER_CLOSE } from "../../../src/net/peers/hello.js";
 import type { PeerMessage } from "../../../src/net/types.js";
+import { MODEL_VERSION } from "../../../src/protocol/model-version.js";
 import { addressed, CHECKSUM, FROM, frameOf, SAMPLES, sealed, TO } from "./messages.js";
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");

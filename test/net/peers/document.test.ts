@@ -1,7 +1,6 @@
 /** `docs/internals/peer-links.md` against the code: kinds, close codes, limits. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { MODEL_VERSION } from "../../../src/model-version.js";
 import {
   FORWARD_REFUSAL_NAMES,
   LACK_NAMES,
@@ -20,6 +19,7 @@ import {
   SNAPSHOT_CHUNK_BYTES_MAX,
   VITALS_TEXT_BYTES_MAX,
 } from "../../../src/protocol/index.js";
+import { MODEL_VERSION } from "../../../src/protocol/model-version.js";
 import { TERM_JUMP_MAX } from "../../../src/raft/messages/message-check.js";
 
 const text = readFileSync(
@@ -48,7 +48,9 @@ test.each([
 test("what is said in passing is so", () => {
   expect(text).toContain(`at most ${PEER_FRAME_BYTES_MAX.toLocaleString("en-US")} bytes`);
   expect(text).toContain(`version of the body's layout, ${PEER_MESSAGE_VERSION}`);
-  expect(text).toContain(`version of the model (\`src/model-version.ts\`), ${MODEL_VERSION} |`);
+  expect(text).toContain(
+    `version of the model (\`src/protocol/model-version.ts\`), ${MODEL_VERSION} |`,
+  );
   expect(text).toContain(`more than ${INCARNATION_JUMP_MAX.toLocaleString("en-US")} above`);
   expect(text).toContain(`at most ${TERM_JUMP_MAX.toLocaleString("en-US")} above the own one`);
   expect(text).toContain(`the subprotocol \`${PEER_SUBPROTOCOL}\``);

@@ -8,7 +8,7 @@ import { freePorts } from "../../../lab/free-ports.js";
 import { encodeHello, PEER_CLOSE, PEER_SUBPROTOCOL } from "../../../src/net/peers/hello.js";
 import { INCARNATION_JUMP_MAX } from "../../../src/net/peers/known-peers.js";
 import type { PeerMessage } from "../../../src/net/types.js";
-import { sentenceIn } from "../../../src/safe-text.js";
+import { sentenceIn } from "../../../src/text/safe-text.js";
 import { frameOf, sealed } from "./messages.js";
 import { birthOf, CLUSTER, loopback, PeerNode, type PeerNodeOptions } from "./node.js";
 

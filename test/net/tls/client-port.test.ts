@@ -10,7 +10,7 @@ import type { IssuedCertificate } from "../../../src/certificates/index.js";
 import type { GatewayTuning } from "../../../src/net/index.js";
 import type { TransportTls, TransportTlsOptions } from "../../../src/net/tls/transport.js";
 import { SUBPROTOCOL } from "../../../src/protocol/index.js";
-import { sentenceIn } from "../../../src/safe-text.js";
+import { sentenceIn } from "../../../src/text/safe-text.js";
 import { chainOfAuthorities, withIntermediate } from "../../certificates/intermediate.js";
 import { BareClient, command, TestGateway } from "../gateway/client.js";
 import {

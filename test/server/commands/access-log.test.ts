@@ -1,6 +1,6 @@
 /** What a node counts and logs of who may do what, and how little of it clients can cause. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { OP, type OrderCommand } from "../../../src/protocol/index.js";
 import { AccessLog, type RefusedRequest } from "../../../src/server/commands/access-log.js";
 import type { AuditAction, AuditActions } from "../../../src/server/commands/audit-actions.js";

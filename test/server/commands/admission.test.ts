@@ -1,6 +1,6 @@
 /** Which commands a node takes, in which order, and until when it keeps them and sends them again. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { PeerMessage } from "../../../src/net/index.js";
 import {
   type AttachCommand,

@@ -1,6 +1,6 @@
 /** Sessions that attach to connections, through whole drivers: open and resume. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { MESSAGE, STATUS } from "../../../src/protocol/index.js";
 import { startCluster } from "../world/cluster.js";
 

@@ -4,7 +4,7 @@
  * contradict each other. The test decides what is asked for, and when.
  */
 import { isDeepStrictEqual } from "node:util";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   type AttachCommand,
   END_REASON,

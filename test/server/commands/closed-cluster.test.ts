@@ -1,7 +1,7 @@
 /** What a node of a closed cluster tells and does for whom: strangers, tokens, credentials that end. */
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { type Answer, type Command, MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
 import { startCluster } from "../world/cluster.js";
 import type { TestClient } from "../world/test-client.js";

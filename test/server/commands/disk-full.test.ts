@@ -4,7 +4,7 @@
  * room again.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { STATUS } from "../../../src/protocol/index.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import type { TestClient } from "../world/test-client.js";

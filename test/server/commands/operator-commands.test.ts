@@ -1,6 +1,6 @@
 /** Orders, which belong to no session, on their way through a node to the leader and back. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { OP, STATUS } from "../../../src/protocol/index.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 

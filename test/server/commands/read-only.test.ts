@@ -1,6 +1,6 @@
 /** What a node still does for a connection that asked only to read. */
 import { beforeEach, describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   type Answer,
   MESSAGE,

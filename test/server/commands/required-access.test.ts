@@ -3,7 +3,7 @@
  * client without a name, and one that starts in a cluster that was closed.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { ANONYMOUS, OP, STATUS } from "../../../src/protocol/index.js";
 import { CLOSED, grant, order, putIdentity, putToken } from "../world/access-orders.js";
 import { startCluster } from "../world/cluster.js";

@@ -1,6 +1,6 @@
 /** As whom connections speak: by certificate, token or the local socket, on nodes that know more or less. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { ANONYMOUS, type Answer, LOCAL, MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
 import {
   type AccessOrder,

@@ -1,7 +1,7 @@
 /** Fair shares of the waiting line: between clients of one node, and between nodes. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   BATCH_HEADER_BYTES,
   type Command,

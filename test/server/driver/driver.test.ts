@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { BATCH_HEADER_BYTES, decodeCommand, OP, STATUS } from "../../../src/protocol/index.js";
 import { recordsOf } from "../../protocol/frames.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";

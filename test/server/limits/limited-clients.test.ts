@@ -3,7 +3,7 @@
  * time of these worlds passes only when a test says so.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { MESSAGE, OP, type Query, STATUS } from "../../../src/protocol/index.js";
 import { showToken, startClosedCluster } from "../world/closed-cluster.js";
 import { startCluster } from "../world/cluster.js";

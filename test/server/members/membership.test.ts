@@ -3,7 +3,7 @@
  * even if the leader changes, and a removed node ends unless it is added again.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { STATUS } from "../../../src/protocol/index.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import { Operator } from "../world/operator.js";

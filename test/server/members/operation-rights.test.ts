@@ -1,6 +1,6 @@
 /** Who may operate the cluster is decided by the leader, whatever the node that was asked knows. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { CLOSED, order } from "../world/access-orders.js";
 import { startCluster } from "../world/cluster.js";
 import { Operator } from "../world/operator.js";

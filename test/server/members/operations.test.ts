@@ -3,7 +3,7 @@
  * the other nodes.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { PeerMessage } from "../../../src/net/index.js";
 import {
   type LeaderOperation,

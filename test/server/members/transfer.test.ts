@@ -2,7 +2,7 @@
  * Leadership that is handed over, for an operator or by a node that stops, through whole drivers.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { STATUS } from "../../../src/protocol/index.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import { Operator } from "../world/operator.js";

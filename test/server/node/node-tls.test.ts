@@ -19,7 +19,7 @@ import { connect, type PeerCertificate } from "node:tls";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { freePorts } from "../../../lab/free-ports.js";
 import type { IssuedCertificate } from "../../../src/certificates/index.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { type NodeOptions, type RunningNode, startNode } from "../../../src/server/index.js";
 import { CertificateWarnings } from "../../../src/server/node/certificate-warnings.js";
 import { NodeTls } from "../../../src/server/node/node-tls.js";

@@ -1,7 +1,7 @@
 /** The options of a node as they are checked and completed, and what follows from them. */
 import { describe, expect, test } from "vitest";
 import packageJson from "../../../package.json" with { type: "json" };
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import {
   computeClusterId,
   NODE_TUNING_DEFAULTS,

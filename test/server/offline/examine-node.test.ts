@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, open, readdir, readFile, rm, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { HoldfastError } from "../../../src/errors.js";
+import type { HoldfastError } from "../../../src/errors/index.js";
 import { examineNode, recoverNode } from "../../../src/server/index.js";
 import { type DataDirectory, openDataDirectory } from "../../../src/storage/index.js";
 

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { LockTable } from "../../../src/lockfsm/index.js";
 import { OP, STATUS } from "../../../src/protocol/index.js";
 import { encodeConfiguration } from "../../../src/raft/index.js";

@@ -8,8 +8,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { BLOCK_HEAD_BYTES, MAGIC } from "../../../src/lockfsm/snapshot/format.js";
-import { MODEL_VERSION } from "../../../src/model-version.js";
 import { type Command, OP } from "../../../src/protocol/index.js";
+import { MODEL_VERSION } from "../../../src/protocol/model-version.js";
 import { encodeConfiguration } from "../../../src/raft/index.js";
 import {
   inspectSnapshotFile,

@@ -6,7 +6,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { END_REASON } from "../../../src/protocol/index.js";
 import { MemoryStoreDisk } from "../../../src/storage/index.js";
 import { openLevelStore } from "../../../src/storage/level-store.js";

@@ -1,6 +1,6 @@
 /** Every query that a node answers from its table, sent to every node. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
   END_REASON,

@@ -3,7 +3,7 @@
  * nodes.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import type { PeerMessage } from "../../../src/net/index.js";
 import { MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { OP, STATUS } from "../../../src/protocol/index.js";
 import { ReadTurns } from "../../../src/server/reads/read-turns.js";
 import { startClosedCluster } from "../world/closed-cluster.js";

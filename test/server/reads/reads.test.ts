@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { type KeyView, OP, STATUS } from "../../../src/protocol/index.js";
 import { startCluster } from "../world/cluster.js";
 

@@ -3,7 +3,7 @@
  * change.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import type { TableChange } from "../../../src/lockfsm/index.js";
 import {
   type ChangesView,

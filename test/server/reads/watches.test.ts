@@ -1,6 +1,6 @@
 /** Watches through whole drivers: what they report, where they continue, and when they end. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import {
   MESSAGE,
   OP,

@@ -2,7 +2,7 @@
  * Snapshots that operators save: their contents, how long they are kept, and when there is none.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS, HoldfastError } from "../../../src/errors.js";
+import { ERROR_NUMBERS, HoldfastError } from "../../../src/errors/index.js";
 import { TableRestore } from "../../../src/lockfsm/index.js";
 import {
   type Answer,

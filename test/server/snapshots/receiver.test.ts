@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import type { SnapshotMessage } from "../../../src/server/snapshots/ports.js";
 import { corruption } from "../../../src/storage/corruption.js";
 import { type SnapshotNode, SnapshotWorld } from "./snapshot-world.js";

@@ -3,7 +3,7 @@
  * attached to them, while others crash, and during elections.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
 import { expectAgreement, startCluster } from "../world/cluster.js";
 import type { World, WorldNode } from "../world/world.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { LockTable, type TableEntry } from "../../../src/lockfsm/index.js";
 import { decodeConfiguration } from "../../../src/raft/index.js";
 import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";

@@ -2,7 +2,7 @@
  * A node whose heap is nearly full refuses what would enlarge the table, and does everything else.
  */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { MESSAGE, OP, STATUS } from "../../../src/protocol/index.js";
 import { HeapMeter } from "../../../src/server/vitals/heap-meter.js";
 import { startCluster } from "../world/cluster.js";

@@ -1,7 +1,7 @@
 /** How a member is, as another one relays it to a client that cannot reach the member itself. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { OP, STATUS, VITALS_TEXT_BYTES_MAX, type VitalsView } from "../../../src/protocol/index.js";
 import { vitalsIn, vitalsText } from "../../../src/server/vitals/vitals-text.js";
 import { startClosedCluster } from "../world/closed-cluster.js";

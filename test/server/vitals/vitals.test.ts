@@ -1,6 +1,6 @@
 /** What nodes say of themselves when they are asked, whatever the others do. */
 import { describe, expect, test } from "vitest";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { OP, STATUS, type VitalsView } from "../../../src/protocol/index.js";
 import { CLOSED, grant, order } from "../world/access-orders.js";
 import { startClosedCluster } from "../world/closed-cluster.js";

@@ -1,5 +1,5 @@
 /** An operator of a world's cluster: sends requests and waits for their answers. */
-import type { ErrorNumber } from "../../../src/errors.js";
+import type { ErrorNumber } from "../../../src/errors/index.js";
 import { type MemberAction, type MembersView, OP, STATUS } from "../../../src/protocol/index.js";
 import type { TestClient } from "./test-client.js";
 import type { World, WorldNode } from "./world.js";

@@ -4,7 +4,7 @@
  * got its session when a node sends it a message. It judges nothing and changes nothing, and is
  * off by default.
  */
-import { errorCodeOf } from "../../../src/errors.js";
+import { errorCodeOf } from "../../../src/errors/index.js";
 import type { LockTable } from "../../../src/lockfsm/index.js";
 import {
   type AttachCommand,

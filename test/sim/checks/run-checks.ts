@@ -3,7 +3,7 @@
  * cluster are in `cluster-checks.ts`: a run may restore a second cluster from a snapshot of the
  * first, and clients, resources and calls outlive the first.
  */
-import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorNumber } from "../../../src/errors/index.js";
 import type { PeerIdentity, PeerMessage } from "../../../src/net/index.js";
 import {
   type Answer,

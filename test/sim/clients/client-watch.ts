@@ -1,5 +1,5 @@
 /** What a client reports to its observers. Types only. */
-import type { ErrorCode, ErrorNumber } from "../../../src/errors.js";
+import type { ErrorCode, ErrorNumber } from "../../../src/errors/index.js";
 import type {
   Answer,
   AttachCommand,

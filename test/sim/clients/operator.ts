@@ -3,7 +3,7 @@
  * other, until the wish is granted, turns out to be impossible, or has taken too long.
  */
 import type { RandomStream } from "../../../lab/random-stream.js";
-import { ERROR_NUMBERS } from "../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { type Answer, MESSAGE, type Operation, STATUS } from "../../../src/protocol/index.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientNetwork } from "../world/network/client-network.js";

@@ -1,5 +1,5 @@
 /** Names under which a run counts what clients see in addition to the answers to their commands. */
-import type { ErrorNumber } from "../../../src/errors.js";
+import type { ErrorNumber } from "../../../src/errors/index.js";
 import type { BlockedBy, EndReason } from "../../../src/protocol/index.js";
 
 export const SIGHTINGS = {

@@ -1,5 +1,5 @@
 /** Carries out faults and undoes them: each at its time, or all of them at once. */
-import { unreachable } from "../../../src/assert.js";
+import { unreachable } from "../../../src/errors/index.js";
 import { type MemberAction, OP } from "../../../src/protocol/index.js";
 import { votersOf } from "../../../src/raft/index.js";
 import { SdkClient } from "../clients/sdk/sdk-client.js";

@@ -4,7 +4,7 @@
  * ended, the power may fail at once.
  */
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { type RestoredNode, restoreSnapshotFile } from "../../../src/server/index.js";
 import type { SimNode } from "./node/sim-node.js";
 

@@ -7,7 +7,7 @@
 import type { RandomStreams } from "../../../lab/random-stream.js";
 import { ProcessLife } from "../../../lab/simulated/process-life.js";
 import { ADMIN_DEFAULTS, type Admin, connectAdminOn } from "../../../src/client/index.js";
-import { type ErrorCode, HoldfastError } from "../../../src/errors.js";
+import { type ErrorCode, HoldfastError } from "../../../src/errors/index.js";
 import { writeSnapshotFile } from "../../../src/server/index.js";
 import type { Simulation } from "../engine/simulation.js";
 import type { ClientNetwork } from "./network/client-network.js";

@@ -2,8 +2,8 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { HoldfastError } from "../../../src/errors.js";
-import { MODEL_VERSION } from "../../../src/model-version.js";
+import type { HoldfastError } from "../../../src/errors/index.js";
+import { MODEL_VERSION } from "../../../src/protocol/model-version.js";
 import {
   type DataDirectory,
   type DataDirectoryOptions,

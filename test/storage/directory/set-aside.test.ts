@@ -2,7 +2,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import {
   damageOf,
   MemoryFileSystem,

@@ -4,7 +4,7 @@
  * open as corrupt, says where, and changes no file. Whatever else happens fails the test.
  */
 import { expect } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import type { Entry, HardState, SnapshotPoint, Write } from "../../../src/raft/index.js";
 import { MemoryFileSystem, MemoryStoreDisk } from "../../../src/storage/index.js";
 import {

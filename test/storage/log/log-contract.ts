@@ -1,6 +1,6 @@
 /** What every log store must do, run against each file system it can lie on. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { InvariantError } from "../../../src/assert.js";
+import { InvariantError } from "../../../src/errors/index.js";
 import type { Entry } from "../../../src/raft/index.js";
 import { readMark } from "../../../src/storage/mark/mark-file.js";
 import {

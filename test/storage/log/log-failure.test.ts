@@ -1,7 +1,7 @@
 /** What the log does when its disk fails, is full, or hangs. */
 import * as fs from "node:fs";
 import { describe, expect, it } from "vitest";
-import { HoldfastError } from "../../../src/errors.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import { damageOf } from "../../../src/storage/corruption.js";
 import { isNoSpace } from "../../../src/storage/file-system.js";
 import {

@@ -4,7 +4,7 @@
  * refused by name, because an answer that looks like that of Redis would be believed.
  */
 import type { Buffer } from "node:buffer";
-import { printable } from "../../../safe-text.js";
+import { printable } from "../../../text/index.js";
 import { tableKeyOf } from "../names.js";
 import { notSignedIn, RefusedCommand, wrongArity } from "../refusals.js";
 import { QUEUED, type Reply } from "../resp/index.js";

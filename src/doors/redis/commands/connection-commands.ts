@@ -3,7 +3,7 @@
  * itself, and its end.
  */
 import type { Buffer } from "node:buffer";
-import { HoldfastError } from "../../../errors.js";
+import { HoldfastError } from "../../../errors/index.js";
 import { notAnInteger, RefusedCommand, syntaxError } from "../refusals.js";
 import { type MapReply, OK, type Protocol, type Reply } from "../resp/index.js";
 import type { Session } from "../session.js";

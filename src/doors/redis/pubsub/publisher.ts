@@ -10,7 +10,7 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Watch } from "../../../client/index.js";
-import { HoldfastError } from "../../../errors.js";
+import { HoldfastError } from "../../../errors/index.js";
 import { keyOfRedisName } from "../../../protocol/index.js";
 import type { DoorClock } from "../../clock.js";
 import { redisKeyOf } from "../names.js";

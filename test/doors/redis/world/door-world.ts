@@ -5,7 +5,7 @@ import {
   RedisDoor,
   type RedisDoorOptions,
 } from "../../../../src/doors/redis/index.js";
-import { HoldfastError } from "../../../../src/errors.js";
+import { HoldfastError } from "../../../../src/errors/index.js";
 import { InputMeter } from "../../../../src/net/index.js";
 import { MemoryLocks } from "./memory-locks.js";
 import { RespClient } from "./resp-client.js";

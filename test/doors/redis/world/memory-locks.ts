@@ -5,7 +5,7 @@
  */
 import type { Change, GivenBack, Leases, WantedItem, Watch } from "../../../../src/client/index.js";
 import type { HeldClient, LockClient } from "../../../../src/doors/redis/index.js";
-import { HoldfastError } from "../../../../src/errors.js";
+import { HoldfastError } from "../../../../src/errors/index.js";
 import type { HoldView, KeyView } from "../../../../src/protocol/index.js";
 
 interface MemoryLease {

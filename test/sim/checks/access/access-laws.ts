@@ -5,7 +5,7 @@
  * which nobody was told of (those of bearers), only effects that are told are judged; what is refused
  * wrongly there the naive model finds.
  */
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
 import {
   type AccessCommand,

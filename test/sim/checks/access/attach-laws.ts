@@ -1,5 +1,5 @@
 /** Whose the sessions are, and which credential attached them, according to the messages in the log. */
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import { type AttachCommand, type Attached, OP, STATUS } from "../../../../src/protocol/index.js";
 import { ANONYMOUS_PERSON, maySomewhere, personBy, type Reckoning } from "./reckoning.js";
 

@@ -2,7 +2,7 @@
  * Sessions that a node refuses by itself, because strangers may do nothing in its cluster. Says what
  * may be such a refusal, and never whether it was right.
  */
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import type { Attached } from "../../../../src/protocol/index.js";
 
 /**

@@ -3,7 +3,7 @@
  * speak for, and what it is shown for that. A read is judged by the states of the log that it may have
  * seen; what it shows must all be visible in one of them.
  */
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import {
   type Answer,
   attachKeyOf,

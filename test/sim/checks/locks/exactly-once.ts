@@ -3,7 +3,7 @@
  * log shows what became of it, under whichever sequence it was sent: it was executed once or never,
  * its caller is told what happened, and what is said not to have happened never does.
  */
-import { ERROR_NUMBERS, type ErrorCode } from "../../../../src/errors.js";
+import { ERROR_NUMBERS, type ErrorCode } from "../../../../src/errors/index.js";
 import { type Result, STATUS } from "../../../../src/protocol/index.js";
 import type { CallEnding } from "../../clients/client-watch.js";
 import type { Fail } from "../violation.js";

@@ -2,7 +2,7 @@
  * Which requests wait, according to the messages in the log, in what order they may be granted,
  * and how their waits may end.
  */
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import { type Item, type Result, STATUS } from "../../../../src/protocol/index.js";
 import {
   areLocksInConflict,

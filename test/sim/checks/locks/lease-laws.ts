@@ -4,7 +4,7 @@
  * repeat keeps the token, and in the queue the place; nothing is revived, nothing is lost before its
  * end, and what ends is what was named; and why something is gone is told.
  */
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
 import {
   type AdoptCommand,

@@ -7,7 +7,7 @@
  * Where words do not tell enough the laws are silent: about what owners have and may have lost. Whether
  * anything was left unsaid is the business of others (`witness.ts`).
  */
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
 import {
   type AcquireCommand,

@@ -4,7 +4,7 @@
  * answered, and the next one comes after that; so copies may be late, and must then have no effect.
  */
 import type { RandomStream } from "../../../../lab/random-stream.js";
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import {
   type AccessCommand,
   ANONYMOUS,

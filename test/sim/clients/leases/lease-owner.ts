@@ -7,7 +7,7 @@
 import type { RandomStream, RandomStreams } from "../../../../lab/random-stream.js";
 import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import { ProcessLife } from "../../../../lab/simulated/process-life.js";
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import {
   ACQUIRE_DEFAULTS,
   type AcquireOptions,

@@ -5,7 +5,7 @@
  */
 
 import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
-import { ERROR_NUMBERS } from "../../../../src/errors.js";
+import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import {
   type AttachCommand,
   type Attached,

@@ -3,7 +3,7 @@
  * each hold it is followed what became of it.
  */
 import type { Adopted, Client, HandedOver } from "../../../../src/client/index.js";
-import { HoldfastError } from "../../../../src/errors.js";
+import { HoldfastError } from "../../../../src/errors/index.js";
 import { OP } from "../../../../src/protocol/index.js";
 import { wishOf } from "../../checks/locks/told-fates.js";
 import { SIGHTINGS } from "../sightings.js";

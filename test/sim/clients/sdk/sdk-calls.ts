@@ -5,7 +5,7 @@
 
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
-import { type ErrorCode, HoldfastError } from "../../../../src/errors.js";
+import { type ErrorCode, HoldfastError } from "../../../../src/errors/index.js";
 import type { CallEnding, ClientWatch } from "../client-watch.js";
 import type { WorldClient } from "../world-client.js";
 

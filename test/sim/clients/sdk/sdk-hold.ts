@@ -10,7 +10,7 @@
 import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Lock } from "../../../../src/client/index.js";
-import { HoldfastError } from "../../../../src/errors.js";
+import { HoldfastError } from "../../../../src/errors/index.js";
 import type { ClaimMode } from "../../../../src/protocol/index.js";
 import type { BeliefClaim, HeldBelief } from "../belief.js";
 

@@ -11,7 +11,7 @@ import {
   type HandedOver,
   type Lock,
 } from "../../../../src/client/index.js";
-import type { ErrorCode } from "../../../../src/errors.js";
+import type { ErrorCode } from "../../../../src/errors/index.js";
 import { endpointOf, SdkPlatform } from "../../world/node/sdk-platform.js";
 import { GuardedWrites } from "../guarded-writes.js";
 import { SIGHTINGS } from "../sightings.js";

@@ -5,7 +5,7 @@
 
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import type { Client, Watch } from "../../../../src/client/index.js";
-import type { ErrorCode } from "../../../../src/errors.js";
+import type { ErrorCode } from "../../../../src/errors/index.js";
 import type { WatchAsked, WatchedKeys } from "../../checks/hearing/watch-streams.js";
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";

@@ -6,7 +6,7 @@
 import type { RandomStream, RandomStreams } from "../../../../lab/random-stream.js";
 import { ProcessLife } from "../../../../lab/simulated/process-life.js";
 import { CLIENT_DEFAULTS, type Client, connectOn } from "../../../../src/client/index.js";
-import { HoldfastError } from "../../../../src/errors.js";
+import { HoldfastError } from "../../../../src/errors/index.js";
 import type { Simulation } from "../../engine/simulation.js";
 import type { ClientNetwork } from "../../world/network/client-network.js";
 import { driftingClock } from "../../world/node/drifting-clock.js";

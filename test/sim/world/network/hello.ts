@@ -4,10 +4,10 @@
  * finds the other so far from it as it is.
  */
 import { crc32 } from "node:zlib";
-import { MODEL_VERSION } from "../../../../src/model-version.js";
 import type { PeerIdentity } from "../../../../src/net/index.js";
 import { encodeHello, type HelloRefusal } from "../../../../src/net/peers/hello.js";
 import { PeerIdentities } from "../../../../src/net/peers/peer-identities.js";
+import { MODEL_VERSION } from "../../../../src/protocol/model-version.js";
 
 /** Where it stands, whatever the version. */
 const VERSION_AT = 4;

@@ -6,7 +6,7 @@
 import type { RandomStreams } from "../../../../lab/random-stream.js";
 import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
 import { ProcessLife } from "../../../../lab/simulated/process-life.js";
-import { HoldfastError } from "../../../../src/errors.js";
+import { HoldfastError } from "../../../../src/errors/index.js";
 import type { PeerEvents, PeerIdentity, PeerMessage } from "../../../../src/net/index.js";
 import { KnownPeers } from "../../../../src/net/peers/known-peers.js";
 import {

@@ -1,7 +1,7 @@
 /** Other people's text on terminals and in logs: nothing is obeyed, and keys can be told apart. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { keyText, printable, quotedKey } from "../src/safe-text.js";
+import { keyText, printable, quotedKey } from "../../src/text/safe-text.js";
 
 /** What a terminal may obey, or people overlook. */
 const OBEYED = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u;

@@ -3,7 +3,7 @@
  * a sentence that follows the name of the node. For Node only. Text from the other side must leave
  * this file as visible characters only.
  */
-import { printable } from "./safe-text.js";
+import { printable } from "../text/index.js";
 
 /** What was dialled, and whether with a certificate of this client. */
 export interface DialledWith {

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test, vi } from "vitest";
-import { isLate, within } from "../src/within.js";
+import { isLate, within } from "../../src/reach/within.js";
 
 /** Rejects with the reason when the signal is aborted. */
 function waiting(signal: AbortSignal): Promise<never> {

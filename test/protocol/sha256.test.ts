@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 
-import { digestOf } from "../src/sha256.js";
+import { digestOf } from "../../src/protocol/sha256.js";
 
 test("the digest of a secret is the first half of its SHA-256, whatever its length", () => {
   const ascii = fc.string({ unit: "binary-ascii", maxLength: 200 });

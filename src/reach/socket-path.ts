@@ -5,7 +5,7 @@
  */
 import { closeSync, constants, openSync } from "node:fs";
 import { platform } from "node:process";
-import { HoldfastError } from "./errors.js";
+import { HoldfastError } from "../errors/index.js";
 
 export const LOCAL_SOCKET_NAME = "local.sock";
 /** Without the zero at the end; macOS and the BSDs have four bytes less than Linux. */
