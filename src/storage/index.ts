@@ -6,7 +6,6 @@
  * - `mark`: the small file that says how far the log is durable, and what must not be forgotten
  * - `snapshots` and `audit`: snapshots of the table, and who held which lock; both are in the
  *   ordered store (`ordered-store.ts`), a port whose production side is `level-store.ts`
- * - `memory`: the file system and the ordered store in memory, for tests and the simulator
  *
  * The ports to the machine are in `file-system.ts`, `ordered-store.ts` and `storage-ports.ts`, those
  * to the driver in `log-store.ts` and `snapshot-store.ts`.
@@ -40,12 +39,6 @@ export { withStoppedAudit } from "./directory/stopped-audit.js";
 export { type FileSystem, isDiskFailure } from "./file-system.js";
 export type * from "./log-store.js";
 export type { KnownPeer } from "./mark/known-peers.js";
-export {
-  type FileOperation,
-  MemoryFileSystem,
-  type MemoryFileSystemOptions,
-} from "./memory/memory-file-system.js";
-export { MemoryStoreDisk, type StoreAccess } from "./memory/memory-ordered-store.js";
 export { isOutOfSpace, type OrderedStore } from "./ordered-store.js";
 export { SnapshotDigest } from "./snapshots/digest.js";
 export {

@@ -1,7 +1,7 @@
 /** What is built on the port to the file system, when a process dies and when the power fails. */
 import { expect, it } from "vitest";
+import { MemoryFileSystem } from "../../lab/memory/memory-file-system.js";
 import { makeDirectories } from "../../src/storage/file-system.js";
-import { MemoryFileSystem } from "../../src/storage/index.js";
 
 it("a directory that a process made and did not sync is durable once the next one makes it", async () => {
   const died = new MemoryFileSystem(new Map([["/d/file", Uint8Array.of(1)]]));

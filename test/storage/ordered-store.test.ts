@@ -1,6 +1,7 @@
 /** What every ordered store must do, run against `level` and against memory. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { MemoryStoreDisk, type OrderedStore } from "../../src/storage/index.js";
+import { MemoryStoreDisk } from "../../lab/memory/memory-ordered-store.js";
+import type { OrderedStore } from "../../src/storage/index.js";
 import { openValue, sealValue, WriteLine } from "../../src/storage/ordered-store.js";
 import { STORE_PLACES, type StorePlace } from "./store-places.js";
 

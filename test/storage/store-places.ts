@@ -1,7 +1,8 @@
 /** The two ordered stores, as places in which a store can be opened again and again. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { MemoryStoreDisk, type OrderedStore } from "../../src/storage/index.js";
+import { MemoryStoreDisk } from "../../lab/memory/memory-ordered-store.js";
+import type { OrderedStore } from "../../src/storage/index.js";
 import { openLevelStore } from "../../src/storage/level-store.js";
 
 export interface StorePlace {

@@ -3,8 +3,8 @@
  * its length, without the zeros at its end.
  */
 import { crc32 } from "node:zlib";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
 import { HoldfastError } from "../../../src/errors/index.js";
-import { MemoryFileSystem } from "../../../src/storage/index.js";
 import {
   HEADER_BYTES,
   recordBytesOf,

@@ -1,5 +1,7 @@
 /** The files of `snapshot save`, as `snapshot inspect` and `restore` read them. */
 import { createHash } from "node:crypto";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { HoldfastError } from "../../../src/errors/index.js";
 import { LockTable } from "../../../src/lockfsm/index.js";
 import { encodeConfiguration } from "../../../src/raft/index.js";
@@ -10,12 +12,7 @@ import {
   writeSnapshotFile,
 } from "../../../src/server/offline/snapshot-files.js";
 import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
-import {
-  MemoryFileSystem,
-  MemoryStoreDisk,
-  openDataDirectory,
-  SnapshotDigest,
-} from "../../../src/storage/index.js";
+import { openDataDirectory, SnapshotDigest } from "../../../src/storage/index.js";
 import { FILE_DIGEST_BYTES, FILE_HEAD_BYTES } from "../../../src/storage/snapshots/saved-file.js";
 import { everything } from "../../lockfsm/plans/everything.js";
 import { rest, sealed } from "../../lockfsm/plans/snapshots.js";

@@ -2,11 +2,13 @@
  * What the ordered store keeps beside chunks: records of snapshots, and the rows, records and mark of
  * the audit. The first byte of an input says which of them it is.
  */
+
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { ProtocolError } from "../../../src/protocol/index.js";
 import { decodeTenure, type EndedTenure, encodeTenure } from "../../../src/server/reads/tenures.js";
 import { decodeAuditRecord, encodeAuditRecord } from "../../../src/storage/audit/audit-record.js";
 import { AuditRows, auditRowOf, chunkOfRow } from "../../../src/storage/audit/audit-rows.js";
-import { AuditStore, MemoryStoreDisk } from "../../../src/storage/index.js";
+import { AuditStore } from "../../../src/storage/index.js";
 import {
   decodeSnapshotRecord,
   encodeSnapshotRecord,

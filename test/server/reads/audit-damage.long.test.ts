@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { MemoryStoreDisk } from "../../../src/storage/index.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { openLevelStore } from "../../../src/storage/level-store.js";
 import { descending, Life, tokensOf } from "./audit-life.js";
 import type { AuditAnswer, AuditFinding, AuditQuestion } from "./audit-reader.js";

@@ -6,9 +6,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { HoldfastError } from "../../../src/errors/index.js";
 import { END_REASON } from "../../../src/protocol/index.js";
-import { MemoryStoreDisk } from "../../../src/storage/index.js";
 import { openLevelStore } from "../../../src/storage/level-store.js";
 import { descending, KEEP_MS, Life, type OpenStore, tokensOf, WALL_MS } from "./audit-life.js";
 

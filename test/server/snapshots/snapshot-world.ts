@@ -3,6 +3,8 @@
  * core and log only what they owe each other by contract. Turns come when they were asked for, the
  * clock moves by one millisecond per step, and the store's promises settle between two steps.
  */
+
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { promisesSettled } from "../../../lab/simulated/timeline.js";
 import { LockTable, type TableEntry } from "../../../src/lockfsm/index.js";
 import { OP } from "../../../src/protocol/index.js";
@@ -25,7 +27,7 @@ import type {
 } from "../../../src/server/snapshots/ports.js";
 import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
 import { DriverSnapshots, type Snapshots } from "../../../src/server/snapshots/snapshots.js";
-import { MemoryStoreDisk, openSnapshotStore } from "../../../src/storage/index.js";
+import { openSnapshotStore } from "../../../src/storage/index.js";
 import { GatedStore } from "../world/gated-store.js";
 
 /** What each entry counts for in the log. */

@@ -4,6 +4,7 @@
  * in real time; a test says how far the time is to go or what it waits for.
  */
 
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { seededRandom } from "../../../lab/random-stream.js";
 import { ProcessLife } from "../../../lab/simulated/process-life.js";
 import { promisesSettled, Timeline } from "../../../lab/simulated/timeline.js";
@@ -22,7 +23,6 @@ import { NO_LIMITS } from "../../../src/server/limits/usage.js";
 import { restoreAtBoot } from "../../../src/server/snapshots/restore-at-boot.js";
 import {
   AuditStore,
-  MemoryStoreDisk,
   type OrderedStore,
   openSnapshotStore,
   type SnapshotManifest,

@@ -1,12 +1,12 @@
 /** The chain of the audit: what a check of it finds, and how it goes on after damage. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { type AuditHead, NO_BLOCK } from "../../../src/storage/audit/audit-block.js";
 import type { AuditRecord } from "../../../src/storage/audit/audit-record.js";
 import { AUDIT_ACTIONS_ROW, auditRowOf } from "../../../src/storage/audit/audit-rows.js";
 import { type AuditMark, AuditStore } from "../../../src/storage/audit/audit-store.js";
 import { verifyAudit } from "../../../src/storage/audit/audit-verification.js";
-import { MemoryStoreDisk } from "../../../src/storage/memory/memory-ordered-store.js";
 import { sealValue } from "../../../src/storage/ordered-store.js";
 import {
   auditBlockKey,

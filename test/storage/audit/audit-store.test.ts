@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, describe, expect, test } from "vitest";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import type { AuditRecord } from "../../../src/storage/audit/audit-record.js";
 import { AuditRows, auditRowOf, chunkOfRow } from "../../../src/storage/audit/audit-rows.js";
 import { type AuditMark, AuditStore } from "../../../src/storage/audit/audit-store.js";
 import { verifyAudit } from "../../../src/storage/audit/audit-verification.js";
 import { openLevelStore } from "../../../src/storage/level-store.js";
-import { MemoryStoreDisk } from "../../../src/storage/memory/memory-ordered-store.js";
 import type { OrderedStore } from "../../../src/storage/ordered-store.js";
 import {
   auditBlockKey,

@@ -1,6 +1,7 @@
 /** What a data directory remembers of access. */
 import { expect, test } from "vitest";
-import { AccessFile, MemoryFileSystem } from "../../../src/storage/index.js";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { AccessFile } from "../../../src/storage/index.js";
 
 const PATH = "/n1";
 

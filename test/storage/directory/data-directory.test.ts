@@ -2,6 +2,8 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import type { HoldfastError } from "../../../src/errors/index.js";
 import { MODEL_VERSION } from "../../../src/protocol/model-version.js";
 import {
@@ -9,8 +11,6 @@ import {
   type DataDirectoryOptions,
   damageOf,
   isFreshDirectory,
-  MemoryFileSystem,
-  MemoryStoreDisk,
   openDataDirectory,
   SEGMENT_BYTES_MIN,
 } from "../../../src/storage/index.js";

@@ -3,13 +3,14 @@ import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { seededRandom } from "../../../lab/random-stream.js";
 import { openDataDirectory } from "../../../src/storage/directory/data-directory.js";
 import {
   makeRestoredDirectory,
   type RestoredDirectoryOptions,
 } from "../../../src/storage/directory/restored-directory.js";
-import { MemoryFileSystem, MemoryStoreDisk } from "../../../src/storage/index.js";
 import { SnapshotDigest } from "../../../src/storage/snapshots/digest.js";
 
 const IDENTITY = { nodeId: 3, clusterId: "c".repeat(32) };

@@ -2,11 +2,11 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { HoldfastError } from "../../../src/errors/index.js";
 import {
   damageOf,
-  MemoryFileSystem,
-  MemoryStoreDisk,
   type OrderedStore,
   openDataDirectory,
   readIdentity,

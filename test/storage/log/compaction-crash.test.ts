@@ -1,7 +1,8 @@
 /** A machine that stops between any two operations of a log that gives its segments back. */
 import { describe, expect, it } from "vitest";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import type { Entry } from "../../../src/raft/index.js";
-import { MemoryFileSystem, MemoryStoreDisk } from "../../../src/storage/index.js";
 import {
   entryOf,
   equalEntries,

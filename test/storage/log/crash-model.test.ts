@@ -5,13 +5,13 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { seededRandom } from "../../../lab/random-stream.js";
-import type { Entry, HardState, SnapshotPoint, Write } from "../../../src/raft/index.js";
 import {
   MemoryFileSystem,
   type MemoryFileSystemOptions,
-  MemoryStoreDisk,
-} from "../../../src/storage/index.js";
+} from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
+import { seededRandom } from "../../../lab/random-stream.js";
+import type { Entry, HardState, SnapshotPoint, Write } from "../../../src/raft/index.js";
 import {
   entryOf,
   equalEntries,

@@ -1,6 +1,7 @@
 /** What a damaged disk may do to a log of several segments, and to the mark beside it. */
 import { describe, expect, it } from "vitest";
-import { MemoryFileSystem, MemoryStoreDisk } from "../../../src/storage/index.js";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { type Mark, MarkFile, SLOT_BYTES } from "../../../src/storage/mark/mark-file.js";
 import {
   altered,

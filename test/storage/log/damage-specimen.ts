@@ -4,9 +4,10 @@
  * open as corrupt, says where, and changes no file. Whatever else happens fails the test.
  */
 import { expect } from "vitest";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { Entry, HardState, SnapshotPoint, Write } from "../../../src/raft/index.js";
-import { MemoryFileSystem, MemoryStoreDisk } from "../../../src/storage/index.js";
 import {
   entryOf,
   equalBytes,

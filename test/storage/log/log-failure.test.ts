@@ -1,15 +1,12 @@
 /** What the log does when its disk fails, is full, or hangs. */
 import * as fs from "node:fs";
 import { describe, expect, it } from "vitest";
+import { type FileOperation, MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { HoldfastError } from "../../../src/errors/index.js";
 import { damageOf } from "../../../src/storage/corruption.js";
 import { isNoSpace } from "../../../src/storage/file-system.js";
-import {
-  type FileOperation,
-  MemoryFileSystem,
-  MemoryStoreDisk,
-  openDataDirectory,
-} from "../../../src/storage/index.js";
+import { openDataDirectory } from "../../../src/storage/index.js";
 import { fileSystemSyncedBy, nodeFileSystem } from "../../../src/storage/node-file-system.js";
 import {
   entryOf,

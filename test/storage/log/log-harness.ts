@@ -5,6 +5,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { expect } from "vitest";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { Entry, HardState, SnapshotPoint, Write } from "../../../src/raft/index.js";
 import {
@@ -12,8 +14,6 @@ import {
   type DataDirectoryOptions,
   type FileSystem,
   type LogBoot,
-  MemoryFileSystem,
-  MemoryStoreDisk,
   openDataDirectory,
   type StoragePorts,
 } from "../../../src/storage/index.js";

@@ -1,7 +1,7 @@
 import * as fs from "node:fs";
 import { describe, expect, it } from "vitest";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
 import type { File, OpenMode } from "../../../src/storage/file-system.js";
-import { MemoryFileSystem } from "../../../src/storage/index.js";
 import { fileSystemSyncedBy } from "../../../src/storage/node-file-system.js";
 import { describeLogContract } from "./log-contract.js";
 import { entryOf, memoryDisk, OpenLog, realDisk, writeOf } from "./log-harness.js";

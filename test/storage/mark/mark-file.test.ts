@@ -1,6 +1,6 @@
 /** A mark that no version of this wrote is damage, whatever its checksum says. */
 import { describe, expect, test } from "vitest";
-import { MemoryFileSystem } from "../../../src/storage/index.js";
+import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
 import { decodeKnownPeers, encodeKnownPeers } from "../../../src/storage/mark/known-peers.js";
 import { type Mark, MarkFile, newMark } from "../../../src/storage/mark/mark-file.js";
 

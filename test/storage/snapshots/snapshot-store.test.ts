@@ -1,8 +1,8 @@
 /** What a store of snapshots must do, run over each ordered store. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { seededRandom } from "../../../lab/random-stream.js";
 import {
-  MemoryStoreDisk,
   type OrderedStore,
   openSnapshotStore,
   SNAPSHOT_CHUNK_BYTES_MAX,

@@ -2,8 +2,10 @@
  * How the disk of one node behaves at the moment: how long an operation takes, whether it hangs,
  * which one fails and how. Faults set it; the disk asks.
  */
+
+import type { FileOperation } from "../../../../lab/memory/memory-file-system.js";
+import type { StoreAccess } from "../../../../lab/memory/memory-ordered-store.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
-import type { FileOperation, StoreAccess } from "../../../../src/storage/index.js";
 import type { Simulation } from "../../engine/simulation.js";
 
 export interface DiskTimes {

@@ -5,17 +5,11 @@
  * back.
  */
 
+import { type FileOperation, MemoryFileSystem } from "../../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk, type StoreAccess } from "../../../../lab/memory/memory-ordered-store.js";
 import type { RandomStream } from "../../../../lab/random-stream.js";
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
-import {
-  type FileOperation,
-  type FileSystem,
-  MemoryFileSystem,
-  MemoryStoreDisk,
-  type OrderedStore,
-  type RestoringMeans,
-  type StoreAccess,
-} from "../../../../src/storage/index.js";
+import type { FileSystem, OrderedStore, RestoringMeans } from "../../../../src/storage/index.js";
 import { MARK_FILE_NAME, type Mark, readMark } from "../../../../src/storage/mark/mark-file.js";
 import { openValue } from "../../../../src/storage/ordered-store.js";
 import { decodeSnapshotRecord } from "../../../../src/storage/snapshots/snapshot-record.js";

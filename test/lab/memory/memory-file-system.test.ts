@@ -3,12 +3,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { type FileOperation, MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
+import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
 import { makeDirectories, readWhole, removeTree } from "../../../src/storage/file-system.js";
-import {
-  type FileOperation,
-  MemoryFileSystem,
-  MemoryStoreDisk,
-} from "../../../src/storage/index.js";
 import { nodeFileSystem } from "../../../src/storage/node-file-system.js";
 
 const bytes = (...values: number[]): Uint8Array => Uint8Array.from(values);

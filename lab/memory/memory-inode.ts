@@ -3,7 +3,7 @@
  * between. A crash keeps any subset of those writes, and of each write any first part or any
  * sectors.
  */
-import { SECTOR_BYTES } from "../disk-bytes.js";
+import { SECTOR_BYTES } from "../../src/storage/disk-bytes.js";
 
 /** Returns a number in [0, 1). */
 export type CrashRandom = () => number;

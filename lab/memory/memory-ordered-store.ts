@@ -4,7 +4,7 @@
  * the disk when it resolves; of an unresolved one, a crash keeps everything or nothing. `intercept`
  * is called before every operation, as with `MemoryFileSystem`.
  */
-import { corruption } from "../corruption.js";
+import { corruption } from "../../src/storage/corruption.js";
 import {
   type OrderedStore,
   openValue,
@@ -13,7 +13,7 @@ import {
   type StoreRange,
   sealValue,
   WriteLine,
-} from "../ordered-store.js";
+} from "../../src/storage/ordered-store.js";
 import type { CrashRandom } from "./memory-inode.js";
 
 export interface StoreAccess {

@@ -8,7 +8,7 @@
  * make it fail; a change has then taken effect in the cache and perhaps on the disk. There is no
  * wall clock and no random source here, so a run can be repeated.
  */
-import type { File, FileSystem, OpenMode } from "../file-system.js";
+import type { File, FileSystem, OpenMode } from "../../src/storage/file-system.js";
 import { type CrashRandom, MemoryInode, type PendingWrite } from "./memory-inode.js";
 
 export interface FileOperation {
