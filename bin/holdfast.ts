@@ -5,7 +5,7 @@
  * output was written. Only a stop that is forced ends it elsewhere, also by `exitNow`.
  *
  * - `program`: the list of commands, and help
- * - `commands`: one file for each command
+ * - `commands`: one file for each command, in folders by the groups of the help
  * - `access`: the subcommands of `access`
  * - `run`: what `run` and `elect` do with their command, and requests to stop
  * - `cluster`: what commands ask of any cluster

@@ -51,7 +51,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["start", "up"],
     group: RUNNING,
     exits: [failed, noCluster],
-    load: async () => (await import("../commands/cluster.js")).defineCluster,
+    load: async () => (await import("../commands/running/cluster.js")).defineCluster,
   },
   {
     name: "server",
@@ -59,7 +59,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["node", "serve"],
     group: RUNNING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/server.js")).defineServer,
+    load: async () => (await import("../commands/running/server.js")).defineServer,
   },
   {
     name: "run",
@@ -67,7 +67,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["lock", "acquire", "exec", "with"],
     group: USING,
     exits: UNDER_LOCK,
-    load: async () => (await import("../commands/run.js")).defineRun,
+    load: async () => (await import("../commands/locks/run.js")).defineRun,
   },
   {
     name: "elect",
@@ -75,7 +75,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["lead", "campaign"],
     group: USING,
     exits: UNDER_LOCK,
-    load: async () => (await import("../commands/elect.js")).defineElect,
+    load: async () => (await import("../commands/locks/elect.js")).defineElect,
   },
   {
     name: "lease",
@@ -83,7 +83,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["take", "renew"],
     group: USING,
     exits: [failed, held, noCluster, refused, lost, timedOut],
-    load: async () => (await import("../commands/lease.js")).defineLease,
+    load: async () => (await import("../commands/locks/lease.js")).defineLease,
   },
   {
     name: "ls",
@@ -91,7 +91,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["list", "locks"],
     group: SEEING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/ls.js")).defineLs,
+    load: async () => (await import("../commands/seeing/ls.js")).defineLs,
   },
   {
     name: "inspect",
@@ -99,14 +99,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["show", "get", "holder"],
     group: SEEING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/inspect.js")).defineInspect,
+    load: async () => (await import("../commands/seeing/inspect.js")).defineInspect,
   },
   {
     name: "explain",
     summary: "show why a request waits",
     group: SEEING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/explain.js")).defineExplain,
+    load: async () => (await import("../commands/seeing/explain.js")).defineExplain,
   },
   {
     name: "history",
@@ -114,7 +114,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["log"],
     group: SEEING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/history.js")).defineHistory,
+    load: async () => (await import("../commands/seeing/history.js")).defineHistory,
   },
   {
     name: "watch",
@@ -122,7 +122,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["follow", "tail"],
     group: SEEING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/watch.js")).defineWatch,
+    load: async () => (await import("../commands/seeing/watch.js")).defineWatch,
   },
   {
     name: "top",
@@ -130,14 +130,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["monitor", "dash"],
     group: SEEING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/top.js")).defineTop,
+    load: async () => (await import("../commands/seeing/top.js")).defineTop,
   },
   {
     name: "graph",
     summary: "show who waits for whom",
     group: SEEING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/graph.js")).defineGraph,
+    load: async () => (await import("../commands/seeing/graph.js")).defineGraph,
   },
   {
     name: "revoke",
@@ -145,7 +145,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["release", "unlock", "steal"],
     group: ACTING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/revoke.js")).defineRevoke,
+    load: async () => (await import("../commands/acting/revoke.js")).defineRevoke,
   },
   {
     name: "session",
@@ -153,7 +153,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["sessions", "client", "clients"],
     group: ACTING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/session.js")).defineSession,
+    load: async () => (await import("../commands/acting/session.js")).defineSession,
   },
   {
     name: "limit",
@@ -161,7 +161,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["semaphore"],
     group: ACTING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/limit.js")).defineLimit,
+    load: async () => (await import("../commands/acting/limit.js")).defineLimit,
   },
   {
     name: "dashboard",
@@ -169,7 +169,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["ui", "web"],
     group: SEEING,
     exits: [failed, noCluster],
-    load: async () => (await import("../commands/dashboard.js")).defineDashboard,
+    load: async () => (await import("../commands/seeing/dashboard.js")).defineDashboard,
   },
   {
     name: "status",
@@ -177,7 +177,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["health", "info"],
     group: OPERATING,
     exits: [failed, noCluster],
-    load: async () => (await import("../commands/status.js")).defineStatus,
+    load: async () => (await import("../commands/operating/status.js")).defineStatus,
   },
   {
     name: "member",
@@ -185,7 +185,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["members", "nodes"],
     group: OPERATING,
     exits: [failed, noCluster, refused, timedOut],
-    load: async () => (await import("../commands/member.js")).defineMember,
+    load: async () => (await import("../commands/operating/member.js")).defineMember,
   },
   {
     name: "transfer",
@@ -193,14 +193,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["leader"],
     group: OPERATING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/transfer.js")).defineTransfer,
+    load: async () => (await import("../commands/operating/transfer.js")).defineTransfer,
   },
   {
     name: "settings",
     summary: "show and change the settings of the whole cluster",
     group: OPERATING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/settings.js")).defineSettings,
+    load: async () => (await import("../commands/operating/settings.js")).defineSettings,
   },
   {
     name: "snapshot",
@@ -208,7 +208,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["backup", "save", "restore"],
     group: OPERATING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/snapshot.js")).defineSnapshot,
+    load: async () => (await import("../commands/operating/snapshot.js")).defineSnapshot,
   },
   {
     name: "log-level",
@@ -216,14 +216,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["debug", "verbose", "loglevel"],
     group: OPERATING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/log-level.js")).defineLogLevel,
+    load: async () => (await import("../commands/operating/log-level.js")).defineLogLevel,
   },
   {
     name: "recover",
     summary: "recover a node whose data are damaged or lost",
     group: OPERATING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/recover.js")).defineRecover,
+    load: async () => (await import("../commands/operating/recover.js")).defineRecover,
   },
   {
     name: "access",
@@ -231,7 +231,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["acl", "auth", "identity", "grant", "user", "token"],
     group: OPERATING,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/access.js")).defineAccess,
+    load: async () => (await import("../commands/operating/access.js")).defineAccess,
   },
   {
     name: "audit",
@@ -239,7 +239,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["trail"],
     group: OPERATING,
     exits: [failed, noCluster, refused, altered],
-    load: async () => (await import("../commands/audit.js")).defineAudit,
+    load: async () => (await import("../commands/operating/audit.js")).defineAudit,
   },
   {
     name: "cert",
@@ -247,14 +247,14 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["certificate", "certificates", "certs", "tls"],
     group: OPERATING,
     exits: [failed],
-    load: async () => (await import("../commands/cert.js")).defineCert,
+    load: async () => (await import("../commands/operating/cert.js")).defineCert,
   },
   {
     name: "config",
     summary: "show the configuration, and where each value came from",
     group: OPERATING,
     exits: [],
-    load: async () => (await import("../commands/config.js")).defineConfig,
+    load: async () => (await import("../commands/operating/config.js")).defineConfig,
   },
   {
     name: "redis",
@@ -262,20 +262,20 @@ export const COMMANDS: readonly CommandEntry[] = [
     otherWords: ["lua", "script"],
     group: TOOLS,
     exits: [failed, refused],
-    load: async () => (await import("../commands/redis.js")).defineRedis,
+    load: async () => (await import("../commands/tools/redis.js")).defineRedis,
   },
   {
     name: "bench",
     summary: "measure how fast a cluster grants locks",
     group: TOOLS,
     exits: [failed, noCluster, refused],
-    load: async () => (await import("../commands/bench.js")).defineBench,
+    load: async () => (await import("../commands/tools/bench.js")).defineBench,
   },
   {
     name: "completion",
     summary: "print a script by which a shell completes commands and flags",
     group: TOOLS,
     exits: [failed],
-    load: async () => (await import("../commands/completion.js")).defineCompletion,
+    load: async () => (await import("../commands/tools/completion.js")).defineCompletion,
   },
 ];

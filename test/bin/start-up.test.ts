@@ -42,13 +42,15 @@ async function loadedBy(...args: readonly string[]): Promise<string[]> {
   return files.flatMap((file) => [...file.matchAll(MODULE)].map(([, module = ""]) => module));
 }
 
-/** Small files without imports of their own, and what a view means, are no part of it. */
+/** Rooms and files that import nothing of the SDK, and what a view means, are not part of it. */
 function isOfTheSdk(module: string): boolean {
-  return /^src\/(?!(?:errors|safe-text|endpoint-url|installation)\.ts$|views\/)/.test(module);
+  return /^src\/(?!(?:errors|text|views)\/|reach\/(?:endpoint-url|protected-url|within)\.ts$|server\/version\.ts$)/.test(
+    module,
+  );
 }
 
 function commandsIn(modules: readonly string[]): string[] {
-  return modules.flatMap((module) => /^bin\/commands\/(\w+)\.ts$/.exec(module)?.[1] ?? []);
+  return modules.flatMap((module) => /^bin\/commands\/\w+\/([\w-]+)\.ts$/.exec(module)?.[1] ?? []);
 }
 
 test("help and version load no command, no SDK, no server and no package but commander", async () => {

@@ -13,7 +13,7 @@ import {
 } from "../../certificates/test-certificates.js";
 import { SocketTable } from "../../client/world/socket-table.js";
 import { type CliOptions, type CliResult, runCli } from "../../e2e/world/command-line.js";
-import { statusPage } from "./status-page.js";
+import { statusPage } from "./operating/status-page.js";
 
 const NODE = nodeCertificate(1);
 const DEMANDING: ServerOptions = {

@@ -5,7 +5,7 @@
 import { beforeEach, describe, expect, test } from "vitest";
 import { findFreePorts } from "../../../bin/local-cluster/ports.js";
 import { type RunningCli, runCli, startCli } from "../../e2e/world/command-line.js";
-import { statusPage } from "./status-page.js";
+import { statusPage } from "./operating/status-page.js";
 
 let nowhere: string;
 beforeEach(async () => {

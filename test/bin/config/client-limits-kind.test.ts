@@ -1,6 +1,6 @@
 /** How limits of clients are written on a command line and in a file. */
 import { expect, test } from "vitest";
-import { nodeOptions } from "../../../bin/commands/server.js";
+import { nodeOptions } from "../../../bin/commands/running/server.js";
 import { clientLimitsKind } from "../../../bin/config/client-limits-kind.js";
 import { formatValue, textOfJson, ValueProblem } from "../../../bin/config/option-kind.js";
 

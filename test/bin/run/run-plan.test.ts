@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { quietExitCode } from "../../../bin/commands/run.js";
+import { quietExitCode } from "../../../bin/commands/locks/run.js";
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { Failure } from "../../../bin/exit/failure.js";
 import { planRun, type RunFlags } from "../../../bin/run/run-plan.js";

@@ -12,7 +12,7 @@ import {
   connect,
   connectAdmin,
 } from "../../../src/index.js";
-import { statusPage } from "../../bin/commands/status-page.js";
+import { statusPage } from "../../bin/commands/operating/status-page.js";
 import {
   AUTHORITY,
   clientCertificate,

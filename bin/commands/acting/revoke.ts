@@ -1,0 +1,145 @@
+/**
+ * `holdfast revoke KEY`, `--token N` or `--prefix P`: takes a lock away from its holders, after a
+ * grace period if one is given. It does not ask for confirmation.
+ */
+import { type Command, Option } from "commander";
+import { HoldfastError } from "../../../src/errors/index.js";
+import type { Admin, Revoked, RevokeTarget } from "../../../src/index.js";
+import { keyText } from "../../../src/text/index.js";
+import { askCluster } from "../../cluster/cluster-queries.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+  wholeNumberArgument,
+} from "../../config/command-options.js";
+import {
+  addForceOptions,
+  FORCE_NOTES,
+  type ForceFlags,
+  forceOf,
+} from "../../config/force-options.js";
+import { EXIT } from "../../exit/exit-codes.js";
+import { Failure } from "../../exit/failure.js";
+import { print, printJson } from "../../output/terminal.js";
+
+interface RevokeFlags extends ForceFlags {
+  readonly token?: number;
+  readonly prefix?: string;
+  readonly json?: boolean;
+}
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast revoke deploy --grace 30s --reason 'hotfix'", "all holds of deploy"],
+  ["holdfast revoke --token 3715182592000001", "only the hold with that token"],
+  ["holdfast revoke deploy --now", "without waiting for the holder"],
+  ["holdfast revoke --prefix ci/ --now", "every key below ci/, held or kept closed"],
+];
+
+const NOTES = `${FORCE_NOTES}
+
+Prints how many holders were told or, with --now, how many holds ended: 0 if the
+lock is not held, which is no error. A lock that an ended hold keeps closed
+(--min-hold, --lock-delay) is opened at once, with or without --now; what the
+revoked holds themselves leave closed stays closed until it is revoked again.
+Exit code 5 if there is no hold with that token, or it is not allowed. The JSON
+document:
+  {"key":"deploy","token":null,"revoked":1,"opened":0}
+or with --prefix
+  {"prefix":"ci/","keys":2,"revoked":1,"opened":1}`;
+
+export function defineRevoke(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .argument("[key]", "name of the lock")
+    .addOption(
+      new Option(
+        "--token <n>",
+        "the hold with this fencing token, instead of all holds of a key",
+      ).argParser(wholeNumberArgument(1, Number.MAX_SAFE_INTEGER)),
+    )
+    .option("--prefix <text>", "all keys in use that begin so, instead of one key");
+  addForceOptions(command)
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", NOTES)
+    .action(async (key: string | undefined) => {
+      const flags = command.opts<RevokeFlags>();
+      if (flags.prefix !== undefined) {
+        await revokeBelow(command, key, flags, flags.prefix);
+        finish(EXIT.done);
+        return;
+      }
+      const target = targetOf(key, flags.token);
+      const force = forceOf(flags);
+      const ask = (admin: Admin): Promise<Revoked> =>
+        admin.revoke(target, force).catch((error: unknown) => {
+          throw explained(error, target);
+        });
+      const about = "key" in target ? target : undefined;
+      const done = await askCluster(clusterAccessFor(command), ask, about);
+      if (flags.json === true) printJson({ key: key ?? null, token: flags.token ?? null, ...done });
+      else print(resultText(targetText(target), done, force.now));
+      finish(EXIT.done);
+    });
+}
+
+/** Each key by itself: those that come into use meanwhile may be left out. */
+async function revokeBelow(
+  command: Command,
+  key: string | undefined,
+  flags: RevokeFlags,
+  prefix: string,
+): Promise<void> {
+  if (key !== undefined || flags.token !== undefined) {
+    throw new Failure(EXIT.usage, "a key, --token and --prefix exclude each other");
+  }
+  const force = forceOf(flags);
+  const done = await askCluster(clusterAccessFor(command), async (admin) => {
+    let [keys, revoked, opened] = [0, 0, 0];
+    for await (const view of admin.query(prefix)) {
+      if (view.holds.length + view.closings.length === 0) continue;
+      const one = await admin.revoke({ key: view.key }, force);
+      keys += 1;
+      revoked += one.revoked;
+      opened += one.opened;
+    }
+    return { keys, revoked, opened };
+  });
+  if (flags.json === true) printJson({ prefix, ...done });
+  else print(resultText(counted(done.keys, "key"), done, force.now));
+}
+
+function targetOf(key: string | undefined, token: number | undefined): RevokeTarget {
+  if (key !== undefined && token === undefined) return { key };
+  if (key === undefined && token !== undefined) return { token };
+  throw new Failure(
+    EXIT.usage,
+    key === undefined
+      ? "give a key or --token: what should be revoked"
+      : "a key and --token exclude each other",
+  );
+}
+
+function explained(error: unknown, target: RevokeTarget): unknown {
+  if (!(error instanceof HoldfastError) || error.code !== "NOT_HELD") return error;
+  if (!("token" in target)) return error;
+  return new Failure(EXIT.refused, `there is no hold with token ${target.token}`, { cause: error });
+}
+
+function targetText(target: RevokeTarget): string {
+  return "key" in target ? keyText(target.key) : `token ${target.token}`;
+}
+
+function resultText(what: string, { revoked, opened }: Revoked, isEnded: boolean): string {
+  const ends = isEnded ? "ended" : "asked to end";
+  const holds = revoked === 0 ? "not held" : `${counted(revoked, "hold")} ${ends}`;
+  return `${what}: ${holds}${opened === 0 ? "" : ", opened"}`;
+}
+
+function counted(count: number, what: string): string {
+  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
+}

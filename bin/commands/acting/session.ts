@@ -1,0 +1,211 @@
+/**
+ * `holdfast session ls` and `holdfast session end`: lists the clients, and ends one with everything it
+ * holds and waits for, or everything that an identity has or left.
+ */
+import type { Command } from "commander";
+import { HoldfastError } from "../../../src/errors/index.js";
+import type { Admin, SessionView } from "../../../src/index.js";
+import { printable } from "../../../src/text/index.js";
+import { askCluster } from "../../cluster/cluster-queries.js";
+import { type EndedOfIdentity, endAllOf } from "../../cluster/identity-end.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+  wholeNumberArgument,
+} from "../../config/command-options.js";
+import {
+  addForceOptions,
+  FORCE_NOTES,
+  type ForceFlags,
+  forceOf,
+} from "../../config/force-options.js";
+import { EXIT } from "../../exit/exit-codes.js";
+import { Failure } from "../../exit/failure.js";
+import { isOutputClosed, note, print, printJson } from "../../output/terminal.js";
+import { type Column, plainTableLines, tableLines } from "../../output/text-table.js";
+import { displayWidth } from "../../text/display-width.js";
+import { formatDuration } from "../../text/durations.js";
+import { isAnonymous } from "../../text/session-names.js";
+
+type Finish = (exitCode: number) => void;
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast session ls", "every client, with its holds and waits"],
+  ["holdfast session end 17 --grace 10s", "end session 17 with everything it holds"],
+];
+
+const LS_EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast session ls", "a table"],
+  ["holdfast session ls --json", "one JSON object per line"],
+];
+
+const END_EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast session end 17 --grace 10s", "it has ten seconds to release its locks"],
+  ["holdfast session end 17 --now --reason 'host is gone'", "at once"],
+  ["holdfast session end --identity ci --now", "everything that ci has or left"],
+];
+
+const LS_NOTES = `
+LEASE LEFT is how long a session lives if its client sends nothing more. NODE is
+the node to which its client attached last, ADDRESS where that client came from;
+it is left out if the table would be wider than the terminal.
+IDENTITY is left out while all are anonymous.`;
+
+const END_NOTES = `${FORCE_NOTES}
+
+With --identity it ends all sessions of that identity, its leases and what it
+has handed over, and opens what its ended holds kept closed. What its holds
+leave closed now stays so. An identity that can still prove itself can come
+back: first take its access away (holdfast access remove). Run it again if a
+key has more than 1,000 holds.
+
+Exit code 5 if there is no such session. The JSON document: {"session":17}, or
+{"identity":"ci","sessions":3,"holds":2,"opened":1}`;
+
+const IDENTITY: Column = { heading: "IDENTITY" };
+const ADDRESS: Column = { heading: "ADDRESS" };
+const COLUMNS: readonly Column[] = [
+  { heading: "SESSION", alignment: "right" },
+  { heading: "NAME" },
+  IDENTITY,
+  { heading: "NODE", alignment: "right" },
+  ADDRESS,
+  { heading: "HOLDS", alignment: "right" },
+  { heading: "WAITS", alignment: "right" },
+  { heading: "TTL", alignment: "right" },
+  { heading: "LEASE LEFT", alignment: "right" },
+  { heading: "" },
+];
+
+export function defineSession(command: Command, finish: Finish): void {
+  command
+    .helpCommand(false)
+    .usage("<command> [options]")
+    .addHelpText("before", examplesText(EXAMPLES));
+  defineLs(command, finish);
+  defineEnd(command, finish);
+}
+
+function defineLs(parent: Command, finish: Finish): void {
+  const command = parent
+    .command("ls")
+    .description("list the sessions, in the order of their numbers")
+    .addHelpText("before", examplesText(LS_EXAMPLES))
+    .addOption(jsonOption("print one JSON object per line"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", LS_NOTES)
+    .action(async () => {
+      const { json } = command.opts<{ json?: boolean }>();
+      await askCluster(clusterAccessFor(command), async (admin) => {
+        if (json === true) await printObjects(admin);
+        else await printTable(admin);
+      });
+      finish(EXIT.done);
+    });
+}
+
+function defineEnd(parent: Command, finish: Finish): void {
+  const command = parent
+    .command("end")
+    .description("end a session, or all that an identity has, with everything held and waited for")
+    .addHelpText("before", examplesText(END_EXAMPLES))
+    .argument("[id]", "number of the session", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
+    .option(
+      "--identity <name>",
+      "all sessions, leases, handed-over holds and closed keys of this identity",
+    );
+  addForceOptions(command)
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", END_NOTES)
+    .action(async (session: number | undefined) => {
+      const flags = command.opts<ForceFlags & { json?: boolean; identity?: string }>();
+      const force = forceOf(flags);
+      const { identity } = flags;
+      if ((session === undefined) === (identity === undefined)) {
+        throw new Failure(EXIT.usage, "give the number of a session, or --identity");
+      }
+      if (session === undefined) {
+        const name = identity ?? "";
+        const access = clusterAccessFor(command);
+        const ended = await askCluster(access, (admin) => endAllOf(admin, name, force));
+        if (flags.json === true) printJson({ identity: name, ...ended });
+        else print(endedText(name, ended, force.now));
+        finish(EXIT.done);
+        return;
+      }
+      await askCluster(clusterAccessFor(command), (admin) =>
+        admin.endSession(session, force).catch((error: unknown) => {
+          throw explained(error, session);
+        }),
+      );
+      if (flags.json === true) printJson({ session });
+      else print(`session ${session} ${force.now ? "has ended" : "was asked to end"}`);
+      finish(EXIT.done);
+    });
+}
+
+function endedText(identity: string, ended: EndedOfIdentity, isNow: boolean): string {
+  const { sessions, holds, opened } = ended;
+  const what = `${sessions} sessions and ${holds} leases and handed-over holds`;
+  const how = isNow ? "have ended" : "were asked to end";
+  return `${printable(identity)}: ${what} ${how}, ${opened} closed holds were opened`;
+}
+
+function explained(error: unknown, session: number): unknown {
+  if (!(error instanceof HoldfastError) || error.code !== "NOT_HELD") return error;
+  return new Failure(EXIT.refused, `there is no session ${session}`, { cause: error });
+}
+
+async function printObjects(admin: Admin): Promise<void> {
+  for await (const view of admin.sessions()) {
+    printJson(view);
+    if (isOutputClosed()) return;
+  }
+}
+
+async function printTable(admin: Admin): Promise<void> {
+  const views: SessionView[] = [];
+  for await (const view of admin.sessions()) views.push(view);
+  if (views.length === 0) note("no client is connected");
+  if (views.length === 0) return;
+  // In an open cluster everybody may be anonymous.
+  const hidden = views.every(isAnonymous) ? [IDENTITY] : [];
+  const all = tableOf(views, hidden);
+  const widthMax = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  const natural = plainTableLines(all.columns, all.rows, Number.POSITIVE_INFINITY);
+  const isTooWide = natural.some((line) => displayWidth(line) > widthMax);
+  const { columns, rows } = isTooWide ? tableOf(views, [...hidden, ADDRESS]) : all;
+  for (const line of tableLines(columns, rows)) print(line);
+}
+
+function tableOf(
+  views: readonly SessionView[],
+  hidden: readonly Column[],
+): { readonly columns: readonly Column[]; readonly rows: readonly (readonly string[])[] } {
+  const isShown = COLUMNS.map((column) => !hidden.includes(column));
+  return {
+    columns: COLUMNS.filter((_, at) => isShown[at]),
+    rows: views.map((view) => row(view).filter((_, at) => isShown[at])),
+  };
+}
+
+function row(view: SessionView): string[] {
+  return [
+    String(view.session),
+    view.name === "" ? "-" : printable(view.name),
+    printable(view.identity),
+    view.node === 0 ? "-" : String(view.node),
+    view.address === "" ? "-" : printable(view.address),
+    String(view.holds),
+    String(view.waits),
+    formatDuration(view.ttlMs),
+    formatDuration(view.leaseMs),
+    view.isRevoked ? "being ended" : "",
+  ];
+}

@@ -1,0 +1,51 @@
+/**
+ * `holdfast access …`: who may do what. The subcommands are in `access`: identities, their credentials
+ * and their grants, the first admin, and whether the cluster is open.
+ */
+import type { Command } from "commander";
+import type { Examples, Finish } from "../../access/access-command.js";
+import { defineAnonymous } from "../../access/anonymous.js";
+import { defineCertificate, defineToken } from "../../access/credentials.js";
+import { defineInit } from "../../access/first-admin.js";
+import { defineCheck, defineGrant, defineRevoke } from "../../access/grants.js";
+import { defineAdd, defineLs, defineRemove, defineWhoami } from "../../access/identities.js";
+import { examplesText } from "../../config/command-options.js";
+
+const EXAMPLES: Examples = [
+  ["holdfast access init --out admin.token", "the first admin, and its token"],
+  ["export HOLDFAST_ACCESS_TOKEN_FILE=admin.token", "speak as that admin"],
+  ["holdfast access add billing", "an identity for a program"],
+  ["holdfast access grant billing acquire 'orders/*'", "what it may do"],
+  ["holdfast access token billing --out b.token", "its token, to be given to it"],
+  ["holdfast access anonymous deny", "close the cluster to all others"],
+];
+
+const NOTES = `
+An identity has a level on a key, or on all keys with a prefix:
+  observe  read and watch
+  acquire  also acquire locks
+  operate  also take locks from others, set limits, end sessions
+  admin    also settings, members, snapshots and access; on all keys only
+A KEY that ends in * is a prefix: quote it, since shells expand it.
+
+A client proves who it is by a token (--token-file) or a certificate (--cert).
+If it proves nothing it is anonymous, which has admin in a new cluster.`;
+
+export function defineAccess(command: Command, finish: Finish): void {
+  command
+    .helpCommand(false)
+    .usage("<command> [options]")
+    .addHelpText("before", examplesText(EXAMPLES))
+    .addHelpText("after", NOTES);
+  defineInit(command, finish);
+  defineAdd(command, finish);
+  defineRemove(command, finish);
+  defineToken(command, finish);
+  defineCertificate(command, finish);
+  defineGrant(command, finish);
+  defineRevoke(command, finish);
+  defineLs(command, finish);
+  defineCheck(command, finish);
+  defineWhoami(command, finish);
+  defineAnonymous(command, finish);
+}

@@ -1,0 +1,214 @@
+/**
+ * `holdfast status`: what each node reports about itself, including nodes that do not answer. Works
+ * without a leader; the exit code says whether there is one.
+ */
+import type { Command } from "commander";
+import type { NodeStatus } from "../../../src/index.js";
+import { printable } from "../../../src/text/index.js";
+import type { Finding } from "../../../src/views/index.js";
+import { healthOfReports } from "../../cluster/cluster-findings.js";
+import { knownLeader, outageOf, refusalAmong } from "../../cluster/cluster-outage.js";
+import {
+  type ClusterMember,
+  clusterMembers,
+  isLocal,
+  isReachable,
+  leaderOf,
+  type NodeReport,
+} from "../../cluster/node-report.js";
+import {
+  clusterAccessFor,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+  type NodeAccess,
+} from "../../config/command-options.js";
+import { EXIT } from "../../exit/exit-codes.js";
+import { Failure } from "../../exit/failure.js";
+import { print, printJson, type Style, styled } from "../../output/terminal.js";
+import { type Column, tableLines } from "../../output/text-table.js";
+import { formatDuration } from "../../text/durations.js";
+import { findingText } from "../../views/finding-view.js";
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast status", "the nodes of the cluster"],
+  ["holdfast status --json", "one JSON document"],
+];
+
+const NOTES = `
+Shows the given nodes and all nodes that these know of, and what is wrong with
+them. Exit code 4 if the cluster grants nothing: no node answers, there is no
+leader, or the disks are full; 5 if it is closed to who asks. The JSON document:
+  {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,
+   "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411",
+   "access":{"state":"open","identities":0}}],
+   "findings":[{"code":"diskFull","level":"bad","sentence":"…","help":"…"}]}
+role: leader, follower, learner, preCandidate, candidate, starting, quarantined,
+or unreachable; then unknown values are null. The table has "electing" for a
+node that has no leader and asks for votes (preCandidate, candidate).
+access: whether clients that do not sign in may do everything ("open"),
+something ("partlyOpen") or nothing ("closed").
+findings: the worst first; level is "down" (the cluster grants nothing), "bad"
+(it serves, and somebody should act) or "warning".
+A quarantined node also has "damage":{"file":"…","reason":"…"}.`;
+
+type AccessState = NonNullable<NodeStatus["access"]>["state"];
+
+/** How many entries a node may be behind in applying before that is shown. */
+const LAG_MAX = 1_000;
+
+const COLUMNS: readonly Column[] = [
+  { heading: "NODE", alignment: "right" },
+  { heading: "ROLE", style: styleOf },
+  { heading: "PID", alignment: "right" },
+  { heading: "TERM", alignment: "right" },
+  { heading: "COMMIT", alignment: "right" },
+  { heading: "APPLIED", alignment: "right" },
+  { heading: "ENDPOINT" },
+  { heading: "" },
+];
+
+export function defineStatus(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addHelpText("after", NOTES)
+    .action(async () => {
+      const { json } = command.opts<{ json?: boolean }>();
+      finish(await showStatus(clusterAccessFor(command), json === true));
+    });
+}
+
+async function showStatus(access: NodeAccess, isJson: boolean): Promise<number> {
+  const members = await clusterMembers(access);
+  const reports = members.map(({ report }) => report);
+  const { findings } = healthOfReports(members, knownLeaderAt(access, reports), Date.now());
+  if (isJson) printJson({ nodes: members.map(document), findings });
+  else for (const line of viewLines(members, findings)) print(line);
+  const refusal = refusalAmong(reports);
+  if (refusal !== undefined && !reports.some(isReachable)) throw refusal;
+  const outage = await outageOf(members, access.endpoints);
+  if (outage !== undefined) {
+    const { wayOut } = await import("../../../src/client/index.js");
+    const hint = reports.some(isReachable) ? "" : wayOut(access.endpoints);
+    throw new Failure(EXIT.noCluster, outage + hint);
+  }
+  return findings.some(({ level }) => level === "down") ? EXIT.noCluster : EXIT.done;
+}
+
+/** Through a local socket one node is asked, which knows who leads. */
+function knownLeaderAt(
+  { endpoints }: NodeAccess,
+  reports: readonly NodeReport[],
+): number | undefined {
+  return isLocal(endpoints) ? knownLeader(reports.filter(isReachable)) : undefined;
+}
+
+function document({ id, report }: ClusterMember): Record<string, unknown> {
+  const { role, endpoint } = report;
+  if (!report.isReachable) {
+    const [pid, term, commitIndex, appliedIndex, access] = [null, null, null, null, null];
+    return { id: id ?? null, role, pid, term, commitIndex, appliedIndex, endpoint, access };
+  }
+  const { pid, term, commitIndex, appliedIndex, damage } = report;
+  const access = report.access ?? null;
+  const told = { id, role, pid, term, commitIndex, appliedIndex, endpoint, access };
+  if (damage === undefined) return told;
+  return { ...told, damage: { file: damage.file, reason: damage.reason } };
+}
+
+function viewLines(members: readonly ClusterMember[], findings: readonly Finding[]): string[] {
+  const lines = tableLines(COLUMNS, members.map(row));
+  // That there is no leader, or a node does not answer, is said in the table and at the end.
+  const told = findings.filter(({ code }) => code !== "noLeader");
+  if (told.length > 0) lines.push("");
+  for (const finding of told) {
+    const style = finding.level === "warning" ? "yellow" : "red";
+    lines.push(styled(style, findingText(finding), process.stdout));
+  }
+  for (const { id, report } of members) {
+    if (!report.isReachable || report.damage === undefined) continue;
+    const { file, reason } = report.damage;
+    const title = styled("red", `node ${id} is quarantined`, process.stdout);
+    lines.push("", `${title}: ${printable(file)}: ${printable(reason)}`);
+    lines.push(`stop it, then: holdfast recover --id ${id} --data DIRECTORY`);
+  }
+  for (const { id, report } of members) {
+    if (!report.isReachable || report.redis?.redlock === undefined) continue;
+    const text = `node ${id}: ${printable(report.redis.redlock)}`;
+    lines.push("", styled("yellow", text, process.stdout));
+  }
+  const quietMs = quietMsIn(members);
+  if (quietMs > 0) {
+    const text = `restored from a snapshot: no session is opened for ${formatDuration(quietMs)}`;
+    lines.push("", styled("yellow", text, process.stdout));
+  }
+  const open = accessText(members);
+  if (open !== undefined) lines.push("", open);
+  return lines;
+}
+
+/** By the leader, otherwise by the first that answers. Of a cluster where nobody has a name, nothing. */
+function accessText(members: readonly ClusterMember[]): string | undefined {
+  const reports = members.map(({ report }) => report);
+  const told = reports.flatMap((report) => (report.isReachable ? [report.access] : []));
+  const access = leaderOf(reports)?.access ?? told.find((one) => one !== undefined);
+  if (access === undefined || (access.state === "open" && access.identities === 0))
+    return undefined;
+  return ACCESS_TEXTS[access.state];
+}
+
+const ACCESS_TEXTS: Readonly<Record<AccessState, string>> = {
+  open: styled("yellow", "open: clients that do not sign in may do everything", process.stdout),
+  partlyOpen: "partly open: clients that do not sign in may do what anonymous is granted",
+  closed: "closed: clients that do not sign in may do nothing",
+};
+
+/** By the leader, otherwise the longest: another node may be behind, or just starting. */
+function quietMsIn(members: readonly ClusterMember[]): number {
+  const reports = members.map(({ report }) => report);
+  const told = reports.flatMap((report) => (report.isReachable ? [report.quietMs ?? 0] : []));
+  return leaderOf(reports)?.quietMs ?? Math.max(0, ...told);
+}
+
+function row({ id, report }: ClusterMember): string[] {
+  const number = id === undefined ? "-" : String(id);
+  const role = roleText(report.role);
+  const endpoint = printable(report.endpoint);
+  if (!report.isReachable) {
+    return [
+      number,
+      role,
+      "-",
+      "-",
+      "-",
+      "-",
+      endpoint,
+      whyUnreachable(report.error.message, report),
+    ];
+  }
+  const { pid, term, commitIndex, appliedIndex } = report;
+  const numbers = [pid, term, commitIndex, appliedIndex].map(String);
+  const lag = commitIndex - appliedIndex;
+  const remark = lag > LAG_MAX ? `applies ${lag} behind` : "";
+  const waits = role === "starting" && report.isDiskFull === true;
+  return [number, role, ...numbers, endpoint, waits ? "waits for room on its disk" : remark];
+}
+
+/** Raft's words for the two steps of a candidacy mean nothing to an operator. */
+function roleText(role: string): string {
+  return role === "preCandidate" || role === "candidate" ? "electing" : role;
+}
+
+/** The report without the endpoint, which is in another column already. */
+function whyUnreachable(message: string, { endpoint }: NodeReport): string {
+  const start = `${endpoint}: `;
+  return `(${printable(message.startsWith(start) ? message.slice(start.length) : message)})`;
+}
+
+function styleOf(role: string): Style | undefined {
+  if (role === "leader") return "green";
+  if (role === "unreachable" || role === "quarantined") return "red";
+  return role === "follower" || role === "learner" ? undefined : "yellow";
+}

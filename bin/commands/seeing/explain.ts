@@ -1,0 +1,79 @@
+/**
+ * `holdfast explain KEY`: what is between a request and its grant: holders, earlier requests, and
+ * what keeps the key closed although it is not held. Without `--request` it answers for a new
+ * request.
+ */
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { keyText } from "../../../src/text/index.js";
+import { askCluster } from "../../cluster/cluster-queries.js";
+import {
+  clusterAccessFor,
+  connectTimeoutOption,
+  endpointsOption,
+  examplesText,
+  jsonOption,
+} from "../../config/command-options.js";
+import { EXIT } from "../../exit/exit-codes.js";
+import { Failure } from "../../exit/failure.js";
+import { print, printJson, styled } from "../../output/terminal.js";
+import { parseNumberPair } from "../../text/session-names.js";
+import { explainLines } from "../../views/explain-view.js";
+
+interface ExplainFlags {
+  readonly request?: readonly [number, number];
+  readonly json?: boolean;
+}
+
+const EXAMPLES: readonly (readonly [string, string])[] = [
+  ["holdfast explain orders/1001", "what a new request would have to wait for"],
+  ["holdfast explain orders/1001 --request 17/4", "why that request waits (see holdfast inspect)"],
+];
+
+const NOTES = `
+Without --request it assumes a new request for the lock, or for one permit of a
+semaphore. The time is an estimate: it assumes that the requests ahead hold the
+lock one after the other, each for as long as was usual recently. Exit code 5 if
+no such request waits for the lock.`;
+
+export function defineExplain(command: Command, finish: (exitCode: number) => void): void {
+  command
+    .addHelpText("before", examplesText(EXAMPLES))
+    .argument("<key>", "name of the lock")
+    .addOption(
+      new Option("--request <session/number>", "a waiting request, as inspect shows it").argParser(
+        requestArgument,
+      ),
+    )
+    .addOption(jsonOption("print one JSON document"))
+    .addOption(endpointsOption())
+    .addOption(connectTimeoutOption())
+    .addHelpText("after", NOTES)
+    .action(async (key: string) => {
+      const { request, json } = command.opts<ExplainFlags>();
+      const view = await askCluster(
+        clusterAccessFor(command),
+        (admin) =>
+          admin.explain(key, request && { request: { session: request[0], sequence: request[1] } }),
+        { key },
+      );
+      if (request !== undefined && view.request === null) {
+        throw new Failure(
+          EXIT.refused,
+          `no request ${request.join("/")} waits for ${keyText(key)}`,
+        );
+      }
+      if (json === true) printJson(view);
+      else for (const line of explainLines(view, bold)) print(line);
+      finish(EXIT.done);
+    });
+}
+
+function requestArgument(text: string): readonly [number, number] {
+  const request = parseNumberPair(text);
+  if (request !== undefined) return request;
+  throw new InvalidArgumentError("A request is SESSION/NUMBER, as holdfast inspect shows it.");
+}
+
+function bold(text: string): string {
+  return styled("bold", text, process.stdout);
+}
