@@ -42,6 +42,10 @@ const REMEMBERED = [
   97,
   // A limit that the plan had set refused an application while a node was silent.
   70_026_064,
+  // Doors that had no leader to withdraw their requests ended after the supervisor had looked, and the
+  // node stayed down.
+  993_001_201,
+  993_001_365,
 ];
 
 describe("whole clusters on lying disks, broken networks and drifting clocks", () => {

@@ -273,7 +273,7 @@ export class SimWorld {
   /** Its doors end, and then its process; a supervisor starts it again. */
   #stopInPeace(id: number): void {
     this.hold(id);
-    this.node(id).leave();
+    this.node(id).leave(DRAIN_MS_MAX);
     this.simulation.after(DRAIN_MS_MAX, () => this.letGo(id));
   }
 

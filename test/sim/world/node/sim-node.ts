@@ -419,14 +419,16 @@ export class SimNode {
     doors.serve();
   }
 
-  /** It stops in peace: its doors end first, and then its process. */
-  leave(): void {
+  /** It stops in peace: its doors end first, and then its process, which is killed after `limitMs`. */
+  leave(limitMs: number): void {
     const life = this.#life;
     const doors = this.#doors;
     if (life === undefined || doors === undefined) return;
-    void doors.drain().then(() => {
+    const end = (): void => {
       if (this.#life === life) this.crash("kill");
-    });
+    };
+    void doors.drain().then(end);
+    this.#world.simulation.after(limitMs, end);
   }
 
   #assemble(
