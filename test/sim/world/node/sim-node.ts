@@ -498,6 +498,8 @@ export class SimNode {
         this.#world.watch.onMet(this, identity);
         peerEvents.onPeerIdentity(identity);
         const remember = (): void => {
+          // Its disk may be another one's by now.
+          if (!life.isAlive) return;
           this.noted.note(identity);
           this.#world.watch.onNoted(this, identity);
         };
