@@ -501,6 +501,7 @@ export class RunChecks implements WorldWatch {
 
   onHandOverAsked(client: Host, session: number, leaves: boolean): HandOverAsked {
     const { clusterId } = this.clusters.now.founding;
+    if (leaves) this.fates.onAllHandedOver(client.host, session);
     return this.handOvers.onAsked(sessionOf(client.host, session, clusterId), leaves);
   }
 

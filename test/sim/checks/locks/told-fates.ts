@@ -30,7 +30,7 @@ export function wishOf(
     case OP.upgrade:
       return `upgrade ${command.key} of ${session}/${command.target}`;
     case OP.handOver:
-      return `hand over ${session}/${command.target}`;
+      return `${handOversOf(session)}/${command.target}`;
     case OP.adopt:
       return `adopt ${command.secret}`;
     case OP.revoke:
@@ -38,6 +38,10 @@ export function wishOf(
     default:
       return undefined;
   }
+}
+
+function handOversOf(session: number): string {
+  return `hand over ${session}`;
 }
 
 const EFFECTS: readonly number[] = [STATUS.leased, STATUS.upgraded, STATUS.adopted, STATUS.revoked];
@@ -54,6 +58,8 @@ export class ToldFates {
   readonly #fail: Fail;
   /** By client, and what it asked for. */
   readonly #counts = new Map<string, Count>();
+  /** How often sessions were to hand everything over: a call for whatever they hold. */
+  readonly #departures = new Map<string, number>();
   /** What was executed and had no effect yet, by call: an upgrade may wait. */
   readonly #executed = new Map<string, string>();
 
@@ -64,6 +70,12 @@ export class ToldFates {
   /** An application asks for it. */
   onMade(host: number, wish: string): void {
     this.#of(`client ${host}: ${wish}`).made += 1;
+  }
+
+  /** An application asks to hand over everything that its `session` holds. */
+  onAllHandedOver(host: number, session: number): void {
+    const giver = `client ${host}: ${handOversOf(session)}`;
+    this.#departures.set(giver, (this.#departures.get(giver) ?? 0) + 1);
   }
 
   /** A call for it says that it was not carried out. */
@@ -90,7 +102,8 @@ export class ToldFates {
   }
 
   #judge(what: string): void {
-    const { made, denied, effects, begun } = this.#of(what);
+    const { made: madeAlone, denied, effects, begun } = this.#of(what);
+    const made = madeAlone + (this.#departures.get(what.slice(0, what.lastIndexOf("/"))) ?? 0);
     const isRight = denied === made ? effects + begun === 0 : effects <= made - denied;
     if (denied === 0 || isRight) return;
     const calls = `of ${made} calls ${denied} say that they were not carried out`;
