@@ -40,10 +40,16 @@ export interface OperatorSurroundings {
 export class Operator {
   readonly #world: OperatorSurroundings;
   #lastId = 0;
+  #lastAskedMs = 0;
   #duty: Duty = { isOver: false };
 
   constructor(world: OperatorSurroundings) {
     this.#world = world;
+  }
+
+  /** When a node was last asked for anything, which it may do after nobody waits for it any more. */
+  get lastAskedMs(): number {
+    return this.#lastAskedMs;
   }
 
   /** `first`: the node to be asked first; default: any. */
@@ -79,7 +85,10 @@ export class Operator {
       first ?? random.pick(nodes),
       token(),
       {
-        onReady: (ready) => ready.operate(operation),
+        onReady: (ready) => {
+          this.#lastAskedMs = simulation.nowMs;
+          ready.operate(operation);
+        },
         onMessage: (message) => {
           if (message.kind === MESSAGE.answer) settle(this.#isFinal(operation, message));
         },

@@ -14,6 +14,8 @@ import type { Rest } from "./rest.js";
 
 /** For each step that leads there. */
 const STEP_MS_MAX = 2_000;
+/** Of election timeouts: how long a node keeps what it was asked, and then the leader that it asks. */
+const OPERATION_TIMEOUTS = 2 * 10;
 /** Until a node without room has been offered a snapshot. */
 const NO_ROOM_MS = 400;
 /** What each client may ask for meanwhile: enough for a log that is too long to be kept. */
@@ -40,6 +42,7 @@ export class OddNodeEnd {
 
   /** Resolves to who is left when the leader has died; `undefined`: it does not come to that. */
   async begin(kind: OddNode): Promise<readonly SimNode[] | undefined> {
+    if (!(await this.#outlastOperations())) return undefined;
     const scene = kind === "joins" ? await this.#joining() : await this.#behind(kind);
     if (scene === undefined || this.#world.leaderId !== scene.leader.id) return undefined;
     this.#checks.onSeen(SIGHTINGS.oddNode(kind));
@@ -51,6 +54,17 @@ export class OddNodeEnd {
   end(): void {
     this.#world.operator.end();
     for (const task of this.#undo) task();
+  }
+
+  /**
+   * What the operator asked for in the storm may still be carried out, and must not remove a node from
+   * the scene. Returns whether the cluster is at rest after that.
+   */
+  #outlastOperations(): Promise<boolean> {
+    const { operator, simulation, tuning } = this.#world;
+    const overMs = operator.lastAskedMs + OPERATION_TIMEOUTS * tuning.electionTimeoutMs;
+    const isAtRest = (): boolean => simulation.nowMs >= overMs && this.#rest.isAgreed();
+    return this.#step(isAtRest, Math.max(0, overMs - simulation.nowMs) + STEP_MS_MAX);
   }
 
   /** A voter is so far behind that it needs a snapshot. */
