@@ -1,44 +1,15 @@
 /**
- * What the subcommands of `holdfast access` share: their options and arguments, how they ask the
- * cluster, and how they print what became of it. Must never print a token.
+ * What the subcommands of `holdfast access` share: their options and arguments, and what these mean.
  */
 import { Argument, type Command, Option } from "commander";
 import type { Admin, GrantLevel, GrantTarget, IdentityView } from "../../src/index.js";
-import { askCluster } from "../cluster/cluster-queries.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-} from "../config/command-options.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
-import { print, printJson } from "../output/terminal.js";
 import { grantTarget } from "../views/access-view.js";
-
-export type Finish = (exitCode: number) => void;
-export type Examples = readonly (readonly [string, string])[];
 
 export const ANONYMOUS = "anonymous";
 export const EVERYTHING: GrantTarget = Object.freeze({ prefix: "" });
 const LEVELS: readonly GrantLevel[] = ["observe", "acquire", "operate", "admin"];
-
-export function subcommand(
-  parent: Command,
-  name: string,
-  summary: string,
-  examples: Examples,
-  json = "print one JSON document",
-): Command {
-  return parent
-    .command(name)
-    .description(summary)
-    .addHelpText("before", examplesText(examples))
-    .addOption(jsonOption(json))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption());
-}
 
 export function identityArgument(command: Command): Command {
   return command.argument("<identity>", "name of the identity");
@@ -63,25 +34,6 @@ export function labelOption(shown: string): Option {
     "--label <label>",
     `name of the credential, for ls and remove (default: ${shown})`,
   );
-}
-
-interface Named {
-  readonly name?: string | undefined;
-  readonly label?: string | undefined;
-  readonly target?: GrantTarget;
-}
-
-/** Names are checked before a cluster is looked for. */
-export async function ask<T>(
-  command: Command,
-  { name, label, target }: Named,
-  work: (admin: Admin) => Promise<T>,
-): Promise<T> {
-  const access = clusterAccessFor(command);
-  const { requireIdentity, requireLabel } = await import("../../src/client/index.js");
-  if (name !== undefined) requireIdentity(name);
-  if (label !== undefined) requireLabel(label);
-  return askCluster(access, work, target);
 }
 
 /** All of them, or the one of that name. */
@@ -109,13 +61,4 @@ export function fieldsOf(target: GrantTarget): {
   return "prefix" in target
     ? { key: target.prefix, isPrefix: true }
     : { key: target.key, isPrefix: false };
-}
-
-export function tell(command: Command, document: object, text: string): void {
-  if (isJson(command)) printJson(document);
-  else print(text);
-}
-
-export function isJson(command: Command): boolean {
-  return command.opts<{ json?: boolean }>().json === true;
 }

@@ -4,19 +4,12 @@
  */
 import { Argument, type Command } from "commander";
 import type { Admin, IdentityView } from "../../src/index.js";
+import { ask, subcommand, tell } from "../cluster/cluster-command.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
 import { grantsText } from "../views/access-view.js";
-import {
-  ANONYMOUS,
-  ask,
-  EVERYTHING,
-  type Finish,
-  identitiesOf,
-  subcommand,
-  tell,
-} from "./access-command.js";
+import { ANONYMOUS, EVERYTHING, identitiesOf } from "./access-command.js";
 
 const ANONYMOUS_NOTES = `
 anonymous is every client that proves nothing. deny removes its grant of
@@ -27,7 +20,7 @@ anonymous. It is refused with exit code 5 if you are anonymous yourself, unless
 not expire. The JSON document:
   {"isOpen":false}`;
 
-export function defineAnonymous(parent: Command, finish: Finish): void {
+export function defineAnonymous(parent: Command): void {
   const command = subcommand(parent, "anonymous", "open or close the cluster to everyone", [
     ["holdfast access anonymous deny", "close it: clients need a token or certificate"],
     ["holdfast access anonymous allow", "open it: everyone may do everything"],
@@ -44,7 +37,6 @@ export function defineAnonymous(parent: Command, finish: Finish): void {
         isOpen ? open(admin) : close(command, admin),
       );
       tell(command, { isOpen }, text);
-      finish(EXIT.done);
     });
 }
 

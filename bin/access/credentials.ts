@@ -4,19 +4,11 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { makeToken, type TokenOutput } from "../cluster/access-token-output.js";
+import { ask, isJson, subcommand, tell } from "../cluster/cluster-command.js";
 import { sentence } from "../config/flags.js";
-import { EXIT } from "../exit/exit-codes.js";
 import { DURATION_PROBLEM, parseDuration } from "../text/durations.js";
 import { expiryText } from "../text/wall-time.js";
-import {
-  ask,
-  type Finish,
-  identityArgument,
-  isJson,
-  labelOption,
-  subcommand,
-  tell,
-} from "./access-command.js";
+import { identityArgument, labelOption } from "./access-command.js";
 
 const DAY_MS = 86_400_000;
 const EXPIRES_MS_MAX = 3_650 * DAY_MS;
@@ -39,7 +31,7 @@ IDENTITY" do, and its CA must be the --client-ca of the nodes. The JSON
 document:
   {"name":"billing","label":"certificate","expiresWallMs":0}`;
 
-export function defineToken(parent: Command, finish: Finish): void {
+export function defineToken(parent: Command): void {
   const command = subcommand(parent, "token", "make a token for an identity", [
     ["holdfast access token billing", "print it"],
     ["holdfast access token billing --label ci --expires 90d", "for 90 days"],
@@ -53,14 +45,13 @@ export function defineToken(parent: Command, finish: Finish): void {
     .action(async (name: string) => {
       const { label } = command.opts<{ label?: string }>();
       const options = { label, expiresWallMs: expiresWallMs(command) };
-      await ask(command, { name, label }, (admin) =>
+      await ask(command, { identity: name, label }, (admin) =>
         makeToken(admin, name, options, outputOf(command)),
       );
-      finish(EXIT.done);
     });
 }
 
-export function defineCertificate(parent: Command, finish: Finish): void {
+export function defineCertificate(parent: Command): void {
   const command = subcommand(parent, "certificate", "accept client certificates for an identity", [
     ["holdfast access certificate billing", "every certificate that names billing"],
     ["holdfast access certificate billing --expires 365d", "for a year at most"],
@@ -72,13 +63,12 @@ export function defineCertificate(parent: Command, finish: Finish): void {
     .action(async (name: string) => {
       const given = command.opts<{ label?: string }>().label;
       const expires = expiresWallMs(command);
-      const label = await ask(command, { name, label: given }, (admin) =>
+      const label = await ask(command, { identity: name, label: given }, (admin) =>
         admin.access.addCertificate(name, { label: given, expiresWallMs: expires }),
       );
       const until = expires === 0 ? "" : ` until ${expiryText(expires, 0)}`;
       const text = `certificates for ${name} are accepted${until}, label ${label}`;
       tell(command, { name, label, expiresWallMs: expires }, text);
-      finish(EXIT.done);
     });
 }
 

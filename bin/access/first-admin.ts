@@ -3,21 +3,13 @@ import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, IdentityView } from "../../src/index.js";
 import { makeToken, type TokenOutput } from "../cluster/access-token-output.js";
+import { ask, isJson, subcommand } from "../cluster/cluster-command.js";
 import { variableOf } from "../config/option-definition.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
 import { shellWord } from "../text/shell-word.js";
-import {
-  ANONYMOUS,
-  ask,
-  EVERYTHING,
-  type Finish,
-  identitiesOf,
-  isJson,
-  labelOption,
-  subcommand,
-} from "./access-command.js";
+import { ANONYMOUS, EVERYTHING, identitiesOf, labelOption } from "./access-command.js";
 import { outOption, outputOf, TOKEN_LABEL } from "./credentials.js";
 
 const INIT_NOTES = `
@@ -27,7 +19,7 @@ deny" closes the cluster. Exit code 5 if an identity has a credential already:
 use "access token" or "access add". After an interruption, execute it again. The
 JSON document is that of "access token".`;
 
-export function defineInit(parent: Command, finish: Finish): void {
+export function defineInit(parent: Command): void {
   const command = subcommand(parent, "init", "make the first admin and its token", [
     ["holdfast access init", "print the token of a new identity admin"],
     ["holdfast access init ops --out ops.token", "another name, the token in a file"],
@@ -40,7 +32,7 @@ export function defineInit(parent: Command, finish: Finish): void {
     .action(async (name = "admin") => {
       const { label } = command.opts<{ label?: string }>();
       let isOpen = false;
-      await ask(command, { name, label }, (admin) =>
+      await ask(command, { identity: name, label }, (admin) =>
         makeToken(admin, name, { label }, outputOf(command), async () => {
           await requireNoCredential(admin).catch((error: unknown) => {
             throw initFailure(error);
@@ -51,7 +43,6 @@ export function defineInit(parent: Command, finish: Finish): void {
         }),
       );
       if (!isJson(command)) noteNext(name, isOpen, outputOf(command));
-      finish(EXIT.done);
     });
 }
 

@@ -1,21 +1,19 @@
 /** `holdfast access grant`, `revoke` and `check`: what an identity may do, on which keys. */
 import type { Command } from "commander";
 import type { GrantLevel, GrantTarget } from "../../src/index.js";
+import { ask, subcommand, tell } from "../cluster/cluster-command.js";
+import type { Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { grantText, isEverything, targetText } from "../views/access-view.js";
 import {
-  ask,
   EVERYTHING,
   exactOption,
-  type Finish,
   fieldsOf,
   identityArgument,
   keyArgument,
   levelArgument,
-  subcommand,
   targetOf,
-  tell,
 } from "./access-command.js";
 
 const GRANT_NOTES = `
@@ -36,7 +34,7 @@ about others an admin. The JSON document:
    "level":"acquire"}}
 grant: the highest that covers the key, or null.`;
 
-export function defineGrant(parent: Command, finish: Finish): void {
+export function defineGrant(parent: Command): void {
   const command = subcommand(parent, "grant", "allow an identity something", [
     ["holdfast access grant billing acquire 'orders/*'", "on keys that begin so"],
     ["holdfast access grant billing observe orders", "on one key"],
@@ -48,14 +46,15 @@ export function defineGrant(parent: Command, finish: Finish): void {
     .addHelpText("after", GRANT_NOTES)
     .action(async (name: string, level: GrantLevel, key: string | undefined) => {
       const target = grantedTarget(command, level, key);
-      await ask(command, { name, target }, ({ access }) => access.grant(name, level, target));
+      await ask(command, { identity: name, ...target }, ({ access }) =>
+        access.grant(name, level, target),
+      );
       const text = `${name} has ${level} on ${targetText(target)}`;
       tell(command, { name, level, ...fieldsOf(target) }, text);
-      finish(EXIT.done);
     });
 }
 
-export function defineRevoke(parent: Command, finish: Finish): void {
+export function defineRevoke(parent: Command): void {
   const command = subcommand(parent, "revoke", "remove a grant of an identity", [
     ["holdfast access revoke billing 'orders/*'", "the grant on that prefix"],
   ]);
@@ -63,14 +62,13 @@ export function defineRevoke(parent: Command, finish: Finish): void {
     .addHelpText("after", REVOKE_NOTES)
     .action(async (name: string, key: string) => {
       const target = targetOf(command, key);
-      const left = await ask(command, { name, target }, async ({ access }) => {
+      const left = await ask(command, { identity: name, ...target }, async ({ access }) => {
         await access.revoke(name, target);
         return access.check(name, "observe", target);
       });
       const rest = left.grant === null ? "" : `; it still has ${grantText(left.grant)}`;
       const text = `${name} has no grant on ${targetText(target)}${rest}`;
       tell(command, { name, ...fieldsOf(target) }, text);
-      finish(EXIT.done);
     });
 }
 
@@ -83,7 +81,7 @@ export function defineCheck(parent: Command, finish: Finish): void {
     .addHelpText("after", CHECK_NOTES)
     .action(async (name: string, level: GrantLevel, key: string) => {
       const target = targetOf(command, key);
-      const view = await ask(command, { name, target }, ({ access }) =>
+      const view = await ask(command, { identity: name, ...target }, ({ access }) =>
         access.check(name, level, target),
       );
       const { isKnown, isAllowed, grant } = view;

@@ -1,17 +1,9 @@
 /** `holdfast access add`, `remove`, `ls` and `whoami`: identities, with all that they have. */
 import type { Command } from "commander";
-import { EXIT } from "../exit/exit-codes.js";
+import { ask, isJson, subcommand, tell } from "../cluster/cluster-command.js";
 import { print, printJson } from "../output/terminal.js";
 import { grantsText, identityLines } from "../views/access-view.js";
-import {
-  ask,
-  type Finish,
-  identitiesOf,
-  identityArgument,
-  isJson,
-  subcommand,
-  tell,
-} from "./access-command.js";
+import { identitiesOf, identityArgument } from "./access-command.js";
 
 const REMOVE_NOTES = `
 Without --label, the identity is removed with its grants and credentials, and
@@ -36,7 +28,7 @@ The JSON document:
   {"name":"billing","grants":[{"key":"orders/","isPrefix":true,
    "level":"acquire"}]}`;
 
-export function defineAdd(parent: Command, finish: Finish): void {
+export function defineAdd(parent: Command): void {
   const command = subcommand(parent, "add", "make an identity", [
     ["holdfast access add billing", "it may do nothing until it has grants"],
   ]);
@@ -44,13 +36,12 @@ export function defineAdd(parent: Command, finish: Finish): void {
     .argument("<name>", "letters, digits and ._-@/+:, up to 128")
     .addHelpText("after", '\nNo error if it exists. The JSON document: {"name":"billing"}')
     .action(async (name: string) => {
-      await ask(command, { name }, (admin) => admin.access.addIdentity(name));
+      await ask(command, { identity: name }, (admin) => admin.access.addIdentity(name));
       tell(command, { name }, `${name} is an identity`);
-      finish(EXIT.done);
     });
 }
 
-export function defineRemove(parent: Command, finish: Finish): void {
+export function defineRemove(parent: Command): void {
   const command = subcommand(parent, "remove", "remove an identity, or one credential of it", [
     ["holdfast access remove billing --label ci", "its token ci"],
     ["holdfast access remove billing", "the identity with all that it has"],
@@ -60,7 +51,7 @@ export function defineRemove(parent: Command, finish: Finish): void {
     .addHelpText("after", REMOVE_NOTES)
     .action(async (name: string) => {
       const { label } = command.opts<{ label?: string }>();
-      await ask(command, { name, label }, ({ access }) =>
+      await ask(command, { identity: name, label }, ({ access }) =>
         label === undefined ? access.removeIdentity(name) : access.removeCredential(name, label),
       );
       const what =
@@ -68,11 +59,10 @@ export function defineRemove(parent: Command, finish: Finish): void {
           ? `there is no identity ${name}`
           : `${name} has no credential with the label ${label}`;
       tell(command, { name, label: label ?? null }, `${what} any more`);
-      finish(EXIT.done);
     });
 }
 
-export function defineLs(parent: Command, finish: Finish): void {
+export function defineLs(parent: Command): void {
   const command = subcommand(
     parent,
     "ls",
@@ -88,20 +78,20 @@ export function defineLs(parent: Command, finish: Finish): void {
     .argument("[identity]", "only this one")
     .addHelpText("after", LS_NOTES)
     .action(async (name: string | undefined) => {
-      const identities = await ask(command, { name }, (admin) => identitiesOf(admin, name));
+      const identities = await ask(command, { identity: name }, (admin) =>
+        identitiesOf(admin, name),
+      );
       if (isJson(command)) for (const identity of identities) printJson(identity);
       else for (const line of identityLines(identities, Date.now())) print(line);
-      finish(EXIT.done);
     });
 }
 
-export function defineWhoami(parent: Command, finish: Finish): void {
+export function defineWhoami(parent: Command): void {
   const command = subcommand(parent, "whoami", "show which identity you are", [
     ["holdfast access whoami", "its name and what it may do"],
   ]);
   command.addHelpText("after", WHOAMI_NOTES).action(async () => {
     const view = await ask(command, {}, (admin) => admin.whoAmI());
     tell(command, view, `${view.name}: ${grantsText(view.grants)}`);
-    finish(EXIT.done);
   });
 }

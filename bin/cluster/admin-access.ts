@@ -7,31 +7,22 @@ import type { Admin, MembersView } from "../../src/index.js";
 import type { ClusterAccess } from "../config/command-options.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, failureOf } from "../exit/failure.js";
-import { withOutageReport } from "./cluster-outage.js";
+import { askCluster } from "./cluster-queries.js";
 
 /** Runs `work` with a connection to the cluster and always closes it. */
-export async function withAdmin<T>(
+export function withAdmin<T>(
   access: ClusterAccess,
   work: (admin: Admin) => Promise<T>,
   signal?: AbortSignal,
 ): Promise<T> {
-  const { connectAdmin } = await import("../../src/index.js");
-  const { connectTimeoutMs: timeoutMs, ...nodes } = access;
-  const connected = async (): Promise<T> => {
-    const admin = await connectAdmin({
-      ...nodes,
-      timeoutMs,
-      ...(signal === undefined ? {} : { signal }),
-    });
+  const working = async (admin: Admin): Promise<T> => {
     try {
       return await work(admin);
     } catch (error) {
       throw operatingFailure(error);
-    } finally {
-      await admin.close();
     }
   };
-  return withOutageReport(connected(), access);
+  return askCluster(access, working, undefined, signal);
 }
 
 /**

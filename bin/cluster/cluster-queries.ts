@@ -8,7 +8,13 @@ import type { ClusterAccess } from "../config/command-options.js";
 import { type OutageOptions, withOutageReport } from "./cluster-outage.js";
 
 /** What is asked about: an invalid name is refused before a cluster is looked for. */
-type About = { readonly key: string } | { readonly prefix: string };
+export interface About {
+  readonly key?: string;
+  readonly prefix?: string;
+  readonly identity?: string | undefined;
+  /** Of a credential. */
+  readonly label?: string | undefined;
+}
 
 export interface AskOptions extends Pick<ConnectOptions, "signal" | "ttlMs"> {
   readonly about?: About;
@@ -21,12 +27,13 @@ export async function askCluster<T>(
   access: ClusterAccess,
   ask: (admin: Admin) => Promise<T>,
   about?: About,
+  signal?: AbortSignal,
 ): Promise<T> {
   const { connectAdmin } = await import("../../src/client/index.js");
-  await requireName(about);
+  await requireNames(about);
   const { connectTimeoutMs: timeoutMs, ...nodes } = access;
   const asked = async (): Promise<T> => {
-    await using admin = await connectAdmin({ ...nodes, timeoutMs });
+    await using admin = await connectAdmin({ ...nodes, timeoutMs, ...(signal && { signal }) });
     return await ask(admin);
   };
   return withOutageReport(asked(), access);
@@ -39,7 +46,7 @@ export async function withClient<T>(
   { about, outage, ...options }: AskOptions = {},
 ): Promise<T> {
   const { connect } = await import("../../src/client/index.js");
-  await requireName(about);
+  await requireNames(about);
   const name = `${hostname()} holdfast ${process.pid}`;
   const asked = async (): Promise<T> => {
     await using client = await connect({ ...access, name, ...options });
@@ -48,9 +55,12 @@ export async function withClient<T>(
   return withOutageReport(asked(), access, outage);
 }
 
-async function requireName(about: About | undefined): Promise<void> {
-  const { requirePrefix, requireTableKey } = await import("../../src/client/index.js");
-  if (about === undefined) return;
-  if ("key" in about) requireTableKey(about.key);
-  else requirePrefix(about.prefix);
+async function requireNames({ key, prefix, identity, label }: About = {}): Promise<void> {
+  const { requireIdentity, requireLabel, requirePrefix, requireTableKey } = await import(
+    "../../src/client/index.js"
+  );
+  if (identity !== undefined) requireIdentity(identity);
+  if (label !== undefined) requireLabel(label);
+  if (key !== undefined) requireTableKey(key);
+  if (prefix !== undefined) requirePrefix(prefix);
 }

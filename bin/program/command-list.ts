@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import type { Finish } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 
-/** Defines options and action of a subcommand. The action calls `finish` with its ending. */
+/** Defines options and action of a command. The action calls `finish` unless it ends with code 0. */
 export type DefineCommand = (command: Command, finish: Finish) => void;
 
 export interface CommandEntry {

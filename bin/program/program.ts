@@ -38,7 +38,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
  */
 const SLIPPED_LETTERS_MIN = 5;
 
-/** `finish` is called with the ending of the command that ran. */
+/** `finish` is called with the ending of the command that ran, unless it is code 0. */
 export function buildProgram(finish: Finish): Program {
   const program = new Command("holdfast");
   program

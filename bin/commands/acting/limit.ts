@@ -3,23 +3,13 @@
  * the semaphore is not in use.
  */
 import { type Command, InvalidArgumentError } from "commander";
-import type { Admin } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
-import { askCluster } from "../../cluster/cluster-queries.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-  wholeNumberArgument,
-} from "../../config/command-options.js";
-import { EXIT } from "../../exit/exit-codes.js";
-import { print, printJson } from "../../output/terminal.js";
+import { ask, clusterCommand, type Examples, tell } from "../../cluster/cluster-command.js";
+import { wholeNumberArgument } from "../../config/command-options.js";
 
 const PERMITS_MAX = 1_000_000;
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast limit gpu 8", "eight permits for all requests"],
   ["holdfast limit gpu none", "no limit: forgotten when the semaphore is not in use"],
 ];
@@ -31,25 +21,18 @@ Exit code 5 if the key is in use as a lock. The JSON document:
   {"key":"gpu","limit":8}
 limit: null if there is none.`;
 
-export function defineLimit(command: Command, finish: (exitCode: number) => void): void {
+export function defineLimit(command: Command): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .argument("<key>", "name of the semaphore")
-    .argument("<limit>", `1 to ${PERMITS_MAX}, or none`, limitArgument)
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async (key: string, limit: number | "none") => {
-      const { json } = command.opts<{ json?: boolean }>();
+    .argument("<limit>", `1 to ${PERMITS_MAX}, or none`, limitArgument);
+  clusterCommand(command, { examples: EXAMPLES, notes: NOTES }).action(
+    async (key: string, limit: number | "none") => {
       const permits = limit === "none" ? undefined : limit;
-      const ask = (admin: Admin): Promise<void> => admin.setLimit(key, permits);
-      await askCluster(clusterAccessFor(command), ask, { key });
-      if (json === true) printJson({ key, limit: permits ?? null });
-      else
-        print(`${keyText(key)}: ${permits === undefined ? "no limit set" : permitText(permits)}`);
-      finish(EXIT.done);
-    });
+      await ask(command, { key }, (admin) => admin.setLimit(key, permits));
+      const text = permits === undefined ? "no limit set" : permitText(permits);
+      tell(command, { key, limit: permits ?? null }, `${keyText(key)}: ${text}`);
+    },
+  );
 }
 
 function limitArgument(text: string): number | "none" {

@@ -6,15 +6,8 @@ import { type Command, Option } from "commander";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { Admin, Revoked, RevokeTarget } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
-import { askCluster } from "../../cluster/cluster-queries.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-  wholeNumberArgument,
-} from "../../config/command-options.js";
+import { ask, clusterCommand, type Examples, tell } from "../../cluster/cluster-command.js";
+import { wholeNumberArgument } from "../../config/command-options.js";
 import {
   addForceOptions,
   FORCE_NOTES,
@@ -23,15 +16,13 @@ import {
 } from "../../config/force-options.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
-import { print, printJson } from "../../output/terminal.js";
 
 interface RevokeFlags extends ForceFlags {
   readonly token?: number;
   readonly prefix?: string;
-  readonly json?: boolean;
 }
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast revoke deploy --grace 30s --reason 'hotfix'", "all holds of deploy"],
   ["holdfast revoke --token 3715182592000001", "only the hold with that token"],
   ["holdfast revoke deploy --now", "without waiting for the holder"],
@@ -50,9 +41,8 @@ document:
 or with --prefix
   {"prefix":"ci/","keys":2,"revoked":1,"opened":1}`;
 
-export function defineRevoke(command: Command, finish: (exitCode: number) => void): void {
+export function defineRevoke(command: Command): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .argument("[key]", "name of the lock")
     .addOption(
       new Option(
@@ -61,30 +51,25 @@ export function defineRevoke(command: Command, finish: (exitCode: number) => voi
       ).argParser(wholeNumberArgument(1, Number.MAX_SAFE_INTEGER)),
     )
     .option("--prefix <text>", "all keys in use that begin so, instead of one key");
-  addForceOptions(command)
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async (key: string | undefined) => {
+  addForceOptions(command);
+  clusterCommand(command, { examples: EXAMPLES, notes: NOTES }).action(
+    async (key: string | undefined) => {
       const flags = command.opts<RevokeFlags>();
       if (flags.prefix !== undefined) {
         await revokeBelow(command, key, flags, flags.prefix);
-        finish(EXIT.done);
         return;
       }
       const target = targetOf(key, flags.token);
       const force = forceOf(flags);
-      const ask = (admin: Admin): Promise<Revoked> =>
+      const revoke = (admin: Admin): Promise<Revoked> =>
         admin.revoke(target, force).catch((error: unknown) => {
           throw explained(error, target);
         });
-      const about = "key" in target ? target : undefined;
-      const done = await askCluster(clusterAccessFor(command), ask, about);
-      if (flags.json === true) printJson({ key: key ?? null, token: flags.token ?? null, ...done });
-      else print(resultText(targetText(target), done, force.now));
-      finish(EXIT.done);
-    });
+      const done = await ask(command, "key" in target ? target : {}, revoke);
+      const text = resultText(targetText(target), done, force.now);
+      tell(command, { key: key ?? null, token: flags.token ?? null, ...done }, text);
+    },
+  );
 }
 
 /** Each key by itself: those that come into use meanwhile may be left out. */
@@ -98,7 +83,7 @@ async function revokeBelow(
     throw new Failure(EXIT.usage, "a key, --token and --prefix exclude each other");
   }
   const force = forceOf(flags);
-  const done = await askCluster(clusterAccessFor(command), async (admin) => {
+  const done = await ask(command, {}, async (admin) => {
     let [keys, revoked, opened] = [0, 0, 0];
     for await (const view of admin.query(prefix)) {
       if (view.holds.length + view.closings.length === 0) continue;
@@ -109,8 +94,7 @@ async function revokeBelow(
     }
     return { keys, revoked, opened };
   });
-  if (flags.json === true) printJson({ prefix, ...done });
-  else print(resultText(counted(done.keys, "key"), done, force.now));
+  tell(command, { prefix, ...done }, resultText(counted(done.keys, "key"), done, force.now));
 }
 
 function targetOf(key: string | undefined, token: number | undefined): RevokeTarget {

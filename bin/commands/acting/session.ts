@@ -6,16 +6,16 @@ import type { Command } from "commander";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { Admin, SessionView } from "../../../src/index.js";
 import { printable } from "../../../src/text/index.js";
-import { askCluster } from "../../cluster/cluster-queries.js";
-import { type EndedOfIdentity, endAllOf } from "../../cluster/identity-end.js";
 import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-  wholeNumberArgument,
-} from "../../config/command-options.js";
+  ask,
+  clusterCommand,
+  commandGroup,
+  type Examples,
+  isJson,
+  tell,
+} from "../../cluster/cluster-command.js";
+import { type EndedOfIdentity, endAllOf } from "../../cluster/identity-end.js";
+import { wholeNumberArgument } from "../../config/command-options.js";
 import {
   addForceOptions,
   FORCE_NOTES,
@@ -30,19 +30,17 @@ import { displayWidth } from "../../text/display-width.js";
 import { formatDuration } from "../../text/durations.js";
 import { isAnonymous } from "../../text/session-names.js";
 
-type Finish = (exitCode: number) => void;
-
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast session ls", "every client, with its holds and waits"],
   ["holdfast session end 17 --grace 10s", "end session 17 with everything it holds"],
 ];
 
-const LS_EXAMPLES: readonly (readonly [string, string])[] = [
+const LS_EXAMPLES: Examples = [
   ["holdfast session ls", "a table"],
   ["holdfast session ls --json", "one JSON object per line"],
 ];
 
-const END_EXAMPLES: readonly (readonly [string, string])[] = [
+const END_EXAMPLES: Examples = [
   ["holdfast session end 17 --grace 10s", "it has ten seconds to release its locks"],
   ["holdfast session end 17 --now --reason 'host is gone'", "at once"],
   ["holdfast session end --identity ci --now", "everything that ci has or left"],
@@ -80,51 +78,41 @@ const COLUMNS: readonly Column[] = [
   { heading: "" },
 ];
 
-export function defineSession(command: Command, finish: Finish): void {
-  command
-    .helpCommand(false)
-    .usage("<command> [options]")
-    .addHelpText("before", examplesText(EXAMPLES));
-  defineLs(command, finish);
-  defineEnd(command, finish);
+export function defineSession(command: Command): void {
+  commandGroup(command, EXAMPLES);
+  defineLs(command);
+  defineEnd(command);
 }
 
-function defineLs(parent: Command, finish: Finish): void {
+function defineLs(parent: Command): void {
   const command = parent
     .command("ls")
-    .description("list the sessions, in the order of their numbers")
-    .addHelpText("before", examplesText(LS_EXAMPLES))
-    .addOption(jsonOption("print one JSON object per line"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", LS_NOTES)
-    .action(async () => {
-      const { json } = command.opts<{ json?: boolean }>();
-      await askCluster(clusterAccessFor(command), async (admin) => {
-        if (json === true) await printObjects(admin);
-        else await printTable(admin);
-      });
-      finish(EXIT.done);
+    .description("list the sessions, in the order of their numbers");
+  clusterCommand(command, {
+    examples: LS_EXAMPLES,
+    notes: LS_NOTES,
+    json: "print one JSON object per line",
+  }).action(async () => {
+    await ask(command, {}, async (admin) => {
+      if (isJson(command)) await printObjects(admin);
+      else await printTable(admin);
     });
+  });
 }
 
-function defineEnd(parent: Command, finish: Finish): void {
+function defineEnd(parent: Command): void {
   const command = parent
     .command("end")
     .description("end a session, or all that an identity has, with everything held and waited for")
-    .addHelpText("before", examplesText(END_EXAMPLES))
     .argument("[id]", "number of the session", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
     .option(
       "--identity <name>",
       "all sessions, leases, handed-over holds and closed keys of this identity",
     );
-  addForceOptions(command)
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", END_NOTES)
-    .action(async (session: number | undefined) => {
-      const flags = command.opts<ForceFlags & { json?: boolean; identity?: string }>();
+  addForceOptions(command);
+  clusterCommand(command, { examples: END_EXAMPLES, notes: END_NOTES }).action(
+    async (session: number | undefined) => {
+      const flags = command.opts<ForceFlags & { identity?: string }>();
       const force = forceOf(flags);
       const { identity } = flags;
       if ((session === undefined) === (identity === undefined)) {
@@ -132,22 +120,19 @@ function defineEnd(parent: Command, finish: Finish): void {
       }
       if (session === undefined) {
         const name = identity ?? "";
-        const access = clusterAccessFor(command);
-        const ended = await askCluster(access, (admin) => endAllOf(admin, name, force));
-        if (flags.json === true) printJson({ identity: name, ...ended });
-        else print(endedText(name, ended, force.now));
-        finish(EXIT.done);
+        const ended = await ask(command, {}, (admin) => endAllOf(admin, name, force));
+        tell(command, { identity: name, ...ended }, endedText(name, ended, force.now));
         return;
       }
-      await askCluster(clusterAccessFor(command), (admin) =>
+      await ask(command, {}, (admin) =>
         admin.endSession(session, force).catch((error: unknown) => {
           throw explained(error, session);
         }),
       );
-      if (flags.json === true) printJson({ session });
-      else print(`session ${session} ${force.now ? "has ended" : "was asked to end"}`);
-      finish(EXIT.done);
-    });
+      const what = force.now ? "has ended" : "was asked to end";
+      tell(command, { session }, `session ${session} ${what}`);
+    },
+  );
 }
 
 function endedText(identity: string, ended: EndedOfIdentity, isNow: boolean): string {

@@ -6,17 +6,17 @@ import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { HoldfastError } from "../../../src/errors/index.js";
-import type { Admin, Client, ExtendLeaseOptions, GivenBack, KeyView } from "../../../src/index.js";
+import type { Client, ExtendLeaseOptions, GivenBack } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
-import { askCluster, withClient } from "../../cluster/cluster-queries.js";
 import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  durationArgument,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-} from "../../config/command-options.js";
+  ask,
+  clusterCommand,
+  commandGroup,
+  type Examples,
+  tell,
+} from "../../cluster/cluster-command.js";
+import { withClient } from "../../cluster/cluster-queries.js";
+import { clusterAccessFor, durationArgument } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
 import { variableOf } from "../../config/option-definition.js";
@@ -41,8 +41,6 @@ import { formatDuration } from "../../text/durations.js";
 import { jsonLine } from "../../text/printable.js";
 import { shellWord } from "../../text/shell-word.js";
 import { leaseLines } from "../../views/key-view.js";
-
-type Examples = readonly (readonly [string, string])[];
 
 const TTL_MS_DEFAULT = 600_000;
 /** No cluster allows a longer lease. */
@@ -126,15 +124,11 @@ of holds in "holdfast inspect":
   {"key":"deploy/prod","leases":[{"token":3764817043128322,…}]}`;
 
 export function defineLease(command: Command, finish: Finish): void {
-  command
-    .helpCommand(false)
-    .usage("<command> [options]")
-    .addHelpText("before", examplesText(EXAMPLES))
-    .addHelpText("after", GROUP_NOTES);
+  commandGroup(command, EXAMPLES, GROUP_NOTES);
   defineTake(command, finish);
-  defineExtend(command, finish);
+  defineExtend(command);
   defineRelease(command, finish);
-  defineShow(command, finish);
+  defineShow(command);
 }
 
 interface TakeFlags extends OwnerFlags {
@@ -150,7 +144,6 @@ function defineTake(parent: Command, finish: Finish): void {
   const command = parent
     .command("take")
     .description("take locks as a lease of an owner")
-    .addHelpText("before", examplesText(TAKE_EXAMPLES))
     .argument("<key...>", "names of the locks: all or none")
     .addOption(
       new Option("--ttl <duration>", `how long the lease lasts, or ${FOREVER}`)
@@ -162,12 +155,9 @@ function defineTake(parent: Command, finish: Finish): void {
     .option("--request <text>", "names this request of the owner, so that it can be repeated")
     .option("--name <text>", "what others see of the owner (default: the name of this machine)")
     .option("--out <file>", "write keys and owner to a new file, for you only")
-    .option("--force", "with --out: replace the file if it exists")
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", TAKE_NOTES)
-    .action(async (keys: readonly string[]) => {
+    .option("--force", "with --out: replace the file if it exists");
+  clusterCommand(command, { examples: TAKE_EXAMPLES, notes: TAKE_NOTES }).action(
+    async (keys: readonly string[]) => {
       const flags = command.opts<TakeFlags>();
       const configuration = Configuration.of(command);
       const { isOwnerNew, ...plan } = planTake(keys, flags, configuration);
@@ -180,7 +170,8 @@ function defineTake(parent: Command, finish: Finish): void {
       });
       // A signal that came after that must not make the lease look as if it was not taken.
       finish(isTold ? EXIT.done : ending);
-    });
+    },
+  );
 }
 
 function addOwnerOptions(command: Command): Command {
@@ -348,11 +339,10 @@ interface ExtendFlags extends LeaseFlags {
   readonly json?: boolean;
 }
 
-function defineExtend(parent: Command, finish: Finish): void {
+function defineExtend(parent: Command): void {
   const command = parent
     .command("extend")
     .description("let a lease last longer")
-    .addHelpText("before", examplesText(EXTEND_EXAMPLES))
     .argument("[key...]", "names of the locks")
     .option("--lease <file>", "the file that lease take wrote")
     .addOption(
@@ -366,12 +356,9 @@ function defineExtend(parent: Command, finish: Finish): void {
       ),
     )
     .option("--add", "--ttl after the present end");
-  addOwnerOptions(command)
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", EXTEND_NOTES)
-    .action(async (typed: readonly string[]) => {
+  addOwnerOptions(command);
+  clusterCommand(command, { examples: EXTEND_EXAMPLES, notes: EXTEND_NOTES }).action(
+    async (typed: readonly string[]) => {
       const flags = command.opts<ExtendFlags>();
       const { keys, owner } = leaseFrom(typed, flags, Configuration.of(command));
       requireKeys(keys);
@@ -379,10 +366,9 @@ function defineExtend(parent: Command, finish: Finish): void {
       const options = { owner, ttlMs: flags.ttl, mode } as const;
       const extend = (client: Client): Promise<ExtendedKey[]> => extendAll(client, keys, options);
       const extended = await withClient(clusterAccessFor(command), extend, aboutFirst(keys));
-      if (flags.json === true) printJson({ leases: extended.map(extendedDocument) });
-      else for (const each of extended) print(extendedLine(each));
-      finish(EXIT.done);
-    });
+      tell(command, { leases: extended.map(extendedDocument) }, extended.map(extendedLine));
+    },
+  );
 }
 
 interface ExtendedKey {
@@ -425,15 +411,11 @@ function defineRelease(parent: Command, finish: Finish): void {
   const command = parent
     .command("release")
     .description("end a lease, and waits for one")
-    .addHelpText("before", examplesText(RELEASE_EXAMPLES))
     .argument("[key...]", "names of the locks")
     .option("--lease <file>", "the file that lease take wrote");
-  addOwnerOptions(command)
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", RELEASE_NOTES)
-    .action(async (typed: readonly string[]) => {
+  addOwnerOptions(command);
+  clusterCommand(command, { examples: RELEASE_EXAMPLES, notes: RELEASE_NOTES }).action(
+    async (typed: readonly string[]) => {
       const flags = command.opts<LeaseFlags & { readonly json?: boolean }>();
       const { keys, owner } = leaseFrom(typed, flags, Configuration.of(command));
       requireKeys(keys);
@@ -447,7 +429,8 @@ function defineRelease(parent: Command, finish: Finish): void {
       } else if (count + waits > 0) print(`${keys.map(keyText).join(", ")}: ${endedText(given)}`);
       if (reason !== undefined) note(`${keys.map(keyText).join(", ")}: ${missingText(given)}`);
       finish(reason === undefined || reason === "released" ? EXIT.done : EXIT.lost);
-    });
+    },
+  );
 }
 
 function aboutFirst(keys: readonly string[]): { readonly about?: { readonly key: string } } {
@@ -479,23 +462,16 @@ function missingText({ count, waits, reason }: GivenBack): string {
   }
 }
 
-function defineShow(parent: Command, finish: Finish): void {
+function defineShow(parent: Command): void {
   const command = parent
     .command("show")
     .description("show the leases of a lock")
-    .addHelpText("before", examplesText(SHOW_EXAMPLES))
-    .argument("<key>", "name of the lock")
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", SHOW_NOTES)
-    .action(async (key: string) => {
-      const { json } = command.opts<{ json?: boolean }>();
-      const ask = (admin: Admin): Promise<KeyView> => admin.inspect(key);
-      const { holds } = await askCluster(clusterAccessFor(command), ask, { key });
+    .argument("<key>", "name of the lock");
+  clusterCommand(command, { examples: SHOW_EXAMPLES, notes: SHOW_NOTES }).action(
+    async (key: string) => {
+      const { holds } = await ask(command, { key }, (admin) => admin.inspect(key));
       const leases = holds.filter(({ leaseOwner }) => leaseOwner !== "");
-      if (json === true) printJson({ key, leases });
-      else for (const line of leaseLines(key, leases)) print(line);
-      finish(EXIT.done);
-    });
+      tell(command, { key, leases }, leaseLines(key, leases));
+    },
+  );
 }

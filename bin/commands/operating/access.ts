@@ -3,13 +3,13 @@
  * and their grants, the first admin, and whether the cluster is open.
  */
 import type { Command } from "commander";
-import type { Examples, Finish } from "../../access/access-command.js";
 import { defineAnonymous } from "../../access/anonymous.js";
 import { defineCertificate, defineToken } from "../../access/credentials.js";
 import { defineInit } from "../../access/first-admin.js";
 import { defineCheck, defineGrant, defineRevoke } from "../../access/grants.js";
 import { defineAdd, defineLs, defineRemove, defineWhoami } from "../../access/identities.js";
-import { examplesText } from "../../config/command-options.js";
+import { commandGroup, type Examples } from "../../cluster/cluster-command.js";
+import type { Finish } from "../../exit/ending.js";
 
 const EXAMPLES: Examples = [
   ["holdfast access init --out admin.token", "the first admin, and its token"],
@@ -32,20 +32,16 @@ A client proves who it is by a token (--token-file) or a certificate (--cert).
 If it proves nothing it is anonymous, which has admin in a new cluster.`;
 
 export function defineAccess(command: Command, finish: Finish): void {
-  command
-    .helpCommand(false)
-    .usage("<command> [options]")
-    .addHelpText("before", examplesText(EXAMPLES))
-    .addHelpText("after", NOTES);
-  defineInit(command, finish);
-  defineAdd(command, finish);
-  defineRemove(command, finish);
-  defineToken(command, finish);
-  defineCertificate(command, finish);
-  defineGrant(command, finish);
-  defineRevoke(command, finish);
-  defineLs(command, finish);
+  commandGroup(command, EXAMPLES, NOTES);
+  defineInit(command);
+  defineAdd(command);
+  defineRemove(command);
+  defineToken(command);
+  defineCertificate(command);
+  defineGrant(command);
+  defineRevoke(command);
+  defineLs(command);
   defineCheck(command, finish);
-  defineWhoami(command, finish);
-  defineAnonymous(command, finish);
+  defineWhoami(command);
+  defineAnonymous(command);
 }

@@ -6,16 +6,20 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { AuditKind, AuditPage, AuditPlace } from "../../../src/index.js";
 import type { AuditFilter, AuditHead, AuditReport } from "../../../src/server/index.js";
+import {
+  clusterCommand,
+  commandGroup,
+  type Examples,
+  jsonCommand,
+  tell,
+} from "../../cluster/cluster-command.js";
 import { askCluster } from "../../cluster/cluster-queries.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
   wholeNumberArgument,
 } from "../../config/command-options.js";
+import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
 import { directoryFailure } from "../../exit/start-failure.js";
@@ -23,9 +27,7 @@ import { note, print, printJson } from "../../output/terminal.js";
 import { MOMENT_PROBLEM, parseMoment } from "../../text/moments.js";
 import { entryLines, headText, isInOrder, parseHead, reportLines } from "../../views/audit-view.js";
 
-type Finish = (exitCode: number) => void;
-
-const VERIFY_EXAMPLES: readonly (readonly [string, string])[] = [
+const VERIFY_EXAMPLES: Examples = [
   ["holdfast audit verify --data n1", "stop the node first"],
   ["holdfast audit verify --data n1 --expect 812:9f2c…", "with a head kept elsewhere"],
 ];
@@ -58,7 +60,7 @@ const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1_000_000;
 const PAGE_MAX = 200;
 
-const LS_EXAMPLES: readonly (readonly [string, string])[] = [
+const LS_EXAMPLES: Examples = [
   ["holdfast audit ls --prefix orders/ --since 2h", "of one running node"],
   ["holdfast audit ls --kind access --json", "who changed who may do what"],
   ["holdfast audit ls --data n1 --identity billing", "of a stopped node"],
@@ -80,11 +82,8 @@ With --json each line is one record:
    "details":{"token":77,"graceMs":0,"now":false,"reason":""}}`;
 
 export function defineAudit(command: Command, finish: Finish): void {
-  command
-    .helpCommand(false)
-    .usage("<command> [options]")
-    .addHelpText("before", examplesText([...LS_EXAMPLES.slice(0, 1), ...VERIFY_EXAMPLES]));
-  defineLs(command, finish);
+  commandGroup(command, [...LS_EXAMPLES.slice(0, 1), ...VERIFY_EXAMPLES]);
+  defineLs(command);
   defineVerify(command, finish);
 }
 
@@ -100,12 +99,11 @@ interface LsFlags {
   readonly json?: boolean;
 }
 
-function defineLs(parent: Command, finish: Finish): void {
+function defineLs(parent: Command): void {
   const command = parent
     .command("ls")
     .description("list what the audit of a node has, newest first");
   command
-    .addHelpText("before", examplesText(LS_EXAMPLES))
     .addOption(new Option("--key <key>", "only about this key").conflicts("prefix"))
     .option("--prefix <prefix>", "only about keys that begin so")
     .option("--identity <name>", "only of this identity")
@@ -117,20 +115,19 @@ function defineLs(parent: Command, finish: Finish): void {
         .argParser(wholeNumberArgument(1, LIMIT_MAX))
         .default(LIMIT_DEFAULT),
     )
-    .option("--data <directory>", "read the data directory of a stopped node; asks no cluster")
-    .addOption(jsonOption("print one JSON document for each record"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", LS_NOTES)
-    .action(async () => {
-      const flags = command.opts<LsFlags>();
-      const shown = new ShownPages(flags.json === true);
-      const { data } = flags;
-      if (data === undefined) await listRunning(clusterAccessFor(command), flags, shown);
-      else await listStopped(data, flags, shown);
-      shown.end(flags.limit);
-      finish(EXIT.done);
-    });
+    .option("--data <directory>", "read the data directory of a stopped node; asks no cluster");
+  clusterCommand(command, {
+    examples: LS_EXAMPLES,
+    notes: LS_NOTES,
+    json: "print one JSON document for each record",
+  }).action(async () => {
+    const flags = command.opts<LsFlags>();
+    const shown = new ShownPages(flags.json === true);
+    const { data } = flags;
+    if (data === undefined) await listRunning(clusterAccessFor(command), flags, shown);
+    else await listStopped(data, flags, shown);
+    shown.end(flags.limit);
+  });
 }
 
 /** What was printed so far. */
@@ -217,7 +214,6 @@ function momentArgument(text: string): number {
 interface VerifyFlags {
   readonly data: string;
   readonly expect?: AuditHead;
-  readonly json?: boolean;
 }
 
 function defineVerify(parent: Command, finish: Finish): void {
@@ -225,21 +221,17 @@ function defineVerify(parent: Command, finish: Finish): void {
     .command("verify")
     .description("check that nothing in the audit of a stopped node is lost or altered");
   command
-    .addHelpText("before", examplesText(VERIFY_EXAMPLES))
     .requiredOption("--data <directory>", "data directory of the node, which must not run")
-    .option("--expect <number:digest>", "a head that was kept elsewhere", headArgument)
-    .addOption(jsonOption("print one JSON document"))
-    .addHelpText("after", VERIFY_NOTES)
-    .action(async () => {
-      const { data, expect, json } = command.opts<VerifyFlags>();
-      const { verifyAuditOf } = await import("../../../src/server/index.js");
-      const report = await verifyAuditOf(data, expect).catch((error: unknown) => {
-        throw stoppedAuditFailure(error, data);
-      });
-      if (json === true) printJson(document(report));
-      else for (const line of reportLines(report)) print(line);
-      finish(isInOrder(report) ? EXIT.done : EXIT.altered);
+    .option("--expect <number:digest>", "a head that was kept elsewhere", headArgument);
+  jsonCommand(command, { examples: VERIFY_EXAMPLES, notes: VERIFY_NOTES }).action(async () => {
+    const { data, expect } = command.opts<VerifyFlags>();
+    const { verifyAuditOf } = await import("../../../src/server/index.js");
+    const report = await verifyAuditOf(data, expect).catch((error: unknown) => {
+      throw stoppedAuditFailure(error, data);
     });
+    tell(command, document(report), reportLines(report));
+    if (!isInOrder(report)) finish(EXIT.altered);
+  });
 }
 
 function headArgument(text: string): AuditHead {

@@ -21,6 +21,7 @@ import {
 } from "../../../src/certificates/index.js";
 import { HoldfastError } from "../../../src/errors/index.js";
 import { printable } from "../../../src/text/index.js";
+import { commandGroup, type Examples } from "../../cluster/cluster-command.js";
 import {
   AUTHORITY_DAYS,
   CERTIFICATE_OPTIONS,
@@ -47,8 +48,6 @@ import {
 } from "../../views/certificate-view.js";
 
 type Finish = (exitCode: number) => void;
-type Examples = readonly (readonly [string, string])[];
-
 const CLUSTER_NAME_DEFAULT = "holdfast";
 
 const EXAMPLES: Examples = [
@@ -102,17 +101,14 @@ kind: ca, node, client or other. keyFits, isVerified: null without a key or CA.`
 const { clusterName, host, days, out, caFrom } = CERTIFICATE_OPTIONS;
 
 export function defineCert(command: Command, finish: Finish): void {
-  command
-    .helpCommand(false)
-    .usage("<command> [options]")
-    .addHelpText("before", examplesText(EXAMPLES));
-  defineCa(command, finish);
-  defineNode(command, finish);
-  defineClient(command, finish);
+  commandGroup(command, EXAMPLES);
+  defineCa(command);
+  defineNode(command);
+  defineClient(command);
   defineShow(command, finish);
 }
 
-function defineCa(parent: Command, finish: Finish): void {
+function defineCa(parent: Command): void {
   const command = parent.command("ca").description("make a CA for a cluster");
   command.addHelpText(
     "before",
@@ -132,11 +128,10 @@ function defineCa(parent: Command, finish: Finish): void {
       const validDays = options.days ?? AUTHORITY_DAYS;
       const issued = explaining(() => createAuthority({ name, days: validDays }));
       await save(command, options.out, "ca", issued);
-      finish(EXIT.done);
     });
 }
 
-function defineNode(parent: Command, finish: Finish): void {
+function defineNode(parent: Command): void {
   const command = parent.command("node").description("issue a certificate for a node");
   command
     .addHelpText(
@@ -159,11 +154,10 @@ function defineNode(parent: Command, finish: Finish): void {
         issueNodeCertificate(authority, { cluster, nodeId, hosts, days: validDays }),
       );
       await save(command, options.out, `node-${nodeId}`, issued);
-      finish(EXIT.done);
     });
 }
 
-function defineClient(parent: Command, finish: Finish): void {
+function defineClient(parent: Command): void {
   const command = parent.command("client").description("issue a certificate for a client");
   command
     .addHelpText(
@@ -185,7 +179,6 @@ function defineClient(parent: Command, finish: Finish): void {
         issueClientCertificate(authority, { cluster, name, days: validDays }),
       );
       await save(command, options.out, `client-${percentEncoded(name)}`, issued);
-      finish(EXIT.done);
     });
 }
 

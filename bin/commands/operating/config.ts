@@ -51,7 +51,7 @@ const COLUMNS: readonly Column[] = [
 
 const SECRET = "(secret)";
 
-export function defineConfig(command: Command, finish: (exitCode: number) => void): void {
+export function defineConfig(command: Command): void {
   command
     .helpCommand(false)
     .usage("<command> [options]")
@@ -69,7 +69,6 @@ export function defineConfig(command: Command, finish: (exitCode: number) => voi
     .addHelpText("after", PRINT_NOTES);
   printing.action((name: string | undefined, rest: readonly string[]) => {
     printConfiguration(printing, name, rest);
-    finish(EXIT.done);
   });
   command
     .command("reference")
@@ -80,7 +79,6 @@ export function defineConfig(command: Command, finish: (exitCode: number) => voi
     )
     .action(() => {
       process.stdout.write(optionsPage());
-      finish(EXIT.done);
     });
 }
 

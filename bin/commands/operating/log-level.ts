@@ -5,18 +5,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Admin, LogLevel, LogLevelView } from "../../../src/index.js";
 import { printable } from "../../../src/text/index.js";
-import { withAdmin } from "../../cluster/admin-access.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  durationArgument,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-} from "../../config/command-options.js";
+import { clusterCommand, type Examples, operate, tell } from "../../cluster/cluster-command.js";
+import { durationArgument } from "../../config/command-options.js";
+import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, failureOf } from "../../exit/failure.js";
-import { print, printJson } from "../../output/terminal.js";
 import { type Column, tableLines } from "../../output/text-table.js";
 import { formatWallTime } from "../../text/wall-time.js";
 
@@ -24,7 +17,7 @@ const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 const FOR_MS_DEFAULT = 600_000;
 const FOR_MS_MAX = 86_400_000;
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast log-level", "the levels of all nodes, and until when"],
   ["holdfast log-level 2 debug --for 10m", "node 2 logs everything for ten minutes"],
   ["holdfast log-level warn", "all nodes log only problems, for ten minutes"],
@@ -50,26 +43,21 @@ const COLUMNS: readonly Column[] = [
 type Shown = LogLevelView | { readonly node: number; readonly error: string };
 
 interface Flags {
-  readonly json?: boolean;
   readonly for: number;
 }
 
-export function defineLogLevel(command: Command, finish: (exitCode: number) => void): void {
+export function defineLogLevel(command: Command, finish: Finish): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .argument("[node]", "only this node; all nodes if it is left out", nodeOrLevel)
     .argument("[level]", `the new level: ${LEVELS.join(", ")}`, levelArgument)
     .addOption(
       new Option("--for <duration>", "how long; at most a day; 0s: back to the usual level now")
         .argParser(timeArgument)
         .default(FOR_MS_DEFAULT, "10m"),
-    )
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async (first: number | LogLevel | undefined, second: LogLevel | undefined) => {
-      const { json, for: forMs } = command.opts<Flags>();
+    );
+  clusterCommand(command, { examples: EXAMPLES, notes: NOTES }).action(
+    async (first: number | LogLevel | undefined, second: LogLevel | undefined) => {
+      const { for: forMs } = command.opts<Flags>();
       const node = typeof first === "number" ? first : undefined;
       const level = typeof first === "string" ? first : second;
       if (typeof first === "string" && second !== undefined) {
@@ -78,15 +66,15 @@ export function defineLogLevel(command: Command, finish: (exitCode: number) => v
       if (level === undefined && command.getOptionValueSource("for") === "cli") {
         throw new Failure(EXIT.usage, `--for without a level: give one of ${LEVELS.join(", ")}`);
       }
-      const shown = await withAdmin(clusterAccessFor(command), (admin) =>
+      const shown = await operate(command, (admin) =>
         node === undefined
           ? ofAllNodes(admin, level, forMs)
           : ofNode(admin, node, level, forMs).then((view) => [view]),
       );
-      if (json === true) printJson(shown);
-      else for (const line of tableLines(COLUMNS, shown.map(row))) print(line);
-      finish(shown.some((each) => "error" in each) ? EXIT.failed : EXIT.done);
-    });
+      tell(command, shown, tableLines(COLUMNS, shown.map(row)));
+      if (shown.some((each) => "error" in each)) finish(EXIT.failed);
+    },
+  );
 }
 
 function ofNode(

@@ -6,18 +6,21 @@ import { type Command, Option } from "commander";
 import type { Admin, MembersView } from "../../../src/index.js";
 import type { HostPort } from "../../../src/server/index.js";
 import { majorityText, withAdmin } from "../../cluster/admin-access.js";
+import {
+  commandGroup,
+  type Examples,
+  operate,
+  subcommand,
+  tell,
+} from "../../cluster/cluster-command.js";
 import { refusalAmong } from "../../cluster/cluster-outage.js";
 import { isUrl, nodeReports } from "../../cluster/node-report.js";
 import { promoteWhenCaughtUp } from "../../cluster/promotion.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
-  connectTimeoutOption,
   durationArgument,
-  endpointsOption,
-  examplesText,
   explained,
-  jsonOption,
 } from "../../config/command-options.js";
 import { addEither } from "../../config/flags.js";
 import { EXIT } from "../../exit/exit-codes.js";
@@ -32,8 +35,6 @@ import {
   proofLines,
   startCommand,
 } from "../../views/member-view.js";
-
-type Finish = (exitCode: number) => void;
 
 interface WaitFlags {
   readonly json?: boolean;
@@ -50,7 +51,7 @@ const WAIT_MS_DEFAULT = 60_000;
 /** How long a node has to say whether its pages are closed. */
 const ANSWER_MS_MAX = 1_000;
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast member ls", "the members of the cluster"],
   ["holdfast member add 4 db-4:7511", "add node 4, which then catches up"],
   ["holdfast member promote 4", "then make it a voter"],
@@ -90,33 +91,27 @@ Exit code 124 if it has not caught up within --wait; with --no-wait, 5 at once.
 The JSON document:
   {"id":4,"role":"voter"}`;
 
-export function defineMember(command: Command, finish: Finish): void {
-  command
-    .helpCommand(false)
-    .usage("<command> [options]")
-    .addHelpText("before", examplesText(EXAMPLES))
-    .addHelpText("after", NOTES);
-  defineLs(command, finish);
-  defineAdd(command, finish);
-  definePromote(command, finish);
-  defineDemote(command, finish);
-  defineRemove(command, finish);
+export function defineMember(command: Command): void {
+  commandGroup(command, EXAMPLES, NOTES);
+  defineLs(command);
+  defineAdd(command);
+  definePromote(command);
+  defineDemote(command);
+  defineRemove(command);
 }
 
-function defineLs(parent: Command, finish: Finish): void {
+function defineLs(parent: Command): void {
   const command = subcommand(parent, "ls", "show the members", [
     ["holdfast member ls", "a table"],
     ["holdfast member ls --json", "one JSON document"],
   ]);
   command.addHelpText("after", LS_NOTES).action(async () => {
-    const view = await withAdmin(clusterAccessFor(command), (admin) => admin.members());
-    if (isJson(command)) printJson(view);
-    else for (const line of memberLines(view)) print(line);
-    finish(EXIT.done);
+    const view = await operate(command, (admin) => admin.members());
+    tell(command, view, memberLines(view));
   });
 }
 
-function defineAdd(parent: Command, finish: Finish): void {
+function defineAdd(parent: Command): void {
   const command = subcommand(parent, "add", "add a node as a learner", [
     ["holdfast member add 4 db-4:7511", "and show how to start it"],
     ["holdfast member add 4 db-4:7511 --promote", "wait until it has caught up, and promote it"],
@@ -133,11 +128,10 @@ function defineAdd(parent: Command, finish: Finish): void {
     .addHelpText("after", ADD_NOTES)
     .action(async (id: number, address: HostPort) => {
       await add(clusterAccessFor(command), id, address, command.opts<AddFlags>());
-      finish(EXIT.done);
     });
 }
 
-function definePromote(parent: Command, finish: Finish): void {
+function definePromote(parent: Command): void {
   const command = subcommand(parent, "promote", "make a learner a voter, when it has caught up", [
     ["holdfast member promote 4", "wait until it has caught up"],
     ["holdfast member promote 4 --no-wait", "only if it has caught up"],
@@ -146,43 +140,40 @@ function definePromote(parent: Command, finish: Finish): void {
   addEither(idArgument(command), waitOption("how long to wait until it has caught up"), noWait)
     .addHelpText("after", PROMOTE_NOTES)
     .action(async (id: number) => {
-      const { wait, json } = command.opts<WaitFlags>();
-      await withAdmin(clusterAccessFor(command), async (admin) => {
+      const { wait } = command.opts<WaitFlags>();
+      await operate(command, async (admin) => {
         await promote(admin, id, wait || 0);
-        await tell(admin, id, `node ${id} is a voter`, json === true);
+        await tellRole(command, admin, id, `node ${id} is a voter`);
       });
-      finish(EXIT.done);
     });
 }
 
-function defineDemote(parent: Command, finish: Finish): void {
+function defineDemote(parent: Command): void {
   const command = subcommand(parent, "demote", "make a voter a learner", [
     ["holdfast member demote 2", "it still receives entries, but has no vote"],
   ]);
   idArgument(command)
     .addHelpText("after", CHANGE_NOTES)
     .action(async (id: number) => {
-      await withAdmin(clusterAccessFor(command), async (admin) => {
+      await operate(command, async (admin) => {
         await admin.demoteMember(id);
-        await tell(admin, id, `node ${id} is a learner`, isJson(command));
+        await tellRole(command, admin, id, `node ${id} is a learner`);
       });
-      finish(EXIT.done);
     });
 }
 
-function defineRemove(parent: Command, finish: Finish): void {
+function defineRemove(parent: Command): void {
   const command = subcommand(parent, "remove", "remove a node from the cluster", [
     ["holdfast member remove 2", "for ever: its id is not used again"],
   ]);
   idArgument(command)
     .addHelpText("after", CHANGE_NOTES)
     .action(async (id: number) => {
-      await withAdmin(clusterAccessFor(command), async (admin) => {
+      await operate(command, async (admin) => {
         await admin.removeMember(id);
         const text = `node ${id} is not a member: its process can be stopped and its data deleted`;
-        await tell(admin, id, text, isJson(command));
+        await tellRole(command, admin, id, text);
       });
-      finish(EXIT.done);
     });
 }
 
@@ -256,33 +247,13 @@ async function promote(admin: Admin, id: number, waitMs: number): Promise<void> 
 }
 
 /** Prints the result, and what it means for the cluster. */
-async function tell(admin: Admin, id: number, text: string, json: boolean): Promise<void> {
+async function tellRole(command: Command, admin: Admin, id: number, text: string): Promise<void> {
   const view = await admin.members();
-  if (json) {
-    printJson({ id, role: roleIn(view, id) ?? null });
-    return;
-  }
-  print(text);
-  print(majorityText(view));
+  tell(command, { id, role: roleIn(view, id) ?? null }, [text, majorityText(view)]);
 }
 
 function roleIn({ members }: MembersView, id: number): string | undefined {
   return members.find((member) => member.id === id)?.role;
-}
-
-function subcommand(
-  parent: Command,
-  name: string,
-  summary: string,
-  examples: readonly (readonly [string, string])[],
-): Command {
-  return parent
-    .command(name)
-    .description(summary)
-    .addHelpText("before", examplesText(examples))
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption());
 }
 
 function idArgument(command: Command): Command {
@@ -293,8 +264,4 @@ function waitOption(description: string): Option {
   return new Option("--wait <duration>", description)
     .argParser(durationArgument)
     .default(WAIT_MS_DEFAULT, "60s");
-}
-
-function isJson(command: Command): boolean {
-  return command.opts<{ json?: boolean }>().json === true;
 }

@@ -4,19 +4,11 @@
  * run.
  */
 import type { Command } from "commander";
-import { withAdmin } from "../../cluster/admin-access.js";
+import { clusterCommand, type Examples, operate, tell } from "../../cluster/cluster-command.js";
 import { type Recovery, type RecoveryPlan, recoverFromCluster } from "../../cluster/recovery.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  explained,
-  jsonOption,
-} from "../../config/command-options.js";
-import { EXIT } from "../../exit/exit-codes.js";
+import { explained } from "../../config/command-options.js";
 import { directoryFailure } from "../../exit/start-failure.js";
-import { note, print, printJson } from "../../output/terminal.js";
+import { note, print } from "../../output/terminal.js";
 import { parseNodeId } from "../../text/addresses.js";
 
 interface RecoverFlags {
@@ -25,7 +17,7 @@ interface RecoverFlags {
   readonly json?: boolean;
 }
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast recover --id 3 --data n3 --endpoints db-1:7411,db-2:7411", "stop the node first"],
 ];
 
@@ -44,31 +36,24 @@ or the others cannot spare it. The JSON document:
 problem: null if nothing wrong is visible, for example in an old copy that was
 restored.`;
 
-export function defineRecover(command: Command, finish: (exitCode: number) => void): void {
+export function defineRecover(command: Command): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .requiredOption("--id <n>", "number of the node", explained(parseNodeId))
-    .requiredOption("--data <directory>", "its data directory")
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async () => {
-      const { id, data, json } = command.opts<RecoverFlags>();
-      const plan = { id, dataDirectory: data };
-      const tell = json === true ? note : print;
-      const { examineNode, recoverNode } = await import("../../../src/server/index.js");
-      const steps = {
-        examine: explaining(data, examineNode),
-        recover: explaining(data, recoverNode),
-      };
-      const recovery = await withAdmin(clusterAccessFor(command), (admin) =>
-        recoverFromCluster(admin, steps, plan, tell),
-      );
-      if (json === true) printJson(document(plan, recovery));
-      else printNextSteps(plan, recovery);
-      finish(EXIT.done);
-    });
+    .requiredOption("--data <directory>", "its data directory");
+  clusterCommand(command, { examples: EXAMPLES, notes: NOTES }).action(async () => {
+    const { id, data, json } = command.opts<RecoverFlags>();
+    const plan = { id, dataDirectory: data };
+    const report = json === true ? note : print;
+    const { examineNode, recoverNode } = await import("../../../src/server/index.js");
+    const steps = {
+      examine: explaining(data, examineNode),
+      recover: explaining(data, recoverNode),
+    };
+    const recovery = await operate(command, (admin) =>
+      recoverFromCluster(admin, steps, plan, report),
+    );
+    tell(command, document(plan, recovery), nextSteps(plan, recovery));
+  });
 }
 
 /** Explains errors of the directory as `holdfast server` does. */
@@ -96,10 +81,12 @@ function document({ id }: RecoveryPlan, recovery: Recovery): Record<string, unkn
   };
 }
 
-function printNextSteps({ id, dataDirectory }: RecoveryPlan, { recovered }: Recovery): void {
-  print(`the old files are in ${recovered.movedTo}`);
-  print(`${dataDirectory} is a new directory of node ${id}. Next:`);
-  print("");
-  print(`  1. start node ${id} with its usual command; it gets its data from the other nodes`);
-  print(`  2. holdfast member promote ${id}`);
+function nextSteps({ id, dataDirectory }: RecoveryPlan, { recovered }: Recovery): string[] {
+  return [
+    `the old files are in ${recovered.movedTo}`,
+    `${dataDirectory} is a new directory of node ${id}. Next:`,
+    "",
+    `  1. start node ${id} with its usual command; it gets its data from the other nodes`,
+    `  2. holdfast member promote ${id}`,
+  ];
 }

@@ -9,13 +9,14 @@ import { HoldfastError } from "../../../src/errors/index.js";
 import type { ClusterSnapshot } from "../../../src/index.js";
 import { withAdmin } from "../../cluster/admin-access.js";
 import {
-  type ClusterAccess,
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-} from "../../config/command-options.js";
+  clusterCommand,
+  commandGroup,
+  type Examples,
+  isJson,
+  jsonCommand,
+  tell,
+} from "../../cluster/cluster-command.js";
+import { type ClusterAccess, clusterAccessFor } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
 import { RESTORE_OPTIONS } from "../../config/option-table.js";
@@ -37,8 +38,6 @@ import {
   savedDocument,
   savedText,
 } from "../../views/snapshot-view.js";
-
-type Examples = readonly (readonly [string, string])[];
 
 /** How often saving is attempted if the node that has the snapshot is lost. */
 const ATTEMPTS_MAX = 3;
@@ -124,28 +123,21 @@ longLeases: leases of named owners whose keys stay closed for longer than
 quietMs.`;
 
 export function defineSnapshot(command: Command, finish: Finish): void {
-  command
-    .helpCommand(false)
-    .usage("<command> [options]")
-    .addHelpText("before", examplesText(EXAMPLES));
+  commandGroup(command, EXAMPLES);
   defineSave(command, finish);
-  defineInspect(command, finish);
+  defineInspect(command);
   defineRestore(command, finish);
 }
 
 function defineSave(parent: Command, finish: Finish): void {
   const command = parent.command("save").description("save the state of the cluster to a file");
   command
-    .addHelpText("before", examplesText(SAVE_EXAMPLES))
     .argument("<file>", "the file to write; - is standard output")
     .option("--force", "replace the file if it exists")
     .option("--stale", "save what one node knows, without asking the others")
-    .option("--data <directory>", "read the data directory of a stopped node; asks no cluster")
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", SAVE_NOTES)
-    .action(async (file: string) => {
+    .option("--data <directory>", "read the data directory of a stopped node; asks no cluster");
+  clusterCommand(command, { examples: SAVE_EXAMPLES, notes: SAVE_NOTES }).action(
+    async (file: string) => {
       const flags = command.opts<SaveFlags>();
       demandTarget(file, flags.json === true);
       if (flags.data !== undefined && flags.stale === true) {
@@ -156,41 +148,37 @@ function defineSave(parent: Command, finish: Finish): void {
       }
       const access = clusterAccessFor(command);
       finish(await untilStopped((signal) => save(access, file, flags, signal)));
-    });
+    },
+  );
 }
 
-function defineInspect(parent: Command, finish: Finish): void {
+function defineInspect(parent: Command): void {
   const command = parent.command("inspect").description("show the contents of a saved snapshot");
-  command
-    .addHelpText("before", examplesText(INSPECT_EXAMPLES))
-    .argument("<file>", FILE)
-    .addOption(jsonOption("print one JSON document"))
-    .addHelpText("after", INSPECT_NOTES)
-    .action(async (file: string) => {
+  command.argument("<file>", FILE);
+  jsonCommand(command, { examples: INSPECT_EXAMPLES, notes: INSPECT_NOTES }).action(
+    async (file: string) => {
       const { inspectSnapshotFile } = await import("../../../src/server/index.js");
       const contents = await reading(file, () => inspectSnapshotFile(bytesOf(file)));
-      if (isJson(command)) printJson(contentsDocument(file, contents));
-      else for (const line of contentsLines(contents, Date.now())) print(line);
-      finish(EXIT.done);
-    });
+      tell(command, contentsDocument(file, contents), contentsLines(contents, Date.now()));
+    },
+  );
 }
 
 function defineRestore(parent: Command, finish: Finish): void {
   const command = parent
     .command("restore")
     .description("make a node of a new cluster from a snapshot");
-  command.addHelpText("before", examplesText(RESTORE_EXAMPLES)).argument("<file>", FILE);
+  command.argument("<file>", FILE);
   addOptions(command, RESTORE_OPTIONS);
-  command
-    .addOption(jsonOption("print one JSON document"))
-    .addHelpText("after", RESTORE_NOTES)
-    .action(async (file: string) => {
+  jsonCommand(command, { examples: RESTORE_EXAMPLES, notes: RESTORE_NOTES }).action(
+    async (file: string) => {
       const flags = Configuration.of(command).settle(RESTORE_OPTIONS);
       if (flags.oldLeasesAreOver && flags.quietTime !== undefined) {
         throw new Failure(EXIT.usage, "--quiet-time and --old-leases-are-over exclude each other");
       }
       finish(await untilStopped((signal) => restore(file, flags, isJson(command), signal)));
-    });
+    },
+  );
 }
 
 interface SaveFlags {
@@ -343,8 +331,4 @@ async function reading<T>(file: string, work: () => Promise<T>, directory = ""):
     if (systemCodeOf(error) !== "") throw fileFailure("read", name, error);
     throw error;
   }
-}
-
-function isJson(command: Command): boolean {
-  return command.opts<{ json?: boolean }>().json === true;
 }

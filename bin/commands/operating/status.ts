@@ -23,6 +23,7 @@ import {
   jsonOption,
   type NodeAccess,
 } from "../../config/command-options.js";
+import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
 import { print, printJson, type Style, styled } from "../../output/terminal.js";
@@ -68,7 +69,7 @@ const COLUMNS: readonly Column[] = [
   { heading: "" },
 ];
 
-export function defineStatus(command: Command, finish: (exitCode: number) => void): void {
+export function defineStatus(command: Command, finish: Finish): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .addOption(jsonOption("print one JSON document"))

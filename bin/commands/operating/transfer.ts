@@ -3,20 +3,11 @@
  * that node is nearer to the clients. Commands of clients wait a moment; none of them fails.
  */
 import type { Command } from "commander";
-import { withAdmin } from "../../cluster/admin-access.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  explained,
-  jsonOption,
-} from "../../config/command-options.js";
-import { EXIT } from "../../exit/exit-codes.js";
-import { print } from "../../output/terminal.js";
+import { clusterCommand, type Examples, operate, tell } from "../../cluster/cluster-command.js";
+import { explained } from "../../config/command-options.js";
 import { parseNodeId } from "../../text/addresses.js";
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast transfer", "to the voter whose log is most complete"],
   ["holdfast transfer 3", "to node 3"],
 ];
@@ -27,20 +18,12 @@ if the node cannot lead in the present state, 4 if there is no leader. The JSON
 document:
   {"leader":3}`;
 
-export function defineTransfer(command: Command, finish: (exitCode: number) => void): void {
-  command
-    .addHelpText("before", examplesText(EXAMPLES))
-    .argument("[id]", "the node that should lead", explained(parseNodeId))
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async (id: number | undefined) => {
-      const { json } = command.opts<{ json?: boolean }>();
-      const leader = await withAdmin(clusterAccessFor(command), (admin) =>
-        admin.transferLeadership(id),
-      );
-      print(json === true ? JSON.stringify({ leader }) : `node ${leader} leads`);
-      finish(EXIT.done);
-    });
+export function defineTransfer(command: Command): void {
+  command.argument("[id]", "the node that should lead", explained(parseNodeId));
+  clusterCommand(command, { examples: EXAMPLES, notes: NOTES }).action(
+    async (id: number | undefined) => {
+      const leader = await operate(command, (admin) => admin.transferLeadership(id));
+      tell(command, { leader }, `node ${leader} leads`);
+    },
+  );
 }

@@ -21,6 +21,7 @@ import { addOptions } from "../../config/flags.js";
 import { durationText } from "../../config/option-kinds.js";
 import { SERVER_OPTIONS } from "../../config/option-table.js";
 import { SNAPSHOT_LOG_BYTES } from "../../config/server-options.js";
+import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../../exit/failure.js";
 import { directoryFailure, startFailure } from "../../exit/start-failure.js";
@@ -123,7 +124,7 @@ Options may also come from the environment or a JSON file, whose keys are their
 names: initialCluster for --initial-cluster. "holdfast config print server"
 shows which values would be used, and where they come from.`;
 
-export function defineServer(command: Command, finish: (exitCode: number) => void): void {
+export function defineServer(command: Command, finish: Finish): void {
   command.addHelpText("before", examplesText(EXAMPLES));
   addOptions(command, SERVER_OPTIONS);
   command.addHelpText("after", NOTES).action(async () => {

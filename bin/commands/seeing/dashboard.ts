@@ -15,6 +15,7 @@ import {
   examplesText,
   type NodeAccess,
 } from "../../config/command-options.js";
+import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
 import { note, print } from "../../output/terminal.js";
@@ -32,7 +33,7 @@ Windows). Exit code 4 if no node serves the page.`;
 
 const ANSWER_MS_MAX = 3_000;
 
-export function defineDashboard(command: Command, finish: (exitCode: number) => void): void {
+export function defineDashboard(command: Command, finish: Finish): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .addOption(new Option("--print", "only print the address"))

@@ -5,26 +5,18 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { keyText } from "../../../src/text/index.js";
-import { askCluster } from "../../cluster/cluster-queries.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-} from "../../config/command-options.js";
+import { ask, clusterCommand, type Examples, tell } from "../../cluster/cluster-command.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
-import { print, printJson, styled } from "../../output/terminal.js";
+import { styled } from "../../output/terminal.js";
 import { parseNumberPair } from "../../text/session-names.js";
 import { explainLines } from "../../views/explain-view.js";
 
 interface ExplainFlags {
   readonly request?: readonly [number, number];
-  readonly json?: boolean;
 }
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast explain orders/1001", "what a new request would have to wait for"],
   ["holdfast explain orders/1001 --request 17/4", "why that request waits (see holdfast inspect)"],
 ];
@@ -35,37 +27,24 @@ semaphore. The time is an estimate: it assumes that the requests ahead hold the
 lock one after the other, each for as long as was usual recently. Exit code 5 if
 no such request waits for the lock.`;
 
-export function defineExplain(command: Command, finish: (exitCode: number) => void): void {
+export function defineExplain(command: Command): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .argument("<key>", "name of the lock")
     .addOption(
       new Option("--request <session/number>", "a waiting request, as inspect shows it").argParser(
         requestArgument,
       ),
-    )
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async (key: string) => {
-      const { request, json } = command.opts<ExplainFlags>();
-      const view = await askCluster(
-        clusterAccessFor(command),
-        (admin) =>
-          admin.explain(key, request && { request: { session: request[0], sequence: request[1] } }),
-        { key },
-      );
-      if (request !== undefined && view.request === null) {
-        throw new Failure(
-          EXIT.refused,
-          `no request ${request.join("/")} waits for ${keyText(key)}`,
-        );
-      }
-      if (json === true) printJson(view);
-      else for (const line of explainLines(view, bold)) print(line);
-      finish(EXIT.done);
-    });
+    );
+  clusterCommand(command, { examples: EXAMPLES, notes: NOTES }).action(async (key: string) => {
+    const { request } = command.opts<ExplainFlags>();
+    const view = await ask(command, { key }, (admin) =>
+      admin.explain(key, request && { request: { session: request[0], sequence: request[1] } }),
+    );
+    if (request !== undefined && view.request === null) {
+      throw new Failure(EXIT.refused, `no request ${request.join("/")} waits for ${keyText(key)}`);
+    }
+    tell(command, view, explainLines(view, bold));
+  });
 }
 
 function requestArgument(text: string): readonly [number, number] {

@@ -5,16 +5,8 @@
 import { type Command, Option } from "commander";
 import type { CycleMember, RefusedDeadlock, WaitGraphView } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
-import { askCluster } from "../../cluster/cluster-queries.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-  wholeNumberArgument,
-} from "../../config/command-options.js";
-import { EXIT } from "../../exit/exit-codes.js";
+import { ask, clusterCommand, type Examples } from "../../cluster/cluster-command.js";
+import { wholeNumberArgument } from "../../config/command-options.js";
 import { note, print, printJson } from "../../output/terminal.js";
 import { type Column, tableLines } from "../../output/text-table.js";
 import { dotText } from "../../text/printable.js";
@@ -29,7 +21,7 @@ interface GraphFlags {
 
 const EDGES_MAX = 2_000;
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast graph", "a table: who waits for what and for whom"],
   ["holdfast graph --dot | dot -Tsvg > waits.svg", "a drawing by Graphviz"],
   ["holdfast graph --json", "one JSON document"],
@@ -60,29 +52,21 @@ const CYCLE_COLUMNS: readonly Column[] = [
   { heading: "TASK", alignment: "right" },
 ];
 
-export function defineGraph(command: Command, finish: (exitCode: number) => void): void {
+export function defineGraph(command: Command): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .addOption(
       new Option("-l, --limit <n>", "the largest number of pairs to show")
         .argParser(wholeNumberArgument(1, EDGES_MAX))
         .default(EDGES_MAX),
     )
-    .addOption(new Option("--dot", "print a graph in the DOT language").conflicts("json"))
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async () => {
-      const { limit, json, dot } = command.opts<GraphFlags>();
-      const view = await askCluster(clusterAccessFor(command), (admin) =>
-        admin.waitGraph({ limit }),
-      );
-      if (json === true) printJson(view);
-      else if (dot === true) print((await dotOf(view)).trimEnd());
-      else printTable(view);
-      finish(EXIT.done);
-    });
+    .addOption(new Option("--dot", "print a graph in the DOT language").conflicts("json"));
+  clusterCommand(command, { examples: EXAMPLES, notes: NOTES }).action(async () => {
+    const { limit, json, dot } = command.opts<GraphFlags>();
+    const view = await ask(command, {}, (admin) => admin.waitGraph({ limit }));
+    if (json === true) printJson(view);
+    else if (dot === true) print((await dotOf(view)).trimEnd());
+    else printTable(view);
+  });
 }
 
 async function dotOf(view: WaitGraphView): Promise<string> {

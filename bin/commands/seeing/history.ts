@@ -5,16 +5,8 @@
 import { type Command, Option } from "commander";
 import type { LostTenures, Tenure } from "../../../src/index.js";
 import { keyText, printable } from "../../../src/text/index.js";
-import { askCluster } from "../../cluster/cluster-queries.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-  wholeNumberArgument,
-} from "../../config/command-options.js";
-import { EXIT } from "../../exit/exit-codes.js";
+import { ask, clusterCommand, type Examples } from "../../cluster/cluster-command.js";
+import { wholeNumberArgument } from "../../config/command-options.js";
 import { note, print, printJson } from "../../output/terminal.js";
 import { type Column, tableLines } from "../../output/text-table.js";
 import { formatDuration } from "../../text/durations.js";
@@ -24,7 +16,7 @@ import { formatWallTime } from "../../text/wall-time.js";
 const LIMIT_MAX = 1_000;
 const LIMIT_DEFAULT = 100;
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast history orders/1001", "who held it, newest first"],
   ["holdfast history nightly -l 1", "the last hold"],
 ];
@@ -49,39 +41,30 @@ const COLUMNS: readonly Column[] = [
   { heading: "TOKEN", alignment: "right" },
 ];
 
-export function defineHistory(command: Command, finish: (exitCode: number) => void): void {
+export function defineHistory(command: Command): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .argument("<key>", "name of the lock")
     .addOption(
       new Option("-l, --limit <n>", "show the newest n")
         .argParser(wholeNumberArgument(1, LIMIT_MAX))
         .default(LIMIT_DEFAULT),
-    )
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async (key: string) => {
-      const { limit, json } = command.opts<{ limit: number; json?: boolean }>();
-      const { tenures, isTruncated, lost } = await askCluster(
-        clusterAccessFor(command),
-        (admin) => admin.history(key, { limit }),
-        { key },
-      );
-      if (json === true) {
-        printJson({ key, tenures: tenures.map(document), isTruncated, lost });
-      } else {
-        if (tenures.length > 0)
-          for (const line of tableLines(COLUMNS, tenures.map(row))) print(line);
-        const isForgotten = isTruncated && tenures.length < limit;
-        const isCut = isTruncated && !isForgotten;
-        note(isCut ? CUT : remark(key, tenures.length, isForgotten));
-        if (isForgotten && lost.length === 0) note(AUDIT_HINT);
-        for (const gap of lost) note(damage(gap));
-      }
-      finish(EXIT.done);
-    });
+    );
+  clusterCommand(command, { examples: EXAMPLES, notes: NOTES }).action(async (key: string) => {
+    const { limit, json } = command.opts<{ limit: number; json?: boolean }>();
+    const { tenures, isTruncated, lost } = await ask(command, { key }, (admin) =>
+      admin.history(key, { limit }),
+    );
+    if (json === true) {
+      printJson({ key, tenures: tenures.map(document), isTruncated, lost });
+    } else {
+      if (tenures.length > 0) for (const line of tableLines(COLUMNS, tenures.map(row))) print(line);
+      const isForgotten = isTruncated && tenures.length < limit;
+      const isCut = isTruncated && !isForgotten;
+      note(isCut ? CUT : remark(key, tenures.length, isForgotten));
+      if (isForgotten && lost.length === 0) note(AUDIT_HINT);
+      for (const gap of lost) note(damage(gap));
+    }
+  });
 }
 
 /** `reason` is always present: null while the lock is held. */

@@ -6,45 +6,34 @@
 import { type Command, Option } from "commander";
 import type { Admin, KeyView } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
-import { askCluster } from "../../cluster/cluster-queries.js";
-import {
-  clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
-} from "../../config/command-options.js";
-import { EXIT } from "../../exit/exit-codes.js";
+import { ask, clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { isOutputClosed, note, print } from "../../output/terminal.js";
 import { tableLines } from "../../output/text-table.js";
 import { jsonLine } from "../../text/printable.js";
 import { LIST_COLUMNS, listRow } from "../../views/key-view.js";
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast ls", "every lock in use"],
   ["holdfast ls orders/", "locks whose names begin with orders/"],
   ["holdfast ls --names | wc -l", "how many"],
   ["holdfast ls --json", "one JSON object per line, as of inspect"],
 ];
 
-export function defineLs(command: Command, finish: (exitCode: number) => void): void {
+export function defineLs(command: Command): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .argument("[prefix]", "only names that begin with this", "")
-    .addOption(new Option("--names", "print only the names, one per line").conflicts("json"))
-    .addOption(jsonOption("print one JSON object per line"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .action(async (prefix: string) => {
+    .addOption(new Option("--names", "print only the names, one per line").conflicts("json"));
+  clusterCommand(command, { examples: EXAMPLES, json: "print one JSON object per line" }).action(
+    async (prefix: string) => {
       const { json, names } = command.opts<{ json?: boolean; names?: boolean }>();
       const show = async (admin: Admin): Promise<void> => {
         if (json === true) await printEach(admin.query(prefix), jsonLine);
         else if (names === true) await printEach(admin.query(prefix), nameLine);
         else await printTable(admin.query(prefix), prefix);
       };
-      await askCluster(clusterAccessFor(command), show, { prefix });
-      finish(EXIT.done);
-    });
+      await ask(command, { prefix }, show);
+    },
+  );
 }
 
 async function printEach(

@@ -4,16 +4,13 @@
  */
 import { type Command, Option } from "commander";
 import type { Admin } from "../../../src/index.js";
+import { clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { withOutageReport } from "../../cluster/cluster-outage.js";
 import { askCluster } from "../../cluster/cluster-queries.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
-  connectTimeoutOption,
   durationArgument,
-  endpointsOption,
-  examplesText,
-  jsonOption,
 } from "../../config/command-options.js";
 import type { Ending, Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
@@ -34,7 +31,7 @@ interface TopFlags {
 const INTERVAL_MS_DEFAULT = 1_000;
 const INTERVAL_MS_MIN = 200;
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast top", "until q or Ctrl-C"],
   ["holdfast top --prefix orders/ --sort held", "those held longest among orders/"],
   ["holdfast top --once", "one table, as into a pipe or a file"],
@@ -53,7 +50,6 @@ no colour. Exit code 130 after Ctrl-C.`;
 
 export function defineTop(command: Command, finish: Finish): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .addOption(new Option("--once", "print one table and end"))
     .addOption(
       new Option("--interval <duration>", "time between two looks at the cluster")
@@ -65,17 +61,17 @@ export function defineTop(command: Command, finish: Finish): void {
       new Option("--sort <order>", "most waiters, longest held, or names")
         .choices(SORTS)
         .default("waiters" satisfies Sort),
-    )
-    .addOption(jsonOption("print one JSON document and end"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async () => {
-      const flags = command.opts<TopFlags>();
-      const access = clusterAccessFor(command);
-      const isOnce = flags.once === true || flags.json === true || !isInteractive();
-      finish(isOnce ? await printOnce(access, flags) : await live(access, flags));
-    });
+    );
+  clusterCommand(command, {
+    examples: EXAMPLES,
+    notes: NOTES,
+    json: "print one JSON document and end",
+  }).action(async () => {
+    const flags = command.opts<TopFlags>();
+    const access = clusterAccessFor(command);
+    const isOnce = flags.once === true || flags.json === true || !isInteractive();
+    finish(isOnce ? await printOnce(access, flags) : await live(access, flags));
+  });
 }
 
 function intervalArgument(text: string): number {

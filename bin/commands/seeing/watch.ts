@@ -6,14 +6,11 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Change, Client, Revision, WatchTarget } from "../../../src/index.js";
 import { keyText, printable } from "../../../src/text/index.js";
+import { clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { withClient } from "../../cluster/cluster-queries.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
-  connectTimeoutOption,
-  endpointsOption,
-  examplesText,
-  jsonOption,
   wholeNumberArgument,
 } from "../../config/command-options.js";
 import type { Finish } from "../../exit/ending.js";
@@ -38,7 +35,7 @@ const NUMBER_MAX = 2 ** 32 - 1;
 /** The longest name of a change. */
 const TYPE_WIDTH = "converted".length;
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast watch orders/1001", "until Ctrl-C"],
   ["holdfast watch --prefix orders/", "all locks whose names begin with orders/"],
   ["holdfast watch", "everything"],
@@ -59,7 +56,6 @@ Exit code 130 after Ctrl-C, 5 if the changes after --after are no longer kept.`;
 
 export function defineWatch(command: Command, finish: Finish): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .argument("[key]", "name of the lock (default: all)")
     .option("--prefix <text>", "all names that begin with this")
     .addOption(
@@ -72,18 +68,16 @@ export function defineWatch(command: Command, finish: Finish): void {
         wholeNumberArgument(1, COUNT_MAX),
       ),
     )
-    .option("-q, --quiet", "write nothing to standard error")
-    .addOption(jsonOption("print one JSON object per line"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async (key: string | undefined) => {
-      const flags = command.opts<WatchFlags>();
-      const target = targetOf(key, flags.prefix);
-      finish(
-        await untilStopped((signal) => watch(clusterAccessFor(command), target, flags, signal)),
-      );
-    });
+    .option("-q, --quiet", "write nothing to standard error");
+  clusterCommand(command, {
+    examples: EXAMPLES,
+    notes: NOTES,
+    json: "print one JSON object per line",
+  }).action(async (key: string | undefined) => {
+    const flags = command.opts<WatchFlags>();
+    const target = targetOf(key, flags.prefix);
+    finish(await untilStopped((signal) => watch(clusterAccessFor(command), target, flags, signal)));
+  });
 }
 
 function targetOf(key: string | undefined, prefix: string | undefined): WatchTarget {

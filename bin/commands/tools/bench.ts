@@ -8,15 +8,12 @@ import { type Command, Option } from "commander";
 import type { Client } from "../../../src/index.js";
 import { type BenchSetup, benchDocument, benchLines } from "../../bench/bench-report.js";
 import { type LoadResult, LockLoad } from "../../bench/lock-load.js";
+import { clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { withOutageReport } from "../../cluster/cluster-outage.js";
 import {
   type ClusterAccess,
   clusterAccessFor,
-  connectTimeoutOption,
   durationArgument,
-  endpointsOption,
-  examplesText,
-  jsonOption,
   wholeNumberArgument,
 } from "../../config/command-options.js";
 import type { Finish } from "../../exit/ending.js";
@@ -42,7 +39,7 @@ const CLIENTS_MAX = 256;
 const DURATION_MS_MAX = 3_600_000;
 const SHOW_EVERY_MS = 500;
 
-const EXAMPLES: readonly (readonly [string, string])[] = [
+const EXAMPLES: Examples = [
   ["holdfast bench", "32 workers for 10 seconds, one lock each"],
   ["holdfast bench --workers 1", "latency of one lock"],
   ["holdfast bench --workers 64 --keys 1", "64 workers compete for one lock"],
@@ -57,7 +54,6 @@ Exit code 1 if requests failed or no lock was granted.`;
 
 export function defineBench(command: Command, finish: Finish): void {
   command
-    .addHelpText("before", examplesText(EXAMPLES))
     .addOption(
       new Option("--workers <n>", "number of workers, which take locks at the same time")
         .argParser(wholeNumberArgument(1, WORKERS_MAX))
@@ -83,17 +79,13 @@ export function defineBench(command: Command, finish: Finish): void {
       new Option("--warm-up <duration>", "time to run before that")
         .argParser(durationArgument)
         .default(1_000, "1s"),
-    )
-    .addOption(jsonOption("print one JSON document"))
-    .addOption(endpointsOption())
-    .addOption(connectTimeoutOption())
-    .addHelpText("after", NOTES)
-    .action(async () => {
-      const flags = command.opts<BenchFlags>();
-      requireBounded(flags);
-      const access = clusterAccessFor(command);
-      finish(await untilStopped((signal) => bench(access, flags, signal)));
-    });
+    );
+  clusterCommand(command, { examples: EXAMPLES, notes: NOTES }).action(async () => {
+    const flags = command.opts<BenchFlags>();
+    requireBounded(flags);
+    const access = clusterAccessFor(command);
+    finish(await untilStopped((signal) => bench(access, flags, signal)));
+  });
 }
 
 function requireBounded({ duration, warmUp }: BenchFlags): void {

@@ -5,7 +5,6 @@
 import { Argument, type Command } from "commander";
 import { SHIMS } from "../../completion/shims.js";
 import { examplesText } from "../../config/command-options.js";
-import { EXIT } from "../../exit/exit-codes.js";
 import { print } from "../../output/terminal.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -20,13 +19,12 @@ for names, for half a second at most. The words after "--" are completed as a
 command of their own. The script asks "holdfast" for everything else too, so a
 saved script need not be renewed with a new version.`;
 
-export function defineCompletion(command: Command, finish: (exitCode: number) => void): void {
+export function defineCompletion(command: Command): void {
   command
     .addHelpText("before", examplesText(EXAMPLES))
     .addArgument(new Argument("<shell>", "which shell").choices(Object.keys(SHIMS)))
     .addHelpText("after", NOTES)
     .action((shell: keyof typeof SHIMS) => {
       print(SHIMS[shell]);
-      finish(EXIT.done);
     });
 }

@@ -7,6 +7,7 @@ import type { Command } from "commander";
 import { checkScript, type ScriptCheck } from "../../../src/doors/index.js";
 import { printable } from "../../../src/text/index.js";
 import { examplesText, jsonOption } from "../../config/command-options.js";
+import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../../exit/failure.js";
 import { print, printJson } from "../../output/terminal.js";
@@ -33,7 +34,7 @@ releases, changes nothing, is refused.`;
 /** Larger than any text that a node reads. */
 const FILE_BYTES_MAX = 1 << 20;
 
-export function defineRedis(command: Command, finish: (exitCode: number) => void): void {
+export function defineRedis(command: Command, finish: Finish): void {
   command
     .helpCommand(false)
     .usage("<command> [options]")
