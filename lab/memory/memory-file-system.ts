@@ -24,14 +24,14 @@ export interface FileOperation {
     | "removeDirectory";
   /** The new path of a rename. */
   readonly path: string;
-  /** Of a read or write. */
+  /** The bytes of a read or write. */
   readonly bytes: number;
   readonly position: number;
 }
 
 export interface MemoryFileSystemOptions {
   readonly intercept?: (operation: FileOperation) => Promise<void> | void;
-  /** Of all files together; a write beyond it fails with `ENOSPC`. Default: no limit. */
+  /** Room for all files together; a write beyond it fails with `ENOSPC`. Default: no limit. */
   readonly capacityBytes?: () => number;
   /** Whether a write of this many bytes may be synchronous, without `intercept`. Default: none. */
   readonly isQuickFor?: (bytes: number) => boolean;

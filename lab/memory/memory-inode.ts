@@ -24,7 +24,7 @@ export class MemoryInode {
 
   constructor(path: string, content: Uint8Array) {
     this.path = path;
-    // Not `slice`, because that of a Buffer does not copy.
+    // Not `slice`, because a Buffer's does not copy.
     this.cached = Uint8Array.from(content);
     this.#durable = Uint8Array.from(content);
   }

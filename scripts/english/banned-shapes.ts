@@ -38,7 +38,7 @@ export const BANNED_SHAPES: readonly BannedShape[] = [
   },
   {
     name: "is told, tells",
-    pattern: /\b(?:(?:is|are|was|were|be|been|being) told|tells?)\b(?!.*\bapart\b)/i,
+    pattern: /\b(?:(?:is|are|was|were|be|been|being) told(?! to\b)|tells?(?! (?:the time|\w+(?: \w+){0,3} to \w)))\b(?!.*\bapart\b)/i,
     instead: "reports, says, shows; is notified, learns",
   },
   { name: "for want of", pattern: /\bfor want of\b/i, instead: "because there is no" },

@@ -7,7 +7,7 @@ export interface EnglishLine {
   readonly text: string;
 }
 
-const COMMENT = /^\s*(?:\/\*\*?|\*|\/\/|#+)\s?(.*)$/;
+const COMMENT = /^\s*(?:(?:\/\*\*?|\*|\/\/)\s?|#+\s)(.*)$/;
 const COMMENT_AT_END = /\s\/\/ (.*)$/;
 const TEXT = /"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|`((?:\\.|[^`\\])*)`/g;
 const CODE_SPAN = /`[^`]*`|<[^>]*>|\]\([^)]*\)/g;

@@ -71,7 +71,7 @@ const CLOCK_SKEW_MS = 3_600_000;
 const CURVE = "prime256v1";
 /** All bits but the first are random, so that the number is positive. */
 const SERIAL_BYTES = 16;
-/** Of the hash that identifies a key (RFC 7093, 2). */
+/** The length of the hash that identifies a key (RFC 7093, 2). */
 const KEY_ID_BYTES = 20;
 
 const SIGNATURE_ALGORITHM = sequence(objectId("1.2.840.10045.4.3.2")); // ecdsa-with-SHA256
@@ -199,7 +199,7 @@ function readable<T>(what: string, read: () => T): T {
   }
 }
 
-/** `details` tell it from a wrong argument of another kind. */
+/** `details` distinguish it from a wrong argument of another kind. */
 function uselessAuthority(message: string, cause?: unknown): HoldfastError {
   return new HoldfastError("INVALID_ARGUMENT", message, {
     cause,

@@ -46,8 +46,8 @@ export function onTimeoutNow(state: State, message: TimeoutNow): void {
 
 /**
  * A node whose disk hangs, or whose table is incomplete, could not serve, so asking for votes would
- * only disturb. It could not tell the time either, which continues from the last stamp in table and
- * log.
+ * only disturb. It would not know the time either, which continues from the last stamp in the table
+ * and the log.
  */
 function canStand(state: State): boolean {
   const { oldestPendingMs } = state.durability;
@@ -138,10 +138,10 @@ function isElectionUnderWay({ nowMs, termBeganMs, config }: State): boolean {
 
 /**
  * The candidate lacks entries that this node has and cannot win, so this node stands instead,
- * unless it has asked the candidate for its vote already. If the candidate refused that because of
- * a leader, it has none any more, and this node asks again. Of three voters, one of them down, only
- * this one can win. Of more, the same request may have reached others with equal logs: if all stood
- * at once, they would split the votes, and the loser would disturb the winner.
+ * unless it has asked the candidate for its vote already. A candidate that refused because it had a
+ * leader no longer has one, so this node asks again. If there are three voters and one is down,
+ * only this node can win. If there are more, the same request may have reached others with equal
+ * logs: if all stood at once, they would split the votes, and the loser would disturb the winner.
  */
 function standInstead(state: State, other: NodeId): void {
   const wasRefused = state.role === "preCandidate" && state.ballots.get(other) === false;

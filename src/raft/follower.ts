@@ -22,8 +22,8 @@ const NO_HINT = Object.freeze({ index: 0, term: 0 });
 
 export function onAppend(state: State, message: AppendRequest): void {
   if (message.term < state.term) {
-    // Tells a leader of an earlier term the present one; otherwise a node whose term ran ahead
-    // would be left out for ever (rule 11).
+    // A leader of an earlier term learns the current one from this; otherwise a node whose term ran
+    // ahead would be left out forever (rule 11).
     state.outbox.sendNow(refusal(state, message, NO_HINT));
     return;
   }
@@ -75,7 +75,7 @@ export function onHeartbeat(state: State, message: Heartbeat): void {
   });
 }
 
-/** Accepts `from` as the leader of `term`, which is not lower than the present one, if possible. */
+/** Accepts `from` as the leader of `term`, which is not lower than the current one, if possible. */
 export function acceptLeader(state: State, from: NodeId, term: number): boolean {
   if (term > state.term) raiseTerm(state, term);
   const isOther = state.leader !== 0 && state.leader !== from;
@@ -138,7 +138,7 @@ function refuse(state: State, message: AppendRequest): void {
   state.outbox.sendNow(refusal(state, message, { index, term: log.term(index) }));
 }
 
-/** The log equals that of the leader `to` up to `matchIndex`; `epoch` is that of the request. */
+/** The log equals the log of the leader `to` up to `matchIndex`; `epoch` is the request's. */
 export function acceptance(
   state: State,
   to: NodeId,
@@ -160,7 +160,7 @@ export function acceptance(
   };
 }
 
-/** Only a request of the present term has a hint. */
+/** Only the refusal of a request of the current term has a hint. */
 function refusal(
   state: State,
   request: AppendRequest,

@@ -8,7 +8,7 @@
  * late, one more front is needed.
  *
  * Safety does not depend on this, and no entry is delayed by more than `spareDelayMs`. Peers whose
- * clients wait for commits, peers that are no voters, and all peers during a change (of members or
+ * clients wait for commits, peers that are not voters, and all peers during a change (of members or
  * leadership) get everything at once.
  */
 import { isVoter } from "./configuration/configuration.js";

@@ -81,7 +81,7 @@ function isReleased(state: State, peer: Progress): boolean {
   return isTold || !peer.isConnected || state.nowMs >= peer.leavingUntilMs;
 }
 
-/** A leader that is no voter any more leads until that is committed, and no longer. */
+/** A leader that is no longer a voter leads until its removal is committed, and then steps down. */
 export function stepDownIfRemoved(state: State, leadership: Leadership): void {
   const { configuration, configurationHistory, commitIndex, log } = state;
   if (isVoter(configuration, state.id) || isJoint(configuration)) return;

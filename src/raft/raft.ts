@@ -198,7 +198,7 @@ export class Raft {
     return this.state.vote;
   }
 
-  /** The leader of the present term; 0 if unknown. */
+  /** The leader of the current term; 0 if unknown. */
   get leader(): NodeId {
     return this.state.leader;
   }

@@ -2,8 +2,8 @@
  * Snapshots that replace the beginning of the log, taken here, or the whole log if it is too old,
  * sent by a leader (thesis, 5.3). Nothing newer is ever overwritten: entries that the node holds or
  * has committed stay, and no other snapshot comes between an installed one and its durable record
- * (consensus rule 23). The answer tells the leader where to continue, and leaves when what it says
- * is durable.
+ * (consensus rule 23). The answer says where the leader should continue, and leaves when what it
+ * says is durable.
  */
 import { assert } from "../errors/index.js";
 import { acceptance, acceptLeader } from "./follower.js";

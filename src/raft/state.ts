@@ -30,7 +30,7 @@ const LEAVING_TIMEOUTS_MAX = 4;
 
 const NEVER_MS = Number.NEGATIVE_INFINITY;
 
-/** A candidate stands again at the latest after so many election timeouts. */
+/** The most election timeouts after which a candidate stands again. */
 const SPLIT_TIMEOUTS_MAX = 4;
 
 export class State {
@@ -146,7 +146,7 @@ export class Leadership {
   readonly firstIndex: number;
   /** Every other member, and removed peers that may not know of their removal. */
   peers: readonly Progress[] = [];
-  /** The configuration is joint, or this leader is no voter: the change must be completed. */
+  /** The configuration is joint, or this leader is not a voter: the change must be completed. */
   isChangeOpen: boolean;
   /** The number of removed `peers`. */
   leavingCount = 0;
@@ -270,7 +270,7 @@ export function raiseTerm(state: State, term: number): void {
   becomeFollower(state, 0);
 }
 
-/** Follows `leader` (0: none is known) in the present term. */
+/** Follows `leader` (0: none is known) in the current term. */
 export function becomeFollower(state: State, leader: NodeId): void {
   const { leadership } = state;
   if (leadership !== undefined) {
@@ -369,8 +369,8 @@ export function hastenElection(state: State): void {
 
 /**
  * The votes were split: this node stands again after a random time. Where messages take longer than
- * that time is drawn from, the same candidates would meet again, so each further split doubles what it is
- * drawn from, up to a few election timeouts (consensus rule 31).
+ * the range of that time, the same candidates would collide again, so each further split doubles
+ * the range, up to a few election timeouts (consensus rule 31).
  */
 export function loseElection(state: State): void {
   becomeFollower(state, 0);

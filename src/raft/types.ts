@@ -1,6 +1,6 @@
 /**
  * The contract of the consensus core: its inputs (`Input`), its effects (`Effects`), and the
- * messages between nodes. Names are those of the Raft paper (Ongaro and Ousterhout, 2014) and of
+ * messages between nodes. The names come from the Raft paper (Ongaro and Ousterhout, 2014) and from
  * Ongaro's thesis. This file holds types only; it must never import from outside the core.
  */
 
@@ -25,8 +25,8 @@ export interface MemberAddress {
 }
 
 /**
- * The members. While `outgoing` is not empty the configuration is joint (thesis, 4.3). Without
- * voters it is that of a node that waits to learn its members from a leader.
+ * The members. While `outgoing` is not empty the configuration is joint (thesis, 4.3). It has no
+ * voters on a node that waits to learn its members from a leader.
  */
 export interface Configuration {
   readonly voters: readonly NodeId[];
@@ -34,7 +34,7 @@ export interface Configuration {
   readonly outgoing: readonly NodeId[];
   /** Receive every entry and do not vote. */
   readonly learners: readonly NodeId[];
-  /** Of every member, in the order of ids. */
+  /** The address of every member, in the order of ids. */
   readonly addresses: readonly MemberAddress[];
 }
 
@@ -207,7 +207,7 @@ export type Input =
   | { readonly type: "compact"; readonly snapshot: SnapshotPoint; readonly keepFrom: number }
   /**
    * A snapshot that the leader of `term` sent is complete and durable here, but the log does not
-   * name it yet. `epoch` is that of the sender's connection. Ignored if this node has moved on.
+   * name it yet. `epoch` belongs to the sender's connection. Ignored if this node has moved on.
    */
   | {
       readonly type: "snapshotReceived";
@@ -239,7 +239,7 @@ export interface Write {
 
 export interface WantedSnapshot {
   readonly peer: NodeId;
-  /** Of the connection. */
+  /** The epoch of the connection. */
   readonly epoch: number;
   /** Only a snapshot of a later entry can be used; 0: the newest one, which the log follows. */
   readonly afterIndex: number;
@@ -267,9 +267,9 @@ export type RefusalReason =
   | "notReady"
   /** A new voter lags too far behind to vote. */
   | "notCaughtUp"
-  /** The new voters could not reach a majority at present. */
+  /** The new voters could not reach a majority now. */
   | "wouldLoseQuorum"
-  /** The target is no voter, or these are the members already. */
+  /** The target is not a voter, or these are the members already. */
   | "invalid";
 
 export interface Refusal {
@@ -364,8 +364,8 @@ export interface Boot {
   readonly baseTerm: number;
   readonly entries: readonly Entry[];
   /**
-   * The last entry whose effects the restored table has: that of the snapshot on which the log is
-   * based, 0 without one. Between `baseIndex` and the last index, both included.
+   * The last entry whose effects the restored table has: the index of the snapshot on which the log
+   * is based, or 0 without one. Between `baseIndex` and the last index, both included.
    */
   readonly snapshotIndex: number;
   /** The configuration in force at `snapshotIndex`. */

@@ -1,8 +1,8 @@
 /**
- * Numbers for the requests that this node sends to others. They rise, and differ from those of the
- * last incarnations: a late answer to an earlier process of this node must not be taken for an
- * answer to this one. A read index in it may be older than the read, and a refusal in it is of
- * other commands.
+ * Numbers for the requests that this node sends to others. They rise, and differ from the numbers
+ * of the last incarnations: a late answer to an earlier process of this node must not be taken for
+ * an answer to this one. A read index in it may be older than the read, and a refusal in it is
+ * about other commands.
  */
 
 /** This many successive incarnations of a node use different numbers. */

@@ -1,6 +1,7 @@
 /**
- * The one error for files that are not what was written. The code that meets it changes nothing on
- * disk: the files are evidence, and the only good copy of their contents is on other nodes.
+ * The one error for files that are not what was written. The code that finds the damage changes
+ * nothing on disk: the files are evidence, and the only good copy of their contents is on other
+ * nodes.
  */
 import { HoldfastError } from "../errors/index.js";
 

@@ -111,7 +111,7 @@ export async function removeIfPresent(fileSystem: FileSystem, path: string): Pro
   }
 }
 
-/** Removes a directory and everything in it. A missing one is no error. */
+/** Removes a directory and everything in it. A missing one is not an error. */
 export async function removeTree(fileSystem: FileSystem, path: string): Promise<void> {
   let names: string[];
   try {

@@ -30,8 +30,8 @@ class LevelStore implements OrderedStore {
   readonly #level: BinaryLevel;
   readonly #line = new WriteLine();
   /**
-   * A batch met a full disk: its torn traces end the journal, and nothing may be written after
-   * them.
+   * The disk was full during a batch: its torn traces end the journal, and nothing may be written
+   * after them.
    */
   #isTorn = false;
   /** While the store is being opened again. */
@@ -127,7 +127,7 @@ async function explaining<Result>(call: () => Promise<Result>): Promise<Result> 
 
 /**
  * Separates damage, lack of room and a failed disk from the other errors of `level`. A device that
- * does not read or write says nothing about the data on it, so that is no damage.
+ * does not read or write says nothing about the data on it, so that is not damage.
  */
 export function explainedStoreError(error: unknown): unknown {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;

@@ -60,7 +60,7 @@ export interface LogStore {
   syncMark(): Promise<void>;
   /** Bytes that were handed over and are not durable yet. */
   readonly pendingBytes: number;
-  /** Bytes that can still be appended to the present segment, even if the disk is full. */
+  /** Bytes that can still be appended to the current segment, even if the disk is full. */
   readonly freeBytes: number;
   /**
    * Waits for what was handed over, syncs the mark, then closes the files. Rejects if writing the
@@ -82,7 +82,7 @@ export interface LogWrites {
  */
 export type NodeOrigin = "initial" | "joined";
 
-/** The owner of this directory, for ever. */
+/** The owner of this directory, forever. */
 export interface NodeIdentity {
   readonly nodeId: number;
   /** 128 bits, lower-case hex. */

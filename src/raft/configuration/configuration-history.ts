@@ -1,8 +1,8 @@
 /**
- * Which configuration is in force: that of the latest configuration entry in the log, committed or
- * not, from the moment it is appended (thesis, 4.1; consensus rule 9). Removing the end of the log
- * brings the previous one back; removing its beginning keeps the one in force there. It must change
- * only together with the log.
+ * Which configuration is in force: the latest one in the log, committed or not, from the moment its
+ * entry is appended (thesis, 4.1; consensus rule 9). Removing the end of the log brings the
+ * previous one back; removing its beginning keeps the one in force there. It must change only
+ * together with the log.
  */
 import { assert } from "../../errors/index.js";
 import type { Configuration, Entry } from "../types.js";
@@ -10,7 +10,7 @@ import { assertConfiguration } from "./configuration.js";
 import { decodeConfiguration } from "./configuration-codec.js";
 
 interface PlacedConfiguration {
-  /** Of its entry; for the first one, of the end of the log or snapshot. */
+  /** The index of its entry; for the first one, of the end of the log or snapshot. */
   readonly index: number;
   readonly configuration: Configuration;
 }

@@ -16,7 +16,7 @@ import {
 
 /** Whether a leader with the configuration `before` may append `next`. */
 export function isNextConfiguration(before: Configuration, next: Configuration): boolean {
-  // A node that waits to be told the members does not know what was before.
+  // A node that waits to learn its members does not know the configuration before.
   if (before.voters.length === 0) return true;
   if (isJoint(before)) return isSameConfiguration(next, settledOf(before));
   if (!isJoint(next)) return hasSameVoters(before, next);
@@ -27,7 +27,7 @@ export function isNextConfiguration(before: Configuration, next: Configuration):
       next.outgoing,
       [...before.voters].sort((a, b) => a - b),
     ) &&
-    // Whoever is to vote had to catch up as a learner.
+    // A new voter had to catch up as a learner first.
     next.voters.every((id) => members.includes(id))
   );
 }

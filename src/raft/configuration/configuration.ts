@@ -107,8 +107,8 @@ function addressProblem(
 ): string | undefined {
   let previous = 0;
   for (const { id, address } of addresses) {
-    if (!members.includes(id)) return `an address of node ${id}, which is no member`;
-    if (id <= previous) return `the address of node ${id} after that of ${previous}`;
+    if (!members.includes(id)) return `an address of node ${id}, which is not a member`;
+    if (id <= previous) return `the address of node ${id} after node ${previous}`;
     if (!isMemberAddress(address)) return `an impossible address of node ${id}`;
     previous = id;
   }

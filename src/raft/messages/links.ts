@@ -43,7 +43,7 @@ export class Links {
     return true;
   }
 
-  /** Returns false if `epoch` is not that of the present connection. */
+  /** Returns false if `epoch` does not belong to the current connection. */
   down(peer: NodeId, epoch: number, closed: boolean, nowMs: number): boolean {
     const link = this.byPeer.get(peer);
     if (link === undefined || link.epoch !== epoch) return false;

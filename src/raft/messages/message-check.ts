@@ -10,12 +10,12 @@ import type { AppendRequest, Entry, InstalledSnapshot, Message, NodeId } from ".
 
 /** Far beyond any real term, with room to continue counting. */
 const TERM_MAX = 2 ** 52;
-/** The same for the index of an entry. */
+/** The highest index of an entry that is believed. */
 const INDEX_MAX = 2 ** 52;
 /**
- * How far a message's term may lie above this node's. An election a second for half a year makes no
- * more, and a node that was away for longer is lost. Terms of entries and snapshots are at most
- * that of the message that brings them.
+ * How far a message's term may lie above this node's. An election a second for half a year does not
+ * raise it further, and a node that was away for longer is lost. Entries and snapshots never have a
+ * higher term than the message that brings them.
  */
 export const TERM_JUMP_MAX = 2 ** 24;
 

@@ -50,7 +50,7 @@ export class Progress {
   wasFront = false;
   /** Since when entries are kept back; `Infinity` if none are. */
   keptBackSinceMs = Number.POSITIVE_INFINITY;
-  /** Of appends in `replicate`. */
+  /** The round trip of appends in `replicate`. */
   readonly roundTrip = new RoundTrip();
 
   constructor(id: NodeId, epoch: number, next: number, nowMs: number, config: RaftConfig) {
@@ -74,14 +74,14 @@ export class Progress {
     return this.mode === "probe" ? this.isProbePending : this.inflight.messages > 0;
   }
 
-  /** Whether it has answered within an election timeout, on the present connection. */
+  /** Whether it has answered within an election timeout, on the current connection. */
   isReachable(nowMs: number, electionTimeoutMs: number): boolean {
     return this.isConnected && nowMs < this.lastHeardMs + electionTimeoutMs;
   }
 
   /**
    * The connection ended (`epoch` 0) or there is a new one: requests under way may never be
-   * answered. `baseIndex`: that of the leader's log.
+   * answered. `baseIndex` is the base of the leader's log.
    */
   reconnect(epoch: number, baseIndex: number): void {
     this.epoch = epoch;
@@ -110,7 +110,7 @@ export class Progress {
     this.inflight.add(this.next - 1, bytes, nowMs);
   }
 
-  /** Returns whether `match` rose. `baseIndex`: that of the leader's log. */
+  /** Returns whether `match` rose. `baseIndex` is the base of the leader's log. */
   onAccepted(matchIndex: number, baseIndex: number, nowMs: number, stoodStillMs: number): boolean {
     const rose = matchIndex > this.match;
     if (rose) this.match = matchIndex;

@@ -27,7 +27,7 @@ const ORDERS_PER_WINDOW_MAX = 100;
 const KEY_CHARACTERS_MAX = 64;
 /** Refusals go to the audit once in this time for each identity, address and code, … */
 const AUDIT_WINDOW_MS = 10_000;
-/** … and so many in all. */
+/** … and this many in all. */
 const AUDITED_PER_WINDOW_MAX = 64;
 
 const CODES = ["FORBIDDEN", "UNAUTHENTICATED"] as const;
@@ -38,7 +38,7 @@ const REQUEST_NAMES: ReadonlyMap<number, string> = new Map(
 
 /** A request of a client that was refused because of its identity. */
 export interface RefusedRequest extends Omit<RefusedCommand, "command" | "session"> {
-  /** Of `OP`. */
+  /** A value of `OP`. */
   readonly op: number;
 }
 
@@ -89,7 +89,7 @@ export class AccessLog implements AccessListener {
     return this.#refusals;
   }
 
-  /** The table refused a command. All nodes learn of it; that of the client reports it. */
+  /** The table refused a command. All nodes learn of it; the client's node reports it. */
   onRefused({ command, session, ...refused }: RefusedCommand): void {
     const source = this.#parts.attachments.sourceOf(session, command);
     if (source === undefined) return;

@@ -93,13 +93,13 @@ export interface AttachmentEvents {
   onTold(attachment: Attachment, message: SessionMessage | Attached): void;
   /**
    * Nothing that came on the connection before this can be answered on it any more: either side
-   * closed it, it was attached anew, or its session ended.
+   * closed it, it was attached again, or its session ended.
    */
   onCutOff(attachment: Attachment): void;
 }
 
 export class Attachments implements Outbox, CommandSources {
-  /** Those of open connections. */
+  /** The attachments of open connections. */
   readonly #all = new Set<Attachment>();
   readonly #bySession = new Map<number, Attachment>();
   readonly #awaited = new Map<string, Attachment>();
@@ -205,7 +205,8 @@ export class Attachments implements Outbox, CommandSources {
   }
 
   /**
-   * Tells those clients to move that were not told yet in this time of trouble; returns how many.
+   * Tells clients to move, except where it did already in this time of trouble; returns how many it
+   * told.
    */
   tellToMove(troubleNumber: number): number {
     let told = 0;
@@ -218,7 +219,7 @@ export class Attachments implements Outbox, CommandSources {
     return told;
   }
 
-  /** No command that came before this can be answered: all clients must attach anew. */
+  /** No command that came before this can be answered: all clients must attach again. */
   closeAll(reason: string): void {
     for (const attachment of [...this.#all]) {
       this.close(attachment, reason, CLOSE_RESTART);

@@ -13,7 +13,7 @@ export interface AuditAction {
   readonly identity: string;
   /** `KIND:LABEL` of the credential, or the name in a certificate; "" without one. */
   readonly credential: string;
-  /** Of the client, as this node saw it; "" if it was not a client of this node. */
+  /** The client's address, as this node saw it; "" if it was not a client of this node. */
   readonly address: string;
   /** The name of the request, or what happened. */
   readonly what: string;

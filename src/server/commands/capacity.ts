@@ -1,10 +1,10 @@
 /**
  * How much more this node can take, and what its leader says about its own room
  * (docs/internals/semantics.md, 2.5). When room is short, strong commands and opens are refused;
- * everything else is admitted until there is none, and the log keeps a reserve for that. A leader
- * that is short of room tells the other nodes, which then refuse strong commands of their clients
- * for as long as it says so. It still takes what they have admitted, because a refused chunk would
- * hold up the weak commands in it.
+ * everything else is admitted until there is none left, and the log keeps a reserve for it. A
+ * leader that is short of room says so to the other nodes, which then refuse strong commands of
+ * their clients for as long as it does. It still takes what they have admitted, because a refused
+ * chunk would hold up the weak commands in it.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import type { PeerMessage } from "../../net/index.js";
@@ -29,7 +29,7 @@ const HARD_FACTOR = 2;
 const IDENTITY_SHARE: Readonly<Record<Limit, number>> = { soft: 1 / 2, hard: 3 / 8 };
 /**
  * Below this share of a segment nothing is taken any more. A log that finds no room for its next
- * segment reports that before half of the present one is used; entries for time and elections must
+ * segment reports that before half of the current one is used; entries for time and elections must
  * still fit into the rest.
  */
 const RESERVE_SHARE = 1 / 8;
@@ -56,10 +56,10 @@ export class Capacity {
   readonly #reserveBytes: number;
   readonly #tellAgainMs: number;
   readonly #believeMs: number;
-  /** What the other nodes were told, and when they are told again. */
+  /** What this leader last said to the other nodes, and when it says it again. */
   #told: Lack | undefined;
   #tellAtMs = 0;
-  /** What the present leader said, and until when that holds. */
+  /** What the current leader said, and until when that holds. */
   #heard: Lack | undefined;
   #heardUntilMs = 0;
 

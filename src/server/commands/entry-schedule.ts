@@ -26,7 +26,7 @@ export class EntrySchedule {
    * transfer.
    */
   #mustStamp = false;
-  /** Of the last stamped entry that this leader proposed or found in its log. */
+  /** The stamp of the last stamped entry that this leader proposed or found in its log. */
   #lastStamp = 0;
   #lastIndex = 0;
   #appliedIndex = 0;

@@ -39,7 +39,7 @@ export class Forwarding {
   readonly #kept: KeptCommands;
   readonly #line: WaitingLine;
   readonly #options: ForwardingOptions;
-  /** Sent to the present leader, in order; the first ones leave once they are settled. */
+  /** Sent to the current leader, in order; the first ones leave once they are settled. */
   readonly #underWay = new Fifo<ForwardedBatch>();
   #underWayBytes = 0;
   /**

@@ -26,7 +26,7 @@ export class Lane<Item extends LaneItem<Item>> {
     return this.first === undefined;
   }
 
-  /** Shares that it gets of a round: those of its first item. */
+  /** How many shares of a round it gets: as many as its first item. */
   get weight(): number {
     return this.first?.weight ?? 0;
   }
@@ -57,13 +57,13 @@ export class Lane<Item extends LaneItem<Item>> {
 }
 
 /**
- * Lanes that take turns with one another, and together with the other groups: those of the
- * connections of one identity, the one of another node, or on an open cluster all.
+ * Lanes that take turns with one another, and together with the other groups: the lanes of one
+ * identity's connections, the one lane of another node, or all lanes on an open cluster.
  */
 export class LaneGroup<Item extends LaneItem<Item>> {
   /** The number of the identity whose lanes these are; `undefined`: of several. */
   readonly identity: number | undefined;
-  /** Whether its only lane is that of another node, with commands of several identities. */
+  /** Whether its only lane belongs to another node and has commands of several identities. */
   readonly isOfPeer: boolean;
   /** The lanes that are not empty form a circle; this one has the last turn. */
   lastLane: Lane<Item> | undefined = undefined;

@@ -1,13 +1,14 @@
 /**
- * As whom a connection speaks. One through the socket in the node's directory is `local`. One with a
- * client certificate is the identity that the certificate names; it gets no hello before the node
- * knows it. Any other is `anonymous` until it signs in with a token, which it may do once, before
- * anything else. A node knows credentials by its own table; one that it does not know, or any until it
- * has heard once what is committed, is looked up again after a read barrier. All that wait share the
- * barriers, of which there are few a second, so that strangers cannot keep the leader busy. Who may do
- * what is not decided here, but a node that knows better than its table to be one of a closed cluster
- * holds `anonymous` back until the table has caught up, and keeps it out if it was told to. Never
- * keeps, logs or answers a token.
+ * Which identity a connection has. One through the socket in the node's directory is `local`. One
+ * with a client certificate is the identity that the certificate names; it gets no hello before the
+ * node knows it. Any other is `anonymous` until it signs in with a token, which it may do once,
+ * before anything else. A node looks credentials up in its own table. A credential that is not
+ * there, or any credential until the node has once heard what is committed, is looked up again
+ * after a read barrier. All connections that wait share the barriers, and there are few of them a
+ * second, so that strangers cannot keep the leader busy. Permissions are not decided here, but a
+ * node that knows, although its table does not, that its cluster is closed holds `anonymous` back
+ * until the table has caught up, and keeps it out if it was told to. This file must never keep, log
+ * or answer a token.
  */
 import { createHash } from "node:crypto";
 import { ERROR_NUMBERS } from "../../errors/index.js";
@@ -215,7 +216,7 @@ export class SignIn {
     }
   }
 
-  /** Whom a certificate names is known now; a name without a credential is that of nobody. */
+  /** Whom a certificate names is known now; a name without a credential belongs to nobody. */
   #admit(attachment: Attachment): void {
     const { table, attachments, greet } = this.#parts;
     const credential = table.findCertificate(attachment.connection.certifiedName ?? "");

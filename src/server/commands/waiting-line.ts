@@ -29,7 +29,7 @@ export interface TakenItems {
 
 interface Taking {
   readonly items: WaitingItem[];
-  /** Of their records and the header. */
+  /** Bytes of their records and the header. */
   length: number;
   readonly lengthMax: number;
 }

@@ -178,7 +178,7 @@ export class Applier {
 
   #configure(index: number, data: Uint8Array): void {
     const configuration = decodeConfiguration(data);
-    assert(configuration !== undefined, () => `entry ${index} is no configuration`);
+    assert(configuration !== undefined, () => `entry ${index} is not a configuration`);
     this.#configuration = configuration;
     this.#parts.actions?.begin(index);
     this.#parts.actions?.onApplied(membersAction(configuration), this.#parts.transitions.wallMs);
@@ -190,7 +190,7 @@ export class Applier {
     assert(stamp > 0, () => `entry ${index} is stamped ${stamp}`);
     const commands = cache.take(index, data) ?? decodeCommands(data, BATCH_HEADER_BYTES);
     if (commands.some(isUnreadable))
-      logger("error", "an entry holds what is no command", { index });
+      logger("error", "an entry holds records that are not commands", { index });
     const isHeard = attachments.count > 0;
     const isReplay = !catchUp.isDone;
     transitions.begin(index, stamp, wallMs, isReplay);

@@ -1,6 +1,6 @@
 /**
- * What the loop tells the audit besides orders and refusals: changes of members, operations on the
- * cluster, saved snapshots. It decides nothing.
+ * What the loop reports to the audit besides orders and refusals: changes of members, operations on
+ * the cluster, saved snapshots. It decides nothing.
  */
 import type { LockTable } from "../../lockfsm/index.js";
 import {

@@ -1,7 +1,7 @@
 /**
  * From an open data directory to a driver that is ready to start, in the same way in production and
  * in simulation. The table is restored only from the snapshot that the log names (consensus rule
- * 20). The members are those of that snapshot, or the founders, or unknown until a leader sends
+ * 20). The members are the ones in that snapshot, or the founders, or unknown until a leader sends
  * them.
  */
 import { assert, HoldfastError } from "../../errors/index.js";

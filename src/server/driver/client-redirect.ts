@@ -26,7 +26,7 @@ export class ClientRedirect {
     return this.#nextNoticeMs;
   }
 
-  /** The number of the present or last time of trouble; in each, a client is told once. */
+  /** The number of the current or last time of trouble; in each, a client is told to move once. */
   get troubleNumber(): number {
     return this.#troubleNumber;
   }

@@ -46,10 +46,10 @@ import type { VitalsRelay } from "../vitals/vitals-relay.js";
 const { FORBIDDEN, UNAUTHENTICATED } = ERROR_NUMBERS;
 const READ_ONLY = "this connection may only read";
 const NOT_SURE =
-  "without contact with a leader this node cannot tell who may do this: " +
+  "without contact with a leader this node does not know who may do this: " +
   "use the socket in its data directory";
 
-/** Vitals are long and told at once, so that only so many can be in a turn. */
+/** Vitals are long and are answered at once, so a turn must not have too many of them. */
 const VITALS_PER_TURN_MAX = 8;
 
 /** What the loop reports about itself, and the way to wake it. */

@@ -40,11 +40,11 @@ export interface DriverPorts {
   readonly logger: Logger;
   /** Absent: the level cannot be changed. */
   readonly logLevels?: LogLevels;
-  /** Of the process, for the vitals. Default: none is known. */
+  /** Figures of the process, for the vitals. Default: none is known. */
   readonly process?: ProcessFigures;
   /** Sets the peers to be linked with, this node included; none until a leader has sent them. */
   readonly onPeers: (peers: readonly MemberAddress[]) => void;
-  /** Remembers a peer that was met, across restarts. */
+  /** Remembers a peer that connected, across restarts. */
   readonly notePeer: (peer: PeerIdentity) => void;
   /** Remembers, across restarts, whether the cluster is closed. */
   readonly onAccess?: (isClosed: boolean) => void;
@@ -68,7 +68,7 @@ export interface DriverOptions {
   readonly group: number;
   /** How often this node has been started on its data. */
   readonly incarnation: number;
-  /** The other nodes that earlier incarnations of this node have met. */
+  /** The other nodes that earlier incarnations of this node had connections with. */
   readonly knownPeers: ReadonlyMap<NodeId, KnownPeer>;
   /** In force at the last entry whose effects the table holds at the start. */
   readonly configuration: Configuration;
@@ -85,7 +85,7 @@ export interface DriverOptions {
 
 /** Numbers of watches and the history. */
 export interface ObservationStatus {
-  /** Of the clients of this node. */
+  /** Watches of the clients of this node. */
   readonly watches: number;
   /** Ended because the changes that came next were forgotten. */
   readonly watchesCompactedTotal: number;

@@ -76,7 +76,7 @@ export class Driver implements DriverHost {
     return this.#options.nodeId;
   }
 
-  /** The number of the present turn, or of the last one. */
+  /** The number of the current turn, or of the last one. */
   get turn(): number {
     return this.#turn;
   }
@@ -92,7 +92,7 @@ export class Driver implements DriverHost {
     this.wake();
   }
 
-  /** Whether pages that tell of the cluster are for that caller. */
+  /** Whether that caller may read pages about the cluster. */
   judgePage(caller: PageCaller): PageRight {
     const { members, signIn } = this.#parts;
     const { certifiedNode } = caller;
@@ -157,7 +157,7 @@ export class Driver implements DriverHost {
     return driverStatus(this.#ports, this.#parts, this.#leaderChangesTotal);
   }
 
-  /** Of the table, and of what it counted since the node has caught up. */
+  /** The sizes of the table, and what it has counted since the node caught up. */
   get counts(): TableCounts {
     return this.#parts.catchUp.since(this.#ports.table.counts());
   }
@@ -267,7 +267,7 @@ export class Driver implements DriverHost {
     times.commands.beginAnswers(raft.commitIndex);
     applier.apply(raft.commitIndex, snapshotTurn);
     snapshotTurn.end(this.#durableSeq);
-    // First: what was applied may have taken from watches the right to be told of it.
+    // First: what was applied may have taken from watches the right to see it.
     signIn.onApplied();
     observation.work(applier.index, snapshots.isTaking, nowMs);
     signIn.expire(nowMs);

@@ -12,8 +12,8 @@ import type { AppendReply, AppendRequest, Input, Raft } from "../../raft/index.j
 import type { Logger } from "../ports.js";
 
 /**
- * So much after the entry before is believed beyond the bound as well: after a stamp at the bound a
- * new leader stamps its first entries, without which no node could commit that one.
+ * A stamp this far after the entry before is believed even beyond the bound: after a stamp at the
+ * bound, a new leader stamps its first entries, without which no node could commit that one.
  */
 const STEP_MS_MAX = 60_000;
 
@@ -66,7 +66,7 @@ export class EntryCheck {
     return prevLogIndex < raft.baseIndex || raft.matches(prevLogIndex, prevLogTerm);
   }
 
-  /** Cluster time never falls from entry to entry, and goes on from that of the table. */
+  /** Cluster time never falls from entry to entry, and goes on from the table's. */
   #canApply({ prevLogIndex, entries }: AppendRequest): boolean {
     const { applier, table } = this.#parts;
     const latest = latestStampAfter(table.stamp);

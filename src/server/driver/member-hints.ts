@@ -3,9 +3,9 @@
  * that was away while members changed would refuse the connection of a new leader that it does not
  * know, and learn of it from no one else.
  *
- * A hint counts only as long as its sender does: a member by this node's own log, or named by a hint
- * that counts. So a node that is removed cannot keep its place, or that of others, by what it said
- * before.
+ * A hint counts only as long as its sender does: a member by this node's own log, or named by a
+ * hint that counts. So a node that is removed cannot keep its place, or a place of others, by what
+ * it said before.
  */
 import type { MemberAddress, NodeId } from "../../raft/index.js";
 
@@ -52,7 +52,9 @@ export class MemberHints {
     return this.#members !== before;
   }
 
-  /** By all hints that count, but for that of `sender`, which must not vouch for itself. */
+  /**
+   * Nodes in all hints that count, except the hint of `sender`, which must not vouch for itself.
+   */
   *namedByOthersThan(sender: NodeId): Iterable<NodeId> {
     for (const [from, { members }] of this.#bySender) {
       if (from !== sender) for (const { id } of members) yield id;

@@ -75,9 +75,9 @@ export class Members {
   }
 
   /**
-   * Whether a snapshot of `sender` with these voters can be one of this cluster: this node knows one
-   * of them besides itself, by its own log or by what others than the sender said. A node that waits
-   * to be told the members knows none.
+   * Whether a snapshot of `sender` with these voters can be one of this cluster: this node knows
+   * one of them besides itself, by its own log or by what others than the sender said. A node that
+   * waits to learn the members knows none.
    */
   knowsVoterOf({ voters }: Configuration, sender: NodeId): boolean {
     const known = new Set([...this.#applied, ...this.#hints.namedByOthersThan(sender)]);
@@ -151,7 +151,7 @@ export class Members {
     this.#followHints();
   }
 
-  /** `configuration` is that of the last applied entry. */
+  /** `configuration` is the one in force at the last applied entry. */
   onApplied(configuration: Configuration): void {
     this.#applied = new Set(membersOf(configuration));
     const isMember = this.#applied.has(this.#nodeId);

@@ -126,7 +126,7 @@ export class PeerRequests {
     if (commands.every(isReadable)) return new ForwardedChunk(peer, id, records, commands, runs);
     const readable = commands.filter(isReadable);
     const unreadable = commands.length - readable.length;
-    this.#parts.logger("error", "forwarded records are no commands", { peer, unreadable });
+    this.#parts.logger("error", "forwarded records are not commands", { peer, unreadable });
     const kept = selectRecords(records, (number) => commands[number]?.command !== undefined);
     return new ForwardedChunk(peer, id, kept, readable, runs);
   }

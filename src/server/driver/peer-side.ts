@@ -25,11 +25,11 @@ export class PeerSide implements PeerEvents {
   readonly #logger: Logger;
   readonly #wake: () => void;
   readonly #notePeer: (peer: PeerIdentity) => void;
-  /** Of the peers that this process has met. */
+  /** Endpoints of the peers that this process has had connections with. */
   readonly #endpoints = new Map<NodeId, NodeEndpoint>();
-  /** Where the peers that this process has met serve Redis clients. */
+  /** Where the same peers serve Redis clients. */
   readonly #redisAddresses = new Map<NodeId, string>();
-  /** Of all peers that were ever met. */
+  /** Incarnations of all peers that ever connected. */
   readonly #incarnations = new Map<NodeId, number>();
   #hasNewEndpoints = false;
   #inputs: Input[] = [];
@@ -52,17 +52,17 @@ export class PeerSide implements PeerEvents {
     this.#notePeer = notePeer;
   }
 
-  /** What the peers met so far tell clients to connect to. */
+  /** The endpoints that the peers seen so far give to clients. */
   get endpoints(): NodeEndpoint[] {
     return [...this.#endpoints.values()];
   }
 
-  /** Where clients reach that peer; "" while it was not met. */
+  /** Where clients reach that peer; "" before it has connected. */
   endpointOf(peer: NodeId): string {
     return this.#endpoints.get(peer)?.endpoint ?? "";
   }
 
-  /** Where that peer serves Redis clients; `undefined` if it does not, or was not met yet. */
+  /** Where that peer serves Redis clients; `undefined` if it does not, or has not connected yet. */
   redisAddressOf(peer: NodeId): string | undefined {
     return this.#redisAddresses.get(peer);
   }

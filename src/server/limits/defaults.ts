@@ -1,8 +1,9 @@
 /**
- * The limits of clients that nobody set. No honest client should meet them: of what a node has only so
- * much of, one identity or address gets three quarters, so that there is always room for another.
- * Commands have none: how much a node can do depends on its machine, so what an identity may send is a
- * share of the loop's time (`net/meter`), and a rate is for operators who want one.
+ * The limits of clients if the operator set none. No honest client should reach them: one identity
+ * or address gets at most three quarters of anything that a node has a fixed amount of, so that
+ * there is always room for another. Commands are not limited: how much a node can do depends on its
+ * machine, so what an identity may send is a share of the loop's time (`net/meter`), and a rate is
+ * for operators who want one.
  */
 import { HoldfastError } from "../../errors/index.js";
 import type { ClientLimits } from "../options.js";

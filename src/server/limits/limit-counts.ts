@@ -8,7 +8,7 @@ import type { LimitedBy } from "./usage.js";
 
 const LINE_EVERY_MS = 10_000;
 
-/** `loopShare` is no option: the meter of the node's input keeps it. */
+/** `loopShare` is not an option: the meter of the node's input keeps it. */
 export type LimitName = keyof ClientLimits | "loopShare";
 
 /** As labels of the metric, and as the options call them. */

@@ -1,12 +1,13 @@
 /**
  * Limits by identity and by address on what the clients of this node may have and ask for, so that
- * those of one leave room for others. What gives something back is never refused: keepalives,
- * releases, sessions that come back, unwatch. It is read later, like everything from connections
- * whose allowance is spent, because refusing costs almost as much as executing. An identity with
- * `admin` is exempt from limits by identity, and therefore everybody is on an open cluster; programs on
- * the machine of this node are exempt from those by address, because a proxy there carries everybody.
+ * the clients of one leave room for others. Requests that give something back are never refused:
+ * keepalives, releases, sessions that come back, unwatch. They are read later, like everything from
+ * connections whose allowance is spent, because refusing costs almost as much as executing. An
+ * identity with `admin` is exempt from limits by identity, and so is everybody on an open cluster.
+ * Programs on the machine of this node are exempt from limits by address, because a proxy there
+ * carries everybody.
  *
- * Limits of connections by address, and of unfinished messages, are those of the gateway.
+ * The gateway limits connections by address, and unfinished messages.
  */
 import type { LockTable, TableCommand } from "../../lockfsm/index.js";
 import { isOwnMachine } from "../../net/index.js";
@@ -24,9 +25,9 @@ const SWEEP_SIZE_MIN = 256;
 const ANONYMOUS_IDENTITY = 0;
 
 /**
- * So many bytes cost as much as a command. Most commands are shorter, so bytes matter only of
- * unusual ones; the defaults still let one identity send 12 MiB a second, several times what a node
- * can execute, and a node reads and decodes that in some hundredths of its time. In
+ * This many bytes cost as much as a command. Most commands are shorter, so only the bytes of
+ * unusual ones matter. The defaults still let one identity send 12 MiB a second, several times what
+ * a node can execute, and a node reads and decodes that in a few hundredths of its time. In
  * fragments of one byte they cost four tenths of its time, less than as many commands would.
  */
 const BYTES_PER_COMMAND = 256;
@@ -139,7 +140,7 @@ export class Limits {
   }
 
   /**
-   * So many bytes of a client were read, and the requests in them. If that was too much, nothing more
+   * These bytes of a client were read, and the requests in them. If that was too much, nothing more
    * is read until `serve` says so. Returns whether that has just begun.
    */
   received(client: LimitedClient, bytes: number): boolean {
@@ -178,7 +179,7 @@ export class Limits {
     return isRefused;
   }
 
-  /** The same of a read. @param cost what it costs at least */
+  /** Whether limits refuse a read. @param cost what it costs at least */
   refusesRead(client: LimitedClient, cost: number): boolean {
     const { identity, address } = client.share;
     const isWithinIdentity = identity.reads.take(cost);

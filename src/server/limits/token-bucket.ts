@@ -46,7 +46,7 @@ export class TokenBucket {
     this.#left = Math.max(-this.#perSecond, this.#left - cost);
   }
 
-  /** Adds what the time since the last call is worth. Of a debt, one second's worth remains. */
+  /** Adds what the time since the last call is worth. A debt shrinks to one second's worth. */
   fill(nowMs: number): void {
     const elapsedMs = nowMs - this.#filledAtMs;
     this.#filledAtMs = nowMs;

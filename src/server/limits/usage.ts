@@ -1,6 +1,6 @@
 /**
- * What the clients of one identity, or from one address, have of this node at present, and what they
- * may spend in a second.
+ * What the clients of one identity, or from one address, use of this node now, and what they may
+ * spend in a second.
  */
 import type { ClientConnection } from "../../net/index.js";
 import type { ClientLimits } from "../options.js";
@@ -12,7 +12,7 @@ export const LIMITED_BY: readonly LimitedBy[] = ["identity", "address"];
 
 export class Usage {
   readonly by: LimitedBy;
-  /** Of the identity or address; chosen by strangers. */
+  /** The name of the identity, or the address; chosen by strangers. */
   readonly name: string;
   limits: ClientLimits;
   commands: TokenBucket;
@@ -21,7 +21,7 @@ export class Usage {
   watches = 0;
   /** Reads without an answer. */
   readsWaiting = 0;
-  /** Of commands that were admitted and not executed yet. */
+  /** Bytes of commands that were admitted and not executed yet. */
   keptBytes = 0;
 
   /** @param limits `Infinity`: no limit */
@@ -60,7 +60,7 @@ export const NO_LIMITS: ClientLimits = Object.freeze({
   unfinishedBytesMax: NONE,
 });
 
-/** Of clients that are not counted, or not yet. What it counts means nothing. */
+/** For clients that are not counted, or not yet. What it counts means nothing. */
 export const UNCOUNTED = new Usage("address", "", NO_LIMITS, 0);
 
 /**

@@ -1,5 +1,5 @@
 /**
- * What an operator's request about one member means for the present configuration: nothing to do, a
+ * What an operator's request about one member means for the current configuration: nothing to do, a
  * target for the core, or the reason why it is impossible. Pure. The core decides whether the
  * cluster can afford the change, because it knows which members answer and how far each log is.
  */
@@ -28,7 +28,7 @@ export function planMembership(
   const { action, node, address } = operation;
   if (action === "add") return planAdd(configuration, node, address);
   if (!membersOf(configuration).includes(node)) {
-    return impossible(`node ${node} is no member; add it first`);
+    return impossible(`node ${node} is not a member; add it first`);
   }
   const { voters, learners, addresses } = configuration;
   if (action === "promote") {

@@ -24,7 +24,7 @@ import { planMembership } from "./membership.js";
 
 /** Requests that may wait on one node; further ones are answered `BUSY`. */
 const OPERATIONS_MAX = 64;
-/** Of one client, or passed on by one node for one credential: each leaves room for the others. */
+/** From one client, or from one node for one credential: each leaves room for the others. */
 const OPERATIONS_OF_ONE_MAX = 16;
 /** By one credential, however many clients have it. */
 const OPERATIONS_OF_CREDENTIAL_MAX = 48;
@@ -92,7 +92,7 @@ export class Operations {
   readonly #stepped = new Map<number, Request>();
   /** On a leader: changes that the core accepted and that are not applied yet. */
   #settling: Request[] = [];
-  /** On a leader: requests that the core cannot begin at present. */
+  /** On a leader: requests that the core cannot begin now. */
   #postponed: Request[] = [];
   #retryAtMs = Number.POSITIVE_INFINITY;
   #nextDeadlineMs = Number.POSITIVE_INFINITY;
@@ -103,7 +103,7 @@ export class Operations {
 
   /**
    * @param waitMsMax how long a request may take before it is answered `UNAVAILABLE`: outcome unknown
-   * @param onForbidden called before a client is told that it may not do that
+   * @param onForbidden called before a client is answered that it may not do that
    * @param onBegun called when this node, which leads, first asks the core for it
    */
   constructor(
@@ -276,7 +276,7 @@ export class Operations {
     });
   }
 
-  /** Leader, term or link changed: begun requests are begun again, by the present leader. */
+  /** Leader, term or link changed: begun requests are begun again, by the current leader. */
   restart(leader: NodeId, nodeId: NodeId): void {
     const requests = this.#all();
     this.#passedOn.clear();
@@ -372,7 +372,7 @@ export class Operations {
     if (node === host.nodeId) {
       this.#answer(request.asker, STATUS.ok, null);
     } else if (node !== 0 && !host.configuration.voters.includes(node)) {
-      const message = `node ${node} is no voter and cannot lead`;
+      const message = `node ${node} is not a voter and cannot lead`;
       this.#answer(request.asker, ERROR_NUMBERS.INVALID_ARGUMENT, { message });
     } else {
       const id = this.#noteStepped(request, operation, host.nodeId);

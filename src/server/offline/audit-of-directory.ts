@@ -12,8 +12,8 @@ const PAGE_ENTRIES = 1_000;
 
 /**
  * Checks the chain of the audit. `expected`: a head that was kept elsewhere. Fails with
- * `INVALID_ARGUMENT` if `path` is no data directory, and with `UNAVAILABLE` if a process uses it,
- * permission is missing, or another version wrote it.
+ * `INVALID_ARGUMENT` if `path` is not a data directory, and with `UNAVAILABLE` if a process uses
+ * it, permission is missing, or another version wrote it.
  */
 export function verifyAuditOf(path: string, expected: AuditHead | undefined): Promise<AuditReport> {
   return withStoppedAudit(path, (audit) => verifyAudit(audit, expected));

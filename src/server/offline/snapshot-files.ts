@@ -29,8 +29,8 @@ import { type Founder, NODE_TUNING_DEFAULTS } from "../options.js";
  */
 export const QUIET_MS_DEFAULT = TTL_MS_MAX + LOCK_DELAY_MS_MAX;
 /**
- * Added to the index. More entries than a cluster makes in years after a snapshot, so that a
- * watcher that knows changes up to some index never takes those of the new cluster for the next
+ * Added to the index. It is more entries than a cluster makes in years after a snapshot, so that a
+ * watcher that knows changes up to some index never takes changes of the new cluster for the next
  * ones.
  */
 const INDEX_JUMP = 2 ** 40;
@@ -86,9 +86,9 @@ export interface SnapshotContents {
   readonly savedWallMs: number;
   readonly index: number;
   readonly term: number;
-  /** Of chunks and manifest; 64 hex digits. */
+  /** The checksum of chunks and manifest; 64 hex digits. */
   readonly checksum: string;
-  /** Of the file. */
+  /** The size of the file. */
   readonly bytes: number;
   readonly members: readonly MemberOfSnapshot[];
   /** Cluster time. */
@@ -98,7 +98,7 @@ export interface SnapshotContents {
   readonly holds: number;
   readonly waiters: number;
   readonly closings: number;
-  /** Of named owners, among the holds; and those of them without end. */
+  /** Leases of named owners, among the holds; and the ones of them without end. */
   readonly leases: number;
   readonly endlessLeases: number;
   readonly nextToken: number;
@@ -135,7 +135,7 @@ export interface RestoreOptions {
   readonly restoreId: string;
   /**
    * How long no session is opened; "default": as long as any lease of a session can last;
-   * `undefined`: all old leases have ended, also those of named owners.
+   * `undefined`: all old leases have ended, including leases of named owners.
    */
   readonly quietMs: number | "default" | undefined;
   /** Without this, a cluster that allowed leases without end is not restored. Default: false. */
@@ -143,7 +143,7 @@ export interface RestoreOptions {
   /** No token will be below this; 0: only the snapshot and the clock decide. */
   readonly tokenFloor: number;
   readonly signal?: AbortSignal | undefined;
-  /** Of the log; default: that of `holdfast server`. */
+  /** The size of a segment of the log; default: the default of `holdfast server`. */
   readonly segmentBytes?: number;
   /** Default: the machine's. */
   readonly means?: RestoringMeans;
@@ -151,9 +151,9 @@ export interface RestoreOptions {
 
 export interface RestoredNode {
   readonly contents: SnapshotContents;
-  /** Of the new cluster; equal on all nodes that were restored with equal options and files. */
+  /** The id of the new cluster; equal on all nodes restored with equal options and files. */
   readonly clusterId: string;
-  /** Of the first entry after the snapshot. */
+  /** The index of the first entry after the snapshot. */
   readonly index: number;
   readonly quietMs: number;
   /** Leases of named owners in the file whose keys stay closed for longer than that. */
@@ -216,7 +216,7 @@ function demandRestoreId({ length }: string): void {
   throw new HoldfastError("INVALID_ARGUMENT", message);
 }
 
-/** The owner of a lease without end may rely on it for ever, so no quiet time is long enough. */
+/** The owner of a lease without end may rely on it forever, so no quiet time is long enough. */
 function demandNoEndlessLeases(contents: SnapshotContents): void {
   const { endlessLeases: count } = contents;
   const isAllowed = settingOf(contents, "endlessLeases") > 0;
@@ -226,7 +226,7 @@ function demandNoEndlessLeases(contents: SnapshotContents): void {
       ? "the old cluster allowed leases without end and may have granted some after the snapshot"
       : `the snapshot has ${count} ${count === 1 ? "lease" : "leases"} without end`;
   const message =
-    `${what}: their owners may rely on them for ever, and the new cluster does not know them; ` +
+    `${what}: their owners may rely on them forever, and the new cluster does not know them; ` +
     "make sure that none does, and restore with dropEndlessLeases";
   throw new HoldfastError("INVALID_ARGUMENT", message);
 }
@@ -275,7 +275,7 @@ async function readTable(
   return { saved, table, fileBytes: reader.fileBytes };
 }
 
-/** Entries that are no commands come after the last one that the table has seen, never before. */
+/** Entries that are not commands come after the last one that the table has seen, never before. */
 function demandTableOf({ index }: SnapshotManifest, table: LockTable): void {
   if (table.index <= index) return;
   const message = `the snapshot is damaged: it is of entry ${index}, and its table of ${table.index}`;

@@ -22,7 +22,8 @@ import { VERSION } from "../version.js";
 import type { OfferedSnapshot } from "./snapshot-files.js";
 
 /**
- * Of a founder without a snapshot that saw no change: it knew the members only from its options.
+ * The members of a founder without a snapshot that saw no change: it knew them only from its
+ * options.
  */
 const NO_MEMBERS = { voters: [], outgoing: [], learners: [], addresses: [] };
 
@@ -42,7 +43,7 @@ interface Known {
 export async function snapshotOfDirectory(path: string): Promise<OfferedSnapshot> {
   const identity = await readIdentity(path);
   if (identity === undefined) {
-    throw new HoldfastError("INVALID_ARGUMENT", `${path} is no data directory of a node`);
+    throw new HoldfastError("INVALID_ARGUMENT", `${path} is not the data directory of a node`);
   }
   const { nodeId, clusterId } = identity;
   // Read before the directory is opened, which writes the mark.
@@ -111,6 +112,6 @@ function applyTo(table: LockTable, { index, data }: Entry): number {
 
 function membersIn({ index, data }: Entry): Uint8Array {
   const decoded = decodeConfiguration(data);
-  assert(decoded !== undefined, () => `entry ${index} is no configuration`);
+  assert(decoded !== undefined, () => `entry ${index} is not a configuration`);
   return Uint8Array.from(data);
 }

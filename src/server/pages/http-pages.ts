@@ -24,7 +24,7 @@ const NEEDS_TOKEN =
   "this page needs an access token (Authorization: Bearer …), or the certificate of a client " +
   "with rights or of a member";
 const UNSURE =
-  "it has not heard from a majority since it started, and cannot tell yet who may read this page";
+  "it has not heard from a majority since it started, and does not know yet who may read this page";
 const TEXT = "text/plain; charset=utf-8";
 const NO_COUNTS: TableCounts = Object.freeze({
   sessions: 0,
@@ -68,7 +68,7 @@ export interface RedisTold {
   readonly redlock?: string;
 }
 
-/** Where the pages get their figures, read anew for each request. */
+/** Where the pages get their figures, read again for each request. */
 export interface PageSource {
   readonly id: number;
   readonly clusterId: string;
@@ -100,7 +100,7 @@ export interface PageSource {
   /** Whether the caller has a right to anything; without one it may only know how the node is. */
   readonly judge: (caller: PageCaller) => PageRight;
   /**
-   * A file of the page for browsers, if there is one at that path. `isStranger`: must not be told the
+   * A file of the page for browsers, if there is one at that path. `isStranger`: must not learn the
    * members.
    */
   readonly pageFile: (

@@ -1,7 +1,7 @@
 /**
- * The page that people open in a browser: its files, read once, and the headers under which it is
- * served. The files are the same for everyone and hold nothing secret, so they need no login. What
- * the page shows it asks for like every other client.
+ * The page that people open in a browser: its files, read once, and the headers that it is served
+ * with. The files are equal for everyone and hold nothing secret, so they need no login. The page
+ * asks for what it shows like every other client.
  *
  * The policy of the page names where it may connect. To strangers it must not name members.
  */
@@ -41,7 +41,9 @@ export type PageFiles = ReadonlyMap<string, PageFile>;
 
 let read: Promise<PageFiles> | undefined;
 
-/** Of this installation; empty if it was not built. The nodes of one process share them. */
+/**
+ * The files of this installation; empty if it was not built. The nodes of one process share them.
+ */
 export function readPageFiles(): Promise<PageFiles> {
   read ??= readAll();
   return read;
@@ -129,7 +131,7 @@ function policy(
   ].join("; ");
 }
 
-/** The origins of the pages that members serve, by the endpoints that clients are told. */
+/** The origins of the pages that members serve, by the endpoints that clients get. */
 export function originsOf(endpoints: readonly NodeEndpoint[]): string[] {
   return urlsOf(endpoints).map(({ protocol, host }) => {
     return `${protocol === "wss:" ? "https:" : "http:"}//${host}`;

@@ -1,8 +1,8 @@
 /**
- * Actions of operators and refusals that wait to be written to the audit, in the order in which they
- * happened. Those of the log are noted again when a start replays it, and are left out up to where
- * the audit was written. The memory for them is limited: what does not fit is counted, and said in
- * the next record.
+ * Actions of operators and refusals that wait to be written to the audit, in the order in which
+ * they happened. Actions in the log are noted again when a start replays it, and are left out up to
+ * where the audit was written. The memory for them is limited: what does not fit is counted, and
+ * the next record gives the count.
  */
 import type { AuditAction, AuditActions } from "../commands/audit-actions.js";
 import type { Clock } from "../ports.js";
@@ -26,7 +26,7 @@ export class ActionLog implements AuditActions {
   #applied: NotedAction[] = [];
   #here: NotedAction[] = [];
   #leftOut = 0;
-  /** Of them, those that the last `upTo` told of. */
+  /** How many of them the last `upTo` reported. */
   #toldLeftOut = 0;
 
   /**

@@ -1,7 +1,7 @@
 /**
- * Answers who held a lock: first the present holders, then those that this node remembers, then
- * those in its audit. What is in memory is taken at one moment, that of the answer. The audit is
- * read after that and only for what memory has forgotten, so that nothing is shown twice and
+ * Answers who held a lock: first the current holders, then those that this node remembers, then
+ * those in its audit. What is in memory is taken at one moment, when the answer is made. The audit
+ * is read after that and only for what memory has forgotten, so that nothing is shown twice and
  * nothing is missing.
  */
 import type { LockTable } from "../../lockfsm/index.js";
@@ -68,7 +68,7 @@ export class History {
     );
   }
 
-  /** The present holders, the newest grant first. */
+  /** The current holders, the newest grant first. */
   #present(key: string): Tenure[] {
     const { table, transitions } = this.#parts;
     const { holds } = table.inspect(key);

@@ -49,7 +49,7 @@ const DEAR_OPS: ReadonlySet<number> = new Set([
   OP.vitals,
 ]);
 
-/** What a read costs at least, as far as can be told before it is answered. */
+/** What a read costs at least, as far as is known before it is answered. */
 export function leastCostOf({ op }: { readonly op: number }): number {
   return DEAR_OPS.has(op) ? READ_COST_PER_TURN_MAX : ANSWER_COST;
 }

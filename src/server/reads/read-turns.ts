@@ -1,6 +1,6 @@
 /**
- * Reads that may be answered, in turns of those who ask: a client that asks for more than a node can
- * answer makes its own reads wait, and those of others no longer than a turn of it takes. Reads of one
+ * Reads that may be answered. Askers take turns: a client that asks for more than a node can answer
+ * makes its own reads wait, and reads of others no longer than one of its turns takes. Reads of one
  * asker keep their order.
  */
 import { Fifo } from "../fifo.js";

@@ -22,9 +22,9 @@ import { ReadTurns } from "./read-turns.js";
 
 /** Reads that may wait on one node; further ones are answered `BUSY`. */
 const READS_WAITING_MAX = 16_384;
-/** Of one connection; further ones are answered `BUSY` too, so that each leaves room for others. */
+/** From one connection; more are answered `BUSY` too, so that each leaves room for others. */
 const READS_PER_CONNECTION_MAX = 256;
-/** Of all connections of one identity, if it has limits. */
+/** From all connections of one identity, if it has limits. */
 const READS_PER_IDENTITY_MAX = (READS_WAITING_MAX * 3) / 4;
 
 interface TableRead {
@@ -81,7 +81,7 @@ export class Reads {
   readonly #asked = new Map<number, Question>();
   /** With an index that is not applied yet. */
   #placed: PlacedReads[] = [];
-  /** May be answered from the present table; clients of one identity share their turns. */
+  /** May be answered from the current table; clients of one identity share their turns. */
   readonly #ready = new ReadTurns<TableRead>(READ_COST_PER_TURN_MAX);
   /** The table has what they waited for. */
   readonly #passed = new Fifo<Barrier>();

@@ -1,6 +1,6 @@
 /**
  * The order of revisions: places in the sequence of all changes of locks, the same on every node. A
- * number above that of any change stands for the end of the entry.
+ * number above every change's stands for the end of the entry.
  */
 import { REVISION_NUMBER_MAX, type Revision } from "../../protocol/index.js";
 

@@ -81,7 +81,7 @@ export class TransitionLog {
     return this.#bytes;
   }
 
-  /** Of the entry whose changes are added now. */
+  /** The stamp of the entry whose changes are added now. */
   get stamp(): number {
     return this.#entry.stamp;
   }

@@ -41,7 +41,7 @@ export class TransitionPage {
   count = 0;
   /**
    * Approximate memory of them: a text counts by its characters, except the names of identities,
-   * which are those of the table.
+   * which are shared with the table.
    */
   bytes = 0;
   /** Session, owner, token, sequence, the time of a hold's grant, and how long it was waited for. */
@@ -120,7 +120,7 @@ export class TransitionPage {
     return this.#entry(this.#entryAt(slot) + 2);
   }
 
-  /** Of the hold, in cluster time. */
+  /** When the hold was granted, in cluster time. */
   grantedAtAt(slot: number): number {
     return this.#number(slot, 4);
   }
@@ -130,7 +130,7 @@ export class TransitionPage {
     return this.#number(slot, 5);
   }
 
-  /** Of an end: the identity that ordered it. */
+  /** The identity that ordered an end. */
   orderedByAt(slot: number): string {
     return this.#texts[slot * TEXT_COLUMNS + 4] as string;
   }

@@ -1,6 +1,6 @@
 /**
- * Watches that are behind, in turns of those who asked for them: many watches of one identity that
- * want old changes make its own wait, and those of others no longer than one turn of it takes.
+ * Watches that are behind. Askers take turns: many watches of one identity that want old changes
+ * make its own watches wait, and watches of others no longer than one of its turns takes.
  */
 import type { Watch } from "../commands/watch.js";
 import type { Usage } from "../limits/usage.js";

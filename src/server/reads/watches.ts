@@ -5,8 +5,8 @@
  * the next changes for it, the watch ends with `COMPACTED`.
  *
  * Clients must not be able to fill a turn, so each part of it has a budget. A watch for which there
- * was no time falls behind, like one of a slow client, and takes turns with all those that are
- * behind. A change becomes one view in a turn for all its receivers, so that it is encoded once.
+ * was no time falls behind, like one of a slow client, and takes turns with all others that lag. A
+ * change becomes one view in a turn for all its receivers, so that it is encoded once.
  */
 import { assert, ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import type { LockTable } from "../../lockfsm/index.js";
@@ -30,7 +30,7 @@ import type { TransitionLog } from "./transition-log.js";
 import { WatchIndex } from "./watch-index.js";
 import { WatchTurns } from "./watch-turns.js";
 
-/** Of one message; with the longest texts it has some 300 KiB. */
+/** In one message; with the longest texts it has some 300 KiB. */
 const CHANGES_PER_MESSAGE_MAX = 128;
 /**
  * A client for which more bytes wait gets no changes: an eighth of the limit at which a gateway
@@ -43,9 +43,9 @@ const LIVE_TOLD_PER_TURN_MAX = 4_096;
 const LOOKS_PER_TURN_MAX = 8_192;
 /** The cost of finding the place of one of these, in looks. */
 const LOOKS_PER_WATCH = 16;
-/** Of one watch in one turn at least, if that many are left, however many askers have one. */
+/** For one watch in one turn at least, if that many are left, however many askers have one. */
 const LOOKS_PER_TURN_MIN = 1_024;
-/** So many looks cost as much as a line of an answer. */
+/** This many looks cost as much as a line of an answer. */
 const LOOKS_PER_COST = 8;
 /** Watches to which one turn sends only progress. */
 const PROGRESS_PER_TURN_MAX = 1_024;
@@ -61,7 +61,7 @@ const PROGRESS_ENTRIES = 4_096;
 export interface WatchLimits {
   /** As of the transition log. */
   readonly changesMax: number;
-  /** Of this node, over all connections. */
+  /** The most on this node, over all connections. */
   readonly watchesMax: number;
 }
 

@@ -31,14 +31,14 @@ export interface SnapshotPorts {
     Raft,
     "term" | "role" | "leader" | "commitIndex" | "firstIndex" | "entry" | "isTermInReach"
   >;
-  /** Whether the members in a snapshot of `sender` can be those of this node's cluster. */
+  /** Whether the members in a snapshot of `sender` can be the members of this node's cluster. */
   readonly knowsVoterOf: (configuration: Configuration, sender: NodeId) => boolean;
   readonly peers: Pick<PeerLinks, "bufferedBytes">;
   readonly send: (peer: NodeId, message: SnapshotMessage) => void;
   /** Asks for a turn. */
   readonly wake: () => void;
   readonly logger: Logger;
-  /** A client is told that a snapshot of that entry is ready for it. */
+  /** A client is notified that a snapshot of that entry is ready for it. */
   readonly onSaved?: (attachment: Attachment, index: number) => void;
 }
 
@@ -96,7 +96,7 @@ export interface SnapshotStatus {
   readonly abandonedTotal: number;
   /** Given to operators. */
   readonly exportedTotal: number;
-  /** Of the newest one this node could send; 0 while there is none. */
+  /** The index of the newest one this node could send; 0 while there is none. */
   readonly index: number;
   readonly bytes: number;
   /** How long the last one taken here took; 0 before the first. */

@@ -1,8 +1,8 @@
 /**
  * The table of a snapshot that another node offers, made while its chunks come. Only when it is
- * complete, and is that of the entry it was offered for, may the snapshot become durable as a whole
- * and the log name it: every later start makes the table again. It must never change the node's own
- * table. Whatever the bytes contain, the outcome is a table or a `SnapshotRefusal`.
+ * complete, and has the index it was offered with, may the snapshot become durable as a whole and
+ * the log name it, because every later start makes the table again. It must never change the node's
+ * own table. Whatever the bytes contain, the outcome is a table or a `SnapshotRefusal`.
  */
 import { HoldfastError } from "../../errors/index.js";
 import { type LockTable, TableRestore } from "../../lockfsm/index.js";
@@ -55,7 +55,7 @@ export class ReceivedTable {
     const { index } = this.#manifest;
     // The last entries may have been configurations, which tables do not apply.
     if (table.index > index) {
-      throw new SnapshotRefusal(`it is that of entry ${table.index}, and was offered as ${index}`);
+      throw new SnapshotRefusal(`it ends at entry ${table.index}, and was offered as ${index}`);
     }
     requireReach(table, index, own);
     return table;
@@ -72,7 +72,7 @@ function requireReach(table: OwnTable, index: number, own: OwnTable): void {
     throw new SnapshotRefusal(`its cluster time is ${table.stamp}, here it is ${own.stamp}`);
   }
   if (index > own.index + INDEX_JUMP_MAX) {
-    throw new SnapshotRefusal(`it is that of entry ${index}, here ${own.index} is applied`);
+    throw new SnapshotRefusal(`it ends at entry ${index}, here ${own.index} is applied`);
   }
   if (own.nextToken > 0 && table.nextToken > own.nextToken + TOKEN_JUMP_MAX) {
     throw new SnapshotRefusal(`its next token is ${table.nextToken}, here it is ${own.nextToken}`);

@@ -1,10 +1,10 @@
 /**
- * Receives the snapshot that a leader offers, one at a time, and after each durable chunk tells the
- * sender where to continue. A chunk goes into the table under construction before it goes into the
- * store, and the snapshot is completed there only when the table is. Received chunks stay in the
- * store when the connection is lost or the process ends, and the next offer of the same snapshot
- * continues after them. A complete snapshot goes to the core, which alone decides whether it is
- * installed. A snapshot that cannot be used is refused and removed.
+ * Receives the snapshot that a leader offers, one at a time, and answers each durable chunk with
+ * the place where the sender should continue. A chunk goes into the table under construction before
+ * it goes into the store, and the snapshot is completed there only when the table is. Received
+ * chunks stay in the store when the connection is lost or the process ends, and the next offer of
+ * the same snapshot continues after them. A complete snapshot goes to the core, which alone decides
+ * whether it is installed. A snapshot that cannot be used is refused and removed.
  */
 import { assert } from "../../errors/index.js";
 import type { LockTable } from "../../lockfsm/index.js";
@@ -33,7 +33,7 @@ interface Reception {
   /** `undefined` until the store has been cleared for it. */
   draft: SnapshotDraft | undefined;
   readonly waiting: Fifo<Uint8Array>;
-  /** Has every chunk that is durable, but for those of an earlier process, which are read again. */
+  /** Has every durable chunk, except the chunks of an earlier process, which are read again. */
   readonly contents: ReceivedTable;
   /** Set once it is complete; the store is completed after it. */
   table: LockTable | undefined;
@@ -63,7 +63,7 @@ export interface DecodedSnapshot extends ReceivedSnapshot {
 export interface ReceiverEvents {
   /** It is complete and durable here: the core decides about it. */
   onReceived(received: DecodedSnapshot): void;
-  /** Everything in it is committed here: the core only has to tell the leader so. */
+  /** Everything in it is committed here: the core only has to say so to the leader. */
   onNeedless(received: ReceivedSnapshot): void;
   /** Something in the store has become garbage. */
   onGarbage(): void;
@@ -240,7 +240,7 @@ export class SnapshotReceiver {
     }
   }
 
-  /** Tells the sender that the snapshot cannot be used, and removes it. */
+  /** Answers the sender that the snapshot cannot be used, and removes it. */
   refuse(reason: string): void {
     const reception = this.#reception;
     if (reception === undefined) return;

@@ -1,9 +1,10 @@
 /**
  * The transfers of a leader: which peer gets a snapshot, and what happens if a transfer makes no
- * progress. A transfer that stalls or is refused is given up; the core is told after a pause that
- * doubles each time, so that a receiver that cannot use snapshots costs little. A transfer ends
- * silently with its connection or term; then the core asks again, and the receiver continues from
- * what it has. A peer that can use only a later snapshot than there is waits until one was taken.
+ * progress. A transfer that stalls or is refused is given up; the core learns that after a pause
+ * that doubles each time, so that a receiver that cannot use snapshots costs little. A transfer
+ * ends silently with its connection or term; then the core asks again, and the receiver continues
+ * from what it has. A peer that can use only a later snapshot than there is waits until one was
+ * taken.
  */
 import { assert } from "../../errors/index.js";
 import type { Input, NodeId, WantedSnapshot } from "../../raft/index.js";
@@ -15,7 +16,7 @@ import { SnapshotTransfer } from "./transfer.js";
 
 /** Election timeouts without progress after which a transfer is given up. */
 const STALL_TIMEOUTS = 10;
-/** Election timeouts until the core is told that a transfer was given up; doubled each time … */
+/** Election timeouts until the core learns that a transfer was given up; doubled each time … */
 const PAUSE_TIMEOUTS_MIN = 1;
 /** … up to this many. */
 const PAUSE_TIMEOUTS_MAX = 64;
@@ -26,7 +27,7 @@ const PAUSE_TIMEOUTS_MAX = 64;
 interface Failures {
   readonly epoch: number;
   pauseTimeouts: number;
-  /** When the core is told of the last one; infinite once it has been. */
+  /** When the core learns of the last one; infinite once it has. */
   reportAtMs: number;
 }
 

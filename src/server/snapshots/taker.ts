@@ -125,7 +125,7 @@ export class SnapshotTaker {
     return this.#isWanted && !this.isUnderWay && nowMs >= this.#retryAtMs;
   }
 
-  /** Begins a snapshot of the present table. */
+  /** Begins a snapshot of the current table. */
   begin(nowMs: number): void {
     const configuration = this.#configuration;
     assert(configuration !== undefined, () => "a snapshot is taken before any entry was applied");

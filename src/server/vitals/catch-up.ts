@@ -16,7 +16,7 @@ export interface CaughtUpCore {
 
 export class CatchUp {
   #isDone = false;
-  /** Of the leader whose first append was heard. */
+  /** The term of the leader whose first append was heard. */
   #term = 0;
   /** What was committed then, as that leader knew. */
   #target = 0;

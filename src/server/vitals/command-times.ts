@@ -60,7 +60,7 @@ export class CommandTimes {
     this.#clock = clock;
   }
 
-  /** When what arrives now arrived: the same for all that arrive between two turns. */
+  /** When what arrives now arrived: equal for everything that arrives between two turns. */
   get arrivalUs(): number {
     if (this.#arrivalUs === 0) this.#arrivalUs = microseconds(this.#clock.nowMs());
     return this.#arrivalUs;

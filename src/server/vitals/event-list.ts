@@ -1,7 +1,8 @@
 /**
  * What happened on this node lately, for people who look at it: a bounded list of sentences. It
  * compares what it is shown with what it was shown before, so that no other part has to report
- * anything. It must never name a lock, a session or a client: whoever may observe one key may read it.
+ * anything. It must never name a lock, a session or a client, because anyone who may observe one
+ * key may read it.
  */
 import {
   VITALS_EVENTS_MAX,
@@ -17,7 +18,7 @@ export interface WatchedState {
   /** 0 while unknown. */
   readonly leader: NodeId;
   readonly voters: readonly NodeId[];
-  /** Of the old half of a joint configuration. */
+  /** The voters in the old half of a joint configuration. */
   readonly outgoing: readonly NodeId[];
   readonly learners: readonly NodeId[];
   /** The peers to which there is a link. */

@@ -43,7 +43,7 @@ class Sampler {
     return Math.max(0, max / 1e6 - this.resolutionMs, outsideMs - 2 * this.resolutionMs);
   }
 
-  /** Of the measurements since `begin`. */
+  /** The lag in the measurements since `begin`. */
   get lag(): LoopLag {
     const { min, max, mean, stddev, count } = this.#histogram;
     const late = (ns: number): number =>
@@ -93,7 +93,7 @@ export class EventLoopMeter {
     this.#timer.unref();
   }
 
-  /** Of the last whole second; `undefined` before the first is over. */
+  /** The lag in the last whole second; `undefined` before the first is over. */
   get lag(): LoopLag | undefined {
     return this.#lag;
   }

@@ -1,6 +1,6 @@
 /**
  * How long requests waited in the table and how long holds lasted, in cluster time, as every node
- * finds it when it applies the log. Names of locks are no labels: the operator may name a few
+ * finds it when it applies the log. Names of locks are not labels: the operator may name a few
  * prefixes, and everything else is `other`.
  */
 import { ERROR_NUMBERS } from "../../errors/index.js";
@@ -30,7 +30,7 @@ export class LockTimes {
   readonly waits: Histogram;
   readonly holds: Histogram;
   readonly #prefixes: readonly string[];
-  /** Of all grants. */
+  /** The waits of recent grants, with any prefix. */
   readonly #recentGrants: RecentValues;
 
   /** `prefixes` of keys, each a value of the label `prefix`. */

@@ -14,7 +14,7 @@ export interface Metric {
   readonly samples: number | readonly (readonly [label: string, value: number])[];
 }
 
-/** Of this service: its name gets the prefix of all of them. */
+/** A gauge of this service: its name gets the service's prefix. */
 export function gauge(name: string, help: string, samples: Metric["samples"]): Metric {
   return { name: PREFIX + name, type: "gauge", help, samples };
 }

@@ -40,7 +40,7 @@ export class NodeTimes {
     this.commands = new CommandTimes(clock);
   }
 
-  /** All but those of peers, each with its own name. */
+  /** All but the round trips of peers, each with its own name. */
   get histograms(): readonly Histogram[] {
     const { locks, commands, logSyncs } = this;
     return [locks.waits, locks.holds, commands.commands, commands.commits, logSyncs];
@@ -51,7 +51,7 @@ export class NodeTimes {
     return [...this.#peers.values()].map(({ histogram }) => histogram);
   }
 
-  /** Of the point before this one; `null`: nothing was written in it. */
+  /** Measured during the point before this one; `null`: nothing was written in it. */
   get logSyncP99Ms(): number | null {
     return this.#logSyncP99Ms;
   }
@@ -78,13 +78,13 @@ export class NodeTimes {
     times.histogram.observe(0, ms / 1_000);
   }
 
-  /** Of the last question that the peer answered; `null`: none was. */
+  /** The time of the last question that the peer answered; `null`: it answered none. */
   roundTripMs(peer: NodeId): number | null {
     const times = this.#peers.get(peer);
     return times === undefined ? null : Math.round(times.lastMs * 100) / 100;
   }
 
-  /** The nodes that are no peers any more are forgotten. */
+  /** Forgets nodes that are no longer peers. */
   keepPeers(peers: ReadonlySet<NodeId>): void {
     for (const peer of this.#peers.keys()) if (!peers.has(peer)) this.#peers.delete(peer);
     for (const peer of this.#heardMs.keys()) if (!peers.has(peer)) this.#heardMs.delete(peer);

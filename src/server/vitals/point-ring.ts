@@ -24,7 +24,7 @@ export type PointDistributions = Pick<
 
 export interface PointSource {
   totals(): PointTotals;
-  /** Of what was measured since the last call. */
+  /** The distributions of what was measured since the last call. */
   takeDistributions(): PointDistributions;
 }
 
@@ -42,7 +42,7 @@ export class PointRing {
     this.#dueMs = nowMs + POINT_MS;
   }
 
-  /** When the present point ends. */
+  /** When the current point ends. */
   get dueMs(): number {
     return this.#dueMs;
   }

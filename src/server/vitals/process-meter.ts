@@ -1,7 +1,7 @@
 /**
- * What the process around a node takes, under the names that boards for Node.js processes expect:
- * those of the default metrics of prom-client. What only files of the system say is read in between
- * two scrapes, so that no scrape waits for the disk.
+ * What the process around a node uses, under the names that boards for Node.js processes expect:
+ * the names of prom-client's default metrics. Figures that only files of the system have are read
+ * between two scrapes, so that no scrape waits for the disk.
  */
 import { readdir, readFile } from "node:fs/promises";
 import {

@@ -40,7 +40,7 @@ export class VitalsRelay {
   readonly #parts: VitalsRelayParts;
   /** By number, in the order of their deadlines. */
   readonly #asked = new Map<number, Question>();
-  /** Of this turn, by the member that asked. */
+  /** How many were answered in this turn, by the member that asked. */
   readonly #answered = new Map<NodeId, number>();
 
   constructor(parts: VitalsRelayParts) {

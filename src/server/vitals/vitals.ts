@@ -41,7 +41,7 @@ export type VitalsFacts = Omit<
   | "events"
 >;
 
-/** Where the figures come from, read anew each time. */
+/** Where the figures come from, read again each time. */
 export interface VitalsSource {
   /** Grows with each change of term, leader and links: reading it must cost nothing. */
   readonly revision: () => number;
@@ -49,7 +49,7 @@ export interface VitalsSource {
   readonly isCaughtUp: () => boolean;
   readonly watched: () => WatchedState;
   readonly totals: () => PointTotals;
-  /** Of what was measured since the last call, without the event loop. */
+  /** The distributions of what was measured since the last call, without the event loop. */
   readonly takeTimes: () => Omit<PointDistributions, "loopDelayMaxMs">;
   readonly facts: () => VitalsFacts;
 }

@@ -49,7 +49,7 @@ export interface AuditBlock {
   readonly firstRecord: number;
   /** The entry of the log in which the last of its records ended; 0 without records. */
   readonly lastIndex: number;
-  /** Of its records; both are 0 without records. */
+  /** Times of its oldest and newest record; both are 0 without records. */
   readonly oldestWallMs: number;
   readonly newestWallMs: number;
   /** `bytes` of the block before. */
@@ -68,7 +68,7 @@ export const NO_DIGEST = "0".repeat(2 * DIGEST_BYTES);
 /** The block before the first one. */
 export const NO_BLOCK: ChainPlace = Object.freeze({ number: 0, digest: NO_DIGEST, bytes: 0 });
 
-/** Bytes of an encoded block with so many records. */
+/** Bytes of an encoded block with this number of records. */
 export function auditBlockBytes(records: number): number {
   return HEADER_BYTES + records * PLACE_BYTES;
 }

@@ -135,7 +135,7 @@ export interface StoredBlock {
   readonly digest: string;
 }
 
-/** Changes that one batch makes beside its records. */
+/** Changes that one batch makes besides its records. */
 interface AuditPlaces {
   readonly mark: AuditMark;
   readonly rows: AuditRows;

@@ -3,8 +3,8 @@
  * one before, and that its records are stored as they were written. It changes nothing, and damage
  * ends up in the report, never in an error.
  *
- * The chain alone proves nothing against the owner of the files, who can write all of it anew. A
- * head that was kept elsewhere does: everything up to it is as it was then (decision 40).
+ * The chain alone proves nothing against the owner of the files, who can rewrite all of it. A head
+ * that was kept elsewhere does: everything up to it is as it was then (decision 40).
  */
 import { type AuditBlock, type AuditHead, NO_DIGEST, RecordsDigest } from "./audit-block.js";
 import { decodeAuditRecord } from "./audit-record.js";
@@ -173,7 +173,7 @@ class Verification {
     this.#note("truncated", number + 1, Math.max(number + 1, trimmed.number), 0, 0);
   }
 
-  /** Records that were put where none was written, and those of lost blocks. */
+  /** Records that were put where none was written, and records of lost blocks. */
   async #findUnnamed(): Promise<void> {
     const stored = await this.#store.countStored();
     if (stored > this.#records) this.#note("unnamed", 0, 0, stored - this.#records, 0);

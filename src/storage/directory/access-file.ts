@@ -1,8 +1,9 @@
 /**
- * What the directory of a node remembers of access, beside the table: whether this node was told to
- * let nobody in without a name (`required`), and whether its cluster was closed when the node last
- * knew (`closed`). While a node starts or joins, its table is empty or old and would say that the
- * cluster is open. There is no file while neither is so. A file that cannot be read says both.
+ * What the directory of a node remembers about access, besides the table: whether this node was
+ * told to let nobody in without a name (`required`), and whether its cluster was closed when the
+ * node last knew (`closed`). While a node starts or joins, its table is empty or old and would say
+ * that the cluster is open. There is no file if neither is true. A file that cannot be read means
+ * both.
  */
 import { createAtomically, errnoOf, type FileSystem, readWhole } from "../file-system.js";
 import { nodeFileSystem } from "../node-file-system.js";
@@ -29,7 +30,7 @@ export class AccessFile {
     this.#facts = facts;
   }
 
-  /** Of a data directory, which may be missing. Changes nothing. */
+  /** Reads the file of a data directory, which may be missing. Changes nothing. */
   static async read(path: string, fileSystem: FileSystem = nodeFileSystem): Promise<AccessFile> {
     return new AccessFile(fileSystem, path, await factsIn(fileSystem, path));
   }

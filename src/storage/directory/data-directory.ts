@@ -1,8 +1,8 @@
 /**
  * Opens the data directory of one node, whose files `directory-layout.ts` lists, and creates it at
- * the first start. It belongs to one node of one cluster for ever. Its parts must agree about each
- * other: the mark about the log, the log about its snapshot. If the directory cannot be used,
- * nothing in it is changed.
+ * the first start. It belongs to one node of one cluster forever. Its parts must agree: the mark
+ * with the log, the log with its snapshot. If the directory cannot be used, nothing in it is
+ * changed.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../errors/index.js";
@@ -76,7 +76,7 @@ export interface DataDirectory {
   /** Every peer that was noted. */
   knownPeers(): KnownPeers;
   /**
-   * A peer was met with this identity. Durable before a later `log.syncMark()` resolves. Changes
+   * A peer came with this identity. Durable before a later `log.syncMark()` resolves. Changes
    * nothing unless its incarnation is higher than the noted one.
    */
   notePeer(peer: NotedPeer): void;

@@ -45,7 +45,7 @@ const FIRST_START_NAMES: ReadonlySet<string> = new Set([
   STORE_NAME,
   ACCESS_FILE_NAME,
   `${ACCESS_FILE_NAME}.tmp`,
-  // Of a process that was killed.
+  // Left by a process that was killed.
   "local.sock",
   "local.sock.tmp",
   // Made by the file system itself at the root of a volume.
@@ -95,7 +95,7 @@ export async function stateOf(fileSystem: FileSystem, path: string): Promise<Dir
       (name) => !FIRST_START_NAMES.has(name) && setAsideNumberOf(name) === undefined,
     );
     if (foreign === undefined) return "new";
-    const message = `${path} is no data directory and is not empty: it has "${foreign}"`;
+    const message = `${path} is not a data directory and is not empty: it has "${foreign}"`;
     throw new HoldfastError("INVALID_ARGUMENT", message);
   }
   const version = (await readWhole(fileSystem, `${path}/${VERSION_FILE_NAME}`)).toString("latin1");

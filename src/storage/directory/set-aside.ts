@@ -75,7 +75,7 @@ export interface SetAside extends NodeIdentity {
 
 /**
  * Resolves when the fresh directory is durable. Its birth is new, its origin is `joined`, and its
- * incarnation is above `incarnationMin` and above that of the old data, if they can be read.
+ * incarnation is above `incarnationMin` and above the old data's, if it can be read.
  *
  * Fails with `INVALID_ARGUMENT` (options, another node's directory, no readable mark and no
  * identity given, a directory with other files), `UNAVAILABLE` (used by a process, no permission, a
@@ -86,7 +86,7 @@ export async function setDataAside(options: SetAsideOptions): Promise<SetAside> 
   if (nodeId !== undefined) demandNodeId(nodeId);
   if (clusterId !== undefined) demandClusterId(clusterId);
   if (!Number.isSafeInteger(incarnationMin) || incarnationMin < 0) {
-    const message = `incarnationMin ${incarnationMin} is no number of starts`;
+    const message = `incarnationMin ${incarnationMin} is not a number of starts`;
     throw new HoldfastError("INVALID_ARGUMENT", message);
   }
   const aside = new Relocation(options);

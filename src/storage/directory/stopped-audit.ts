@@ -11,8 +11,8 @@ import { explained, STORE_NAME, stateOf } from "./directory-layout.js";
 
 /**
  * Resolves as `work` does, after the directory was closed again. Fails with `INVALID_ARGUMENT` if
- * this is no data directory, and with `UNAVAILABLE` if a process uses it, permission is missing, or
- * another version wrote it.
+ * this is not a data directory, and with `UNAVAILABLE` if a process uses it, permission is missing,
+ * or another version wrote it.
  */
 export async function withStoppedAudit<Result>(
   path: string,
@@ -20,7 +20,7 @@ export async function withStoppedAudit<Result>(
 ): Promise<Result> {
   try {
     if ((await stateOf(nodeFileSystem, path)) === "new") {
-      throw new HoldfastError("INVALID_ARGUMENT", `${path} is no data directory of a node`);
+      throw new HoldfastError("INVALID_ARGUMENT", `${path} is not the data directory of a node`);
     }
     const store = await openLevelStore(`${path}/${STORE_NAME}`, true);
     try {

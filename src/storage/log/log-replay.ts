@@ -20,7 +20,7 @@ export class LogReplay {
   #hardState: HardState;
   #snapshot: SnapshotPoint | undefined;
 
-  /** `base` is that of the first segment; `undefined` for a log without segments. */
+  /** `base` is the base of the first segment; `undefined` for a log without segments. */
   constructor(base: SegmentBase | undefined) {
     this.outline = new LogOutline(base?.lastIndex ?? 0, base?.lastTerm ?? 0);
     this.#hardState = base?.hardState ?? { term: 0, vote: 0 };
@@ -107,7 +107,7 @@ export class LogReplay {
     const keepFrom = readUint53(source, end - 9);
     const isReset = source.readUInt8(end - 1) === 1;
     if (!Number.isSafeInteger(index) || index < Math.max(1, this.#snapshot?.index ?? 0)) {
-      throw new RangeError(`a snapshot of ${index} after that of ${this.#snapshot?.index ?? 0}`);
+      throw new RangeError(`a snapshot at ${index} after one at ${this.#snapshot?.index ?? 0}`);
     }
     if (isReset) {
       this.outline.reset(index, term);

@@ -45,14 +45,14 @@ export interface RecordPlace {
   readonly salt: Uint8Array;
   readonly seq: number;
   readonly previousCrc: number;
-  /** Of its first byte in the file. */
+  /** The position of its first byte in the file. */
   readonly position: number;
 }
 
 export interface EncodedRecord {
   readonly chunks: readonly Uint8Array[];
   readonly byteLength: number;
-  /** Of the header. */
+  /** The CRC of the header. */
   readonly crc: number;
 }
 
@@ -116,7 +116,7 @@ export class RecordEncoder {
   #begin(copiedBytes: number): void {
     const bytes = HEADER_BYTES + copiedBytes + TRAILER_BYTES;
     if (this.#scratch.length < bytes) this.#scratch = Buffer.allocUnsafeSlow(bytes);
-    // A large buffer is not kept for ever after one large record.
+    // A large buffer is not kept forever after one large record.
     else if (this.#scratch.length > SCRATCH_BYTES << 6 && bytes < SCRATCH_BYTES) {
       this.#scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
     }

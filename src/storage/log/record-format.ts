@@ -8,8 +8,8 @@
  *   trailer one byte that is not zero
  *
  * Unwritten space is zero, so a zero trailer, or more all-zero sectors than the header announces,
- * distinguish an interrupted write from a byte that changed later. The CRC of the header covers
- * that of the body, so the chain of headers covers everything before it.
+ * distinguish an interrupted write from a byte that changed later. The CRC of the header covers the
+ * CRC of the body, so the chain of headers covers everything before it.
  */
 import { crc32 } from "node:zlib";
 import { readUint53, SECTOR_BYTES, writeUint53 } from "../disk-bytes.js";
@@ -71,7 +71,7 @@ export function readHeader(source: Buffer, at: number): RecordHeader | undefined
 
 /**
  * The number of sectors of the file in which these chunks, written one after the other from
- * `position` on, are all zero. Of the first and the last sector only the written part counts.
+ * `position` on, are all zero. Only the written part of the first and the last sector counts.
  */
 export function countZeroSectors(chunks: readonly Uint8Array[], position: number): number {
   let count = 0;

@@ -14,7 +14,7 @@ export class WriteCheck {
   #lastHardTerm: number;
   #lastSnapshotIndex: number;
 
-  /** `outline` is that of `boot`; it follows what is handed over. */
+  /** `outline` is the outline of `boot`; it follows what is handed over. */
   constructor(boot: LogBoot, outline: LogOutline) {
     this.#outline = outline;
     this.#lastSeq = boot.lastSeq;
@@ -52,7 +52,7 @@ export class WriteCheck {
 
   #takeSnapshot({ index, term, checksum, isReset, keepFrom }: WrittenSnapshot): void {
     const last = this.#lastSnapshotIndex;
-    assert(index >= Math.max(1, last), () => `a snapshot of ${index} after that of ${last}`);
+    assert(index >= Math.max(1, last), () => `a snapshot at ${index} after one at ${last}`);
     assert(/^[0-9a-f]{64}$/.test(checksum), () => `checksum "${checksum}" is not 64 hex digits`);
     const isWithin = isReset ? keepFrom === index + 1 : keepFrom <= index + 1;
     assert(isWithin, () => `a snapshot of ${index} that keeps from ${keepFrom}`);

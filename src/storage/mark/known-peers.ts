@@ -1,8 +1,9 @@
 /**
- * What is remembered of every peer that was ever met: the directories with which it came, and how
+ * What is remembered of every peer that ever connected: the directories with which it came, and how
  * often the latest was opened. A peer that comes back with another directory has lost the one it
- * had, and one that was opened less often has an old copy: neither may be taken for the peer it
- * was. All of it is in the mark, because a node that forgets it lets a wiped voter vote again.
+ * had, and a peer whose directory was opened less often has an old copy: neither may be taken for
+ * the peer it was. All of it is in the mark, because a node that forgets it lets a wiped voter vote
+ * again.
  *
  * Bytes, little-endian: for each peer, the one noted last at the end, node (4), incarnation (8),
  * number of births (4), births (8 each).
@@ -12,7 +13,7 @@ import { readUint53, writeUint53 } from "../disk-bytes.js";
 import type { NodeIdentity } from "../log-store.js";
 
 export interface KnownPeer {
-  /** The highest incarnation that was met. */
+  /** The highest incarnation that was seen. */
   readonly incarnation: number;
   /** The births of the directories with which it came, the newest last; never empty. */
   readonly births: readonly string[];
@@ -32,7 +33,7 @@ const HEADER_BYTES = 4 + 8 + 4;
 const BIRTH_BYTES = 8;
 
 /**
- * Adds what was met of a peer; returns the same table if this incarnation or a higher one was noted
+ * Adds what a peer came with; returns the same table if this incarnation or a higher one was noted
  * before. If there is no room, the peers noted longest ago are forgotten.
  */
 export function withPeer(peers: KnownPeers, { nodeId, birth, incarnation }: NotedPeer): KnownPeers {

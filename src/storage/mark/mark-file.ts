@@ -23,7 +23,7 @@ import {
   type KnownPeers,
 } from "./known-peers.js";
 
-/** The incarnation is that of the last opening; 0 before the first. */
+/** The incarnation was set by the last opening; it is 0 before the first. */
 export interface Mark extends NodeIdentity {
   /** The durable log: its last sequence, and its last entry at that sequence. */
   readonly seq: number;

@@ -32,7 +32,7 @@ export class SnapshotFileReader {
     this.#source = source[Symbol.asyncIterator]();
   }
 
-  /** Of the whole file, once `begin` has resolved. */
+  /** The size of the whole file, once `begin` has resolved. */
   get fileBytes(): number {
     return this.#fileBytes;
   }
@@ -45,7 +45,7 @@ export class SnapshotFileReader {
     const head = await this.#upTo(FILE_HEAD_BYTES);
     const magic = head.subarray(0, FILE_MAGIC.length);
     if (!FILE_MAGIC.subarray(0, magic.length).equals(magic) || magic.length === 0) {
-      throw badFile("notASnapshot", "this is no snapshot of a Holdfast cluster");
+      throw badFile("notASnapshot", "this is not a snapshot of a Holdfast cluster");
     }
     if (head.length < FILE_HEAD_BYTES) throw this.#cutShort();
     const version = head.readUInt32LE(FILE_MAGIC.length);

@@ -65,7 +65,7 @@ export class SnapshotFileEncoder {
     this.#header = Buffer.from(JSON.stringify(headerOf(saved)), "utf8");
   }
 
-  /** Of the whole file. */
+  /** The size of the whole file. */
   get byteLength(): number {
     return fileBytesOf(this.#saved.manifest, this.#header.length);
   }

@@ -1,5 +1,5 @@
 /**
- * The record that the ordered store keeps of a snapshot beside its chunks, little-endian:
+ * The record that the ordered store keeps of a snapshot next to its chunks, little-endian:
  *
  *   state (1), chunks stored (4), index (8), term (8), checksum (32), chunks (4), bytes (8),
  *   length of the configuration (4), configuration

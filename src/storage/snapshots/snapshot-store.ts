@@ -7,7 +7,7 @@ import type { SnapshotPoint } from "../../raft/index.js";
 
 export interface SnapshotManifest extends SnapshotPoint {
   readonly chunkCount: number;
-  /** Of all chunks together. */
+  /** The bytes of all chunks together. */
   readonly byteLength: number;
   /** The configuration in force at `index`, encoded by the core's `encodeConfiguration`. */
   readonly configuration: Uint8Array;
@@ -35,8 +35,8 @@ export interface SnapshotWriter {
 
 export interface SnapshotStore {
   /**
-   * Of every complete snapshot, by rising index. Fails with a corruption error if a manifest or a
-   * draft is altered.
+   * The manifests of all complete snapshots, by rising index. Fails with a corruption error if a
+   * manifest or a draft is altered.
    */
   list(): Promise<readonly SnapshotManifest[]>;
   /** A new snapshot of this node. */

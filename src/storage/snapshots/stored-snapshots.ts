@@ -11,7 +11,7 @@ import { isChecksum } from "./snapshot-record.js";
 import type { SnapshotManifest, SnapshotStore, SnapshotWriter } from "./snapshot-store.js";
 import { StoredSnapshotWriter } from "./stored-snapshot-writer.js";
 
-/** Of a snapshot whose contents are not known yet. */
+/** Fields of a snapshot whose contents are not known yet. */
 const NOTHING = {
   checksum: "0".repeat(64),
   chunkCount: 0,
@@ -45,7 +45,10 @@ export class StoredSnapshots implements SnapshotStore {
   async receive(manifest: SnapshotManifest): Promise<SnapshotWriter> {
     const { checksum } = manifest;
     if (!isChecksum(checksum)) {
-      throw new HoldfastError("INVALID_ARGUMENT", `"${checksum}" is no checksum of a snapshot`);
+      throw new HoldfastError(
+        "INVALID_ARGUMENT",
+        `"${checksum}" is not the checksum of a snapshot`,
+      );
     }
     await this.#catalog.load();
     let snapshot = this.#catalog.find(checksum);

@@ -86,7 +86,7 @@ describe("operating a cluster", () => {
     const unknown = await failure(world, admin.demoteMember(9));
     expect([unknown.code, unknown.message]).toEqual([
       "INVALID_ARGUMENT",
-      "node 9 is no member; add it first",
+      "node 9 is not a member; add it first",
     ]);
     expect(server.members.asked.filter(({ op }) => op === OP.changeMember)).toHaveLength(4);
   });

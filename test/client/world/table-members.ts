@@ -58,7 +58,7 @@ export class TableMembers {
     const voters = this.#voters().filter((id) => !cluster.faults.downNodes.has(id));
     const next = operation.node || voters.find((id) => id !== cluster.leaderId);
     if (next === undefined || !voters.includes(next)) {
-      return refused("INVALID_ARGUMENT", `node ${operation.node} is no voter and cannot lead`);
+      return refused("INVALID_ARGUMENT", `node ${operation.node} is not a voter and cannot lead`);
     }
     if (next !== cluster.leaderId) this.changes += 1;
     cluster.leaderId = next;
@@ -70,7 +70,7 @@ export class TableMembers {
     if (action === "add") return this.#add(node, address ?? "", member);
     if (member === undefined) {
       if (action === "remove") return DONE;
-      return refused("INVALID_ARGUMENT", `node ${node} is no member; add it first`);
+      return refused("INVALID_ARGUMENT", `node ${node} is not a member; add it first`);
     }
     const isVoter = action === "promote";
     if (action !== "remove" && (member.role === "voter") === isVoter) return DONE;

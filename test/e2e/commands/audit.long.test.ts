@@ -67,7 +67,7 @@ test("verify checks a stopped node, finds the heads it logged, and leaves its da
   expect(JSON.parse(forged.stdout)).toMatchObject({ isInOrder: false, expected: "different" });
 });
 
-test("verify refuses what is no data directory and what is no head", async () => {
+test("verify refuses a path without a data directory, and a text that is not a head", async () => {
   const missing = ["audit", "verify", "--data", join(cluster.directory, "missing")];
   expect((await cluster.holdfast(missing)).code).toBe(1);
   const ofCluster = ["audit", "verify", "--data", cluster.directory];

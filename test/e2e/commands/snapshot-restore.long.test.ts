@@ -216,7 +216,7 @@ describe("restoring", () => {
       members: [{ id: 1 }, { id: 2 }, { id: 3 }],
     });
     const nowhere = ["snapshot", "save", `--data=${join(scene.place, "none")}`, file("x.hfs")];
-    expectFailure(await runCli(nowhere), 2, /is no data directory of a node/);
+    expectFailure(await runCli(nowhere), 2, /is not the data directory of a node/);
     const both = ["snapshot", "save", "--stale", data, file("x.hfs")];
     expectFailure(await runCli(both), 2, /exclude each other/);
   });

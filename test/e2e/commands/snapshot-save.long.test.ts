@@ -198,7 +198,7 @@ describe("a file that is not whole", () => {
       [whole.subarray(0, whole.length - 10), /bad\.hfs: the snapshot is cut short/],
       [altered, /bad\.hfs: the snapshot is damaged/],
       [later, /bad\.hfs: the snapshot is in format 2/],
-      ["# notes\n", /bad\.hfs: this is no snapshot of a Holdfast cluster/],
+      ["# notes\n", /bad\.hfs: this is not a snapshot of a Holdfast cluster/],
       ["", /bad\.hfs: this is no snapshot/],
     ];
     for (const [content, reason] of wrong) {

@@ -143,7 +143,7 @@ describe("an encoded configuration", () => {
     expect(() => encodeConfiguration(members(sixteen))).toThrow(/more than 15 members/);
     const { addresses } = members([1, 2]);
     const disordered = { ...members([1, 2]), addresses: addresses.toReversed() };
-    expect(() => encodeConfiguration(disordered)).toThrow(/address of node 1 after that of 2/);
+    expect(() => encodeConfiguration(disordered)).toThrow(/address of node 1 after node 2/);
   });
 
   it("may have a voter on its way to being a learner, and nobody at all", () => {

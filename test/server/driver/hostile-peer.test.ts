@@ -120,7 +120,9 @@ describe("an append", () => {
     expect(follower.raft.appliedIndex).toBe(lastIndex + 1);
     expect(follower.failures).toEqual([]);
     expect(follower.table.counts()).toEqual(counted);
-    const lines = world.story.filter((line) => line.includes("an entry holds what is no command"));
+    const lines = world.story.filter((line) =>
+      line.includes("an entry holds records that are not commands"),
+    );
     expect(lines).toHaveLength(1);
   });
 });
@@ -281,7 +283,7 @@ test("forwarded records that no gateway would have taken are left out, and the r
     proposed.push(leader.raft.entry(index).data.length);
   }
   expect(proposed[0]).toBe(21 + mine.length);
-  expect(world.story.join("\n")).toContain("forwarded records are no commands");
+  expect(world.story.join("\n")).toContain("forwarded records are not commands");
   await expectAgreement(world);
 });
 

@@ -177,7 +177,7 @@ export function describeSnapshotsOfLogContract(
       const unnamed = { ...point, checksum: "ab", keepFrom: 4 };
       expect(appended({ snapshot: unnamed })).toThrow(/checksum "ab"/);
       appended(resetTo({ index: 9, term: 2 }))();
-      expect(appended(resetTo({ index: 8, term: 2 }))).toThrow(/snapshot of 8 after that of 9/);
+      expect(appended(resetTo({ index: 8, term: 2 }))).toThrow(/snapshot at 8 after one at 9/);
       expect(appended({ truncateFrom: 9 })).toThrow(/truncation from 9/);
     });
   });

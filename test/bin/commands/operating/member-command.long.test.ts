@@ -114,7 +114,7 @@ describe("against a cluster", () => {
     const unknown = await ask("member", "demote", "9");
     expect([unknown.code, unknown.stderr]).toEqual([
       5,
-      "holdfast: node 9 is no member; add it first (INVALID_ARGUMENT)\n",
+      "holdfast: node 9 is not a member; add it first (INVALID_ARGUMENT)\n",
     ]);
   });
 
