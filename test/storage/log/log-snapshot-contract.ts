@@ -170,7 +170,7 @@ export function describeSnapshotsOfLogContract(
       const third = { index: 3, term: 1 };
       expect(appended(standsOn({ index: 4, term: 1 }))).toThrow(/snapshot of 4\/1/);
       expect(appended(standsOn({ index: 2, term: 2 }))).toThrow(/snapshot of 2\/2/);
-      expect(appended(standsOn({ index: 0, term: 0 }))).toThrow(/snapshot of 0/);
+      expect(appended(standsOn({ index: 0, term: 0 }))).toThrow(/snapshot at 0/);
       expect(appended(standsOn(third, 5))).toThrow(/keeps from 5/);
       const point = { ...snapshotAt(third), isReset: true, keepFrom: 3 };
       expect(appended({ snapshot: point })).toThrow(/keeps from 3/);
