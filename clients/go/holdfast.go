@@ -32,8 +32,8 @@ const (
 // Error is a refusal or a failure. Code is one of docs/reference/errors.md and does not change.
 type Error struct {
 	Code, Message string
-	Status        int    // Of HTTP; 0 if no answer arrived.
-	Reason        string // Of LOCK_LOST: why the lock is over.
+	Status        int    // The status of HTTP; 0 if no answer arrived.
+	Reason        string // With LOCK_LOST: why the lock is over.
 }
 
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
@@ -52,7 +52,7 @@ type Client struct {
 	at atomic.Int64
 }
 
-// New fails if an endpoint is no URL.
+// New fails if an endpoint is not a URL.
 func New(config Config) (*Client, error) {
 	if len(config.Endpoints) == 0 {
 		config.Endpoints = strings.Split(either(os.Getenv("HOLDFAST_ENDPOINTS"), defaultEndpoints), ",")
@@ -62,13 +62,13 @@ func New(config Config) (*Client, error) {
 	for _, text := range config.Endpoints {
 		node, err := url.Parse(strings.TrimSpace(text))
 		if err != nil || node.Host == "" {
-			return nil, fmt.Errorf("%q is no URL of a node, such as http://10.0.0.1:7411", text)
+			return nil, fmt.Errorf("%q is not the URL of a node, such as http://10.0.0.1:7411", text)
 		}
 		node.Scheme = strings.Replace(node.Scheme, "ws", "http", 1) // Endpoints of the SDK name the same port.
 		c.Endpoints = append(c.Endpoints, strings.TrimSuffix(node.String(), "/"))
 	}
 	c.Token = either(config.Token, os.Getenv("HOLDFAST_ACCESS_TOKEN"))
-	// A node redirects nobody, and elsewhere the owner would be no secret.
+	// A node redirects nobody, and elsewhere the owner would not stay secret.
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.Proxy = proxyForTLS
@@ -161,7 +161,7 @@ func (c *Client) send(ctx context.Context, method, target string, body []byte, h
 	if isRepeatable(failure) {
 		failure.Code = "UNAVAILABLE"
 	}
-	// Only a proxy answers anything but JSON, which is no success whatever its status says.
+	// Only a proxy answers anything but JSON, which is not a success whatever its status says.
 	if json.Unmarshal(got.text, &got) == nil {
 		if failure.Status == 200 || failure.Status == 202 {
 			return got, nil
@@ -172,8 +172,8 @@ func (c *Client) send(ctx context.Context, method, target string, body []byte, h
 	return got, failure
 }
 
-// isRepeatable: no answer arrived, or that of a node that cannot tell, or of a proxy before it; or a copy of the
-// request, which something on the way made, waits in its place.
+// isRepeatable: no answer arrived, or it came from a node that does not know, or from a proxy
+// before it; or a copy of the request, made on the way, waits in its place.
 func isRepeatable(err error) bool {
 	e := (*Error)(nil)
 	if !errors.As(err, &e) {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Options of a lock. With Limit or Permits it is so many permits of a semaphore.
+// Options of a lock. With Limit or Permits it is some permits of a semaphore.
 type Options struct {
 	TTL            time.Duration // How long the lock outlives this process. Default: 15 s.
 	Wait           time.Duration // How long it may wait. Default: as long as the context allows.
@@ -25,7 +25,7 @@ type Options struct {
 // Lock is held until Unlock, or until it is lost.
 type Lock struct {
 	Token int64   // The fencing token.
-	Slots [][]int // Of each semaphore, the numbers of the permits.
+	Slots [][]int // For each semaphore, the numbers of the permits.
 
 	client  *Client
 	ttl     time.Duration
@@ -33,7 +33,7 @@ type Lock struct {
 	headers http.Header
 	over    context.Context // Done when the lock is lost or given back.
 	end     context.CancelFunc
-	mutex   sync.Mutex // Of the fields below.
+	mutex   sync.Mutex // Guards the fields below.
 	sent    time.Time
 	trust   time.Duration // Counts from sent.
 	err     *Error

@@ -19,9 +19,9 @@ class HoldfastException extends \RuntimeException
     public function __construct(
         public readonly string $error,
         string $message,
-        /** Of HTTP; 0 if no answer arrived. */
+        /** The status of HTTP; 0 if no answer arrived. */
         public readonly int $status = 0,
-        /** Of LOCK_LOST and NOT_HELD: why the lock is over. */
+        /** With LOCK_LOST and NOT_HELD: why the lock is over. */
         public readonly ?string $reason = null,
     ) {
         parent::__construct("$error: $message");
@@ -85,7 +85,7 @@ final class Client
         $this->endpoints = array_map(static function (string $text): string {
             $node = rtrim(preg_replace('/^ws/', 'http', trim($text)), '/'); // The SDK's name the same port.
             if (!preg_match('#^https?://[^/]#', $node)) {
-                throw new \InvalidArgumentException("'$text' is no URL of a node, such as http://10.0.0.1:7411");
+                throw new \InvalidArgumentException("'$text' is not the URL of a node, such as http://10.0.0.1:7411");
             }
             return $node;
         }, explode(',', $endpoints));
@@ -98,7 +98,7 @@ final class Client
      *
      * @param string|list<string|array<string, mixed>> $keys an array has `key`, `mode`, `permits`, `limit`
      * @param float $ttl how long the lock outlives this process, in seconds; 0: without end
-     * @param float|null $wait for how many seconds it may wait; null: for ever; 0: not at all
+     * @param float|null $wait for how many seconds it may wait; null: forever; 0: not at all
      */
     public function lock(
         string|array $keys,
@@ -221,7 +221,7 @@ final class Client
         if ($this->token !== '') {
             $headers[] = "Authorization: Bearer $this->token";
         }
-        // A node redirects nobody, and elsewhere the owner would be no secret.
+        // A node redirects nobody, and elsewhere the owner would not stay secret.
         $http = ['method' => $method, 'header' => $headers, 'content' => $body ?? '', 'timeout' => $silence,
             'protocol_version' => 1.1, 'ignore_errors' => true, 'follow_location' => 0];
         $node = $this->endpoints[$this->at];
@@ -247,7 +247,7 @@ final class Client
             throw new HoldfastException('UNAVAILABLE', "$node did not answer to the end");
         }
         $answer = json_decode($text, true);
-        // Only a proxy answers anything but JSON, which is no success whatever its status says.
+        // Only a proxy answers anything but JSON, which is not a success whatever its status says.
         if (is_array($answer) && ($status === 200 || $status === 202)) {
             return $answer;
         }
@@ -261,7 +261,7 @@ final class Lock
 {
     /** The fencing token. */
     public readonly int $token;
-    /** Of each semaphore, the numbers of the permits. @var list<list<int>> */
+    /** For each semaphore, the numbers of the permits. @var list<list<int>> */
     public readonly array $slots;
     private string $query;
     private Moment $sent;
@@ -309,8 +309,8 @@ final class Lock
     }
 
     /**
-     * To be called more often than at a third of the TTL: extends the lock if that is due, and throws LOCK_LOST if
-     * it is over. Trouble with the cluster is no error before that.
+     * To be called more often than every third of the TTL: extends the lock if that is due, and
+     * throws LOCK_LOST if it is over. Trouble with the cluster is not an error before that.
      */
     public function keep(): void
     {

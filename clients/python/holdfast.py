@@ -312,10 +312,10 @@ class Lock:
 
 
 def _endpoint(text):
-    """A URL of the HTTP door; those of the SDK (ws:, wss:) name the same port."""
+    """A URL of the HTTP door; the SDK's URLs (ws:, wss:) name the same port."""
     node = urlsplit(text.replace("ws", "http", 1) if text.startswith("ws") else text)
     if node.scheme not in ("http", "https") or not node.hostname:
-        raise ValueError(f"{text!r} is no URL of a node, such as http://10.0.0.1:7411")
+        raise ValueError(f"{text!r} is not the URL of a node, such as http://10.0.0.1:7411")
     return node
 
 
