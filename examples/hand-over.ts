@@ -22,7 +22,7 @@ await using client = await connect({ name: "upload", ...(given[0] && { endpoints
 const lock = await client.acquire(KEY);
 console.log("the program has the lock");
 
-// Whoever knows the owner has the lock, so it is a secret, and not an argument of the worker.
+// Anyone who knows the owner has the lock, so it is a secret, and not an argument of the worker.
 const owner = randomUUID();
 await lock.handOver({ owner, ttlMs: 60_000 });
 console.log(`handed over, and held here: ${lock.isHeld}`);

@@ -110,7 +110,7 @@ export function numberFrom(min: number, max?: number): ValueParser<number> {
   return numberParser("number", Number.isFinite, min, max);
 }
 
-/** The same for whole numbers. */
+/** A whole number between two bounds, both included. */
 export function wholeFrom(min: number, max?: number): ValueParser<number> {
   return numberParser("whole number", Number.isSafeInteger, min, max);
 }

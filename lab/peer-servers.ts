@@ -1,9 +1,9 @@
 /**
  * The servers of other systems that bench measures and jepsen-lite attacks: whether this machine
- * has them, and their command lines. The locks on these servers are not shared. Those of bench are
- * the fastest that the system offers and fail at the first error; those of jepsen-lite repeat a
- * request and record whether it may have been executed. This file must not decide anything that
- * differs between the two.
+ * has them, and their command lines. The two have locks of their own on these servers. The locks of
+ * bench are the fastest that the system offers and fail at the first error; the locks of
+ * jepsen-lite repeat a request and record whether it may have been executed. This file must not
+ * decide anything that differs between the two.
  */
 import { findCommand } from "./find-command.js";
 

@@ -9,7 +9,7 @@ import * as fs from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
-/** Beside this file, or beside the source of it. */
+/** Next to this file, or next to its source. */
 const SOURCES = ["platter.c", "../../lab/platter.c"].map((place) => {
   return fileURLToPath(new URL(place, import.meta.url));
 });

@@ -15,7 +15,7 @@ export interface ServerProgram {
   /** The name in errors. */
   readonly name: string;
   readonly command: readonly string[];
-  /** The environment, read at every start; by default that of this process. */
+  /** The environment, read at every start; by default this process's. */
   readonly env?: () => NodeJS.ProcessEnv;
   /** Whether it gets a session of its own, which Ctrl-C does not reach. */
   readonly isDetached?: boolean;
@@ -71,7 +71,7 @@ export class ServerProcess {
     return this.#exited;
   }
 
-  /** The last lines of the present process, or of the last one. */
+  /** The last lines of the current process, or of the last one. */
   get lastWords(): string {
     return this.#words.join("\n");
   }

@@ -57,7 +57,7 @@ function exitCodes(): string {
 
 function exitLine(exits: readonly number[]): string {
   const all = [...new Set([...EVERY_EXIT, ...exits])].sort((one, other) => one - other);
-  const own = exits.includes(EXIT.notFound) ? "; else that of the command" : "";
+  const own = exits.includes(EXIT.notFound) ? "; else the command's own" : "";
   return `[Exit codes](#exit-codes): ${all.join(", ")}, 128+n${own}.`;
 }
 

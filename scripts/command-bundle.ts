@@ -8,7 +8,7 @@ import { chmod, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { build, type Metafile, type Plugin } from "esbuild";
 
-/** `require`, which packages that are no modules call for what belongs to the platform. */
+/** `require`, which packages that are not modules call for what belongs to the platform. */
 const BANNER =
   'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
 const LICENSE = /^licen[cs]e/i;
@@ -50,7 +50,7 @@ export async function bundleCommand(options: CommandBundleOptions): Promise<void
   await writeFile(join(target, "LICENSES.txt"), await licensesOf(root, metafile));
 }
 
-/** Those of the packages in the bundle, each under its name and version. */
+/** The licenses of the packages in the bundle, each under its name and version. */
 async function licensesOf(root: string, { inputs }: Metafile): Promise<string> {
   const names = new Set<string>();
   for (const input of Object.keys(inputs)) {

@@ -1,6 +1,6 @@
 /**
  * Bundles the page that nodes serve (`dashboard/`) into files whose names contain the hash of their
- * content, so that browsers may keep them for ever. Only `index.html` keeps its name. Must not let
+ * content, so that browsers may keep them forever. Only `index.html` keeps its name. Must not let
  * anything of Node into the bundle.
  */
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";

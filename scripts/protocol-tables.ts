@@ -16,7 +16,7 @@ const TABLES: Readonly<Record<string, () => string>> = {
   bounds: boundTable,
 };
 
-/** The page with its tables made anew. */
+/** The page with its tables made again. */
 export function withTables(page: string): string {
   let result = page;
   for (const [name, table] of Object.entries(TABLES)) {

@@ -1,4 +1,4 @@
-/** `npm run docs:protocol`: makes the tables of docs/protocol.md anew. */
+/** `npm run docs:protocol`: makes the tables of docs/protocol.md again. */
 import { readFile, writeFile } from "node:fs/promises";
 import { withTables } from "./protocol-tables.js";
 

@@ -18,7 +18,7 @@ export interface ClientFiles {
 }
 
 export class BenchCertificates {
-  /** Of the clients of the run. */
+  /** The files of the clients of the run. */
   readonly client: ClientFiles;
   readonly #directory: string;
 

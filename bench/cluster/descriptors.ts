@@ -1,7 +1,7 @@
 /** Whether this process may open as many connections as a measurement needs. */
 import { readFileSync } from "node:fs";
 
-/** Of this process in addition to one per connection. */
+/** Descriptors that this process needs in addition to one per connection. */
 const SPARE_DESCRIPTORS = 200;
 
 /** Node.js raises the soft limit to the hard one by itself; only the user can raise it further. */

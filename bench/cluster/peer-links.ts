@@ -14,7 +14,7 @@ export class PeerLinks {
     this.#proxies = proxies;
   }
 
-  /** `peerPorts`: those of the nodes 1, 2 … */
+  /** `peerPorts`: the ports of the nodes 1, 2 … */
   static async between(peerPorts: readonly number[]): Promise<PeerLinks> {
     const proxies = new Map<string, TcpProxy>();
     for (const [toIndex, port] of peerPorts.entries()) {

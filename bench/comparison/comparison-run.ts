@@ -1,7 +1,7 @@
 /**
- * Several measurements from one command: runs them, prints one table for each, writes the document
- * and the picture that were asked for. Says on standard error how far it is, also where that is no
- * terminal: such a run takes long.
+ * Several measurements from one command: runs them, prints one table for each, and writes the
+ * document and the picture that were asked for. It says on standard error how far it is, even if
+ * that is not a terminal, because the run takes long.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";

@@ -29,7 +29,7 @@ export interface MeasuredStep {
   /** For loads: cycles per second of each turn. */
   readonly turns: readonly number[];
   readonly peers: readonly MeasuredPeer[];
-  /** Not on this machine, or not suitable for so many connections. */
+  /** Not on this machine, or not suitable for this number of connections. */
   readonly missing: readonly LeftOut[];
   readonly failed: readonly LeftOut[];
 }

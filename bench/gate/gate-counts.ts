@@ -22,7 +22,7 @@ const COUNT_NAMES = Object.keys(COUNTS) as readonly CountName[];
 export type Counts = Readonly<Record<CountName, number>>;
 export type CountsByPhase = Readonly<Record<Phase, Counts>>;
 
-/** Of all nodes together, since their start. */
+/** Counts of all nodes together, since their start. */
 export interface Counters {
   readonly commands: number;
   readonly entries: number;
@@ -62,7 +62,7 @@ export interface Comparison {
   readonly rise: number;
   readonly riseMax: number;
   readonly isTooHigh: boolean;
-  /** So much lower that the baseline should be updated. */
+  /** Lower by enough that the baseline should be updated. */
   readonly isMuchLower: boolean;
 }
 

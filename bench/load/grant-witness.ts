@@ -1,8 +1,8 @@
 /**
  * Watches the grants of the load and counts violations: two conflicting holds at once, a token that
- * is not larger than those it must exceed, permits beyond the limit, a slot twice. It sees only the
- * locks of this process, so every violation that it counts is a fault of the cluster or the SDK,
- * but a count of 0 is no proof.
+ * is not larger than the tokens it must exceed, permits beyond the limit, a slot twice. It sees
+ * only the locks of this process, so every violation that it counts is a fault of the cluster or
+ * the SDK, but a count of 0 proves nothing.
  *
  * Grants of several connections are read in any order. A reader's token is therefore compared only
  * with the last writer's, and a permit's only with the last one of its own slot: the fencing rule
@@ -22,7 +22,7 @@ interface KeyRecord {
   /** Largest token of any grant, and of exclusive ones. */
   token: number;
   exclusiveToken: number;
-  /** The present holder. */
+  /** The current holder. */
   exclusive: WitnessedLock | undefined;
   readonly shared: Set<WitnessedLock>;
   /** How many permits each holder has. */
@@ -36,7 +36,7 @@ export class GrantWitness {
   readonly #limit: number;
   readonly #keys = new Map<string, KeyRecord>();
 
-  /** `limit`: that of every semaphore. */
+  /** `limit`: the limit of every semaphore. */
   constructor(limit = Number.POSITIVE_INFINITY) {
     this.#limit = limit;
   }

@@ -13,7 +13,7 @@ export interface LoadSubject<Client> {
   readonly shape: LoadShape<Client>;
   /** The load of the warm-up: each worker on a lock of its own. */
   readonly warmUpShape: LoadShape<Client>;
-  /** This process and those of the servers, as far as they run on this machine. */
+  /** This process and the servers' processes, as far as they run on this machine. */
   processes(): Promise<readonly MeasuredProcess[]>;
   /** Name of the process that leads, if there is one. */
   leader(): Promise<string | null>;

@@ -16,7 +16,7 @@ export interface Latencies {
   readonly max: number;
 }
 
-/** By process: `load` is this one, `n1` … are the nodes; only those of this machine. */
+/** By process: `load` is this one, `n1` … are the nodes, if they run on this machine. */
 export interface LoadWindow extends ProcessUsage {
   /** As measured. */
   readonly seconds: number;

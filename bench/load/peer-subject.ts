@@ -59,7 +59,7 @@ async function withClients<T>(
       warmUpShape: peerShape(warmUp),
       processes: async () => [LOAD_PROCESS, ...peer.processes()],
       leader: async () => null,
-      // A server that does not report in time is no reason to lose the results.
+      // The results must not be lost because a server does not report in time.
       syncs: () => peer.syncs().catch(() => undefined),
     });
   } finally {

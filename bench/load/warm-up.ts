@@ -20,7 +20,7 @@ export async function warmUp(
   await warmUpBy(clients, seconds, ownKeys(prefix), signal);
 }
 
-/** The same for any service. Its workers must have locks of their own. */
+/** Warms any service up. Its workers must have locks of their own. */
 export async function warmUpBy<Service>(
   clients: readonly Service[],
   seconds: number,

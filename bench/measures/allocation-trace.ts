@@ -12,7 +12,7 @@ export class AllocationTrace {
   #bytes = 0;
   #collections = 0;
 
-  /** Of all nodes, up to their last collections. */
+  /** Bytes allocated by all nodes, up to their last collections. */
   get bytes(): number {
     return this.#bytes;
   }

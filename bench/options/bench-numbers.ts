@@ -37,7 +37,7 @@ export interface NumberRule {
 }
 
 /**
- * With few locks, or beside the snapshot of a full table, more workers would only wait for each
+ * With few locks, or during the snapshot of a full table, more workers would only wait for each
  * other.
  */
 const FEW_WORKERS = {

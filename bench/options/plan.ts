@@ -17,7 +17,7 @@ export interface PlannedStep {
 
 export const PLAN: readonly PlannedStep[] = [
   { workload: "uncontended", flags: { workers: 1_024 }, peers: PEER_NAMES },
-  // The cost of a connection; only peers that are made for so many of them.
+  // The cost of a connection; only peers that are made for this number of them.
   {
     workload: "uncontended",
     flags: { workers: 1_024, connections: 1_024 },

@@ -49,7 +49,7 @@ class EtcdLocks implements PeerClient {
     this.#etcd.close();
   }
 
-  /** The revision of the transaction is that of the key. */
+  /** The revision of the transaction is the key's revision. */
   #create(own: Buffer, { prefix, prefixEnd }: Line): Promise<ITxnResponse> {
     return this.#etcd.kv.txn({
       compare: [{ key: own, ...EQUAL_CREATE_NONE }],

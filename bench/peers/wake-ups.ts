@@ -1,7 +1,7 @@
 /**
- * Waiting for a lock of a server without a queue. Of the workers of one client only the first in
- * line asks the server; it asks again when a release was announced, and after a while in case it
- * missed the announcement. So a client makes one attempt per release, not one per worker.
+ * Waiting for a lock of a server without a queue. Only the first in line of a client's workers asks
+ * the server; it asks again when a release was announced, and after a while in case it missed the
+ * announcement. So a client makes one attempt per release, not one per worker.
  */
 
 /** The most that a lost announcement costs. */

@@ -39,7 +39,7 @@ class ZooKeeperLocks implements PeerClient {
     const own = path.slice(parent.length + 1);
     for (;;) {
       const nodes = await asked<string[]>((done) => this.#client.getChildren(parent, done));
-      // The server numbers with ten digits, so the order of texts is that of the numbers.
+      // The server numbers with ten digits, so texts and numbers have one order.
       const before = largestBelow(nodes, own);
       if (before === undefined) break;
       await this.#goneFrom(`${parent}/${before}`);

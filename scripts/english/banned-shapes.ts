@@ -13,7 +13,7 @@ export const BANNED_SHAPES: readonly BannedShape[] = [
   {
     name: "X is no Y",
     pattern:
-      /(?<!\bthere )\b(?:is|are|was|were|be|been) no\b(?! (?:longer|more|less|later|earlier|sooner|fewer|further|better|worse|matter|older|newer|larger|higher|lower|different)\b)/i,
+      /(?<!\bthere (?:(?:can|could|has|have|may|might|must|should|will|would) )?)\b(?:is|are|was|were|be|been) no\b(?! (?:longer|more|less|later|earlier|sooner|fewer|further|better|worse|matter|older|newer|larger|higher|lower|different)\b)/i,
     instead: "is not a Y",
   },
   {
@@ -22,9 +22,13 @@ export const BANNED_SHAPES: readonly BannedShape[] = [
     instead: "a whole sentence",
   },
   { name: "that of, those of", pattern: /\b(?:that|those) of\b/i, instead: "the noun again" },
-  { name: "the same of, the same for", pattern: /\bthe same (?:of|for)\b/i, instead: "the noun" },
+  {
+    name: "the same of, the same for",
+    pattern: /(?<!\bdo )\bthe same (?:of|for)\b/i,
+    instead: "the noun",
+  },
   { name: "whoever", pattern: /\bwhoever\b/i, instead: "anyone who, the client that" },
-  { name: "nobody need", pattern: /\bnobody needs? \w/i, instead: "there is no need to" },
+  { name: "nobody need", pattern: /\bnobody needs? to\b/i, instead: "there is no need to" },
   { name: "anew", pattern: /\banew\b/i, instead: "again" },
   { name: "as ever", pattern: /\bas ever\b/i, instead: "as before" },
   { name: "so many", pattern: /\bso (?:many|much)\b(?! that\b)/i, instead: "the number itself" },
@@ -38,7 +42,8 @@ export const BANNED_SHAPES: readonly BannedShape[] = [
   },
   {
     name: "is told, tells",
-    pattern: /\b(?:(?:is|are|was|were|be|been|being) told(?! to\b)|tells?(?! (?:the time|\w+(?: \w+){0,3} to \w)))\b(?!.*\bapart\b)/i,
+    pattern:
+      /\b(?:(?:is|are|was|were|be|been|being) told(?! to\b)|tells?(?! (?:the time|\w+(?: \w+){0,3} to \w)))\b(?!.*\bapart\b)/i,
     instead: "reports, says, shows; is notified, learns",
   },
   { name: "for want of", pattern: /\bfor want of\b/i, instead: "because there is no" },

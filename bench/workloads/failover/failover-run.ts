@@ -34,7 +34,7 @@ export interface FaultRun {
   readonly leader: number;
   /** The longest time without a grant to any client; see `longestGapMs`. */
   readonly gapMs: number;
-  /** The same for the client that had the longest gap. */
+  /** The longest time that any one client went without a grant. */
   readonly worstClientMs: number;
   /** From the fault until one of the other nodes missed the leader, and until one of them led. */
   readonly noticedAfterMs: number | null;

@@ -10,7 +10,7 @@ export interface FloodTarget {
   readonly host: string;
   readonly clientPort: number;
   readonly redisPort: number;
-  /** Of the identity that floods. */
+  /** The token of the identity that floods. */
   readonly token: string;
 }
 

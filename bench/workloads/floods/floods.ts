@@ -125,7 +125,7 @@ async function measureAll(
 
 interface Stand {
   readonly client: Client;
-  /** Of the leader. */
+  /** The process of the leader. */
   readonly pid: number;
   readonly target: FloodTarget;
   readonly strangers: StrangeNetwork | undefined;

@@ -19,7 +19,7 @@ export interface TabFigures {
   readonly frameMs: readonly number[];
   /** Milliseconds of each task of more than 50 ms. */
   readonly longTaskMs: readonly number[];
-  /** Of JavaScript, after a collection. */
+  /** The heap of JavaScript, after a collection. */
   readonly heapBytes: number;
   /** Messages that its page received from the node, and their bytes. */
   readonly messages: number;

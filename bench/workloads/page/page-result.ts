@@ -23,13 +23,13 @@ export interface ViewFigures {
   readonly frameMs: { readonly p50: number; readonly p99: number; readonly max: number };
   /** Tasks of more than 50 ms, in all rounds. */
   readonly longTasks: { readonly count: number; readonly maxMs: number };
-  /** Of JavaScript after a collection: the median over the rounds, in millions of bytes. */
+  /** The heap of JavaScript after a collection: the median of the rounds, in millions of bytes. */
   readonly heapMB: number;
   /** What the node sends to the page: the median over the rounds. */
   readonly receivedBytesPerSecond: number;
-  /** Of the node that serves the page. */
+  /** The CPU time of the node that serves the page. */
   readonly nodeCpuMicros: ComparedCpu;
-  /** Of all nodes together: some questions of the page concern the others too. */
+  /** The CPU time of all nodes together: some questions of the page concern the others too. */
   readonly serverCpuMicros: ComparedCpu;
 }
 
@@ -50,7 +50,7 @@ export interface PageResult {
   readonly rounds: number;
   readonly seconds: number;
   readonly views: Readonly<Record<PageView, ViewFigures>>;
-  /** Frames of an empty tab: as smooth as this machine can be beside the load. */
+  /** Frames of an empty tab: as smooth as this machine can be under the load. */
   readonly blankFrameMs: ViewFigures["frameMs"];
   readonly details: readonly TurnDetails[];
   readonly errors: Readonly<Record<string, number>>;

@@ -14,7 +14,7 @@ export type QueueOperation = (typeof OPERATIONS)[number];
 export interface Cost {
   /** From the call of a batch until all of it is applied; for a hand-over: release to grant. */
   readonly wallMicros: number;
-  /** Of all nodes together; null if the system does not report it. */
+  /** CPU time of all nodes together; null if the system does not report it. */
   readonly serverCpuMicros: number | null;
 }
 

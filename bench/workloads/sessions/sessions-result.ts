@@ -28,7 +28,7 @@ export interface SessionsResult {
     readonly keepalivesPerSecond: number;
     /** Shares of one core, in percent: `load` is this process with all the clients. */
     readonly cpuPercentPerProcess: Readonly<Record<string, number>>;
-    /** Of all nodes together, per keepalive; null if the system does not report it. */
+    /** CPU time of all nodes together, per keepalive; null if the system does not report it. */
     readonly serverCpuMicrosPerKeepalive: number | null;
     /** The longest stall of each node's event loop. */
     readonly stallMsPerNode: Readonly<Record<string, number>>;
@@ -51,7 +51,7 @@ export interface SessionsResult {
   readonly sessionsLost: number;
 }
 
-/** Times are those of the wall clock of this machine. */
+/** Times are on the wall clock of this machine. */
 interface Span {
   readonly fromMs: number;
   readonly toMs: number;

@@ -19,7 +19,7 @@ type Resident = Readonly<Record<string, number>>;
 
 export interface LoadCost {
   readonly cyclesPerSecond: number;
-  /** Of all nodes together, per cycle; null if the system does not report it. */
+  /** CPU time of all nodes together, per cycle; null if the system does not report it. */
   readonly serverCpuMicros: number | null;
 }
 
@@ -40,7 +40,7 @@ export interface TableResult {
   readonly full: LoadCost;
   /** The ratio of the full table to the empty one: cycles per second. */
   readonly throughputRatio: number;
-  /** The same for the nodes' CPU per cycle; null if the system does not report it. */
+  /** That ratio for the nodes' CPU per cycle; null if the system does not report it. */
   readonly serverCpuRatio: number | null;
   /** Cycles per second on the full table outside of snapshots of any node, and during them. */
   readonly fullCyclesPerSecond: Compared;
