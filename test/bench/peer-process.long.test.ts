@@ -51,12 +51,12 @@ test("a server is told to end, or killed, and its directory is gone with it", as
   }
 });
 
-test("a server that ends by itself is told of, with what it said last", async () => {
+test("a server that ends by itself is reported, with what it said last", async () => {
   const server = await start('console.error("no room on disk"); process.exit(3);');
   await expect(server.death).rejects.toThrow(/server ended by itself\nno room on disk/);
 });
 
-test("a program that is not there is told of", async () => {
+test("a program that is not there is reported", async () => {
   const missing = PeerProcess.start("server", {
     command: join(parent, "nothing"),
     arguments: [],
@@ -65,7 +65,7 @@ test("a program that is not there is told of", async () => {
   await expect(missing).rejects.toThrow(/server could not be started/);
 });
 
-test("a server does not outlive whoever started it, even one that was killed", async () => {
+test("a server does not outlive the process that started it, even a killed one", async () => {
   const module = new URL("../../dist/bench/peers/peer-process.js", import.meta.url).href;
   const options = {
     command: process.execPath,

@@ -22,7 +22,7 @@ async function holdersMax(peer: RunningPeer, load: PeerLoad): Promise<number> {
       const giveBack = await client.acquire(key);
       holders += 1;
       most = Math.max(most, holders);
-      // Whoever is let in beside comes now.
+      // A worker that is wrongly let in comes now.
       await new Promise((resolve) => setImmediate(resolve));
       holders -= 1;
       expect(await giveBack()).toBe(true);

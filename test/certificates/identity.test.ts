@@ -78,7 +78,7 @@ describe("a certificate names nobody", () => {
     ["with a node and a wrong one", [uri(NODE), uri("holdfast:nothing")]],
     ["with a node and one in capitals", [uri(NODE), uri("HOLDFAST://holdfast/node/2")]],
     ["with a URI that holds another", [uri(`https://a/, URI:${NODE}`)]],
-    ["with a name that is no primitive", [element(CONTEXT_CONSTRUCTED + 6, uri(NODE))]],
+    ["with a name that is not a primitive", [element(CONTEXT_CONSTRUCTED + 6, uri(NODE))]],
     ["with the text of a URI in another type", [element(TAG.utf8String, Buffer.from(NODE))]],
   ])("%s", (_, names: readonly Uint8Array[]) => {
     expect(read(...names)).toBeUndefined();

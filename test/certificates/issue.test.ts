@@ -46,7 +46,7 @@ test("serial numbers are positive, differ, and have up to 127 bits", () => {
   expect(new Set(serials).size).toBe(serials.length);
   const numbers = serials.map((serial) => BigInt(`0x${serial}`));
   expect(numbers.every((number) => number > 0n && number < 1n << 127n)).toBe(true);
-  // Of 64 numbers, some have their highest bit.
+  // Some of 64 numbers have their highest bit.
   expect(numbers.some((number) => number >= 1n << 126n)).toBe(true);
 });
 
@@ -68,7 +68,7 @@ describe("nothing is issued by", () => {
     return issueClientCertificate({ certificatePem, keyPem }, options);
   };
 
-  test("a certificate that is no CA's, or has another's key", () => {
+  test("a certificate that is not a CA's, or has another's key", () => {
     const leaf = nodeCertificate(1);
     expect(() => issue(leaf.certificatePem, leaf.keyPem)).toThrow("must not issue others");
     expect(() => issue(AUTHORITY.certificatePem, OTHER_AUTHORITY.keyPem)).toThrow(
@@ -76,7 +76,7 @@ describe("nothing is issued by", () => {
     );
   });
 
-  test("what is no certificate or no key", () => {
+  test("a text that is not a certificate or not a key", () => {
     expect(() => issue("", AUTHORITY.keyPem)).toThrow("the CA's certificate cannot be read");
     expect(() => issue(AUTHORITY.certificatePem, "")).toThrow("the CA's key cannot be read");
     const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2_048 });
@@ -170,12 +170,15 @@ interface Handshake {
   readonly host?: string;
 }
 
-/** Both sides verify the other; resolves to whom the server met, or rejects with what either said. */
+/**
+ * Both sides verify the other; resolves to the peer that the server saw, or rejects with what
+ * either said.
+ */
 async function shakeHands(options: Handshake): Promise<unknown> {
   const { clientCa = AUTHORITY, serverCa = AUTHORITY, host = "localhost" } = options;
   const server = createServer({
     ...{ cert: options.server.certificatePem, key: options.server.keyPem },
-    // Without this it would end the connection and tell nobody why.
+    // Without this it would end the connection and not say why.
     ...{ ca: clientCa.certificatePem, requestCert: true, rejectUnauthorized: false },
   });
   try {
@@ -209,7 +212,7 @@ async function shakeHands(options: Handshake): Promise<unknown> {
 }
 
 describe("in a handshake of TLS in which both sides are verified", () => {
-  test("a client meets a node, and a node a node", async () => {
+  test("a client reaches a node, and a node another node", async () => {
     expect(
       await shakeHands({ server: nodeCertificate(1), client: clientCertificate("billing") }),
     ).toEqual({

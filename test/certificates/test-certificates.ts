@@ -11,7 +11,7 @@ const CLUSTER = "holdfast";
 const DAYS = 30;
 
 export const AUTHORITY = createAuthority({ name: "test CA", days: 3_650, now: daysFromNow(-100) });
-/** Of the same name, and with another key. */
+/** A CA of the same name with another key. */
 export const OTHER_AUTHORITY = createAuthority({ name: "test CA", days: 3_650 });
 
 export function daysFromNow(days: number): Date {

@@ -1,7 +1,7 @@
 /**
  * What holders of one key may do, in every order: holds are granted under growing tokens and end,
- * and whoever ever held the key may write at any time, also long after. Beside it the plainest
- * judge of who is too late: one that remembers every claim that ever passed.
+ * and anyone who ever held the key may write at any time, even long after. With it comes the
+ * plainest judge of who is too late: one that remembers every claim that ever passed.
  */
 import fc from "fast-check";
 import type { Claim } from "../../src/fence/index.js";

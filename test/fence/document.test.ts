@@ -33,7 +33,7 @@ function blockWith(text: string): CodeBlock {
   return block;
 }
 
-/** Runs it with these variables, as whoever tries it would set them. */
+/** Runs it with these variables, as a reader who tries it would set them. */
 async function expectRuns(block: CodeBlock, environment: Record<string, string>): Promise<void> {
   Object.assign(process.env, environment);
   const { code, stdout, stderr } = await project.run(block, cluster.endpoints);

@@ -47,7 +47,7 @@ test("an object from before is taken over with what is in it", async () => {
   expect(text((await readFenced(store, "old"))?.body)).toBe("from before, and after");
 });
 
-test("writers at the same time lose nothing, and a late one among them is told", async () => {
+test("writers at the same time lose nothing, and a late one among them gets an error", async () => {
   const add = (token: number) =>
     writeFenced(store, "log", { token, mode: "shared" }, (current) =>
       bytes(`${text(current)}${token};`),
@@ -80,14 +80,14 @@ test("a newer holder that writes the same content is seen all the same", async (
   await expect(late).rejects.toMatchObject({ code: "STALE_TOKEN" });
   expect(text((await readFenced(store, key))?.body)).toBe("A");
 
-  // Without the fence in the content, the ETag of S3 does not tell: the late write falls.
+  // Without the fence in the content, the ETag of S3 does not show it: the late write passes.
   await store.write("bare", bytes("A"), { ifNoneMatch: "*" });
   const seen = (await store.read("bare"))?.etag ?? "";
   await store.write("bare", bytes("A"), { ifMatch: seen });
   expect(await store.write("bare", bytes("B"), { ifMatch: seen })).toBe(true);
 });
 
-test("who loses every round is told so", async () => {
+test("a writer that loses every round gets an error", async () => {
   let rival = 100;
   const unlucky = writeFenced(store, "busy", { token: 50, mode: "shared" }, async () => {
     rival += 1;
@@ -135,7 +135,7 @@ test("other answers of a store are failures, with their status", async () => {
       answering(status).write("a", bytes(""), { ifNoneMatch: "*" }),
     ).rejects.toMatchObject({ code, details: { status } });
   }
-  // A bucket that is missing is no lost race.
+  // A bucket that is missing is not a lost race.
   await expect(writeFenced(answering(404), "a", exclusive(1), bytes(""))).rejects.toMatchObject({
     code: "UNAVAILABLE",
     details: { status: 404 },

@@ -32,7 +32,7 @@ describe("a gate", () => {
     expect(passes(gate, exclusive(11))).toBe(false);
   });
 
-  test("lets shared holders in beside each other, in any order, until an exclusive one came", () => {
+  test("lets shared holders in together, in any order, until an exclusive one came", () => {
     const gate = new Gate();
     expect(passes(gate, shared(7))).toBe(true);
     expect(passes(gate, shared(5))).toBe(true);

@@ -25,7 +25,7 @@ type FromChild =
 export interface LateWriter {
   readonly token: number;
   pause(): void;
-  /** Lets it go on: it writes both numbers, and tells how each write ended. */
+  /** Lets it go on: it writes both numbers, and reports how each write ended. */
   resume(): Promise<{ readonly fenced: string; readonly bare: string }>;
 }
 

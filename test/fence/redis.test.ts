@@ -49,7 +49,7 @@ test("commands run in order behind the gate, or not at all", async (context) => 
   expect(await redis.hgetall("{stock}:fence")).toEqual({ exclusive: String(TOKEN) });
 });
 
-test("what Redis refuses is told as it says it", async (context) => {
+test("what Redis refuses is reported in its own words", async (context) => {
   if (server === undefined) context.skip("Redis is not installed");
   const fence = { gate: "gate" };
   await expect(fencedRedis(send, fence, exclusive(1), [["LPUSH", "gate", "x"]])).rejects.toThrow(

@@ -23,7 +23,7 @@ describe("statements", () => {
     where: { id: 1_001, gone: null },
   };
 
-  test("carry their values beside the text, in each dialect", () => {
+  test("carry their values next to the text, in each dialect", () => {
     expect(new SqlFence("postgresql").update(change, exclusive(TOKEN)).update).toEqual({
       text:
         'update "shop"."stock" set "n" = n - $1, "note" = $2, "fence" = $3 ' +

@@ -45,7 +45,7 @@ describe("a fault", () => {
     expect(findings[0]?.input.length).toBeLessThan(SAMPLE.length + 4);
   });
 
-  test("is told once, and two faults twice", async () => {
+  test("is reported once, and two faults twice", async () => {
     const target = targetOf((input) => {
       if (input.length > 20) throw new RangeError(`${input.length} bytes`);
       if (input[0] === 0xff) throw new TypeError("another one");
@@ -129,7 +129,7 @@ describe("a file of the corpus", () => {
   });
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("is read as it was written, beside its comment", () => {
+  test("is read as it was written, next to its comment", () => {
     const input = Uint8Array.from({ length: 200 }, (_, at) => at);
     expect(readInput(writeInput(folder, input, "why\nand how"))).toEqual(input);
   });

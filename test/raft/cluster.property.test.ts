@@ -49,7 +49,7 @@ function expectProgress(cluster: Cluster): void {
   expectHandover(cluster, leader.id);
 }
 
-/** Whoever leads can hand over to anybody who may. */
+/** A leader can hand over to any node that may lead. */
 function expectHandover(cluster: Cluster, from: number): void {
   const { voters } = cluster.raft(from).configuration;
   const to = voters.find((voter) => voter !== from);

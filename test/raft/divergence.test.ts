@@ -8,7 +8,7 @@ import { Cluster } from "./cluster/cluster.js";
 import { converse, elect } from "./cluster/reign.js";
 import { accept, append, entry, log, ofType, reject, Solo, termsOf } from "./cluster/solo.js";
 
-/** Figure 7: the log of the leader of term 8, and those of possible followers. */
+/** Figure 7: the log of the leader of term 8, and the logs of possible followers. */
 const LEADER = [1, 1, 1, 4, 4, 5, 5, 6, 6, 6];
 const FOLLOWERS: readonly (readonly [string, readonly number[]])[] = [
   ["a: one entry missing", [1, 1, 1, 4, 4, 5, 5, 6, 6]],

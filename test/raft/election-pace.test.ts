@@ -30,7 +30,7 @@ describe("rule 26: a voter that voted", () => {
     expect(isLetStand(solo, 3)).toEqual([true]);
   });
 
-  it("is not bound anew by a vote that it repeats", () => {
+  it("is not bound again by a vote that it repeats", () => {
     const solo = new Solo();
     solo.receive(vote);
     solo.nowMs += 9;

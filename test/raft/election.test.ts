@@ -28,7 +28,7 @@ describe("an election", () => {
     expect(effects.sendAfter[0]?.message).toMatchObject({ lastLogIndex: 2, lastLogTerm: 1 });
   });
 
-  it("is won by a majority; the noop leaves in the same turn, beside the disk", () => {
+  it("is won by a majority; the noop leaves in the same turn, without waiting for the disk", () => {
     const solo = new Solo({ entries: log(1, 1) });
     const effects = solo.becomeLeader();
     expect(effects.roleChange).toEqual({ role: "leader", term: 2, leader: 1 });
@@ -43,7 +43,7 @@ describe("an election", () => {
     expect(appends[0]?.entries).toBe(appends[1]?.entries);
   });
 
-  it("asks again whoever connects while it is under way", () => {
+  it("asks peers that connect while it is under way", () => {
     const solo = new Solo();
     solo.turn({ type: "peerDown", peer: 2, epoch: 20, closed: false });
     expect(ofType(solo.after(150).sendNow, "preVote").map(({ to }) => to)).toEqual([3]);

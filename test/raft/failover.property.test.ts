@@ -70,7 +70,7 @@ function secondFailoverMs(weather: Weather, seed: number): number | undefined {
   const [second] = candidates();
   if (second === undefined || !isContested()) return undefined;
   cluster.isolate(second.id);
-  // Until whoever asked has its answers.
+  // Until the nodes that asked have their answers.
   const answeredMs = timed.runUntil(() => false, 2 * weather.linkMs[1]);
   if (others.some(({ raft }) => raft.vote === raft.id && raft.id !== second.id)) return undefined;
   const isOver = () => ![undefined, second].includes(timed.servingLeader);

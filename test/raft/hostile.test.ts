@@ -53,7 +53,7 @@ const foreignConfiguration: fc.Arbitrary<Configuration> = fc.oneof(
   }),
 );
 
-/** What arrives beside messages: snapshots of a peer, wishes of a client. */
+/** What arrives besides messages: snapshots of a peer, wishes of a client. */
 const request: fc.Arbitrary<Input> = fc.oneof(
   fc.record({
     type: fc.constant("snapshotReceived" as const),

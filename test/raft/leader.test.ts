@@ -49,7 +49,7 @@ function written({ write }: Effects) {
 }
 
 describe("a voter that decides alone", () => {
-  it("leads when its vote is durable, and tells its learners nothing before", () => {
+  it("leads when its vote is durable, and sends its learners nothing before", () => {
     const solo = new Solo({ voters: [1], learners: [2] });
     expect(solo.raft.role).toBe("candidate");
     const won = solo.persisted(1);
@@ -60,7 +60,7 @@ describe("a voter that decides alone", () => {
 });
 
 describe("a node that knows no members", () => {
-  it("never stands, and follows whoever leads", () => {
+  it("never stands, and follows any leader", () => {
     const solo = new Solo({ voters: [] });
     for (let times = 0; times < 5; times += 1) {
       const { sendNow, sendAfter } = solo.after(300);
@@ -191,7 +191,7 @@ describe("a leader that is voted out", () => {
     expect(solo.after(1_000).roleChange).toBeUndefined();
   });
 
-  it("keeps the one that leaves until it was told, and no longer", () => {
+  it("keeps the one that leaves until it learned of its removal, and no longer", () => {
     const solo = leader();
     const first = solo.turn({ type: "changeMembership", id: 1, target: target([1, 2]) });
     solo.persisted(first.write?.seq ?? 0);
@@ -208,7 +208,7 @@ describe("a leader that is voted out", () => {
     expect(solo.raft.peers.map(({ id }) => id)).toEqual([2]);
   });
 
-  it("does not wait for ever for one that does not answer or is gone", () => {
+  it("does not wait forever for one that does not answer or is gone", () => {
     for (const input of [
       { type: "peerDown", peer: 3, epoch: 30, closed: true } as const,
       undefined,
@@ -232,7 +232,7 @@ describe("a leader that is voted out", () => {
   });
 });
 
-describe("a node that is no voter any more", () => {
+describe("a node that is no longer a voter", () => {
   const final = {
     ...entry(2, 1),
     kind: "configuration",

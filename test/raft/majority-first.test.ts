@@ -114,7 +114,7 @@ describe("a leader that is thrifty", () => {
       expect(appends(solo.after(1))).toEqual([[last, 1]]);
       solo.after(1, answer(last, 3));
       expect(solo.raft.commitIndex).toBe(3);
-      // It takes 4 ms now, hence some milliseconds more are no lateness any more.
+      // It takes 4 ms now, hence some milliseconds more no longer count as late.
       solo.after(1, { type: "persisted", seq: write?.seq ?? 0 });
       expect(appends(solo.propose(2)).map(([to]) => to)).toHaveLength(fronts.length);
     }
@@ -180,7 +180,7 @@ describe("a leader that is thrifty", () => {
     expect(solo.turn().nextDeadlineMs).toBeGreaterThan(solo.nowMs + SPARE_DELAY_MS);
   });
 
-  it("prefers whoever answers sooner, and not for a trifle", () => {
+  it("prefers peers that answer sooner, and not for a trifle", () => {
     const solo = leading();
     const frontOf = (): number | undefined => {
       return appends(solo.propose(1))[0]?.[0];
@@ -201,7 +201,7 @@ describe("a leader that is thrifty", () => {
     expect(frontOf()).toBe(3);
   });
 
-  it("counts on whoever has clients that wait, and keeps nothing back from them", () => {
+  it("counts on peers that have clients waiting, and keeps nothing back from them", () => {
     const solo = leading([1, 2, 3, 4, 5]);
     solo.turn(interest(5, true));
     expect(appends(solo.propose(1)).map(([to]) => to)).toEqual([2, 5]);
@@ -254,7 +254,7 @@ describe("a voter that has more than the one that asks for its vote", () => {
     expect(ofType(refused.sendNow, "preVote").map(({ to }) => to)).toEqual([2, 3]);
   });
 
-  it("asks again whoever refused it for a leader and lost that one since", () => {
+  it("asks again a peer that refused because it had a leader and has lost it since", () => {
     const own = { index: 1, term: 1, kind: "command", data: new Uint8Array(1) } as const;
     const holder = new Solo({ entries: [own], config: CONFIG });
     holder.after(150);

@@ -166,7 +166,7 @@ describe("a read", () => {
     expect(solo.turn(read(7)).reads).toEqual([{ id: 7, index: 1 }]);
   });
 
-  it("is refused by whoever does not lead, and by a leader that stops", () => {
+  it("is refused by a node that does not lead, and by a leader that stops", () => {
     expect(new Solo().turn(read(7)).readsRefused).toEqual([7]);
     const solo = leading();
     solo.turn(read(8));

@@ -98,7 +98,7 @@ describe("a read", () => {
     expect(solo.receive(beat(5, round)).reads).toHaveLength(1);
   });
 
-  it("is refused by whoever does not lead, at once or when that ends", () => {
+  it("is refused by a node that does not lead, at once or when its leadership ends", () => {
     expect(new Solo().turn(...ask(4)).readsRefused).toEqual([4]);
     const solo = leader();
     solo.turn(...ask(1));

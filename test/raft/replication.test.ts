@@ -79,7 +79,7 @@ describe("a leader", () => {
     expect(appendsTo(solo.receive(accept(2, 1, 2)), 2)).toEqual([[2, 1]]);
   });
 
-  it("tells a new commit index at once, without asking for an answer", () => {
+  it("announces a new commit index at once, without asking for an answer", () => {
     const solo = leading();
     const { write } = solo.propose(1);
     solo.persisted(write?.seq ?? 0);
@@ -137,7 +137,7 @@ describe("rule 25: answers are matched to what was sent", () => {
     expect(appendsTo(solo.receive(accept(2, 1, 3, 21)), 2)).toEqual([[3, 1]]);
   });
 
-  it("a new connection is told the commit index again, which the old one may have lost", () => {
+  it("announces the commit index again on a new connection: it may have been lost", () => {
     const solo = leading();
     solo.turn({ type: "peerDown", peer: 2, epoch: 20, closed: false });
     const effects = solo.turn({ type: "peerUp", peer: 2, epoch: 21 });
@@ -188,7 +188,7 @@ describe("a follower", () => {
     ]);
   });
 
-  it("rule 2: commits at most the previous entry plus those of the message", () => {
+  it("rule 2: commits at most the previous entry plus the entries of the message", () => {
     const solo = new Solo({ entries: log(1, 1, 1, 1) });
     expect(solo.receive(append(2, 2, 2, 1, [], 4)).applyTo).toBe(2);
     expect(solo.receive(append(2, 2, 2, 1, [entry(3, 1)], 4)).applyTo).toBe(3);
@@ -230,7 +230,7 @@ describe("a follower", () => {
     const asked = unusable({});
     expect(asked.sendNow).toMatchObject([{ needsSnapshot: true, hintIndex: 0, epoch: 7 }]);
     expect([solo.raft.leader, solo.raft.lastIndex]).toEqual([2, 2]);
-    // A leader of an earlier term learns the present one, and a second one of this term nothing.
+    // A leader of an earlier term learns the current one, and a second one of this term nothing.
     expect(unusable({ term: 1, entries: [] }).sendNow).toMatchObject([
       { needsSnapshot: false, term: 2 },
     ]);

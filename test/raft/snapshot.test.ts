@@ -148,7 +148,7 @@ describe("rule 23: the install of a snapshot is a barrier", () => {
     expect(older.sendAfter).toMatchObject([{ message: { success: true, matchIndex: 7 } }]);
     const later = solo.turn(received(2, 5, snapshot(9, 4)));
     expect([later.write, later.restore]).toEqual([undefined, undefined]);
-    // It is told where this node stands, so that the transfer ends.
+    // It learns where this node stands, so that the transfer ends.
     expect(later.sendAfter).toMatchObject([{ message: { success: true, matchIndex: 9 } }]);
     const taken = solo.turn(compacting(5, 1, 1));
     expect(taken.write).toBeUndefined();

@@ -1,7 +1,7 @@
 /**
  * Replays every file in `transcripts` against the core and compares the result to the letter.
- * `UPDATE_TRANSCRIPTS=1` writes the effects anew, except in CI and where a replay breaks; then
- * the difference shows what a rule decides, and must be read.
+ * `UPDATE_TRANSCRIPTS=1` writes the effects again, except in CI and where a replay breaks; then the
+ * difference shows what a rule decides, and must be read.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -70,7 +70,7 @@ describe("the table of rules", () => {
 });
 
 describe("a replay", () => {
-  it("writes effects anew and keeps every other line", () => {
+  it("writes effects again and keeps every other line", () => {
     const start = ["# Why.", "new-cluster 1 voter, timeouts 100", "", "start"];
     const effects = ["  1 is candidate of term 1", "  1 write 1: term 1, vote 1"];
     const told = replay([...start, "  1 is leader of term 7", "# It stands.", ""].join("\n"));
@@ -79,7 +79,7 @@ describe("a replay", () => {
   });
 
   it.each([
-    ["is no command", ["start", "explode 1"]],
+    ["is not a command", ["start", "explode 1"]],
     ["delivers what was not sent", ["start", "deliver 1->2"]],
     ["waits for a write that was not made", ["start", "durable 1 2"]],
     ["asks a node that is down", ["propose 1"]],

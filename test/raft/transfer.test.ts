@@ -27,7 +27,7 @@ function timeoutNow(
 }
 
 describe("rule 17: a leader that hands over", () => {
-  it("takes no proposal, read rounds excepted, and tells a complete target at once", () => {
+  it("takes only read rounds, and tells a complete target to stand at once", () => {
     const solo = leading();
     const effects = solo.turn(handOver(5, 2));
     expect(ofType(effects.sendNow, "timeoutNow")).toMatchObject([
@@ -42,7 +42,7 @@ describe("rule 17: a leader that hands over", () => {
     expect(solo.raft.lastIndex).toBe(1);
   });
 
-  it("lets a target that lacks entries catch up first, and tells it once", () => {
+  it("lets a target that lacks entries catch up first, and tells it to stand once", () => {
     const solo = leading();
     solo.propose(4);
     expect(ofType(solo.turn(handOver(5, 3)).sendNow, "timeoutNow")).toEqual([]);
@@ -82,7 +82,7 @@ describe("rule 17: a leader that hands over", () => {
     expect(solo.propose(6).accepted).toMatchObject([{ id: 6 }]);
   });
 
-  it("tells of the end when it stops leading by itself", () => {
+  it("reports the end when it stops leading by itself", () => {
     const solo = leading();
     solo.turn(handOver(5, 3));
     const ended = [];
@@ -98,7 +98,7 @@ describe("rule 17: a leader that hands over", () => {
     expect(ofType(solo.turn(handOver(5, 0)).sendNow, "timeoutNow")).toMatchObject([{ to: 3 }]);
   });
 
-  it("refuses a target that is no connected voter, and a wish addressed to a follower", () => {
+  it("refuses a target that is not a connected voter, and a wish addressed to a follower", () => {
     const solo = leading({ learners: [4] });
     solo.receive(accept(4, 1, 1));
     solo.turn({ type: "peerDown", peer: 3, epoch: 30, closed: false });
@@ -152,7 +152,7 @@ describe("rule 17: the target", () => {
     expect([solo.raft.role, solo.raft.term, solo.raft.leader]).toEqual(["follower", 3, 2]);
   });
 
-  it("does not when it is no voter", () => {
+  it("does not when it is not a voter", () => {
     const solo = new Solo({ configuration: members([2, 3], [1]), term: 3, entries: log(3) });
     solo.receive(heartbeat(2, 3));
     solo.receive(timeoutNow(2, 3, 1, 3));

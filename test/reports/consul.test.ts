@@ -22,8 +22,8 @@ describe("Consul #1172: a session lives twice as long as its TTL", () => {
     expect(log.line("k")).toEqual(["next", "|"]);
   });
 
-  // Fails if whoever waits behind a dead client waits for longer than the rest of its lease.
-  test("as seen by whoever waits behind a client that died", async () => {
+  // Fails if a client that waits behind a dead client waits for longer than the rest of its lease.
+  test("as seen by a client that waits behind one that died", async () => {
     const { world, server } = setUp();
     const dead = await connectTo(server, { ttlMs: 10_000 });
     const next = await connectTo(server, { ttlMs: 10_000 });
@@ -38,7 +38,7 @@ describe("Consul #1172: a session lives twice as long as its TTL", () => {
   });
 });
 
-describe("Consul #4902: a client that lost its lock with the cluster believes for ever that it holds it", () => {
+describe("Consul #4902: a client that lost the cluster believes forever in its lost lock", () => {
   // Fails if a lock that was given up bars the way for the next of the same client.
   test("and cannot take it again when the cluster is back", async () => {
     const { world, server } = setUp();

@@ -11,7 +11,7 @@ import { Client, ClusterLog, exclusive, resultOf, shared } from "../lockfsm/plan
 import { asking } from "./asking.js";
 
 describe("Curator 604: a new session gets the lock on the strength of the old one's hold", () => {
-  // Fails if a session that is due counts as alive, or a hold as that of a nonce or a name.
+  // Fails if a session that is due counts as alive, or a hold as belonging to a nonce or a name.
   test("in the table, where the old hold is due and not swept yet", () => {
     const log = new ClusterLog({ unitsPerEntryMax: 1 });
     log.open("first", 5_000);
@@ -41,7 +41,7 @@ describe("Curator 604: a new session gets the lock on the strength of the old on
     });
     renewed.sequence = 1;
     log.apply();
-    // Once it is swept, the key is free for whoever asks, under a token of its own.
+    // Once it is swept, the key is free for anyone who asks, under a token of its own.
     const current = renewed.take();
     expect(current.token).toBeGreaterThan(lost.token);
     expect(resultOf(renewed.end(1))).toMatchObject({ status: STATUS.notReleased });
@@ -69,7 +69,7 @@ describe("Curator 604: a new session gets the lock on the strength of the old on
   });
 });
 
-describe("Curator 527: a waiter misses the end of the hold it waits for, and waits for ever", () => {
+describe("Curator 527: a waiter misses the end of the hold it waits for, and waits forever", () => {
   const ends: readonly [string, (holder: Client, token: number) => ReturnType<Client["make"]>][] = [
     ["a release", (holder) => asking(holder, { op: OP.end, target: 1 })],
     ["the end of its session", (holder) => asking(holder, { op: OP.close })],
@@ -102,7 +102,7 @@ describe("Curator 527: a waiter misses the end of the hold it waits for, and wai
     expect(log.line("k")).toEqual(["waiter", "|"]);
   });
 
-  // Fails if a grant is told once and then forgotten, before it is known to have been read.
+  // Fails if a grant is sent once and then forgotten, before it is known to have been read.
   test("whose notice got lost with the connection", async () => {
     const { world, server } = setUp();
     const a = await connectTo(server, { ttlMs: 60_000 });
@@ -118,7 +118,7 @@ describe("Curator 527: a waiter misses the end of the hold it waits for, and wai
   });
 });
 
-describe("Curator 621: a downgrade lets a writer in beside the reader it leaves", () => {
+describe("Curator 621: a downgrade lets a writer in next to the reader it leaves", () => {
   // Fails if a downgraded hold stops being counted, or the queue is let in past its first writer.
   test("that waited before the downgrade", () => {
     const log = new ClusterLog();

@@ -113,8 +113,8 @@ describe("etcd #12017: a wait that was given up keeps its place and is granted t
     return { world, server, lock, waiting, cut: () => connection?.cut() };
   }
 
-  // Fails if giving up is not told to the table, or is forgotten with the connection.
-  test("when the connection broke before the table could be told", async () => {
+  // Fails if giving up is not reported to the table, or is forgotten with the connection.
+  test("when the connection broke before the table could learn of it", async () => {
     const { world, server, lock, waiting, cut } = await giveUpUnheard();
     cut();
     await world.run(500);
@@ -125,7 +125,7 @@ describe("etcd #12017: a wait that was given up keeps its place and is granted t
   });
 
   // Fails if neither giving up nor the grant that comes late is answered to the table.
-  test("when it was granted before the table could be told", async () => {
+  test("when it was granted before the table could learn of it", async () => {
     const { world, server, lock, waiting, cut } = await giveUpUnheard();
     await world.until(lock.release());
     expect(server.table.inspect("k").holds).toMatchObject([{ sessionName: "two" }]);
@@ -151,7 +151,7 @@ describe("etcd #19597: a waiter waits on after its session is gone", () => {
   });
 
   // Fails if the SDK ends waits only by an outcome of theirs.
-  test("through the SDK: the caller is told at once, not when the lock comes free", async () => {
+  test("through the SDK: the caller learns it at once, not when the lock comes free", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 60_000 });
     const two = await connectTo(server, { ttlMs: 2_000 });

@@ -9,9 +9,9 @@ import { rejection, setUp } from "../client/world/set-up.js";
 import { connectTo } from "../client/world/simulated-client.js";
 import { ClusterLog, exclusive, permits, resultOf, shared } from "../lockfsm/plans/cluster-log.js";
 
-describe("redisson #4796: a reader that asks for the write lock waits for itself, for ever", () => {
+describe("redisson #4796: a reader that asks for the write lock waits for itself, forever", () => {
   // Fails if an owner's own hold is not seen as what its request waits for.
-  test("and is told so at once instead", () => {
+  test("and gets an error at once instead", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     const hold = a.take(shared("k"));
@@ -56,7 +56,7 @@ describe("redisson #4796: a reader that asks for the write lock waits for itself
   });
 });
 
-// The text of this report was not to be found; the scenario is that of its kin on the fair lock.
+// The text of this report was not to be found; the scenario comes from its kin on the fair lock.
 describe("redisson #4462: waiters that died or gave up delay everybody behind them in the queue", () => {
   // Fails if a place in the queue outlives its waiter, or costs those behind it a time of its own.
   test("each by a time of its own", () => {
@@ -91,7 +91,7 @@ describe("redisson #4462: waiters that died or gave up delay everybody behind th
   });
 });
 
-describe("redisson #7272: the lock is renewed for ever after an interrupted acquire and its unlock", () => {
+describe("redisson #7272: the lock is renewed forever after an interrupted acquire and its unlock", () => {
   // Fails if neither giving up nor the grant that comes late is answered to the table.
   test("at whatever moment it is interrupted, and with the connection breaking too", async () => {
     for (let abortMs = 0; abortMs < 9; abortMs += 0.5) {
@@ -134,7 +134,7 @@ describe("redisson #7272: the lock is renewed for ever after an interrupted acqu
   });
 });
 
-// The text of this report was not to be found; the scenario is that of its kin on the semaphores.
+// The text of this report was not to be found; the scenario comes from its kin on the semaphores.
 describe("redisson #4456: permits of a dead holder never come back, or come back twice", () => {
   // Fails if permits are counted anywhere but by the holds that have them.
   test("and what is given back late gives back nothing", () => {

@@ -71,7 +71,7 @@ describe.each(Object.entries(STORE_PLACES))("the ordered store on %s", (_name, m
     expect(await store.get(bytes(2))).toBeUndefined();
   });
 
-  it("lets nobody in beside its owner", async () => {
+  it("lets nobody in besides its owner", async () => {
     await expect(place.open()).rejects.toThrow();
   });
 });

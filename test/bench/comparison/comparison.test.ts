@@ -57,7 +57,7 @@ test("the turn in the middle counts, of an even number the slower one there", ()
   expect(rates()).toBeUndefined();
 });
 
-test("the object of a load has that of this system, and the peers beside it", () => {
+test("the object of a load has this system's, and the peers next to it", () => {
   expect(stepObject(measured())).toMatchObject({
     workload: "uncontended",
     cyclesPerSecond: 5_000,
@@ -77,7 +77,7 @@ test("a table has a line for each system, with the ratio, and who is missing and
   expect(lines).toContain("etcd not measured: etcd is not installed (Debian: …)");
 });
 
-test("a peer alone has no ratio, and a failure is told", () => {
+test("a peer alone has no ratio, and a failure is reported", () => {
   const failed = [{ name: "holdfast" as const, reason: "it fell over" }];
   const lines = comparisonLines([measured({ own: undefined, turns: [], failed })]);
   expect(lines).toContain("holdfast FAILED: it fell over");
@@ -99,7 +99,7 @@ test("a document says what it was made by, and has each row as a row", () => {
   expect(new Set(rows.map((row) => row.split("|").length)).size).toBe(1);
 });
 
-test("there is a picture when systems stand beside each other", () => {
+test("there is a picture when systems stand next to each other", () => {
   expect(comparisonChart([measured()])?.match(/<rect /g)).toHaveLength(2);
   expect(comparisonChart([measured({ peers: [] })])).toBeUndefined();
 });

@@ -33,7 +33,7 @@ test("a run that is not gone on with forgets what was there", () => {
   expect(SavedResults.open(file, true, "1.0.0").get("a")).toBeUndefined();
 });
 
-test("there must be results to go on with, and those of another version are not mixed in", () => {
+test("there must be results to go on with, and results of another version are not mixed in", () => {
   expect(() => SavedResults.open(file, true, "1.0.0")).toThrow(/nothing to resume/);
   SavedResults.open(file, false, "1.0.0");
   expect(() => SavedResults.open(file, true, "1.0.1")).toThrow(/belongs to another run/);

@@ -77,7 +77,7 @@ test("a count that is new, or no number, does not pass unseen", () => {
   expect(tooHigh.map(({ count }) => count)).toEqual(["peerBytes"]);
 });
 
-test("what fell by much is told, so that the baseline follows", () => {
+test("a count that fell by much is reported, so that the baseline follows", () => {
   const now = { ...BASELINE, batches: { ...COUNTS, logBytes: 60 } };
   const lower = compareCounts(BASELINE, now).filter((each) => each.isMuchLower);
   expect(lower.map(({ count }) => count)).toEqual(["logBytes"]);

@@ -28,7 +28,9 @@ class NotedLocks {
   }
 }
 
-/** Runs until so many have begun. Returns how many takes each burst had before its first release. */
+/**
+ * Runs until `takes` have begun. Returns how many takes each burst had before its first release.
+ */
 async function burstsOf(rate: number, takes: number, clients = 1) {
   const notes: string[][] = Array.from({ length: clients }, () => []);
   const all: string[] = [];

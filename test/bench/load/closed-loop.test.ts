@@ -48,7 +48,7 @@ function item(key: string, mode: "exclusive" | "shared"): Grant["items"][number]
   return { key, mode, permits: 0, slots: [] };
 }
 
-/** Runs workers on one service until so many cycles are done. */
+/** Runs workers on one service until enough cycles are done. */
 async function run(locks: LocalLocks, workers: number, shape = SHAPE) {
   const loop = new ClosedLoop({ clients: [locks], workers, shape });
   while (loop.cycles < 50) await new Promise((resolve) => setImmediate(resolve));
@@ -77,7 +77,7 @@ test("a service that keeps to the rules is not, and everything is given back at 
   expect(locks.held).toBe(0);
 });
 
-test("times are told by kind, beside those of all", async () => {
+test("times are reported by kind, and for all kinds together", async () => {
   const locks = new LocalLocks((token) => {
     return { token, items: [item(`${token}`, token % 10 === 0 ? "exclusive" : "shared")] };
   });

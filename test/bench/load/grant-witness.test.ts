@@ -53,7 +53,7 @@ test("readers may be together, and their grants may be read in any order", () =>
   expect(seen([shared(7), shared(5), shared(6)])).toEqual(NONE);
 });
 
-test("a writer beside a reader, a reader beside a writer, and two writers overlap", () => {
+test("a writer next to a reader, a reader next to a writer, and two writers overlap", () => {
   expect(seen([shared(1), exclusive(2, "a")])).toEqual({ ...NONE, overlap: 1 });
   expect(seen([shared(1), shared(2), exclusive(3, "a")])).toEqual({ ...NONE, overlap: 2 });
   expect(seen([exclusive(1, "a"), shared(2)])).toEqual({ ...NONE, overlap: 1 });
@@ -65,7 +65,7 @@ test("of several locks at once, each that is held twice counts", () => {
   expect(seen([exclusive(1, "a", "b"), exclusive(2, "b", "c")])).toEqual({ ...NONE, overlap: 1 });
 });
 
-test("whoever lost a lock is beside nobody any more", () => {
+test("a holder that lost its lock no longer overlaps with anybody", () => {
   const witness = new GrantWitness(1);
   const lost = [exclusive(1, "a"), shared(2, "b"), permits(3, 0)];
   for (const lock of lost) {

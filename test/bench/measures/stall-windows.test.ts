@@ -80,7 +80,7 @@ test("cycles are counted by the time in which they ended", () => {
   expect(comparedRates([], SPANS)).toEqual({ without: 0, with: 0 });
 });
 
-test("the log of a node tells when its snapshots began and ended", () => {
+test("the log of a node says when its snapshots began and ended", () => {
   const fields = { index: 7, bytes: 5_000, durationMs: 300 };
   const events = [
     { wallMs: 900, event: "role", fields: { role: "leader" } },

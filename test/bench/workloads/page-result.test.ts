@@ -18,7 +18,7 @@ const OPTIONS = {
 } as const;
 const CHANGES = 10_000;
 
-/** A turn of 10,000 changes that each took so many microseconds of CPU. */
+/** A turn of 10,000 changes that each took the given microseconds of CPU. */
 function turn(
   round: number,
   view: PageView,
@@ -66,7 +66,7 @@ test("the cost of a viewer is the median of the ratios of turns that follow each
   expect(changesPerSecond).toBe(5_000);
 });
 
-test("one view's turns are not compared with those of another", () => {
+test("one view's turns are not compared with another's", () => {
   const pair = (view: PageView, without: number, open: number) => [
     turn(1, view, false, without),
     turn(1, view, true, open),
@@ -79,7 +79,7 @@ test("one view's turns are not compared with those of another", () => {
   expect(PAGE_VIEWS.map((view) => views[view].nodeCpuMicros.ratio)).toEqual([1.1, 1.05, 1.25]);
 });
 
-test("frames, long tasks, heap and traffic are those of the page and not of the empty tab", () => {
+test("frames, long tasks, heap and traffic are the page's and not the empty tab's", () => {
   const frames = Array.from({ length: 100 }, (_, index) => index + 1);
   const { views, blankFrameMs } = resultOf([
     turn(1, "locks", false, 1, { frameMs: [500], longTaskMs: [500], heapBytes: 9e9 }),
@@ -99,7 +99,7 @@ test("frames, long tasks, heap and traffic are those of the page and not of the 
   expect(blankFrameMs).toEqual({ p50: 500, p99: 500, max: 500 });
 });
 
-test("where the system tells no CPU there is no ratio of it, and JSON keeps that", () => {
+test("where the system does not report CPU there is no ratio of it, and JSON keeps that", () => {
   const turns = threeRounds().map((each) => ({ ...each, nodeCpuMicros: Number.NaN }));
   const result = resultOf(turns);
   const unknown = { without: null, with: null, ratio: null };

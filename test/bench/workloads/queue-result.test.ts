@@ -12,7 +12,7 @@ const OPTIONS = {
 const MACHINE = { cores: 2, loadBefore: 0 };
 const BATCH = { enqueue: 10, cancel: 10, handOver: 5 };
 
-/** Ten operations of each kind that took so long, and so much CPU, each. */
+/** Ten operations of each kind that took the given time, and the given CPU, each. */
 function measured(
   round: number,
   waiters: number,
@@ -67,7 +67,7 @@ test("medians over the rounds are compared, so one bad round of either changes n
   });
 });
 
-test("where the system tells no CPU there is no figure of it, and JSON keeps that", () => {
+test("where the system does not report CPU there is no figure of it, and JSON keeps that", () => {
   const all = [measured(1, 100, 20, Number.NaN), measured(1, 5_000, 30, Number.NaN)];
   const { enqueue } = queueResult(OPTIONS, MACHINE, all, BATCH, 2);
   expect(JSON.parse(JSON.stringify(enqueue))).toEqual({

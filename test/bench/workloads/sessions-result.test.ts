@@ -58,7 +58,7 @@ test("what keepalives cost is counted while nothing else happens", () => {
   });
 });
 
-test("stalls of the fill before the expiry, and of what came later, are not those of the expiry", () => {
+test("stalls before the expiry, of the fill, and after it do not count for the expiry", () => {
   const { expiry } = sessionsResult(OPTIONS, MEASURED);
   expect(expiry).toEqual({
     holds: 100_000,

@@ -89,7 +89,7 @@ test("seconds of the full table that a snapshot touched are told apart from the 
   expect(resultOf(other, before, after).fullCyclesPerSecond).toEqual({ without: 900, with: 300 });
 });
 
-test("where the system tells no CPU there is no ratio of it, and JSON keeps that", () => {
+test("where the system does not report CPU there is no ratio of it, and JSON keeps that", () => {
   const result = resultOf(load(1, "empty", 15_000), load(1, "full", 12_000));
   expect(JSON.parse(JSON.stringify(result))).toMatchObject({
     full: { serverCpuMicros: null },

@@ -1,7 +1,7 @@
 /**
  * A small object store over HTTP with the conditional writes of S3: `If-Match` and
  * `If-None-Match: *` on PUT, answered with 412, checked and written in one step. Its ETag is what
- * that of S3 is, a hash of the content alone.
+ * S3's is, a hash of the content alone.
  */
 import { createHash } from "node:crypto";
 import { once } from "node:events";

@@ -147,7 +147,7 @@ async function openObjects(bucketUrl: string): Promise<Target> {
   };
 }
 
-/** Of `number-service.ts`. */
+/** The target that `number-service.ts` serves. */
 async function openHttp(url: string): Promise<Target> {
   const put = async (name: string, value: number, headers: Record<string, string>) => {
     const response = await fetch(`${url}/${name}`, { method: "PUT", body: String(value), headers });

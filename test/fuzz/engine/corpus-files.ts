@@ -1,6 +1,6 @@
 /**
- * Inputs as files: hex digits in lines, beside comments that begin with "#". They are what was found
- * once, each under a name that says what it is, and they are run before anything else.
+ * Inputs as files: hex digits in lines, and comments that begin with "#". They were found once,
+ * each has a name that says what it is, and they are run before anything else.
  */
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ export interface CorpusFile {
   readonly input: Uint8Array;
 }
 
-/** Those of a target, by name. */
+/** The files of a target, by name. */
 export function corpusFiles(target: string): CorpusFile[] {
   const folder = join(CORPUS, target);
   if (!existsSync(folder)) return [];

@@ -28,7 +28,7 @@ export class Coverage {
     this.#session.connect();
     this.#post("Profiler.enable");
     this.#post("Profiler.startPreciseCoverage", { callCount: true, detailed: true });
-    // Loading the sources is no input's work.
+    // Loading the sources is not the work of an input.
     this.look();
   }
 
@@ -36,7 +36,7 @@ export class Coverage {
     this.#session.disconnect();
   }
 
-  /** Reads the counters and begins to count anew. */
+  /** Reads the counters and begins to count again. */
   look(): Look {
     const run = new Map<string, Uint8Array>();
     let steps = 0;

@@ -9,7 +9,7 @@ export interface Finding {
   readonly input: Uint8Array;
 }
 
-/** Of one that ended the process, or that went on for ever: nobody saw it throw. */
+/** The finding of an input that ended the process or went on forever: nobody saw it throw. */
 export function findingOf(target: string, input: Uint8Array, error: unknown): Finding {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   const frame = /\n\s+at .*?((?:src|bin|test)\/[\w/.-]+\.ts)/.exec(stack ?? "")?.[1] ?? "";

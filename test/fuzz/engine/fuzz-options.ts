@@ -15,7 +15,7 @@ import {
 export interface RunOptions {
   /** Names of targets. */
   readonly targets: readonly string[];
-  /** Of all of them together, and of each job. */
+  /** The time of all targets together, in each job. */
   readonly minutes: number;
   readonly seed: number;
   readonly jobs: number;

@@ -25,7 +25,7 @@ export interface FuzzOptions {
 export interface FuzzReport {
   readonly target: string;
   readonly executions: number;
-  /** Of these, so many were taken and not refused. */
+  /** How many of these were taken and not refused. */
   readonly taken: number;
   readonly seconds: number;
   /** Inputs that are kept at the end. */
@@ -35,7 +35,7 @@ export interface FuzzReport {
 
 const BATCH = { first: 16, most: 1_024 };
 const REPAIRED = 0.9;
-/** Of one target: what else is wrong is seen when these are mended. */
+/** The most for one target: what else is wrong is seen when these are mended. */
 const FINDINGS_MAX = 20;
 /** How much more often a change that knows the format is drawn. */
 const OWN_WEIGHT = 12;
@@ -112,7 +112,7 @@ class Fuzzer {
   /** Returns whether anything new was reached. `isKept`: they are kept in any case. */
   async #runBatch(batch: readonly Uint8Array[], isKept = false): Promise<boolean> {
     const { coverage } = this.#options;
-    // What was run in between, such as repairs, is no input's.
+    // What was run in between, such as repairs, does not belong to an input.
     coverage?.look();
     for (const input of batch) await this.#execute(input);
     if (coverage === undefined) return false;

@@ -1,4 +1,4 @@
-/** A process of its own that fuzzes one target after the other, as it is told. */
+/** A process of its own that fuzzes one target after the other, as the main process says. */
 import { findNamed } from "../../../lab/command-line.js";
 import { FUZZ_TARGETS } from "../targets/index.js";
 import { Coverage } from "./coverage.js";

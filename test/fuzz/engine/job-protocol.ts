@@ -1,6 +1,6 @@
 /**
- * What the main process and a job tell each other. The input that is being run stands in a file that
- * both have open, so that it is known when the job is gone or goes on for ever.
+ * What the main process and a job say to each other. The input that is being run is in a file that
+ * both have open, so that it is known when the job is gone or goes on forever.
  */
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import type { FuzzReport } from "./fuzzer.js";

@@ -17,7 +17,7 @@ const SOURCES = fileURLToPath(new URL("./job-process.ts", import.meta.url));
 const HEAP_MIB_MAX = 1_024;
 /** Far more than any input takes, on a machine that has other work too. */
 const HANG_SECONDS = 60;
-/** Of what a process said when it ended. */
+/** The most that is kept of what a process said when it ended. */
 const WORDS_MAX = 4_000;
 
 export class Job {

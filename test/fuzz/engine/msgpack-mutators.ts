@@ -1,7 +1,7 @@
 /**
  * Changes of msgpack, value by value: one replaced, removed, doubled, moved or wrapped, with the
- * counts around it set right, so that what is changed is met by the code behind the first check of
- * the form. Values are mostly written canonically and now and then nearly so.
+ * counts around it set right, so that what is changed reaches the code after the first check of the
+ * form. Values are mostly written canonically and now and then nearly so.
  */
 import type { RandomStream } from "../../../lab/random-stream.js";
 import { INTERESTING_NUMBERS, type Mutator } from "./mutators.js";

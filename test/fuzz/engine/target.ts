@@ -12,7 +12,7 @@ export interface FuzzTarget {
   readonly name: string;
   /** One line, for the help. */
   readonly about: string;
-  /** What the writers of the format itself make: always of the present version. */
+  /** What the writers of the format itself make: always in the current version. */
   corpus(): readonly Uint8Array[] | Promise<readonly Uint8Array[]>;
   /** Changes that know the format. The general ones (`mutators.ts`) come on top. */
   readonly mutators: readonly Mutator[];
@@ -21,8 +21,8 @@ export interface FuzzTarget {
   /** Longer inputs are cut. */
   readonly bytesMax: number;
   /**
-   * Basic blocks of the sources that may be run for one input: so many, and so many for each of its
-   * bytes. More than that is a finding, where coverage is counted.
+   * Basic blocks of the sources that may be run for one input: a fixed number, and a number for
+   * each of its bytes. More than that is a finding, where coverage is counted.
    */
   readonly steps: { readonly fixed: number; readonly perByte: number };
   /** Executions in the short tests, where the usual number takes too long. */

@@ -59,7 +59,7 @@ function namesIn(text: string): string[] {
   return Object.keys(JSON.parse(text.replace(/^\uFEFF/, "")) as object).sort();
 }
 
-/** Of each option that may stand in a file its default, or something of the right type. */
+/** The default of each option that may stand in a file, or something of the right type. */
 function samples(): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const { options } of OPTION_TABLE) {

@@ -67,7 +67,7 @@ export const entries: FuzzTarget = {
   },
 };
 
-/** Of a session that holds a lock and some permits; another waits for both. */
+/** The table of a session that holds a lock and some permits; another waits for both. */
 function scene(): LockTable {
   const table = new LockTable({ waitersMax: 100, grantsPerStepMax: 8, unitsPerEntryMax: 64 });
   SCENE.forEach((commands, at) => {

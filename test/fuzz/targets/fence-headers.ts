@@ -28,8 +28,8 @@ export const fenceHeaders: FuzzTarget = {
       claim = parseClaim(line);
     } catch (error) {
       if (!(error instanceof HoldfastError)) throw error;
-      demandEqual(error.code, "INVALID_ARGUMENT", "the code of a line that is no claim");
-      demandEqual(answerTo(error)?.status, 400, "the answer to a line that is no claim");
+      demandEqual(error.code, "INVALID_ARGUMENT", "the code of a line that is not a claim");
+      demandEqual(answerTo(error)?.status, 400, "the answer to a line that is not a claim");
       demand(error.message.length < 600, () => error.message);
       return "refused";
     }

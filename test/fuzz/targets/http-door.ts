@@ -68,7 +68,7 @@ async function begin(): Promise<Scene> {
   });
   const door = new LeaseDoor({
     ...{ clients, description: () => "{}", log: () => undefined, isLogging: () => false },
-    // What it answers 500 is no fault here: the driver only echoes.
+    // An answer of 500 is not a fault here: the driver only echoes.
     onInternalError: () => undefined,
   });
   const gateway = new TestGateway({ door, onFailed: (error) => failures.push(error) });

@@ -127,11 +127,11 @@ function isOk(message: ServerMessage): boolean {
   return message.kind === MESSAGE.reply && message.result.status === STATUS.ok;
 }
 
-/** Whoever has no right to anything may know which node this is, and that it is nobody. */
+/** A client without any right may know which node this is, and that it is nobody itself. */
 function demandNothingTold(message: ServerMessage): void {
   if (message.kind === MESSAGE.hello) {
     const { leaderId, endpoints, voters } = message;
-    demandEqual(`${leaderId} ${endpoints.length} ${voters.length}`, "0 0 0", "what hello tells");
+    demandEqual(`${leaderId} ${endpoints.length} ${voters.length}`, "0 0 0", "what hello says");
   } else if (isOk(message)) {
     const payload = message.kind === MESSAGE.answer ? JSON.stringify(message.payload) : "";
     const isOfItself =

@@ -62,7 +62,7 @@ function resizeMessage(...[input, { random }]: Parameters<Mutator>): Uint8Array 
   return Uint8Array.from(bytes);
 }
 
-/** One of another frame behind those of this one. */
+/** A message of another frame after the messages of this one. */
 function moveMessage(...[input, source]: Parameters<Mutator>): Uint8Array | undefined {
   const other = source.other();
   const starts = messagesIn(other);

@@ -10,7 +10,7 @@ import { demand, demandEqual, demandSameBytes, type FuzzTarget } from "../engine
 
 const OWN = 1;
 const MEMBERS = [2, 3];
-/** `decision 21`: what is not dialed may rise by so much at a time. */
+/** `decision 21`: what is not dialed may rise by this much at a time. */
 const INCARNATION_JUMP_MAX = 2 ** 24;
 const CHECKSUM_BYTES = 4;
 
@@ -78,7 +78,7 @@ function demandIsLetIn(identities: PeerIdentities, nodeId: number): void {
 function demandTellsNothing(reason: string): void {
   const secrets = [CLUSTER, birthOf(OWN), birthOf(2), birthOf(3), "127.0.0.1"];
   const told = secrets.find((secret) => reason.includes(secret));
-  demand(told === undefined, () => `the refusal tells of ${told}: ${reason}`);
+  demand(told === undefined, () => `the refusal reveals ${told}: ${reason}`);
   demand(Buffer.byteLength(reason) <= 123, () => `a reason too long for a close frame: ${reason}`);
 }
 

@@ -53,7 +53,7 @@ export const peerPort: FuzzTarget = {
     other.record.all.length = 0;
     const answer = await knock(port, input);
     demandHttp(answer);
-    demand(!answer.includes(CLUSTER) || isAdmitted(answer), () => "a refusal tells of the cluster");
+    demand(!answer.includes(CLUSTER) || isAdmitted(answer), () => "a refusal reveals the cluster");
     scene.asked += 1;
     const id = scene.asked;
     other.links.send(1, 0, { type: "readBarrier", id, term: 1 });

@@ -1,6 +1,6 @@
 /**
- * What the ordered store keeps beside chunks: records of snapshots, and the rows, records and mark of
- * the audit. The first byte of an input says which of them it is.
+ * What the ordered store keeps besides chunks: records of snapshots, and the rows, records and mark
+ * of the audit. The first byte of an input says which of them it is.
  */
 
 import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";
@@ -79,7 +79,7 @@ function runTenure(value: Uint8Array): Verdict {
   }
 }
 
-/** Damage never fails a call: it is told by what is read. */
+/** Damage never fails a call: it shows in what is read. */
 async function runAudit(isRows: boolean, value: Uint8Array): Promise<Verdict> {
   const store = new MemoryStoreDisk().open();
   await new AuditStore(store).write(RECORDS, MARK);

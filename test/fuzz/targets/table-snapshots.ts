@@ -60,7 +60,7 @@ interface Block {
   readonly end: number;
 }
 
-/** As far as lengths are those of bytes that are there; the last one goes to the end. */
+/** The blocks, as far as their lengths fit the bytes that are there; the last goes to the end. */
 function blocksIn(input: Uint8Array): Block[] {
   const bytes = Buffer.from(input.buffer, input.byteOffset, input.length);
   const blocks: Block[] = [];
@@ -97,7 +97,7 @@ function sealedBlocks(input: Uint8Array): Uint8Array {
   return Uint8Array.from(Buffer.concat(blocks));
 }
 
-/** Of the snapshot, as its first block tells. */
+/** The index of the snapshot, as its first block says. */
 export function indexIn(input: Uint8Array): number {
   const reader = new Reader(input.subarray(BLOCK_HEAD_BYTES));
   try {

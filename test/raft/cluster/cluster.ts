@@ -151,7 +151,7 @@ export class Cluster {
     return request;
   }
 
-  /** `to`: 0 for whoever is most complete. */
+  /** `to`: 0 for the most complete node. */
   transferLeadership(id: NodeId, to: NodeId): number {
     const request = this.nextRequest();
     this.turn(id, { type: "transferLeadership", id: request, target: to });
@@ -234,7 +234,7 @@ export class Cluster {
   }
 
   /**
-   * Makes `id` anew where no vote it forgets can matter, as an operator would with a lost disk.
+   * Makes `id` again if no vote that it forgets can matter, as an operator would with a lost disk.
    * That takes longer than for the others to see that its process ended.
    */
   remake(id: NodeId): boolean {

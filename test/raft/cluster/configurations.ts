@@ -9,7 +9,7 @@ import {
   type NodeId,
 } from "../../../src/raft/index.js";
 
-/** Of a node that waits to be told what it belongs to. */
+/** The configuration of a node that waits to learn what it belongs to. */
 export const NO_MEMBERS: Configuration = Object.freeze({
   voters: [],
   outgoing: [],

@@ -74,7 +74,7 @@ export function writeText({ seq, hardState, truncateFrom, snapshot, entries }: W
   return `write ${seq}: ${parts.join(", ")}`;
 }
 
-/** What a caller is answered, and what it is asked to do beside writing, sending and applying. */
+/** What a caller is answered, and what it is asked to do besides writing, sending and applying. */
 export function answerTexts(effects: Effects): string[] {
   const { accepted, refused, reads, readsRefused, transferEnded, restore } = effects;
   const texts = [

@@ -217,13 +217,13 @@ export class ClusterInvariants {
       );
       const { epoch, isAlive } = this.network.link(id, peer);
       const known = before.get(peer);
-      // A learner may come back as a node that was made anew; of voters everything stays true.
+      // A learner may come back as a new node; everything stays true about voters.
       const isForgotten = !decides && epoch !== known?.epoch;
       must(
         isForgotten || matchIndex >= (known?.match ?? 0),
         () => `match of ${peer} at ${id} fell from ${known?.match} to ${matchIndex}`,
       );
-      // Whoever left and comes back is asked anew.
+      // A peer that left and comes back is asked again.
       if (decides || isLearner) seen.matches.set(peer, { match: matchIndex, epoch });
       const { disk } = this.node(peer);
       if (disk.hardState.term > raft.term || matchIndex <= disk.snapshotIndex) continue;
@@ -259,7 +259,7 @@ export class ClusterInvariants {
     }
   }
 
-  /** One table for one index, for ever. */
+  /** One table for one index, forever. */
   private checkApplied({ appliedIndex, table, raft, id }: SimulatedNode): void {
     must(
       appliedIndex <= raft.commitIndex,

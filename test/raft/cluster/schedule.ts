@@ -1,8 +1,8 @@
 /**
  * Random schedules: what can happen to a cluster, as data that can be shrunk and repeated. A
- * schedule draws its steps from one mood, so that rare events (leaders that fail in the middle
- * of their replication, one change of members after another, logs that are cut as soon as they
- * grow) happen often enough to meet each other.
+ * schedule draws its steps from one mood, so that rare events (leaders that fail in the middle of
+ * their replication, one change of members after another, logs that are cut as soon as they grow)
+ * happen often enough to coincide.
  */
 import fc from "fast-check";
 

@@ -21,7 +21,7 @@ export interface Transfer {
 export interface SimulatedLink {
   readonly from: NodeId;
   readonly to: NodeId;
-  /** Of the connection the sender believes in; 0 for none. */
+  /** The epoch of the connection the sender believes in; 0 for none. */
   epoch: number;
   /** Whether the connection still carries anything. */
   isAlive: boolean;
@@ -96,7 +96,7 @@ export class SimulatedNetwork {
     }
   }
 
-  /** Makes a new connection; whoever calls tells the sender. */
+  /** Makes a new connection; the caller notifies the sender. */
   connect(link: SimulatedLink): void {
     this.lastEpoch += 1;
     link.epoch = this.lastEpoch;

@@ -111,7 +111,7 @@ export class SimulatedNode {
     this.disk.loseCache();
   }
 
-  /** A new disk, and no configuration but what a leader will tell. */
+  /** A new disk, and no configuration until a leader sends one. */
   wipe(): void {
     this.disk = new SimulatedDisk();
     this.initial = NO_MEMBERS;

@@ -20,7 +20,7 @@ export function tableAfter(table: number, entry: Entry): number {
   return hash;
 }
 
-/** 64 hex digits that tell the contents. */
+/** 64 hex digits that identify the contents. */
 export function checksumOf(index: number, term: number, table: number): string {
   return [index, term, table]
     .map((part) => part.toString(16).padStart(8, "0"))

@@ -27,7 +27,9 @@ const TURNS_OF_TICK_MAX = 1_000;
 export interface SceneOptions {
   readonly voters: number;
   readonly spares: number;
-  /** Of each node, from `electionTimeoutMs` (100) up to and not including twice that. */
+  /**
+   * The timeout of each node, from `electionTimeoutMs` (100) up to and not including twice that.
+   */
   readonly timeoutsMs: readonly number[];
   readonly isOneEntryAnAppend: boolean;
 }
@@ -132,7 +134,7 @@ export class Scene {
     const endMs = beganMs + durationMs;
     const nodes = cluster.nodes.filter(({ id, isRunning }) => isRunning && !this.paused.has(id));
     for (let turns = 0; ; turns += 1) {
-      if (turns > TURNS_OF_TICK_MAX) throw new Error("a timer that is due for ever");
+      if (turns > TURNS_OF_TICK_MAX) throw new Error("a timer that is due forever");
       const dueMs = Math.max(cluster.nowMs, Math.min(...nodes.map((node) => node.nextDeadlineMs)));
       cluster.nowMs = Math.min(dueMs, endMs);
       const isDue = dueMs <= endMs;

@@ -1,7 +1,7 @@
 /**
- * A transcript is a text that can be read and replayed: comments (`#`), commands at the
- * beginning of a line, and under each command, indented, its effects. A replay writes the
- * effects anew and must keep every other line as it is.
+ * A transcript is a text that can be read and replayed: comments (`#`), commands at the beginning
+ * of a line, and under each command, indented, its effects. A replay writes the effects again and
+ * must keep every other line as it is.
  */
 import { runCommand, sceneOf } from "./transcript-commands.js";
 import type { Scene } from "./transcript-scene.js";
@@ -14,7 +14,7 @@ export interface Replay {
   readonly error: unknown;
 }
 
-/** The text that `transcript` is if its effects are those of the core as it is. */
+/** The text of `transcript` with the effects of the core as it is now. */
 export function replay(transcript: string): Replay {
   const lines: string[] = [];
   let scene: Scene | undefined;

@@ -197,7 +197,7 @@ describe("rule 9: a configuration counts from append, and no longer than its ent
     expect([solo.raft.configuration, solo.raft.configurationAt(10)]).toEqual([later, NEXT]);
   });
 
-  it("is no configuration that does not decode: the append is nobody's", () => {
+  it("refuses bytes that do not decode as a configuration: the append is nobody's", () => {
     const solo = new Solo({ entries: log(1) });
     const nonsense = { ...configurationEntry(2, 2, NEXT), data: new Uint8Array([1, 2, 3]) };
     const nobody = configurationEntry(2, 2, NO_MEMBERS);
@@ -291,7 +291,7 @@ describe("rule 13: a leader that has lost the new half", () => {
 });
 
 describe("rule 25: a member that left and comes back", () => {
-  it("is asked anew where its log ends: it may have come back with an empty disk", () => {
+  it("is asked again where its log ends: it may have come back with an empty disk", () => {
     const solo = leading();
     const joined = solo.turn(change(9, [1, 2]));
     solo.persisted(joined.write?.seq ?? 0);
@@ -334,7 +334,7 @@ describe("rule 29: a follower believes a configuration that follows by one legal
   const illegal: readonly (readonly [string, Configuration])[] = [
     ["other voters at once", members([99])],
     ["a voter less at once", members([1, 2])],
-    ["a voter that was no learner", joint([1, 2, 3, 99], [1, 2, 3], [4])],
+    ["a voter that was not a learner", joint([1, 2, 3, 99], [1, 2, 3], [4])],
     ["other voters before than there were", joint([1, 2], [1, 2], [4])],
     ["a change to the same voters", joint([1, 2, 3], [1, 2, 3], [4])],
   ];

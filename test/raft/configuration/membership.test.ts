@@ -134,7 +134,7 @@ describe("joint consensus", () => {
     expectMembers(cluster, members([leader, 4, 5]));
   });
 
-  it("is ended by whoever leads next", () => {
+  it("is ended by the next leader", () => {
     const { cluster, leader } = changing();
     cluster.change(leader, [leader, 4, 5]);
     for (const link of cluster.network.links) if (link.from === leader) cluster.deliver(link);
@@ -224,7 +224,7 @@ describe("a server that was removed", () => {
     cluster.isolate(gone);
     changeTo(cluster, others(cluster, gone));
     const { term } = cluster.raft(leader);
-    // Everybody hears it again, but the leader tells it nothing.
+    // Everybody hears it again, but the leader sends it nothing.
     cluster.unblockAll();
     cluster.block(leader, gone);
     cluster.advance(2_000);
@@ -260,7 +260,7 @@ describe("a server that was removed", () => {
     expect([cluster.raft(leader).role, cluster.raft(leader).term]).toEqual(["leader", term]);
   });
 
-  it("comes back with an empty disk, and is asked anew for what it holds (rule 25)", () => {
+  it("comes back with an empty disk, and is asked again for what it holds (rule 25)", () => {
     const { cluster, leader } = ready(3, 0);
     const [gone] = others(cluster, leader) as [number];
     for (let count = 0; count < 5; count += 1) cluster.propose(leader);
@@ -283,18 +283,18 @@ describe("a dead node", () => {
     cluster.advance(150);
     changeTo(cluster, [1, 2, 3], [4]);
     changeTo(cluster, [leader, alive, 4]);
-    // Of the three one more may die.
+    // One more of the three may die.
     cluster.crash(alive);
     cluster.propose(leader);
     cluster.advance(50);
     expect(cluster.raft(leader).commitIndex).toBe(cluster.raft(leader).lastIndex);
-    // The old one comes back, is no member, and disturbs nobody.
+    // The old one comes back, is not a member, and disturbs nobody.
     cluster.start(dead);
     cluster.advance(1_000);
     expect(cluster.raft(leader).role).toBe("leader");
   });
 
-  it("is no voter that a change could do without noticing", () => {
+  it("is not a voter that a change could do without noticing", () => {
     const { cluster, leader } = ready(3, 2);
     const [dead, alive] = others(cluster, leader, 4, 5) as [number, number];
     changeTo(cluster, [1, 2, 3], [4, 5]);

@@ -24,7 +24,7 @@ const IDS: readonly NodeId[] = [1, 2, 3, 4, 5, 6, 7];
 
 const voterSet = (minLength: number) => fc.subarray([...IDS], { minLength });
 
-/** Plain and joint, with learners among whoever does not vote in the new half. */
+/** Plain and joint, with learners among the nodes that do not vote in the new half. */
 const configuration: fc.Arbitrary<Configuration> = fc
   .tuple(voterSet(1), fc.oneof(fc.constant<NodeId[]>([]), voterSet(1)), voterSet(0))
   .map(([voters, outgoing, others]) => {
@@ -38,7 +38,7 @@ function subsetsOf<Item>(items: readonly Item[]): Item[][] {
   return subsets;
 }
 
-/** More than half of `voters` are among `agreeing`; nobody needs to be asked when nobody votes. */
+/** More than half of `voters` are among `agreeing`; without voters nobody has to be asked. */
 function isMajority(voters: readonly NodeId[], agreeing: readonly NodeId[]): boolean {
   const count = voters.filter((id) => agreeing.includes(id)).length;
   return voters.length === 0 || count * 2 > voters.length;

@@ -133,7 +133,7 @@ describe("a check of the audit", () => {
     }
   });
 
-  test("finds a record that was put in beside the chain", async () => {
+  test("finds a record that was put in next to the chain", async () => {
     const disk = await sound();
     for (const [row, number] of [
       [auditRowOf("a"), 9],
@@ -190,7 +190,7 @@ describe("a head that was kept elsewhere", () => {
     expect((await verified(disk, { ...head, number: 1 })).expected).toBe("removed");
   });
 
-  test("gives away a chain that was written anew from any block on", async () => {
+  test("gives away a chain that was rewritten from any block on", async () => {
     const disk = await sound();
     const { head } = await verified(disk);
     for (const kept of [2, 3, 4, 5, 6]) {
@@ -225,7 +225,7 @@ describe("the chain goes on", () => {
     expect(report.last).toEqual({ block: 8, record: 13, wallMs: 30_000 });
   });
 
-  test("after its mark and its last block are lost, and says where it began anew", async () => {
+  test("after its mark and its last block are lost, and says where it began again", async () => {
     const disk = await sound();
     disk.values.delete(hex(auditMarkKey()));
     disk.damage(hex(auditBlockKey(7)), 40);

@@ -110,7 +110,7 @@ describe("a data directory", () => {
     expect(await isFreshDirectory(options.path)).toBe(false);
   });
 
-  it("is made anew after a loss of power in its first start, of whose store only names are left", async () => {
+  it("is made again after a loss of power that left only names of the first store", async () => {
     const store = `${options.path}/store`;
     await mkdir(store, { recursive: true });
     await writeFile(`${store}/CURRENT`, "MANIFEST-000001\n");
@@ -230,7 +230,7 @@ describe("a data directory", () => {
     await first.close();
     expect((await refusal()).code).toBe("UNAVAILABLE");
     await writeFile(`${options.path}/store/LOCK`, "");
-    // Whoever had it would find the second incarnation, and end, before it is opened as the third.
+    // Its owner would find the second incarnation, and end, before it is opened as the third.
     const second = await opened();
     expect(second.identity.incarnation).toBe(3);
     expect(second.notices).toEqual([
@@ -389,7 +389,7 @@ describe("a data directory", () => {
     await again.close();
   });
 
-  it("is made anew when its first start was cut short at any moment", async () => {
+  it("is made again when its first start was cut short at any moment", async () => {
     // Crash after each operation in turn, until a start gets by with fewer.
     for (let operations = 1; ; operations += 1) {
       let left = operations;

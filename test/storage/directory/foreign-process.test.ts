@@ -93,7 +93,7 @@ describe.each(Object.entries(DISKS))(
       expect(await markOf(disk)).toEqual(taken);
     });
 
-    it("is another process, too, on a directory that was made anew", async () => {
+    it("is another process, too, on a directory that was made again", async () => {
       const { disk, hand, log } = await start();
       await takeOver(disk, { birth: "f".repeat(16), incarnation: 1 });
       hand.advance(1_000);

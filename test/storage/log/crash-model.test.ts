@@ -106,7 +106,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Operations that take effect in the cache wait here until they are let through, or for ever. */
+/** Operations that take effect in the cache wait here until they are let through, or forever. */
 class Gate {
   #waiting: (() => void)[] = [];
   isOpen = true;
@@ -163,7 +163,7 @@ class Machine {
     expect(equalEntries(entries, state.entries.slice(gone.length))).toBe(true);
     expect(hardState).toEqual(state.hardState);
     expect(snapshot).toEqual(state.snapshot);
-    // What an opening has shown must be there for ever after: the core counts it as durable.
+    // What an opening has shown must be there forever after: the core counts it as durable.
     this.#states.length = at + 1;
     this.#reported = lastSeq;
     this.#log = log;
@@ -259,7 +259,7 @@ class Machine {
     this.#log?.append(writeOf(seq, added, changes));
   }
 
-  /** The process dies; with `power` the machine does too. What hangs, hangs for ever. */
+  /** The process dies; with `power` the machine does too. What hangs, hangs forever. */
   #crash({ seed, power }: Step & { readonly type: "crash" }): void {
     this.#note();
     const random = seededRandom(seed);

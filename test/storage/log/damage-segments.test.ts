@@ -1,4 +1,4 @@
-/** What a damaged disk may do to a log of several segments, and to the mark beside it. */
+/** What a damaged disk may do to a log of several segments, and to the mark next to it. */
 import { describe, expect, it } from "vitest";
 import { MemoryFileSystem } from "../../../lab/memory/memory-file-system.js";
 import { MemoryStoreDisk } from "../../../lab/memory/memory-ordered-store.js";

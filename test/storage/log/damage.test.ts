@@ -33,7 +33,7 @@ describe("a log of one segment, damaged", () => {
       const whole =
         records.filter((_at, number) => (records[number + 1] ?? used) <= from).length - 1;
       const outcome = await outcomeOf(files, specimen, `torn at ${from}`);
-      // Above the mark a tear is no damage: everything before it is there.
+      // Above the mark a tear is not damage: everything before it is there.
       if (whole >= marked) expect(outcome).toMatchObject({ stage: { seq: whole } });
       else expect(outcome).toHaveProperty("corrupt.details.file", FIRST);
     }
@@ -60,7 +60,7 @@ describe("a log of one segment, damaged", () => {
           return bytes;
         });
         const outcome = await outcomeOf(files, specimen, `byte ${at} flipped by ${mask}`);
-        // A flip never looks like a torn write: whoever wrote the record wrote all of it.
+        // A flip never looks like a torn write: the record was written as a whole.
         if (at < used) expect(outcome, `byte ${at}`).toHaveProperty("corrupt.details.file", FIRST);
         // In space not yet written it may be taken for one, or for damage, but costs no record.
         else if ("stage" in outcome) expect(outcome.stage.seq, `byte ${at}`).toBe(SIZES.length);

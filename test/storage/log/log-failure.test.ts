@@ -124,7 +124,7 @@ describe("a log whose disk fails", () => {
     await log.close();
   });
 
-  it("tells when the next segment has no room, goes on, and tells when it has", async () => {
+  it("reports when the next segment has no room, goes on, and reports when it has", async () => {
     const fileSystem = new BoundedFiles();
     const hand = new HandTimer();
     const log = await OpenLog.open(memoryDisk(fileSystem), { timer: hand.timer });
@@ -208,7 +208,7 @@ describe("a log whose disk fails", () => {
   });
 
   it("reports nothing as durable while a sync hangs", async () => {
-    // That of the log, and perhaps one of the mark.
+    // The sync of the log, and perhaps one of the mark.
     const held: (() => void)[] = [];
     let isHanging = false;
     const disk = await realDisk(
@@ -248,7 +248,7 @@ describe("a log whose disk fails", () => {
     expect(log.failures.length).toBe(1);
   });
 
-  it("tells it while half of a segment is free, all of which it can still take", async () => {
+  it("reports it while half of a segment is free, all of which it can still take", async () => {
     const segmentBytes = 1 << 20;
     const fileSystem = new BoundedFiles();
     const timer = new HandTimer();

@@ -234,7 +234,7 @@ export class OpenLog {
     await this.directory.close();
   }
 
-  /** The numbers of the segments that are there, once there are only so many. */
+  /** The numbers of the segments that are there, once they are few enough. */
   async segmentsOnce(isMet: (numbers: readonly number[]) => boolean): Promise<number[]> {
     const { path, fileSystem = nodeFileSystem } = this.#options;
     for (;;) {

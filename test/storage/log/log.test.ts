@@ -45,7 +45,7 @@ describe("a log whose disk takes its time", () => {
 });
 
 describe("a log whose disk is quick", () => {
-  it("has written a small record when it was handed over, and tells nobody again", async () => {
+  it("has written a small record when it was handed over, and reports it once", async () => {
     const fileSystem = quickFiles();
     const log = await OpenLog.open(memoryDisk(fileSystem));
     const isDurable = log.directory.log.append(writeOf(1, [entryOf(1, 1)]));

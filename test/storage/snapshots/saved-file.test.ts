@@ -136,7 +136,7 @@ describe("the file of a snapshot", () => {
     expect(parts).toHaveLength(3);
   });
 
-  test("of a later format is told from a damaged one, before anything of it is read", async () => {
+  test("of a later format is not taken for a damaged one, and nothing of it is read", async () => {
     const later = Buffer.from(small);
     later.writeUInt32LE(FILE_FORMAT_VERSION + 1, FILE_MAGIC.length);
     await expect(read(later)).rejects.toThrowError(/in format 2, this version .* reads format 1/);
@@ -149,7 +149,7 @@ describe("the file of a snapshot", () => {
     expect(JSON.parse(header)).toMatchObject({ index: 4_711, nodeId: 2 });
   });
 
-  test("is told from other files by its first bytes", async () => {
+  test("is distinguished from other files by its first bytes", async () => {
     for (const other of ["PK\u0003\u0004", "{}", "\n", "x".repeat(10_000)]) {
       expect(await problemOf(Buffer.from(other))).toBe("notASnapshot");
     }

@@ -167,7 +167,7 @@ describe.each(Object.entries(STORE_PLACES))("snapshots in %s", (_name, makePlace
     expect(third.chunkCount).toBe(2);
     for (const chunk of chunks.slice(2)) await third.append(chunk);
     expect(await third.finish(CONFIGURATION)).toEqual(offer);
-    // It is there: whoever offers it again finds nothing left to send.
+    // It is there: a node that offers it again finds nothing left to send.
     const again = await snapshots.receive(offer);
     expect(again.chunkCount).toBe(5);
     expect(await again.finish(CONFIGURATION)).toEqual(offer);
@@ -195,7 +195,7 @@ describe.each(Object.entries(STORE_PLACES))("snapshots in %s", (_name, makePlace
     expect(await keysIn(store)).toBe(0);
   });
 
-  it("begin anew when the offer says something else under the same checksum", async () => {
+  it("begin again when the offer says something else under the same checksum", async () => {
     const offer = await offered(8, chunksOf(3));
     const writer = await snapshots.receive({ ...offer, chunkCount: 9 });
     await writer.append(chunkOf(5));
@@ -314,7 +314,7 @@ describe("snapshots in a store whose process dies", () => {
     }
   });
 
-  it("are received anew when what was received before is damaged", async () => {
+  it("are received again when what was received before is damaged", async () => {
     const disk = new MemoryStoreDisk();
     const store = disk.open();
     const chunks = chunksOf(3);
