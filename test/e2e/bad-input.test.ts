@@ -133,7 +133,7 @@ describe("a value that is not allowed is answered with a code, and the connectio
     ["an empty key", () => patched(acquire("a"), "a161", "a0"), command],
     ["a key too long", () => patched(acquire("a"), "a161", str16("k".repeat(513))), command],
     ["a reserved key", () => patched(acquire("abc"), text("abc"), text("~bc")), command],
-    ["a key that is no UTF-8", () => patched(acquire("abc"), text("abc"), "61ff62"), command],
+    ["a key that is not UTF-8", () => patched(acquire("abc"), text("abc"), "61ff62"), command],
     [
       "an unknown mode",
       () => patched(acquire("abc"), `${text("abc")}00`, `${text("abc")}07`),
@@ -166,7 +166,7 @@ describe("a value that is not allowed is answered with a code, and the connectio
   });
 });
 
-describe("whoever does not even speak the protocol is turned away:", () => {
+describe("a caller that does not even speak the protocol is turned away:", () => {
   test("another version, path or subprotocol", async () => {
     const { endpoint } = cluster.node(1);
     const required = "400 the subprotocol holdfast.v1 is required";

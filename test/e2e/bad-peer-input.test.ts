@@ -59,7 +59,7 @@ function flipped(bytes: Uint8Array): Uint8Array {
   return damaged;
 }
 
-test("a first message that is no hello is turned away with a code and a reason, at every node", async () => {
+test("a first message that is not a hello is refused with code and reason, at every node", async () => {
   const firstOf = (to: number): readonly (readonly [Uint8Array | string, number, RegExp])[] => [
     ["hello", PEER_CLOSE.badFrame, /text instead of/],
     [Buffer.alloc(0), PEER_CLOSE.badFrame, /not a peer hello/],
@@ -117,7 +117,7 @@ test("garbage of many sizes is turned away", async () => {
   }
 });
 
-test("whoever poses as a member and talks nonsense loses the link, and the member gets it back", async () => {
+test("an impostor that talks nonsense loses the link, and the member gets it back", async () => {
   const leader = await cluster.leader();
   const followers = cluster.nodes.filter(({ id }) => id !== leader.id);
   const [first, second] = followers;
@@ -147,7 +147,7 @@ test("whoever poses as a member and talks nonsense loses the link, and the membe
   }
 });
 
-test("clients, browsers and strangers to HTTP are told where they are", async () => {
+test("clients, browsers and strangers to HTTP learn where they are", async () => {
   const [port = 0] = peerPorts;
   const url = `ws://127.0.0.1:${port}`;
   expect(await refusedUpgrade(`${url}/v1`, ["holdfast.v1"])).toBe("404 peers connect to /peer");

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => cluster.stop());
 
-/** Of all nodes together: how often commands of an identity exceeded their limit. */
+/** How often commands of an identity exceeded their limit, on all nodes together. */
 async function exceededTotal(): Promise<number> {
   let total = 0;
   for (const { endpoint } of cluster.nodes) {

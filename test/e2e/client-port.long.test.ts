@@ -105,7 +105,7 @@ test("more idle sockets than the process has descriptors end neither the node no
       sockets.push(socket);
     }
   });
-  // The client that was there works on, and whoever comes from another address is let in.
+  // The client that was there works on, and clients from other addresses are let in.
   for (let round = 0; round < 20; round += 1) {
     const lock = await client.acquire(`flood/${round}`);
     await lock.release();

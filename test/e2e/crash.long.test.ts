@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { type Client, connect, type Lock } from "../../src/index.js";
 import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
 
-/** Tokens in the order in which their holders had the lock, with whoever held it. */
+/** Tokens in the order in which their holders had the lock, each with its holder. */
 interface Grant {
   readonly key: string;
   readonly token: number;

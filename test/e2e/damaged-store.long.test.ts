@@ -1,8 +1,8 @@
 /**
- * A voter that lost its directory, beside a node whose store was damaged while it was stopped.
- * However badly the store is damaged, the node still knows the directories of its peers, or takes
- * part in nothing. Otherwise the two would be a majority that knows nothing of a lock that is held.
- * Real processes, real files.
+ * A voter that lost its directory, together with a node whose store was damaged while it was
+ * stopped. However badly the store is damaged, the node still knows the directories of its peers,
+ * or takes part in nothing. Otherwise the two would be a majority that knows nothing of a lock that
+ * is held. Real processes, real files.
  */
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Commands with `--local`: on the machine of a node, with the rights of whoever has its directory. */
+/** Commands with `--local`: on the machine of a node, with the rights of its directory's owner. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** `holdfast log-level` and the SDK's calls beside it, on nodes that are processes. */
+/** `holdfast log-level` and the SDK's calls for it, on nodes that are processes. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectAdmin, type LogLevel } from "../../src/index.js";
 import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
@@ -57,7 +57,7 @@ test("a level for a moment ends by itself, on all nodes", async () => {
   ]);
 });
 
-test("a node that does not exist is refused, and so is what is no level or too long", async () => {
+test("a node that does not exist is refused, and so is an impossible level or time", async () => {
   expect((await cluster.holdfast(["log-level", "9"])).code).toBe(5);
   for (const wrong of [
     ["loud"],

@@ -62,7 +62,7 @@ test("a wiped directory is refused for good, and the node counts again when it w
   await victim.stop();
   await rm(victimDirectory, { recursive: true });
 
-  /** Starts the victim and sees it refused by whoever else runs, and not ready. */
+  /** Starts the victim and sees it refused by every other running node, and not ready. */
   const expectRefused = async (others: readonly NodeHandle[]): Promise<void> => {
     const before = victim.stderr.length;
     await victim.start();
@@ -80,7 +80,7 @@ test("a wiped directory is refused for good, and the node counts again when it w
     expect(await victim.status()).toMatchObject({ leader: 0 });
   };
 
-  // The others met it in its first life only: from the second start on its incarnation is higher.
+  // The others saw only its first life: from the second start on its incarnation is higher.
   for (let start = 1; start <= 3; start += 1) {
     await expectRefused([leader, third]);
     await goesOn();
@@ -90,7 +90,7 @@ test("a wiped directory is refused for good, and the node counts again when it w
     expect(node.stderr).toContain(`node ${id} has ${refusal} --id ${id}`);
   }
 
-  // Nor by those who were started anew since, and not as the one that is missing for a majority.
+  // Nor by nodes that were restarted since, and not as the one that is missing for a majority.
   await leader.restart();
   await third.restart();
   await goesOn();

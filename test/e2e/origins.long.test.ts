@@ -33,7 +33,7 @@ test.each([
   ["flags", ALLOWED.map((origin) => `--allow-origin=${origin}`), {}],
   ["the environment", [], { HOLDFAST_ALLOW_ORIGIN: ALLOWED.join(", ") }],
 ] as const)(
-  "a cluster that is told by %s lets these pages in, and every node says whom not",
+  "a cluster that is configured by %s lets these pages in, and every node says whom not",
   async (name, flags, env) => {
     const data = join(directory, name);
     const ports = ["--nodes=1", "--port=0", "--peer-port=0"];
@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test("what is no origin is refused at the start, with the flag's own name", async () => {
+test("a text that is not an origin is refused at the start, with the flag's own name", async () => {
   const server = ["server", "--id=1", "--initial-cluster=1=127.0.0.1:1", "--data"];
   const { code, stderr } = await runCli([...server, directory, "--allow-origin=*"]);
   expect({ code, stderr }).toEqual({

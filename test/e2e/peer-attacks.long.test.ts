@@ -55,7 +55,7 @@ async function identityOf(node: NodeHandle): Promise<PeerIdentity> {
   return { nodeId: node.id, clusterId, birth, origin, incarnation, advertise: "ws://evil:1" };
 }
 
-/** A link to `to` that was admitted as that of `from`. */
+/** A link to `to` that was admitted as one from `from`. */
 async function poseAs(from: NodeHandle, to: NodeHandle): Promise<RawConnection> {
   return enter(await identityOf(from), to);
 }
@@ -119,7 +119,7 @@ test("a term of 2^52 in any message is taken up by nobody: elections go on", asy
         { type: "heartbeat", ...head, commitIndex: 0, round: 1 },
         { type: "vote", ...head, lastLogIndex: 2 ** 40, lastLogTerm: 5, isTransfer: true },
       );
-      // It is closed when it was read: text is no frame.
+      // It is closed when it was read: text is not a frame.
       connection.send("enough");
       await connection.closed;
     }
@@ -254,7 +254,7 @@ test("a stolen node gets no link after its removal, whatever it said of members 
   for (const to of [leader, other]) {
     const connection = await enter(identity, to);
     connection.send(frameOf([{ group: 0, message }]));
-    // It is closed when it was read: text is no frame.
+    // It is closed when it was read: text is not a frame.
     connection.send("enough");
     await connection.closed;
   }

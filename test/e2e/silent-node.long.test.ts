@@ -8,7 +8,7 @@ import { runCli, startCluster } from "./world/cluster-process.js";
 import { until } from "./world/process-life.js";
 
 const TTLS_MS = [15_000, 60_000, 300_000, 600_000];
-/** Of the promise five seconds; the rest is for a machine that runs other tests. */
+/** The promise takes five seconds of it; the rest is for a machine that runs other tests. */
 const BOUND_MS = 9_000;
 
 test("is left by every client, and a waiter hears of its turn from another node", async () => {

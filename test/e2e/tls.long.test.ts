@@ -1,6 +1,6 @@
 /**
  * Three real nodes under mutual TLS, with clients that show certificates: the leader dies, and all
- * certificates are replaced, those of the authority too, while commands go on and none fails.
+ * certificates are replaced, including the authority's, while commands go on and none fails.
  */
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,7 +1,7 @@
 /**
- * `holdfast access` and access tokens as people meet them: an open cluster gets an admin, is closed, and is
- * then served by token only, to each what it was granted. No output but that of the command that makes a
- * token shows one.
+ * `holdfast access` and access tokens as people use them: an open cluster gets an admin, is closed,
+ * and then serves each token what it was granted, and nobody else. Only the output of the command
+ * that makes a token shows one.
  */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -160,7 +160,7 @@ describe("identities", () => {
     expect([nobody.code, nobody.stdout]).toEqual([1, "no: there is no identity nobody\n"]);
   });
 
-  test("what cannot be is told with what would be right", async () => {
+  test("what cannot be is refused with what would be right", async () => {
     const grant = (...args: readonly string[]) => asAdmin("access", "grant", ...args);
     expectFailure(
       await grant("billing", "own", "k"),
@@ -190,7 +190,7 @@ describe("a closed cluster", () => {
       0,
       "the cluster is closed: anonymous has no grant, and 2 identities have credentials\n",
     ]);
-    // That of this test.
+    // The session of this test.
     expect(denied.stderr).toMatch(
       /^holdfast: 1 session is still anonymous: they keep what they hold/,
     );
@@ -325,7 +325,7 @@ describe("a closed cluster", () => {
     expect((await asAdmin("member", "remove", "2")).code).toBe(0);
   });
 
-  test("tells a client whose token is removed, and its locks", async () => {
+  test("notifies a client whose token is removed, and its locks", async () => {
     const client = await connect({ endpoints: scene.endpoints, token: billing, ttlMs: 60_000 });
     const lock = await client.acquire("orders/9");
     const line = ["run", "orders/8", "--", "sh", "-c", "echo held; sleep 60"];

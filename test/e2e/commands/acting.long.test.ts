@@ -22,7 +22,7 @@ async function aborted(signal: AbortSignal): Promise<HoldfastError> {
 }
 
 describe("revoke", () => {
-  test("tells the holder why and gives it time; the holder may release in peace", async () => {
+  test("gives the holder the reason and time; the holder may release in peace", async () => {
     const lock = await scene.client.acquire("revoke/peace");
     const told = new Promise((resolve) => {
       lock.on("revoking", ({ reason }) => resolve(reason));
@@ -257,7 +257,7 @@ describe("elect", () => {
 });
 
 describe("bench", () => {
-  test("measures for as long as it was told, and leaves nothing held", async () => {
+  test("measures for the given time, and leaves nothing held", async () => {
     const args = ["--workers", "4", "--keys", "2", "--clients", "2", "--warm-up", "0s"];
     const { code, stdout, stderr } = await ask("bench", ...args, "--duration", "400ms", "--json");
     expect([code, stderr]).toEqual([0, ""]);

@@ -46,7 +46,7 @@ async function waitersMaxOf(started: StartedCluster, ...flags: readonly string[]
   return documentOf<[{ value: number }]>(result)[0].value;
 }
 
-test("locks are taken with --ca alone; the CA and the data are those of the next start, with TLS or without", async () => {
+test("locks are taken with --ca alone; any next start has the same CA and data", async () => {
   const data = join(directory, "kept");
   const first = await startReady(data, "--nodes=1", "--tls");
   const certs = join(data, "certs");
@@ -86,7 +86,7 @@ test("locks are taken with --ca alone; the CA and the data are those of the next
   await interrupt(third);
 });
 
-test("people are told what to put into the environment of another shell", async () => {
+test("people learn what to put into the environment of another shell", async () => {
   const data = join(directory, "it's told");
   const cluster = startLocal(data, "--nodes=1", "--tls", "--require-client-cert");
   await cluster.printed("Ctrl-C stops it.\n");

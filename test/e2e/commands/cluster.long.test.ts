@@ -24,7 +24,7 @@ import {
 } from "../world/local-cluster.js";
 import { gone, isRunning, until } from "../world/process-life.js";
 
-/** Of util-linux. */
+/** A command of util-linux. */
 const TOOL = "unshare";
 
 let directory = "";
@@ -100,7 +100,7 @@ test("two clusters with the same ports do not have the same id: none can be comp
   expect(new Set(ids).size).toBe(2);
 });
 
-test("people are told where it runs, which node leads and how to take a lock", async () => {
+test("people learn where it runs, which node leads and how to take a lock", async () => {
   const cluster = startLocal(join(directory, "people"), "--nodes=1");
   await cluster.printed("Ctrl-C stops it.\n");
   const { stdout } = cluster;
@@ -115,7 +115,7 @@ test("people are told where it runs, which node leads and how to take a lock", a
   expect(cluster.stderr).toBe("holdfast: stopping\n");
 });
 
-test("its Redis ports and rules are those of the options, which need --redis", async () => {
+test("its Redis ports and rules follow the options, which need --redis", async () => {
   const [redis = 0, sentinel = 0] = await freePorts(2);
   const flags = [`--redis-port=${redis}`, `--redis-sentinel-port=${sentinel}`];
   const rules = ["--redis-allow-unproven", "--redis-redlock"];
@@ -137,7 +137,7 @@ test("its Redis ports and rules are those of the options, which need --redis", a
   }
 });
 
-test("a cluster that was closed starts like any other, and people are told how to come in", async () => {
+test("a closed cluster starts like any other, and people learn how to come in", async () => {
   const data = join(directory, "closed");
   const open = await startReady(data, "--nodes=1");
   const local = `--local=${join(data, "n1")}`;
@@ -228,13 +228,13 @@ test("a directory that cannot be used is said in one line, and no node is left r
     [`--data=${partly}`, "--port=0"],
     /node 2 did not start: .*n2: it is not a dir/,
   );
-  // Free again: whoever listened on them is gone.
+  // Free again: the process that listened on them is gone.
   await rm(join(partly, "n2"));
   const started = await startReady(partly);
   await interrupt(started);
 });
 
-test("a node for which the disk has no room is told as that, though its log says nothing", async (context) => {
+test("a node without room on its disk is reported, though its log says nothing", async (context) => {
   const disk = join(directory, "disk");
   await mkdir(disk);
   // In name spaces of its own: the mount is nobody else's, and ends with the command.
@@ -258,7 +258,7 @@ test("a node for which the disk has no room is told as that, though its log says
   expect(full.stderr).toMatch(/data cannot be used: the disk is full: make room on it [^\n]*\n$/);
 });
 
-test("a port that this user may not have is told as that, and is no internal error", async (context) => {
+test("a port that is not allowed is reported as that, not as an internal error", async (context) => {
   const lowest = await readFile("/proc/sys/net/ipv4/ip_unprivileged_port_start", "utf8").catch(
     () => "1024",
   );

@@ -1,6 +1,7 @@
 /**
- * Configuration as people meet it: what a command uses comes from flags, environment and file in
- * that order, `holdfast config print` shows which, and what is wrong is said before anything starts.
+ * Configuration as people see it: what a command uses comes from flags, environment and file in
+ * that order, `holdfast config print` shows which, and what is wrong is said before anything
+ * starts.
  */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -124,7 +125,7 @@ test("a node starts from a file alone", async () => {
     listen: `127.0.0.1:${clientPort}`,
     initialCluster: { 1: `127.0.0.1:${peerPort}` },
     electionTimeout: "300ms",
-    // Of another command: one file may serve all of them.
+    // An option of another command: one file may serve all of them.
     endpoints: [`127.0.0.1:${clientPort}`],
   });
   const node = new NodeHandle(1, `ws://127.0.0.1:${clientPort}`, [

@@ -143,7 +143,7 @@ describe("a lease of which nobody learns", () => {
     expect(await holdsOf("unread/1")).toEqual([]);
   });
 
-  test("does not look refused by a signal that comes when its owner is told", async () => {
+  test("does not look refused by a signal that comes when its owner is notified", async () => {
     for (let i = 0; i < 5; i += 1) {
       const key = `told/${i}`;
       const taking = scene.startHoldfast(["lease", "take", key, "--ttl", "1m"]);

@@ -23,7 +23,7 @@ const ask = (...args: readonly string[]) => scene.holdfast(args);
 const askJson = async (...args: readonly string[]): Promise<unknown> =>
   documentOf(await ask(...args, "--json"));
 
-test("a name that cannot be one is told before a cluster is looked for", async () => {
+test("an impossible name is reported before a cluster is looked for", async () => {
   const env = { HOLDFAST_ENDPOINTS: "127.0.0.1:9", HOLDFAST_CONNECT_TIMEOUT: "50s" };
   const cases: readonly (readonly [readonly string[], string])[] = [
     [["inspect", ""], "key is empty"],
@@ -257,7 +257,7 @@ describe("help", () => {
     expect(rows).toEqual([...Object.values(EXIT).map(String), "128+n", "other"]);
   });
 
-  test("--version is that of the package", async () => {
+  test("--version is the package's", async () => {
     const text = await readFile(new URL("../../../package.json", import.meta.url), "utf8");
     const { version } = JSON.parse(text) as { version: string };
     for (const flag of ["--version", "-V"]) {

@@ -76,7 +76,7 @@ describe("permits", () => {
     await letGo(first);
     const again = await run("-n", "--permits", "1", "gpu", "-c", "echo $HOLDFAST_SLOT");
     expect(again.stdout.trim()).toBe(first.slots);
-    // The cluster knows the limit, and who says another one is told.
+    // The cluster knows the limit, and a run that says another one gets an error.
     const other = await run("--limit", "3", "gpu", "--", "true");
     expect([other.code, other.stderr]).toEqual([5, expect.stringContaining("LIMIT_MISMATCH")]);
     await letGo(second);
@@ -130,7 +130,7 @@ test("a delay keeps others out when the run died, not when the lock was given ba
   expect((await run("-n", "prompt", "--", "true")).code).toBe(0);
 });
 
-test("an urgent run overtakes one that waits, and others see the value beside the lock", async () => {
+test("an urgent run overtakes one that waits, and others see the value of the lock", async () => {
   const held = await hold("--value", "build 42", "queue");
   expect((await scene.client.inspect("queue")).holds).toMatchObject([{ value: "build 42" }]);
   const waiters = async (count: number) =>

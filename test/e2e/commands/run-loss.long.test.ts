@@ -51,7 +51,7 @@ test.concurrent("cut off from a cluster that works on, a stubborn command is dea
   const ports = await freePorts(2);
   const proxy = await TcpProxy.to(ports[0] ?? 0);
   const through = `ws://127.0.0.1:${proxy.address.port}`;
-  // Clients are told of the proxy and of no other way in.
+  // Clients know the proxy and no other way in.
   const serverArguments = [`--advertise=${through}`];
   await using cluster = await startCluster({ nodes: 1, ports, serverArguments });
   const { run, command } = await startHolding(cluster, through, "cut", STUBBORN);

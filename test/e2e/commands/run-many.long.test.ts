@@ -14,7 +14,7 @@ import { type CliResult, runCli } from "../world/command-line.js";
 const RUNS = runsOf(100);
 const AT_A_TIME = 60;
 const MINUTES_MAX = 30;
-/** The fencing tokens are kept beside it, in the order in which they were used. */
+/** The fencing tokens are kept next to it, in the order in which they were used. */
 const INCREMENT = 'read n < counter; echo $((n + 1)) > counter; echo "$HOLDFAST_TOKEN" >> tokens';
 
 afterAll(endAllStarted);

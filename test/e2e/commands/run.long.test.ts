@@ -49,7 +49,7 @@ async function letGo(holder: RunningCli): Promise<void> {
 }
 
 describe("the exit code", () => {
-  test("is that of the command, or its end is the signal that ended the command", async () => {
+  test("is the command's, or it ends by the signal that ended the command", async () => {
     const codes = ["exit 0", "exit 1", "exit 77", "exit 255", "kill -TERM $$", "kill -KILL $$"];
     const results = await Promise.all(codes.map((code, i) => run([`code/${i}`, "-c", code])));
     // A death by SIGKILL cannot be repeated in good order.
@@ -191,7 +191,7 @@ describe("the command", () => {
   test("finds key, token, session and endpoints in its environment", async () => {
     const words = ["run", "env", "--", "sh", "-c", `${SHOW}; cat > /dev/null`];
     const holder = scene.startHoldfast(words, {
-      // Only one is given: the command is told all of them.
+      // Only one is given: the command gets all of them.
       env: { HOLDFAST_ENDPOINTS: scene.endpoints[0] ?? "", HOLDFAST_TOKEN: "stale", KEPT: "yes" },
       keepInputOpen: true,
     });
@@ -214,7 +214,7 @@ describe("the command", () => {
     expect(within?.[2]).not.toBe(after?.[2]);
   });
 
-  test("of a nested run that waits for the lock of the outer one is told so", async () => {
+  test("of a nested run says that it waits for the lock of the outer one", async () => {
     const inner = `"${process.execPath}" "${COMMAND}" run -w 3s nested/same -- true; echo $?`;
     const { code, stdout, stderr } = await run(["nested/same", "-c", inner]);
     expect([code, stdout]).toEqual([0, "124\n"]);
@@ -245,7 +245,7 @@ describe("the command", () => {
   test("is gone before the lock is, and the lock is gone when the run is", async () => {
     const results = await Promise.all(
       Array.from({ length: 6 }, (_, i) =>
-        // A file that only one may see: whoever finds it there was let in too early.
+        // A file that only one may see: a run that finds it there was let in too early.
         run(["gone", "-c", `set -C; echo ${i} > inside && rm inside`], {
           cwd: scene.cluster.directory,
         }),

@@ -137,7 +137,7 @@ describe("restoring", () => {
     await slots.release();
     await client.close();
   });
-  test("is told from the old one by those who knew that, and told so", async () => {
+  test("is refused as another cluster by clients and nodes that knew the old one", async () => {
     const another = expect.stringContaining("belongs to another cluster");
     await expect(oldAdmin.members()).rejects.toMatchObject({
       code: "UNAVAILABLE",

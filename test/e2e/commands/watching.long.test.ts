@@ -157,7 +157,7 @@ test("history says that there is an audit where memory alone has forgotten", asy
 });
 
 describe("watch", () => {
-  test("tells each change in order, and goes on behind a revision that it told", async () => {
+  test("reports each change in order, and goes on after a revision that it reported", async () => {
     const watching = start("watch", "--prefix", "watch/", "--count", "2", "--json");
     await watching.noted("watching from ");
     const lock = await scene.client.acquire("watch/1", { value: "v\u009b" });

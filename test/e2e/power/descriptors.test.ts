@@ -40,7 +40,7 @@ async function writtenBelow(directory: string): Promise<readonly Written[]> {
   return written.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** Of a log to which something was written, so that the next segment is being made ready. */
+/** The descriptors of a log that was written to, so that the next segment is being made ready. */
 async function writtenByLog({ openDataDirectory, SEGMENT_BYTES_MIN }: typeof storage) {
   const path = await realpath(await mkdtemp(join(tmpdir(), "holdfast-descriptors-")));
   onTestFinished(() => rm(path, { recursive: true }));

@@ -8,7 +8,7 @@ import { type Client, connect, type Lock } from "../../../src/index.js";
 const WORKERS = 8;
 /** Locks that a worker keeps; it releases the oldest when it has more. */
 const KEPT_MAX = 4;
-/** Of those that were released, so many are looked at. */
+/** How many of the released ones are looked at. */
 const RELEASED_MAX = 40;
 /** Fills the log, so that snapshots are taken. */
 const VALUE = "v".repeat(1_000);

@@ -60,12 +60,12 @@ export class MutatedBuild implements Disposable {
     return made;
   }
 
-  /** Of `holdfast`. */
+  /** The path of `holdfast`. */
   get command(): string {
     return `${this.#directory}/bin/holdfast.js`;
   }
 
-  /** Of the room `storage`. */
+  /** The path of the room `storage`. */
   get storage(): string {
     return `${this.#directory}/storage.js`;
   }

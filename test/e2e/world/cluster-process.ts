@@ -42,7 +42,7 @@ export interface ClusterOptions {
   readonly serverArguments?: readonly string[];
   /** Further arguments of one node. */
   readonly argumentsOf?: (id: number) => readonly string[];
-  /** Of nodes that the arguments make speak TLS: how they are asked for their status. */
+  /** How nodes that the arguments make speak TLS are asked for their status. */
   readonly tls?: PageTls;
 }
 
@@ -51,7 +51,7 @@ export class ClusterProcess implements AsyncDisposable {
   readonly directory: string;
   readonly #removesDirectory: boolean;
 
-  /** As that of `ClusterOptions`. */
+  /** As in `ClusterOptions`. */
   readonly #tls: PageTls | undefined;
 
   constructor(

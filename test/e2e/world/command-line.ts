@@ -43,7 +43,7 @@ export interface RunningCli {
   readonly result: Promise<CliResult>;
   /** Resolves when its standard output contains `text`; rejects when it ends before that. */
   printed(text: string): Promise<void>;
-  /** The same of its standard error. */
+  /** Resolves when its standard error contains `text`. */
   noted(text: string): Promise<void>;
 }
 
@@ -104,7 +104,7 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
   return startCli(args, options).result;
 }
 
-/** Nothing that the shell of whoever runs the tests has set for Holdfast. */
+/** The environment without anything that the shell of the tests has set for Holdfast. */
 export function bareEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith("HOLDFAST_")),

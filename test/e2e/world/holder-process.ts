@@ -38,7 +38,7 @@ export async function startHolder(
   const messages = new Map<FromChild["type"], FromChild>();
   let isWaking = false;
   child.on("message", (message: FromChild) => {
-    // Only the first beat after a pause tells anything.
+    // Only the first beat after a pause shows anything.
     if (message.type === "beat") {
       if (!isWaking) return;
       isWaking = false;

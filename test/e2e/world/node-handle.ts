@@ -62,7 +62,7 @@ export class NodeHandle {
     return this.#process.isRunning;
   }
 
-  /** Of the process that ran last; `null` while it runs, and when a signal ended it. */
+  /** The exit code of the last process; `null` while it runs, and when a signal ended it. */
   get exitCode(): number | null {
     return this.#process.exitCode;
   }

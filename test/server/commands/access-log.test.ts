@@ -148,7 +148,7 @@ describe("an order that was carried out", () => {
     expect(lines.told).toEqual([]);
   });
 
-  test("of one identity is not left out because of those of another", () => {
+  test("of one identity is not left out because of another's", () => {
     const lines = new Lines();
     const end = { op: OP.endSession, session: 7, reason: "" };
     for (let at = 0; at < 250; at += 1) lines.order(end, STARTED_WALL_MS, "mallory");
@@ -168,7 +168,7 @@ describe("an order that was carried out", () => {
   });
 });
 
-describe("the audit is told", () => {
+describe("the audit gets", () => {
   /** What would be written. */
   class Noted implements AuditActions {
     readonly actions: AuditAction[] = [];

@@ -84,7 +84,7 @@ class Node {
     retryAfterMs: RETRY_MS,
     resendAfterMs: RESEND_MS,
   });
-  /** Of what was forwarded last. */
+  /** The id of what was forwarded last. */
   lastId = 0;
   #connections = 0;
 
@@ -316,7 +316,7 @@ describe("a refused command", () => {
     expect(client.closedWith).toBe(1008);
   });
 
-  test("is forgotten when the connection is attached anew", () => {
+  test("is forgotten when the connection is attached again", () => {
     const node = new Node();
     const client = node.attach();
     client.invalid(OP.acquire, 1);
@@ -385,7 +385,7 @@ describe("with little room", () => {
     expect(node.forward()).toEqual([1, 2, 3]);
   });
 
-  test("a leader tells the others again and again, and when it is over", () => {
+  test("a leader warns the others again and again, and says when it is over", () => {
     const node = new Node();
     node.raft.role = "leader";
     node.capacity.tell([2, 3], 0);
@@ -461,7 +461,7 @@ describe("what was admitted", () => {
     expect(node.kept.inOrder().map(({ sequence }) => sequence)).toEqual([0, 3, 0]);
     node.attachments.toSession(SESSION, 1, { kind: MESSAGE.pulse, number: 1, stamp: 1 });
     expect(node.kept.inOrder().map(({ sequence }) => sequence)).toEqual([3, 0]);
-    // Of another epoch: it is said to somebody else.
+    // The epoch is another: it is said to somebody else.
     const result = { status: STATUS.ok };
     const reply = { kind: MESSAGE.reply, sequence: 3, stamp: 1, result } as const;
     node.attachments.toSession(SESSION, 2, reply);
@@ -544,7 +544,7 @@ describe("what was admitted", () => {
     expect(node.line.isEmpty).toBe(true);
   });
 
-  test("does not go again when its connection closed or was attached anew", () => {
+  test("does not go again when its connection closed or was attached again", () => {
     const node = new Node();
     const client = node.attach();
     client.say(acquire(1), acquire(2));
@@ -605,7 +605,7 @@ describe("an attach", () => {
     expect(node.kept.bytes).toBe(0);
   });
 
-  test("with a value that is not allowed is told so, and nothing of it is awaited", () => {
+  test("with a value that is not allowed gets an error, and nothing of it is awaited", () => {
     const node = new Node();
     const client = node.connect();
     client.invalid(OP.open, 3);

@@ -1,4 +1,4 @@
-/** Every node's table tells to which node a client attached last, and from which address. */
+/** Every node's table knows to which node a client attached last, and from which address. */
 import { expect, test } from "vitest";
 import { startCluster } from "../world/cluster.js";
 

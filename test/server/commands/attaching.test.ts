@@ -59,7 +59,7 @@ describe("attaching", () => {
     expect(client.closed?.code).toBe(1008);
   });
 
-  test("tells a client whose session ended that it did", async () => {
+  test("notifies a client whose session ended", async () => {
     const { world, leader } = await startCluster();
     const client = world.client();
     await client.start(leader, 1_000);

@@ -25,7 +25,7 @@ import {
 import type { MemoryConnection, MemoryGateway } from "../world/memory-gateway.js";
 import type { World, WorldNode } from "../world/world.js";
 
-/** Of an acquire of which its client's own end left nothing. */
+/** The result of an acquire of which its client's own end left nothing. */
 const WITHDRAWN: Result = { status: STATUS.notReleased, reason: END_REASON.cancelled };
 
 /** After a refusal. */
@@ -106,7 +106,7 @@ export class ChaosClient {
     return this.#granted(({ result }) => result !== undefined);
   }
 
-  /** Of the holds that it never asked to give up. */
+  /** The calls of the holds that it never asked to give up. */
   get keptHolds(): Call[] {
     return this.#granted(() => true);
   }
@@ -137,7 +137,7 @@ export class ChaosClient {
     this.#attach();
   }
 
-  /** Asks to be attached anew on the connection it has. Until the answer it says nothing else. */
+  /** Asks to be attached again on the connection it has. Until the answer it says nothing else. */
   attachAgain(): void {
     this.isAttached = false;
     this.#attach();
@@ -339,7 +339,7 @@ export class ChaosClient {
     }
     call.result = result;
     if (!("target" in call.wish) || result.status !== STATUS.ok) return;
-    // Nothing is told of a wait that its own client ended.
+    // Nothing is reported about a wait that its own client ended.
     const { target } = call.wish;
     if (target.isQueued) target.result = WITHDRAWN;
     else if (target.result !== WITHDRAWN) this.#complain(`${target.sequence} did not wait`);

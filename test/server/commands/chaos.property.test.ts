@@ -26,7 +26,7 @@ const CLIENTS = 5;
 const KEYS = ["a", "b", "c"] as const;
 /** Longer than any storm: nobody loses a lease by the storm alone. */
 const TTL_MS = 600_000;
-/** Of the client that goes away for good. */
+/** The TTL of the client that goes away for good. */
 const DOOMED_TTL_MS = 5_000;
 /** Leaders change often. */
 const QUICK = { electionTimeoutMs: 120, heartbeatIntervalMs: 30, closedPeerDelayMs: 20 };
@@ -35,7 +35,7 @@ const NARROW = { ...QUICK, uncommittedBytesMax: 512, batchBytesMax: 256, pipelin
 
 /** Election timeouts that a request of an operator may take on each node. */
 const OPERATION_WAIT_TIMEOUTS = 10;
-/** The log is cut again and again: whoever was away is sent a snapshot. */
+/** The log is cut again and again: a node that was away is sent a snapshot. */
 const SHORT = { ...QUICK, snapshotLogBytes: 1_500, trailingLogBytes: 300 };
 
 class Storm {
@@ -181,7 +181,8 @@ class Storm {
   async #bringAllBack(): Promise<void> {
     const { world } = this;
     for (const node of world.nodes) node.log.lackSpace(false);
-    // What was asked for in the storm is answered by then, by whoever passed it on and by the leader.
+    // What was asked for in the storm is answered by then, by the node that passed it on and by the
+    // leader.
     await world.run(2 * OPERATION_WAIT_TIMEOUTS * world.tuning.electionTimeoutMs);
     await world.until("a leader of those who belong", () => {
       const leader = world.leader?.raft;

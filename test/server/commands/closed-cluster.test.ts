@@ -1,4 +1,6 @@
-/** What a node of a closed cluster tells and does for whom: strangers, tokens, credentials that end. */
+/**
+ * What a node of a closed cluster says and does for whom: strangers, tokens, credentials that end.
+ */
 import { createHash } from "node:crypto";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
@@ -158,7 +160,7 @@ describe("a stranger", () => {
     expect(followers[0].driver.status.refusals.every(({ count }) => count === 0)).toBe(true);
   });
 
-  test("reads no page that tells of the cluster", () => {
+  test("reads no page about the cluster", () => {
     const judge = (caller: object) => leader.driver.judgePage({ isTrusted: false, ...caller });
     expect(judge({})).toBe("refused");
     expect(judge({ token: "another" })).toBe("refused");
@@ -249,7 +251,7 @@ describe("operators", () => {
 });
 
 describe("a token", () => {
-  test("is followed by a hello that tells of the other nodes", async () => {
+  test("is followed by a hello with the other nodes", async () => {
     for (const node of [leader, ...followers]) {
       const client = await signedIn(node, TOKENS.worker);
       const [, hello] = hellosOf(client);

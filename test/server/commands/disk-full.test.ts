@@ -47,7 +47,7 @@ describe("a full disk", () => {
     expect(await tryToLock(client, "a")).toBe(ERROR_NUMBERS.DISK_FULL);
     for (const node of world.nodes) node.log.lackSpace(false);
     await world.untilLeader();
-    // The leader tells the others.
+    // The leader informs the others.
     await world.run(10);
     const again = world.client();
     await again.start(followers[1]);

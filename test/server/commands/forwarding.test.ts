@@ -26,7 +26,7 @@ describe("forwarded commands", () => {
     }
   });
 
-  test("are applied exactly once when the link to the leader is made anew", async () => {
+  test("are applied exactly once when the link to the leader is made again", async () => {
     const { world, leader, followers } = await startCluster();
     const client = world.client();
     await client.start(followers[0]);
@@ -224,7 +224,7 @@ describe("what a node admitted is executed in order", () => {
   const causes: [string, (scene: Scene) => void][] = [
     ["its leader died", ({ leader }) => leader.crash()],
     [
-      "its link was made anew",
+      "its link was made again",
       ({ world, leader, node }) => world.network.reconnect(node.id, leader.id),
     ],
     ["some of it was lost on the way", (scene) => loseOne(scene, "forward")],

@@ -73,7 +73,7 @@ describe("every keepalive is answered soon", () => {
     for (let ms = 0; ms < 3_000; ms += 1) {
       const client = one();
       if (client !== undefined && random() < 0.03) beats.send(client);
-      // Whoever was first in the line goes, and what waits behind it stays.
+      // The first in the line goes, and what waits behind it stays.
       if (client !== undefined && random() < 0.004 && beats.clients.length > 2) beats.leave(client);
       if (random() < 0.003) one()?.acquire("a", 0);
       if (random() < 0.001) leader.pause(20);

@@ -35,7 +35,7 @@ const acquire = {
 };
 const slots = items.map(() => Array.from({ length: share }, (_, i) => i));
 
-test("the largest acquire waits, is granted and is told of, at whichever node", async () => {
+test("the largest acquire waits, is granted and is reported, at any node", async () => {
   const { world, leader, followers } = await startCluster();
   const [first, second] = [world.client(), world.client()];
   await first.start(followers[0]);

@@ -53,7 +53,7 @@ describe("orders without a session", () => {
     one.send(first);
     other.send(first);
     const replies = [one, other].map((client) => client.untilReply(first.sequence));
-    // Both wait for that number, and both are told what the first copy did.
+    // Both wait for that number, and both learn what the first copy did.
     for (const reply of replies) expect((await reply).result.status).toBe(STATUS.ok);
     const later = limitOf(5, 1, 2);
     one.send(later);

@@ -78,7 +78,7 @@ describe("a connection that asked only to read", () => {
     expect(leader.table.counts().sessions).toBe(0);
   });
 
-  test("changes nothing of the cluster, and is told why", async () => {
+  test("changes nothing of the cluster, and learns why", async () => {
     const client = await reader(followers[0]);
     client.operate({ op: OP.transfer, id: 1, node: 0 });
     client.operate({ op: OP.changeMember, id: 2, action: "remove", node: 3, address: undefined });

@@ -170,7 +170,7 @@ describe("a token", () => {
   test.each<[string, Shown]>([
     ["a certificate", { certifiedName: "billing" }],
     ["the local socket", { isLocal: true }],
-  ])("of another identity than that of %s is refused", async (_what, shown) => {
+  ])("of another identity than %s is refused", async (_what, shown) => {
     const { world, followers } = await started(...BILLING, ...CI);
     const client = connected(world, followers[0], shown);
     expect(await signIn(world, client, "ci-token")).toBe(ERROR_NUMBERS.UNAUTHENTICATED);

@@ -36,7 +36,7 @@ class Crowd {
     return attachment;
   }
 
-  /** Clients of one identity with so many commands each. */
+  /** Clients of one identity with `count` commands each. */
   flood(sessions: readonly number[], identity: number, count: number): void {
     for (const session of sessions) {
       const client = this.client(session, identity);

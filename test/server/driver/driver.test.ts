@@ -47,7 +47,7 @@ describe("a cluster of drivers", () => {
     "answers after the hops and writes that cannot be avoided, and no sooner or later, with writes of %d ms",
     async (diskMs, leaderMs, followerMs) => {
       // One way takes a millisecond. Through the leader: client, append, write, acknowledgement,
-      // client. Through a follower: the way to the leader and that of the commit.
+      // client. Through a follower: the way to the leader and the way of the commit.
       const { world, leader, followers } = await startCluster({ diskMs });
       for (const [node, expectedMs] of [
         [leader, leaderMs],

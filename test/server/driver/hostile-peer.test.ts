@@ -29,7 +29,7 @@ function recordOf(session: number, bytes: Uint8Array): Uint8Array {
   return record;
 }
 
-/** Of an order that came through the socket in the directory. */
+/** The record of an order that came through the socket in the directory. */
 function localRecordOf(bytes: Uint8Array): Uint8Array {
   const record = new Uint8Array(RECORD_HEADER_BYTES + bytes.length);
   writeRecord(record, new DataView(record.buffer), 0, 0, LOCAL_CREDENTIAL, bytes);
@@ -111,7 +111,7 @@ describe("an append", () => {
     },
   );
 
-  test("whose commands nobody can decode has no effect, and is told of", async () => {
+  test("whose commands nobody can decode has no effect, and is reported", async () => {
     const { world, follower, say } = await scene();
     const { lastIndex } = follower.raft;
     const counted = follower.table.counts();

@@ -24,7 +24,7 @@ describe("whom a node talks to", () => {
 
   // Without this a node that was away refused the connection of a leader that had joined meanwhile,
   // and only a leader could have told it. Found by seed 26763 of the simulator.
-  test("are members it was told of by others, until its own log has come so far", () => {
+  test("are members that others named, until its own log has come so far", () => {
     const { members, told } = membersOfNode2();
     members.onHint(3, 20, configurationOf(1, 2, 3, 5));
     expect(told.at(-1)).toEqual([1, 2, 3, 5]);
@@ -50,7 +50,7 @@ describe("whom a node talks to", () => {
     expect(sent).toHaveLength(2);
   });
 
-  test("are not changed by what its own log tells better, or by what makes no sense", () => {
+  test("are not changed by what its own log knows better, or by what makes no sense", () => {
     const { members, told } = membersOfNode2();
     const before = told.length;
     members.onHint(3, 10, configurationOf(2, 7));

@@ -18,7 +18,7 @@ interface Line {
   readonly [field: string]: unknown;
 }
 
-/** What one node's lines tell about it. Only what is documented is used. */
+/** What one node's lines say about it. Only what is documented is used. */
 class Witnessed {
   /** Terms by index. */
   readonly log = new Map<number, number>();
@@ -30,7 +30,7 @@ class Witnessed {
   commitIndex = 0;
   lastIndex = 0;
   firstIndex = 1;
-  /** Of the leader's own entries of this term. */
+  /** The first of the leader's own entries of this term. */
   ownFrom = Number.POSITIVE_INFINITY;
   /** The latest that any append said of an index. */
   readonly told = new Map<number, number>();
@@ -210,7 +210,7 @@ describe("the trace of a run", () => {
     ["the term falls", { event: "state", term: 1 }],
     ["a line is missing", { n: 5, event: "state" }],
     ["what is committed is cut off", { event: "write", seq: 3, truncateFrom: 1, count: 0 }],
-  ])("would tell that %s", (_, line) => {
+  ])("would notice that %s", (_, line) => {
     const judge = new Judge();
     const boot = { n: 1, ms: 0, event: "boot", lastIndex: 0, firstIndex: 1 };
     const lines: object[] = [

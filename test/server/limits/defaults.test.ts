@@ -27,7 +27,7 @@ test("a limit that is set counts, and 0 means that there is none", () => {
   expect(limits.commandsPerSecondMax).toBe(Number.POSITIVE_INFINITY);
 });
 
-test("the port keeps those of connections and unfinished messages", () => {
+test("the port keeps the limits of connections and unfinished messages", () => {
   const options = resolveOptions({
     ...GOOD,
     identityLimits: { unfinishedBytesMax: 5_000 },
@@ -46,6 +46,6 @@ test.each([
   [{ identityLimits: { sessionsMax: 5 } }, "identityLimits has no limit sessionsMax"],
   [{ addressLimits: { watchesMax: -1 } }, "addressLimits watchesMax -1 is not a whole number"],
   [{ addressLimits: { watchesMax: 0.5 } }, "addressLimits watchesMax 0.5 is not a whole number"],
-])("what can be no limit is refused: %j", (wrong, message) => {
+])("an impossible limit is refused: %j", (wrong, message) => {
   expect(() => resolveOptions({ ...GOOD, ...wrong } as NodeOptions)).toThrow(message);
 });

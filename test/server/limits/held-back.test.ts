@@ -46,7 +46,7 @@ class Node {
     return client;
   }
 
-  /** So many commands were read from it in one piece. */
+  /** `commands` of them were read from it in one piece. */
   hear(client: Client, commands: number): void {
     for (let i = 0; i < commands; i += 1) client.share.payRequest();
     this.limits.received(client, commands * COMMAND_BYTES);
@@ -90,7 +90,7 @@ describe("a connection that has sent what its address may send", () => {
     expect(isPaused(client)).toBe(false);
   });
 
-  test("does not hold up those of other addresses, nor programs on the machine of the node", () => {
+  test("does not hold up other addresses, nor programs on the machine of the node", () => {
     const node = new Node(1_000);
     node.hear(node.client(), 5_000);
     const others = [node.client("10.0.0.2"), node.client("127.0.0.1")];

@@ -38,7 +38,7 @@ class Node {
     return client;
   }
 
-  /** How many of so many commands, one right after the other, are refused. */
+  /** How many of `count` commands, one right after the other, are refused. */
   refused(client: LimitedClient, count: number): number {
     let refused = 0;
     for (let i = 0; i < count; i += 1) {
@@ -102,7 +102,7 @@ describe("what an address has spent", () => {
     expect(node.refused(client, 10)).toBe(0);
     node.limits.leave(client);
     node.limits.leave(client);
-    // So many come and go that the node looks for some to forget.
+    // Enough come and go that the node looks for some to forget.
     for (let i = 0; i < 1_000; i += 1) node.limits.leave(node.client(`10.1.${i >> 8}.${i & 255}`));
     expect(node.refused(node.client("10.0.0.1"), 10)).toBe(10);
     node.nowMs = 5_000;

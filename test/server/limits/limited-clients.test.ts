@@ -21,7 +21,7 @@ async function attach(world: World, client: TestClient): Promise<TestClient> {
   return client;
 }
 
-/** The status of each of so many acquires of keys of its own, one after the other. */
+/** The status of each of `count` acquires of keys of its own, one after the other. */
 async function acquireMany(client: TestClient, count: number): Promise<number[]> {
   const statuses: number[] = [];
   for (let i = 0; i < count; i += 1) {
@@ -44,7 +44,7 @@ function linesOf(world: World): string[] {
 describe("commands of an identity beyond its limit", () => {
   const limits = { commandsPerSecondMax: 50 };
 
-  test("are answered BUSY until time has passed, and those of others are not", async () => {
+  test("are answered BUSY until time has passed, and others' are not", async () => {
     const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits });
     const clients = [await signedIn("greedy", leader), await signedIn("greedy", leader)];
     const [first, second] = await Promise.all(clients.map((client) => attach(world, client)));
@@ -100,7 +100,7 @@ describe("commands of an identity beyond its limit", () => {
     await attach(world, late);
   });
 
-  test("are read late, and those of others at once, also if they are keepalives", async () => {
+  test("are read late, and requests of others at once, even if they are keepalives", async () => {
     const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits });
     const greedy = await attach(world, await signedIn("greedy", leader));
     const second = await attach(world, await signedIn("greedy", leader));
@@ -182,7 +182,7 @@ describe("commands of an identity that wait while no leader takes them", () => {
     await world.until("a pulse", () => modest.pulse(keepalive) !== undefined);
   }
 
-  test("leave room for those of others", async () => {
+  test("leave room for the requests of others", async () => {
     const long = "k".repeat(200);
     const { world, greedy, modest } = await startFull((client) => client.acquire(long));
     const isBusy = ({ received }: TestClient): boolean =>
@@ -191,7 +191,7 @@ describe("commands of an identity that wait while no leader takes them", () => {
     await expectServed(world, modest);
   });
 
-  test("leave room for those of others, also if they are keepalives", async () => {
+  test("leave room for the requests of others, even if they are keepalives", async () => {
     const { world, modest } = await startFull((client) => client.keepalive());
     await expectServed(world, modest);
   });
@@ -200,7 +200,7 @@ describe("commands of an identity that wait while no leader takes them", () => {
 describe("commands from an address beyond its limit", () => {
   const limits = { commandsPerSecondMax: 50 };
 
-  test("are answered BUSY, whoever sends them, and from other addresses are not", async () => {
+  test("are answered BUSY for every identity, and from other addresses are not", async () => {
     const { world, leader } = await startCluster({ limits });
     const connected = async (address: string): Promise<TestClient> => {
       const client = world.client();
@@ -237,7 +237,7 @@ describe("reads of an identity", () => {
   });
   const inspect = (id: number): Query => ({ op: OP.inspect, id, key: "a" });
 
-  test("beyond its limit are answered BUSY until time has passed, and those of others are not", async () => {
+  test("beyond its limit are answered BUSY until time has passed, and others' are not", async () => {
     const { world, leader, signedIn } = await startClosedCluster(IDENTITIES, { limits });
     const [greedy, modest] = [await signedIn("greedy", leader), await signedIn("modest", leader)];
     const statuses: number[] = [];

@@ -104,7 +104,7 @@ describe("a change of the members", () => {
     expect(await operator.change("remove", 5)).toBe(ERROR_NUMBERS.INVALID_ARGUMENT);
   });
 
-  test("is brought to its end by the next leader, and reported by whoever was asked", async () => {
+  test("is completed by the next leader, and reported by the node that was asked", async () => {
     for (let seed = 1; seed <= 16; seed += 1) {
       const { world, leader, followers } = await startCluster({ seed, joinerCount: 1 });
       const node = world.node(4);

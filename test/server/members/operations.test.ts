@@ -167,7 +167,7 @@ describe("a change that cannot begin just now", () => {
     expect([asker.answers, desk.stepped.length]).toEqual([[[4, STATUS.ok]], 1]);
   });
 
-  test("is told so when it stays like that", () => {
+  test("gets an error when it stays like that", () => {
     const desk = new Desk();
     const asker = new Asker();
     desk.ask(asker, removal(4, 3));
@@ -193,7 +193,7 @@ describe("a change that cannot begin just now", () => {
 });
 
 describe("requests that flood a node", () => {
-  test("of one client leave room for those of others", () => {
+  test("of one client leave room for other clients'", () => {
     const desk = new Desk();
     const flooding = new Asker();
     for (let id = 1; id <= 1_000; id += 1) desk.ask(flooding, removal(id, 3));

@@ -72,7 +72,7 @@ describe("an operator's wish for another leader", () => {
     expect((await client.untilReply(client.acquire("a", 0))).result.status).toBe(STATUS.granted);
   });
 
-  test("of two operators: each is told how it ended", async () => {
+  test("of two operators: each learns how it ended", async () => {
     const { world, leader, followers } = await startCluster();
     const [next, other] = followers;
     const one = new Operator(world, leader);
@@ -122,7 +122,7 @@ describe("a node that stops", () => {
     await left(alone, await alone.untilLeader(), 10);
   });
 
-  test("does not wait for ever for one who does not take over", async () => {
+  test("does not wait forever for one that does not take over", async () => {
     const { world, leader } = await startCluster();
     world.network.filter = (_from, _to, message) =>
       !(message.type === "raft" && message.message.type === "timeoutNow");

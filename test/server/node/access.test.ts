@@ -1,4 +1,4 @@
-/** `access` of a real node: kept in its directory, whatever the next start is told. */
+/** `access` of a real node: kept in its directory, whatever the options of the next start. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -61,7 +61,7 @@ test("a node is asked at any port, those included that no web page may ask", asy
   expect(await find(`ws://127.0.0.1:${port}`)).toMatchObject({ clusterId: CLUSTER });
 });
 
-test("what is no list of members is no answer", async () => {
+test("only a list of members is an answer", async () => {
   const answers: Told[] = [
     { commitIndex: 1, members: [member(3, "")] },
     { commitIndex: 1, members: [{ id: 3, role: "voter" }] },

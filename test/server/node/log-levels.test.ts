@@ -16,7 +16,7 @@ interface Line {
   readonly fields: Record<string, unknown> | undefined;
 }
 
-it("lines below the level are not written, and a change is told at both ends", async () => {
+it("lines below the level are not written, and a change is logged at both ends", async () => {
   const lines: Line[] = [];
   let onLine = (): void => undefined;
   const levels = new NodeLogLevels(

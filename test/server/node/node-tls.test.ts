@@ -217,7 +217,7 @@ describe("TLS files that change", () => {
     expect(serialOf(tls)).toBe(new X509Certificate(next.certificatePem).serialNumber);
   });
 
-  test("and are bad stay out, are told once, and do not keep good ones out", async () => {
+  test("and are bad stay out, are reported once, and do not keep good ones out", async () => {
     write(directory, nodeCertificate(1));
     const tls = await load();
     const before = serialOf(tls);
@@ -237,7 +237,7 @@ describe("TLS files that change", () => {
   });
 });
 
-test("a certificate that does not name the advertised host is told of, since clients refuse it", async () => {
+test("a certificate without the advertised host is reported: clients refuse it", async () => {
   write(directory, nodeCertificate(1));
   (await load()).follow();
   expect(log.all).toEqual([]);
@@ -247,7 +247,7 @@ test("a certificate that does not name the advertised host is told of, since cli
   ]);
 });
 
-test("a certificate that ends soon is told 30, 7 and 1 days before, and when it has", () => {
+test("a certificate that ends soon is reported 30, 7 and 1 days before, and when it has", () => {
   const warnings = new CertificateWarnings(logger);
   const long = nodeCertificate(1, { days: 100, now: new Date() });
   const certificate = new X509Certificate(long.certificatePem);

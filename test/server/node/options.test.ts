@@ -71,9 +71,9 @@ describe("the options of a node", () => {
   });
 
   test.each<[string, Partial<NodeOptions>, string]>([
-    ["an id that is no node's", { id: 0 }, "id 0 is not a whole number"],
+    ["an id that is not a node's", { id: 0 }, "id 0 is not a whole number"],
     ["an id beyond 32 bits", { id: 2 ** 32 }, "id 4294967296"],
-    ["an id that is no member", { id: 7 }, "id 7 is not in initialCluster (1, 2, 3)"],
+    ["an id that is not a member's", { id: 7 }, "id 7 is not in initialCluster (1, 2, 3)"],
     ["no directory", { dataDirectory: "" }, "dataDirectory is empty"],
     ["a port that is none", { listen: { host: "::1", port: 70_000 } }, "listen port 70000"],
     ["an empty host", { peerListen: { host: "", port: 1 } }, "peerListen has an empty host"],
@@ -148,10 +148,10 @@ describe("the options of a node", () => {
       { ...TLS, healthListen: { host: "10.1.2.3", port: 7_412 } },
       "healthListen 10.1.2.3:7412 is open to other machines, in plain text",
     ],
-    ["an address to advertise that is no URL", { advertise: "here" }, 'advertise "here"'],
+    ["an address to advertise that is not a URL", { advertise: "here" }, 'advertise "here"'],
     ["a URL of another protocol", { advertise: "http://a:1" }, 'advertise "http://a:1"'],
     [
-      "an address for a node that is no peer",
+      "an address for a node that is not a peer",
       { peerAddresses: new Map([[1, { host: "a", port: 1 }]]) },
       "peerAddresses names node 1",
     ],
@@ -290,6 +290,6 @@ describe("the cluster id", () => {
   });
 });
 
-test("the version is that of the package", () => {
+test("the version is the package's", () => {
   expect(VERSION).toBe(packageJson.version);
 });

@@ -74,7 +74,7 @@ describe("the admin of one node", () => {
     await Promise.all(admins.map((each) => each.close()));
   });
 
-  test("is told what was measured: synced writes and the answers of peers", async () => {
+  test("gets what was measured: synced writes and the answers of peers", async () => {
     const admins = await Promise.all(nodes.map(adminOf));
     await using client = await connect({ endpoints: [nodes[0]?.endpoint ?? ""] });
     for (let i = 0; i < 20; i += 1) await (await client.acquire(`orders/${i}`)).release();

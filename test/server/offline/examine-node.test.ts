@@ -83,7 +83,7 @@ it("lets a recovery that was cut short be repeated", async () => {
   expect((await examine()).problem).toBeUndefined();
 });
 
-it("refuses one that is in use, that of another node, and what is none", async () => {
+it("refuses a directory that is in use, another node's, and a path that is none", async () => {
   const running = await openNode();
   await expect(examine()).rejects.toMatchObject({
     code: "UNAVAILABLE",

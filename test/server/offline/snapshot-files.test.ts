@@ -143,7 +143,7 @@ async function tableIn(path: string, nodeId: number, clusterId: string) {
 }
 
 describe("inspecting", () => {
-  test("tells what is in a file", async () => {
+  test("shows what is in a file", async () => {
     const table = tableWith(20, 30_000);
     const contents = await inspectSnapshotFile(streamed(await fileOf(table)));
     expect(contents).toMatchObject({
@@ -169,7 +169,7 @@ describe("inspecting", () => {
     expect(await inspectSnapshotFile(streamed(whole))).toMatchObject({ index: 21 });
   });
 
-  test("tells a table of a later format from a damaged one", async () => {
+  test("distinguishes a table of a later format from a damaged one", async () => {
     const [first, ...others] = tableWith(1).snapshot();
     const later = Uint8Array.from(first as Uint8Array);
     later[BLOCK_HEAD_BYTES + 1 + MAGIC.length] = MODEL_VERSION + 1;

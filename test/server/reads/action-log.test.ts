@@ -9,7 +9,7 @@ const ACTION: AuditAction = {
 };
 const MANY = 2_000;
 
-test("what was left out while others were written is told with the next ones", () => {
+test("what was left out while others were written is reported with the next ones", () => {
   const log = new ActionLog({ wallMs: () => 1 }, 1, 0);
   const note = (): void => {
     for (let i = 0; i < MANY; i += 1) log.onHere(ACTION);

@@ -214,13 +214,13 @@ describe("records of the audit that vanish one by one", () => {
     );
   });
 
-  test("are told with how many they were and between which revisions", async () => {
+  test("are reported with their number and the revisions around them", async () => {
     const disk = new MemoryStoreDisk();
     const first = await Life.start(async () => disk.open());
     await endTenures(first, 1, 10);
     await first.stop();
     const records = [...disk.values.keys()].filter((name) => name.startsWith("33")).sort();
-    // The row with the most records is that of "a".
+    // The row with the most records is the row of "a".
     const ofA = records.filter((name) => name.slice(2, 6) === rowWithMost(records));
     for (const name of ofA.slice(3, 6)) disk.values.delete(name);
     const life = await Life.start(async () => disk.open(), { snapshotIndex: 10 });

@@ -14,7 +14,7 @@ export const WALL_MS = 1_700_000_000_000;
 export type OpenStore = () => Promise<OrderedStore>;
 
 interface LifeOptions {
-  /** Of the snapshot that it starts from. */
+  /** The index of the snapshot that it starts from. */
   readonly snapshotIndex?: number;
   readonly limits?: { readonly changesMax: number; readonly changeBytesMax: number };
   /** Default: no limit. */

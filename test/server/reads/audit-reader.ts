@@ -41,7 +41,7 @@ async function answer(question: AuditQuestion): Promise<AuditAnswer> {
   for (const key of keys) {
     const { tenures, lost } = await life.find(key);
     const { completeAfter, state } = life.audit.status;
-    // What cannot be written any more is in memory; then it is told by `completeAfter`.
+    // What cannot be written any more is in memory; then `completeAfter` shows it.
     const isTruncated = lost.length > 0 || completeAfter > 0 || state === "failed";
     findings.push({ key, tokens: tokensOf(tenures), isTruncated });
   }

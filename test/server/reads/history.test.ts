@@ -32,7 +32,7 @@ async function holdOften(world: World, client: TestClient, count: number): Promi
 }
 
 describe("history", () => {
-  test("tells on every node who holds a key and who did, with wall times, the newest first", async () => {
+  test("shows on every node who holds and held a key, with wall times, newest first", async () => {
     const { world, leader, followers } = await startCluster();
     const client = world.client();
     await client.start(leader);

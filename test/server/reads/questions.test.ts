@@ -183,7 +183,7 @@ describe("a node", () => {
 });
 
 describe("a session", () => {
-  test("that an operator ends at once is told so, and its locks go to others", async () => {
+  test("that an operator ends at once is notified, and its locks go to others", async () => {
     const { world, leader, followers } = await startCluster();
     const [victim, operator] = [world.client(), world.client()];
     await victim.start(followers[0], 600_000);
@@ -195,7 +195,7 @@ describe("a session", () => {
     operator.send({ op: OP.endSession, ...head, session, graceMs: 0, now: true, reason: "test" });
     expect((await operator.untilReply(1)).result.status).toBe(STATUS.ok);
     const ended = () => victim.received.find(({ kind }) => kind === MESSAGE.ended);
-    await world.until("the end is told", () => ended() !== undefined);
+    await world.until("the end is reported", () => ended() !== undefined);
     expect(ended()).toMatchObject({ session, reason: END_REASON.revoked });
     expect(await take(operator, "a")).toBeGreaterThan(0);
     expect(leader.driver.status.observation.endsByReason[END_REASON.revoked]).toBe(1);

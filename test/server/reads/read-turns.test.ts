@@ -7,7 +7,7 @@ import type { TestClient } from "../world/test-client.js";
 
 const COST = 10;
 
-/** Takes so many reads and returns them; each costs what it says. */
+/** Takes `count` reads and returns them; each costs what it says. */
 function taken(turns: ReadTurns<readonly [string, number]>, count: number): string[] {
   const names: string[] = [];
   for (let i = 0; i < count; i += 1) {

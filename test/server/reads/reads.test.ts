@@ -48,7 +48,7 @@ describe("reads", () => {
     expect(view.holds.map(({ token }) => token)).toEqual([writer.token(sequence)]);
   });
 
-  test("are asked anew when the leader changes before their barrier is applied", async () => {
+  test("are asked again when the leader changes before their barrier is applied", async () => {
     for (let seed = 1; seed <= 10; seed += 1) {
       const { world, leader, followers } = await startCluster({ seed });
       const reader = world.client();

@@ -124,7 +124,7 @@ describe("the log of transitions", () => {
     expect(log.bytes).toBe(log.count * (96 + 1_000 + 1 + 4));
   });
 
-  test("begins anew behind a snapshot", () => {
+  test("begins again after a snapshot", () => {
     const log = new TransitionLog(ROOMY, 40);
     expect(log.floor).toEqual({ index: 40, number: REVISION_NUMBER_MAX });
     fill(log, [3, 3], 41);

@@ -114,7 +114,7 @@ function changesTo({ sent }: RecordingConnection): readonly ChangeView[] {
 const keys = (count: number): string[] => Array.from({ length: count }, (_, i) => `k${i}`);
 
 describe("a change that many watches get", () => {
-  test("is made a message once, in whichever way they are told", () => {
+  test("is made a message once, in whichever way they get it", () => {
     const scene = new Scene();
     const [first, ...others] = Array.from({ length: 1_000 }, (_, i) =>
       scene.watch("k".slice(i % 2)),
@@ -139,8 +139,8 @@ describe("a change that many watches get", () => {
   });
 });
 
-describe("more to tell than a turn has time for", () => {
-  test("is told in bounded turns, to each watch once and in order", () => {
+describe("more to report than a turn has time for", () => {
+  test("is sent in bounded turns, to each watch once and in order", () => {
     const scene = new Scene();
     for (let i = 0; i < 2_000; i += 1) scene.watch();
     scene.settle();
@@ -151,7 +151,7 @@ describe("more to tell than a turn has time for", () => {
     for (const connection of scene.connections) {
       expect(changesTo(connection).map(({ key }) => key)).toEqual(changed);
     }
-    // And all of them are told what comes next in the turn in which it comes.
+    // And all of them get what comes next in the turn in which it comes.
     scene.change("next");
     expect(scene.turn()).toBe(2_000);
   });
@@ -166,7 +166,7 @@ describe("more to tell than a turn has time for", () => {
       scene.turn();
       expect(changesTo(quiet)).toHaveLength(round + 1);
     }
-    // The others have far more to be told than there was time for.
+    // The others have far more to get than there was time for.
     expect(changesTo(scene.connections[5] as RecordingConnection).length).toBeLessThan(1_000);
     scene.settle();
     expect(changesTo(quiet)).toHaveLength(40);
@@ -193,11 +193,11 @@ describe("more to tell than a turn has time for", () => {
     expect(scene.watches.count).toBe(2_001 - ended.length);
   });
 
-  test("goes for news of how far everything was told, too", () => {
+  test("goes for news of how far everything was sent, too", () => {
     const scene = new Scene(4 * PAGE_TRANSITIONS);
     for (let i = 0; i < 5_000; i += 1) scene.watch("nothing");
     scene.settle();
-    // A watch that has begun was told so, which will do until the next time.
+    // A watch that has begun was notified, which will do until the next time.
     scene.change(...keys(PAGE_TRANSITIONS));
     scene.settle();
     const before = scene.messages;
@@ -231,14 +231,14 @@ test("those who catch up take turns, however many watches each of them has", () 
     turns += 1;
     expect(turns).toBeLessThan(100);
   }
-  // It is told at most one message in a turn.
+  // It gets at most one message in a turn.
   expect(turns).toBeLessThan(40);
   expect(changesTo(greedy.connection as RecordingConnection).length).toBeGreaterThan(4_000);
   scene.settle();
   expect(changesTo(greedy.connection as RecordingConnection)).toHaveLength(800_000);
 });
 
-test("a node has so many watches and no more, whichever connections they are of", () => {
+test("a node has a fixed number of watches and no more, over all connections", () => {
   const scene = new Scene(1_000, 3);
   const attachments = [1, 2].map((id) => new Attachment(new RecordingConnection(id)));
   const [one, two] = attachments as [Attachment, Attachment];

@@ -19,7 +19,7 @@ import type { World, WorldNode } from "../world/world.js";
 const NARROW = { changesMax: 1_024 };
 const SHORT = { snapshotLogBytes: 1_500, trailingLogBytes: 200 };
 
-/** Makes so many changes, a multiple of 200: two of each of a hundred keys at a time. */
+/** Makes `changes`, a multiple of 200: two of each of a hundred keys at a time. */
 async function churn(world: World, node: WorldNode, changes: number): Promise<void> {
   for (let done = 0; done < changes; done += 200) {
     // Another one each time: these never acknowledge anything.
@@ -41,7 +41,7 @@ async function take(client: TestClient, key: string): Promise<number> {
 
 describe("a watch", () => {
   test.each([1, 2, 3])(
-    "is told everything once and in order, on every node: seed %i",
+    "gets everything once and in order, on every node: seed %i",
     async (seed) => {
       const { world, leader, followers } = await startCluster({ seed });
       const whole = [leader, ...followers].map(
@@ -61,7 +61,7 @@ describe("a watch", () => {
     },
   );
 
-  test("of a key or a prefix is told what the whole says of it", async () => {
+  test("of a key or a prefix gets what a watch of everything says about it", async () => {
     const { world, leader, followers } = await startCluster();
     const whole = new Watcher(world, leader, { after: BEGINNING });
     const parts = ["orders/", "orders/1", "u", "none/"].map((key) => ({
@@ -96,7 +96,7 @@ describe("a watch", () => {
       expect(rest.begun).toEqual(after);
       expect([...whole.slice(0, at + 1), ...rest.changes]).toEqual(whole);
     }
-    // Also from a place up to which everything was told, though nothing of it was a change.
+    // Also from a place up to which everything was sent, though nothing of it was a change.
     const end = watcher.told.at(-1)?.revision;
     expect(end?.number).toBe(REVISION_NUMBER_MAX);
     const rest = new Watcher(world, followers[1], { after: end });
@@ -135,7 +135,7 @@ describe("a watch", () => {
       expect(index).toBeLessThanOrEqual(followers[0].table.index);
       world.network.heal();
       await client.untilReply(client.end(granted));
-      await world.until("the end is told", () => watcher.changes.length > 0);
+      await world.until("the end is reported", () => watcher.changes.length > 0);
       expect(watcher.changes).toMatchObject([{ type: "ended", sequence: granted }]);
       watcher.client.disconnect();
     }
@@ -157,7 +157,7 @@ describe("a watch", () => {
     },
   );
 
-  test("from a revision that is still to come is told nothing before it", async () => {
+  test("from a revision that is still to come gets nothing before it", async () => {
     const { world, leader } = await startCluster();
     const client = world.client();
     await client.start(leader);

@@ -106,7 +106,7 @@ function checksumOf(chunks: readonly Uint8Array[], view: ReadyView): string {
   return digest.manifestOf(view, Buffer.from(view.configuration, "hex")).checksum;
 }
 
-/** So much log that no snapshot is taken but for an operator. */
+/** Enough log that no snapshot is taken except for an operator. */
 const RARELY = { snapshotLogBytes: 1 << 30 };
 
 describe("a snapshot for an operator", () => {

@@ -121,7 +121,7 @@ describe("sending snapshots", () => {
     expect(leader.snapshots.status.sending).toEqual([]);
   });
 
-  test("tells the core of failures later and later, while they last", async () => {
+  test("reports failures to the core later and later, while they last", async () => {
     const world = new SnapshotWorld();
     const leader = await world.addLeader();
     const peer = await world.add();

@@ -62,7 +62,7 @@ export class SnapshotWorld {
   readonly nodes: SnapshotNode[] = [];
   /** Everything that was sent, delivered or not. */
   readonly sent: Sent[] = [];
-  /** Messages for which it says no are lost without anybody being told. */
+  /** Messages for which it says no are lost without anybody noticing. */
   passes: (sent: Sent) => boolean = () => true;
   nowMs = 1_000;
   #session = 0;
@@ -164,9 +164,9 @@ export class SnapshotNode {
   readonly inbox: Sent[] = [];
   /** Names of what was logged, in order. */
   readonly story: string[] = [];
-  /** Peers for which the core was told that a transfer was given up. */
+  /** Peers for which the core learned that a transfer was given up. */
   readonly failed: { readonly peer: number; readonly atMs: number }[] = [];
-  /** Snapshots that the core was told everything of is committed here. */
+  /** Snapshots that the core learned to be entirely committed here. */
   readonly needless: number[] = [];
   configuration = configurationOf(1, 2, 3);
   role: Role = "follower";

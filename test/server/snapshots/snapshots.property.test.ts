@@ -5,7 +5,7 @@ import { type SnapshotNode, SnapshotWorld } from "./snapshot-world.js";
 const SEEDS = 10;
 const ENTRIES = 900;
 
-/** What a core and its links would do: ask for whoever lags and gets nothing. */
+/** What a core and its links would do: ask for every node that lags and gets nothing. */
 function askForLaggards(world: SnapshotWorld, leader: SnapshotNode): void {
   const served = new Set(leader.snapshots.status.sending.map(({ peer }) => peer));
   for (const peer of world.nodes) {

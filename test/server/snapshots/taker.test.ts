@@ -33,7 +33,7 @@ describe("taking snapshots", () => {
     expect(table.hash()).toBe(hashAfter(world.entries, manifest.index));
   });
 
-  test("begins behind so many bytes of entries, not before", async () => {
+  test("begins after the given bytes of entries, not before", async () => {
     const world = new SnapshotWorld();
     const node = await world.add();
     world.acquire(200);
@@ -96,7 +96,7 @@ describe("taking snapshots", () => {
     expect(node.failure).toBeUndefined();
   });
 
-  test("leaves so many bytes of the log to followers that are only slow", async () => {
+  test("leaves the given bytes of the log to followers that are only slow", async () => {
     const world = new SnapshotWorld();
     const node = await world.add();
     world.acquire(200);

@@ -23,14 +23,14 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a stall right behind the beginning of a second is told", () => {
+test("a stall right after the beginning of a second is reported", () => {
   stall();
   expect(meter.maxMs).toBeGreaterThan(TOLD_MS_MIN);
   vi.advanceTimersByTime(1_000);
   expect(meter.maxMs).toBeGreaterThan(TOLD_MS_MIN);
 });
 
-test("a stall is told for ten seconds behind its own, and then no more", () => {
+test("a stall is reported for ten seconds after its own, and then no more", () => {
   vi.advanceTimersByTime(2_000);
   stall();
   vi.advanceTimersByTime(10_000);

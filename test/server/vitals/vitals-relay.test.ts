@@ -28,7 +28,7 @@ function payloadOf(answer: { readonly payload: unknown } | undefined): VitalsVie
 }
 
 describe("a node that is asked how another member is", () => {
-  test("tells what that member says of itself", async () => {
+  test("passes on what that member says of itself", async () => {
     const { world, leader, followers } = await startCluster();
     const client = await connected(world, followers[0]);
     const answer = await relayed(world, client, leader.id);
@@ -40,7 +40,7 @@ describe("a node that is asked how another member is", () => {
     }
   });
 
-  test("tells nothing of one that it does not hear, and when it last did", async () => {
+  test("says nothing about a member that it does not hear but when it last did", async () => {
     const { world, leader, followers } = await startCluster();
     const [one, other] = followers;
     const client = await connected(world, one);

@@ -108,7 +108,7 @@ describe("every node of a cluster", () => {
 });
 
 describe("a client that asks a node for its vitals again and again", () => {
-  test("is told only some of them in a turn, and again in the next", async () => {
+  test("gets only some of them in a turn, and more in the next", async () => {
     const { world, leader } = await startCluster();
     const client = world.client();
     client.connect(leader);

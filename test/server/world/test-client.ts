@@ -138,7 +138,7 @@ export class TestClient {
     this.#say((events, connection) => events.onCommand(connection, command, bytes), bytes.length);
   }
 
-  /** As if so much waited that the client does not read. */
+  /** As if `bytes` waited that the client does not read. */
   set bufferedBytes(bytes: number) {
     if (this.#connection !== undefined) this.#connection.bufferedBytes = bytes;
   }
@@ -177,7 +177,7 @@ export class TestClient {
       | undefined;
   }
 
-  /** The token of a granted acquire, wherever it was told; 0 for none. */
+  /** The token of a granted acquire, in whichever message it came; 0 for none. */
   token(sequence: number): number {
     const result = (this.outcome(sequence) ?? this.reply(sequence))?.result;
     return result !== undefined && "token" in result ? result.token : 0;

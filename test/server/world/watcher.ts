@@ -29,7 +29,7 @@ export class Watcher {
     this.client.query({ op: OP.watch, id: 1, key, isPrefix, after });
   }
 
-  /** Where it began, once it was told. */
+  /** Where it began, once it was notified. */
   get begun(): Revision | undefined {
     return (this.client.answer(1)?.payload as WatchView | undefined)?.revision;
   }
@@ -56,7 +56,7 @@ export class Watcher {
   }
 }
 
-/** What the watches of a client were told. */
+/** What the watches of a client got. */
 export function changesOf(client: TestClient): readonly ChangeView[] {
   return toldTo(client).flatMap(({ changes }) => changes);
 }

@@ -4,9 +4,9 @@ import type { ClientLimits, NodeTuning } from "../../../src/server/index.js";
 
 export interface WorldOptions {
   readonly seed: number;
-  /** The founders, 1 … so many. */
+  /** The number of founders, which are 1 … `nodeCount`. */
   readonly nodeCount: number;
-  /** Nodes with the next numbers, which wait to be told by a leader once they are started. */
+  /** Nodes with the next numbers, which wait for a leader once they are started. */
   readonly joinerCount: number;
   /** One way, between any two processes. */
   readonly latencyMs: number;
@@ -17,7 +17,7 @@ export interface WorldOptions {
   readonly auditKeepMs: number | undefined;
   /** Prefixes of keys that are measured apart. */
   readonly metricsPrefixes: readonly string[];
-  /** Of the clients of each identity and address. Default: none. */
+  /** Limits of the clients of each identity and address. Default: none. */
   readonly limits: Partial<ClientLimits> | undefined;
   /** Takes a line of the trace of every node. */
   readonly trace: ((line: string) => void) | undefined;

@@ -176,7 +176,7 @@ export class WorldNode {
   storeMs: number;
   readonly #world: World;
   readonly #founding: Configuration;
-  /** Of the process that runs now, or that ran last. */
+  /** The life of the process that runs now, or that ran last. */
   life: ProcessLife;
   #process: Process | undefined;
   #startCount = 0;
