@@ -1,4 +1,4 @@
-/** Finds a program as a shell would, and also where Debian puts those that are not in the PATH. */
+/** Finds a program as a shell would, and where Debian puts programs that are not in the PATH. */
 import { accessSync, constants, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 

@@ -7,8 +7,8 @@
  *
  * How members leave: the leader keeps sending a removed peer the entry that removes it, and its
  * commit, so that the peer learns of its removal instead of standing for election. A leader that is
- * no voter any more stops leading when that is committed, after telling the others (thesis, 4.2.2
- * and 4.2.3).
+ * no longer a voter stops leading when that is committed, after it has informed the others (thesis,
+ * 4.2.2 and 4.2.3).
  */
 import {
   hasSameVoters,

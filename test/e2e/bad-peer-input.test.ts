@@ -1,5 +1,5 @@
 /**
- * Bad input at the peer ports of a real cluster, also from an attacker who knows its id and
+ * Bad input at the peer ports of a real cluster, even from an attacker who knows its id and
  * pretends to be a member: a closed connection with a reason. The nodes live on, and a client that
  * works meanwhile notices nothing.
  */

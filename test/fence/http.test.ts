@@ -141,7 +141,7 @@ test("who leaves while waiting is not served, and keeps nobody waiting", async (
   expect(begun.length).toBe(2);
 });
 
-test("what the service itself throws is the service's, also when it looks like ours", async () => {
+test("what the service itself throws is the service's, even if it looks like ours", async () => {
   const errors: unknown[] = [];
   const inner = new Gate({ name: "another" });
   inner.admit({ token: 99, mode: "exclusive" });

@@ -30,7 +30,7 @@ test("the gate follows the rule of each mode, and of keys that change their kind
   await expectTheRule(admit, "both", 200);
 });
 
-test("commands run in order behind the gate, or not at all", async (context) => {
+test("commands run in order after the gate, or not at all", async (context) => {
   if (server === undefined) context.skip("Redis is not installed");
   const fence = { gate: "{stock}:fence", keys: ["{stock}"] };
   const first = await fencedRedis(send, fence, exclusive(TOKEN), [

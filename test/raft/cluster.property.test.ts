@@ -13,7 +13,9 @@ import { perform } from "./cluster/schedule-steps.js";
 
 /** Schedules drawn for each size and mood. */
 const RUNS = runsOf(40);
-/** Rarer things need more: an entry of an older term that is counted, and one cut behind it. */
+/**
+ * Rarer things need more: an entry of an older term that is counted, and one that is cut after it.
+ */
 const RUNS_FACTOR: Partial<Record<Mood, number>> = { reigns: 2, wild: 2 };
 
 function run({ seed, mood, warmMs, config, steps }: Schedule, size: number, spares: number): void {
@@ -95,7 +97,7 @@ const ANSWER_LOST: Schedule = {
 };
 
 describe("a cluster under random schedules", () => {
-  it("goes on with a node whose answer about a snapshot is lost, also when the log is cut then", () => {
+  it("goes on with a node whose answer about a snapshot is lost, even if the log is cut then", () => {
     run(ANSWER_LOST, 5, 0);
   });
 

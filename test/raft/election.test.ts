@@ -15,7 +15,7 @@ describe("an election", () => {
     expect(effects.roleChange).toEqual({ role: "preCandidate", term: 1, leader: 0 });
   });
 
-  it("rule 4: asks for votes only behind one record with term and own vote", () => {
+  it("rule 4: asks for votes only after one record with term and own vote", () => {
     const solo = new Solo({ entries: log(1, 1) });
     solo.after(150);
     const effects = solo.receive(ballot("preVoteReply", 3, 2));
@@ -96,7 +96,7 @@ describe("an election", () => {
 });
 
 describe("a voter", () => {
-  it("rule 4: grants behind the record that holds the vote, and refuses at once", () => {
+  it("rule 4: grants after the record that holds the vote, and refuses at once", () => {
     const solo = new Solo({ entries: log(1, 1) });
     const granted = solo.receive(voteRequest("vote", 2, 5, 2, 1));
     expect(granted.write).toMatchObject({ seq: 1, hardState: { term: 5, vote: 2 } });
@@ -108,7 +108,7 @@ describe("a voter", () => {
     expect(refused.write).toBeUndefined();
   });
 
-  it("repeats a vote it gave, still behind its record", () => {
+  it("repeats a vote it gave, still after its record", () => {
     const solo = new Solo();
     solo.receive(voteRequest("vote", 2, 5, 0, 0));
     const again = solo.receive(voteRequest("vote", 2, 5, 0, 0));

@@ -15,7 +15,9 @@ interface Reign {
   readonly commitIndex: number;
 }
 
-/** Each leader cuts its predecessor's log behind what is committed, adds, and commits some. */
+/**
+ * Each leader cuts its predecessor's log after what is committed, adds entries, and commits some.
+ */
 const reigns: fc.Arbitrary<readonly Reign[]> = fc
   .array(
     fc.record({

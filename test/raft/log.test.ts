@@ -35,7 +35,7 @@ describe("the log", () => {
     expect(held.slice(4, 3)).toEqual([]);
   });
 
-  it("goes on behind its base when its beginning goes, and behind a snapshot when all goes", () => {
+  it("goes on after its base when its beginning goes, and after a snapshot when all goes", () => {
     const held = new RaftLog(0, 0, log(1, 1, 2, 3));
     held.compactTo(3);
     expect([held.baseIndex, held.baseTerm, held.lastIndex, held.lastTerm]).toEqual([3, 2, 4, 3]);

@@ -125,7 +125,7 @@ describe("a leader", () => {
 });
 
 describe("rule 25: answers are matched to what was sent", () => {
-  it("a new connection starts again behind the last acknowledged entry", () => {
+  it("a new connection starts again after the last acknowledged entry", () => {
     const solo = leading();
     solo.propose(1);
     solo.turn({ type: "peerDown", peer: 2, epoch: 20, closed: false });
@@ -177,7 +177,7 @@ describe("rule 25: answers are matched to what was sent", () => {
 });
 
 describe("a follower", () => {
-  it("acknowledges behind the record that holds the entries and the term", () => {
+  it("acknowledges after the record that holds the entries and the term", () => {
     const solo = new Solo();
     const effects = solo.receive(append(2, 3, 0, 0, log(1, 3)));
     expect(effects.write).toMatchObject({ seq: 1, hardState: { term: 3, vote: 0 } });

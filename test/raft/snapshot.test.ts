@@ -33,7 +33,7 @@ function applied(solo: Solo, index: number, term: number): Solo {
   return solo;
 }
 
-/** Leads term 3 with a log that begins behind entry 4. */
+/** Leads term 3 with a log that begins after entry 4. */
 function leading(): Solo {
   const solo = new Solo({ entries: log(1, 1, 2, 2, 2), term: 2 });
   const won = solo.becomeLeader();
@@ -121,7 +121,7 @@ describe("rule 23: the install of a snapshot is a barrier", () => {
     expect([solo.raft.term, solo.raft.leader]).toEqual([5, 2]);
   });
 
-  it("takes entries behind it in the same turn, written behind the reset", () => {
+  it("takes entries after it in the same turn, written after the reset", () => {
     const solo = new Solo({ entries: log(1, 1) });
     const next = append(2, 5, 9, 4, [entry(10, 5)], 10);
     const { write, applyTo, sendAfter } = solo.turn(received(2, 5, snapshot(9, 4)), {
@@ -239,7 +239,7 @@ describe("rule 24: a follower beyond the compacted log gets a snapshot", () => {
     expect(ofType(beaten.sendNow, "heartbeat").map(({ to }) => to)).toEqual([2, 3]);
   });
 
-  it("goes on with appends behind it when it is installed", () => {
+  it("goes on with appends after it when it is installed", () => {
     const solo = leading();
     solo.receive(reject(2, 3, 5, 1, 1));
     const effects = solo.receive(accept(2, 3, 5));

@@ -129,7 +129,7 @@ describe("rule 17: the target", () => {
     return solo;
   }
 
-  it("stands at once, without a pre-vote, behind its record", () => {
+  it("stands at once, without a pre-vote, after its record", () => {
     const effects = following().receive(timeoutNow(2, 3, 2, 3));
     expect(effects.write?.hardState).toEqual({ term: 4, vote: 1 });
     expect(effects.sendNow).toEqual([]);

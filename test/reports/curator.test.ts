@@ -81,7 +81,7 @@ describe("Curator 527: a waiter misses the end of the hold it waits for, and wai
   ];
 
   // Fails if anything that ends a hold does not look at who waits, within the same step.
-  test.each(ends)("that came just before or just behind %s", (_, end) => {
+  test.each(ends)("that came just before or just after %s", (_, end) => {
     for (const isEndFirst of [true, false]) {
       const log = new ClusterLog();
       const [holder, waiter] = [log.open("holder"), log.open("waiter")];
@@ -147,7 +147,7 @@ describe("Curator 621: a downgrade lets a writer in next to the reader it leaves
 
 describe("Curator 498: a request from before the reconnect is carried out late and displaces the holder", () => {
   // Fails if commands of an attachment that was replaced have an effect.
-  test("in the table: what the old connection said has no effect behind the new attachment", () => {
+  test("in the table: what the old connection said has no effect after the new attachment", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const late = a.acquiring(exclusive("k", "leader"));

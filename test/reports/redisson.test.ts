@@ -76,7 +76,7 @@ describe("redisson #4462: waiters that died or gave up delay everybody behind th
   });
 
   // Fails if the lock is handed to one who is gone when all of it happens in one entry.
-  test("also when the lock comes free in the very entry in which they end", () => {
+  test("even if the lock comes free in the very entry in which they end", () => {
     const log = new ClusterLog();
     const holder = log.open("holder", 60_000);
     const [dead, late] = [log.open("dead", 5_000), log.open("late", 60_000)];

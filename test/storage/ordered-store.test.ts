@@ -30,7 +30,7 @@ describe.each(Object.entries(STORE_PLACES))("the ordered store on %s", (_name, m
     await place.dispose();
   });
 
-  it("gives back what was put, also after opening again, and nothing else", async () => {
+  it("gives back what was put, even after opening again, and nothing else", async () => {
     await store.write([put(bytes(1), bytes(10)), put(bytes(2), bytes())]);
     await store.close();
     store = await place.open();
@@ -99,7 +99,7 @@ describe("the line of writes", () => {
     throw Object.assign(new Error(code), { code });
   };
 
-  it("goes on behind a write that found no room", async () => {
+  it("goes on after a write that found no room", async () => {
     const line = new WriteLine();
     const written: number[] = [];
     const full = line.run(failing("ENOSPC"));
@@ -109,7 +109,7 @@ describe("the line of writes", () => {
     expect(written).toEqual([1]);
   });
 
-  it("writes nothing more behind any other failure, and says why", async () => {
+  it("writes nothing more after any other failure, and says why", async () => {
     const line = new WriteLine();
     const written: number[] = [];
     const broken = line.run(failing("EIO"));

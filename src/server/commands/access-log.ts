@@ -84,7 +84,7 @@ export class AccessLog implements AccessListener {
     this.#startedWallMs = parts.clock.wallMs();
   }
 
-  /** For each verb and code, also where there are none. */
+  /** Counts for each verb and code, even if they are 0. */
   get refusals(): readonly Readonly<RefusalCount>[] {
     return this.#refusals;
   }

@@ -64,7 +64,7 @@ export class MemberHints {
   /** The senders whose hints count. */
   #counting(isMember: (id: NodeId) => boolean): ReadonlySet<NodeId> {
     const counting = new Set([...this.#bySender.keys()].filter(isMember));
-    // A set is walked to its end, also to what is added meanwhile.
+    // A set is walked to its end, including what is added meanwhile.
     for (const sender of counting) {
       for (const { id } of this.#bySender.get(sender)?.members ?? NONE) counting.add(id);
     }

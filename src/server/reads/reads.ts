@@ -29,7 +29,7 @@ const READS_PER_IDENTITY_MAX = (READS_WAITING_MAX * 3) / 4;
 
 interface TableRead {
   readonly attachment: Attachment;
-  /** For whom it counts, also after its connection has ended. */
+  /** For whom it counts, even after its connection has ended. */
   readonly asker: Usage;
   readonly query: TableQuery;
   readonly deadlineMs: number;

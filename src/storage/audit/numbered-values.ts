@@ -40,7 +40,7 @@ export async function* walkNumbers(
   }
 }
 
-/** `undefined` also for an altered value. */
+/** `undefined` for an altered value too. */
 export async function getIntact(
   store: OrderedStore,
   key: Uint8Array,

@@ -1,7 +1,7 @@
 /**
- * Opens the audit in the data directory of a node that does not run, also of one whose log or mark
- * is damaged, and of data that were set aside. It takes the lock of the directory and writes
- * nothing that a node has written.
+ * Opens the audit in the data directory of a node that does not run, even if its log or mark is
+ * damaged, or of data that were set aside. It takes the lock of the directory and writes nothing
+ * that a node has written.
  */
 import { HoldfastError } from "../../errors/index.js";
 import { AuditStore } from "../audit/audit-store.js";

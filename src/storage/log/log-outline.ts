@@ -1,6 +1,6 @@
 /**
  * The outline of a log: where it begins and ends, and where its terms change. That is enough to
- * know the term of any entry, also of the last one after a truncation, without the entries. Its
+ * know the term of any entry, even of the last one after a truncation, without the entries. Its
  * size grows with the number of terms, and it is cut together with the log.
  */
 export class LogOutline {

@@ -14,7 +14,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(directory, { recursive: true }));
 
-test("a run goes on with what was kept, also when it died in the middle of a line", () => {
+test("a run goes on with what was kept, even if it died in the middle of a line", () => {
   const first = SavedResults.open(file, false, "1.0.0");
   first.add("a", { cyclesPerSecond: 1 });
   first.add("b", { cyclesPerSecond: 2 });

@@ -6,7 +6,7 @@ test("the gap at the fault counts from the last success before it", () => {
   expect(longestGapMs([10, 20, 90, 95], 25, 100)).toBe(70);
 });
 
-test("a success that arrives behind the fault shortens the gap", () => {
+test("a success that arrives after the fault shortens the gap", () => {
   expect(longestGapMs([10, 20, 26, 90, 95], 25, 100)).toBe(64);
 });
 
@@ -23,7 +23,7 @@ test("without any success it is the time that was watched", () => {
   expect(longestGapMs([], 25, 1_000)).toBe(975);
 });
 
-test("it is the longest of all stretches between neighbours that reach behind the fault", () => {
+test("it is the longest of all stretches between neighbours that reach past the fault", () => {
   const times = fc.array(fc.integer({ min: 0, max: 1_000 }), { maxLength: 40 });
   fc.assert(
     fc.property(times, fc.nat(900), fc.nat(100), (unsorted, faultMs, watchedMs) => {

@@ -276,7 +276,7 @@ test("a port that is not allowed is reported as that, not as an internal error",
   });
 });
 
-test("the nodes end with the process that started them, also when that is killed", async () => {
+test("the nodes end with the process that started them, even if that is killed", async () => {
   const started = await startReady(join(directory, "orphans"));
   started.cluster.child.kill("SIGKILL");
   expect(await started.cluster.result).toMatchObject({ signal: "SIGKILL" });

@@ -1,6 +1,6 @@
 /**
  * What `holdfast run` does when it cannot keep its lock: the command is gone before another can
- * hold the lock, however stubborn it is, and also when nobody is left to end it.
+ * hold the lock, however stubborn it is, and even if nobody is left to end it.
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";

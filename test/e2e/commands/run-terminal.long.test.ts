@@ -55,7 +55,7 @@ describe.runIf(SCRIPT !== undefined)("on a terminal", () => {
       this.#child.stdin?.write(text);
     }
 
-    /** The numbers behind `word`, once they are shown. */
+    /** The numbers after `word`, once they are shown. */
     async numbers(word: string): Promise<number[]> {
       const line = new RegExp(`${word}((?: \\d+)+)\\r`);
       for (;;) {

@@ -116,7 +116,7 @@ describe("restoring", () => {
     const { clusterId } = await statusOf(nodes[0] as NodeHandle);
     expect(clusterId).toBe([...ids][0]);
   });
-  test("opens no session in the quiet time, says so, and grants behind it with higher tokens", async () => {
+  test("opens no session in the quiet time, says so, and then grants with higher tokens", async () => {
     const { endpoints } = restored;
     const status = await restored.holdfast(["status"]);
     expect(status.stdout).toMatch(/restored from a snapshot: no session is opened for \d/);

@@ -1,5 +1,5 @@
 /**
- * The files of a node's log: both copies of the mark, and segments. An input has each of them behind
+ * The files of a node's log: both copies of the mark, and segments. An input has each of them after
  * its length, without the zeros at its end.
  */
 import { crc32 } from "node:zlib";
@@ -31,7 +31,7 @@ import { demand, demandEqual, type FuzzTarget } from "../engine/target.js";
 const SEGMENT_BYTES = 2_048;
 const MARK = "/data/mark";
 const MARK_FIXED_BYTES = 96;
-/** The log cannot go on behind it, which is not the matter here. */
+/** The log cannot go on after it, which does not matter here. */
 const INDEX_MAX = 2 ** 50;
 /** Corrupt, or another node's. */
 const REFUSALS: ReadonlySet<string> = new Set(["INTERNAL", "INVALID_ARGUMENT"]);
@@ -265,7 +265,7 @@ function bodyFrom(input: Uint8Array, next: () => number): Uint8Array {
   return segment.slice(start + HEADER_BYTES, start + HEADER_BYTES + length);
 }
 
-/** Numbers of the mark, and known peers behind them. */
+/** Numbers of the mark, followed by known peers. */
 function mutateMark(...[input, { random }]: Parameters<Mutator>): Uint8Array | undefined {
   const parts = partsOf(input);
   const [slot, second] = parts;

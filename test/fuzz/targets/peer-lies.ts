@@ -1,9 +1,9 @@
 /**
  * What an admitted peer makes up for a whole node. The input is a recipe: its bytes choose, step by
  * step, messages that fit the receiver's state, with right checksums and legal beginnings, which
- * changes of bytes never reach: entries behind its log, stamps at the edges, members, snapshots that
- * make a table and others that do not. The node may believe what a member could have said; but it is
- * killed and started again after it, and then it starts, and the cluster serves.
+ * changes of bytes never reach: entries beyond its log, stamps at the edges, members, snapshots
+ * that make a table and others that do not. The node may believe what a member could have said; but
+ * it is killed and started again after it, and then it starts, and the cluster serves.
  */
 import { LockTable, NOBODY } from "../../../src/lockfsm/index.js";
 import type { PeerMessage } from "../../../src/net/types.js";
@@ -118,7 +118,7 @@ function headOf({ world, sender, receiver }: Scene, choices: Choices) {
   return { from: sender.id, to: receiver.id, term: said, epoch };
 }
 
-/** Entries behind the log of the receiver, or in the place of some that it has. */
+/** Entries beyond the log of the receiver, or in the place of some that it has. */
 function append(scene: Scene, choices: Choices): PeerMessage[] {
   const { raft, table } = scene.receiver;
   const head = headOf(scene, choices);

@@ -142,7 +142,7 @@ function mutatePeerPayload(...[input, source]: Parameters<Mutator>): Uint8Array 
   return source.random.pick(GENERAL_MUTATORS)(input, source);
 }
 
-/** Sums of the frames behind the hello. */
+/** Sums of the frames after the hello. */
 function sealedFrames(input: Uint8Array): Uint8Array {
   const bytes = Buffer.from(input);
   for (const { payloadAt, end } of framesIn(input).slice(1)) {

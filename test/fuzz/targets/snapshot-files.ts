@@ -118,7 +118,7 @@ async function fileOf(table: LockTable): Promise<Uint8Array> {
 
 interface Layout {
   readonly headerEnd: number;
-  /** Where the chunks lie, each behind its length. */
+  /** Where the chunks lie, each after its length. */
   readonly chunks: readonly { readonly at: number; readonly end: number }[];
 }
 

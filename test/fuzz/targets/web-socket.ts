@@ -88,7 +88,7 @@ interface Frame {
   readonly end: number;
 }
 
-/** The frames behind the first request, as far as their lengths go. */
+/** The frames after the first request, as far as their lengths go. */
 export function framesIn(input: Uint8Array): Frame[] {
   const bytes = Buffer.from(input.buffer, input.byteOffset, input.length);
   const headEnd = bytes.indexOf(HEAD_END);

@@ -147,7 +147,7 @@ describe("the store in memory", () => {
       await store.write(put(1));
       isHanging = true;
       void store.write(put(2));
-      // Behind the one under way: it never began.
+      // After the one under way: it never began.
       void store.write(put(3));
       await new Promise((resolve) => setImmediate(resolve));
       const before = disk.copy();

@@ -34,7 +34,7 @@ export const TEST_CONFIG: Omit<RaftConfig, "id"> = Object.freeze({
 export interface ClusterOptions {
   /** Voters from the beginning: nodes 1 … size. */
   readonly size: number;
-  /** Further nodes that belong to nothing yet, numbered behind the others. */
+  /** Further nodes that belong to nothing yet, numbered after the others. */
   readonly spares?: number;
   readonly seed?: number;
   readonly config?: Partial<Omit<RaftConfig, "id">>;

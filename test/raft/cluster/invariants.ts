@@ -159,7 +159,7 @@ export class ClusterInvariants {
     const { baseIndex, lastIndex, commitIndex } = raft;
     must(
       baseIndex <= this.history.committedIndex,
-      () => `the log of ${id} begins at ${baseIndex}, behind every commit`,
+      () => `the log of ${id} begins at ${baseIndex}, after every commit`,
     );
     let { tableConfiguration: configuration, tableIndex: configurationIndex } = node;
     const configurations: number[] = [];
@@ -237,7 +237,7 @@ export class ClusterInvariants {
   }
 
   /**
-   * Finds the configuration that the new commits, those behind `known`, needed a quorum of. The
+   * Finds the configuration that the new commits, the ones after `known`, needed a quorum of. The
    * node `now` was the first to hold them for committed; `before` was in force before its turn.
    */
   private decide(now: LastSeen, known: number, before: Configuration, beforeIndex: number): void {

@@ -37,7 +37,7 @@ test("holds what the records leave", () => {
 });
 
 test.each<[string, readonly Partial<Write>[], RegExp]>([
-  ["a gap", [THREE, { entries: [entry(5, 2)] }], /entry 5 written behind 3/],
+  ["a gap", [THREE, { entries: [entry(5, 2)] }], /entry 5 written after 3/],
   ["an entry of a later term", [{ entries: [entry(1, 1)] }], /term 1 durable in term 0/],
   ["a term that falls", [TERM_2, { hardState: { term: 1, vote: 0 } }], /falls from 2 to 1/],
   ["a second vote", [TERM_2, { hardState: { term: 2, vote: 3 } }], /vote of term 2 changed/],

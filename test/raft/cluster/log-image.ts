@@ -44,7 +44,7 @@ export class LogImage {
     if (snapshot !== undefined) this.#standOn(snapshot);
     for (const entry of entries) {
       if (entry.index !== this.lastIndex + 1) {
-        throw new Error(`entry ${entry.index} written behind ${this.lastIndex}`);
+        throw new Error(`entry ${entry.index} written after ${this.lastIndex}`);
       }
       if (entry.term > this.hardState.term) {
         throw new Error(`entry of term ${entry.term} durable in term ${this.hardState.term}`);

@@ -108,13 +108,13 @@ export class SimulatedNetwork {
     link.queue.splice(at % (link.queue.length + 1), 1);
   }
 
-  /** The message at `at` arrives once more, behind everything that is under way. */
+  /** The message at `at` arrives once more, after everything that is under way. */
   repeat(link: SimulatedLink, at: number): void {
     const message = link.queue[at % (link.queue.length + 1)];
     if (message !== undefined) link.queue.push(message);
   }
 
-  /** The message at `at` falls behind everything that is under way. */
+  /** The message at `at` is moved after everything that is under way. */
   swap(link: SimulatedLink, at: number): void {
     link.queue.push(...link.queue.splice(at % (link.queue.length + 1), 1));
   }

@@ -189,7 +189,7 @@ describe("rule 9: a configuration counts from append, and no longer than its ent
     expect(solo.receive(accept(4, 1, 2)).applyTo).toBe(2);
   });
 
-  it("of a snapshot counts for a log that goes on behind it", () => {
+  it("of a snapshot counts for a log that goes on after it", () => {
     const solo = new Solo({ baseIndex: 10, baseTerm: 3, term: 3, configuration: NEXT });
     expect(solo.raft.configuration).toEqual(NEXT);
     const later = members([1, 2, 4]);

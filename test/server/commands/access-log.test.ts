@@ -74,7 +74,7 @@ describe("a refusal", () => {
     expect(lines.told[3]?.[1]).toMatchObject({ leftOut: 1 });
   });
 
-  test("is counted by level and code, also if no line is written", () => {
+  test("is counted by level and code, even if no line is written", () => {
     const lines = new Lines();
     for (let at = 0; at < 7; at += 1) lines.refuse();
     lines.refuse({ verb: "admin", status: ERROR_NUMBERS.UNAUTHENTICATED });

@@ -265,7 +265,7 @@ describe("commands of a session", () => {
 });
 
 describe("a refused command", () => {
-  test("is named once, and takes with it what comes behind until it comes again", () => {
+  test("is named once, and takes with it what comes after it until it comes again", () => {
     const node = new Node();
     const client = node.attach();
     client.say(acquire(1));
@@ -307,7 +307,7 @@ describe("a refused command", () => {
     expect(client.closedWith).toBe(1008);
   });
 
-  test("that is below what must come ends the connection, also behind a refusal", () => {
+  test("that is below what must come ends the connection, even after a refusal", () => {
     const node = new Node();
     const client = node.attach();
     client.say(acquire(1));

@@ -89,7 +89,7 @@ describe("attaching", () => {
     client.received.length = 0;
     client.attach();
     await world.run(2);
-    // Said for the session before, and ordered behind the attach.
+    // Said for the session before, and ordered after the attach.
     client.keepalive();
     await world.until("attached", () => client.attached(1) !== undefined);
     expect(client.session).not.toBe(abandoned);

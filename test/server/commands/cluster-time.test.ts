@@ -65,7 +65,7 @@ describe("cluster time in the log", () => {
     await expectAgreement(world);
   });
 
-  test("is stamped right behind the first entry of every term", async () => {
+  test("is stamped right after the first entry of every term", async () => {
     const { world, leader } = await startCluster();
     leader.crash();
     const next = await world.untilLeader();

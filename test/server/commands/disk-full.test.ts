@@ -105,7 +105,7 @@ describe("a full disk", () => {
       clients.push(client);
     }
     for (const node of world.nodes) node.log.lackSpace(true);
-    // Also while leadership is sought for somebody who has room.
+    // Even while leadership is sought for somebody who has room.
     for (let second = 0; second < 30; second += 1) {
       for (const client of clients) client.keepalive();
       await world.run(1_000);

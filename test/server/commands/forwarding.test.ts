@@ -117,7 +117,7 @@ describe("overload", () => {
     pipelineEntriesMax: 2,
   } as const;
 
-  /** Sends what was refused again after a while, and all that came behind it. */
+  /** After a while sends again what was refused, and all that came after it. */
   class Pipeline {
     refusals = 0;
     readonly #world: World;

@@ -156,7 +156,7 @@ describe("a node that starts in a closed cluster", () => {
     await world.until("contact", () => node.driver.servingLeader !== 0);
     await world.run(3_000);
     expect([judge("ops"), judge("removed")]).toEqual(["granted", "refused"]);
-    // One barrier is enough, also when the node is alone again.
+    // One barrier is enough, even if the node is alone again.
     world.network.filter = (from, to) => from !== node.id && to !== node.id;
     await world.run(5_000);
     expect([judge("ops"), judge("removed")]).toEqual(["granted", "refused"]);

@@ -41,7 +41,7 @@ describe("messages that wait for the disk", () => {
     expect(sent).toHaveLength(4);
   });
 
-  test("hold a granted vote back until the mark is synced too, and what is behind it", async () => {
+  test("hold a granted vote back until the mark is synced too, and what comes after it", async () => {
     const mark = new Mark();
     const { deferred } = mark;
     const sent: Message[] = [];

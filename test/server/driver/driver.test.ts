@@ -72,7 +72,7 @@ describe("a cluster of drivers", () => {
       const { world, leader, followers } = await startCluster({ diskMs, tuning });
       const client = world.client();
       await client.start(leader);
-      // Behind the heartbeat, which also takes a turn.
+      // After the heartbeat, which also takes a turn.
       const before = followers.map(({ driver }) => driver.turn);
       for (let i = 0; i < 20; i += 1) await client.untilReply(client.acquire(`key-${i}`, 0));
       for (const [at, { driver }] of followers.entries()) {

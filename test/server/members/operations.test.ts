@@ -215,7 +215,7 @@ describe("requests that flood a node", () => {
     expect(desk.operations.nextDeadlineMs).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test("by one credential leave room for others, also for those that the same node passes on", () => {
+  test("by one credential leave room for others, even for others that the same node passes on", () => {
     const desk = new Desk();
     const passOn = (id: number, credential: number): void => {
       const message = { type: "operation", id, term: TERM, credential } as const;

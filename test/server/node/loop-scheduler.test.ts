@@ -34,7 +34,7 @@ describe("the scheduler on the event loop", () => {
     expect(ran).toEqual([]);
   });
 
-  test("runs a due task behind what lies ready to be read", async () => {
+  test("runs a due task after what lies ready to be read", async () => {
     const order: string[] = [];
     const scheduler = new LoopScheduler(nowMs);
     const done = new Promise<void>((resolve) => {

@@ -188,7 +188,7 @@ describe("inspecting", () => {
 });
 
 describe("restoring", () => {
-  test("makes nodes of one cluster that begin with the same table behind the same entry", async () => {
+  test("makes nodes of one cluster that begin with the same table after the same entry", async () => {
     const file = await fileOf(tableWith(20));
     const made = [];
     for (const { id } of MEMBERS) {

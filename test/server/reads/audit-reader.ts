@@ -8,7 +8,7 @@ import { Life, tokensOf } from "./audit-life.js";
 
 export interface AuditQuestion {
   readonly path: string;
-  /** The log begins behind this entry. */
+  /** The log begins after this entry. */
   readonly snapshotIndex: number;
   /** The last entry that was applied. */
   readonly last: number;

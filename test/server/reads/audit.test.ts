@@ -123,7 +123,7 @@ describe.each([
     await second.stop();
   });
 
-  test("is trimmed also while there is something to write at each turn", async () => {
+  test("is trimmed even while there is something to write at each turn", async () => {
     const life = await Life.start(await disk(), { bytesMax: 200_000 });
     let index = 0;
     let bytesMost = 0;
@@ -165,7 +165,7 @@ describe("the audit of a node", () => {
     await second.stop();
   });
 
-  test("that takes a snapshot has its place written, and finds it behind the snapshot", async () => {
+  test("that takes a snapshot has its place written, and finds it after the snapshot", async () => {
     const open = await memoryDisk();
     const first = await Life.start(open);
     first.apply(1, 10);

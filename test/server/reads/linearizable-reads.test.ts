@@ -1,6 +1,6 @@
 /**
  * Reads through whole drivers: whichever node is asked, the answer shows everything that was
- * answered before, also while the leader changes, and nothing is written for it.
+ * answered before, even while the leader changes, and nothing is written for it.
  */
 import { describe, expect, test } from "vitest";
 import { type Answer, OP, STATUS } from "../../../src/protocol/index.js";

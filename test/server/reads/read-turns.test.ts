@@ -29,7 +29,7 @@ describe("turns of reads", () => {
     expect(turns.length).toBe(0);
   });
 
-  test("keep the order of one asker, also of one that comes back", () => {
+  test("keep the order of one asker, even of one that comes back", () => {
     const turns = new ReadTurns<readonly [string, number]>(COST);
     const [one, other] = [{}, {}];
     turns.push(one, ["a", 1]);

@@ -78,7 +78,7 @@ describe("the log of transitions", () => {
     expect(log.grantedAtAt(2)).toBe(500);
   });
 
-  test("finds the place behind any revision, over pages and entries that fill several", () => {
+  test("finds the place after any revision, over pages and entries that fill several", () => {
     const size = fc.oneof(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 900, max: 2_300 }));
     fc.assert(
       fc.property(fc.array(size, { maxLength: 8 }), fc.nat(), fc.nat(), (entries, a, b) => {

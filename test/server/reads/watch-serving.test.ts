@@ -129,7 +129,7 @@ describe("a change that many watches get", () => {
       expect(told).toHaveLength(2);
       for (const [i, view] of told.entries()) expect(view).toBe(views[i]);
     }
-    // Those that begin behind them, too.
+    // Watches that begin after them are, too.
     const late = [scene.watch(), scene.watch()] as const;
     scene.change("k3");
     scene.settle();

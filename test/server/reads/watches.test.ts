@@ -96,7 +96,7 @@ describe("a watch", () => {
       expect(rest.begun).toEqual(after);
       expect([...whole.slice(0, at + 1), ...rest.changes]).toEqual(whole);
     }
-    // Also from a place up to which everything was sent, though nothing of it was a change.
+    // Even from a place up to which everything was sent, though nothing of it was a change.
     const end = watcher.told.at(-1)?.revision;
     expect(end?.number).toBe(REVISION_NUMBER_MAX);
     const rest = new Watcher(world, followers[1], { after: end });
@@ -105,7 +105,7 @@ describe("a watch", () => {
     expect(rest.changes.length).toBeGreaterThan(10);
   });
 
-  test("goes on behind a leader that crashed, and misses nothing", async () => {
+  test("goes on after a leader that crashed, and misses nothing", async () => {
     const { world, leader, followers } = await startCluster({ seed: 9 });
     const whole = new Watcher(world, followers[0], { after: BEGINNING });
     const cut = new Watcher(world, leader, { after: BEGINNING });
@@ -142,7 +142,7 @@ describe("a watch", () => {
   });
 
   test.each([0, 0.1, 1])(
-    "without a revision misses nothing that its client does behind it: a disk of %d ms",
+    "without a revision misses nothing that its client does after it: a disk of %d ms",
     async (diskMs) => {
       const { world, leader, followers } = await startCluster({ diskMs });
       for (const node of [leader, ...followers]) {
@@ -177,7 +177,7 @@ describe("a watch", () => {
     expect(watcher.changes).toEqual(wanted);
   });
 
-  test("ends with COMPACTED where the changes behind its revision are forgotten", async () => {
+  test("ends with COMPACTED where the changes after its revision are forgotten", async () => {
     const { world, leader } = await startCluster({ tuning: NARROW });
     const live = new Watcher(world, leader, { key: "churn/0", after: BEGINNING });
     await churn(world, leader, 3_000);

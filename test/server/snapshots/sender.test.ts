@@ -191,7 +191,7 @@ describe("sending snapshots", () => {
     expect(leader.failed).toEqual([]);
   });
 
-  test("keeps the snapshot and the log behind it until the receiver had it", async () => {
+  test("keeps the snapshot and the log after it until the receiver has it", async () => {
     const world = new SnapshotWorld();
     const leader = await world.addLeader();
     const sent = leader.named?.index as number;

@@ -81,7 +81,7 @@ export class SnapshotWorld {
     return node;
   }
 
-  /** A leader with a snapshot of `count` entries and a few entries behind it. */
+  /** A leader with a snapshot of `count` entries and a few entries after it. */
   async addLeader(count = 60): Promise<SnapshotNode> {
     const leader = await this.add();
     leader.role = "leader";

@@ -107,7 +107,7 @@ describe("taking snapshots", () => {
     expect(kept).toBeLessThanOrEqual(16 + 5);
   });
 
-  test("keeps of the log what begins behind the snapshot at the latest", async () => {
+  test("keeps the log from the end of the snapshot at the latest", async () => {
     const world = new SnapshotWorld();
     const node = await world.add({ trailingLogBytes: ENTRY_BYTES });
     world.acquire(200);

@@ -43,7 +43,7 @@ describe("the list of events", () => {
     ]);
   });
 
-  test("notes changes of members, also those that are under way", () => {
+  test("notes changes of members, even those that are under way", () => {
     const changes = noted(
       { learners: [4] },
       { voters: [1, 2, 3, 4], outgoing: [1, 2, 3], learners: [] },

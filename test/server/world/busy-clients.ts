@@ -30,7 +30,7 @@ export async function keepBusy(
   await world.run(100);
 }
 
-/** The last acquires that were granted, also of what it gave back since. */
+/** The last acquires that were granted, including what it gave back since. */
 function grantedTo(client: TestClient): number[] {
   const sequences: number[] = [];
   for (const message of client.received) {

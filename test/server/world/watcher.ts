@@ -14,7 +14,7 @@ import type { World, WorldNode } from "./world.js";
 
 export type Watched = Partial<Pick<WatchQuery, "key" | "isPrefix" | "after">>;
 
-/** Behind the first entry, which is the no-op of the first leader. */
+/** After the first entry, which is the no-op of the first leader. */
 export const BEGINNING: Revision = { index: 1, number: 0 };
 
 export class Watcher {

@@ -5,7 +5,7 @@ import type { Scheduler } from "../../../src/server/ports.js";
 /** A timer that rounding makes come too early would do so again and again. */
 const ROUNDING_MS = 1e-6;
 
-/** Timers come behind the input that waits; a paused process runs none. */
+/** Timers come after the input that waits; a paused process runs none. */
 export class WorldScheduler implements Scheduler {
   toWorldMs: (nowMs: number) => number = (nowMs) => nowMs;
   readonly #life: ProcessLife;
@@ -26,7 +26,7 @@ export class WorldScheduler implements Scheduler {
     const run = (): void => {
       if (this.#armed === armed) task();
     };
-    // Behind whatever arrives at the same moment, and behind what waited through a pause.
+    // After whatever arrives at the same moment, and after what waited through a pause.
     const worldMs = this.toWorldMs(atMs) + ROUNDING_MS;
     this.#life.timeline.at(worldMs, () => this.soon(() => this.soon(run)));
   }

@@ -91,7 +91,7 @@ describe("a check of the audit", () => {
     expect(report).toMatchObject({ head: NO_BLOCK, blocks: 0, problems: [], first: undefined });
   });
 
-  test("finds every bit that was flipped, also with a right checksum", async () => {
+  test("finds every bit that was flipped, even with a right checksum", async () => {
     const disk = await sound();
     const bits = namesOf(disk, ...CHAINED).flatMap((name) =>
       Array.from({ length: 8 * contentOf(disk, name).length }, (_, bit) => [name, bit] as const),

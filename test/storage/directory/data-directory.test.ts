@@ -66,7 +66,7 @@ describe("a data directory", () => {
     );
   });
 
-  it("raises its incarnation at every opening, also after one that was refused", async () => {
+  it("raises its incarnation at every opening, even after one that was refused", async () => {
     for (let incarnation = 1; incarnation <= 3; incarnation += 1) {
       const directory = await opened();
       expect(directory.identity.incarnation).toBe(incarnation);

@@ -1,4 +1,4 @@
-/** A data directory whose log begins behind a snapshot: there wholly, or not at all. */
+/** A data directory whose log begins after a snapshot: there wholly, or not at all. */
 import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -50,7 +50,7 @@ export interface Specimen {
 }
 
 /**
- * Writes `sizes.length` records and leaves the mark behind the record `marked`. `standings`: the
+ * Writes `sizes.length` records and leaves the mark after the record `marked`. `standings`: the
  * records, by their sequence, that change what the log stands on.
  */
 export async function specimenOf(

@@ -52,7 +52,7 @@ describe("a log of one segment, damaged", () => {
   it.each(MARKS)("notices every flipped byte, with the mark at %i", async (marked) => {
     const specimen = await specimenOf(SIZES, marked, SMALL, STANDINGS);
     const used = usedBytesOf(contentOf(specimen.files, FIRST));
-    // Every byte of the records and of what comes right behind them, a sample of the rest.
+    // Every byte of the records and of what comes right after them, a sample of the rest.
     for (let at = 0; at < SMALL; at += at < used + 64 ? 1 : 13) {
       for (const mask of FLIPS) {
         const files = altered(specimen.files, FIRST, (bytes) => {
@@ -104,7 +104,7 @@ describe("a log of one segment, damaged", () => {
     }
   });
 
-  it("takes nothing for torn that has a whole record behind it", async () => {
+  it("takes nothing for torn that has a whole record after it", async () => {
     const specimen = await specimenOf(SIZES, 0, SMALL, STANDINGS);
     const content = contentOf(specimen.files, FIRST);
     const records = recordsOf(content);
@@ -184,7 +184,7 @@ describe("a log of one segment, damaged", () => {
     }
   });
 
-  it.each(MARKS)("reads nothing of an older log behind its tail, mark at %i", async (marked) => {
+  it.each(MARKS)("reads nothing of an older log after its tail, mark at %i", async (marked) => {
     const specimen = await specimenOf(SIZES, marked, SMALL, STANDINGS);
     const older = contentOf((await specimenOf([300, 300], 0, SMALL)).files, FIRST);
     const used = usedBytesOf(contentOf(specimen.files, FIRST));
@@ -195,7 +195,7 @@ describe("a log of one segment, damaged", () => {
           bytes.set(left, used + gap);
           return bytes;
         });
-        const outcome = await outcomeOf(files, specimen, `leftover ${number}, ${gap} behind`);
+        const outcome = await outcomeOf(files, specimen, `leftover ${number}, ${gap} later`);
         if ("stage" in outcome) expect(outcome.stage.seq).toBe(SIZES.length);
       }
     }

@@ -85,7 +85,7 @@ export function describeLogContract(name: string, makeDisk: () => Promise<TestDi
       expect(log.boot.lastSeq).toBe(5);
     });
 
-    it("removes what a truncation removes, down to nothing, and appends behind it", async () => {
+    it("removes what a truncation removes, down to nothing, and appends after it", async () => {
       let log = await reopen();
       await log.write(writeOf(1, [entryOf(1, 1), entryOf(2, 1), entryOf(3, 1)]));
       await log.write(writeOf(2, [entryOf(2, 2)], { truncateFrom: 2 }));

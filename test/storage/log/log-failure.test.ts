@@ -175,7 +175,7 @@ describe("a log whose disk fails", () => {
     expect(afterPowerCut.boot.entries).toEqual([entryOf(1, 1)]);
   });
 
-  it("stops when a sync behind a write fails, and never syncs again", async () => {
+  it("stops when a sync after a write fails, and never syncs again", async () => {
     let isBroken = false;
     let syncs = 0;
     const disk = await realDisk(

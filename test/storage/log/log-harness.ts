@@ -77,7 +77,7 @@ export function standsOn(place: Place, keepFrom = place.index + 1): Pick<Write, 
   return { snapshot: { ...snapshotAt(place), isReset: false, keepFrom } };
 }
 
-/** The log has nothing but what comes behind it. */
+/** The log has nothing but what comes after it. */
 export function resetTo(place: Place): Pick<Write, "snapshot"> {
   return { snapshot: { ...snapshotAt(place), isReset: true, keepFrom: place.index + 1 } };
 }

@@ -86,7 +86,7 @@ export function describeSnapshotsOfLogContract(
       expect(log.boot.entries).toEqual(entries(10, 11));
     });
 
-    it("goes on behind a reset, in the middle of a segment, with nothing before it", async () => {
+    it("goes on after a reset, in the middle of a segment, with nothing before it", async () => {
       await fill(entries(1, 8));
       await storeSnapshot(log, { index: 100, term: 7 });
       const behind = entryOf(101, 7, 10);
@@ -106,7 +106,7 @@ export function describeSnapshotsOfLogContract(
       expect(log.boot.entries).toEqual(entries(101, 103, 8));
     });
 
-    it("goes on behind a reset to before its own end", async () => {
+    it("goes on after a reset to before its own end", async () => {
       await fill(entries(1, 11));
       await storeSnapshot(log, { index: 5, term: 3 });
       await log.write(writeOf(12, [], resetTo({ index: 5, term: 3 })));
@@ -124,7 +124,7 @@ export function describeSnapshotsOfLogContract(
 
     it("keeps the segments without which a truncation could not be replayed", async () => {
       await fill(entries(1, 11));
-      // The fifth segment begins behind entry 11 and takes back entries from the third on.
+      // The fifth segment begins after entry 11 and takes back entries from the third on.
       await log.write(writeOf(12, entries(8, 9, 2), { truncateFrom: 8 }));
       await fill(entries(10, 10, 2));
       await storeSnapshot(log, { index: 10, term: 2 });

@@ -11,7 +11,7 @@ const DISKS = {
   memory: async () => memoryDisk(),
   "a quick disk in memory": async () => memoryDisk(quickFiles()),
   disk: () => realDisk(),
-  "a disk synced behind each write": () => realDisk(fileSystemSyncedBy(fs.fdatasync)),
+  "a disk synced after each write": () => realDisk(fileSystemSyncedBy(fs.fdatasync)),
 };
 
 function quickFiles(): MemoryFileSystem {
