@@ -34,7 +34,7 @@ import {
   type UsingTrace,
 } from "../src/index.js";
 
-/** OpenTelemetry's present context in a store that channels can be bound to. */
+/** OpenTelemetry's current context in a store that channels can be bound to. */
 const store = new AsyncLocalStorage<Context>();
 const contextManager: ContextManager = {
   active: () => store.getStore() ?? ROOT_CONTEXT,

@@ -82,7 +82,7 @@ export class MemoryStoreDisk {
     this.#unconfirmed = undefined;
   }
 
-  /** A copy of its present contents on another disk: an image to be put back later. */
+  /** A copy of its current contents on another disk: an image to be put back later. */
   copy(options: MemoryStoreDiskOptions = {}): MemoryStoreDisk {
     const copy = new MemoryStoreDisk(options);
     copy.#isMade = this.#isMade;

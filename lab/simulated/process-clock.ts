@@ -21,9 +21,9 @@ export class ProcessClock {
   readonly #timeline: Timeline;
   readonly #options: ClockOptions;
   #wallJumpMs = 0;
-  /** How long the monotonic clock stood still before its present sleep. */
+  /** How long the monotonic clock stood still before its current sleep. */
   #sleptMs = 0;
-  /** The start of its present sleep. */
+  /** The start of its current sleep. */
   #asleepSinceMs: number | undefined;
 
   constructor(timeline: Timeline, options: ClockOptions) {

@@ -23,7 +23,7 @@ export class Durability {
   lastSeq: number;
   /** Every record up to this sequence is durable; at most `lastSeq`. */
   persistedSeq: number;
-  /** Every entry of the log up to this index is durable in its present form. */
+  /** Every entry of the log up to this index is durable in its current form. */
   durableIndex: number;
   private readonly log: RaftLog;
   private readonly pending: PendingWrite[] = [];

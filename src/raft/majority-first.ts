@@ -3,9 +3,9 @@
  * at once, the *fronts*; the others, the *spares*, get entries in batches, which costs them and the
  * leader only a fraction ("thrifty": Moraru, Andersen, Kaminsky, "There Is More Consensus in
  * Egalitarian Parliaments", 2013). A front whose answer is late stops being one, and the next one
- * gets everything in the same turn: a slow voter delays a commit only by the patience with it
- * (hedged requests: Dean, Barroso, "The Tail at Scale", 2013). While this leader's own disk is
- * late, one more front is needed.
+ * gets everything in the same turn: a slow voter delays a commit only for as long as its answer is
+ * not late (hedged requests: Dean, Barroso, "The Tail at Scale", 2013). While this leader's own
+ * disk is late, one more front is needed.
  *
  * Safety does not depend on this, and no entry is delayed by more than `spareDelayMs`. Peers whose
  * clients wait for commits, peers that are not voters, and all peers during a change (of members or

@@ -1,6 +1,6 @@
 /**
  * Time in the core: ticks bring it, `take` acts on what is due. A turn that is late by more than a
- * heartbeat interval is a pause of this process and no silence of others. Deadlines are checked
+ * heartbeat interval is a pause of this process and not a silence of others. Deadlines are checked
  * only after everything that arrived was seen. What was measured across a smaller pause does not
  * measure others either (`majority-first.ts`).
  */

@@ -17,8 +17,9 @@ export class RoundTrip {
   private isMeasured = false;
 
   /**
-   * A request of `sinceMs` was answered now. Answers may have waited unread while this process
-   * stood still (`stoodStillMs`: the last time), so such a measurement says nothing about the peer.
+   * A request that was sent at `sinceMs` was answered now. Answers may have waited unread while
+   * this process stood still (`stoodStillMs`: the last time), so such a measurement says nothing
+   * about the peer.
    */
   onAnswer(sinceMs: number, nowMs: number, stoodStillMs: number): void {
     if (sinceMs >= stoodStillMs) this.observe(nowMs - sinceMs);

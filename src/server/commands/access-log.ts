@@ -1,9 +1,9 @@
 /**
  * What this node reports to its operators about who may do what. It counts and logs what is refused
  * to its own clients, and, while it leads, logs which orders were carried out and by whom. Clients
- * cannot fill the log: there are few lines of each kind in a minute, for orders of each identity, and
- * the next line says how many were left out. The audit gets the same, with limits of its own. It
- * decides nothing, and never sees a token.
+ * cannot fill the log: it gets only a few lines a minute of each kind, and of each identity's
+ * orders, and the next line says how many were left out. The audit gets the same events, with
+ * limits of its own. It decides nothing, and never sees a token.
  */
 import { ERROR_NUMBERS } from "../../errors/index.js";
 import type { AccessListener, OrderGiver, RefusedCommand } from "../../lockfsm/index.js";
@@ -74,7 +74,10 @@ export class AccessLog implements AccessListener {
     CODES.map((code) => ({ verb, code, count: 0 })),
   );
   readonly #windows = new Map<string, Window>();
-  /** How many refusals of each kind were not recorded since the last record, and of the others. */
+  /**
+   * How many refusals of each kind, and of all other kinds, were not recorded since the last
+   * record.
+   */
   readonly #audited = new Map<string, number>();
   #auditedUntilMs = Number.NEGATIVE_INFINITY;
   #notAudited = 0;
@@ -219,7 +222,7 @@ export class AccessLog implements AccessListener {
   }
 }
 
-/** The exact names and texts, but for secrets and the digests of secrets. */
+/** The exact names and texts, without secrets and the digests of secrets. */
 function auditedDetailsOf(command: OrderCommand): ActionDetails {
   switch (command.op) {
     case OP.revoke:

@@ -128,7 +128,7 @@ export class Admission {
    */
   #mayCome(attachment: Attachment, request: { readonly op: number }): boolean {
     if (attachment.connection.session !== 0) return true;
-    // `ended` has told the client what became of its commands.
+    // The message `ended` has said what became of the client's commands.
     if (attachment.wasAttached) return false;
     if (isOrder(request)) return true;
     this.#breach(attachment, "a command before attaching");

@@ -152,7 +152,10 @@ export class Attachments implements Outbox, CommandSources {
     attachment.connection.send({ ...NOT_ATTACHED, attempt, status });
   }
 
-  /** Whose command that is, given by a session or on the connection that waits for its answer. */
+  /**
+   * The client that sent that command, by its session or by the connection that waits for the
+   * answer.
+   */
   sourceOf(
     session: number,
     command: AttachCommand | SequencedCommand | undefined,

@@ -71,7 +71,7 @@ export class EntrySchedule {
     return this.#clock.count(nowMs);
   }
 
-  /** An entry with the clock's present stamp was proposed and stands at `index`. */
+  /** An entry with the clock's current stamp was proposed, at `index`. */
   onStamped(stamp: number, index: number): void {
     this.#mustStamp = false;
     this.#lastStamp = stamp;

@@ -81,7 +81,7 @@ export class KeptCommand implements TableCommand, LaneItem<KeptCommand> {
     this.identity = attachment.share.identity;
     this.attaches = isAttachCommand(command);
     this.session = this.attaches ? 0 : attachment.connection.session;
-    // Commands of no session say in its place by which credential they came (`batch.ts`).
+    // A command without a session has the number of its credential in this place (`batch.ts`).
     this.epoch = this.session === 0 ? attachment.credential : attachment.connection.attachEpoch;
     this.command = command;
     this.bytes = bytes;

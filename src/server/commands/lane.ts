@@ -14,12 +14,12 @@ export interface LaneItem<Item> {
 
 export class Lane<Item extends LaneItem<Item>> {
   first: Item | undefined = undefined;
-  /** Bytes that it may still take in its present turn; negative after an item that was larger. */
+  /** Bytes that it may still take in its current turn; negative after an item that was larger. */
   credit = 0;
   /** The lane whose turn comes after this one. Meaningless while this one is empty. */
   next: Lane<Item> = this;
   #last: Item | undefined = undefined;
-  /** With which it takes turns. Meaningless while it is empty. */
+  /** The group in which it takes turns. Meaningless while it is empty. */
   group: LaneGroup<Item> | undefined = undefined;
 
   get isEmpty(): boolean {
@@ -69,7 +69,7 @@ export class LaneGroup<Item extends LaneItem<Item>> {
   lastLane: Lane<Item> | undefined = undefined;
   /** The sum over the lanes. */
   weight = 0;
-  /** Bytes that it may still take in its present turn; `Infinity` while there is no other group. */
+  /** Bytes that it may still take in its current turn; `Infinity` while there is no other group. */
   credit = 0;
   /** The group whose turn comes after this one. Meaningless while this one is empty. */
   next: LaneGroup<Item> = this;

@@ -1,7 +1,7 @@
 /**
  * When this node gives its leadership away by itself: it is being stopped, or its disk has no room
  * for more. It asks the core for a transfer, and asks again after a pause if the transfer failed. A
- * caller of `stop` is answered when the node does not lead any more or no other node can take over.
+ * caller of `stop` is answered when the node no longer leads or no other node can take over.
  */
 import type { Raft } from "../../raft/index.js";
 

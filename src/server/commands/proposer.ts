@@ -69,7 +69,7 @@ export class Proposer {
     this.#schedule.begin(raft, table, appliedIndex, nowMs);
   }
 
-  /** This node does not lead any more. */
+  /** This node no longer leads. */
   end(): void {
     this.#refusedAtCommit = -1;
     this.#parts.cache.clear();

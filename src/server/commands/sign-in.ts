@@ -49,7 +49,7 @@ export interface SignInParts {
   readonly access: { readonly isRequired: boolean; readonly wasClosed: boolean };
   /** The cluster was closed, or opened again. */
   readonly onAccess: (isClosed: boolean) => void;
-  /** Who may do what has changed: ends what the connection may not have any more. */
+  /** Rights have changed: ends what the connection may no longer have. */
   readonly judge: (attachment: Attachment) => void;
   /** Says hello, with what the identity of the connection may know. */
   readonly greet: (attachment: Attachment) => void;
@@ -58,7 +58,7 @@ export interface SignInParts {
 /** `unsure`: before the first barrier since the start the credential may be one that was removed. */
 export type PageRight = "granted" | "refused" | "unsure";
 
-/** A connection that has shown what the node does not know. */
+/** A connection that has shown a credential that the node does not know. */
 interface Newcomer {
   readonly attachment: Attachment;
   /** Its token; `undefined`: it gets its hello when it is known. */
@@ -232,7 +232,7 @@ export class SignIn {
 
   #decide(attachment: Attachment, { id }: SignInQuery, credential: Credential | undefined): void {
     attachment.isSigningIn = false;
-    // Its token has to be of the identity of its certificate, which came first.
+    // Its token must belong to the identity of its certificate, which came first.
     if (attachment.isHeldBack) this.#admit(attachment);
     if (attachment.isClosed) return;
     const problem = this.#problemOf(attachment, credential);

@@ -112,7 +112,7 @@ export class ClientSide implements GatewayEvents {
     this.#vitalsLeft = VITALS_PER_TURN_MAX;
   }
 
-  /** Who has no right to anything hears nothing of the other nodes. */
+  /** A client without any right hears nothing about the other nodes. */
   greet(attachment: Attachment): void {
     const { nodeId, clusterId, signIn } = this.#parts;
     const isStranger = signIn.isStranger(attachment);
@@ -216,7 +216,7 @@ export class ClientSide implements GatewayEvents {
     this.#host.wake();
   }
 
-  /** Whose request comes on that connection; `undefined`: nobody's that may ask now. */
+  /** The attachment of that connection; `undefined` if it may not ask anything now. */
   #asking(connection: ClientConnection): Attachment | undefined {
     const { attachments } = this.#parts;
     const attachment = attachments.of(connection);
@@ -241,8 +241,8 @@ export class ClientSide implements GatewayEvents {
   }
 
   /**
-   * Whether what the table says of the connection is not out of date. There is nothing to lose in an
-   * open cluster, and who can use the socket in the directory could read the directory.
+   * Whether what the table says of the connection is not out of date. There is nothing to lose in
+   * an open cluster, and anyone who can use the socket in the directory could read the directory.
    */
   #isSureOf({ credential }: Attachment): boolean {
     const isNamed = credential !== NO_CREDENTIAL && credential !== LOCAL_CREDENTIAL;
@@ -293,7 +293,7 @@ export class ClientSide implements GatewayEvents {
     return judge(this.#parts.accessLog, attachment, viewer, request);
   }
 
-  /** What it may do needs no look at the table: from now on that is less. */
+  /** No look at the table is needed: from now on the connection may do less. */
   #lower(attachment: Attachment, { id }: ReadOnlyQuery): void {
     if (attachment.connection.session !== 0 || attachment.awaitedAttach !== undefined) {
       this.#parts.attachments.close(attachment, "a connection with a session cannot only read");
@@ -314,7 +314,7 @@ export class ClientSide implements GatewayEvents {
     else watches.begin(attachment, query);
   }
 
-  /** At once, by what this node knows of rights: it may have no leader whom it could ask. */
+  /** Answers at once, by the rights that this node knows: it may have no leader to ask. */
   #tellVitals(attachment: Attachment, query: VitalsQuery): void {
     const problem = this.#problemOf(attachment, query);
     if (problem !== undefined) refuse(attachment, query, problem);

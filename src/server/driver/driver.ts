@@ -192,7 +192,7 @@ export class Driver implements DriverHost {
 
   /**
    * Hands leadership over before `stop`, and sends the clients to other nodes. Resolves when this
-   * node does not lead any more, or no other node could take over.
+   * node no longer leads, or no other node could take over.
    */
   async leave(): Promise<void> {
     if (this.#isStopped) return;
@@ -294,7 +294,7 @@ export class Driver implements DriverHost {
   }
 
   /**
-   * This node was removed, and no leader sends to it any more. Until then, the log may still add it
+   * This node was removed, and no leader sends to it now. Until then, the log may still add it
    * again.
    */
   get #isLeft(): boolean {

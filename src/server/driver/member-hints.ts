@@ -1,7 +1,7 @@
 /**
- * What other nodes said of members, at entries that this node has not applied yet. Without it, a node
- * that was away while members changed would refuse the connection of a new leader that it does not
- * know, and learn of it from no one else.
+ * What other nodes said about members, at entries that this node has not applied yet. Without it, a
+ * node that was away while members changed would refuse the connection of a new leader that it does
+ * not know, and learn of it from no one else.
  *
  * A hint counts only as long as its sender does: a member by this node's own log, or named by a
  * hint that counts. So a node that is removed cannot keep its place, or a place of others, by what
@@ -33,7 +33,7 @@ export class MemberHints {
   }
 
   /**
-   * Forgets what does not count any more. Returns whether `members` has changed.
+   * Forgets what no longer counts. Returns whether `members` has changed.
    * @param isMember by the own log
    */
   follow(appliedIndex: number, isMember: (id: NodeId) => boolean): boolean {

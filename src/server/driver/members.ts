@@ -87,8 +87,9 @@ export class Members {
   }
 
   /**
-   * Whether that node was removed, and this node has applied its removal. Its links stay for a while,
-   * so that it can learn of that. It is not heard any more, except for what says how much it learned.
+   * Whether that node was removed, and this node has applied its removal. Its links stay for a
+   * while, so that it can learn of that. Of its messages only the ones that say how much it learned
+   * are still heard.
    */
   isGone(peer: NodeId): boolean {
     if (this.#removed.length === 0 || this.#applied.size === 0) return false;
@@ -145,7 +146,7 @@ export class Members {
     this.#onPeers([...byId.values()]);
   }
 
-  /** Everything up to `index` is applied: hints about earlier entries are not needed any more. */
+  /** Everything up to `index` is applied: hints about earlier entries are no longer needed. */
   onIndex(index: number): void {
     this.#appliedIndex = index;
     this.#followHints();

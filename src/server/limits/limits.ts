@@ -72,7 +72,7 @@ export class Limits {
   }
 
   /**
-   * The first request of a client, which says as whom it speaks from now on. Returns why its identity
+   * The first request of a client, whose identity is certain from now on. Returns why its identity
    * may have no further connection; `undefined` if it may.
    */
   count(client: LimitedClient): string | undefined {
@@ -92,7 +92,7 @@ export class Limits {
     return `this identity has all the connections to this node that one may have (${max})`;
   }
 
-  /** Who may do what has changed, or a client is counted. */
+  /** Rights have changed, or a client is counted. */
   judge(client: LimitedClient): void {
     const { connection, share } = client;
     if (!share.isCounted) return;

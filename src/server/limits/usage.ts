@@ -33,7 +33,9 @@ export class Usage {
     this.reads = new TokenBucket(limits.readCostPerSecondMax, nowMs);
   }
 
-  /** It has these limits from now on. Others than before begin with nothing spent. */
+  /**
+   * It has these limits from now on. A limit that differs from before begins with nothing spent.
+   */
   limitBy(limits: ClientLimits, nowMs: number): void {
     if (limits === this.limits) return;
     this.limits = limits;

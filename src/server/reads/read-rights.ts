@@ -1,6 +1,6 @@
 /**
  * What a connection may ask besides commands, which the table judges itself: reads when they are
- * answered, operations when they are begun with.
+ * answered, operations when they begin.
  */
 import { ERROR_NUMBERS } from "../../errors/index.js";
 import type { Viewer } from "../../lockfsm/index.js";

@@ -147,7 +147,7 @@ export class Watches {
     answer(attachment, id, STATUS.ok, null);
   }
 
-  /** Who may do what has changed: ends watches that the connection may not have any more. */
+  /** Rights have changed: ends watches that the connection may no longer have. */
   judge(attachment: Attachment, table: LockTable): void {
     const viewer = table.viewerOf(attachment.credential);
     for (const watch of [...attachment.watches.values()]) {

@@ -83,7 +83,7 @@ export class SnapshotTransfer {
     return Math.min(this.#offerAtMs, this.#drainAtMs);
   }
 
-  /** Continues with another snapshot: the log does not hold the entries after this one any more. */
+  /** Continues with another snapshot: the log no longer holds the entries after this one. */
   replace(manifest: SnapshotManifest, nowMs: number): void {
     this.#manifest = manifest;
     this.#phase = "offering";
@@ -175,7 +175,7 @@ export class SnapshotTransfer {
       },
       (error, nowMs) => {
         this.#isReading = false;
-        // A snapshot that is not sent any more may have been removed in the meantime.
+        // A snapshot that is no longer sent may have been removed in the meantime.
         if (this.#hasEnded || manifest !== this.#manifest) return;
         if (!isOutOfSpace(error)) throw error;
         // The store cannot be read until it has room again: offer again later.

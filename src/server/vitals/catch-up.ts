@@ -1,8 +1,9 @@
 /**
- * Whether this process has caught up: whether it has applied what was committed before it could take
- * part. What it applies until then others did long ago, so that no counter and no point of the node has
- * it. A follower has caught up when it has what its leader said was committed in its first append of the
- * term, and something of that term; a leader, when it has its own first entry. Decides nothing else.
+ * Whether this process has caught up: whether it has applied what was committed before it could
+ * take part. What it applies until then happened long ago, so no counter and no point of the node
+ * includes it. A follower has caught up when it has what its leader said was committed in its first
+ * append of the term, and something of that term; a leader, when it has its own first entry.
+ * Decides nothing else.
  */
 import type { TableCounts } from "../../lockfsm/index.js";
 import type { Message } from "../../raft/index.js";

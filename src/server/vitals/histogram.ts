@@ -1,6 +1,6 @@
 /**
- * Counts of measured values in fixed buckets, one row of them for each combination of labels. To
- * observe a value allocates nothing and looks nothing up: the caller knows the number of the row.
+ * Counts of measured values in fixed buckets, one row of them for each combination of labels.
+ * Observing a value allocates nothing and looks nothing up: the caller knows the number of the row.
  * Buckets and rows never change, so that the number of series is known when the node starts.
  */
 import { assert } from "../../errors/index.js";

@@ -1,6 +1,6 @@
 /**
- * Everything of which a driver measures how long it takes, and what the points of the vitals show of
- * it. Nothing here decides anything, and nothing is replicated.
+ * Everything whose duration a driver measures, and what the points of the vitals show of it.
+ * Nothing here decides anything, and nothing is replicated.
  */
 import type { NodeId } from "../../raft/index.js";
 import type { Clock } from "../ports.js";

@@ -1,8 +1,8 @@
 /**
- * How another member is, asked over the link to it, so that a client that reaches one node hears of
- * all: nodes may be reachable from nodes alone, or let in only clients with other proofs. The rights
- * of the client were judged before; a member answers every member. One question is never passed on
- * twice, and nothing is repeated: the one who asked may ask again.
+ * Asks another member how it is, over the link to it, so that a client that reaches one node hears
+ * about all of them: a node may be reachable only from other nodes, or let in only clients with
+ * other credentials. The rights of the client were judged before; a member answers every member.
+ * One question is never passed on twice, and nothing is repeated: the client may ask again.
  */
 import type { PeerMessage } from "../../net/index.js";
 import type { VitalsView } from "../../protocol/index.js";

@@ -86,7 +86,7 @@ export interface AuditHole {
 export interface AuditFindings {
   /** Newest first. */
   readonly records: readonly AuditRecord[];
-  /** Newest first; a lost record may have been of any lock of the row. */
+  /** Newest first; a lost record may have belonged to any lock of the row. */
   readonly holes: readonly AuditHole[];
 }
 
@@ -291,7 +291,7 @@ export class AuditStore {
     return 0;
   }
 
-  /** Removes a record and, in its row, those before it, which were of lost blocks. */
+  /** Removes a record and, in its row, the ones before it, which belonged to lost blocks. */
   async #removeRecord(
     operations: StoreOperation[],
     rows: AuditRows,

@@ -100,7 +100,7 @@ class Verification {
   async run(): Promise<AuditReport> {
     const { head, trimmed } = this.#store;
     for await (const stored of this.#store.blocks(1, head.number, 1)) {
-      // Those that should be gone say nothing about those that are kept.
+      // Blocks that should be gone say nothing about the kept ones.
       if (stored.block.number > trimmed.number) await this.#onBlock(stored);
     }
     this.#onEnd(head, trimmed);

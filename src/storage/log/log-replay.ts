@@ -36,7 +36,7 @@ export class LogReplay {
     return this.#snapshot;
   }
 
-  /** Whether a segment with this base continues the log at its present end. */
+  /** Whether a segment with this base continues the log at its current end. */
   isContinuedBy({ hardState, lastIndex, lastTerm, snapshot }: SegmentBase): boolean {
     return (
       hardState.term === this.#hardState.term &&
