@@ -4,7 +4,7 @@
  * and different keys must never look alike. Do not use this for text that programs read: JSON and
  * the protocol carry every text exactly.
  *
- * Pure, and for browsers too: net, server, client and bin import it.
+ * Pure, and for browsers too: net, server, client, views and bin import it.
  */
 
 /**

@@ -4,7 +4,9 @@
  * page of the documents that helps. It judges what nodes say of themselves and what is known of the
  * members, from any source. Pure: it knows no clock, and must never take silence for health.
  */
+import { agoText, formatDuration } from "./durations.js";
 import { nodesText } from "./node-names.js";
+import { countText } from "./phrase.js";
 
 /** What one node says of itself. What its report does not have is `undefined`, and not judged. */
 export interface NodeWords {
@@ -14,6 +16,15 @@ export interface NodeWords {
   readonly commitIndex: number;
   readonly appliedIndex: number;
   readonly version?: string | undefined;
+  readonly pid?: number | undefined;
+  readonly term?: number | undefined;
+  /** When its process began, and now, by its own wall clock. */
+  readonly startedWallMs?: number | undefined;
+  readonly wallMs?: number | undefined;
+  /** Of clients of it. */
+  readonly connections?: number | undefined;
+  /** 99 of 100 writes of its log took at most about this long lately; `null`: there were none. */
+  readonly logSyncP99Ms?: number | null | undefined;
   /** Whether it has heard from a majority, or from a leader that has. */
   readonly hasQuorumContact?: boolean | undefined;
   readonly isDiskFull?: boolean | undefined;
@@ -86,9 +97,6 @@ export interface Health {
 const LAG_ENTRIES_MAX = 1_024;
 const SLOW_COMMIT_MS = 500;
 const STALL_MS = 1_000;
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const CERTIFICATE_DAYS = 14;
 /** Points of five seconds that say how it is now. */
@@ -117,6 +125,24 @@ const HELP = {
 
 const LEVELS = ["down", "bad", "warning"] as const;
 
+/** The level in a word, before the sentence. */
+export const LEVEL_WORDS: Readonly<Record<Health["level"], string>> = {
+  good: "Well",
+  asking: "Asking",
+  warning: "Warning",
+  bad: "Problem",
+  down: "Down",
+};
+
+/** A finding as a line. */
+export function findingText({ level, sentence, help }: Finding): string {
+  return `${LEVEL_WORDS[level]}: ${sentence} ${helpText(help)}`;
+}
+
+export function helpText(help: string): string {
+  return `What helps: ${help}`;
+}
+
 export function judgeHealth(facts: HealthFacts): Health {
   const all = [
     ...missingLeader(facts),
@@ -141,11 +167,14 @@ export function judgeHealth(facts: HealthFacts): Health {
   return { level: "asking", sentence: askingText(facts, unknown), findings };
 }
 
-/** What a node finds wrong with itself; `isUnready`: clients should go to another one. */
+/**
+ * What a node finds wrong with itself; `isUnready`: clients should go to another one. Without `nowMs`
+ * its certificate is not judged.
+ */
 export function findingsOfNode(
   node: number,
   words: NodeWords,
-  nowMs: number,
+  nowMs = Number.NEGATIVE_INFINITY,
 ): readonly (Finding & { readonly isUnready: boolean })[] {
   const own = { node, words, answers: true };
   const facts = { members: undefined, leader: words.leader, nodes: [own], nowMs };
@@ -168,7 +197,8 @@ const UNREADY: ReadonlySet<FindingCode> = new Set([
 function wellText({ members, nodes, leader }: HealthFacts): string {
   const count = members?.length ?? nodes.length;
   const commit = latestCommitMs(nodes);
-  const speed = commit === null ? "" : `, and 99 of 100 commits take at most ${round(commit)} ms`;
+  const speed =
+    commit === null ? "" : `, and 99 of 100 commits take at most ${formatDuration(commit)}`;
   const who = count === 1 ? "the only node serves" : `${count} nodes serve, node ${leader} leads`;
   return `All is well: ${who}${speed}.`;
 }
@@ -229,8 +259,7 @@ function silentNodes({ leader, members, nodes, nowMs }: HealthFacts): Finding[] 
     leader !== 0 && missing.length > 0 && spare === Math.floor(voters.length / 2) + 1;
   const warning = isLastOne ? "; if one more fails, the cluster stops" : "";
   return silent.map(({ node, name = `Node ${node}`, heardWallMs }) => {
-    const since =
-      heardWallMs === undefined ? "" : `, last heard ${agoText(Math.max(0, nowMs - heardWallMs))}`;
+    const since = heardWallMs === undefined ? "" : `, last heard ${agoText(nowMs - heardWallMs)}`;
     return finding("unreachable", "bad", `${name} does not answer${since}${warning}.`);
   });
 }
@@ -255,7 +284,7 @@ function ownFindings(node: number, words: NodeWords, { leader, nowMs }: HealthFa
   }
   found.push(...certificate(node, words, nowMs));
   if ((words.loopDelayMaxMs ?? 0) > STALL_MS) {
-    const sentence = `${name} stood still for ${round(words.loopDelayMaxMs ?? 0)} ms just now.`;
+    const sentence = `${name} stood still for ${formatDuration(words.loopDelayMaxMs ?? 0)} just now.`;
     found.push(finding("stalled", "warning", sentence));
   }
   if (words.isRestoring === true) {
@@ -291,7 +320,11 @@ function lagging({ leader, members, nodes }: HealthFacts): Finding[] {
   return [...behind]
     .filter(([, entries]) => entries > LAG_ENTRIES_MAX)
     .map(([node, entries]) =>
-      finding("lag", "warning", `Node ${node} is ${entries} entries behind the leader.`),
+      finding(
+        "lag",
+        "warning",
+        `Node ${node} is ${countText(entries, "entry", "entries")} behind the leader.`,
+      ),
     );
 }
 
@@ -317,7 +350,7 @@ function versions({ nodes }: HealthFacts): Finding[] {
 function slowCommits({ nodes }: HealthFacts): Finding[] {
   const ms = latestCommitMs(nodes);
   if (ms === null || ms <= SLOW_COMMIT_MS) return [];
-  const sentence = `Commits are slow: one of a hundred takes ${round(ms)} ms or more.`;
+  const sentence = `Commits are slow: one of a hundred takes ${formatDuration(ms)} or more.`;
   return [finding("slowCommits", "warning", sentence)];
 }
 
@@ -343,16 +376,4 @@ function votersOf(members: readonly MemberFacts[] | undefined): readonly number[
 
 function finding(code: FindingCode, level: Finding["level"], sentence: string): Finding {
   return { code, level, sentence, help: HELP[code] };
-}
-
-function agoText(ms: number): string {
-  if (ms < MINUTE_MS) return `${Math.round(ms / SECOND_MS)} s ago`;
-  if (ms < HOUR_MS) return `${Math.round(ms / MINUTE_MS)} min ago`;
-  return ms < 2 * DAY_MS
-    ? `${Math.round(ms / HOUR_MS)} h ago`
-    : `${Math.floor(ms / DAY_MS)} days ago`;
-}
-
-function round(ms: number): number {
-  return ms < 10 ? Math.round(ms * 10) / 10 : Math.round(ms);
 }

@@ -54,7 +54,7 @@ function withSecond(changes: Partial<NodeWords>): HealthFacts {
 test("all is well", () => {
   expect(judgeHealth(facts())).toEqual({
     level: "good",
-    sentence: "All is well: 3 nodes serve, node 1 leads, and 99 of 100 commits take at most 3 ms.",
+    sentence: "All is well: 3 nodes serve, node 1 leads, and 99 of 100 commits take at most 3ms.",
     findings: [],
   });
 });
@@ -81,7 +81,7 @@ test.each<[string, HealthFacts, "down" | "bad" | "warning", string, string]>([
     "a node that was heard a while ago",
     facts({ nodes: [answering(1), answering(2), silent(3, NOW_MS - 12_300)] }),
     "bad",
-    "Node 3 does not answer, last heard 12 s ago; if one more fails",
+    "Node 3 does not answer, last heard 12s ago; if one more fails",
     "recovery",
   ],
   [
@@ -163,14 +163,14 @@ test.each<[string, HealthFacts, "down" | "bad" | "warning", string, string]>([
     "a log that lags",
     facts({ members: [voter(1), voter(2), { id: 3, isVoter: true, lagEntries: 2_000 }] }),
     "warning",
-    "Node 3 is 2000 entries behind the leader.",
+    "Node 3 is 2,000 entries behind the leader.",
     "members",
   ],
   [
     "a table that lags",
     withSecond({ appliedIndex: 3_000 }),
     "warning",
-    "Node 2 is 2000 entries behind the leader.",
+    "Node 2 is 2,000 entries behind the leader.",
     "members",
   ],
   [
@@ -205,14 +205,14 @@ test.each<[string, HealthFacts, "down" | "bad" | "warning", string, string]>([
     "slow commits",
     facts({ nodes: [answering(1, { points: [{ commitP99Ms: 800 }] })] }),
     "warning",
-    "Commits are slow: one of a hundred takes 800 ms or more.",
+    "Commits are slow: one of a hundred takes 800ms or more.",
     "performance",
   ],
   [
     "a node that stood still",
     withSecond({ loopDelayMaxMs: 1_500 }),
     "warning",
-    "Node 2 stood still for 1500 ms just now.",
+    "Node 2 stood still for 1.5s just now.",
     "monitoring",
   ],
   [

@@ -1,0 +1,67 @@
+/** Who waits for whom, and the deadlocks that were refused. Pure. */
+import type { CycleMember, GraphEdge, GraphOwner } from "../protocol/index.js";
+import type { Columns } from "./column.js";
+import type { Phrase } from "./phrase.js";
+import { taskPhrase } from "./who.js";
+
+/** One task waits for another in a key. */
+export interface WaitRow extends Pick<GraphEdge, "key" | "mode" | "why"> {
+  /** `undefined`: not known. */
+  readonly from: GraphOwner | undefined;
+  readonly to: GraphOwner | undefined;
+}
+
+export function waitRows(
+  owners: readonly GraphOwner[],
+  edges: readonly GraphEdge[],
+): readonly WaitRow[] {
+  const byId = new Map(owners.map((owner) => [owner.id, owner]));
+  return edges.map(({ from, to, key, mode, why }) => {
+    return { from: byId.get(from), to: byId.get(to), key, mode, why };
+  });
+}
+
+export const WAIT_COLUMNS = {
+  from: { id: "from", title: "Who waits", cell: ({ from }) => ownerPhrase(from) },
+  key: { id: "key", title: "Key", cell: ({ key }) => [{ key }] },
+  mode: { id: "mode", title: "Mode", cell: ({ mode }) => mode },
+  to: { id: "to", title: "For whom", cell: ({ to }) => ownerPhrase(to) },
+  why: {
+    id: "why",
+    title: "Which",
+    cell: ({ why }) => (why === "holds" ? "holds it" : "is ahead"),
+  },
+} satisfies Columns<WaitRow>;
+
+function ownerPhrase(owner: GraphOwner | undefined): Phrase {
+  return owner === undefined ? ["somebody"] : taskPhrase(owner);
+}
+
+/**
+ * A deadlock that was refused, a sentence for each wait: "a (task 1) asked for k1 (exclusive), which
+ * b (task 1) had before." Each waited for the next, and the last for the first.
+ */
+export function cyclePhrases(cycle: readonly CycleMember[]): readonly Phrase[] {
+  const [first] = cycle;
+  if (first === undefined) return [];
+  const steps = cycle.map((member, index): Phrase => {
+    const { key, mode } = member;
+    const next = cycle[(index + 1) % cycle.length] ?? first;
+    const verb = index === 0 ? " asked for " : " waited for ";
+    const what: Phrase = key === "" ? ["another key"] : [{ key }, ` (${mode})`];
+    return [
+      ...memberPhrase(member),
+      verb,
+      ...what,
+      ", which ",
+      ...memberPhrase(next),
+      " had before.",
+    ];
+  });
+  return [...steps, ["So the request of ", ...memberPhrase(first), " was refused."]];
+}
+
+/** Of a member in a key that the viewer may not observe nothing is known. */
+function memberPhrase(member: CycleMember): Phrase {
+  return member.key === "" ? ["somebody"] : taskPhrase(member);
+}

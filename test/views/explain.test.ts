@@ -1,0 +1,85 @@
+/** What `explain` answers, in sentences. */
+import { describe, expect, it } from "vitest";
+import type { Blocker, ExplainedKey, ExplainView, WaiterView } from "../../src/index.js";
+import { explainPhrases, phraseText, waitPhrase } from "../../src/views/index.js";
+
+const REQUEST = { session: 5, sequence: 1 } as WaiterView;
+
+function explained(parts: Partial<ExplainedKey>): ExplainedKey {
+  return {
+    key: "orders/1",
+    mode: "exclusive",
+    isEligible: false,
+    aheadCount: 0,
+    blockers: [],
+    closings: [],
+    expectedWaitMs: null,
+    ...parts,
+  };
+}
+
+function blocker(sessionName: string, token: number, identity = "anonymous"): Blocker {
+  return { sessionName, key: "orders/1", mode: "exclusive", token, identity };
+}
+
+function sentences(keys: readonly ExplainedKey[], request: WaiterView | null = null): string[] {
+  const view: ExplainView = { key: "orders/1", request, keys };
+  return explainPhrases(view).map(phraseText);
+}
+
+describe("why a request waits", () => {
+  it("names who holds the lock, and how long that usually takes", () => {
+    const one = explained({ blockers: [blocker("w1", 7, "billing")], expectedWaitMs: 3_000 });
+    expect(sentences([one], REQUEST)).toEqual([
+      "Waits because w1 as billing (exclusive, token 7) holds it. Usually this takes about 3s.",
+    ]);
+  });
+
+  it("says so when a lock is held longer than usual", () => {
+    const one = explained({ blockers: [blocker("w1", 7)], expectedWaitMs: 0 });
+    expect(sentences([one], REQUEST)).toEqual([
+      "Waits because w1 (exclusive, token 7) holds it. It is held longer than usual.",
+    ]);
+  });
+
+  it("names few and counts the others", () => {
+    const holders = ["a", "b", "c", "d", "e"].map((name, i) => blocker(name, i + 1));
+    const one = explained({ blockers: [...holders, blocker("x", 0)], aheadCount: 4 });
+    expect(sentences([one])).toEqual([
+      "A new request would wait because a (exclusive, token 1), b (exclusive, token 2), " +
+        "c (exclusive, token 3) and 2 others hold it and 4 requests are ahead.",
+    ]);
+  });
+
+  it("says what keeps a lock closed that nobody holds", () => {
+    const closings = [
+      { mode: "exclusive", token: 9, identity: "", endsInMs: 4_000, permits: 1 },
+    ] as const;
+    const one = explained({ closings, blockers: [blocker("", 0)], aheadCount: 1 });
+    expect(sentences([one])).toEqual([
+      "A new request would wait because 1 request is ahead: an unnamed client " +
+        "(exclusive) and it stays closed for 4s more after token 9 (exclusive).",
+    ]);
+  });
+
+  it("says so when nothing is in the way, here or at all", () => {
+    expect(sentences([explained({ isEligible: true })])).toEqual([
+      "A new request would be granted at once.",
+    ]);
+    const keys = [explained({ isEligible: true }), explained({ key: "b", aheadCount: 2 })];
+    expect(sentences(keys, REQUEST)).toEqual([
+      "Nothing is in its way for orders/1 (exclusive): it waits for its other keys.",
+      "Waits for b (exclusive) because 2 requests are ahead.",
+    ]);
+  });
+});
+
+it("says who has waited, for how long and until when", () => {
+  const request = { ...REQUEST, sessionName: "w1", identity: "ci", waitingMs: 5_000 };
+  expect(phraseText(waitPhrase({ ...request, endsInMs: null }))).toBe(
+    "w1 as ci has waited for 5s.",
+  );
+  expect(phraseText(waitPhrase({ ...request, endsInMs: 61_000 }))).toBe(
+    "w1 as ci has waited for 5s and gives up in 1m 01s.",
+  );
+});
