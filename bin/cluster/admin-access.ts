@@ -3,7 +3,7 @@
  * exit code for a refusal by the leader, and how many failures a cluster tolerates.
  */
 import { HoldfastError } from "../../src/errors/index.js";
-import type { Admin, MembersView } from "../../src/index.js";
+import type { Admin } from "../../src/index.js";
 import type { ClusterAccess } from "../config/command-options.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, failureOf } from "../exit/failure.js";
@@ -32,11 +32,4 @@ export function withAdmin<T>(
 function operatingFailure(error: unknown): unknown {
   if (!(error instanceof HoldfastError) || error.code !== "INVALID_ARGUMENT") return error;
   return new Failure(EXIT.refused, failureOf(error).message, { cause: error });
-}
-
-/** `3 voters: the cluster works while 2 of them run`. */
-export function majorityText({ members }: MembersView): string {
-  const voters = members.filter(({ role }) => role === "voter").length;
-  if (voters === 1) return "1 voter: the cluster works while it runs";
-  return `${voters} voters: the cluster works while ${Math.floor(voters / 2) + 1} of them run`;
 }

@@ -1,23 +1,15 @@
 /**
- * The findings of health for the commands: what nodes report of themselves over HTTP, and what is known
- * of the members, as facts for the one list in `src/views`. Pure.
+ * The nodes of a cluster as the commands see them: what each reports of itself over HTTP, and what is
+ * known of the members, as rows and facts for `src/views`. Pure.
  */
+import type { MemberView } from "../../src/index.js";
 import { printable } from "../../src/text/index.js";
-import { type Health, judgeHealth, type NodeFacts, type NodeWords } from "../../src/views/index.js";
+import { type Health, judgeHealth, type NodeFacts, type NodeRow } from "../../src/views/index.js";
 import { type ClusterMember, isReachable, leaderOf, type NodeReport } from "./node-report.js";
 
 /** A node, as far as a command knows it. */
-export interface SeenNode {
-  /** `undefined` if it does not answer and no other node named it. */
-  readonly id: number | undefined;
-  readonly endpoint: string;
-  /** "unasked": it cannot be asked from here, and another one speaks for it. */
-  readonly answers: "yes" | "no" | "unasked";
+export interface SeenNode extends NodeRow {
   readonly isVoter: boolean;
-  /** Committed entries that are not known to be durable there, by the leader. */
-  readonly lagEntries: number | null;
-  /** What it says of itself. */
-  readonly words: NodeWords | undefined;
 }
 
 /** `leader`: 0 if none serves. */
@@ -36,31 +28,43 @@ export function healthOf(nodes: readonly SeenNode[], leader: number, nowMs: numb
   });
 }
 
-/** The same, of nodes that were only asked for their status. `leader`: as the reports tell. */
-export function healthOfReports(
-  members: readonly ClusterMember[],
-  leader: number | undefined,
-  nowMs: number,
-): Health {
-  const reports = members.map(({ report }) => report);
+/** Nodes that were only asked for their status; each also knows who else is a learner. */
+export function nodesOf(members: readonly ClusterMember[]): readonly SeenNode[] {
   const learners = new Set(
-    reports.flatMap((report) =>
+    members.flatMap(({ report }) =>
       report.isReachable
         ? (report.members ?? []).flatMap(({ id, role }) => (role === "learner" ? [id] : []))
         : [],
     ),
   );
-  const nodes = members.map(({ id, report }): SeenNode => {
-    const isVoter = report.role !== "learner" && !learners.has(id ?? 0);
-    const { endpoint } = report;
-    return { id, endpoint, isVoter, lagEntries: null, ...wordsOf(report) };
+  return members.map(({ id, report }) => {
+    const node = nodeOf(id, report);
+    return learners.has(id ?? 0) ? { ...node, isVoter: false, role: "learner" } : node;
   });
-  return healthOf(nodes, leader ?? leaderOf(reports)?.id ?? 0, nowMs);
 }
 
-/** A node that refuses to say how it is answers all the same. */
-export function wordsOf(report: NodeReport): Pick<SeenNode, "answers" | "words"> {
-  if (isReachable(report)) return { answers: "yes", words: report };
+/** The node that leads, as the reports tell; 0: none does. */
+export function leaderIn(members: readonly ClusterMember[]): number {
+  return leaderOf(members.map(({ report }) => report))?.id ?? 0;
+}
+
+/** `member`: as the leader sees it. */
+export function nodeOf(
+  id: number | undefined,
+  report: NodeReport,
+  member?: MemberView | undefined,
+): SeenNode {
+  const { endpoint } = report;
+  const isLearner = report.role === "learner" || member?.role === "learner";
+  const role = isLearner ? "learner" : "";
+  const known = { id, endpoint, role, isVoter: !isLearner, lagEntries: member?.lagEntries ?? null };
+  if (isReachable(report)) {
+    const { damage } = report;
+    const problem = damage === undefined ? "" : `${damage.file}: ${damage.reason}`;
+    return { ...known, answers: "yes", words: report, problem };
+  }
+  const problem = report.error.message.replace(`${endpoint}: `, "");
+  // A node that refuses to say how it is answers all the same.
   const answers = report.error.code === "UNAUTHENTICATED" ? "unasked" : "no";
-  return { answers, words: undefined };
+  return { ...known, answers, words: undefined, problem };
 }

@@ -7,7 +7,7 @@ import { HoldfastError } from "../../src/errors/index.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
-import { healthOfReports } from "./cluster-findings.js";
+import { healthOf, leaderIn, nodesOf } from "./cluster-findings.js";
 import {
   type ClusterMember,
   clusterMembers,
@@ -125,7 +125,7 @@ async function serviceOf(
   const told = members.map(({ report }) => report).filter(isReachable);
   const leader = knownLeader(told);
   if (leader === 0) return { outage: await outageOf(members, endpoints), refusal: undefined };
-  const { findings } = healthOfReports(members, leader, Date.now());
+  const { findings } = healthOf(nodesOf(members), leader ?? leaderIn(members), Date.now());
   const worst = findings.find(({ level }) => level === "down");
   return { outage: undefined, refusal: worst && insideSentence(worst.sentence) };
 }

@@ -3,9 +3,9 @@
  * a key stays closed. Names come from others, so each is made safe to show. Pure.
  */
 import type { Blocker, KeyView } from "../../src/index.js";
-import { keyText, printable } from "../../src/text/index.js";
+import { keyText } from "../../src/text/index.js";
+import { isAnonymous, phraseText, whoPhrase } from "../../src/views/index.js";
 import { formatDuration } from "../text/durations.js";
-import { holderText, isAnonymous, withIdentity } from "../text/session-names.js";
 import { formatTimeOfDay } from "../text/wall-time.js";
 
 const NAMES_MAX = 3;
@@ -54,7 +54,7 @@ export function obstacleText(views: readonly KeyView[], session: number, nowMs: 
 function holdText(hold: KeyView["holds"][number], nowMs: number): string {
   const { heldMs } = hold;
   const since = formatTimeOfDay(nowMs - heldMs).replace(/\.\d+$/, "");
-  return `${holderText(hold)} since ${since} (${formatDuration(heldMs)})`;
+  return `${phraseText(whoPhrase(hold))} since ${since} (${formatDuration(heldMs)})`;
 }
 
 function placeText(view: KeyView, session: number, hasSeveral: boolean): string[] {
@@ -78,10 +78,8 @@ function namesOf(blockers: readonly Blocker[]): string {
   const named = blockers.filter(
     (blocker) => blocker.sessionName !== "" || (blocker.identity !== "" && !isAnonymous(blocker)),
   );
-  const names = named.map(({ sessionName, identity }) => {
-    return withIdentity(sessionName === "" ? "an unnamed client" : sessionName, identity);
-  });
-  return printable([...new Set(names)].join(", "));
+  const names = named.map((blocker) => phraseText(whoPhrase(blocker)));
+  return [...new Set(names)].join(", ");
 }
 
 function fewOf(names: readonly string[]): string {

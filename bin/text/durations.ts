@@ -1,8 +1,9 @@
 /**
- * Durations as people write and read them: `250ms`, `5s`, `1.5m`, `1h`, `30d`, and sums of them as
- * this program prints: `1h30m`, `2m 05s`. A unit is required, because some tools take a bare number
- * as seconds and others as milliseconds.
+ * Durations as people write them: `250ms`, `5s`, `1.5m`, `1h`, `30d`, and sums of them as this
+ * program prints: `1h30m`, `2m 05s`. A unit is required, because some tools take a bare number as
+ * seconds and others as milliseconds.
  */
+export { formatDuration } from "../../src/views/index.js";
 
 const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
   ms: 1,
@@ -43,29 +44,4 @@ export function parseDuration(text: string, limitMs = DURATION_MS_MAX): number |
   const wholeMs = Math.round(exactMs);
   if (Math.abs(exactMs - wholeMs) > 1e-6 || wholeMs > limitMs) return undefined;
   return wholeMs;
-}
-
-/** `0ms` … `999ms`, `3.2s`, `2m 05s`, `3h 07m`, `2d 04h`. */
-export function formatDuration(milliseconds: number): string {
-  const wholeMs = Math.max(0, Math.round(milliseconds));
-  if (wholeMs < 1_000) return `${wholeMs}ms`;
-  if (wholeMs < 59_950) {
-    const tenths = Math.round(wholeMs / 100);
-    return tenths % 10 === 0 ? `${tenths / 10}s` : `${(tenths / 10).toFixed(1)}s`;
-  }
-  const seconds = Math.round(wholeMs / 1_000);
-  if (seconds < 3_600) return twoParts(seconds, 60, "m", 1, "s");
-  if (seconds < 86_400) return twoParts(seconds, 3_600, "h", 60, "m");
-  return twoParts(seconds, 86_400, "d", 3_600, "h");
-}
-
-function twoParts(
-  seconds: number,
-  large: number,
-  largeName: string,
-  small: number,
-  smallName: string,
-): string {
-  const rest = Math.floor((seconds % large) / small);
-  return `${Math.floor(seconds / large)}${largeName} ${String(rest).padStart(2, "0")}${smallName}`;
 }

@@ -1,9 +1,10 @@
 /**
  * What changed between two looks at the nodes, as lines for people: a node died, another leads. A
- * sentence about the cluster as it is now is in `cluster-health.ts`. Pure.
+ * sentence about the cluster as it is now is in `src/views`. Pure.
  */
 import { printable } from "../../src/text/index.js";
-import type { NodeRow, NodesSeen } from "./cluster-facts.js";
+import type { SeenNode } from "../cluster/cluster-findings.js";
+import type { NodesSeen } from "./cluster-facts.js";
 
 export interface Happening {
   readonly wallMs: number;
@@ -31,8 +32,8 @@ export function happenings(before: NodesSeen | undefined, now: NodesSeen): Happe
 }
 
 function nodeNews(
-  before: NodeRow | undefined,
-  { id, answers, problem }: NodeRow,
+  before: SeenNode | undefined,
+  { id, answers, problem }: SeenNode,
 ): string | undefined {
   if (before === undefined) return `node ${id} is new`;
   const answered = before.answers !== "no";

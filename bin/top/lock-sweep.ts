@@ -5,7 +5,8 @@
  * table.
  */
 import type { KeyView } from "../../src/index.js";
-import { type LockRow, type LocksSeen, lockRowOf, ROWS_MAX, type Sort } from "./cluster-facts.js";
+import { type LockRow, lockRow } from "../../src/views/index.js";
+import { type LocksSeen, ROWS_MAX, type Sort } from "./cluster-facts.js";
 
 /** Locks that one step looks at: ten pages of the protocol. */
 const STEP_KEYS = 2_000;
@@ -63,7 +64,7 @@ export class LockSweep {
 
   /** Later views of some of the locks, such as those on the screen. */
   refresh(views: readonly KeyView[]): void {
-    const later = new Map(views.map((view) => [view.key, lockRowOf(view)]));
+    const later = new Map(views.map((view) => [view.key, lockRow(view)]));
     const refreshed = (rows: readonly LockRow[]): LockRow[] =>
       rows.map((row) => later.get(row.key) ?? row).filter(isInUse);
     this.#found = refreshed(this.#found);
@@ -83,7 +84,7 @@ export class LockSweep {
         }
         this.#counted += 1;
         this.#place = next.value.key;
-        this.#found.push(lockRowOf(next.value));
+        this.#found.push(lockRow(next.value));
         if (this.#found.length >= 2 * ROWS_MAX) this.#cut();
         if (this.#counted < keysMax) continue;
         this.#total = undefined;
@@ -124,8 +125,8 @@ export class LockSweep {
   }
 }
 
-function isInUse({ holds, waiters, isClosed }: LockRow): boolean {
-  return holds > 0 || waiters > 0 || isClosed;
+function isInUse({ holds, waiters, closing }: LockRow): boolean {
+  return holds > 0 || waiters > 0 || closing !== undefined;
 }
 
 function sorted(rows: readonly LockRow[], sort: Sort): LockRow[] {
@@ -134,7 +135,7 @@ function sorted(rows: readonly LockRow[], sort: Sort): LockRow[] {
 
 const COMPARISONS: Readonly<Record<Sort, (a: LockRow, b: LockRow) => number>> = {
   waiters: (a, b) => b.waiters - a.waiters,
-  held: (a, b) => b.heldMs - a.heldMs,
+  held: (a, b) => (b.first?.heldMs ?? 0) - (a.first?.heldMs ?? 0),
   key: () => 0,
 };
 

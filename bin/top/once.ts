@@ -3,32 +3,13 @@
  * document for programs.
  */
 import type { Admin } from "../../src/index.js";
+import { findingText, LOCK_COLUMNS, type LockRow } from "../../src/views/index.js";
+import { healthOf } from "../cluster/cluster-findings.js";
 import type { NodeAccess } from "../config/command-options.js";
-import { type Column, tableLines } from "../output/text-table.js";
-import { findingText } from "../views/finding-view.js";
-import type { LockRow, LocksSeen, NodesSeen, Sort } from "./cluster-facts.js";
-import { healthOf } from "./cluster-health.js";
+import { viewLines } from "../views/view-table.js";
+import type { LocksSeen, NodesSeen, Sort } from "./cluster-facts.js";
 import { askNodes } from "./cluster-rounds.js";
-import {
-  heldCell,
-  holderCell,
-  keyCell,
-  leaseCell,
-  modeCell,
-  tokenCell,
-  waitersCell,
-} from "./lock-cells.js";
 import { LockSweep } from "./lock-sweep.js";
-
-const COLUMNS: readonly (Column & { readonly cell: (row: LockRow) => string })[] = [
-  { heading: "KEY", cell: keyCell },
-  { heading: "MODE", cell: modeCell },
-  { heading: "HELD BY", cell: holderCell },
-  { heading: "FOR", alignment: "right", cell: heldCell },
-  { heading: "LEASE", alignment: "right", cell: leaseCell },
-  { heading: "TOKEN", alignment: "right", cell: tokenCell },
-  { heading: "WAITING", alignment: "right", cell: waitersCell },
-];
 
 export interface OnceSeen {
   readonly clusterId: string;
@@ -48,31 +29,56 @@ export async function lookOnce(
 }
 
 export function onceLines({ nodes, locks }: OnceSeen): string[] {
-  const { text, findings } = healthOf(nodes);
-  const lines = findings.length === 0 ? [text] : findings.map(findingText);
+  const { sentence, findings } = healthOf(nodes.nodes, nodes.leader, nodes.wallMs);
+  const lines = findings.length === 0 ? [sentence] : findings.map(findingText);
   lines.push("");
   const { rows, total = rows.length } = locks;
   if (rows.length === 0) return [...lines, "no lock is in use"];
-  const cells = rows.map((row) => COLUMNS.map(({ cell }) => cell(row)));
-  lines.push(...tableLines(COLUMNS, cells));
+  lines.push(...viewLines(Object.values(LOCK_COLUMNS), rows));
   if (total > rows.length) lines.push("", `the first ${rows.length} of ${total}`);
   return lines;
 }
 
 export function onceDocument({ clusterId, nodes, locks }: OnceSeen): Record<string, unknown> {
-  const { leader, term } = nodes;
+  const { leader, term, wallMs } = nodes;
   return {
     wallMs: locks.wallMs,
     clusterId,
     leader,
     term,
-    nodes: nodes.nodes.map((node) => {
-      const { id, role, answers, commitIndex, appliedIndex, lagEntries, endpoint, problem } = node;
-      const shown = { role, answers, term: node.term, commitIndex, appliedIndex, lagEntries };
-      return { id: id ?? null, ...shown, endpoint, problem };
-    }),
-    findings: healthOf(nodes).findings,
+    nodes: nodes.nodes.map(({ id, words, answers, lagEntries, endpoint, problem, role }) => ({
+      id: id ?? null,
+      role: words?.role ?? (answers === "no" ? "unreachable" : role),
+      answers,
+      term: words?.term ?? null,
+      commitIndex: words?.commitIndex ?? null,
+      appliedIndex: words?.appliedIndex ?? null,
+      lagEntries,
+      endpoint,
+      problem,
+    })),
+    findings: healthOf(nodes.nodes, leader, wallMs).findings,
     lockCount: locks.total ?? locks.rows.length,
-    locks: locks.rows,
+    locks: locks.rows.map(lockDocument),
+  };
+}
+
+function lockDocument({ key, first, closing, holds, waiters }: LockRow): Record<string, unknown> {
+  const item = first ?? closing;
+  return {
+    key,
+    mode: item?.mode ?? null,
+    permits: item?.permits ?? 0,
+    holds,
+    session: first?.session ?? 0,
+    sessionName: first?.sessionName ?? "",
+    identity: first?.identity ?? "",
+    holder: first?.holder ?? "session",
+    leaseOwner: first?.leaseOwner ?? "",
+    isClosed: closing !== undefined,
+    heldMs: first?.heldMs ?? 0,
+    leaseMs: first === undefined || first.ttlMs === 0 ? null : first.leaseMs,
+    token: item?.token ?? 0,
+    waiters,
   };
 }

@@ -4,31 +4,29 @@
  * sign too. Pure.
  */
 import { keyText, printable } from "../../src/text/index.js";
-import { plainTableLines } from "../output/text-table.js";
-import { formatTimeOfDay } from "../text/wall-time.js";
-import { explainLines } from "../views/explain-view.js";
-import { findingText } from "../views/finding-view.js";
 import {
-  closingLine,
+  type Column,
+  closingText,
+  countText,
+  explainPhrases,
+  findingText,
+  type Health,
   HOLD_COLUMNS,
-  holdRow,
+  LEVEL_WORDS,
+  LOCK_COLUMNS,
   limitText,
+  NODE_COLUMNS,
+  phraseText,
+  totalText,
   WAITER_COLUMNS,
-  waiterRow,
-} from "../views/key-view.js";
-import type { LockRow, LockSeen, LocksSeen, NodeRow } from "./cluster-facts.js";
-import { healthOf } from "./cluster-health.js";
+} from "../../src/views/index.js";
+import { healthOf } from "../cluster/cluster-findings.js";
+import type { Style } from "../output/terminal.js";
+import { formatTimeOfDay } from "../text/wall-time.js";
+import { headingOf, plainViewLines } from "../views/view-table.js";
+import type { LockSeen, LocksSeen } from "./cluster-facts.js";
 import type { Happening } from "./happenings.js";
 import { edges, type FixedColumn, fitted, fixedCells, type Line, plain, wrapped } from "./line.js";
-import {
-  heldCell,
-  holderCell,
-  keyCell,
-  leaseCell,
-  modeCell,
-  tokenCell,
-  waitersCell,
-} from "./lock-cells.js";
 import { shownLocks, type TopState, tableRows } from "./top-state.js";
 
 /** Exactly as many lines as the terminal has. */
@@ -77,8 +75,10 @@ function titleLine(state: TopState): Line {
   return edges([...title, pause], time, state.size.columns);
 }
 
-const SIGNS = Object.freeze({ well: "ok:", hurt: "LOOK:", down: "DOWN:" });
-const COLOURS = Object.freeze({ well: "green", hurt: "yellow", down: "red" } as const);
+const COLOURS = Object.freeze({
+  ...{ good: "green", asking: "dim", warning: "yellow" },
+  ...{ bad: "red", down: "red" },
+} as const satisfies Record<Health["level"], Style>);
 
 function healthLine({ nodes, failure }: TopState): Line {
   if (failure !== undefined) {
@@ -86,8 +86,9 @@ function healthLine({ nodes, failure }: TopState): Line {
     return plain(`NO ANSWER since ${since}, trying again: ${printable(failure.text)}`, "red");
   }
   if (nodes === undefined) return plain("asking the nodes", "dim");
-  const { text, state } = healthOf(nodes);
-  return [{ text: SIGNS[state], style: COLOURS[state] }, { text: ` ${text}` }];
+  const { level, sentence } = healthOf(nodes.nodes, nodes.leader, nodes.wallMs);
+  if (level === "good") return plain(sentence, COLOURS.good);
+  return [{ text: `${LEVEL_WORDS[level]}:`, style: COLOURS[level] }, { text: ` ${sentence}` }];
 }
 
 const SORT_TEXTS = Object.freeze({
@@ -104,18 +105,18 @@ function subjectLine(state: TopState): Line {
   if (view === "lock") return plain(keyText(lockKey ?? ""), "bold");
   if (view !== "locks") return [];
   const of = prefix === "" ? "" : ` under ${keyText(prefix)}`;
-  return plain(`${countText(locks)}${of}, ${SORT_TEXTS[sort]}`);
+  return plain(`${lockCountText(locks)}${of}, ${SORT_TEXTS[sort]}`);
 }
 
-function countText(locks: LocksSeen | undefined): string {
+function lockCountText(locks: LocksSeen | undefined): string {
   if (locks === undefined) return "looking for locks";
   const { total, counted, rows } = locks;
   if (total === undefined) {
     const many = counted > rows.length ? "more than" : "at least";
-    return `${many} ${rows.length} locks`;
+    return `${many} ${countText(rows.length, "lock")}`;
   }
   const shown = total > rows.length ? `, the first ${rows.length} here` : "";
-  return `${total} ${total === 1 ? "lock" : "locks"}${shown}`;
+  return `${countText(total, "lock")}${shown}`;
 }
 
 function newsLine({ happened }: TopState): Line {
@@ -152,104 +153,94 @@ function scrollingLines(state: TopState): Line[] {
   return state.view === "lock" ? oneLockLines(state) : helpLines(state);
 }
 
-interface LockColumn extends FixedColumn {
-  readonly cell: (row: LockRow) => string;
+/** A column of a view, in a table that does not jump. */
+interface ScreenColumn<Row> extends FixedColumn {
+  readonly cell: Column<Row>["cell"];
 }
 
-const KEY: LockColumn = { heading: "KEY", width: { share: 5 }, cell: keyCell };
-const HOLDER: LockColumn = { heading: "HELD BY", width: { share: 4 }, cell: holderCell };
-const MODE: LockColumn = { heading: "MODE", width: 10, cell: modeCell };
-const number = (heading: string, width: number, cell: LockColumn["cell"]): LockColumn => {
-  return { heading, width, cell, alignment: "right" };
-};
-const HELD = number("FOR", 7, heldCell);
-const LEASE = number("LEASE", 7, leaseCell);
-const TOKEN = number("TOKEN", 16, tokenCell);
-const WAITERS = number("WAIT", 6, waitersCell);
+function fixed<Row>(column: Column<Row>, width: FixedColumn["width"]): ScreenColumn<Row> {
+  const alignment = column.isNumeric === true ? "right" : "left";
+  return { heading: headingOf(column), width, alignment, cell: column.cell };
+}
+
+function rowText<Row>(columns: readonly ScreenColumn<Row>[], row: Row, width: number): string {
+  return fixedCells(
+    columns,
+    columns.map(({ cell }) => phraseText(cell(row, 0))),
+    width,
+  );
+}
+
+function headingText(columns: readonly FixedColumn[], width: number): string {
+  return fixedCells(
+    columns,
+    columns.map(({ heading }) => heading),
+    width,
+  );
+}
+
+const KEY = fixed(LOCK_COLUMNS.key, { share: 5 });
+const MODE = fixed(LOCK_COLUMNS.mode, 10);
+const HOLDER = fixed(LOCK_COLUMNS.holder, { share: 4 });
+const HELD = fixed(LOCK_COLUMNS.since, 7);
+const LEASE = fixed(LOCK_COLUMNS.lease, 10);
+const TOKEN = fixed(LOCK_COLUMNS.token, 16);
+const WAITERS = fixed(LOCK_COLUMNS.waiters, 7);
 
 /** By the columns of the terminal that they need, the widest first. */
-const LOCK_COLUMNS: readonly (readonly [number, readonly LockColumn[]])[] = [
-  [110, [KEY, MODE, HOLDER, HELD, LEASE, TOKEN, WAITERS]],
+const LOCK_LAYOUTS = [
+  [110, [KEY, fixed(LOCK_COLUMNS.mode, 14), HOLDER, HELD, LEASE, TOKEN, WAITERS]],
   [76, [KEY, MODE, HOLDER, HELD, LEASE, WAITERS]],
   [52, [KEY, HOLDER, HELD, WAITERS]],
   [34, [KEY, HOLDER, WAITERS]],
   [0, [KEY, WAITERS]],
-];
+] as const;
 
 function lockLines(state: TopState): Line[] {
   const { locks, size, selected } = state;
   if (locks !== undefined && locks.rows.length === 0) return [[], plain("no lock is in use here")];
-  const columns = LOCK_COLUMNS.find(([least]) => size.columns >= least)?.[1] ?? [KEY];
+  const columns = LOCK_LAYOUTS.find(([least]) => size.columns >= least)?.[1] ?? [KEY];
   const width = size.columns - 2;
-  const headings = columns.map(({ heading }) => heading);
-  const heading = plain(`  ${fixedCells(columns, headings, width)}`, "dim");
+  const heading = plain(`  ${headingText(columns, width)}`, "dim");
   const rows = shownLocks(state).map((row): Line => {
-    const cells = columns.map(({ cell }) => cell(row));
     const isSelected = row.key === selected;
-    const text = `${isSelected ? "> " : "  "}${fixedCells(columns, cells, width)}`;
+    const text = `${isSelected ? "> " : "  "}${rowText(columns, row, width)}`;
     return plain(text, isSelected ? "reverse" : undefined);
   });
   return [heading, ...rows];
 }
 
-interface NodeColumn extends FixedColumn {
-  readonly cell: (row: NodeRow) => string;
-}
+const NODE = fixed(NODE_COLUMNS.node, 4);
+const ROLE = fixed(NODE_COLUMNS.role, 11);
+const STATE = fixed(NODE_COLUMNS.state, 12);
+const TERM = fixed(NODE_COLUMNS.term, 6);
+const COMMIT = fixed(NODE_COLUMNS.commit, 10);
+const APPLIED = fixed(NODE_COLUMNS.applied, 10);
+const LAG = fixed(NODE_COLUMNS.lag, 7);
+const ENDPOINT = fixed(NODE_COLUMNS.endpoint, { share: 1 });
 
-const shown = (value: number | null): string => (value === null ? "-" : String(value));
-const NODE_COLUMNS: Readonly<Record<string, NodeColumn>> = {
-  node: { heading: "NODE", width: 4, alignment: "right", cell: ({ id }) => shown(id ?? null) },
-  role: { heading: "ROLE", width: 11, cell: ({ role }) => printable(role) },
-  term: { heading: "TERM", width: 6, alignment: "right", cell: ({ term }) => shown(term) },
-  commit: {
-    heading: "COMMIT",
-    width: 10,
-    alignment: "right",
-    cell: ({ commitIndex }) => shown(commitIndex),
-  },
-  applied: {
-    heading: "APPLIED",
-    width: 10,
-    alignment: "right",
-    cell: ({ appliedIndex }) => shown(appliedIndex),
-  },
-  lag: {
-    heading: "LAG",
-    width: 6,
-    alignment: "right",
-    cell: ({ lagEntries }) => shown(lagEntries),
-  },
-  endpoint: {
-    heading: "ENDPOINT",
-    width: { share: 1 },
-    cell: ({ endpoint }) => (endpoint === "" ? "-" : printable(endpoint)),
-  },
-};
-
-const NODE_LAYOUTS: readonly (readonly [number, readonly string[]])[] = [
-  [76, ["node", "role", "term", "commit", "applied", "lag", "endpoint"]],
-  [44, ["node", "role", "commit", "lag", "endpoint"]],
-  [0, ["node", "role", "lag"]],
-];
+const NODE_LAYOUTS = [
+  [100, [NODE, ROLE, STATE, TERM, COMMIT, APPLIED, LAG, ENDPOINT]],
+  [76, [NODE, ROLE, STATE, COMMIT, LAG, ENDPOINT]],
+  [44, [NODE, ROLE, STATE, LAG, ENDPOINT]],
+  [0, [NODE, ROLE, STATE]],
+] as const;
 
 function clusterLines(state: TopState): Line[] {
   const { nodes, size, happened } = state;
   if (nodes === undefined) return [];
-  const names = NODE_LAYOUTS.find(([least]) => size.columns >= least)?.[1] ?? [];
-  const columns = names.flatMap((name) => NODE_COLUMNS[name] ?? []);
-  const headings = columns.map(({ heading }) => heading);
-  const lines: Line[] = [plain(fixedCells(columns, headings, size.columns), "dim")];
+  const columns = NODE_LAYOUTS.find(([least]) => size.columns >= least)?.[1] ?? [NODE];
+  const lines: Line[] = [plain(headingText(columns, size.columns), "dim")];
   for (const node of nodes.nodes) {
-    const cells = columns.map(({ cell }) => cell(node));
     const style = node.answers === "no" ? "red" : undefined;
-    lines.push(plain(fixedCells(columns, cells, size.columns), style));
+    lines.push(plain(rowText(columns, node, size.columns), style));
   }
   for (const { id, problem } of nodes.nodes) {
     if (problem === "") continue;
     const text = `node ${id ?? "?"}: ${printable(problem)}`;
     lines.push(...wrapped(text, size.columns).map((line) => plain(line)));
   }
-  for (const finding of healthOf(nodes).findings) {
+  for (const finding of healthOf(nodes.nodes, nodes.leader, nodes.wallMs).findings) {
     const text = wrapped(findingText(finding), size.columns);
     lines.push([], ...text.map((line) => plain(line)));
   }
@@ -267,21 +258,20 @@ function oneLockLines({ lock, size }: TopState): Line[] {
   const lines: Line[] = [];
   if (kind === "semaphore") lines.push(plain(limitText(limit)));
   if (holds.length === 0) lines.push(plain(closings.length > 0 ? "not held" : "free"));
-  else lines.push(...table(plainTableLines(HOLD_COLUMNS, holds.map(holdRow), size.columns)));
-  lines.push(...closings.map((closing) => plain(closingLine(closing))));
+  else lines.push(...table(plainViewLines(Object.values(HOLD_COLUMNS), holds, size.columns)));
+  lines.push(...closings.map((closing) => plain(closingText(closing))));
   if (waiters.length > 0) {
-    const queue = plainTableLines(WAITER_COLUMNS, waiters.map(waiterRow), size.columns);
+    const queue = plainViewLines(Object.values(WAITER_COLUMNS), waiters, size.columns);
     lines.push([], ...table(queue));
   }
-  if (truncated !== undefined) {
-    lines.push(plain(`in total ${truncated.holds} holds, ${truncated.waiters} waiting requests`));
-  }
+  if (truncated !== undefined) lines.push(plain(totalText(truncated)));
   return [...lines, [], ...whyLines(lock, size.columns)];
 }
 
 function whyLines({ why, view }: LockSeen, columns: number): Line[] {
-  const about = view.waiters.length > 0 ? "WHY THE FIRST ONE WAITS" : "WHAT A NEW REQUEST MEETS";
-  const lines = explainLines(why).flatMap((line) => wrapped(line, columns));
+  const about =
+    view.waiters.length > 0 ? "WHY THE FIRST ONE WAITS" : "WHAT A NEW REQUEST WAITS FOR";
+  const lines = explainPhrases(why).flatMap((phrase) => wrapped(phraseText(phrase), columns));
   return [plain(about, "dim"), ...lines.map((line) => plain(line))];
 }
 
@@ -293,7 +283,7 @@ const HELP: readonly string[] = [
   "s                               sort: most waiters, longest held, by name",
   "l, c                            locks, cluster",
   "p                               pause, and go on",
-  "Ctrl-L                          draw the screen anew",
+  "Ctrl-L                          draw the screen again",
   "q, Ctrl-C                       quit;  Ctrl-Z leaves it for a while",
   "",
   "The order of locks is settled among all of them, 2,000 a round; the lines on",

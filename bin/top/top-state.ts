@@ -2,8 +2,9 @@
  * What the screen of `holdfast top` shows and where its user is in it, as a function of events: what
  * was typed, what the cluster answered, what time it is. It asks nothing and writes nothing. Pure.
  */
+import type { LockRow } from "../../src/views/index.js";
 import { displayWidth } from "../text/display-width.js";
-import type { LockRow, LockSeen, LocksSeen, NodesSeen, Sort } from "./cluster-facts.js";
+import type { LockSeen, LocksSeen, NodesSeen, Sort } from "./cluster-facts.js";
 import { SORTS } from "./cluster-facts.js";
 import { type Happening, happenings } from "./happenings.js";
 import type { Key } from "./keys.js";

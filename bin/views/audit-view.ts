@@ -2,6 +2,7 @@
 import type { AuditEntry } from "../../src/index.js";
 import type { AuditHead, AuditProblem, AuditReport } from "../../src/server/index.js";
 import { keyText, printable } from "../../src/text/index.js";
+import { countText } from "../../src/views/index.js";
 import { type Column, tableLines } from "../output/text-table.js";
 import { formatDuration } from "../text/durations.js";
 import { formatWallTime } from "../text/wall-time.js";
@@ -59,7 +60,7 @@ export function isInOrder({ problemsTotal, expected }: AuditReport): boolean {
 
 export function reportLines(report: AuditReport): string[] {
   const { head, trimmed, first, last, blocks, records, problems, problemsTotal } = report;
-  const lines = [`${plural(records, "record")} in ${plural(blocks, "block")}`];
+  const lines = [`${countText(records, "record")} in ${countText(blocks, "block")}`];
   if (first !== undefined && last !== undefined) {
     lines.push(`first   record ${first.record}, ${formatWallTime(first.wallMs)}`);
     lines.push(`last    record ${last.record}, ${formatWallTime(last.wallMs)}`);
@@ -69,7 +70,7 @@ export function reportLines(report: AuditReport): string[] {
   lines.push(`head    ${head.number === 0 ? "none" : headText(head)}`);
   for (const problem of problems) lines.push(problemText(problem));
   if (problemsTotal > problems.length) {
-    lines.push(`and ${plural(problemsTotal - problems.length, "more problem")}`);
+    lines.push(`and ${countText(problemsTotal - problems.length, "more problem")}`);
   }
   const expected = expectedText(report);
   if (expected !== undefined) lines.push(expected);
@@ -95,7 +96,7 @@ function expectedText({ expected }: AuditReport): string | undefined {
 function problemText(problem: AuditProblem): string {
   const { kind, fromBlock, toBlock, records, afterWallMs, beforeWallMs } = problem;
   const where = fromBlock === toBlock ? `block ${fromBlock}` : `blocks ${fromBlock} to ${toBlock}`;
-  const count = records === 0 ? "" : `, ${plural(records, "record")}`;
+  const count = records === 0 ? "" : `, ${countText(records, "record")}`;
   const times = timesText(afterWallMs, beforeWallMs);
   switch (kind) {
     case "lost":
@@ -107,7 +108,7 @@ function problemText(problem: AuditProblem): string {
     case "truncated":
       return `CUT OFF: ${where} are gone from the front, and no block says that they were removed`;
     default:
-      return `OUTSIDE THE CHAIN: ${plural(records, "record")} that no kept block names`;
+      return `OUTSIDE THE CHAIN: ${countText(records, "record")} that no kept block names`;
   }
 }
 
@@ -117,8 +118,4 @@ function timesText(afterWallMs: number, beforeWallMs: number): string {
   if (after !== undefined && before !== undefined) return `, between ${after} and ${before}`;
   if (after !== undefined) return `, after ${after}`;
   return before === undefined ? "" : `, before ${before}`;
-}
-
-function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

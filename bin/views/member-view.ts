@@ -2,53 +2,26 @@
  * The members of a cluster for people, and the options that start a new one. Endpoints and
  * addresses come from others, so they are never written to the terminal unescaped.
  */
-import type { MembersView, MemberView } from "../../src/index.js";
+import type { MembersView } from "../../src/index.js";
 import type { HostPort } from "../../src/server/index.js";
 import { printable } from "../../src/text/index.js";
-import { majorityText } from "../cluster/admin-access.js";
+import { MEMBER_COLUMNS, majorityText } from "../../src/views/index.js";
 import { styled } from "../output/terminal.js";
-import { type Column, tableLines } from "../output/text-table.js";
 import { formatHostPort } from "../text/addresses.js";
-
-const COLUMNS: readonly Column[] = [
-  { heading: "NODE", alignment: "right" },
-  { heading: "ROLE" },
-  { heading: "LEADS" },
-  { heading: "REACHABLE" },
-  { heading: "LAG", alignment: "right" },
-  { heading: "STARTS", alignment: "right" },
-  { heading: "ADDRESS" },
-  { heading: "ENDPOINT" },
-];
+import { viewLines } from "./view-table.js";
 
 const CLIENT_PORT = 7_411;
 /** The client ports of a local cluster are this much below its peer ports. */
 const LOCAL_PORT_DISTANCE = 100;
 
-export function memberLines(view: MembersView): string[] {
-  const lines = tableLines(
-    COLUMNS,
-    view.members.map((member) => row(member, view.leaderId)),
-  );
-  lines.push("", majorityText(view));
-  if (view.isJoint) {
+export function memberLines({ members, leaderId, isJoint }: MembersView): string[] {
+  const rows = members.map((member) => ({ ...member, leads: member.id === leaderId }));
+  const lines = [...viewLines(Object.values(MEMBER_COLUMNS), rows), "", majorityText(members)];
+  if (isJoint) {
     const text = "a change is under way: it needs the majorities before and after it";
     lines.push(styled("yellow", text, process.stdout));
   }
   return lines;
-}
-
-function row(member: MemberView, leaderId: number): string[] {
-  return [
-    String(member.id),
-    member.role,
-    member.id === leaderId ? "yes" : "",
-    member.isReachable ? "yes" : "no",
-    String(member.lagEntries),
-    member.incarnation === 0 ? "?" : String(member.incarnation),
-    printable(member.address),
-    member.endpoint === "" ? "-" : printable(member.endpoint),
-  ];
 }
 
 /** What a node shows the others before they let it join. */

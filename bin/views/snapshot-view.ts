@@ -6,6 +6,7 @@
 import type { ClusterSnapshot } from "../../src/index.js";
 import type { RestoredNode, SnapshotContents } from "../../src/server/index.js";
 import { printable } from "../../src/text/index.js";
+import { nodesText } from "../../src/views/index.js";
 import type { NodeAddress } from "../text/addresses.js";
 import { formatDuration } from "../text/durations.js";
 import { roughSize } from "../text/sizes.js";
@@ -105,8 +106,7 @@ export function restoredLines(plan: RestorePlan, restored: RestoredNode, nowMs: 
     "",
   ];
   if (others.length > 0) {
-    const names = others.map((member) => member.id).join(", ");
-    const nodes = others.length === 1 ? `node ${names}` : `nodes ${names}`;
+    const nodes = nodesText(others.map((member) => member.id));
     lines.push(
       `Do the same for ${nodes}: with the same file, and the same options except --id and --data.`,
     );

@@ -6,6 +6,7 @@ import type { Command } from "commander";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { Admin, SessionView } from "../../../src/index.js";
 import { printable } from "../../../src/text/index.js";
+import { countText, isAnonymous, SESSION_COLUMNS } from "../../../src/views/index.js";
 import {
   ask,
   clusterCommand,
@@ -25,10 +26,8 @@ import {
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
 import { isOutputClosed, note, print, printJson } from "../../output/terminal.js";
-import { type Column, plainTableLines, tableLines } from "../../output/text-table.js";
 import { displayWidth } from "../../text/display-width.js";
-import { formatDuration } from "../../text/durations.js";
-import { isAnonymous } from "../../text/session-names.js";
+import { plainViewLines, viewLines } from "../../views/view-table.js";
 
 const EXAMPLES: Examples = [
   ["holdfast session ls", "every client, with its holds and waits"],
@@ -63,20 +62,9 @@ key has more than 1,000 holds.
 Exit code 5 if there is no such session. The JSON document: {"session":17}, or
 {"identity":"ci","sessions":3,"holds":2,"opened":1}`;
 
-const IDENTITY: Column = { heading: "IDENTITY" };
-const ADDRESS: Column = { heading: "ADDRESS" };
-const COLUMNS: readonly Column[] = [
-  { heading: "SESSION", alignment: "right" },
-  { heading: "NAME" },
-  IDENTITY,
-  { heading: "NODE", alignment: "right" },
-  ADDRESS,
-  { heading: "HOLDS", alignment: "right" },
-  { heading: "WAITS", alignment: "right" },
-  { heading: "TTL", alignment: "right" },
-  { heading: "LEASE LEFT", alignment: "right" },
-  { heading: "" },
-];
+const { session, name, identity, node, address, holds, waits, ttl, lease, remarks } =
+  SESSION_COLUMNS;
+const COLUMNS = [session, name, identity, node, address, holds, waits, ttl, lease, remarks];
 
 export function defineSession(command: Command): void {
   commandGroup(command, EXAMPLES);
@@ -137,7 +125,7 @@ function defineEnd(parent: Command): void {
 
 function endedText(identity: string, ended: EndedOfIdentity, isNow: boolean): string {
   const { sessions, holds, opened } = ended;
-  const what = `${sessions} sessions and ${holds} leases and handed-over holds`;
+  const what = `${countText(sessions, "session")} and ${countText(holds, "lease or handed-over hold", "leases and handed-over holds")}`;
   const how = isNow ? "have ended" : "were asked to end";
   return `${printable(identity)}: ${what} ${how}, ${opened} closed holds were opened`;
 }
@@ -160,37 +148,10 @@ async function printTable(admin: Admin): Promise<void> {
   if (views.length === 0) note("no client is connected");
   if (views.length === 0) return;
   // In an open cluster everybody may be anonymous.
-  const hidden = views.every(isAnonymous) ? [IDENTITY] : [];
-  const all = tableOf(views, hidden);
+  const all = views.every(isAnonymous) ? COLUMNS.filter((one) => one !== identity) : COLUMNS;
   const widthMax = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
-  const natural = plainTableLines(all.columns, all.rows, Number.POSITIVE_INFINITY);
+  const natural = plainViewLines(all, views, Number.POSITIVE_INFINITY);
   const isTooWide = natural.some((line) => displayWidth(line) > widthMax);
-  const { columns, rows } = isTooWide ? tableOf(views, [...hidden, ADDRESS]) : all;
-  for (const line of tableLines(columns, rows)) print(line);
-}
-
-function tableOf(
-  views: readonly SessionView[],
-  hidden: readonly Column[],
-): { readonly columns: readonly Column[]; readonly rows: readonly (readonly string[])[] } {
-  const isShown = COLUMNS.map((column) => !hidden.includes(column));
-  return {
-    columns: COLUMNS.filter((_, at) => isShown[at]),
-    rows: views.map((view) => row(view).filter((_, at) => isShown[at])),
-  };
-}
-
-function row(view: SessionView): string[] {
-  return [
-    String(view.session),
-    view.name === "" ? "-" : printable(view.name),
-    printable(view.identity),
-    view.node === 0 ? "-" : String(view.node),
-    view.address === "" ? "-" : printable(view.address),
-    String(view.holds),
-    String(view.waits),
-    formatDuration(view.ttlMs),
-    formatDuration(view.leaseMs),
-    view.isRevoked ? "being ended" : "",
-  ];
+  const columns = isTooWide ? all.filter((one) => one !== address) : all;
+  for (const line of viewLines(columns, views)) print(line);
 }

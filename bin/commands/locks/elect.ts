@@ -6,6 +6,7 @@
 import { type Command, Option } from "commander";
 import type { Client, Leader, Lock } from "../../../src/index.js";
 import { keyText, printable } from "../../../src/text/index.js";
+import { phraseText, whoPhrase } from "../../../src/views/index.js";
 import { withClient } from "../../cluster/cluster-queries.js";
 import {
   type ClusterAccess,
@@ -25,7 +26,6 @@ import { isOutputClosed, note, print, printJson } from "../../output/terminal.js
 import { type ElectFlags, type ElectPlan, planElect } from "../../run/elect-plan.js";
 import { untilStopped } from "../../run/until-stopped.js";
 import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../../run/wait-for-lock.js";
-import { sessionText } from "../../text/session-names.js";
 import { formatTimeOfDay } from "../../text/wall-time.js";
 import { quietExitCode, run } from "./run.js";
 
@@ -180,7 +180,7 @@ async function observe(
 function leaderText(leader: Leader | undefined): string {
   if (leader === undefined) return "there is no leader";
   const { value, token } = leader;
-  const session = sessionText(leader.sessionName, leader.session, leader.identity);
+  const session = phraseText(whoPhrase(leader));
   const who = value === "" ? session : printable(value);
   return `${who} leads  token ${token}  ${session}`;
 }

@@ -5,7 +5,8 @@
 import { type Command, Option } from "commander";
 import type { Admin, MembersView } from "../../../src/index.js";
 import type { HostPort } from "../../../src/server/index.js";
-import { majorityText, withAdmin } from "../../cluster/admin-access.js";
+import { majorityText } from "../../../src/views/index.js";
+import { withAdmin } from "../../cluster/admin-access.js";
 import {
   commandGroup,
   type Examples,
@@ -249,7 +250,7 @@ async function promote(admin: Admin, id: number, waitMs: number): Promise<void> 
 /** Prints the result, and what it means for the cluster. */
 async function tellRole(command: Command, admin: Admin, id: number, text: string): Promise<void> {
   const view = await admin.members();
-  tell(command, { id, role: roleIn(view, id) ?? null }, [text, majorityText(view)]);
+  tell(command, { id, role: roleIn(view, id) ?? null }, [text, majorityText(view.members)]);
 }
 
 function roleIn({ members }: MembersView, id: number): string | undefined {

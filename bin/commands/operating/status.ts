@@ -5,8 +5,13 @@
 import type { Command } from "commander";
 import type { NodeStatus } from "../../../src/index.js";
 import { printable } from "../../../src/text/index.js";
-import type { Finding } from "../../../src/views/index.js";
-import { healthOfReports } from "../../cluster/cluster-findings.js";
+import {
+  type Finding,
+  findingText,
+  formatDuration,
+  NODE_COLUMNS,
+} from "../../../src/views/index.js";
+import { healthOf, leaderIn, nodesOf, type SeenNode } from "../../cluster/cluster-findings.js";
 import { knownLeader, outageOf, refusalAmong } from "../../cluster/cluster-outage.js";
 import {
   type ClusterMember,
@@ -27,9 +32,7 @@ import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
 import { print, printJson, type Style, styled } from "../../output/terminal.js";
-import { type Column, tableLines } from "../../output/text-table.js";
-import { formatDuration } from "../../text/durations.js";
-import { findingText } from "../../views/finding-view.js";
+import { type CellStyles, viewLines as tableLines } from "../../views/view-table.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast status", "the nodes of the cluster"],
@@ -44,9 +47,11 @@ leader, or the disks are full; 5 if it is closed to who asks. The JSON document:
    "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411",
    "access":{"state":"open","identities":0}}],
    "findings":[{"code":"diskFull","level":"bad","sentence":"…","help":"…"}]}
+STATE says in a word the worst that is wrong with a node itself; the lines below
+the table say all that is wrong. ROLE is "electing" for a node that has no
+leader and asks for votes.
 role: leader, follower, learner, preCandidate, candidate, starting, quarantined,
-or unreachable; then unknown values are null. The table has "electing" for a
-node that has no leader and asks for votes (preCandidate, candidate).
+or unreachable; then unknown values are null.
 access: whether clients that do not sign in may do everything ("open"),
 something ("partlyOpen") or nothing ("closed").
 findings: the worst first; level is "down" (the cluster grants nothing), "bad"
@@ -55,19 +60,13 @@ A quarantined node also has "damage":{"file":"…","reason":"…"}.`;
 
 type AccessState = NonNullable<NodeStatus["access"]>["state"];
 
-/** How many entries a node may be behind in applying before that is shown. */
-const LAG_MAX = 1_000;
-
-const COLUMNS: readonly Column[] = [
-  { heading: "NODE", alignment: "right" },
-  { heading: "ROLE", style: styleOf },
-  { heading: "PID", alignment: "right" },
-  { heading: "TERM", alignment: "right" },
-  { heading: "COMMIT", alignment: "right" },
-  { heading: "APPLIED", alignment: "right" },
-  { heading: "ENDPOINT" },
-  { heading: "" },
-];
+const { node, role, state, pid, term, commit, applied, endpoint, problem } = NODE_COLUMNS;
+const COLUMNS = [node, role, state, pid, term, commit, applied, endpoint, problem];
+const STYLES: CellStyles = {
+  role: (cell) => (cell === "leader" ? "green" : undefined),
+  state: (cell) => STATE_STYLES[cell] ?? (cell === "answers" ? undefined : "yellow"),
+};
+const STATE_STYLES: Readonly<Record<string, Style>> = { unreachable: "red", quarantined: "red" };
 
 export function defineStatus(command: Command, finish: Finish): void {
   command
@@ -84,9 +83,11 @@ export function defineStatus(command: Command, finish: Finish): void {
 async function showStatus(access: NodeAccess, isJson: boolean): Promise<number> {
   const members = await clusterMembers(access);
   const reports = members.map(({ report }) => report);
-  const { findings } = healthOfReports(members, knownLeaderAt(access, reports), Date.now());
+  const nodes = nodesOf(members);
+  const leader = knownLeaderAt(access, reports) ?? leaderIn(members);
+  const { findings } = healthOf(nodes, leader, Date.now());
   if (isJson) printJson({ nodes: members.map(document), findings });
-  else for (const line of viewLines(members, findings)) print(line);
+  else for (const line of reportLines(members, nodes, findings)) print(line);
   const refusal = refusalAmong(reports);
   if (refusal !== undefined && !reports.some(isReachable)) throw refusal;
   const outage = await outageOf(members, access.endpoints);
@@ -119,8 +120,12 @@ function document({ id, report }: ClusterMember): Record<string, unknown> {
   return { ...told, damage: { file: damage.file, reason: damage.reason } };
 }
 
-function viewLines(members: readonly ClusterMember[], findings: readonly Finding[]): string[] {
-  const lines = tableLines(COLUMNS, members.map(row));
+function reportLines(
+  members: readonly ClusterMember[],
+  nodes: readonly SeenNode[],
+  findings: readonly Finding[],
+): string[] {
+  const lines = tableLines(COLUMNS, nodes, STYLES);
   // That there is no leader, or a node does not answer, is said in the table and at the end.
   const told = findings.filter(({ code }) => code !== "noLeader");
   if (told.length > 0) lines.push("");
@@ -171,45 +176,4 @@ function quietMsIn(members: readonly ClusterMember[]): number {
   const reports = members.map(({ report }) => report);
   const told = reports.flatMap((report) => (report.isReachable ? [report.quietMs ?? 0] : []));
   return leaderOf(reports)?.quietMs ?? Math.max(0, ...told);
-}
-
-function row({ id, report }: ClusterMember): string[] {
-  const number = id === undefined ? "-" : String(id);
-  const role = roleText(report.role);
-  const endpoint = printable(report.endpoint);
-  if (!report.isReachable) {
-    return [
-      number,
-      role,
-      "-",
-      "-",
-      "-",
-      "-",
-      endpoint,
-      whyUnreachable(report.error.message, report),
-    ];
-  }
-  const { pid, term, commitIndex, appliedIndex } = report;
-  const numbers = [pid, term, commitIndex, appliedIndex].map(String);
-  const lag = commitIndex - appliedIndex;
-  const remark = lag > LAG_MAX ? `applies ${lag} behind` : "";
-  const waits = role === "starting" && report.isDiskFull === true;
-  return [number, role, ...numbers, endpoint, waits ? "waits for room on its disk" : remark];
-}
-
-/** Raft's words for the two steps of a candidacy mean nothing to an operator. */
-function roleText(role: string): string {
-  return role === "preCandidate" || role === "candidate" ? "electing" : role;
-}
-
-/** The report without the endpoint, which is in another column already. */
-function whyUnreachable(message: string, { endpoint }: NodeReport): string {
-  const start = `${endpoint}: `;
-  return `(${printable(message.startsWith(start) ? message.slice(start.length) : message)})`;
-}
-
-function styleOf(role: string): Style | undefined {
-  if (role === "leader") return "green";
-  if (role === "unreachable" || role === "quarantined") return "red";
-  return role === "follower" || role === "learner" ? undefined : "yellow";
 }

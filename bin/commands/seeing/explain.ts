@@ -4,13 +4,14 @@
  * request.
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { ExplainView } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
+import { explainPhrases, waitPhrase } from "../../../src/views/index.js";
 import { ask, clusterCommand, type Examples, tell } from "../../cluster/cluster-command.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
-import { styled } from "../../output/terminal.js";
-import { parseNumberPair } from "../../text/session-names.js";
-import { explainLines } from "../../views/explain-view.js";
+import { parseNumberPair } from "../../text/number-pair.js";
+import { sentenceLines } from "../../views/sentences.js";
 
 interface ExplainFlags {
   readonly request?: readonly [number, number];
@@ -43,7 +44,7 @@ export function defineExplain(command: Command): void {
     if (request !== undefined && view.request === null) {
       throw new Failure(EXIT.refused, `no request ${request.join("/")} waits for ${keyText(key)}`);
     }
-    tell(command, view, explainLines(view, bold));
+    tell(command, view, explainLines(view));
   });
 }
 
@@ -53,6 +54,8 @@ function requestArgument(text: string): readonly [number, number] {
   throw new InvalidArgumentError("A request is SESSION/NUMBER, as holdfast inspect shows it.");
 }
 
-function bold(text: string): string {
-  return styled("bold", text, process.stdout);
+function explainLines(view: ExplainView): string[] {
+  const { request } = view;
+  const waited = request === null ? [] : [waitPhrase(request)];
+  return sentenceLines([...waited, ...explainPhrases(view)]);
 }

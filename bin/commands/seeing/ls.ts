@@ -6,11 +6,11 @@
 import { type Command, Option } from "commander";
 import type { Admin, KeyView } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
+import { LOCK_COLUMNS, type LockRow, lockRow } from "../../../src/views/index.js";
 import { ask, clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { isOutputClosed, note, print } from "../../output/terminal.js";
-import { tableLines } from "../../output/text-table.js";
 import { jsonLine } from "../../text/printable.js";
-import { LIST_COLUMNS, listRow } from "../../views/key-view.js";
+import { viewLines } from "../../views/view-table.js";
 
 const EXAMPLES: Examples = [
   ["holdfast ls", "every lock in use"],
@@ -18,6 +18,9 @@ const EXAMPLES: Examples = [
   ["holdfast ls --names | wc -l", "how many"],
   ["holdfast ls --json", "one JSON object per line, as of inspect"],
 ];
+
+const { key, mode, holder, since, waiters } = LOCK_COLUMNS;
+const COLUMNS = [key, mode, holder, since, waiters];
 
 export function defineLs(command: Command): void {
   command
@@ -52,12 +55,12 @@ function nameLine({ key }: KeyView): string {
 }
 
 async function printTable(views: AsyncIterable<KeyView>, prefix: string): Promise<void> {
-  const rows: string[][] = [];
-  for await (const view of views) rows.push(listRow(view));
+  const rows: LockRow[] = [];
+  for await (const view of views) rows.push(lockRow(view));
   if (rows.length === 0) {
     const which = prefix === "" ? "" : ` whose name begins with ${JSON.stringify(prefix)}`;
     note(`no lock${which} is in use`);
     return;
   }
-  for (const line of tableLines(LIST_COLUMNS, rows)) print(line);
+  for (const line of viewLines(COLUMNS, rows)) print(line);
 }

@@ -5,7 +5,7 @@
  */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Change, Client, Revision, WatchTarget } from "../../../src/index.js";
-import { keyText, printable } from "../../../src/text/index.js";
+import { changePhrases, phraseText } from "../../../src/views/index.js";
 import { clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { withClient } from "../../cluster/cluster-queries.js";
 import {
@@ -18,7 +18,7 @@ import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
 import { isOutputClosed, note, print, printJson } from "../../output/terminal.js";
 import { untilStopped } from "../../run/until-stopped.js";
-import { parseNumberPair, sessionText } from "../../text/session-names.js";
+import { parseNumberPair } from "../../text/number-pair.js";
 import { formatTimeOfDay } from "../../text/wall-time.js";
 
 interface WatchFlags {
@@ -32,8 +32,6 @@ interface WatchFlags {
 const COUNT_MAX = 1_000_000_000;
 /** Changes of one entry are numbered in 32 bits; the last number stands for the whole entry. */
 const NUMBER_MAX = 2 ** 32 - 1;
-/** The longest name of a change. */
-const TYPE_WIDTH = "converted".length;
 
 const EXAMPLES: Examples = [
   ["holdfast watch orders/1001", "until Ctrl-C"],
@@ -133,16 +131,5 @@ function placeText({ index, number }: Revision): string {
 }
 
 function changeLine(change: Change): string {
-  const { type, key, mode, token, reason, value } = change;
-  const words = [
-    formatTimeOfDay(change.wallMs),
-    type.padEnd(TYPE_WIDTH),
-    keyText(key),
-    mode,
-    sessionText(change.sessionName, change.session, change.identity),
-  ];
-  if (token !== 0) words.push(`token ${token}`);
-  if (type === "ended") words.push(`(${reason})`);
-  if (value !== "") words.push(`value ${JSON.stringify(printable(value))}`);
-  return words.join("  ");
+  return [formatTimeOfDay(change.wallMs), ...changePhrases(change).map(phraseText)].join("  ");
 }

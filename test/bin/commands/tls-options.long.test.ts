@@ -89,7 +89,7 @@ test("nodes that verified ones name at ws:// are not asked, and shown as such", 
   const { code, stdout } = await cli(["status", ...FLAGS, at(page)]);
   expect(code).toBe(0);
   const [line] = stdout.split("\n").filter((text) => text.includes(plain));
-  expect(line).toMatch(/^ +2 {2}unreachable /);
+  expect(line).toMatch(/^ +2 {2}- +unreachable /);
   expect(line).toContain("not asked: named by a node at wss://, and without TLS itself");
 });
 

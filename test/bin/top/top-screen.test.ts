@@ -32,13 +32,13 @@ test("80 by 24: what is wrong, how many locks there are, one line a lock, and th
   expect(lines).toHaveLength(24);
   expect(lines.slice(0, 9)).toEqual([
     "holdfast top  locks                                                     22:41:07",
-    "ok: all 3 nodes answer, node 2 leads (term 5)",
+    "All is well: 3 nodes serve, node 2 leads.",
     "4 locks, most waiters first",
-    "  KEY                     MODE        HELD BY               FOR    LEASE    WAIT",
-    "> jobs/nightly            exclusive   billing-7            4.2s      14s       5",
-    "  orders/1001             exclusive   注文処理           1m 05s      14s       2",
-    "  注文/東京/大阪/1        exclusive   worker-3             4.2s      14s       0",
-    "  evil\\u{202e…{1b}[2Jkey  exclusive   a\\u{1b}[31mb         4.2s      14s       0",
+    "  KEY                  MODE        HELD BY              FOR  LEASE LEFT  WAITING",
+    "> jobs/nightly         exclusive   billing-7           4.2s         14s        5",
+    "  orders/1001          exclusive   注文処理          1m 05s         14s        2",
+    "  注文/東京/大阪/1     exclusive   worker-3            4.2s         14s        0",
+    "  evil\\u{20…1b}[2Jkey  exclusive   a\\u{1b}[31mb        4.2s         14s        0",
     "",
   ]);
   expect(lines.at(-1)).toBe("Enter one lock  / prefix  s sort  c cluster  p pause  ? help  q quit");
@@ -47,13 +47,13 @@ test("80 by 24: what is wrong, how many locks there are, one line a lock, and th
 test("40 by 10: fewer columns, fewer lines, the same facts first", () => {
   expect(screenText(stateAfter(SMALL, NODES, SEEN))).toEqual([
     "holdfast top  locks             22:41:07",
-    "ok: all 3 nodes answer, node 2 leads (te",
+    "All is well: 3 nodes serve, node 2 leads",
     "4 locks, most waiters first",
-    "  KEY               HELD BY         WAIT",
-    "> jobs/nightly      billing-7          5",
-    "  orders/1001       注文処理           2",
-    "  注文/東京/大阪/1  worker-3           0",
-    "  evil\\u{2…}[2Jkey  a\\u{1b}[31mb       0",
+    "  KEY              HELD BY       WAITING",
+    "> jobs/nightly     billing-7           5",
+    "  orders/1001      注文処理            2",
+    "  注文/東…/大阪/1  worker-3            0",
+    "  evil\\u{…}[2Jkey  a\\u{1b}[31mb        0",
     "",
     "? help  q quit",
   ]);
@@ -106,12 +106,12 @@ describe("a node", () => {
   test("that dies is named at once, in the view of locks too, and in the view of the cluster why", () => {
     const state = stateAfter(WIDE, NODES, SEEN, DIED);
     const lines = screenText(state);
-    expect(lines[1]).toBe("LOOK: Node 1 does not answer; if one more fails, the cluster stops.");
+    expect(lines[1]).toBe("Problem: Node 1 does not answer; if one more fails, the cluster stops.");
     expect(lines.at(-2)).toBe("22:41:07  node 1 does not answer any more: ECONNREFUSED");
     const cluster = screenText(next(state, "c")).join("\n");
-    expect(cluster).toContain("   1  unreachable       -");
+    expect(cluster).toContain("   1  -            unreachable            -");
     expect(cluster).toContain("node 1: ECONNREFUSED");
-    expect(cluster).toContain("problem: Node 1 does not answer; if one more fails");
+    expect(cluster).toContain("Problem: Node 1 does not answer; if one more fails");
   });
 
   test("that leads after another is named with its term", () => {
@@ -128,7 +128,7 @@ describe("a node", () => {
     const seen = nodesSeen([node(1), dead(2), dead(3)], 0);
     const lines = screenText(stateAfter(WIDE, NODES, { type: "nodes", seen }));
     expect(lines[1]).toMatch(
-      /^DOWN: The cluster has no leader, so it grants nothing: 1 of 3 voters/,
+      /^Down: The cluster has no leader, so it grants nothing: 1 of 3 voters/,
     );
   });
 });
@@ -179,7 +179,7 @@ test("one lock is shown with its holder, its queue in order, and why the first o
     "2  worker-2  exclusive      7/1   2s",
     "",
     "WHY THE FIRST ONE WAITS",
-    "jobs/nightly (exclusive): no request ahead, expected wait about 450ms",
-    "  held by billing-7 (exclusive, token 4711)",
+    "A new request would wait because billing-7 (exclusive, token 4711) holds it.",
+    "Usually this takes about 450ms.",
   ]);
 });

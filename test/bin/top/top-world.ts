@@ -1,13 +1,9 @@
 /** Locks and nodes for the tests of `holdfast top`, as the cluster would describe them. */
-import {
-  type LockRow,
-  type LocksSeen,
-  lockRowOf,
-  type NodeRow,
-  type NodesSeen,
-} from "../../../bin/top/cluster-facts.js";
+import type { SeenNode } from "../../../bin/cluster/cluster-findings.js";
+import type { LocksSeen, NodesSeen } from "../../../bin/top/cluster-facts.js";
 import { after, firstState, type TopEvent, type TopState } from "../../../bin/top/top-state.js";
 import type { KeyView } from "../../../src/index.js";
+import { lockRow } from "../../../src/views/index.js";
 
 /** 22:41:07 in the zone of the tests, whatever that is. */
 export const AT_MS = new Date(2026, 10, 23, 22, 41, 7).getTime();
@@ -58,13 +54,11 @@ export function keyView({
   return { key, kind: "lock", limit: 0, holds: [hold], waiters: queue, closings: [] };
 }
 
-const lockRow = (lock: LockOf): LockRow => lockRowOf(keyView(lock));
-
 export function locksSeen(
   locks: readonly LockOf[],
   seen: Partial<Omit<LocksSeen, "rows">> = {},
 ): LocksSeen {
-  const rows = locks.map(lockRow);
+  const rows = locks.map((lock) => lockRow(keyView(lock)));
   const count = rows.length;
   return {
     prefix: "",
@@ -77,21 +71,19 @@ export function locksSeen(
   };
 }
 
-export function node(id: number, more: Partial<NodeRow> = {}): NodeRow {
+export function node(id: number, more: Partial<SeenNode> = {}): SeenNode {
   return {
     id,
-    role: id === 2 ? "leader" : "follower",
+    role: "",
     answers: "yes",
     isVoter: true,
-    term: 5,
-    commitIndex: 102,
-    appliedIndex: 102,
     lagEntries: 0,
     endpoint: `ws://127.0.0.1:74${10 + id}`,
     problem: "",
     words: {
       role: id === 2 ? "leader" : "follower",
       leader: 2,
+      term: 5,
       commitIndex: 102,
       appliedIndex: 102,
     },
@@ -99,16 +91,14 @@ export function node(id: number, more: Partial<NodeRow> = {}): NodeRow {
   };
 }
 
-export const dead = (id: number): NodeRow =>
+export const dead = (id: number): SeenNode =>
   node(id, {
-    role: "unreachable",
     answers: "no",
-    term: null,
     problem: "ECONNREFUSED",
     words: undefined,
   });
 
-export function nodesSeen(nodes: readonly NodeRow[], leader = 2, term = 5): NodesSeen {
+export function nodesSeen(nodes: readonly SeenNode[], leader = 2, term = 5): NodesSeen {
   return { nodes, leader, term, wallMs: AT_MS };
 }
 

@@ -1,7 +1,14 @@
-/** The line that `holdfast ls` shows for a key. */
+/** One key, and a line of a list of keys. */
 import { expect, test } from "vitest";
-import { keyLines, LIST_COLUMNS, leaseLines, listRow } from "../../../bin/views/key-view.js";
+import { keyLines, leaseLines } from "../../../bin/views/key-view.js";
 import type { KeyView } from "../../../src/index.js";
+import { LOCK_COLUMNS, lockRow, phraseText } from "../../../src/views/index.js";
+
+function listRow(view: KeyView): string[] {
+  const { key, mode, holder, since, waiters } = LOCK_COLUMNS;
+  const row = lockRow(view);
+  return [key, mode, holder, since, waiters].map(({ cell }) => phraseText(cell(row)));
+}
 
 const hold = {
   token: 2 ** 41,
@@ -36,11 +43,11 @@ test("a key in a list tells all who hold it and wait, though a crowd is shown in
     waiters: [{ ...waiter, isUpgrade: false, isEligible: false }],
     truncated: { holds: 1_200, waiters: 100_000, closings: 0 },
   };
-  const row = ["k", "exclusive", "billing-7 and 1199 more", "4.2s", "100000"];
-  expect(listRow(crowd)).toEqual(row);
-  expect(LIST_COLUMNS).toHaveLength(row.length);
+  expect(listRow(crowd)).toEqual([
+    ...["k", "exclusive", "billing-7 and 1,199 others", "4.2s", "100,000"],
+  ]);
   const { truncated: _, ...whole } = crowd;
-  expect(listRow(whole)).toEqual(["k", "exclusive", "billing-7 and 1 more", "4.2s", "1"]);
+  expect(listRow(whole)).toEqual(["k", "exclusive", "billing-7 and 1 other", "4.2s", "1"]);
 });
 
 test("the identity of a holder is beside its name, and nothing can be mistaken for it", () => {
@@ -59,8 +66,21 @@ test("the identity of a holder is beside its name, and nothing can be mistaken f
 
 test("a key in a list that nobody holds is closed, or only waited for, or has a limit", () => {
   const closing = { mode: "shared", token: 1, identity: "", endsInMs: 5, permits: 0 } as const;
-  expect(listRow({ ...FREE, closings: [closing] })).toEqual(["k", "shared", "(closed)", "-", "0"]);
-  expect(listRow({ ...FREE, kind: "semaphore", limit: 3 })).toEqual(["k", "-", "-", "-", "0"]);
+  expect(listRow({ ...FREE, closings: [closing] })).toEqual([
+    "k",
+    "shared",
+    "closed for 5ms more",
+    "-",
+    "0",
+  ]);
+  expect(listRow({ ...FREE, kind: "semaphore", limit: 3 })).toEqual([
+    "k",
+    "0 of 3 permits",
+    "-",
+    "-",
+    "0",
+  ]);
+  expect(listRow(FREE)).toEqual(["k", "-", "-", "-", "0"]);
 });
 
 test("a lease is shown by its name, or by digits of its owner, with what is left of it", () => {
@@ -78,7 +98,7 @@ test("a lease is shown by its name, or by digits of its owner, with what is left
   expect(listRow(held(unnamed))[2]).toBe("lease:5ed4c48d as ci");
   const lines = keyLines(held(named));
   expect(lines.at(-1)).toMatch(/^deploy +exclusive +- +4\.2s +1m 01s +\d+$/);
-  expect(keyLines(held(endless)).at(-1)).toContain("without end");
+  expect(keyLines(held(endless)).at(-1)).toContain("no end");
   expect(leaseLines("k", [unnamed]).at(-1)).toMatch(/^lease:5ed4c48d as ci .* value "v17"$/);
   expect(leaseLines("k", [{ ...named, endsInMs: 5_000 }]).at(-1)).toMatch(/ends in 5s$/);
   expect(leaseLines("k", [])).toEqual(["k: no lease"]);
@@ -90,9 +110,22 @@ test("a hold that was handed over is shown with the name of the session that did
     const holds = [{ ...hold, ...bearer, sessionName, identity }];
     return listRow({ ...FREE, kind: "lock", holds })[2];
   };
-  expect(shown("billing-7")).toBe("(handed over by billing-7)");
-  expect(shown("billing-7", "billing")).toBe("(handed over by billing-7 as billing)");
-  expect(shown("")).toBe("(handed over)");
+  expect(shown("billing-7")).toBe("handed over by billing-7");
+  expect(shown("billing-7", "billing")).toBe("handed over by billing-7 as billing");
+  expect(shown("")).toBe("handed over");
   const lines = keyLines({ ...FREE, kind: "lock", holds: [{ ...hold, ...bearer }] });
-  expect(lines.at(-1)).toMatch(/^\(handed over by billing-7\) +exclusive +- /);
+  expect(lines.at(-1)).toMatch(/^handed over by billing-7 +exclusive +- /);
+});
+
+test("a semaphore in a list tells how many of its permits are held, if all its holds are known", () => {
+  const permits = [2, 1].map((count) => ({ ...hold, mode: "permits" as const, permits: count }));
+  const view: KeyView = { ...FREE, kind: "semaphore", limit: 5, holds: permits };
+  expect(listRow(view)[1]).toBe("3 of 5 permits");
+  const truncated = { holds: 3, waiters: 0, closings: 0 };
+  expect(listRow({ ...view, truncated })[1]).toBe("5 permits");
+});
+
+test("a hold that is being revoked says so in a list", () => {
+  const holds = [{ ...hold, isRevoked: true }];
+  expect(listRow({ ...FREE, kind: "lock", holds })[2]).toBe("billing-7, being revoked");
 });

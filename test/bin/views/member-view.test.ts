@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { majorityText } from "../../../bin/cluster/admin-access.js";
 import {
   joinEndpoints,
   memberLines,
@@ -7,6 +6,7 @@ import {
   startCommand,
 } from "../../../bin/views/member-view.js";
 import type { MembersView, MemberView } from "../../../src/index.js";
+import { majorityText } from "../../../src/views/index.js";
 
 function member(id: number, changes: Partial<MemberView> = {}): MemberView {
   return {
@@ -52,12 +52,12 @@ test("what a node says of itself cannot write to the terminal", () => {
 
 test("the majority counts voters alone", () => {
   const voters = (count: number): string =>
-    majorityText(view(Array.from({ length: count }, (_, i) => member(i + 1))));
+    majorityText(Array.from({ length: count }, (_, i) => member(i + 1)));
   expect(voters(1)).toBe("1 voter: the cluster works while it runs");
   expect(voters(2)).toBe("2 voters: the cluster works while 2 of them run");
   expect(voters(5)).toBe("5 voters: the cluster works while 3 of them run");
   const learner = member(4, { role: "learner" });
-  expect(majorityText(view([member(1), member(2), member(3), learner]))).toMatch(/^3 voters/);
+  expect(majorityText([member(1), member(2), member(3), learner])).toMatch(/^3 voters/);
 });
 
 test("a new node is told its own address and where the others are", () => {

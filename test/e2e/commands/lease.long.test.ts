@@ -202,9 +202,9 @@ describe("a lock that is leased", () => {
     await scene.client.changeSetting("endlessLeases", 1);
     const taken = documentOf<Taken>(await ask(take));
     expect(taken.trustMs).toBeNull();
-    expect((await ask(["show", "endless/1"])).stdout).toContain("without end");
+    expect((await ask(["show", "endless/1"])).stdout).toContain("no end");
     const inspected = await scene.holdfast(["inspect", "endless/1"]);
-    expect(inspected.stdout).toContain("without end");
+    expect(inspected.stdout).toContain("no end");
     expect((await scene.holdfast(["top", "--once"])).stdout).toMatch(/endless\/1 .* no end /);
     const revoked = await scene.holdfast(["revoke", "endless/1", "--now"]);
     expect(revoked.stdout).toBe("endless/1: 1 hold ended\n");

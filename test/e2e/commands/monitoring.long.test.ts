@@ -293,7 +293,7 @@ describe("of a cluster with nodes down", () => {
       expect(one.nodes[1]).toEqual(down);
       expect(one.nodes.filter(({ role }) => role === "leader")).toHaveLength(1);
     }, ELECTION_WAIT);
-    expect((await ask("status")).stdout).toMatch(/^ *2 +unreachable +- +- +- +- +ws:/m);
+    expect((await ask("status")).stdout).toMatch(/^ *2 +- +unreachable +- +- +- +- +ws:/m);
 
     await third.kill("SIGKILL");
     await until("node 1 to lead no more", async () => (await first.status())?.role !== "leader");

@@ -197,7 +197,7 @@ describe("restoring", () => {
       more: ["--old-leases-are-over"],
     });
     expect([again.code, again.stderr]).toEqual([0, ""]);
-    expect(again.stdout).toContain("Do the same for nodes 2, 3");
+    expect(again.stdout).toContain("Do the same for nodes 2 and 3");
     expect(again.stdout).toContain("sessions are opened at once");
     const data = `--data=${join(scene.place, "n1")}`;
     const offline = ["snapshot", "save", data, file("offline.hfs"), "--json"];

@@ -42,8 +42,8 @@ describe("without a terminal", () => {
     const { code, stdout, stderr } = await scene.holdfast(["top"]);
     expect([code, stderr]).toEqual([0, ""]);
     const lines = stdout.split("\n");
-    expect(lines[0]).toMatch(/^all 3 nodes answer, node \d leads \(term \d+\)$/);
-    expect(lines[2]).toMatch(/^KEY +MODE +HELD BY +FOR +LEASE +TOKEN +WAITING$/);
+    expect(lines[0]).toMatch(/^All is well: 3 nodes serve, node \d leads\.$/);
+    expect(lines[2]).toMatch(/^KEY +MODE +HELD BY +FOR +LEASE LEFT +TOKEN +WAITING$/);
     expect(lines[3]).toMatch(/^jobs\/nightly +exclusive +billing-7 .* 1$/);
     expect(stdout).toContain("evil\\u{202e}key");
     expect(stdout).not.toContain("\u001b");
@@ -68,7 +68,7 @@ describe("without a terminal", () => {
       env: { HOLDFAST_ENDPOINTS: "" },
     });
     expect([told.code, told.stderr]).toEqual([0, ""]);
-    expect(told.stdout).toContain("all 3 nodes answer");
+    expect(told.stdout).toContain("All is well: 3 nodes serve");
     expect(told.stdout).toContain("jobs/nightly");
   });
 
@@ -127,7 +127,7 @@ describe.runIf(TMUX !== undefined)("on a terminal", () => {
     await terminal.type("p");
     await terminal.shows("PAUSED since");
     await terminal.type("p", "c");
-    await terminal.shows(/leader +\d+/);
+    await terminal.shows(/leader +answers +\d+/);
     await terminal.type("q");
     await expectRestored(0);
   });
@@ -135,7 +135,7 @@ describe.runIf(TMUX !== undefined)("on a terminal", () => {
   test("it follows the size of the terminal", async () => {
     await startTop();
     await terminal.resize({ columns: 40, rows: 10 });
-    const lines = await terminal.shows(/ {2}KEY +HELD BY +WAIT$/m);
+    const lines = await terminal.shows(/ {2}KEY +HELD BY +WAITING$/m);
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(40);
     await terminal.resize({ columns: 80, rows: 24 });
     await terminal.shows(/MODE +HELD BY/);
@@ -174,7 +174,7 @@ describe.runIf(TMUX !== undefined)("on a terminal", () => {
 
   test("a node that dies is named, and the locks go on being shown", async () => {
     await startTop();
-    await terminal.shows(/all 3 nodes answer/);
+    await terminal.shows(/All is well: 3 nodes serve/);
     const [first] = scene.cluster.nodes;
     await first?.kill();
     await terminal.shows(/Node 1 does not answer/);

@@ -60,9 +60,9 @@ describe("while one holds and another waits", () => {
     const { code, stdout } = await ask("explain", "orders/1", "--request", request);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^billing-8 has waited for \S+\norders\/1 \(exclusive\): no request ahead/,
+      /^billing-8 has waited for \S+\.\nWaits because billing-7\\u\{202e\} \(exclusive, token/,
     );
-    expect(stdout).toContain(`\n  held by billing-7\\u{202e} (exclusive, token ${lock.token})\n`);
+    expect(stdout).toContain(`token ${lock.token}) holds it.`);
     const document = await askJson<{ request: object }>(
       "explain",
       ...["explain", "orders/1", "--request", request],
@@ -74,7 +74,7 @@ describe("while one holds and another waits", () => {
     const document = await askJson<{ keys: object[] }>("explain", "explain", "orders/1");
     expect(document.keys).toMatchObject([{ isEligible: false, aheadCount: 1 }]);
     expect((await ask("explain", "nobody/uses/it")).stdout).toBe(
-      "nobody/uses/it (exclusive): free\n",
+      "A new request would be granted at once.\n",
     );
   });
 
@@ -82,7 +82,7 @@ describe("while one holds and another waits", () => {
     await using unnamed = await connect({ endpoints: scene.endpoints });
     await using held = await unnamed.acquire("orders/2");
     expect((await ask("explain", "orders/2")).stdout).toContain(
-      `\n  held by an unnamed client (exclusive, token ${held.token})\n`,
+      `because an unnamed client (exclusive, token ${held.token}) holds it.`,
     );
   });
 

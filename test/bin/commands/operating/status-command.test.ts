@@ -31,8 +31,8 @@ test("a quarantined node is shown with what is damaged and what to do", async ()
   ]);
   expect(lines.slice(5)).toEqual([
     "",
-    "problem: Node 2 is quarantined: its data are damaged. What helps: docs/operating/recovery.md",
-    "warning: Node 4 is starting. What helps: docs/operating/recovery.md",
+    "Problem: Node 2 is quarantined: its data are damaged. What helps: docs/operating/recovery.md",
+    "Warning: Node 4 is starting. What helps: docs/operating/recovery.md",
     "",
     "node 2 is quarantined: /n2/log/7.seg: wrong\\u{1b}[2J checksum",
     "stop it, then: holdfast recover --id 2 --data DIRECTORY",
@@ -78,7 +78,7 @@ test("a closed cluster says what who asks lacks, and is not one that does not an
     5,
     `holdfast: ${url}: its cluster is closed: an access token is needed; see --token-file (UNAUTHENTICATED)\n`,
   ]);
-  expect(none.stdout).toMatch(/\n +- +unreachable .* \(its cluster is closed: an access/);
+  expect(none.stdout).toMatch(/\n +- +- +answers .* \(its cluster is closed: an access/);
   const bad = await ask(url, { HOLDFAST_ACCESS_TOKEN: "bad" });
   expect([bad.code, bad.stderr]).toEqual([
     5,

@@ -17,15 +17,15 @@ test("a refused deadlock is told as a ring of waits that begins with the one tha
       ],
     },
   ];
-  const [, heading, when, columns, ...rows] = refusedLines(refused);
+  const [, heading, when, ...sentences] = refusedLines(refused);
   expect(heading).toBe("REFUSED LATELY");
   expect(when).toMatch(/ {2}a deadlock of 3$/);
-  expect(columns).toContain("WHO WAITED");
-  expect(rows).toHaveLength(3);
-  expect(rows[0]).toMatch(/^refused +billing +1 +.*a.*exclusive +session 8 as ci +1$/);
-  expect(rows[0]).not.toContain("\u001b");
-  expect(rows[1]).toMatch(/^ +session 8 as ci +1 +b +exclusive +somebody +-$/);
-  expect(rows[2]).toMatch(/^ +somebody +- +another key +exclusive +billing +1$/);
+  expect(sentences).toHaveLength(4);
+  expect(sentences[0]).toMatch(
+    /^ {2}billing \(task 1\) asked for a.* \(exclusive\), which session 8 as ci/,
+  );
+  expect(sentences[0]).not.toContain("\u001b");
+  expect(sentences.at(-1)).toBe("  So the request of billing (task 1) was refused.");
 });
 
 test("without any nothing is printed", () => {
