@@ -1,7 +1,5 @@
 /** Why the viewer may not end a session; the cluster decides. Pure. */
-
-/** Whose connections have shown nothing: a session of theirs is nobody's own. */
-const ANONYMOUS = "anonymous";
+import { isAnonymous } from "../../src/views/index.js";
 
 /**
  * `whyNotEverywhere`: why the viewer has no right to operate everything; `undefined` if they have.
@@ -12,6 +10,7 @@ export function whyNotEnd(
   identity: string,
   whyNotEverywhere: string | undefined,
 ): string | undefined {
-  const isOwn = viewerName === identity && identity !== ANONYMOUS;
+  // Connections that have shown nothing are anonymous: a session of theirs is nobody's own.
+  const isOwn = viewerName === identity && !isAnonymous({ identity });
   return isOwn ? undefined : whyNotEverywhere;
 }

@@ -8,7 +8,8 @@ import { useId } from "preact/hooks";
 export interface Column<Row> {
   readonly id: string;
   readonly title: string;
-  readonly cell: (row: Row) => ComponentChildren;
+  /** `index`: of the row, from 0. */
+  readonly cell: (row: Row, index: number) => ComponentChildren;
   /** Right-aligned, in digits of one width. */
   readonly isNumeric?: boolean | undefined;
   /** Names its row. At most one column. */
@@ -59,10 +60,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               </td>
             </tr>
           ) : (
-            rows.map((row) => (
+            rows.map((row, index) => (
               <tr key={rowKey(row)}>
                 {columns.map((column) => (
-                  <Cell key={column.id} column={column} row={row} />
+                  <Cell key={column.id} column={column} row={row} index={index} />
                 ))}
               </tr>
             ))
@@ -73,12 +74,18 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 }
 
-function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {
+interface CellProps<Row> {
+  readonly column: Column<Row>;
+  readonly row: Row;
+  readonly index: number;
+}
+
+function Cell<Row>({ column, row, index }: CellProps<Row>) {
   const align = column.isNumeric === true ? "numeric" : undefined;
-  if (column.isRowHeader !== true) return <td class={align}>{column.cell(row)}</td>;
+  if (column.isRowHeader !== true) return <td class={align}>{column.cell(row, index)}</td>;
   return (
     <th scope="row" class={align}>
-      {column.cell(row)}
+      {column.cell(row, index)}
     </th>
   );
 }

@@ -1,7 +1,7 @@
 /** The dialog that ends a session, with everything that it holds and waits for. */
 import type { Admin } from "../../src/index.js";
+import { countText, type Phrase } from "../../src/views/index.js";
 import { ForceDialog } from "./force-dialog.js";
-import { countText, type Phrase } from "./phrase.js";
 import { PhraseText } from "./phrase-text.js";
 
 export interface EndSessionProps {

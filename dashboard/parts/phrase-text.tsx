@@ -1,8 +1,9 @@
 /** A sentence with other people's text in it, which is isolated and escaped here. */
+import type { Shown } from "../../src/views/index.js";
 import { KeyText, OtherText } from "./key-text.js";
-import type { Phrase } from "./phrase.js";
 
-export function PhraseText({ phrase }: { readonly phrase: Phrase }) {
+export function PhraseText({ phrase }: { readonly phrase: Shown }) {
+  if (typeof phrase === "string") return <>{phrase}</>;
   return (
     <>
       {phrase.map((part, index) => {

@@ -5,7 +5,7 @@
  */
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
-import { countText } from "./phrase.js";
+import { countText } from "../../src/views/index.js";
 import { type Settled, settle } from "./settle.js";
 
 export interface StillRowsProps<Row> {

@@ -91,7 +91,7 @@ describe.skipIf(executable === undefined)("the page", () => {
           .getByText(/unreachable, last heard .+ ago/)
           .waitFor(WAIT);
         const cells = await rowOf(page, gone).locator("td").allInnerTexts();
-        expect(cells.slice(1, 5), gone).toEqual(["–", "–", "–", "–"]);
+        expect(cells.slice(1, 5), gone).toEqual(["-", "-", "-", "-"]);
       }
       await rowOf(page, "Node 3").getByText("no leader").waitFor(WAIT);
     });

@@ -82,7 +82,7 @@ describe.skipIf(executable === undefined)("the page", () => {
     expect(await page.locator("tbody tr").count()).toBe(20);
     await page.getByRole("link", { name: "Previous 100" }).click();
     await rowOf(page, "many/000").waitFor(WAIT);
-    await page.getByRole("button", { name: "Name" }).click();
+    await page.getByRole("button", { name: "Key" }).click();
     await page.locator("tbody tr").first().getByText("many/099").waitFor(WAIT);
     expect(page.url()).toContain("sort=-key");
 
@@ -132,9 +132,11 @@ describe.skipIf(executable === undefined)("the page", () => {
     const waits = [two.acquire("single")];
     const { page, complaints } = await open("#/lock/single");
     await page.getByText("1 holder, 1 request waiting.").waitFor(WAIT);
-    await page.getByText("Waits because one holds it (exclusive).").waitFor(WAIT);
+    await page
+      .getByText(`Waits because one (exclusive, token ${held.token}) holds it.`)
+      .waitFor(WAIT);
     waits.push(three.acquire("single"));
-    await page.getByText("1 request is ahead (two)").first().waitFor(WAIT);
+    await page.getByText("1 request is ahead: two (exclusive)").first().waitFor(WAIT);
     await page.getByText(String(held.token)).first().waitFor(WAIT);
     const periods = page.getByRole("table", { name: "Periods, newest first" });
     await periods.locator("tr", { hasText: "three" }).getByText("released").waitFor(WAIT);
@@ -198,7 +200,10 @@ describe.skipIf(executable === undefined)("the page", () => {
     await expect(bob.acquire("cycle/1", { owner: taskB })).rejects.toMatchObject({
       code: "DEADLOCK",
     });
-    await page.getByText("So the request of bob was refused.").first().waitFor(WAIT);
+    await page
+      .getByText(/So the request of bob \(task \d+\) was refused\./)
+      .first()
+      .waitFor(WAIT);
     const drawn = page.getByRole("img", { name: /newest refused deadlock/ });
     expect(await drawn.locator("g.task").count()).toBe(2);
     expect(await drawn.locator("g.arrow").count()).toBe(2);

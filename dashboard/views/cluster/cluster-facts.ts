@@ -1,6 +1,6 @@
 /** What the page knows of the cluster, as facts to be judged. Pure. */
 import type { MembersView, VitalsView } from "../../../src/index.js";
-import type { HealthFacts, MemberFacts, NodeFacts } from "../../../src/views/index.js";
+import type { HealthFacts, MemberFacts, NodeFacts, NodeRow } from "../../../src/views/index.js";
 
 /** A node, as the page has heard of it. */
 export interface NodeHealth {
@@ -44,6 +44,24 @@ export function heardAtMs(
 ): number | undefined {
   const heardMs = own?.peers.find((peer) => peer.node === node)?.heardWallMs ?? null;
   return own === undefined || heardMs === null ? undefined : nowMs - (own.wallMs - heardMs);
+}
+
+/** What a node that is not heard once said is not how it is. */
+export function nodeRow({ node, vitals, isAnswering }: NodeHealth, known: Known): NodeRow {
+  const { own, members, nowMs } = known;
+  const member = members?.members.find(({ id }) => id === node);
+  const peer = own?.peers.find((each) => each.node === node);
+  const heardMs = heardAtMs(node, known);
+  return {
+    id: node,
+    answers: isAnswering === undefined ? undefined : isAnswering ? "yes" : "no",
+    words: isAnswering === true ? vitals : undefined,
+    role: member?.role === "learner" ? "learner" : "",
+    lagEntries: isAnswering === true && member?.isReachable === true ? member.lagEntries : null,
+    silentMs: heardMs === undefined ? undefined : nowMs - heardMs,
+    endpoint: member?.endpoint ?? peer?.endpoint ?? "",
+    problem: "",
+  };
 }
 
 export function factsOf(known: Known): HealthFacts {

@@ -1,6 +1,6 @@
 /** How the cluster is: whether all is well, its nodes, its last quarter of an hour, what happened. */
 import { useEffect, useMemo } from "preact/hooks";
-import { type Health, judgeHealth } from "../../../src/views/index.js";
+import { type Health, helpText, judgeHealth, LEVEL_WORDS } from "../../../src/views/index.js";
 import { useCluster } from "../../connection/context.js";
 import { VitalsOfMembers } from "../../connection/member-vitals.js";
 import { Badge } from "../../parts/badge.js";
@@ -9,6 +9,7 @@ import { announce } from "../../state/announcements.js";
 import { useStore } from "../../state/store.js";
 import { factsOf, isLoopback, membersKnown, type NodeHealth } from "./cluster-facts.js";
 import { EventTable } from "./event-table.js";
+import { LEVEL_BADGES } from "./level-badges.js";
 import { NodeTable } from "./node-table.js";
 import { seriesOf } from "./series.js";
 
@@ -41,32 +42,19 @@ export function ClusterView() {
   );
 }
 
-const WORDS = {
-  good: ["good", "Well"],
-  asking: ["busy", "Asking"],
-  warning: ["warning", "Look here"],
-  bad: ["bad", "Not well"],
-  down: ["bad", "Down"],
-} as const;
-
 function HealthText({ health: { level, sentence, findings } }: { readonly health: Health }) {
   const [worst] = findings;
-  const [kind, word] = WORDS[level];
   return (
-    <section class={`health health-${kind}`} aria-label="Health">
+    <section class={`health health-${LEVEL_BADGES[level]}`} aria-label="Health">
       <p>
-        <Badge kind={kind} word={word} /> <strong>{sentence}</strong>
+        <Level of={level} /> <strong>{sentence}</strong>
         {findings.length === 1 && worst !== undefined && <Help page={worst.help} />}
       </p>
       {findings.length > 1 && (
         <ul>
           {findings.map(({ level: one, sentence: text, help }) => (
             <li key={text}>
-              <Badge
-                kind={one === "warning" ? "warning" : "bad"}
-                word={one === "warning" ? "Warning" : "Problem"}
-              />{" "}
-              {text}
+              <Level of={one} /> {text}
               <Help page={help} />
             </li>
           ))}
@@ -76,13 +64,12 @@ function HealthText({ health: { level, sentence, findings } }: { readonly health
   );
 }
 
+function Level({ of }: { readonly of: Health["level"] }) {
+  return <Badge kind={LEVEL_BADGES[of]} word={LEVEL_WORDS[of]} />;
+}
+
 function Help({ page }: { readonly page: string }) {
-  return (
-    <span class="reason">
-      {" "}
-      What helps: <code>{page}</code>
-    </span>
-  );
+  return <span class="reason">{` ${helpText(page)}`}</span>;
 }
 
 function Charts({ nodes }: { readonly nodes: readonly NodeHealth[] }) {

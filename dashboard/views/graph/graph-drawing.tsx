@@ -5,7 +5,7 @@
  */
 import { useId } from "preact/hooks";
 import { keyText } from "../../../src/text/index.js";
-import { phraseText, whoPhrase } from "../../parts/phrase.js";
+import { phraseText, whoPhrase } from "../../../src/views/index.js";
 import type { DrawnEdge, GraphLayout, PlacedOwner } from "./graph-layout.js";
 
 const BOX_WIDTH = 170;

@@ -2,16 +2,16 @@
  * Who waits for whom: a drawing, and a table that says the same. Below it the deadlocks that the
  * cluster refused lately, each with its cycle.
  */
-import type { GraphEdge, GraphOwner, RefusedDeadlock, WaitGraphView } from "../../../src/index.js";
+import type { GraphEdge, RefusedDeadlock, WaitGraphView } from "../../../src/index.js";
+import { countText, cyclePhrases, WAIT_COLUMNS, waitRows } from "../../../src/views/index.js";
 import { usePolled } from "../../connection/polled.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
 import { KeyText } from "../../parts/key-text.js";
-import { countText, whoPhrase } from "../../parts/phrase.js";
 import { PhraseText } from "../../parts/phrase-text.js";
 import { Problem } from "../../parts/problem.js";
 import { Time } from "../../parts/time.js";
+import { viewColumn } from "../../parts/view-column.js";
 import { hrefOf } from "../../state/router.js";
-import { cyclePhrase } from "./cycle-phrase.js";
 import { GraphDrawing } from "./graph-drawing.js";
 import { graphLayout } from "./graph-layout.js";
 
@@ -39,7 +39,6 @@ export function GraphView() {
 function Graph({ graph }: { readonly graph: WaitGraphView }) {
   const { owners, edges, isTruncated, refused } = graph;
   const layout = graphLayout(owners, edges);
-  const byId = new Map(owners.map((owner) => [owner.id, owner]));
   return (
     <>
       <p>{summary(graph, layout.hidden)}</p>
@@ -48,9 +47,9 @@ function Graph({ graph }: { readonly graph: WaitGraphView }) {
         caption={
           isTruncated ? `The first ${EDGES_MAX} waits; there are more` : "Who waits for whom"
         }
-        columns={columnsFor(byId)}
-        rows={edges}
-        rowKey={({ from, to, key, why }) => JSON.stringify([from, to, key, why])}
+        columns={COLUMNS}
+        rows={waitRows(owners, edges)}
+        rowKey={({ from, to, key, why }) => JSON.stringify([from?.id, to?.id, key, why])}
         empty="Nobody waits."
       />
       <h2>Refused deadlocks</h2>
@@ -71,38 +70,20 @@ function summary({ owners, edges }: WaitGraphView, hidden: number): string {
   return `${tasks}. An arrow leads from a task to the one that it waits for.${rest}`;
 }
 
-function columnsFor(byId: ReadonlyMap<number, GraphOwner>): readonly Column<GraphEdge>[] {
-  const who = (id: number) => {
-    const owner = byId.get(id);
-    return owner === undefined ? (
-      `task ${id}`
-    ) : (
-      <span class="who">
-        <PhraseText phrase={whoPhrase(owner)} />
-        {`, task ${owner.owner}`}
-      </span>
-    );
-  };
-  return [
-    { id: "from", title: "Waits", isRowHeader: true, cell: ({ from }) => who(from) },
-    {
-      id: "key",
-      title: "For the lock",
-      cell: ({ key }) => (
-        <a href={hrefOf("lock", key)}>
-          <KeyText name={key} />
-        </a>
-      ),
-    },
-    { id: "mode", title: "Mode", cell: ({ mode }) => mode },
-    { id: "to", title: "Of", cell: ({ to }) => who(to) },
-    {
-      id: "why",
-      title: "Because that one",
-      cell: ({ why }) => (why === "holds" ? "holds it" : "is ahead"),
-    },
-  ];
-}
+const { from, key: keyColumn, mode, to, why } = WAIT_COLUMNS;
+const COLUMNS = [
+  viewColumn(from, { isRowHeader: true }),
+  viewColumn(keyColumn, {
+    cell: ({ key }) => (
+      <a href={hrefOf("lock", key)}>
+        <KeyText name={key} />
+      </a>
+    ),
+  }),
+  viewColumn(mode),
+  viewColumn(to),
+  viewColumn(why),
+];
 
 function Refused({ refused }: { readonly refused: readonly RefusedDeadlock[] }) {
   const columns: readonly Column<RefusedDeadlock>[] = [
@@ -117,7 +98,11 @@ function Refused({ refused }: { readonly refused: readonly RefusedDeadlock[] }) 
       title: "What would have been",
       cell: ({ cycle }) => (
         <span class="sentence">
-          <PhraseText phrase={cyclePhrase(cycle)} />
+          {cyclePhrases(cycle).map((phrase, index) => (
+            <span key={index}>
+              <PhraseText phrase={phrase} />{" "}
+            </span>
+          ))}
         </span>
       ),
     },

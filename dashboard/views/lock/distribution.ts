@@ -2,11 +2,10 @@
  * How long holds and waits took: counts in fixed ranges, and a sentence that says the same. The
  * ranges never change with the data, so that two locks can be compared at a glance. Pure.
  */
-import { durationText } from "../../parts/duration-text.js";
-import { countText } from "../../parts/phrase.js";
+import { countText, formatDuration } from "../../../src/views/index.js";
 
 export interface Range {
-  /** "up to 10 ms", "10 – 100 ms". */
+  /** "up to 10ms", "to 100ms". */
   readonly label: string;
   readonly count: number;
   /** Of the fullest range: 0 – 1. */
@@ -24,15 +23,7 @@ export interface Distribution {
 
 /** Upper ends, included. */
 const ENDS_MS = [10, 100, 1_000, 10_000, 60_000, 600_000] as const;
-const LABELS = [
-  "up to 10 ms",
-  "to 100 ms",
-  "to 1 s",
-  "to 10 s",
-  "to 1 min",
-  "to 10 min",
-  "longer",
-] as const;
+const LABELS = ["up to 10ms", "to 100ms", "to 1s", "to 10s", "to 1m", "to 10m", "longer"] as const;
 
 export function distributionOf(timesMs: readonly number[]): Distribution {
   const counts = LABELS.map(() => 0);
@@ -60,12 +51,12 @@ function quantile(sorted: readonly number[], part: number): number {
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? 0;
 }
 
-/** "Of 57 holds, half took at most 1.2 s, nine of ten at most 4 s, the longest 3 min." */
+/** "Of 57 holds, half took at most 1.2s, nine of ten at most 4s, the longest 3m 00s." */
 export function distributionText(of: Distribution, one: string): string {
   const { count, medianMs, mostMs, longestMs } = of;
   if (count === 0) return `No ${one} is known that has ended.`;
-  if (count === 1) return `One ${one} is known: it took ${durationText(longestMs)}.`;
-  const half = `half took at most ${durationText(medianMs)}`;
-  const most = count < 10 ? "" : `, nine of ten at most ${durationText(mostMs)}`;
-  return `Of ${countText(count, one)}, ${half}${most}, the longest ${durationText(longestMs)}.`;
+  if (count === 1) return `One ${one} is known: it took ${formatDuration(longestMs)}.`;
+  const half = `half took at most ${formatDuration(medianMs)}`;
+  const most = count < 10 ? "" : `, nine of ten at most ${formatDuration(mostMs)}`;
+  return `Of ${countText(count, one)}, ${half}${most}, the longest ${formatDuration(longestMs)}.`;
 }

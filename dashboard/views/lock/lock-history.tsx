@@ -5,31 +5,26 @@
  */
 import { useEffect } from "preact/hooks";
 import type { History, Tenure } from "../../../src/index.js";
+import {
+  formatDuration,
+  historyEnd,
+  PERIOD_COLUMNS,
+  phraseText,
+  sentence,
+  whoPhrase,
+} from "../../../src/views/index.js";
 import { usePolled } from "../../connection/polled.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
-import { durationText } from "../../parts/duration-text.js";
-import { OtherText } from "../../parts/key-text.js";
-import { phraseText, whoPhrase } from "../../parts/phrase.js";
 import { PhraseText } from "../../parts/phrase-text.js";
 import { Problem } from "../../parts/problem.js";
 import { Time, timeText } from "../../parts/time.js";
+import { viewColumn } from "../../parts/view-column.js";
 import { useNow } from "../../state/clock.js";
 import { type Distribution, distributionOf, distributionText } from "./distribution.js";
 import { type Lane, tenureBars } from "./tenure-bars.js";
 
 const INTERVAL_MS = 5_000;
 const TENURES_MAX = 100;
-
-const ENDS: Readonly<Record<string, string>> = {
-  released: "released",
-  expired: "its lease ran out",
-  closed: "its client closed",
-  cancelled: "cancelled",
-  maxHold: "held for as long as allowed",
-  revoked: "revoked",
-  stolen: "stolen",
-  moved: "handed over",
-};
 
 /** `changes`: another number asks at once. */
 export function LockHistory({
@@ -50,40 +45,42 @@ export function LockHistory({
     <>
       <h2>History</h2>
       {error !== undefined && <Problem error={error} />}
-      {answer !== undefined && <Known history={answer} />}
+      {answer !== undefined && <Known name={name} history={answer} />}
     </>
   );
 }
 
-function Known({ history: { tenures, isTruncated, lost } }: { readonly history: History }) {
-  if (tenures.length === 0) {
-    return (
-      <p>
-        {isTruncated
-          ? "This node knows nothing about it; earlier records are no longer kept."
-          : "It was never held."}
-      </p>
-    );
-  }
+function Known({ name, history }: { readonly name: string; readonly history: History }) {
+  const { tenures, isTruncated, lost } = history;
+  const { length: count } = tenures;
+  const isFull = count === TENURES_MAX;
+  const end = historyEnd({ key: name, count, isFull, isTruncated, lost });
   const ended = tenures.filter(({ reason }) => reason !== undefined);
-  const waited = tenures.flatMap(({ waitedMs }) => (waitedMs === null ? [] : [waitedMs]));
   return (
     <>
-      <Bars tenures={tenures} />
-      <div class="distributions">
-        <Times title="How long it was held" noun="hold" times={ended.map(({ heldMs }) => heldMs)} />
-        <Times title="How long requests waited" noun="wait" times={waited} />
-      </div>
-      <Periods tenures={tenures} />
-      {isTruncated && (
-        <p class="hint">
-          There are older ones, or there may have been: a node shows the last {TENURES_MAX} that it
-          remembers, and one that was started with an audit remembers across restarts.
+      {count > 0 && (
+        <>
+          <Bars tenures={tenures} />
+          <div class="distributions">
+            <Times
+              title="How long it was held"
+              noun="hold"
+              times={ended.map(({ heldMs }) => heldMs)}
+            />
+            <Times
+              title="How long requests waited"
+              noun="wait"
+              times={tenures.map(({ waitedMs }) => waitedMs)}
+            />
+          </div>
+          <Periods tenures={tenures} />
+        </>
+      )}
+      {end.map((clause, at) => (
+        <p key={at} class="hint">
+          <PhraseText phrase={sentence(clause)} />
         </p>
-      )}
-      {lost.length > 0 && (
-        <p class="problem">The audit of this node is damaged: some records of it are lost.</p>
-      )}
+      ))}
     </>
   );
 }
@@ -134,7 +131,7 @@ function LaneBars({ lane }: { readonly lane: Lane }) {
           width={(width * BAR_WIDTH).toFixed(1)}
           height={LANE_HEIGHT - 6}
         >
-          <title>{`${phraseText(whoPhrase(tenure))}, ${durationText(tenure.heldMs)}, token ${tenure.token}`}</title>
+          <title>{`${phraseText(whoPhrase(tenure))}, ${formatDuration(tenure.heldMs)}, token ${tenure.token}`}</title>
         </rect>
       ))}
     </svg>
@@ -187,6 +184,7 @@ function Times({ title, noun, times }: TimesProps) {
 }
 
 function Periods({ tenures }: { readonly tenures: readonly Tenure[] }) {
+  const { who, ...others } = PERIOD_COLUMNS;
   const columns: readonly Column<Tenure>[] = [
     {
       id: "granted",
@@ -194,39 +192,14 @@ function Periods({ tenures }: { readonly tenures: readonly Tenure[] }) {
       isRowHeader: true,
       cell: ({ grantedWallMs }) => <Time wallMs={grantedWallMs} />,
     },
-    {
-      id: "who",
-      title: "Holder",
+    viewColumn(who, {
       cell: (tenure) => (
         <span class="who">
           <PhraseText phrase={whoPhrase(tenure)} />
         </span>
       ),
-    },
-    { id: "mode", title: "Mode", cell: ({ mode }) => mode },
-    {
-      id: "waited",
-      title: "Waited",
-      isNumeric: true,
-      cell: ({ waitedMs }) => (waitedMs === null ? "–" : durationText(waitedMs)),
-    },
-    { id: "held", title: "Held", isNumeric: true, cell: ({ heldMs }) => durationText(heldMs) },
-    {
-      id: "end",
-      title: "End",
-      cell: ({ reason, orderedBy }) => (
-        <>
-          {reason === undefined ? "held" : (ENDS[reason] ?? reason)}
-          {orderedBy !== "" && (
-            <>
-              {" by "}
-              <OtherText text={orderedBy} />
-            </>
-          )}
-        </>
-      ),
-    },
-    { id: "token", title: "Token", isNumeric: true, cell: ({ token }) => token },
+    }),
+    ...Object.values(others).map((column) => viewColumn(column)),
   ];
   return (
     <DataTable

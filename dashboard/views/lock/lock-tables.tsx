@@ -1,13 +1,20 @@
 /** Who holds a lock and who waits for it, in order, as tables. */
 import type { ExplainView, HoldView, KeyView, WaiterView } from "../../../src/index.js";
+import {
+  closingText,
+  countText,
+  explainPhrases,
+  HOLD_COLUMNS,
+  isOfSession,
+  NOTHING,
+  WAITER_COLUMNS,
+  whoPhrase,
+} from "../../../src/views/index.js";
 import { ActButton } from "../../parts/act-button.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
-import { durationText } from "../../parts/duration-text.js";
-import { OtherText } from "../../parts/key-text.js";
 import { LeaseBar } from "../../parts/lease-bar.js";
-import { countText, type Phrase, whoPhrase } from "../../parts/phrase.js";
 import { PhraseText } from "../../parts/phrase-text.js";
-import { explainPhrases } from "./explain-phrase.js";
+import { viewColumn } from "../../parts/view-column.js";
 
 type Client = Pick<HoldView, "session" | "sessionName" | "identity">;
 
@@ -19,19 +26,15 @@ export interface LockTableProps {
 }
 
 export function Holders({ view, atMs, whyNotEnd, onEnd }: LockTableProps) {
+  const { who, lease, ...others } = HOLD_COLUMNS;
   const columns: readonly Column<HoldView>[] = [
-    { id: "who", title: "Held by", isRowHeader: true, cell: (hold) => <Who client={hold} /> },
-    { id: "mode", title: "Mode", cell: modeText },
-    {
-      id: "session",
-      title: "Session",
-      isNumeric: true,
-      cell: (hold) => (isOfSession(hold) ? hold.session : "–"),
-    },
-    { id: "for", title: "For", isNumeric: true, cell: ({ heldMs }) => durationText(heldMs) },
-    { id: "lease", title: "Lease left", cell: (hold) => <LeaseBar {...hold} atMs={atMs} /> },
-    { id: "token", title: "Token", isNumeric: true, cell: ({ token }) => token },
-    { id: "remarks", title: "Remarks", cell: (hold) => <Remarks phrase={holdRemarks(hold)} /> },
+    viewColumn(who, { isRowHeader: true, cell: (hold) => <Who client={hold} /> }),
+    viewColumn(others.mode),
+    viewColumn(others.session),
+    viewColumn(others.for),
+    viewColumn(lease, { isNumeric: false, cell: (hold) => <LeaseBar {...hold} atMs={atMs} /> }),
+    viewColumn(others.token),
+    viewColumn(others.remarks),
     {
       id: "end",
       title: "Act",
@@ -39,13 +42,10 @@ export function Holders({ view, atMs, whyNotEnd, onEnd }: LockTableProps) {
         isOfSession(hold) ? (
           <EndButton client={hold} whyNot={whyNotEnd(hold)} onEnd={onEnd} />
         ) : (
-          "–"
+          NOTHING
         ),
     },
   ];
-  const closed = view.closings.map(({ endsInMs, token }) => {
-    return `closed for ${durationText(endsInMs)} more after token ${token}`;
-  });
   return (
     <>
       <DataTable
@@ -55,7 +55,7 @@ export function Holders({ view, atMs, whyNotEnd, onEnd }: LockTableProps) {
         rowKey={({ token, session, sequence }) => `${token} ${session} ${sequence}`}
         empty="Nobody holds it."
       />
-      {closed.length > 0 && <p>It is {closed.join(", and ")}.</p>}
+      {view.closings.length > 0 && <p>It is {view.closings.map(closingText).join(", and ")}.</p>}
     </>
   );
 }
@@ -66,30 +66,20 @@ export function Queue({
   onEnd,
   explained,
 }: LockTableProps & { readonly explained: readonly ExplainView[] }) {
-  const places = new Map(view.waiters.map((waiter, index) => [waiter, index]));
   const reasons = new Map(explained.map((each) => [idOf(each.request), each]));
+  const { place, who, mode, request, remarks } = WAITER_COLUMNS;
   const columns: readonly Column<WaiterView>[] = [
-    {
-      id: "place",
-      title: "Place",
-      isNumeric: true,
-      cell: (waiter) => (places.get(waiter) ?? 0) + 1,
-    },
-    { id: "who", title: "Waits", isRowHeader: true, cell: (waiter) => <Who client={waiter} /> },
-    { id: "mode", title: "Mode", cell: modeText },
-    { id: "request", title: "Request", cell: ({ session, sequence }) => `${session}/${sequence}` },
-    { id: "for", title: "For", isNumeric: true, cell: ({ waitingMs }) => durationText(waitingMs) },
+    viewColumn(place),
+    viewColumn(who, { isRowHeader: true, cell: (waiter) => <Who client={waiter} /> }),
+    viewColumn(mode),
+    viewColumn(request, { isNumeric: false }),
+    viewColumn(WAITER_COLUMNS.for),
     {
       id: "why",
       title: "Why",
-      cell: (waiter) => (
-        <Why
-          waiter={waiter}
-          place={places.get(waiter) ?? 0}
-          explained={reasons.get(idOf(waiter))}
-        />
-      ),
+      cell: (waiter, index) => <Why place={index} explained={reasons.get(idOf(waiter))} />,
     },
+    viewColumn(remarks),
     {
       id: "end",
       title: "Act",
@@ -113,40 +103,28 @@ function idOf(request: { readonly session: number; readonly sequence: number } |
 }
 
 interface WhyProps {
-  readonly waiter: WaiterView;
+  /** In the queue, from 0. */
   readonly place: number;
   readonly explained: ExplainView | undefined;
 }
 
-function Why({ waiter, place, explained }: WhyProps) {
-  const remarks = <Remarks phrase={waiterRemarks(waiter)} />;
-  if (explained === undefined) {
-    const ahead = place === 0 ? "" : `${countText(place, "request")} ahead`;
-    return (
-      <span class="sentence">
-        {ahead} {remarks}
-      </span>
-    );
-  }
+function Why({ place, explained }: WhyProps) {
+  const phrases = explained === undefined ? [] : explainPhrases(explained);
   return (
     <span class="sentence">
-      {explainPhrases(explained).map((phrase, index) => (
+      {phrases.map((phrase, index) => (
         <span key={index}>
           <PhraseText phrase={phrase} />{" "}
         </span>
       ))}
-      {remarks}
+      {explained === undefined && place > 0 && `${countText(place, "request")} ahead`}
     </span>
   );
 }
 
-function isOfSession({ holder }: HoldView): boolean {
-  return holder === "session";
-}
+type Named = Client & Partial<Pick<HoldView, "holder" | "leaseOwner">>;
 
-type Shown = Client & Partial<Pick<HoldView, "holder" | "leaseOwner">>;
-
-function Who({ client }: { readonly client: Shown }) {
+function Who({ client }: { readonly client: Named }) {
   return (
     <span class="who">
       <PhraseText phrase={whoPhrase(client)} />
@@ -169,44 +147,4 @@ function EndButton({ client, whyNot, onEnd }: EndButtonProps) {
       isDangerous
     />
   );
-}
-
-function modeText({ mode, permits }: Pick<HoldView, "mode" | "permits">): string {
-  return mode === "permits" ? countText(permits, "permit") : mode;
-}
-
-function Remarks({ phrase }: { readonly phrase: readonly Phrase[] }) {
-  return (
-    <>
-      {phrase.map((each, index) => (
-        <span key={index}>
-          {index > 0 && ", "}
-          {each.map((part) =>
-            typeof part === "string" ? part : "other" in part && <OtherText text={part.other} />,
-          )}
-        </span>
-      ))}
-    </>
-  );
-}
-
-function holdRemarks(hold: HoldView): readonly Phrase[] {
-  const { slots, endsInMs, isRevoked, value, leaseOwner, leaseMs } = hold;
-  const remarks: Phrase[] = [];
-  if (slots.length > 0)
-    remarks.push([`${slots.length === 1 ? "slot" : "slots"} ${slots.join(" ")}`]);
-  if (isRevoked) remarks.push(["being revoked"]);
-  // The end of a lease itself is shown as what is left of it.
-  const isOwnEnd = leaseOwner !== "" && endsInMs === leaseMs;
-  if (endsInMs !== null && !isOwnEnd) remarks.push([`ends in ${durationText(endsInMs)}`]);
-  if (value !== "") remarks.push(["value ", { other: value }]);
-  return remarks;
-}
-
-function waiterRemarks({ isUpgrade, priority, endsInMs }: WaiterView): readonly Phrase[] {
-  const remarks: Phrase[] = [];
-  if (isUpgrade) remarks.push(["an upgrade"]);
-  if (priority > 0) remarks.push([`priority ${priority}`]);
-  if (endsInMs !== null) remarks.push([`gives up in ${durationText(endsInMs)}`]);
-  return remarks;
 }

@@ -4,6 +4,13 @@
  */
 import { useState } from "preact/hooks";
 import type { ExplainView, HoldView, KeyView } from "../../../src/index.js";
+import {
+  countText,
+  explainPhrases,
+  limitText,
+  sentence,
+  whoPhrase,
+} from "../../../src/views/index.js";
 import { useCluster } from "../../connection/context.js";
 import { useKeyChanges } from "../../connection/key-changes.js";
 import { usePolled } from "../../connection/polled.js";
@@ -12,12 +19,10 @@ import { ActButton } from "../../parts/act-button.js";
 import { EndSession } from "../../parts/end-session.js";
 import { ForceDialog } from "../../parts/force-dialog.js";
 import { KeyText } from "../../parts/key-text.js";
-import { countText, whoPhrase } from "../../parts/phrase.js";
 import { PhraseText } from "../../parts/phrase-text.js";
 import { Problem } from "../../parts/problem.js";
 import type { Place } from "../../state/router.js";
 import { hrefOf } from "../../state/router.js";
-import { explainPhrases } from "./explain-phrase.js";
 import { LockHistory } from "./lock-history.js";
 import { Holders, Queue } from "./lock-tables.js";
 
@@ -105,7 +110,12 @@ function Summary({ answer: { view, newcomer, newestToken }, onRevoke }: SummaryP
       <p>
         {holds === 0 ? "Not held" : countText(holds, "holder")}, {countText(waiters, "request")}{" "}
         waiting.
-        {view.kind === "semaphore" && ` A semaphore of ${countText(view.limit, "permit")}.`}
+        {view.kind === "semaphore" && (
+          <>
+            {" "}
+            <PhraseText phrase={sentence([limitText(view.limit)])} />
+          </>
+        )}
         {newestToken > 0 && (
           <>
             {" "}

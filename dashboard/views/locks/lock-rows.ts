@@ -1,12 +1,12 @@
 /**
- * The rows of the list of locks: what one line says about a key, and which lines are shown in which
- * order. Pure.
+ * The list of locks: which lines are shown in which order. Pure.
  *
  * The list is read once a second and not watched. A page of a hundred keys costs the node and the
  * browser the same whether a hundred or five thousand changes happen in that second; and leases,
  * which are renewed without a change, have to be read anyway.
  */
-import type { HoldView, KeysView, KeyView } from "../../../src/index.js";
+import type { KeysView } from "../../../src/index.js";
+import { LOCK_COLUMNS, type LockRow, lockRow, phraseText } from "../../../src/views/index.js";
 
 /** Rows of one page. */
 export const PAGE_KEYS = 100;
@@ -16,8 +16,8 @@ const SCANNED_PAGE_KEYS = 200;
 
 export const LOCK_FILTERS = ["all", "held", "contended", "closed"] as const;
 export type LockFilter = (typeof LOCK_FILTERS)[number];
-export const LOCK_COLUMNS = ["key", "mode", "holder", "since", "lease", "waiters"] as const;
-export type LockColumn = (typeof LOCK_COLUMNS)[number];
+const SORTABLE = ["key", "mode", "holder", "since", "lease", "waiters"] as const;
+export type LockColumn = (typeof SORTABLE)[number];
 
 /** What the address says about the list. */
 export interface LockListPlace {
@@ -29,18 +29,6 @@ export interface LockListPlace {
   readonly after: readonly string[];
 }
 
-export interface LockRow {
-  readonly key: string;
-  /** `exclusive`, `shared`, `3 permits of 5`, `closed`, or "-" with waiters only. */
-  readonly mode: string;
-  readonly first: HoldView | undefined;
-  readonly holds: number;
-  readonly waiters: number;
-  readonly closedMs: number | undefined;
-  /** Of the first holder; `undefined` if nobody holds it. */
-  readonly heldMs: number | undefined;
-}
-
 export function lockListPlace(query: URLSearchParams): LockListPlace {
   const sort = query.get("sort") ?? "";
   const isDescending = sort.startsWith("-");
@@ -48,7 +36,7 @@ export function lockListPlace(query: URLSearchParams): LockListPlace {
   return {
     prefix: query.get("prefix") ?? "",
     filter: LOCK_FILTERS.find((one) => one === query.get("show")) ?? "all",
-    sort: LOCK_COLUMNS.find((one) => one === column) ?? "key",
+    sort: SORTABLE.find((one) => one === column) ?? "key",
     isDescending,
     after: query.getAll("after"),
   };
@@ -64,29 +52,7 @@ export function lockListQuery(place: LockListPlace): URLSearchParams {
   return query;
 }
 
-export function lockRow(view: KeyView): LockRow {
-  const [first] = view.holds;
-  const [closing] = view.closings;
-  return {
-    key: view.key,
-    mode: modeText(view),
-    first,
-    holds: view.truncated?.holds ?? view.holds.length,
-    waiters: view.truncated?.waiters ?? view.waiters.length,
-    closedMs: first === undefined ? closing?.endsInMs : undefined,
-    heldMs: first?.heldMs,
-  };
-}
-
-function modeText({ kind, limit, holds, closings }: KeyView): string {
-  if (kind === "semaphore") {
-    const used = holds.reduce((sum, { permits }) => sum + permits, 0);
-    return `${used} of ${limit} permits`;
-  }
-  return holds[0]?.mode ?? (closings.length > 0 ? "closed" : "–");
-}
-
-export function isWanted({ first, waiters, closedMs }: LockRow, filter: LockFilter): boolean {
+export function isWanted({ first, waiters, closing }: LockRow, filter: LockFilter): boolean {
   switch (filter) {
     case "all":
       return true;
@@ -95,7 +61,7 @@ export function isWanted({ first, waiters, closedMs }: LockRow, filter: LockFilt
     case "contended":
       return waiters > 0;
     case "closed":
-      return closedMs !== undefined;
+      return closing !== undefined;
   }
 }
 
@@ -154,13 +120,13 @@ export function sortedRows(
 function compare(left: LockRow, right: LockRow, column: Exclude<LockColumn, "key">): number {
   switch (column) {
     case "mode":
-      return left.mode < right.mode ? -1 : left.mode > right.mode ? 1 : 0;
     case "holder": {
-      const [one, other] = [holderKey(left), holderKey(right)];
+      const { cell } = LOCK_COLUMNS[column];
+      const [one, other] = [phraseText(cell(left)), phraseText(cell(right))];
       return one < other ? -1 : one > other ? 1 : 0;
     }
     case "since":
-      return (left.heldMs ?? -1) - (right.heldMs ?? -1);
+      return (left.first?.heldMs ?? -1) - (right.first?.heldMs ?? -1);
     case "lease":
       return leaseOrder(left) - leaseOrder(right);
     case "waiters":
@@ -172,10 +138,4 @@ function compare(left: LockRow, right: LockRow, column: Exclude<LockColumn, "key
 function leaseOrder({ first }: LockRow): number {
   if (first === undefined) return -1;
   return first.ttlMs === 0 ? Number.MAX_VALUE : first.leaseMs;
-}
-
-function holderKey({ first }: LockRow): string {
-  if (first === undefined) return "";
-  const { sessionName, identity, leaseOwner } = first;
-  return `${sessionName === "" ? leaseOwner : sessionName} ${identity}`;
 }

@@ -4,16 +4,22 @@
  * not watched.
  */
 import { useRef, useState } from "preact/hooks";
+import {
+  countText,
+  LOCK_COLUMNS,
+  type LockRow,
+  NOTHING,
+  type Column as ViewColumn,
+} from "../../../src/views/index.js";
 import { usePolled } from "../../connection/polled.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
-import { durationText } from "../../parts/duration-text.js";
 import { KeyText } from "../../parts/key-text.js";
 import { LeaseBar } from "../../parts/lease-bar.js";
-import { countText, whoPhrase } from "../../parts/phrase.js";
 import { PhraseText } from "../../parts/phrase-text.js";
 import { Problem } from "../../parts/problem.js";
 import type { Settled } from "../../parts/settle.js";
 import { StillRows } from "../../parts/still-rows.js";
+import { viewColumn } from "../../parts/view-column.js";
 import type { Place } from "../../state/router.js";
 import { hrefOf, setQuery } from "../../state/router.js";
 import {
@@ -21,7 +27,6 @@ import {
   type LockFilter,
   type LockListPlace,
   type LockPage,
-  type LockRow,
   lockListPlace,
   lockListQuery,
   PAGE_KEYS,
@@ -165,10 +170,16 @@ function emptyText({ next, scanned }: LockPage, { prefix, filter, after }: LockL
 }
 
 function columnsFor({ gone }: Settled<LockRow>, atMs: number): readonly Column<LockRow>[] {
+  const { key: keyColumn, mode, holder, since, lease, waiters } = LOCK_COLUMNS;
+  /** A row that is gone and still shown has nothing in it but its key. */
+  const ofRow = (column: ViewColumn<LockRow>, own: Partial<Column<LockRow>> = {}) => {
+    const { cell, ...shown } = viewColumn(column, { isSortable: true, ...own });
+    const cellOf = (row: LockRow, index: number) =>
+      gone.has(row.key) ? NOTHING : cell(row, index);
+    return { ...shown, cell: cellOf };
+  };
   return [
-    {
-      id: "key",
-      title: "Name",
+    viewColumn(keyColumn, {
       isRowHeader: true,
       isSortable: true,
       cell: ({ key }) => (
@@ -176,60 +187,25 @@ function columnsFor({ gone }: Settled<LockRow>, atMs: number): readonly Column<L
           <KeyText name={key} />
         </a>
       ),
-    },
-    {
-      id: "mode",
-      title: "Mode",
+    }),
+    viewColumn(mode, {
       isSortable: true,
-      cell: ({ key, mode }) => (gone.has(key) ? "no longer in use" : mode),
-    },
-    {
-      id: "holder",
-      title: "Held by",
-      isSortable: true,
-      cell: (row) => (gone.has(row.key) ? "–" : <Holder row={row} />),
-    },
-    {
-      id: "since",
-      title: "For",
-      isNumeric: true,
-      isSortable: true,
-      cell: ({ key, heldMs }) =>
-        gone.has(key) || heldMs === undefined ? "–" : durationText(heldMs),
-    },
-    {
-      id: "lease",
-      title: "Lease left",
-      isSortable: true,
-      cell: ({ key, first }) =>
-        gone.has(key) || first === undefined ? (
-          "–"
-        ) : (
-          <LeaseBar leaseMs={first.leaseMs} ttlMs={first.ttlMs} atMs={atMs} />
-        ),
-    },
-    {
-      id: "waiters",
-      title: "Waiting",
-      isNumeric: true,
-      isSortable: true,
-      cell: ({ key, waiters }) => (gone.has(key) ? "–" : waiters.toLocaleString("en")),
-    },
+      cell: (row) => (gone.has(row.key) ? "no longer in use" : mode.cell(row)),
+    }),
+    ofRow(holder, {
+      cell: (row) => (
+        <span class="who">
+          <PhraseText phrase={holder.cell(row)} />
+        </span>
+      ),
+    }),
+    ofRow(since),
+    ofRow(lease, {
+      isNumeric: false,
+      cell: ({ first }) => (first === undefined ? NOTHING : <LeaseBar {...first} atMs={atMs} />),
+    }),
+    ofRow(waiters),
   ];
-}
-
-function Holder({ row }: { readonly row: LockRow }) {
-  const { first, holds, closedMs } = row;
-  if (first === undefined) {
-    return <>{closedMs === undefined ? "–" : `closed for ${durationText(closedMs)} more`}</>;
-  }
-  return (
-    <span class="who">
-      <PhraseText phrase={whoPhrase(first)} />
-      {holds > 1 && ` and ${countText(holds - 1, "other")}`}
-      {first.isRevoked && ", being revoked"}
-    </span>
-  );
 }
 
 function Pages({ page, place }: Omit<PageProps, "atMs">) {

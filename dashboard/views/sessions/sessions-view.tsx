@@ -1,26 +1,23 @@
 /** Every live session, one line each, in the order of their numbers, a hundred at a time. */
 import { useState } from "preact/hooks";
 import type { SessionsView as SessionsPage, SessionView } from "../../../src/index.js";
+import { countText, NOTHING, SESSION_COLUMNS, whoPhrase } from "../../../src/views/index.js";
 import { useCluster } from "../../connection/context.js";
 import { usePolled } from "../../connection/polled.js";
 import { whyNotEnd } from "../../connection/session-rights.js";
 import { ActButton } from "../../parts/act-button.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
-import { durationText } from "../../parts/duration-text.js";
 import { EndSession } from "../../parts/end-session.js";
-import { OtherText } from "../../parts/key-text.js";
 import { LeaseBar } from "../../parts/lease-bar.js";
-import { countText, whoPhrase } from "../../parts/phrase.js";
 import { Problem } from "../../parts/problem.js";
 import type { Settled } from "../../parts/settle.js";
 import { StillRows } from "../../parts/still-rows.js";
+import { viewColumn } from "../../parts/view-column.js";
 import type { Place } from "../../state/router.js";
 import { hrefOf } from "../../state/router.js";
 
 const INTERVAL_MS = 1_000;
 const PAGE_SESSIONS = 100;
-/** A session whose client says nothing for this part of its lease missed a renewal. */
-const QUIET_PART = 0.5;
 
 export function SessionsView({ query }: Pick<Place, "query">) {
   const after = Number(query.get("after") ?? 0);
@@ -103,41 +100,27 @@ function columnsFor(
   whyNotThis: (session: SessionView) => string | undefined,
   onEnd: (session: SessionView) => void,
 ): readonly Column<SessionView>[] {
+  const { session, name, identity, address, node, lease, heard, holds, waits, remarks } =
+    SESSION_COLUMNS;
   return [
-    {
-      id: "name",
-      title: "Name",
-      isRowHeader: true,
-      cell: ({ name }) => (name === "" ? "–" : <OtherText text={name} />),
-    },
-    { id: "session", title: "Number", isNumeric: true, cell: ({ session }) => session },
-    { id: "identity", title: "Identity", cell: ({ identity }) => <OtherText text={identity} /> },
-    {
-      id: "address",
-      title: "Address",
-      cell: ({ address }) => (address === "" ? "–" : <OtherText text={address} />),
-    },
-    { id: "node", title: "Node", isNumeric: true, cell: ({ node }) => (node === 0 ? "–" : node) },
-    {
-      id: "lease",
-      title: "Lease left",
+    viewColumn(name, { isRowHeader: true }),
+    viewColumn(session),
+    viewColumn(identity),
+    viewColumn(address),
+    viewColumn(node),
+    viewColumn(lease, {
+      isNumeric: false,
       cell: (row) => (gone.has(row.session) ? "ended" : <LeaseBar {...row} atMs={atMs} />),
-    },
-    {
-      id: "idle",
-      title: "Last heard",
-      isNumeric: true,
-      cell: ({ idleMs, ttlMs }) =>
-        `${durationText(idleMs)} ago${idleMs > ttlMs * QUIET_PART ? ", quiet" : ""}`,
-    },
-    { id: "holds", title: "Holds", isNumeric: true, cell: ({ holds }) => holds },
-    { id: "waits", title: "Waits", isNumeric: true, cell: ({ waits }) => waits },
+    }),
+    viewColumn(heard),
+    viewColumn(holds),
+    viewColumn(waits),
+    viewColumn(remarks),
     {
       id: "end",
       title: "Act",
       cell: (row) => {
-        if (gone.has(row.session)) return "–";
-        if (row.isRevoked) return "being ended";
+        if (gone.has(row.session) || row.isRevoked) return NOTHING;
         return (
           <ActButton
             label={`End ${row.session}`}

@@ -5,6 +5,7 @@
 
 import { useState } from "preact/hooks";
 import type { KeyView } from "../../../src/index.js";
+import { formatDuration } from "../../../src/views/index.js";
 import {
   actOnTour,
   type TourAct,
@@ -16,7 +17,6 @@ import { usePolled } from "../../connection/polled.js";
 import { ActButton } from "../../parts/act-button.js";
 import { Badge, type BadgeKind } from "../../parts/badge.js";
 import { type Column, DataTable } from "../../parts/data-table.js";
-import { durationText } from "../../parts/duration-text.js";
 import { OtherText } from "../../parts/key-text.js";
 import { LeaseBar } from "../../parts/lease-bar.js";
 import { announce } from "../../state/announcements.js";
@@ -244,7 +244,7 @@ function Queue({ state }: { readonly state: TourState }) {
   const columns: Column<Place>[] = [
     { id: "who", title: "Session", isRowHeader: true, cell: ({ who }) => <OtherText text={who} /> },
     { id: "what", title: "Place", cell: ({ what }) => what },
-    { id: "for", title: "For", isNumeric: true, cell: ({ forMs }) => durationText(forMs) },
+    { id: "for", title: "For", isNumeric: true, cell: ({ forMs }) => formatDuration(forMs) },
     {
       id: "lease",
       title: "Lease left",

@@ -1,7 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { phraseText } from "../../../dashboard/parts/phrase.js";
-import { cyclePhrase } from "../../../dashboard/views/graph/cycle-phrase.js";
 import { graphLayout } from "../../../dashboard/views/graph/graph-layout.js";
 import type { GraphEdge, GraphOwner } from "../../../src/index.js";
 
@@ -83,18 +81,6 @@ describe("the drawing of who waits for whom", () => {
         );
         for (const { from, to } of layout.edges) expect(from.column).toBeLessThan(to.column);
       }),
-    );
-  });
-});
-
-describe("a refused deadlock", () => {
-  it("is told as a sentence", () => {
-    const member = (sessionName: string, key: string) => {
-      return { session: 1, sessionName, identity: "", owner: 1, key, mode: "exclusive" };
-    };
-    expect(phraseText(cyclePhrase([member("a", "k1"), member("b", "k2")]))).toBe(
-      "a asked for k1 (exclusive), which b had before and b waited for k2 (exclusive), which a " +
-        "had before. So the request of a was refused.",
     );
   });
 });

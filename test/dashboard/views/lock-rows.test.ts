@@ -4,12 +4,12 @@ import {
   LOCK_FILTERS,
   lockListPlace,
   lockListQuery,
-  lockRow,
   PAGE_KEYS,
   readLockPage,
   sortedRows,
 } from "../../../dashboard/views/locks/lock-rows.js";
 import type { HoldView, KeysView, KeyView, WaiterView } from "../../../src/index.js";
+import { lockRow } from "../../../src/views/index.js";
 
 const WAITER = { session: 9 } as WaiterView;
 
@@ -54,36 +54,6 @@ function cluster(keys: readonly KeyView[]) {
 
 const names = (count: number): string[] =>
   Array.from({ length: count }, (_, i) => `k${String(i).padStart(5, "0")}`);
-
-describe("a line of the list of locks", () => {
-  it("names the first holder, counts the others and the queue", () => {
-    const shared = [hold({ mode: "shared" }), hold({ mode: "shared", session: 4 })];
-    const row = lockRow(key("k", { holds: shared, waiters: [WAITER] }));
-    expect(row).toMatchObject({ key: "k", mode: "shared", holds: 2, waiters: 1, heldMs: 100 });
-    expect(row.first?.session).toBe(3);
-  });
-
-  it("counts what the node cut off", () => {
-    const truncated = { holds: 5_000, waiters: 7_000, closings: 0 };
-    expect(lockRow(key("k", { truncated }))).toMatchObject({ holds: 5_000, waiters: 7_000 });
-  });
-
-  it("says how many permits of a semaphore are used", () => {
-    const holds = [hold({ mode: "permits", permits: 2 }), hold({ mode: "permits", permits: 1 })];
-    expect(lockRow(key("s", { kind: "semaphore", limit: 5, holds })).mode).toBe("3 of 5 permits");
-  });
-
-  it("of a key without a holder says whether it is closed", () => {
-    const closings = [
-      { mode: "exclusive", token: 1, identity: "", endsInMs: 50, permits: 1 },
-    ] as const;
-    expect(lockRow(key("k", { holds: [], closings }))).toMatchObject({
-      mode: "closed",
-      closedMs: 50,
-    });
-    expect(lockRow(key("k", { holds: [] }))).toMatchObject({ mode: "–", closedMs: undefined });
-  });
-});
 
 describe("a page of the list of locks", () => {
   it("is one question of a hundred without a filter", async () => {
