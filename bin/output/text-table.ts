@@ -69,7 +69,7 @@ function paddedCells(
 }
 
 /** The width of a terminal; anything else is unlimited. */
-function widthOf(stream: NodeJS.WriteStream): number {
+export function widthOf(stream: NodeJS.WriteStream): number {
   // Some terminals do not report their size.
   return stream.isTTY && stream.columns > 0 ? stream.columns : Number.POSITIVE_INFINITY;
 }

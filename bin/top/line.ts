@@ -44,30 +44,6 @@ function plainPiece(text: string): Piece {
   return { text, style: "dim" };
 }
 
-/** Words, with line breaks between them where the width is used up; the first one stays indented. */
-export function wrapped(text: string, columns: number): string[] {
-  const lines: string[] = [];
-  const [, indent = "", words = ""] = /^( *)(.*)$/s.exec(text) ?? [];
-  let line = indent;
-  for (const word of words.split(" ")) {
-    const longer = line.trim() === "" ? line + word : `${line} ${word}`;
-    if (displayWidth(longer) <= columns) {
-      line = longer;
-      continue;
-    }
-    if (line.trim() !== "") lines.push(line);
-    line = word;
-    while (displayWidth(line) > columns) {
-      const cut = cutAtTheEnd(line, columns);
-      // A character that is wider than the screen.
-      if (cut === "") break;
-      lines.push(cut);
-      line = line.slice(cut.length);
-    }
-  }
-  return [...lines, line];
-}
-
 export interface FixedColumn {
   readonly heading: string;
   /** In columns of the terminal; a share of what the others leave, if it is `{ share }`. */

@@ -23,10 +23,11 @@ import {
 import { healthOf } from "../cluster/cluster-findings.js";
 import type { Style } from "../output/terminal.js";
 import { formatTimeOfDay } from "../text/wall-time.js";
+import { wrapped } from "../text/wrapped.js";
 import { headingOf, plainViewLines } from "../views/view-table.js";
 import type { LockSeen, LocksSeen } from "./cluster-facts.js";
 import type { Happening } from "./happenings.js";
-import { edges, type FixedColumn, fitted, fixedCells, type Line, plain, wrapped } from "./line.js";
+import { edges, type FixedColumn, fitted, fixedCells, type Line, plain } from "./line.js";
 import { shownLocks, type TopState, tableRows } from "./top-state.js";
 
 /** Exactly as many lines as the terminal has. */
@@ -183,7 +184,7 @@ const KEY = fixed(LOCK_COLUMNS.key, { share: 5 });
 const MODE = fixed(LOCK_COLUMNS.mode, 10);
 const HOLDER = fixed(LOCK_COLUMNS.holder, { share: 4 });
 const HELD = fixed(LOCK_COLUMNS.since, 7);
-const LEASE = fixed(LOCK_COLUMNS.lease, 10);
+const LEASE = fixed(LOCK_COLUMNS.lease, 7);
 const TOKEN = fixed(LOCK_COLUMNS.token, 16);
 const WAITERS = fixed(LOCK_COLUMNS.waiters, 7);
 

@@ -57,7 +57,8 @@ export const LOCK_COLUMNS = {
   },
   lease: {
     id: "lease",
-    title: "Lease left",
+    // Shorter than elsewhere: the widest list must fit a terminal of 80 columns.
+    title: "Lease",
     isNumeric: true,
     cell: ({ first }) => (first === undefined ? NOTHING : leaseText(first)),
   },

@@ -49,10 +49,7 @@ export function leaseText({ leaseMs, ttlMs }: Pick<HoldView, "leaseMs" | "ttlMs"
 }
 
 /** The argument of `explain --request`. */
-function requestText({
-  session,
-  sequence,
-}: Pick<WaiterView, "session" | "sequence">): string {
+function requestText({ session, sequence }: Pick<WaiterView, "session" | "sequence">): string {
   return `${session}/${sequence}`;
 }
 

@@ -4,12 +4,13 @@
  */
 import { type Command, Option } from "commander";
 import type { RefusedDeadlock, WaitGraphView } from "../../../src/index.js";
-import { cyclePhrases, phraseText, WAIT_COLUMNS, waitRows } from "../../../src/views/index.js";
+import { cyclePhrases, WAIT_COLUMNS, waitRows } from "../../../src/views/index.js";
 import { ask, clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { wholeNumberArgument } from "../../config/command-options.js";
 import { note, print, printJson } from "../../output/terminal.js";
 import { dotText } from "../../text/printable.js";
 import { formatWallTime } from "../../text/wall-time.js";
+import { sentenceLines } from "../../views/sentences.js";
 import { viewLines } from "../../views/view-table.js";
 
 interface GraphFlags {
@@ -69,7 +70,7 @@ export function refusedLines(refused: readonly RefusedDeadlock[]): string[] {
   const lines = ["", "REFUSED LATELY"];
   for (const { wallMs, cycle } of refused) {
     lines.push(`${formatWallTime(wallMs)}  a deadlock of ${cycle.length}`);
-    for (const phrase of cyclePhrases(cycle)) lines.push(`  ${phraseText(phrase)}`);
+    lines.push(...sentenceLines(cyclePhrases(cycle), "  "));
   }
   return lines;
 }

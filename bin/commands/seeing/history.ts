@@ -28,7 +28,7 @@ its disk.`;
 const GRANTED = {
   id: "granted",
   title: "Granted",
-  cell: ({ grantedWallMs }: Tenure) => formatWallTime(grantedWallMs),
+  cell: ({ grantedWallMs }: Tenure) => formatWallTime(grantedWallMs).replace(/\.\d+$/, ""),
 };
 const COLUMNS = [GRANTED, ...Object.values(PERIOD_COLUMNS)];
 

@@ -43,7 +43,7 @@ describe("without a terminal", () => {
     expect([code, stderr]).toEqual([0, ""]);
     const lines = stdout.split("\n");
     expect(lines[0]).toMatch(/^All is well: 3 nodes serve, node \d leads\.$/);
-    expect(lines[2]).toMatch(/^KEY +MODE +HELD BY +FOR +LEASE LEFT +TOKEN +WAITING$/);
+    expect(lines[2]).toMatch(/^KEY +MODE +HELD BY +FOR +LEASE +TOKEN +WAITING$/);
     expect(lines[3]).toMatch(/^jobs\/nightly +exclusive +billing-7 .* 1$/);
     expect(stdout).toContain("evil\\u{202e}key");
     expect(stdout).not.toContain("\u001b");
