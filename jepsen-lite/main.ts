@@ -9,7 +9,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const [first, ...rest] = argv;
   try {
     if (first === "check") {
-      const { checkCommand } = await import("./check.js");
+      const { checkCommand } = await import("./foreign/index.js");
       return await checkCommand(rest);
     }
     return await runCommand(argv);

@@ -5,9 +5,9 @@
  */
 import { setMaxListeners } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
+import { seededStream } from "../harness/seeded-stream.js";
 import { type Fault, type Nemesis, StuckError, type Target } from "../nemeses/nemesis.js";
 import type { PlannedFault } from "../nemeses/schedule.js";
-import { seededStream } from "../seeded-stream.js";
 import type { DrawnFault } from "./observer.js";
 
 export interface FaultEvents {

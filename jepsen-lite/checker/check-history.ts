@@ -1,12 +1,12 @@
 /**
- * The only entry point of the checker: takes a history and the name of a model, and returns a
- * verdict with its reasons. It is pure except for the clock that a time limit needs.
+ * The only entry point of the checker: takes a history and a model, and returns a verdict with its
+ * reasons. It is pure except for the clock that a time limit needs.
  */
 import { checkAccess } from "./access/check-access.js";
 import { Rights } from "./access/rights.js";
 import type { AnomalyKind } from "./anomalies.js";
 import { denialsFinding, deniedIn, disprovedIn, withUnknown } from "./denials.js";
-import { BadHistoryError, type HistoryEvent } from "./input/history-event.js";
+import type { HistoryEvent } from "./input/history-event.js";
 import { checkParts, type Linearization, type PartsVerdict } from "./linearizable/check-parts.js";
 import type { Counterexample } from "./linearizable/counterexample.js";
 import { checkEndings } from "./lock/check-endings.js";
@@ -20,19 +20,14 @@ import { checkWakeUps } from "./lock/check-wake-ups.js";
 import { checkWatches } from "./lock/check-watches.js";
 import type { Finding } from "./lock/finding.js";
 import { readLockHistory } from "./lock/lock-history.js";
-import { lockParts } from "./lock/lock-model.js";
-import type { FailedCas, Model } from "./models/model.js";
-import { modelNamed } from "./models/models.js";
+import { lockModel, lockParts } from "./lock/lock-model.js";
+import type { Model } from "./models/model.js";
 import { type PairedHistory, pairOperations } from "./operations.js";
 import { type Budget, DEFAULT_BUDGET, type Verdict, worstOf } from "./verdict.js";
 
 export interface CheckOptions {
-  /** `lock`, `register`, `cas-register`, `mutex` or `kv`. */
-  readonly model: string;
-  /** The first value of a register, of every key of `kv`, or whether a mutex begins held. */
-  readonly init?: unknown;
-  /** What a failed `cas` means; "absent" by default, as for every other operation. */
-  readonly failedCas?: FailedCas;
+  /** For `lockModel` the checks of locks are made too. */
+  readonly model: Model;
   /** For the lock model: "over-all-keys" by default, which is what Holdfast promises. */
   readonly tokensRise?: TokensRise;
   /** Missing values are those of `DEFAULT_BUDGET`. */
@@ -72,31 +67,25 @@ export interface CheckResult {
 
 const LISTED_MAX = 20;
 
-/**
- * @throws BadHistoryError if the lines are not a history of the model, with the line's number.
- * @throws RangeError if there is no such model.
- */
+/** @throws BadHistoryError if the lines are not a history of the model, with the line's number. */
 export function checkHistory(events: readonly HistoryEvent[], options: CheckOptions): CheckResult {
-  const model = modelNamed(options.model);
+  const { model } = options;
   const history = pairOperations(events, model.functions);
-  if (model.name === "lock" && options.init !== undefined) {
-    throw new BadHistoryError("--init: the lock model always begins with an empty table");
-  }
-  const disproofs = model.name === "lock" ? disprovedIn(history) : [];
+  const disproofs = model === lockModel ? disprovedIn(history) : [];
   const disproved = new Set(disproofs.map(({ operation }) => operation));
-  const believed = judge(model, withUnknown(history, disproved), options);
+  const believed = judge(withUnknown(history, disproved), options);
   const denied = deniedIn(history);
   const unknown = new Set([...disproved, ...denied]);
   const doubted =
     denied.length > 0 && validityOf(believed) === false
-      ? judge(model, withUnknown(history, unknown), options)
+      ? judge(withUnknown(history, unknown), options)
       : believed;
   // What it leaves unexplained, or undecided, is not the fault of a denial.
   const isExplained = validityOf(doubted) === true;
   const { searched, findings } = isExplained ? doubted : believed;
   const vanished = isExplained ? believed.findings.flatMap(({ violations }) => violations) : [];
   const checks = [...findings];
-  if (model.name === "lock" || denied.length > 0) {
+  if (model === lockModel || denied.length > 0) {
     checks.push(denialsFinding(history, disproofs, vanished));
   }
   return resultOf(model.name, countsOf(history, searched.parts), searched, checks, options);
@@ -108,11 +97,11 @@ interface Judgement {
   readonly findings: readonly Finding[];
 }
 
-function judge(model: Model, history: PairedHistory, options: CheckOptions): Judgement {
+function judge(history: PairedHistory, options: CheckOptions): Judgement {
   const findings: Finding[] = [];
   const parts = (() => {
-    const { init, failedCas = "absent", tokensRise = "over-all-keys" } = options;
-    if (model.name !== "lock") return model.parts(history, { init, failedCas });
+    const { model, tokensRise = "over-all-keys" } = options;
+    if (model !== lockModel) return model.parts(history);
     const rights = Rights.in(history);
     const locks = readLockHistory(withoutForbidden(history, rights));
     findings.push(

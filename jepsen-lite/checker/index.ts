@@ -12,19 +12,16 @@ export {
   type HistoryEvent,
   toEvent,
 } from "./input/history-event.js";
-export { withIndependentKeys } from "./input/independent-keys.js";
-export {
-  type HistoryNotation,
-  type ReadHistory,
-  readHistory,
-  readHistoryFile,
-} from "./input/read-history.js";
+export { excerpt, readJsonLines } from "./input/json-lines.js";
 export type { Linearization, UndecidedPart } from "./linearizable/check-parts.js";
 export type { Counterexample, LastState, OperationView } from "./linearizable/counterexample.js";
+export type { Action } from "./linearizable/problem.js";
 export type { TokensRise } from "./lock/check-tokens.js";
 export type { Finding } from "./lock/finding.js";
-export type { FailedCas } from "./models/model.js";
-export { MODEL_NAMES } from "./models/models.js";
+export { lockModel } from "./lock/lock-model.js";
+export { badArgument, badResult, type Model, partsByKey } from "./models/model.js";
+export { casRegisterModel, type FailedCas, registerModel } from "./models/register.js";
+export type { Operation, PairedHistory } from "./operations.js";
 export { type Budget, DEFAULT_BUDGET, type Verdict } from "./verdict.js";
 export { verdictText } from "./verdict-text.js";
 export type { Violation, ViolationStep } from "./violation.js";

@@ -2,8 +2,8 @@
  * A verdict as text for people: what was checked, violations in plain sentences with the lines to
  * look at, and, if a history cannot be explained, the orders that get furthest.
  */
-import { withShortNumbers } from "../short-numbers.js";
-import { wrapped } from "../wrapped-text.js";
+import { withShortNumbers } from "../text/short-numbers.js";
+import { wrapped } from "../text/wrapped-text.js";
 import type { CheckResult } from "./check-history.js";
 import { secondsText } from "./event-text.js";
 import type { Counterexample, OperationView } from "./linearizable/counterexample.js";

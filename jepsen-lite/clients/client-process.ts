@@ -6,7 +6,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { clientRunner } from "../harness-scripts.js";
+import { clientRunner } from "../harness/scripts.js";
 import type { ClientLine, ClientOrder, ClientPlan } from "./client-messages.js";
 
 const STDERR_CHARACTERS_MAX = 8_192;

@@ -5,9 +5,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { RandomStream } from "../../lab/random-stream.js";
 import { credentialOf, type Keyring, readKeyring, WORKER } from "../access/keyring.js";
+import { seededStream } from "../harness/seeded-stream.js";
 import { type EventType, historyName, processNumber } from "../history/history-event.js";
 import { type Admin, type Client, type ConnectOptions, connect, connectAdmin } from "../sdk.js";
-import { seededStream } from "../seeded-stream.js";
 import type {
   Operation,
   PlainLocks,

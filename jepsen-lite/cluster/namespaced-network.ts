@@ -6,7 +6,7 @@
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { RefusedError } from "../refused-error.js";
+import { RefusedError } from "../harness/refused-error.js";
 import {
   BlockCounts,
   clientPlace,

@@ -1,6 +1,6 @@
 /** Ports of the nodes: free ones of the loopback interface, or a requested range. */
 import { freePorts, isFree } from "../../lab/free-ports.js";
-import { RefusedError } from "../refused-error.js";
+import { RefusedError } from "../harness/refused-error.js";
 
 /** `basePort` 0: any. Rejects with a `RefusedError` if a requested port is in use. */
 export async function findPorts(count: number, basePort: number): Promise<number[]> {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { runnerOf } from "../harness-scripts.js";
+import { runnerOf } from "../harness/scripts.js";
 
 export class StoreProcess {
   readonly host: string;

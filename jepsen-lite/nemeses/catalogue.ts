@@ -1,5 +1,5 @@
 /** All nemeses by name, both built-in ones and those of a run's modules. */
-import { loadNamed } from "../load-module.js";
+import { loadNamed } from "../harness/load-module.js";
 import { clock, clockRate, killClients, pauseClients } from "./clients.js";
 import { damage, diskFull, powerLoss } from "./disks.js";
 import { membership, replace, transfer } from "./leadership.js";

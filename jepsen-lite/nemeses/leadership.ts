@@ -3,7 +3,7 @@
  * and members that are removed and replaced by others with an empty directory.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import { Patience } from "../patience.js";
+import { Patience } from "../harness/patience.js";
 import type { Admin } from "../sdk.js";
 import { emptied } from "./file-damage.js";
 import { type Nemesis, StuckError, type Target } from "./nemesis.js";

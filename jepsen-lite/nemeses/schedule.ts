@@ -2,7 +2,7 @@
  * When each fault happens: a plan of plain data that depends on the seed alone. Each fault draws
  * from a stream of its own, so that leaving one out does not change the others.
  */
-import { seededStream } from "../seeded-stream.js";
+import { seededStream } from "../harness/seeded-stream.js";
 
 export const SCHEDULES = ["each", "pairs", "all", "none"] as const;
 /** `each`: one fault at a time. `pairs`: two at a time. `all`: every nemesis at its own pace. */

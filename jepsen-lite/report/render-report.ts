@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { RefusedError } from "../refused-error.js";
+import { RefusedError } from "../harness/refused-error.js";
 import { latencyRow, rateRow, scatterRows } from "./curves.js";
 import { html, Markup } from "./html.js";
 import {

@@ -3,7 +3,7 @@
  * and is then explained step by step in the order of time.
  */
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
-import { partsOf, shortNumbers } from "../short-numbers.js";
+import { partsOf, shortNumbers } from "../text/short-numbers.js";
 import { type Anomaly, sumOf } from "../verdict/anomaly.js";
 import type { CheckResult } from "../verdict/check-result.js";
 import { html, Markup } from "./html.js";

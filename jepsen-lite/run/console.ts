@@ -1,7 +1,7 @@
 /** The output for a person during a run, and at its end. */
 
 import type { Progress } from "../attack/attack-plan.js";
-import { named } from "../wrapped-text.js";
+import { named } from "../text/wrapped-text.js";
 import { resultText, verdictText } from "./result-text.js";
 import type { Outcome } from "./results.js";
 

@@ -1,11 +1,11 @@
 /** The output at the end of a run, in lines of a terminal's usual width. */
 import { ANOMALIES, type AnomalyKind } from "../checker/index.js";
-import { withShortNumbers } from "../short-numbers.js";
+import { withShortNumbers } from "../text/short-numbers.js";
+import { COLUMNS, named, wrapped } from "../text/wrapped-text.js";
 import type { Anomaly } from "../verdict/anomaly.js";
 import type { CheckResult, Validity } from "../verdict/check-result.js";
 import { silentIn } from "../verdict/comparisons-check.js";
 import { WORKLOADS } from "../workloads/catalogue.js";
-import { COLUMNS, named, wrapped } from "../wrapped-text.js";
 import type { ComparedSystem } from "./compared-system.js";
 import { comparisonRows } from "./comparison.js";
 import type { Results } from "./results.js";

@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Etcd3, EtcdLeaseInvalidError, type IRequestOp, type IResponseOp } from "etcd3";
-import { LeasedLock, refused, unanswered } from "../workloads/leased-lock.js";
+import { LeasedLock, refused, unanswered } from "../workloads/leases/leased-lock.js";
 import type { HeldLock, PlainLocks } from "../workloads/workload.js";
 import { connectEtcd } from "./etcd-connection.js";
 import { type Lease, LeaseKeeper } from "./etcd-lease.js";

@@ -1,7 +1,7 @@
 /** Holdfast itself: the built command, by its public flags. */
 import { type Network, type NodeAddresses, nodePlace } from "../cluster/network.js";
 import type { NodeStatus } from "../cluster/node-process.js";
-import { builtCommand } from "../harness-scripts.js";
+import { builtCommand } from "../harness/scripts.js";
 import { clusterStatus } from "../sdk.js";
 import type { System, SystemKind } from "./system.js";
 

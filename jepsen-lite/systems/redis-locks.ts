@@ -7,7 +7,7 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { LeasedLock, refused, unanswered } from "../workloads/leased-lock.js";
+import { LeasedLock, refused, unanswered } from "../workloads/leases/leased-lock.js";
 import type { HeldLock, PlainLocks } from "../workloads/workload.js";
 
 const ANSWER_MS_MAX = 1_000;

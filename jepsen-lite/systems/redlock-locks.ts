@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import Redlock, { ExecutionError, type Lock, ResourceLockedError } from "redlock5";
 import type { HoldfastError } from "../sdk.js";
-import { LeasedLock, refused, unanswered } from "../workloads/leased-lock.js";
+import { LeasedLock, refused, unanswered } from "../workloads/leases/leased-lock.js";
 import type { HeldLock, PlainLocks } from "../workloads/workload.js";
 import type { Discovery } from "./system.js";
 

@@ -9,10 +9,11 @@ import type { AttackResult } from "../attack/attack-plan.js";
 import type { CheckResult as Answer, TokensRise } from "../checker/index.js";
 import { parentDeathPrefix } from "../cluster/parent-death.js";
 import { type AcceptedUpdate, findLostUpdates, type LostUpdate } from "../guarded/lost-updates.js";
-import { runnerOf } from "../harness-scripts.js";
+import { runnerOf } from "../harness/scripts.js";
 import { clientOfProcess, historyName } from "../history/history-event.js";
-import type { Workload, WorkloadModel } from "../workloads/workload.js";
+import type { HistoryModel, Workload, WorkloadModel } from "../workloads/workload.js";
 import type { Anomaly } from "./anomaly.js";
+import type { CheckTask } from "./check-main.js";
 import type { CheckResult, Validity } from "./check-result.js";
 import { resultOfAnswer } from "./checker-answer.js";
 import { clusterChecks } from "./cluster-checks.js";
@@ -128,7 +129,7 @@ function lostUpdate({ key, earlier, later }: LostUpdate): Anomaly {
 }
 
 interface HistoryToCheck {
-  readonly model: string;
+  readonly model: HistoryModel;
   readonly file: string;
   /** Checks that the history was made for. */
   readonly asked: readonly string[];
@@ -140,8 +141,8 @@ async function historyCheck(
   { early, atOnce, tokensRise }: JudgeOptions,
 ): Promise<CheckResult> {
   const seconds = early.aborted ? INTERRUPTED_CHECK_SECONDS_MAX : CHECK_SECONDS_MAX;
-  const flags = [`--time-limit=${seconds}`, `--tokens-rise=${tokensRise}`, "--json"];
-  const checker = [...runnerOf("check"), `--model=${model}`, ...flags, file];
+  const task: CheckTask = { model, file, tokensRise, timeMs: seconds * 1_000 };
+  const checker = [...runnerOf("verdict/check-main"), JSON.stringify(task)];
   const [command = "", ...rest] = [...(await parentDeathPrefix()), ...checker];
   // In a session of its own, so that Ctrl-C reaches only the harness, which decides what it means.
   const child = spawn(command, rest, { detached: true, stdio: ["ignore", "pipe", "pipe"] });

@@ -4,8 +4,8 @@
  * back: those that go on waiting, for long, must get it.
  */
 import type { Lock, WantedItem } from "../sdk.js";
-import { giveBack, leaseSession, taking } from "./lease-holds.js";
-import { sdkRoad } from "./lease-roads.js";
+import { giveBack, leaseSession, taking } from "./leases/lease-holds.js";
+import { sdkRoad } from "./leases/lease-roads.js";
 import { acquire, grantOf, hold, noteLoss, release } from "./lock-operations.js";
 import { inspect, watchKeys } from "./watching.js";
 import type { Task, Workload } from "./workload.js";

@@ -1,23 +1,23 @@
 /** All workloads by name, both built-in ones and those of a run's modules. */
 
-import { loadNamed } from "../load-module.js";
+import { loadNamed } from "../harness/load-module.js";
 import { aborts } from "./aborts.js";
-import { election } from "./election.js";
-import { endings } from "./endings.js";
+import { identities } from "./access/identities.js";
 import { guarded, unfenced } from "./guarded.js";
-import { handOvers, heirs } from "./heirs.js";
-import { identities } from "./identities.js";
-import { leases } from "./leases.js";
-import { multi } from "./multi.js";
-import { mutex } from "./mutex.js";
-import { polls } from "./polls.js";
-import { queue } from "./queue.js";
-import { redis } from "./redis.js";
-import { reentrant } from "./reentrant.js";
+import { handOvers, heirs } from "./hand-over/heirs.js";
+import { leases } from "./leases/leases.js";
+import { polls } from "./leases/polls.js";
+import { election } from "./locks/election.js";
+import { endings } from "./locks/endings.js";
+import { multi } from "./locks/multi.js";
+import { mutex } from "./locks/mutex.js";
+import { queue } from "./locks/queue.js";
+import { reentrant } from "./locks/reentrant.js";
+import { rw } from "./locks/rw.js";
+import { semaphore } from "./locks/semaphore.js";
+import { sessions } from "./locks/sessions.js";
+import { redis } from "./redis/redis.js";
 import { register } from "./register.js";
-import { rw } from "./rw.js";
-import { semaphore } from "./semaphore.js";
-import { sessions } from "./sessions.js";
 import type { Workload } from "./workload.js";
 
 export const WORKLOADS: readonly Workload[] = [

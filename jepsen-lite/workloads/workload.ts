@@ -9,12 +9,10 @@ import type { EventFields } from "../clients/recorder.js";
 import type { Admin, Client, ConnectOptions, Lock } from "../sdk.js";
 
 /** Models for histories (`docs/internals/checker.md`). */
+export type HistoryModel = "lock" | "register" | "cas-register";
+
 export type WorkloadModel =
-  | "lock"
-  | "register"
-  | "kv"
-  | "mutex"
-  | "cas-register"
+  | HistoryModel
   /** Updates of the guarded store, of which none may be lost unless tokens are not compared. */
   | "updates"
   /** The same with a store that compares no tokens: losses are shown, and are no violations. */

@@ -8,6 +8,7 @@ import {
   ANOMALIES,
   type AnomalyKind,
   checkHistory,
+  lockModel,
   toEvent,
   type Violation,
   verdictText,
@@ -192,13 +193,13 @@ const PLANTED: Readonly<Partial<Record<AnomalyKind, readonly [check: string, lin
 };
 
 function found(check: string, lines: readonly Line[], firstMs?: number): Violation | undefined {
-  const { checks } = checkHistory(eventsOf(lines, firstMs), { model: "lock" });
+  const { checks } = checkHistory(eventsOf(lines, firstMs), { model: lockModel });
   return checks.find((each) => each.check === check)?.violations[0];
 }
 
 describe("every kind that a check of locks can find", () => {
   test.each(Object.entries(PLANTED))("%s", (kind, [check, lines]) => {
-    const { checks } = checkHistory(eventsOf(lines), { model: "lock" });
+    const { checks } = checkHistory(eventsOf(lines), { model: lockModel });
     const finding = checks.find((each) => each.check === check);
     expect(finding?.violations[0]?.kind).toBe(kind);
     expect(finding?.anomalies[kind as AnomalyKind]).toBeGreaterThan(0);
@@ -240,7 +241,7 @@ test("two tasks of one client are told apart, and so are processes without a cli
   const bare = [...acquired(1, 5), ...acquired(2, 9)].map(([process, type, f, value, more], at) =>
     toEvent({ process, type, f, value, ...more }, at + 1, at),
   );
-  const { checks } = checkHistory(bare, { model: "lock" });
+  const { checks } = checkHistory(bare, { model: lockModel });
   expect(checks.find(({ check }) => check === "exclusion")?.violations[0]?.text).toBe(
     "two processes held `a` at the same time: process 1 by token 5, process 2 by token 9",
   );
@@ -277,7 +278,10 @@ test("an answer without an explanation comes with all that was open then, and wh
     "open then: client 2 (process 2000) asks: acquire `a` (line 4); " +
       "client 2 (process 2000) is refused: acquire `a` (LOCK_HELD) (line 9)",
   ]);
-  const text = verdictText(checkHistory(eventsOf(lines), { model: "lock" })).replace(/\s+/g, " ");
+  const text = verdictText(checkHistory(eventsOf(lines), { model: lockModel })).replace(
+    /\s+/g,
+    " ",
+  );
   expect(text).toContain("Open then: • process 4000 acquire `a` (line 3): no answer");
   expect(text).toContain("• process 2000 acquire `a` (line 4): fail in line 9");
 });
@@ -286,13 +290,13 @@ test("a key is shown so that no terminal obeys it", () => {
   const odd = [...acquired(1_000, 5), ...acquired(2_000, 9)].map(
     ([process, type, f, value]): Line => [process, type, f, value, { key: "a\u001b[2J" }],
   );
-  const text = verdictText(checkHistory(eventsOf(odd), { model: "lock" }));
+  const text = verdictText(checkHistory(eventsOf(odd), { model: lockModel }));
   expect(text).not.toContain("\u001b");
 });
 
 test("the verdict of a history fits into 80 columns, long tokens by what differs", () => {
   const lines = [...acquired(3_000, BIG + 4_095), ...acquired(1_000, BIG + 4_096)];
-  const text = verdictText(checkHistory(eventsOf(lines), { model: "lock" }));
+  const text = verdictText(checkHistory(eventsOf(lines), { model: lockModel }));
   expect(text.split("\n").filter((line) => line.length > 80)).toEqual([]);
   expect(text).toContain("two holders × 1");
   expect(text.replace(/\s+/g, " ")).toContain("client 3 by token …4095, client 1 by token …4096");
@@ -301,7 +305,7 @@ test("the verdict of a history fits into 80 columns, long tokens by what differs
 
 test("what two checks see of one incident is told once, the plainer way, and counted once", () => {
   const [, lines] = PLANTED["two holders"] ?? ["", []];
-  const answer = checkHistory(eventsOf(lines), { model: "lock" });
+  const answer = checkHistory(eventsOf(lines), { model: lockModel });
   const { anomalies, anomalyCounts } = resultOfAnswer("mutex", answer, []);
   expect(anomalyCounts).toEqual({ "two holders": 1 });
   expect(anomalies.map(({ sentence }) => sentence.slice(0, 15))).toEqual(["two clients hel"]);
@@ -311,7 +315,7 @@ test("what two checks see of one incident is told once, the plainer way, and cou
 });
 
 test("a check was asked for where the workload is there for it, and always for the basic ones", () => {
-  const answer = checkHistory(eventsOf(acquired(3_000, 5)), { model: "lock" });
+  const answer = checkHistory(eventsOf(acquired(3_000, 5)), { model: lockModel });
   const { parts = [], summary } = resultOfAnswer("queue", answer, ["order"]);
   const asked = parts.filter(({ isAsked }) => isAsked).map(({ name }) => name);
   expect(asked.sort()).toEqual(["exclusion", "linearizable", "order", "tokens"]);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadModule } from "../../jepsen-lite/load-module.js";
+import { loadModule } from "../../jepsen-lite/harness/load-module.js";
 import type { Nemesis } from "../../jepsen-lite/nemeses/nemesis.js";
 import type { Workload } from "../../jepsen-lite/workloads/workload.js";
 import { resultDirectory, startJepsen } from "./run-jepsen.js";

@@ -3,8 +3,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { seededStream } from "../../jepsen-lite/harness/seeded-stream.js";
 import { damageDirectory, kindOf } from "../../jepsen-lite/nemeses/file-damage.js";
-import { seededStream } from "../../jepsen-lite/seeded-stream.js";
 import { freePorts } from "../../lab/free-ports.js";
 import { connect } from "../../src/index.js";
 import { NodeHandle } from "../e2e/world/node-handle.js";

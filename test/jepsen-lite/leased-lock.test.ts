@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { expect, test } from "vitest";
 import { failureOf } from "../../jepsen-lite/clients/outcome.js";
 import { HoldfastError } from "../../jepsen-lite/sdk.js";
-import { LeasedLock, refused, unanswered } from "../../jepsen-lite/workloads/leased-lock.js";
+import { LeasedLock, refused, unanswered } from "../../jepsen-lite/workloads/leases/leased-lock.js";
 
 const giveBack = async () => ({ released: true }) as const;
 const inMs = (milliseconds: number) => performance.now() + milliseconds;

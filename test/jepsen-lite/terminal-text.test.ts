@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { resultText, verdictText } from "../../jepsen-lite/run/result-text.js";
 import type { Results } from "../../jepsen-lite/run/results.js";
 import { parseRunOptions } from "../../jepsen-lite/run/run-options.js";
-import { withShortNumbers } from "../../jepsen-lite/short-numbers.js";
+import { withShortNumbers } from "../../jepsen-lite/text/short-numbers.js";
+import { named, wrapped } from "../../jepsen-lite/text/wrapped-text.js";
 import type { CheckPart, CheckResult } from "../../jepsen-lite/verdict/check-result.js";
 import { WORKLOADS } from "../../jepsen-lite/workloads/catalogue.js";
-import { named, wrapped } from "../../jepsen-lite/wrapped-text.js";
 
 const tooLong = (text: string) => text.split("\n").filter((line) => line.length > 80);
 

@@ -7,21 +7,12 @@ import { BadHistoryError } from "../input/history-event.js";
 import type { Action, Part, Step } from "../linearizable/problem.js";
 import type { Operation, PairedHistory } from "../operations.js";
 
-/** The meaning of the `fail` of a `cas`: it did not happen, or it found another value. */
-export type FailedCas = "absent" | "mismatch";
-
-export interface ModelOptions {
-  /** The first value, from `--init`; `undefined` for the model's own. */
-  readonly init: unknown;
-  readonly failedCas: FailedCas;
-}
-
 export interface Model {
   readonly name: string;
   /** The possible values of `f`. */
   readonly functions: readonly string[];
   /** @throws BadHistoryError for values that the model cannot read, with the line. */
-  readonly parts: (history: PairedHistory, options: ModelOptions) => readonly Part<unknown>[];
+  readonly parts: (history: PairedHistory) => readonly Part<unknown>[];
 }
 
 export interface ObjectSpecification<State> {

@@ -4,7 +4,10 @@
  */
 import type { Action } from "../linearizable/problem.js";
 import type { Operation } from "../operations.js";
-import { badArgument, canonicalJson, type Model, type ModelOptions, partsByKey } from "./model.js";
+import { badArgument, canonicalJson, type Model, partsByKey } from "./model.js";
+
+/** The meaning of the `fail` of a `cas`: it did not happen, or it found another value. */
+export type FailedCas = "absent" | "mismatch";
 
 /** The value as canonical JSON, after `UNWRITTEN` while it is the one of `--init`. */
 type RegisterState = string;
@@ -13,23 +16,29 @@ type RegisterState = string;
 const UNWRITTEN = "unwritten ";
 const NULL = "null";
 
-export const registerModel: Model = registerLike("register", ["read", "write"]);
-export const casRegisterModel: Model = registerLike("cas-register", ["read", "write", "cas"]);
+/** @param init the first value; `undefined` for `null` */
+export function registerModel(init?: unknown): Model {
+  return registerLike("register", ["read", "write"], new RegisterActions(init, "absent"));
+}
 
-function registerLike(name: string, functions: readonly string[]): Model {
+/** The same, with compare-and-set. */
+export function casRegisterModel(init?: unknown, failedCas: FailedCas = "absent"): Model {
+  const functions = ["read", "write", "cas"];
+  return registerLike("cas-register", functions, new RegisterActions(init, failedCas));
+}
+
+function registerLike(name: string, functions: readonly string[], actions: RegisterActions): Model {
   return {
     name,
     functions,
-    parts: (history, options) => {
-      const actions = new RegisterActions(options);
-      return partsByKey<RegisterState>(history, {
+    parts: (history) =>
+      partsByKey<RegisterState>(history, {
         initial: actions.initial,
         isBounded: true,
         encode: (state) => state,
         describe: (state) => `value ${heldValue(state)}`,
         actionOf: (operation) => actions.of(operation),
-      });
-    },
+      }),
   };
 }
 
@@ -39,9 +48,9 @@ function heldValue(state: RegisterState): string {
 
 class RegisterActions {
   readonly initial: RegisterState;
-  readonly #failedCas: ModelOptions["failedCas"];
+  readonly #failedCas: FailedCas;
 
-  constructor({ init, failedCas }: ModelOptions) {
+  constructor(init: unknown, failedCas: FailedCas) {
     const first = canonicalJson(init ?? null);
     this.initial = first === NULL ? first : `${UNWRITTEN}${first}`;
     this.#failedCas = failedCas;

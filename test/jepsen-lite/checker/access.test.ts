@@ -4,14 +4,14 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkHistory, type Finding } from "../../../jepsen-lite/checker/index.js";
-import { seededStream } from "../../../jepsen-lite/seeded-stream.js";
+import { checkHistory, type Finding, lockModel } from "../../../jepsen-lite/checker/index.js";
+import { seededStream } from "../../../jepsen-lite/harness/seeded-stream.js";
 import { historyOf, type Line } from "./histories.js";
 
 type End = "ok" | "fail" | "info";
 
 function judged(lines: readonly Line[]): Finding {
-  const { checks } = checkHistory(historyOf(lines), { model: "lock" });
+  const { checks } = checkHistory(historyOf(lines), { model: lockModel });
   const finding = checks.find(({ check }) => check === "access");
   if (finding === undefined) throw new Error("access was not checked");
   return finding;
@@ -201,7 +201,7 @@ it("a forbidden command without an answer explains nothing to the checks of lock
   const brokenBy = (as: string) => {
     const revoke = call(as, "revoke", "info", { key: "a/1" });
     const lines = [CLOSED, acquire("amber/1", "a/1"), revoke, acquire("amber/1", "a/1")].flat();
-    const { checks } = checkHistory(historyOf(lines), { model: "lock" });
+    const { checks } = checkHistory(historyOf(lines), { model: lockModel });
     return checks.filter(({ valid }) => valid === false).map(({ check }) => check);
   };
   expect(brokenBy("forged")).toEqual(["linearizable", "exclusion"]);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { checkHistory } from "../../../jepsen-lite/checker/index.js";
+import { modelNamed } from "../../../jepsen-lite/foreign/index.js";
 import { historyOf, type Line } from "./histories.js";
 
 function verdictOf(model: string, lines: readonly Line[], init?: unknown): unknown {
-  const options = init === undefined ? { model } : { model, init };
-  return checkHistory(historyOf(lines), options).valid;
+  return checkHistory(historyOf(lines), { model: modelNamed(model, { init }) }).valid;
 }
 
 describe("registers", () => {
@@ -113,8 +113,10 @@ describe("registers", () => {
       [1, "invoke", "cas", [1, 2]],
       [1, "fail", "cas", [1, 2]],
     ]);
-    expect(checkHistory(events, { model: "cas-register" }).valid).toBe(true);
-    const strict = checkHistory(events, { model: "cas-register", failedCas: "mismatch" });
+    expect(checkHistory(events, { model: modelNamed("cas-register") }).valid).toBe(true);
+    const strict = checkHistory(events, {
+      model: modelNamed("cas-register", { failedCas: "mismatch" }),
+    });
     expect(strict.valid).toBe(false);
   });
 });
@@ -182,12 +184,18 @@ describe("the budget", () => {
   const model = "cas-register";
 
   it("running out of steps is unknown, never a guess", () => {
-    const result = checkHistory(historyOf(hard), { model, budget: { steps: 50_000 } });
+    const result = checkHistory(historyOf(hard), {
+      model: modelNamed(model),
+      budget: { steps: 50_000 },
+    });
     expect(result.valid).toBe("unknown");
     expect(result.undecided).toEqual(["hard: the step budget ran out"]);
-    const bounded = checkHistory(historyOf(hard), { model, budget: { bytes: 1 << 20 } });
+    const bounded = checkHistory(historyOf(hard), {
+      model: modelNamed(model),
+      budget: { bytes: 1 << 20 },
+    });
     expect(bounded.undecided).toEqual(["hard: the memory budget ran out"]);
-    expect(checkHistory(historyOf(hard), { model }).valid).toBe(false);
+    expect(checkHistory(historyOf(hard), { model: modelNamed(model) }).valid).toBe(false);
   });
 
   it("a hard key does not hide the violation of an easy one", () => {
@@ -196,7 +204,7 @@ describe("the budget", () => {
       [0, "invoke", "read", null, { key: "easy" }],
       [0, "ok", "read", "thin air", { key: "easy" }],
     ]);
-    const result = checkHistory(events, { model, budget: { steps: 100_000 } });
+    const result = checkHistory(events, { model: modelNamed(model), budget: { steps: 100_000 } });
     expect(result.valid).toBe(false);
     expect(result.counterexample?.keys).toEqual(["easy"]);
   });
@@ -217,7 +225,7 @@ describe("many operations at once", () => {
         ]),
       ]);
     const check = (...answers: number[]) =>
-      checkHistory(history(...answers), { model: "register", budget }).valid;
+      checkHistory(history(...answers), { model: modelNamed("register"), budget }).valid;
     for (const last of processes) expect(check(last, last)).toBe(true);
     expect(check(17, 18)).toBe(false);
     expect(check(40)).toBe(false);
@@ -233,7 +241,7 @@ describe("many operations at once", () => {
         [0, "ok", "get", answer, key],
       ]);
     const check = (texts: readonly string[]) =>
-      checkHistory(history(texts.join("")), { model: "kv", budget }).valid;
+      checkHistory(history(texts.join("")), { model: modelNamed("kv"), budget }).valid;
     const texts = processes.map((process) => `${process};`);
     expect(check(texts)).toBe(true);
     expect(check(texts.toReversed())).toBe(true);
@@ -257,10 +265,10 @@ describe("many operations at once", () => {
       [0, "ok", "get", last, key],
     ];
     for (const last of ["xa", "xaa"]) {
-      expect(checkHistory(historyOf(history(last)), { model: "kv" }).valid).toBe(true);
+      expect(checkHistory(historyOf(history(last)), { model: modelNamed("kv") }).valid).toBe(true);
     }
     for (const last of ["x", "a", "xaaa"]) {
-      expect(checkHistory(historyOf(history(last)), { model: "kv" }).valid).toBe(false);
+      expect(checkHistory(historyOf(history(last)), { model: modelNamed("kv") }).valid).toBe(false);
     }
   });
 
@@ -278,7 +286,7 @@ describe("many operations at once", () => {
       [3, "ok", "read", 2],
     ]);
     const { valid, linearizations } = checkHistory(events, {
-      model: "register",
+      model: modelNamed("register"),
       withLinearizations: true,
     });
     expect(valid).toBe(true);
@@ -300,7 +308,7 @@ describe("the counterexample", () => {
       [3, "invoke", "read"],
       [3, "ok", "read", 4],
     ]);
-    const { counterexample } = checkHistory(events, { model: "register" });
+    const { counterexample } = checkHistory(events, { model: modelNamed("register") });
     expect(counterexample).toMatchObject({
       prefixEvents: 5,
       line: 5,

@@ -4,13 +4,14 @@
  */
 import { describe, expect, it } from "vitest";
 import { checkHistory } from "../../../jepsen-lite/checker/index.js";
+import { modelNamed } from "../../../jepsen-lite/foreign/index.js";
 import { historyOf, type Line } from "./histories.js";
 
 const onA = { key: "a" };
 const DENIED = { key: "a", error: "UNAVAILABLE", denied: true };
 
 function check(lines: readonly Line[], model = "lock") {
-  return checkHistory(historyOf(lines), { model });
+  return checkHistory(historyOf(lines), { model: modelNamed(model) });
 }
 
 /** The names of the checks that found something. */

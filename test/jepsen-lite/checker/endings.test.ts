@@ -1,13 +1,13 @@
 /** Holds that others end: who asked for it, when it had to be over, and whether its holder knew. */
 import { describe, expect, it } from "vitest";
-import { checkHistory } from "../../../jepsen-lite/checker/index.js";
+import { checkHistory, lockModel } from "../../../jepsen-lite/checker/index.js";
 import { historyOf, type Line } from "./histories.js";
 
 const SECOND = 1_000_000_000;
 const at = (seconds: number) => ({ key: "a", time: seconds * SECOND });
 
 function broken(lines: readonly Line[]): string[] {
-  return checkHistory(historyOf(lines), { model: "lock" })
+  return checkHistory(historyOf(lines), { model: lockModel })
     .checks.filter(({ valid }) => valid === false)
     .map(({ check }) => check);
 }

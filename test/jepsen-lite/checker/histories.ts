@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { type HistoryEvent, toEvent } from "../../../jepsen-lite/checker/index.js";
-import { seededStream } from "../../../jepsen-lite/seeded-stream.js";
+import { seededStream } from "../../../jepsen-lite/harness/seeded-stream.js";
 import type { RandomStream } from "../../../lab/random-stream.js";
 
 export type Line = readonly [

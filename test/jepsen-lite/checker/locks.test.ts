@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import {
   type CheckResult,
   checkHistory,
+  lockModel,
   type TokensRise,
 } from "../../../jepsen-lite/checker/index.js";
 import { historyOf, type Line } from "./histories.js";
@@ -9,7 +10,7 @@ import { historyOf, type Line } from "./histories.js";
 const SECOND = 1_000_000_000;
 
 function check(lines: readonly Line[]): CheckResult {
-  return checkHistory(historyOf(lines), { model: "lock" });
+  return checkHistory(historyOf(lines), { model: lockModel });
 }
 
 /** The names of the checks that found something. */
@@ -339,7 +340,7 @@ describe("tokens of services that promise less", () => {
     [process, "ok", "release", { released: true }, { key }],
   ];
   const brokenIf = (tokensRise: TokensRise, lines: readonly Line[]) =>
-    checkHistory(historyOf(lines), { model: "lock", tokensRise })
+    checkHistory(historyOf(lines), { model: lockModel, tokensRise })
       .checks.filter(({ valid }) => valid === false)
       .map(({ check: name }) => name);
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkHistory, type HistoryEvent } from "../../../jepsen-lite/checker/index.js";
+import { checkHistory, type HistoryEvent, lockModel } from "../../../jepsen-lite/checker/index.js";
+import { modelNamed } from "../../../jepsen-lite/foreign/index.js";
 import { isLinearizable, PLAIN_OBJECTS, type PlainObject } from "./brute-force.js";
 import { randomHistory, randomLockHistory } from "./histories.js";
 
@@ -37,7 +38,7 @@ describe("the checker agrees with the definition, tried literally", () => {
       const seen = compare(
         model,
         randomHistory(model, { movesMax: 14 }),
-        (events) => checkHistory(events, { model }).valid,
+        (events) => checkHistory(events, { model: modelNamed(model) }).valid,
         (events) => [...events],
       );
       expect(seen.valid).toBeGreaterThan(RUNS / 50);
@@ -50,7 +51,7 @@ describe("the checker agrees with the definition, tried literally", () => {
       const seen = compare(
         model,
         randomHistory(model, { movesMax: 18, processes: 7 }),
-        (events) => checkHistory(events, { model }).valid,
+        (events) => checkHistory(events, { model: modelNamed(model) }).valid,
         (events) => [...events],
       );
       expect(seen.valid).toBeGreaterThan(RUNS / 50);
@@ -74,7 +75,10 @@ describe("what comes with a verdict", () => {
   it("a true verdict brings an order that replays and keeps real time", () => {
     fc.assert(
       fc.property(randomHistory("cas-register", { movesMax: 16 }), (events) => {
-        const result = checkHistory(events, { model: "cas-register", withLinearizations: true });
+        const result = checkHistory(events, {
+          model: modelNamed("cas-register"),
+          withLinearizations: true,
+        });
         fc.pre(result.valid === true);
         for (const { order } of result.linearizations ?? []) replay(order.map(({ step }) => step));
       }),
@@ -85,7 +89,7 @@ describe("what comes with a verdict", () => {
   it("a false verdict names the shortest prefix: one line less is valid", () => {
     fc.assert(
       fc.property(randomHistory("cas-register", { movesMax: 16 }), (events) => {
-        const { counterexample } = checkHistory(events, { model: "cas-register" });
+        const { counterexample } = checkHistory(events, { model: modelNamed("cas-register") });
         fc.pre(counterexample !== undefined);
         const { prefixEvents } = counterexample as { prefixEvents: number };
         // Answers that came later are known: an operation that failed later did not happen.
@@ -101,7 +105,7 @@ describe("what comes with a verdict", () => {
 
 /** Keys are searched one by one; what tokens say across keys is a check of its own. */
 function linearizableWithTokens(events: readonly HistoryEvent[]): unknown {
-  const { checks } = checkHistory(events, { model: "lock" });
+  const { checks } = checkHistory(events, { model: lockModel });
   return checks
     .filter(({ check }) => check === "linearizable" || check === "tokens")
     .every(({ valid }) => valid === true);

@@ -5,17 +5,13 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  checkHistory,
-  type HistoryEvent,
-  readHistory,
-} from "../../../jepsen-lite/checker/index.js";
+import { checkHistory, type HistoryEvent } from "../../../jepsen-lite/checker/index.js";
 import { OpenUses } from "../../../jepsen-lite/checker/linearizable/open-uses.js";
 import type { Part } from "../../../jepsen-lite/checker/linearizable/problem.js";
 import { Refinement } from "../../../jepsen-lite/checker/linearizable/refinement.js";
 import { layOut } from "../../../jepsen-lite/checker/linearizable/timeline.js";
-import { modelNamed } from "../../../jepsen-lite/checker/models/models.js";
 import { pairOperations } from "../../../jepsen-lite/checker/operations.js";
+import { modelNamed, readHistory } from "../../../jepsen-lite/foreign/index.js";
 import { isLinearizable, PLAIN_OBJECTS, type PlainObject } from "./brute-force.js";
 import { historyOf, type Line, MOSTLY_UNKNOWN, randomHistory, validHistory } from "./histories.js";
 
@@ -33,7 +29,7 @@ function plainObject(model: string): PlainObject {
 
 function partsOf(model: string, events: readonly HistoryEvent[]): readonly Part<unknown>[] {
   const { functions, parts } = modelNamed(model);
-  return parts(pairOperations(events, functions), { init: undefined, failedCas: "absent" });
+  return parts(pairOperations(events, functions));
 }
 
 function refine(part: Part<unknown>): {
@@ -125,7 +121,10 @@ describe("sixty and more operations of unknown outcome on one register", () => {
   }
 
   function check(model: string, lines: readonly Line[]): unknown {
-    return checkHistory(historyOf(lines), { model, budget: { steps: STEPS_MAX } }).valid;
+    return checkHistory(historyOf(lines), {
+      model: modelNamed(model),
+      budget: { steps: STEPS_MAX },
+    }).valid;
   }
 
   for (const model of ["register", "cas-register"] as const) {
