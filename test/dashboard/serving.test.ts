@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { WebSocket } from "ws";
 import { freePorts } from "../../lab/free-ports.js";
 import { connectAdmin } from "../../src/index.js";
 import { type NodeOptions, type RunningNode, startNode } from "../../src/server/index.js";
+import { knock } from "../e2e/world/knock.js";
 
 const LOOPBACK = "127.0.0.1";
 const BROWSER = { accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
@@ -67,20 +67,6 @@ async function page(from: RunningNode, path: string, headers: Record<string, str
   for await (const chunk of response) chunks.push(chunk as Buffer);
   const { statusCode: status } = response;
   return { status, headers: response.headers, body: Buffer.concat(chunks) } satisfies Page;
-}
-
-/** The status of an upgrade by a page of that origin, which knows this node by that name. */
-async function knock(at: RunningNode, origin: string, host: string): Promise<number> {
-  const url = `ws://${LOOPBACK}:${at.clientPort}/v1`;
-  const socket = new WebSocket(url, "holdfast.v1", { origin, headers: { host } });
-  socket.on("error", () => undefined);
-  const refused = once(socket, "unexpected-response").then(([, response]) => {
-    response.resume();
-    return Number(response.statusCode);
-  });
-  const status = await Promise.race([once(socket, "open").then(() => 101), refused]);
-  socket.terminate();
-  return status;
 }
 
 test("a browser gets the page, and every file that it names", async () => {
@@ -148,23 +134,23 @@ test("nothing but the files of the page is served, whatever a path says", async 
 test("pages of this node and of members may connect, and no others", async () => {
   const own = `${LOOPBACK}:${node(1).clientPort}`;
   const other = `${LOOPBACK}:${node(2).clientPort}`;
-  expect(await knock(node(1), `http://${own}`, own)).toBe(101);
-  expect(await knock(node(1), `https://${own}`, own)).toBe(101);
-  expect(await knock(node(1), `http://${other}`, own)).toBe(101);
-  expect(await knock(node(1), "http://localhost:3000", own)).toBe(403);
-  expect(await knock(node(1), `http://${LOOPBACK}:1`, own)).toBe(403);
-  expect(await knock(node(1), "null", own)).toBe(403);
+  expect(await knock(node(1).endpoint, `http://${own}`, own)).toBe(101);
+  expect(await knock(node(1).endpoint, `https://${own}`, own)).toBe(101);
+  expect(await knock(node(1).endpoint, `http://${other}`, own)).toBe(101);
+  expect(await knock(node(1).endpoint, "http://localhost:3000", own)).toBe(403);
+  expect(await knock(node(1).endpoint, `http://${LOOPBACK}:1`, own)).toBe(403);
+  expect(await knock(node(1).endpoint, "null", own)).toBe(403);
 });
 
 test("a page that reaches this node by a name of its own may not connect", async () => {
   const rebound = `evil.example:${node(1).clientPort}`;
-  expect(await knock(node(1), `http://${rebound}`, rebound)).toBe(403);
+  expect(await knock(node(1).endpoint, `http://${rebound}`, rebound)).toBe(403);
 });
 
 test("a node without the page serves the line of text, and lets no page connect", async () => {
   const own = `${LOOPBACK}:${bare.clientPort}`;
   expect((await page(bare, "/")).body.toString()).toMatch(/^holdfast \S+, node 1\n$/);
-  expect(await knock(bare, `http://${own}`, own)).toBe(403);
+  expect(await knock(bare.endpoint, `http://${own}`, own)).toBe(403);
 });
 
 test("a stranger to a closed cluster gets the page, and hears of no member", async () => {

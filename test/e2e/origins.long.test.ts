@@ -1,11 +1,10 @@
 /** Which web pages may connect to a cluster, as set on the command line or in the environment. */
-import { once } from "node:events";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { WebSocket } from "ws";
 import { runCli, startCli } from "./world/command-line.js";
+import { knock } from "./world/knock.js";
 
 const ALLOWED = ["http://localhost:3000", "https://ops.example"] as const;
 let directory = "";
@@ -14,20 +13,6 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "holdfast-origins-"));
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
-
-/** The status of the upgrade: 101 where it was let in. */
-async function knock(endpoint: string, origin?: string): Promise<number> {
-  const options = origin === undefined ? {} : { origin };
-  const socket = new WebSocket(`${endpoint}/v1`, "holdfast.v1", options);
-  socket.on("error", () => undefined);
-  const refused = once(socket, "unexpected-response").then(([, response]) => {
-    response.resume();
-    return Number(response.statusCode);
-  });
-  const status = await Promise.race([once(socket, "open").then(() => 101), refused]);
-  socket.terminate();
-  return status;
-}
 
 test.each([
   ["flags", ALLOWED.map((origin) => `--allow-origin=${origin}`), {}],

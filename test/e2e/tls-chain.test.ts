@@ -2,68 +2,49 @@
  * Real nodes that require client certificates, all of whose certificates an intermediate authority has
  * issued: a reload ends only what is not trusted any more, and a new node joins.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createSecureContext } from "node:tls";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import {
-  createAuthority,
-  type IssuedCertificate,
-  issueClientCertificate,
-  issueNodeCertificate,
-} from "../../src/certificates/index.js";
+import { createAuthority, type IssuedCertificate } from "../../src/certificates/index.js";
 import { chainOfAuthorities, withIntermediate } from "../certificates/intermediate.js";
 import { SocketClient } from "../server/world/socket-client.js";
 import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
 import { documentOf } from "./world/command-result.js";
+import {
+  clientOf,
+  credentialsOf,
+  NodeCertificates,
+  nodeOf,
+  observerTls,
+} from "./world/node-certificates.js";
 import { until } from "./world/process-life.js";
 
-const CLUSTER = "prod";
-const DAYS = { days: 30 };
 const TTL_MS = 60_000;
 const CHAIN = chainOfAuthorities("prod");
 const ROOT = CHAIN.root.certificatePem;
-const FORMER = createAuthority({ name: "former authority", ...DAYS });
+const FORMER = createAuthority({ name: "former authority", days: 30 });
 
-let place = "";
+let files: NodeCertificates;
 beforeEach(() => {
-  place = mkdtempSync(join(tmpdir(), "holdfast-chain-"));
+  files = new NodeCertificates();
 });
 const endings: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
-  rmSync(place, { recursive: true, force: true });
+  files.remove();
 });
 
-function clientOf(authority: IssuedCertificate): IssuedCertificate {
-  return issueClientCertificate(authority, { cluster: CLUSTER, name: "worker", ...DAYS });
-}
-
 /** Writes the files of a node that trusts `ca`; returns the arguments that name them. */
-function nodeFiles(nodeId: number, ca: string): string[] {
-  const hosts = ["127.0.0.1"];
-  const issued = issueNodeCertificate(CHAIN.intermediate, {
-    ...{ cluster: CLUSTER, nodeId, hosts },
-    ...DAYS,
-  });
-  const own = withIntermediate(issued, CHAIN);
-  const at = (name: string): string => join(place, `${nodeId}`, name);
-  mkdirSync(join(place, `${nodeId}`), { recursive: true });
-  writeFileSync(at("cert"), own.certificatePem);
-  writeFileSync(at("key"), own.keyPem);
-  writeFileSync(at("ca"), ca);
-  return [
-    ...[`--tls-cert=${at("cert")}`, `--tls-key=${at("key")}`, `--tls-ca=${at("ca")}`],
-    ...[`--cluster-name=${CLUSTER}`, `--client-ca=${at("ca")}`, "--require-client-cert"],
-  ];
+function nodeFiles(nodeId: number, ca: string): readonly string[] {
+  files.write(nodeId, withIntermediate(nodeOf(CHAIN.intermediate, nodeId), CHAIN), ca);
+  return files.argumentsOf(nodeId);
 }
 
 async function connectTo(
   { endpoints }: ClusterProcess,
   own: IssuedCertificate,
 ): Promise<SocketClient> {
-  const tls = { ca: ROOT, cert: own.certificatePem, key: own.keyPem };
+  const tls = credentialsOf(own, ROOT);
   const client = await SocketClient.connect(endpoints[0] ?? "", undefined, undefined, tls);
   endings.push(() => client.close());
   await client.attach({ ttlMs: TTL_MS });
@@ -73,8 +54,8 @@ async function connectTo(
 /** The environment of commands with the certificate of a client. */
 function variables({ certificatePem, keyPem }: IssuedCertificate): Record<string, string> {
   const put = (name: string, text: string): string => {
-    writeFileSync(join(place, name), text);
-    return join(place, name);
+    writeFileSync(join(files.directory, name), text);
+    return join(files.directory, name);
   };
   return {
     HOLDFAST_CA: put("root", ROOT),
@@ -85,17 +66,14 @@ function variables({ certificatePem, keyPem }: IssuedCertificate): Record<string
 
 test("certificates with intermediates outlive a reload that removes another CA, and a node joins with one", async () => {
   const own = withIntermediate(clientOf(CHAIN.intermediate), CHAIN);
-  const secureContext = createSecureContext({
-    ...{ ca: ROOT, cert: own.certificatePem, key: own.keyPem },
-  });
   const serverArguments = nodeFiles(1, `${ROOT}${FORMER.certificatePem}`);
-  const tls = { secureContext, hasCertificate: true };
+  const tls = observerTls(own, ROOT);
   const cluster = await startCluster({ nodes: 1, serverArguments, tls });
   endings.push(() => cluster.stop());
   const kept = await connectTo(cluster, own);
   const former = await connectTo(cluster, clientOf(FORMER));
 
-  writeFileSync(join(place, "1", "ca"), ROOT);
+  writeFileSync(join(files.directory, "1", "ca"), ROOT);
   cluster.node(1).hangUp();
   expect((await former.closed).code).toBe(1008);
   await kept.acquire("kept", 1, TTL_MS);

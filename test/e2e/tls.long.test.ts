@@ -2,40 +2,32 @@
  * Three real nodes under mutual TLS, with clients that show certificates: the leader dies, and all
  * certificates are replaced, including the authority's, while commands go on and none fails.
  */
-import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createSecureContext } from "node:tls";
 import { afterEach, expect, test } from "vitest";
-import {
-  createAuthority,
-  type IssuedCertificate,
-  issueClientCertificate,
-  issueNodeCertificate,
-} from "../../src/certificates/index.js";
+import { createAuthority, type IssuedCertificate } from "../../src/certificates/index.js";
 import { connect } from "../../src/index.js";
 import { STATUS } from "../../src/protocol/index.js";
 import { SocketClient } from "../server/world/socket-client.js";
 import { type ClusterProcess, startCluster } from "./world/cluster-process.js";
+import {
+  clientOf,
+  credentialsOf,
+  NodeCertificates,
+  nodeOf,
+  observerTls,
+} from "./world/node-certificates.js";
 import type { NodeHandle } from "./world/node-handle.js";
 import { until } from "./world/process-life.js";
 
-const CLUSTER = "prod";
-const DAYS = { days: 30 };
 const TTL_MS = 60_000;
 const ROUNDS = 20;
-const FIRST_CA = createAuthority({ name: "first authority", ...DAYS });
-const SECOND_CA = createAuthority({ name: "second authority", ...DAYS });
+const FIRST_CA = createAuthority({ name: "first authority", days: 30 });
+const SECOND_CA = createAuthority({ name: "second authority", days: 30 });
 const BOTH = `${FIRST_CA.certificatePem}${SECOND_CA.certificatePem}`;
 
 const endings: (() => Promise<unknown> | unknown)[] = [];
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
 });
-
-function clientOf(authority: IssuedCertificate): IssuedCertificate {
-  return issueClientCertificate(authority, { cluster: CLUSTER, name: "worker", ...DAYS });
-}
 
 /** Takes and gives back a lock of its own, over and over, on one connection; counts its rounds. */
 class Worker {
@@ -104,64 +96,34 @@ function connectTo(
   nonce?: string,
   attempt?: number,
 ): Promise<SocketClient> {
-  const tls = { ca: BOTH, cert: own.certificatePem, key: own.keyPem };
-  return SocketClient.connect(endpoint, nonce, attempt, tls);
-}
-
-class Files {
-  readonly #directory = mkdtempSync(join(tmpdir(), "holdfast-tls-"));
-
-  constructor() {
-    endings.push(() => rmSync(this.#directory, { recursive: true, force: true }));
-  }
-
-  argumentsOf(id: number): readonly string[] {
-    const at = (name: string): string => join(this.#directory, `${id}`, name);
-    return [
-      ...[`--cluster-name=${CLUSTER}`, "--require-client-cert", `--client-ca=${at("ca")}`],
-      ...[`--tls-cert=${at("cert")}`, `--tls-key=${at("key")}`, `--tls-ca=${at("ca")}`],
-    ];
-  }
-
-  write(id: number, authority: IssuedCertificate, ca: string): void {
-    const hosts = ["127.0.0.1"];
-    const own = issueNodeCertificate(authority, { cluster: CLUSTER, nodeId: id, hosts, ...DAYS });
-    const directory = join(this.#directory, `${id}`);
-    mkdirSync(directory, { recursive: true });
-    const files = { ca, cert: own.certificatePem, key: own.keyPem };
-    for (const [name, text] of Object.entries(files)) {
-      writeFileSync(join(directory, `${name}.new`), text);
-      renameSync(join(directory, `${name}.new`), join(directory, name));
-    }
-  }
+  return SocketClient.connect(endpoint, nonce, attempt, credentialsOf(own, BOTH));
 }
 
 /** Gives each node other files in turn; resolves when all of them use these. */
 async function replace(
   cluster: ClusterProcess,
-  files: Files,
+  files: NodeCertificates,
   authority: IssuedCertificate,
   ca: string,
 ): Promise<void> {
   for (const node of cluster.nodes) {
     const told = (): number => node.stderr.split("TLS files reloaded").length;
     const before = told();
-    files.write(node.id, authority, ca);
+    files.write(node.id, nodeOf(authority, node.id), ca);
     node.hangUp();
     await until(`node ${node.id} to have its files`, () => told() > before);
   }
 }
 
 test("three nodes under mutual TLS: kill -9 of the leader, then other certificates and another CA, under load", async () => {
-  const files = new Files();
-  for (const id of [1, 2, 3]) files.write(id, FIRST_CA, FIRST_CA.certificatePem);
-  const reader = clientOf(FIRST_CA);
-  const secureContext = createSecureContext({
-    ...{ ca: BOTH, cert: reader.certificatePem, key: reader.keyPem },
-  });
+  const files = new NodeCertificates();
+  endings.push(() => files.remove());
+  for (const id of [1, 2, 3]) {
+    files.write(id, nodeOf(FIRST_CA, id), FIRST_CA.certificatePem);
+  }
   const cluster = await startCluster({
     argumentsOf: (id) => files.argumentsOf(id),
-    tls: { secureContext, hasCertificate: true },
+    tls: observerTls(clientOf(FIRST_CA), BOTH),
   });
   endings.push(() => cluster.stop());
   const worker = clientOf(FIRST_CA);
@@ -170,14 +132,8 @@ test("three nodes under mutual TLS: kill -9 of the leader, then other certificat
   );
   await Promise.all(workers.map((one) => one.goesOn()));
   // And one of the SDK, which finds its way by itself.
-  const { certificatePem: cert, keyPem: key } = worker;
-  const client = await connect({
-    endpoints: cluster.endpoints,
-    ttlMs: TTL_MS,
-    ca: BOTH,
-    cert,
-    key,
-  });
+  const { endpoints } = cluster;
+  const client = await connect({ endpoints, ttlMs: TTL_MS, ...credentialsOf(worker, BOTH) });
   endings.push(() => client.close());
   const kept = await client.acquire("kept");
   let isSteady = true;

@@ -14,8 +14,9 @@ import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/p
 import { accessPlan, losingPlan } from "../plans/plans-access.js";
 import { Clients } from "../plans/plans-clients.js";
 import { convertingPlan, patientSettings } from "../plans/plans-converting.js";
-import { handOverPlan, handOverSettings } from "../plans/plans-hand-over.js";
-import { forgetfulPlan, leasePlan, leaseSettings } from "../plans/plans-leases.js";
+import { handOverPlan } from "../plans/plans-hand-over.js";
+import { forgetfulPlan, leasePlan } from "../plans/plans-leases.js";
+import { roomySettings } from "../plans/plans-mixture.js";
 import { cyclesIn, Recording } from "../plans/recording.js";
 import { NaiveTable } from "./model.js";
 import { closureOf } from "./views.js";
@@ -48,7 +49,7 @@ test("does so where they go while much is waited for", () => {
 }, 600_000);
 
 test("does so where owners take, repeat, extend and give back leases from several sessions", () => {
-  check(leaseSettings, leasePlan, 4 * RUNS);
+  check(roomySettings, leasePlan, 4 * RUNS);
 }, 600_000);
 
 test("does so where they come upon leases and waits that are due and were not swept", () => {
@@ -56,11 +57,11 @@ test("does so where they come upon leases and waits that are due and were not sw
 }, 600_000);
 
 test("does so until it is forgotten how leases ended", () => {
-  check(leaseSettings, forgetfulPlan, 2 * RUNS);
+  check(roomySettings, forgetfulPlan, 2 * RUNS);
 }, 600_000);
 
 test("does so where holds are handed over to owners and adopted by sessions of two identities", () => {
-  check(handOverSettings, handOverPlan, 4 * RUNS);
+  check(roomySettings, handOverPlan, 4 * RUNS);
 }, 600_000);
 
 test("does so where they find what was handed over due and not swept", () => {

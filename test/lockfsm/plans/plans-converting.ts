@@ -8,10 +8,7 @@ import type { TableSettings } from "../../../src/lockfsm/index.js";
 import { ACQUIRE_DEFAULTS, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import {
   type Action,
-  attaching,
   base,
-  copying,
-  forcing,
   holding,
   kind,
   type Manners,
@@ -19,8 +16,8 @@ import {
   settings,
   type Turn,
   waitMs,
-  withdrawing,
 } from "./plans.js";
+import { mixed, turnsOf } from "./plans-mixture.js";
 
 /** Of two keys, and mostly of both, in either order. */
 const items = fc.uniqueArray(
@@ -31,34 +28,28 @@ const items = fc.uniqueArray(
   { minLength: 1, maxLength: 2, selector: ({ key }) => key },
 );
 
-const converting: fc.Arbitrary<Action> = fc.oneof(
+const acquired: fc.Arbitrary<Action> = fc.record({
+  ...base,
+  kind: kind("acquire"),
+  owner: fc.constantFrom(1, 2, 3),
+  items,
+  waitMs,
+  options: fc.constantFrom(undefined, { ...ACQUIRE_DEFAULTS, detect: false }),
+});
+
+const upgraded: fc.Arbitrary<Action> = fc
+  .tuple(holding("upgrade"), fc.nat(2))
+  .map(([wanted, luck]) => ({ ...wanted, detect: luck === 0, waitMs: WAIT_FOREVER }));
+
+const converting = mixed(
+  [
+    [16, acquired],
+    [20, upgraded],
+  ],
   {
-    weight: 16,
-    arbitrary: fc.record({
-      ...base,
-      kind: kind("acquire"),
-      owner: fc.constantFrom(1, 2, 3),
-      items,
-      waitMs,
-      options: fc.constantFrom(undefined, { ...ACQUIRE_DEFAULTS, detect: false }),
-    }),
+    ...{ downgrade: 5, end: 3, handOver: 1, revoke: 2, resume: 4, keepalive: 4, recall: 4 },
+    ...{ withdraw: 3, copy: 2 },
   },
-  {
-    weight: 20,
-    arbitrary: fc
-      .tuple(holding("upgrade"), fc.nat(2))
-      .map(([wanted, luck]) => ({ ...wanted, detect: luck === 0, waitMs: WAIT_FOREVER })),
-  },
-  { weight: 5, arbitrary: holding("downgrade") },
-  { weight: 3, arbitrary: holding("end") },
-  { weight: 1, arbitrary: holding("handOver") },
-  { weight: 2, arbitrary: forcing("revoke") },
-  { weight: 3, arbitrary: attaching("resume") },
-  { weight: 1, arbitrary: attaching("resume") },
-  { weight: 4, arbitrary: fc.record({ ...base, kind: kind("keepalive") }) },
-  { weight: 4, arbitrary: fc.record({ ...base, kind: kind("recall") }) },
-  { weight: 3, arbitrary: withdrawing },
-  { weight: 2, arbitrary: copying },
 );
 
 /** Most commands are as they should be, and say little to have been read. */
@@ -72,15 +63,13 @@ const action: fc.Arbitrary<Action> = fc
     manners: { ...wanted.manners, epochShift: 0, sequenceShift: 0, acknowledges: read },
   }));
 
-export const convertingPlan: fc.Arbitrary<readonly Turn[]> = fc
-  .array(
-    fc.record({
-      elapsedMs: fc.constantFrom(0, 0, 5, 5, 1_000),
-      actions: fc.array(action, { minLength: 1, maxLength: 6, size: "max" }),
-    }),
-    { minLength: 3, maxLength: 20, size: "max" },
-  )
-  .map((turns) => [opening, ...turns]);
+export const convertingPlan: fc.Arbitrary<readonly Turn[]> = turnsOf({
+  first: opening,
+  elapsedMs: fc.constantFrom(0, 0, 5, 5, 1_000),
+  action,
+  actionsMax: 6,
+  turns: { least: 3, most: 20 },
+});
 
 /** A client that reads nothing for long is refused nothing. */
 export const patientSettings: fc.Arbitrary<TableSettings> = settings.map((limits) => ({

@@ -4,51 +4,11 @@
  * and revoked, and time passes until nobody remembers how they ended.
  */
 import fc from "fast-check";
-import type { TableSettings } from "../../../src/lockfsm/index.js";
-import { type Item, WAIT_FOREVER } from "../../../src/protocol/index.js";
-import {
-  type Action,
-  acquiring,
-  adopting,
-  attaching,
-  base,
-  copying,
-  forcing,
-  GOOD_MANNERS,
-  holding,
-  kind,
-  opening,
-  owning,
-  setting,
-  settings,
-  stealing,
-  type Taking,
-  type Turn,
-  taking,
-  withdrawing,
-} from "./plans.js";
+import { WAIT_FOREVER } from "../../../src/protocol/index.js";
+import { type Action, acquiring, opening, type Taking, type Turn, taking } from "./plans.js";
+import { itemsOf, mixed, mostlyPolite, turnsOf } from "./plans-mixture.js";
 
-const items: fc.Arbitrary<readonly Item[]> = fc.uniqueArray(
-  fc.oneof(
-    {
-      weight: 4,
-      arbitrary: fc.record({
-        key: fc.constantFrom("a", "b"),
-        mode: fc.constantFrom("exclusive" as const, "exclusive" as const, "shared" as const),
-      }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        key: kind("s"),
-        mode: kind("permits"),
-        permits: fc.constantFrom(1, 2),
-        limit: fc.constant(3),
-      }),
-    },
-  ),
-  { minLength: 1, maxLength: 2, selector: ({ key }) => key },
-);
+const items = itemsOf(["a", "b"], ["exclusive", "exclusive", "shared"]);
 
 const wished: fc.Arbitrary<Taking> = fc
   .tuple(taking, items, fc.constantFrom(WAIT_FOREVER, WAIT_FOREVER, 700, 0))
@@ -59,45 +19,30 @@ const wished: fc.Arbitrary<Taking> = fc
     waitMs: wanted.isSplit ? 0 : waitMs,
   }));
 
-const action: fc.Arbitrary<Action> = fc.oneof(
-  { weight: 24, arbitrary: wished },
-  { weight: 10, arbitrary: owning("extend") },
-  { weight: 12, arbitrary: owning("giveBack") },
+const acquired: fc.Arbitrary<Action> = fc
+  .tuple(acquiring, items)
+  .map(([wanted, some]) => ({ ...wanted, items: some }));
+
+const action = mixed(
+  [
+    [24, wished],
+    [5, acquired],
+  ],
   {
-    weight: 5,
-    arbitrary: fc.tuple(acquiring, items).map(([wanted, some]) => ({ ...wanted, items: some })),
+    ...{ extend: 10, giveBack: 12, end: 4, upgrade: 2, handOver: 6, adopt: 4, steal: 1, revoke: 3 },
+    ...{ endSession: 1, changeSetting: 1, withdraw: 3, recall: 4, keepalive: 6, close: 2 },
+    ...{ resume: 1, copy: 2 },
   },
-  { weight: 4, arbitrary: holding("end") },
-  { weight: 2, arbitrary: holding("upgrade") },
-  { weight: 6, arbitrary: holding("handOver") },
-  { weight: 4, arbitrary: adopting },
-  { weight: 1, arbitrary: stealing },
-  { weight: 3, arbitrary: forcing("revoke") },
-  { weight: 1, arbitrary: forcing("endSession") },
-  { weight: 1, arbitrary: setting },
-  { weight: 3, arbitrary: withdrawing },
-  { weight: 4, arbitrary: fc.record({ ...base, kind: kind("recall") }) },
-  { weight: 6, arbitrary: fc.record({ ...base, kind: kind("keepalive") }) },
-  { weight: 2, arbitrary: fc.record({ ...base, kind: kind("close") }) },
-  { weight: 1, arbitrary: attaching("resume") },
-  { weight: 2, arbitrary: copying },
 );
 
-/** Most clients behave, so that most takes are executed. */
-const polite: fc.Arbitrary<Action> = fc
-  .tuple(action, fc.nat(4))
-  .map(([wanted, luck]) => (luck === 0 ? wanted : { ...wanted, manners: GOOD_MANNERS }));
-
 const turns = (elapsedMs: fc.Arbitrary<number>): fc.Arbitrary<readonly Turn[]> =>
-  fc
-    .array(
-      fc.record({
-        elapsedMs,
-        actions: fc.array(polite, { minLength: 1, maxLength: 5, size: "max" }),
-      }),
-      { minLength: 2, maxLength: 24, size: "max" },
-    )
-    .map((list) => [opening, ...list]);
+  turnsOf({
+    first: opening,
+    elapsedMs,
+    action: mostlyPolite(action, 5),
+    actionsMax: 5,
+    turns: { least: 2, most: 24 },
+  });
 
 export const leasePlan: fc.Arbitrary<readonly Turn[]> = turns(
   fc.constantFrom(0, 0, 0, 1, 50, 300, 500, 1_000, 2_500),
@@ -107,11 +52,3 @@ export const leasePlan: fc.Arbitrary<readonly Turn[]> = turns(
 export const forgetfulPlan: fc.Arbitrary<readonly Turn[]> = turns(
   fc.constantFrom(0, 0, 1, 1_000, 2_500, 57_500, 59_999, 60_000),
 );
-
-/** Limits that refuse little. */
-export const leaseSettings: fc.Arbitrary<TableSettings> = settings.map((limits) => ({
-  ...limits,
-  sessionsMax: 100,
-  bytesPerSessionMax: 1_000_000,
-  tableBytesMax: 1_000_000,
-}));

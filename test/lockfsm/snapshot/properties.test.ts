@@ -12,7 +12,8 @@ import { fewUnits, plan, settings, type Turn } from "../plans/plans.js";
 import { accessPlan, losingPlan } from "../plans/plans-access.js";
 import { Clients } from "../plans/plans-clients.js";
 import { convertingPlan, patientSettings } from "../plans/plans-converting.js";
-import { forgetfulPlan, leasePlan, leaseSettings } from "../plans/plans-leases.js";
+import { forgetfulPlan, leasePlan } from "../plans/plans-leases.js";
+import { roomySettings } from "../plans/plans-mixture.js";
 import { letEverythingEnd, Recording, type Said } from "../plans/recording.js";
 import { copyOf, type Drawn, draw, joined, rest, restored } from "../plans/snapshots.js";
 
@@ -116,8 +117,8 @@ describe("a snapshot drawn while entries are applied", () => {
     ["does so where rights come and go", settings, accessPlan],
     ["does so where they go while much is waited for", settings, losingPlan],
     ["does so while removed identities are swept", fewUnits, accessPlan],
-    ["does so where leases are taken, moved and given back", leaseSettings, leasePlan],
-    ["does so until it is forgotten how leases ended", leaseSettings, forgetfulPlan],
+    ["does so where leases are taken, moved and given back", roomySettings, leasePlan],
+    ["does so until it is forgotten how leases ended", roomySettings, forgetfulPlan],
   ])("%s", (_, limited, plans) => {
     check(
       ({ limits, earlier, later, index, bytes, draws }) => {

@@ -21,7 +21,8 @@ import {
 } from "../plans/cluster-log.js";
 import { fewUnits, KEYS, plan, settings, shortPlan, type Turn } from "../plans/plans.js";
 import { Clients } from "../plans/plans-clients.js";
-import { leasePlan, leaseSettings } from "../plans/plans-leases.js";
+import { leasePlan } from "../plans/plans-leases.js";
+import { roomySettings } from "../plans/plans-mixture.js";
 import { cyclesIn, Recording } from "../plans/recording.js";
 import { copyOf, joined, rest } from "../plans/snapshots.js";
 
@@ -309,7 +310,7 @@ test("says and shows after a restore what the naive model says and shows", () =>
   for (const [limits, turns] of [
     [settings, plan],
     [fewUnits, shortPlan],
-    [leaseSettings, leasePlan],
+    [roomySettings, leasePlan],
   ] as const) {
     fc.assert(
       fc.property(limits, turns, turns, quietMs, (chosen, before, after, quiet) => {
