@@ -1,10 +1,10 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { CommandProcess } from "../../../bin/run/command-process.js";
 import { type GuardedLock, LockGuard } from "../../../bin/run/lock-guard.js";
-import { descendantsOf, isAlive } from "../../../bin/run/process-tree.js";
+import { descendantsOf, isAlive, type ProcessMark } from "../../../bin/run/process-tree.js";
 
 /** A lock whose remaining time is what the test says. */
 class HandLock implements GuardedLock {
@@ -66,12 +66,24 @@ afterEach(() => {
 /** Resolves when the script has come to its `ready`: its traps are set, its children run. */
 async function start(script: string, sharesTerminal = false): Promise<CommandProcess> {
   files += 1;
-  const ready = join(directory, `ready-${files}`);
-  const argv = ["/bin/sh", "-c", `ready() { : > ${ready}; }\n${script}`];
+  const argv = ["/bin/sh", "-c", `ready() { echo $$ > $0.new; mv $0.new $0; }\n${script}`];
+  argv.push(readyFile());
   const command = await CommandProcess.start({ argv, environment: {}, sharesTerminal });
   running.push(command);
-  while (!existsSync(ready)) await turn();
+  while (!existsSync(readyFile())) await turn();
   return command;
+}
+
+function readyFile(): string {
+  return join(directory, `ready-${files}`);
+}
+
+/** The script that was started last, and what it has started. */
+function treeOfScript(): ProcessMark[] {
+  const shell = Number(readFileSync(readyFile(), "utf8"));
+  // This process may have other children: other files of tests ran in it before.
+  const own = descendantsOf(process.pid).filter(({ pid }) => pid === shell);
+  return [...own, ...descendantsOf(shell)];
 }
 
 function turn(): Promise<void> {
@@ -151,7 +163,7 @@ test("a lock that is lost during the grace ends the grace", async () => {
 test("what an ended command has left behind is killed with its group", async () => {
   const lock = new HandLock(() => 60_000);
   const command = await start("trap '' TERM; (while :; do sleep 0.01; done) & ready; wait");
-  const marks = descendantsOf(process.pid);
+  const marks = treeOfScript();
   expect(marks.length).toBeGreaterThanOrEqual(2);
   const { guarding } = guard(command, lock, 5_000);
   lock.lose();
@@ -165,7 +177,7 @@ test.runIf(process.platform === "linux")(
   async () => {
     const lock = new HandLock(() => 60_000);
     const command = await start("trap '' TERM; (while :; do sleep 0.01; done) & ready; wait", true);
-    const marks = descendantsOf(process.pid);
+    const marks = treeOfScript();
     expect(marks.length).toBeGreaterThanOrEqual(2);
     const { guarding } = guard(command, lock, 5_000);
     lock.lose();
