@@ -104,8 +104,15 @@ class Words {
     result: Result,
     options: Partial<AcquireOptions> = {},
   ): number {
-    const wish = { op: OP.acquire, owner: session, items, waitMs: -1 };
-    return this.ask(session, { ...wish, options: { ...ACQUIRE_DEFAULTS, ...options } }, result);
+    return this.ask(session, acquireOf(session, items, options), result);
+  }
+
+  /** The lock "k" goes from one session to another. Returns the number by which the thief has it. */
+  steal(from: { session: number; sequence: number; token: number }, thief: number): number {
+    const sequence = this.batch(thief, [acquireOf(thief, [exclusive("k")], { steal: true })]);
+    this.lose(from.session, from.sequence, from.token, END_REASON.stolen);
+    this.reply(thief, sequence, granted(from.token + 1));
+    return sequence;
   }
 
   upgrade(session: number, target: number, result: Result): number {
@@ -188,6 +195,14 @@ type Wish = Readonly<Record<string, unknown>> & { readonly op: number };
 
 const commandOf = (sequence: number, wish: Wish): SequencedCommand => {
   return { sequence, mark: 1, acknowledged: [], ...wish } as SequencedCommand;
+};
+const acquireOf = (
+  owner: number,
+  items: readonly Item[],
+  options: Partial<AcquireOptions>,
+): Wish => {
+  const how = { waitMs: -1, options: { ...ACQUIRE_DEFAULTS, ...options } };
+  return { op: OP.acquire, owner, items, ...how };
 };
 /** Of the owner with that digit. */
 const takeOf = (owner: string, request: string, item: Item): Wish => {
@@ -329,8 +344,7 @@ describe("nothing is said against", () => {
     words.at(4_000);
     words.lose(1, second, 11, END_REASON.revoked);
     const third = words.acquire(2, [exclusive("k")], granted(12));
-    words.lose(2, third, 12, END_REASON.stolen);
-    words.acquire(3, [exclusive("k")], granted(13), { steal: true });
+    words.steal({ session: 2, sequence: third, token: 12 }, 3);
     expect(words.laws.complaint).toBeUndefined();
     expect([11, 12].map((token) => words.laws.isTorn(2, token))).toEqual([false, true]);
   });
@@ -476,14 +490,15 @@ describe("the laws are broken by", () => {
 
   test("a grant while the key is closed", () => {
     const first = words.acquire(1, [exclusive("k")], granted(10), { lockDelayMs: 300 });
-    words.lose(1, first, 10, END_REASON.stolen);
+    const stolen = words.steal({ session: 1, sequence: first, token: 10 }, 2);
+    words.end(2, stolen, RELEASED);
     const options = { lockDelayMs: 300, maxHoldMs: 1_000 };
-    const second = words.acquire(2, [exclusive("k")], granted(11), options);
+    const second = words.acquire(2, [exclusive("k")], granted(12), options);
     words.at(1_100);
-    words.lose(2, second, 11, END_REASON.maxHold);
+    words.lose(2, second, 12, END_REASON.maxHold);
     words.at(1_399);
-    words.acquire(3, [exclusive("k")], granted(12));
-    expect(words.laws.complaint).toContain("k is exclusive by 11");
+    words.acquire(3, [exclusive("k")], granted(13));
+    expect(words.laws.complaint).toContain("k is exclusive by 12");
   });
 
   test("a revoke that is due before the lease of its holder", () => {
@@ -495,7 +510,20 @@ describe("the laws are broken by", () => {
   test("the loss of a hold that nobody revoked at once", () => {
     const first = words.acquire(1, [exclusive("k")], granted(10));
     words.lose(1, first, 10, END_REASON.revoked);
-    expect(words.laws.complaint).toContain("revoked before its time");
+    expect(words.laws.complaint).toContain("was revoked, for which nobody asked");
+  });
+
+  test("the loss of a hold that nobody stole", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10));
+    words.lose(1, first, 10, END_REASON.stolen);
+    expect(words.laws.complaint).toContain("was stolen, for which nobody asked");
+  });
+
+  test("the end of a hold by its longest time before that is over", () => {
+    const first = words.acquire(1, [exclusive("k")], granted(10), { maxHoldMs: 1_000 });
+    words.at(1_000);
+    words.lose(1, first, 10, END_REASON.maxHold);
+    expect(words.laws.complaint).toContain("longest time, 1000 ms, after 999 ms");
   });
 
   test("a wait that ends before its deadline, or twice", () => {

@@ -3,11 +3,11 @@
  * asked for that; and one that ended by its own maximum duration must have had one, and have lasted for
  * it, less the margin with which a client gives it up.
  */
+import { isJudged, problemOfEnding } from "../../../lab/laws/endings.js";
 import { nameOf } from "../event-text.js";
 import { type Finding, FindingBuilder, keysOf, linesOf, ofKeys } from "./finding.js";
-import type { LockCall } from "./lock-calls.js";
 import type { LockHistory } from "./lock-history.js";
-import { endersIn, endsAskedFor, firstGrantOf, isAskedFor, type Loss, lossesIn } from "./losses.js";
+import { endersIn, endsAskedFor, firstGrantOf, type Loss, lossesIn } from "./losses.js";
 
 /**
  * A client gives a hold up a tenth of its length, at least 250 ms, before the table may end it. Its clock
@@ -22,34 +22,24 @@ export function checkEndings(history: LockHistory): Finding {
   const builder = new FindingBuilder("endings");
   const enders = endersIn(history);
   for (const loss of lossesIn(history)) {
-    if (isAskedFor(loss.reason)) checkAuthor(loss, enders, builder);
-    else if (loss.reason === "maxHold") checkDuration(loss, history, builder);
+    if (!isJudged(loss.reason)) continue;
+    builder.compared += 1;
+    const { maxHoldMs, operation } = firstGrantOf(loss.grant).call;
+    const fromNs = operation.invocation.timeNs;
+    const toNs = loss.note.event.timeNs;
+    const isTimed = fromNs !== undefined && toNs !== undefined;
+    const problem = problemOfEnding(loss.reason, {
+      isAskedFor: () => endsAskedFor(loss, enders).some(({ outcome }) => outcome !== "fail"),
+      maxHoldMs,
+      heldMs: isTimed ? Math.round((toNs - fromNs) / MS_IN_NS) : undefined,
+      earlyMs: isTimed
+        ? Math.max((maxHoldMs ?? 0) * EARLY_SHARE, EARLY_MS_MIN) +
+          slowestAnswerMs(history, operation.process, fromNs, toNs)
+        : 0,
+    });
+    if (problem !== undefined) report(loss, problem, builder);
   }
   return builder.finding();
-}
-
-function checkAuthor(loss: Loss, enders: readonly LockCall[], builder: FindingBuilder): void {
-  builder.compared += 1;
-  const asked = endsAskedFor(loss, enders).filter(({ outcome }) => outcome !== "fail");
-  if (asked.length > 0) return;
-  report(loss, `was ${loss.reason}, for which nobody asked`, builder);
-}
-
-function checkDuration(loss: Loss, history: LockHistory, builder: FindingBuilder): void {
-  const { maxHoldMs, operation } = firstGrantOf(loss.grant).call;
-  builder.compared += 1;
-  if (maxHoldMs === undefined) {
-    report(loss, "was held for its longest time, of which it has none", builder);
-    return;
-  }
-  const fromNs = operation.invocation.timeNs;
-  const toNs = loss.note.event.timeNs;
-  if (fromNs === undefined || toNs === undefined) return;
-  const heldMs = Math.round((toNs - fromNs) / MS_IN_NS);
-  const earlyMs = Math.max(maxHoldMs * EARLY_SHARE, EARLY_MS_MIN);
-  const leastMs = maxHoldMs - earlyMs - slowestAnswerMs(history, operation.process, fromNs, toNs);
-  if (heldMs >= leastMs) return;
-  report(loss, `was held for its longest time, ${maxHoldMs} ms, after ${heldMs} ms`, builder);
 }
 
 /** Of what the client asked in that time. */

@@ -4,6 +4,7 @@
  * conflict. The same count without the deadline shows the effect of the deadline; those overlaps
  * are no violations, and a run with pauses but without such overlaps has not tested anything.
  */
+import { type Claim, conflictOf } from "../../../lab/laws/exclusion.js";
 import { namesOf, quote, spanText } from "../event-text.js";
 import { answerOf, type Finding, FindingBuilder, linesOf } from "./finding.js";
 import type { Grant } from "./grant.js";
@@ -131,22 +132,15 @@ function sweep(
 }
 
 function conflictWith(active: readonly CertainHold[], hold: CertainHold): CertainHold | undefined {
-  let taken = hold.item.permits;
-  let limit = hold.item.limit ?? Number.POSITIVE_INFINITY;
-  const slots = hold.grant.call.slots.get(hold.item.key);
-  for (const other of active) {
-    if (other.grant === hold.grant) continue;
-    const { mode } = other.item;
-    if (mode === "exclusive" || hold.item.mode === "exclusive" || mode !== hold.item.mode) {
-      return other;
-    }
-    const theirs = other.grant.call.slots.get(hold.item.key);
-    if (slots?.some((slot) => theirs?.includes(slot))) return other;
-    taken += other.item.permits;
-    limit = Math.min(limit, other.item.limit ?? Number.POSITIVE_INFINITY);
-    if (taken > limit) return other;
-  }
-  return undefined;
+  const others = active.filter(({ grant }) => grant !== hold.grant);
+  return conflictOf(
+    claimOf(hold),
+    others.map((other) => [other, claimOf(other)]),
+  )?.holder;
+}
+
+function claimOf({ item, grant }: CertainHold): Claim {
+  return { ...item, slots: grant.call.slots.get(item.key) };
 }
 
 function report(

@@ -1,8 +1,5 @@
-/**
- * Holds that are handed over: of several who try to go on with them, one gets them. What goes over as a
- * whole, as the locks of one session do, goes to one heir as a whole: nobody may get a part of it if
- * somebody else has got any.
- */
+/** Holds that are handed over: of several who try to go on with them, one gets them. */
+import { Heirs } from "../../../lab/laws/heirs.js";
 import { namesOf } from "../event-text.js";
 import { answerOf, type Finding, FindingBuilder, linesOf } from "./finding.js";
 import type { LockCall } from "./lock-calls.js";
@@ -15,17 +12,14 @@ export function checkHeirs({ calls }: LockHistory): Finding {
   const builder = new FindingBuilder("heirs");
   /** By each token that they ask for. */
   const asking = new Map<number, Heir>();
-  const successful = new Map<number, Heir>();
+  const successful = new Heirs<number, Heir>();
   for (const heir of heirsIn(calls)) {
     const tokens = heir.flatMap(({ token }) => token ?? []);
     if (tokens.some((token) => asking.has(token))) builder.compared += 1;
     for (const token of tokens) asking.set(token, heir);
     if (!heir.some(({ granted }) => granted !== undefined)) continue;
-    const before = tokens
-      .map((token) => successful.get(token))
-      .find((other) => other !== undefined);
+    const before = successful.goesOn(heir, tokens);
     if (before !== undefined) report(builder, before, heir);
-    for (const token of tokens) successful.set(token, heir);
   }
   return builder.finding();
 }

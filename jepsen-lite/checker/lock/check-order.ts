@@ -5,9 +5,11 @@
  * step. Cluster time may stand still but never run ahead, so a head start is judged only where that
  * cannot change the verdict.
  */
+import { excludeEachOther } from "../../../lab/laws/exclusion.js";
+import { leadOf, type Place, PRIORITY_STEP_MS } from "../../../lab/laws/order.js";
 import { namesOf, quote } from "../event-text.js";
 import { type Finding, FindingBuilder, linesOf } from "./finding.js";
-import type { Item, ItemMode, LockCall } from "./lock-calls.js";
+import type { Item, LockCall } from "./lock-calls.js";
 import type { LockHistory } from "./lock-history.js";
 
 interface Request {
@@ -20,7 +22,7 @@ interface Request {
   readonly queuedNs: number | undefined;
 }
 
-const HEAD_START_NS = 1_000_000_000;
+const HEAD_START_NS = PRIORITY_STEP_MS * 1_000_000;
 /** Arrival is stamped with the batch it came in. */
 const STAMP_SLACK_NS = 100_000_000;
 /** Pairs examined per key for head starts. */
@@ -58,10 +60,6 @@ function requestsByKey(history: LockHistory): Map<string, Request[]> {
     }
   }
   return byKey;
-}
-
-function excludeEachOther(a: ItemMode, b: ItemMode): boolean {
-  return a !== "shared" || b !== "shared";
 }
 
 /** Of those that had arrived, the one granted last, by priority and mode. */
@@ -115,7 +113,7 @@ function checkHeadStarts(
       const isSimple = urgent.call.items.length === 1 && !urgent.call.hasNamedOwner;
       if (steps <= 0 || !isSimple || urgent.queuedNs === undefined) continue;
       if (!excludeEachOther(slow.item.mode, urgent.item.mode)) continue;
-      const isAhead = urgent.queuedNs - slowNs < steps * HEAD_START_NS - STAMP_SLACK_NS;
+      const isAhead = leadOf(placeOf(urgent, urgent.queuedNs), placeOf(slow, slowNs)) > 0;
       // It was queued while the slow one certainly still waited.
       if (!isAhead || urgent.queuedAt > (blockedUntil.get(slow) ?? 0)) continue;
       builder.compared += 1;
@@ -124,6 +122,15 @@ function checkHeadStarts(
       }
     }
   }
+}
+
+/** In nanoseconds. What is judged for its head start has a task of its own, and gives none of it up. */
+function placeOf({ call }: Request, arrivedNs: number): Place {
+  const headStart = call.priority * HEAD_START_NS;
+  return {
+    arrived: { earliest: arrivedNs, latest: arrivedNs + STAMP_SLACK_NS },
+    headStart: { least: headStart, most: headStart },
+  };
 }
 
 /** Until when the hold granted before a request was certain, if it excludes the request. */

@@ -6,6 +6,7 @@
  * until it is answered, and gives back what it was granted and nobody waits for.
  */
 
+import { excludeEachOther } from "../../../lab/laws/exclusion.js";
 import { nameOf, quote } from "../event-text.js";
 import { NEMESIS, type Note } from "../operations.js";
 import { type Finding, FindingBuilder, keysOf } from "./finding.js";
@@ -72,7 +73,7 @@ interface PossibleHolder {
 
 function blocks(holder: PossibleHolder, item: Item, call: LockCall): boolean {
   if (holder.call === call) return false;
-  return holder.item.mode !== "shared" || item.mode !== "shared";
+  return excludeEachOther(holder.item.mode, item.mode);
 }
 
 /** Released, lost, or held by a session that was closed. */

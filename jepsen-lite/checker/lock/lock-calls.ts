@@ -2,18 +2,12 @@
  * Reads the operations of a lock history into calls with typed arguments and results. Every lock
  * check starts from here; docs/internals/checker.md lists the possible contents of `value`.
  */
+import type { Claim } from "../../../lab/laws/exclusion.js";
 import { badArgument, badResult } from "../models/model.js";
 import { asUnknown, type Operation, type PairedHistory } from "../operations.js";
 
-export type ItemMode = "exclusive" | "shared" | "permits";
-
-export interface Item {
-  readonly key: string;
-  readonly mode: ItemMode;
-  /** 0 unless the mode is "permits". */
-  readonly permits: number;
-  readonly limit: number | undefined;
-}
+/** Which slots it has is an answer. */
+export type Item = Omit<Claim, "slots">;
 
 export const LOCK_FUNCTIONS = [
   "acquire",

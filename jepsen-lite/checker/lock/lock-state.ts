@@ -3,6 +3,7 @@
  * holds, and the newest token. It has no queue and no clock. A hold ends by release, by an action
  * of others, or by an action of its own that is possible only from the moment it may have ended.
  */
+import { conflictOf, problemOfSlots } from "../../../lab/laws/exclusion.js";
 import type { Refusal } from "../linearizable/problem.js";
 import type { Item, LockCall } from "./lock-calls.js";
 
@@ -21,6 +22,8 @@ export interface LockState {
   /** By token, ascending. */
   readonly holds: readonly Hold[];
 }
+
+const UNLIMITED = Number.POSITIVE_INFINITY;
 
 export const EMPTY_TABLE: LockState = { newestToken: 0, holds: [] };
 /** Of a service whose tokens have no order. */
@@ -146,29 +149,25 @@ function obstacle(
   wanted: Item,
   slots: readonly number[] | undefined,
 ): Refusal | undefined {
-  let taken = wanted.permits;
-  let limit = wanted.limit ?? Number.POSITIVE_INFINITY;
-  for (const hold of holds) {
-    for (const held of hold.items) {
-      if (held.key !== wanted.key) continue;
-      if (held.mode !== "shared" || wanted.mode !== "shared") {
-        if (held.mode !== "permits" || wanted.mode !== "permits") {
-          return refusal("two holders", `token ${hold.token} still held it`);
-        }
-      }
-      taken += held.permits;
-      limit = Math.min(limit, held.limit ?? Number.POSITIVE_INFINITY);
-      const theirs = hold.slots.get(wanted.key);
-      const twice = slots?.find((slot) => theirs?.includes(slot));
-      if (twice !== undefined) {
-        return refusal("too many permits", `token ${hold.token} still held slot ${twice}`);
-      }
-    }
+  const inKey = holds.flatMap((hold) =>
+    hold.items
+      .filter(({ key }) => key === wanted.key)
+      .map((item) => [hold, { ...item, slots: hold.slots.get(item.key) }] as const),
+  );
+  const conflict = conflictOf({ ...wanted, slots }, inKey);
+  if (conflict?.kind === "mode") {
+    return refusal("two holders", `token ${conflict.holder.token} still held it`);
   }
-  if (taken > limit) {
-    return refusal("too many permits", `${taken} permits would be held, and there are ${limit}`);
+  if (conflict?.kind === "slot") {
+    const { holder, slot } = conflict;
+    return refusal("too many permits", `token ${holder.token} still held slot ${slot}`);
   }
-  const beyond = slots?.find((slot) => slot < 0 || slot >= limit);
-  if (beyond === undefined) return undefined;
-  return refusal("too many permits", `there is no slot ${beyond} of ${limit}`);
+  if (conflict !== undefined) {
+    const { held, limit } = conflict;
+    return refusal("too many permits", `${held} permits would be held, and there are ${limit}`);
+  }
+  // Others may have said how many there are.
+  const limits = [wanted, ...inKey.map(([, item]) => item)].map((item) => item.limit ?? UNLIMITED);
+  const problem = problemOfSlots({ ...wanted, slots, limit: Math.min(...limits) });
+  return problem === undefined ? undefined : refusal("too many permits", problem);
 }

@@ -2,13 +2,11 @@
  * Holds that ended before their time, as their clients were told, and who can have asked for that.
  * A lease that ran out needs nobody: those losses are judged by the time.
  */
+import { type AskedEnd, isAskedEnd } from "../../../lab/laws/endings.js";
 import type { Note, Operation } from "../operations.js";
 import type { Grant } from "./grant.js";
 import { fieldsOf, type LockCall, numberIn } from "./lock-calls.js";
 import type { LockHistory } from "./lock-history.js";
-
-/** Reasons of a `lost` note for which somebody has to ask. */
-type Reason = "revoked" | "stolen";
 
 export interface Loss {
   readonly note: Note;
@@ -27,11 +25,6 @@ export function lossesIn({ paired, grants }: LockHistory): Loss[] {
   });
 }
 
-/** Whether such an end needs somebody who asks for it. */
-export function isAskedFor(reason: string): reason is Reason {
-  return reason === "revoked" || reason === "stolen";
-}
-
 /** The calls that ask for the end of holds of others. */
 export function endersIn({ calls }: LockHistory): readonly LockCall[] {
   return calls.filter(({ f, isSteal }) => isSteal || f === "revoke" || f === "end-session");
@@ -45,13 +38,13 @@ export function endsAskedFor(
   { note, grant, reason }: Loss,
   enders: readonly LockCall[],
 ): Operation[] {
-  if (!isAskedFor(reason)) return [];
+  if (!isAskedEnd(reason)) return [];
   return enders
     .filter((call) => call.operation.invokedAt < note.at && asksForEnd(call, grant, reason))
     .map(({ operation }) => operation);
 }
 
-function asksForEnd(call: LockCall, grant: Grant, reason: Reason): boolean {
+function asksForEnd(call: LockCall, grant: Grant, reason: AskedEnd): boolean {
   const keys = grant.items.map(({ key }) => key);
   if (reason === "stolen") return call.isSteal && call.items.some(({ key }) => keys.includes(key));
   // An end of a session without the number of one may be that of any.

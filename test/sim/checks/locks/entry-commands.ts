@@ -3,6 +3,7 @@ import type { TableCommand } from "../../../../src/lockfsm/index.js";
 import {
   type AttachCommand,
   attachKeyOf,
+  OP,
   type SequencedCommand,
 } from "../../../../src/protocol/index.js";
 
@@ -11,12 +12,17 @@ export class EntryCommands {
   readonly #attaches = new Map<string, AttachCommand>();
   /** Something in the entry takes holds away at once. */
   readonly isForcing: boolean;
+  /** What is asked for by those who do not wait for what others hold. */
+  readonly #stealing = new Set<string>();
 
   constructor(commands: readonly TableCommand[]) {
     let isForcing = false;
     for (const { session, epoch, command } of commands) {
       if (command === undefined) continue;
       if ("now" in command && command.now) isForcing = true;
+      if (command.op === OP.acquire && command.options?.steal === true) {
+        for (const { key } of command.items) this.#stealing.add(key);
+      }
       if ("nonce" in command) this.#attaches.set(attachKeyOf(command), command);
       else if ("sequence" in command) {
         // A record of no session has a credential in place of the epoch; answers have neither.
@@ -31,6 +37,11 @@ export class EntryCommands {
   /** What a reply to that number in that epoch says to have been executed. */
   executed(session: number, epoch: number, sequence: number): SequencedCommand | undefined {
     return this.#numbered.get(`${session}/${epoch}/${sequence}`);
+  }
+
+  /** Whether somebody in the entry steals one of these. */
+  steals(keys: readonly string[]): boolean {
+    return keys.some((key) => this.#stealing.has(key));
   }
 
   attach(key: string): AttachCommand | undefined {

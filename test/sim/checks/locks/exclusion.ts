@@ -8,6 +8,7 @@
  * promised then, and such overlaps are counted separately too: fencing covers them
  * (`fenced-resource.ts`). Who hands a hold over, to others or to its next process, has given it up before.
  */
+import { type Claim, conflictOf } from "../../../../lab/laws/exclusion.js";
 import type { BeliefClaim, HeldBelief } from "../../clients/belief.js";
 import type { Fail } from "../violation.js";
 
@@ -43,7 +44,8 @@ export class Exclusion {
 
   #compare(claim: BeliefClaim, belief: HeldBelief, other: HeldBelief): void {
     const theirs = other.claimOf(claim.key);
-    if (theirs === undefined || !areInConflict(claim, theirs)) return;
+    if (theirs === undefined) return;
+    if (conflictOf(factOf(claim), [[other, factOf(theirs)]]) === undefined) return;
     if (this.#torn(belief) || this.#torn(other)) {
       if (other.isTrusted) this.overlapsWithoutFence += 1;
       return;
@@ -57,8 +59,6 @@ export class Exclusion {
   }
 }
 
-function areInConflict(one: BeliefClaim, other: BeliefClaim): boolean {
-  if (one.mode === "shared" && other.mode === "shared") return false;
-  if (one.mode !== "permits" || other.mode !== "permits") return true;
-  return one.slots.some((slot) => other.slots.includes(slot));
+function factOf({ key, mode, slots }: BeliefClaim): Claim {
+  return { key, mode, permits: slots.length, slots };
 }

@@ -4,6 +4,7 @@
  * at once is one process's again: of those that adopt, only one gets anything. And a session that was left
  * in that way has nothing any more when it is closed.
  */
+import { Heirs } from "../../../../lab/laws/heirs.js";
 import type { HandedOver } from "../../../../src/client/index.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../../../src/protocol/index.js";
 import type { Fail } from "../violation.js";
@@ -24,11 +25,6 @@ interface Giver {
   readonly withheld: Set<string>;
 }
 
-/** What was handed over by one call. */
-interface Estate {
-  heir: string | undefined;
-}
-
 interface Move {
   readonly op: typeof OP.handOver | typeof OP.adopt;
   /** The session that says it. */
@@ -42,8 +38,10 @@ export class HandOverLaws {
   readonly #givers = new Map<string, Giver>();
   /** Secrets by which the log has given holds to bearers. */
   readonly #executed = new Set<string>();
-  /** By the secret of each of its holds. */
-  readonly #estates = new Map<string, Estate>();
+  /** What was handed over by one call, by the secret of each of its holds. */
+  readonly #wholes = new Map<string, readonly string[]>();
+  /** Of these secrets, sessions. */
+  readonly #heirs = new Heirs<string, string>();
   /** What was executed and is not answered yet, by session and sequence. */
   readonly #moves = new Map<string, Move>();
 
@@ -72,10 +70,10 @@ export class HandOverLaws {
   }
 
   #onGiven(giver: Giver, { confirmed, holds }: HandedOver): void {
-    const estate: Estate = { heir: undefined };
+    const whole = holds.map(({ secret }) => secret);
     for (const { secret, keys } of holds) {
       giver.withheld.delete(secret);
-      this.#estates.set(secret, estate);
+      this.#wholes.set(secret, whole);
       if (!confirmed || this.#executed.has(secret)) continue;
       this.#complain(`the hand-over of ${keys} is confirmed, and was not executed`);
     }
@@ -100,17 +98,15 @@ export class HandOverLaws {
 
   #onHandedOver({ by, secret }: Move): void {
     this.#executed.add(secret);
-    if (this.#estates.has(secret)) return;
+    if (this.#wholes.has(secret)) return;
     this.#givers.get(by)?.withheld.add(secret);
     this.#judge(by);
   }
 
   #onAdopted({ by, secret }: Move): void {
-    const estate = this.#estates.get(secret);
-    if (estate === undefined) return;
-    estate.heir ??= by;
-    if (estate.heir === by) return;
-    this.#complain(`${by} adopts some of what ${estate.heir} goes on with`);
+    const other = this.#heirs.goesOn(by, this.#wholes.get(secret) ?? []);
+    if (other === undefined) return;
+    this.#complain(`${by} adopts some of what ${other} goes on with`);
   }
 
   /** The session of an application is closed by itself. `tokens`: of what it has. */

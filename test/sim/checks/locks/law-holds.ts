@@ -1,4 +1,5 @@
 /** What is held and what is closed, according to the messages in the log. */
+import { type Conflict, conflictOf, problemOfSlots } from "../../../../lab/laws/exclusion.js";
 import {
   type AdoptCommand,
   END_REASON,
@@ -10,7 +11,6 @@ import {
 } from "../../../../src/protocol/index.js";
 import { endOf, type LawLease, LawLeases } from "./law-leases.js";
 import {
-  areLocksInConflict,
   BEARERS,
   type LawClaim,
   type LawClosing,
@@ -139,23 +139,12 @@ export class LawHolds {
   /** What keeps `claims` from being granted. `own`: a hold that is not in its own way. */
   problemOfGrant(claims: readonly LawClaim[], own: LawHold | undefined): string | undefined {
     for (const claim of claims) {
-      let held = claim.wanted;
-      for (const [token, theirs] of this.#inTheWay(claim.key, own)) {
-        if (claim.mode !== "permits" || theirs.mode !== "permits") {
-          if (areLocksInConflict(claim.mode, theirs.mode)) {
-            return `${claim.key} is ${theirs.mode} by ${token}`;
-          }
-          continue;
-        }
-        held += theirs.wanted;
-        const twice = claim.slots.find((slot) => theirs.slots.includes(slot));
-        if (twice !== undefined) return `slot ${twice} of ${claim.key} is ${token}'s`;
-      }
-      const limit = this.#limits.get(claim.key) ?? 0;
-      if (claim.mode !== "permits") continue;
-      if (held > limit) return `${held} permits of ${claim.key} are held, of ${limit}`;
-      if (claim.slots.length !== claim.wanted) return `${claim.slots.length} slots of ${claim.key}`;
-      if (claim.slots.some((slot) => slot >= limit)) return `slots beyond ${limit} of ${claim.key}`;
+      const isOfPermits = claim.mode === "permits";
+      const limit = isOfPermits ? (this.#limits.get(claim.key) ?? 0) : undefined;
+      const conflict = conflictOf(claim, this.#inTheWay(claim.key, own), limit);
+      if (conflict !== undefined) return textOf(claim.key, conflict);
+      const problem = isOfPermits ? problemOfSlots({ ...claim, limit }) : undefined;
+      if (problem !== undefined) return `${claim.key}: ${problem}`;
     }
     return undefined;
   }
@@ -295,6 +284,13 @@ export class LawHolds {
   }
 }
 
+function textOf(key: string, conflict: Conflict<number>): string {
+  const { kind, holder } = conflict;
+  if (kind === "mode") return `${key} is ${conflict.theirs.mode} by ${holder}`;
+  if (kind === "slot") return `slot ${conflict.slot} of ${key} is ${holder}'s`;
+  return `${conflict.held} permits of ${key} are held, of ${conflict.limit}`;
+}
+
 /** Of the token that is told of a hold. */
 export function problemOfName(hold: LawHold, token: number): string | undefined {
   return token === hold.token ? undefined : `has ${hold.token}, not ${token}`;
@@ -303,12 +299,12 @@ export function problemOfName(hold: LawHold, token: number): string | undefined 
 /** Between what is held by the words of the log and what is told of it. */
 function differenceOf(claims: readonly LawClaim[], items: readonly HeldItem[]): string | undefined {
   if (claims.length !== items.length) return `has ${claims.length} keys, not ${items.length}`;
-  for (const { key, mode, wanted, slots } of claims) {
+  for (const { key, mode, permits, slots } of claims) {
     const told = items.find((item) => item.key === key);
     if (told === undefined) return `${key} is left out`;
     if (told.mode !== mode) return `${key} is ${mode}, not ${told.mode}`;
-    const isSame = told.permits === wanted && told.slots.join() === slots.join();
-    if (!isSame) return `has ${wanted} of ${key} (${slots}), not ${told.permits} (${told.slots})`;
+    const isSame = told.permits === permits && told.slots.join() === slots.join();
+    if (!isSame) return `has ${permits} of ${key} (${slots}), not ${told.permits} (${told.slots})`;
   }
   return undefined;
 }

@@ -270,7 +270,7 @@ export function isOf(claims: readonly LawClaim[], items: readonly Item[]): boole
   if (claims.length !== items.length) return false;
   return items.every((item) => {
     const claim = claims.find(({ key }) => key === item.key);
-    return claim?.mode === item.mode && claim.wanted === wantedOf(item);
+    return claim?.mode === item.mode && claim.permits === wantedOf(item);
   });
 }
 

@@ -1,11 +1,10 @@
 /** What the laws of locks remember of the messages. Times are cluster milliseconds. */
+import type { Claim } from "../../../../lab/laws/exclusion.js";
+import { leadOf, type Place } from "../../../../lab/laws/order.js";
 import type { ClaimMode, Item } from "../../../../src/protocol/index.js";
 
-export interface LawClaim {
-  readonly key: string;
+export interface LawClaim extends Claim {
   mode: ClaimMode;
-  /** Permits; 0 of locks. */
-  readonly wanted: number;
   readonly slots: readonly number[];
 }
 
@@ -76,14 +75,13 @@ export function wantedOf(item: Item): number {
   return item.mode === "permits" ? item.permits : 0;
 }
 
-export function areLocksInConflict(one: ClaimMode, other: ClaimMode): boolean {
-  return one !== "shared" || other !== "shared";
-}
-
 /** Whether `wait` comes before a request, however the head start of `wait` turned out. */
 export function isSurelyBefore(wait: LawWait, request: LawWait): boolean {
   if (wait.upgrades !== undefined) return true;
-  const rank = wait.enqueuedAt - (wait.detects ? 0 : wait.headStartMs);
-  const other = request.enqueuedAt - request.headStartMs;
-  return rank < other || (rank === other && wait.number < request.number);
+  const [one, other] = [wait, request].map(({ enqueuedAt, detects, headStartMs }) => ({
+    arrived: { earliest: enqueuedAt, latest: enqueuedAt },
+    headStart: { least: detects ? 0 : headStartMs, most: headStartMs },
+  })) as [Place, Place];
+  const lead = leadOf(one, other);
+  return lead > 0 || (lead === 0 && wait.number < request.number);
 }

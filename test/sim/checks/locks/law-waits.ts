@@ -2,10 +2,10 @@
  * Which requests wait, according to the messages in the log, in what order they may be granted,
  * and how their waits may end.
  */
+import { excludeEachOther } from "../../../../lab/laws/exclusion.js";
 import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import { type Item, type Result, STATUS } from "../../../../src/protocol/index.js";
 import {
-  areLocksInConflict,
   isSurelyBefore,
   type LawHold,
   type LawOwner,
@@ -86,7 +86,7 @@ export class LawWaits {
       if (!isSurelyBefore(wait, granted)) continue;
       for (const item of granted.items) {
         const theirs = wait.items.find((other) => other.key === item.key);
-        if (theirs === undefined || !areLocksInConflict(theirs.mode, item.mode)) continue;
+        if (theirs === undefined || !excludeEachOther(theirs.mode, item.mode)) continue;
         return `overtakes ${key}, which waits for ${item.key} since ${wait.enqueuedAt}`;
       }
     }

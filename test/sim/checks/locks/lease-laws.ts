@@ -238,7 +238,7 @@ export class LeaseLaws {
       const claims = part.map((item): LawClaim => {
         const slots = item.mode === "permits" ? (result.slots[semaphores] ?? []) : [];
         if (item.mode === "permits") semaphores += 1;
-        return { key: item.key, mode: item.mode, wanted: wantedOf(item), slots };
+        return { key: item.key, mode: item.mode, permits: wantedOf(item), slots };
       });
       const problem = this.#leasedOne(wait, command, token, claims);
       if (problem !== undefined) return problem;

@@ -7,6 +7,8 @@
  * Where words do not tell enough the laws are silent: about what owners have and may have lost. Whether
  * anything was left unsaid is the business of others (`witness.ts`).
  */
+import { problemOfEnding } from "../../../../lab/laws/endings.js";
+import { PRIORITY_STEP_MS } from "../../../../lab/laws/order.js";
 import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
 import {
@@ -41,7 +43,9 @@ import { LeaseLaws } from "./lease-laws.js";
 
 type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
 
-const PRIORITY_STEP_MS = 1_000;
+const REASONS: ReadonlyMap<number, string> = new Map(
+  Object.entries(END_REASON).map(([name, reason]) => [reason, name]),
+);
 /** Settings that refuse whoever wants to wait, or to hold. */
 const ROOM_SETTINGS: readonly string[] = ["waitersMax", "waitsPerSessionMax", "holdsPerSessionMax"];
 /** In place of the number of a task. */
@@ -431,7 +435,7 @@ export class LockLaws {
     const claims = wait.items.map((item) => {
       const ofItem = item.mode === "permits" ? (slots[semaphores] ?? []) : [];
       if (item.mode === "permits") semaphores += 1;
-      return { key: item.key, mode: item.mode, wanted: wantedOf(item), slots: ofItem };
+      return { key: item.key, mode: item.mode, permits: wantedOf(item), slots: ofItem };
     });
     const hold: LawHold = {
       session: wait.session,
@@ -545,12 +549,15 @@ export class LockLaws {
     const isWarned = this.isWarned(session, sequence);
     const isAtOnce = reason === END_REASON.stolen || (reason === END_REASON.revoked && !isWarned);
     if (isAtOnce) this.#holds.tear(hold);
-    const { grantedAt, maxHoldMs } = hold;
-    const isCapped = maxHoldMs > 0 && this.#stamp >= grantedAt + maxHoldMs;
-    if (reason === END_REASON.maxHold && !isCapped) this.#complain(`${token} has no cap by now`);
-    if (reason === END_REASON.revoked && isAtOnce && !this.commands.isForcing) {
-      this.#complain(`${token} was revoked before its time, ${hold.revokedAt}`);
-    }
+    const keys = hold.claims.map(({ key }) => key);
+    const problem = problemOfEnding(REASONS.get(reason) ?? "unknown", {
+      isAskedFor: (end) =>
+        end === "stolen" ? this.commands.steals(keys) : isWarned || this.commands.isForcing,
+      maxHoldMs: hold.maxHoldMs === 0 ? undefined : hold.maxHoldMs,
+      heldMs: this.#stamp - hold.grantedAt,
+      earlyMs: 0,
+    });
+    if (problem !== undefined) this.#complain(`${token} ${problem} by now`);
     this.#holds.end(hold, reason);
   }
 
