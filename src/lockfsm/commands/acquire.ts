@@ -30,15 +30,11 @@ import {
 } from "../holds/quotas.js";
 import { noteRefusal, ofSession } from "../holds/rights.js";
 import { holdOf } from "../holds/tokens.js";
+import { upgradedBy } from "../records/hold.js";
 import type { Place } from "../records/key.js";
+import { LEASE_OWNERS, type LeaseWait } from "../records/lease.js";
 import { Slot } from "../records/reply-window.js";
-import {
-  LEASE_OWNERS,
-  type LeaseWait,
-  NO_DEADLINE,
-  Request,
-  type Session,
-} from "../records/session.js";
+import { NO_DEADLINE, Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN, INVALID_ARGUMENT, QUEUE_FULL, QUEUED, QUOTA } from "../results.js";
 import { steal } from "./steal.js";
@@ -262,7 +258,8 @@ function addRequest(state: TableState, request: Request): boolean {
   state.otherBytes += request.session.addRequest(request);
   if (request.dueAt !== NO_DEADLINE) state.due.add(request);
   state.requestCount += 1;
-  if (request.upgrades !== undefined) request.upgrades.changeExtras().upgrade = request;
+  const upgraded = upgradedBy(request);
+  if (upgraded !== undefined) upgraded.changeExtras().upgrade = request;
   if (request.lease !== undefined) state.leases.add(request, request.lease);
   return join(state, request);
 }

@@ -22,14 +22,9 @@ import { store } from "../holds/lease.js";
 import { changeLease, keysOf, rememberGivenBack } from "../holds/lease-holds.js";
 import { withdraw } from "../holds/leave-queues.js";
 import { isBeyondIdentity, isOverfull } from "../holds/quotas.js";
-import {
-  Hold,
-  type Lease,
-  type LeaseOwner,
-  type LeaseWait,
-  Request,
-  type Session,
-} from "../records/session.js";
+import { Hold } from "../records/hold.js";
+import type { Lease, LeaseOwner, LeaseWait } from "../records/lease.js";
+import { Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { CANCELLED, INVALID_ARGUMENT, notHeld, QUEUE_FULL, QUOTA, SAME_OWNER } from "../results.js";
 import {

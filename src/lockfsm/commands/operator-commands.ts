@@ -40,10 +40,11 @@ import { isTableFull } from "../holds/quotas.js";
 import { mayOrder, mayTake, noteRefusal } from "../holds/rights.js";
 import { findHold, lookAtHold } from "../holds/tokens.js";
 import { Closing } from "../records/closing.js";
+import { Hold } from "../records/hold.js";
 import type { Credential, Identity } from "../records/identity.js";
 import type { Key } from "../records/key.js";
 import type { Semaphore } from "../records/semaphore.js";
-import { Hold, orderOf, type Session, SessionEnd } from "../records/session.js";
+import { orderOf, type Session, SessionEnd } from "../records/session.js";
 import { bytesOfName } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import {

@@ -13,7 +13,8 @@ import {
 } from "../../protocol/index.js";
 import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtHoldOf } from "../holds/tokens.js";
-import type { Hold, Session } from "../records/session.js";
+import type { Hold } from "../records/hold.js";
+import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { heldItems } from "./hand-over.js";
 

@@ -10,8 +10,10 @@
  * others may give back enough of them; then the graph must be reduced ("wait-for.ts").
  */
 import { holdsOf, type OwnedBy, requestsOf } from "../holds/owners.js";
+import type { OwnerEntry } from "../records/claim-indexes.js";
+import type { Hold } from "../records/hold.js";
 import type { Key, Place } from "../records/key.js";
-import { type Hold, type OwnerEntry, orderOf, Request } from "../records/session.js";
+import { orderOf, Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { WaitEdges } from "./wait-edges.js";
 

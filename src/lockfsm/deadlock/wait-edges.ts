@@ -6,8 +6,9 @@
  * limit, so that no search takes longer than its caller allows. Nothing here may change the table.
  */
 import { endOf } from "../holds/due-time.js";
+import { Hold } from "../records/hold.js";
 import type { Place } from "../records/key.js";
-import { Hold, orderOf, type Request } from "../records/session.js";
+import { orderOf, type Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { StepLimit } from "../records/step-limit.js";
 

@@ -1,8 +1,9 @@
 /** Finds a few of the blockers of a request, for people, in a bounded number of looks. */
 import { BLOCKED_BY, type BlockedBy, type Blocker, type ClaimMode } from "../../protocol/index.js";
 import { Closing } from "../records/closing.js";
+import { Hold, upgradedBy } from "../records/hold.js";
 import type { Key, Place } from "../records/key.js";
-import { Hold, orderOf, Request } from "../records/session.js";
+import { orderOf, Request } from "../records/session.js";
 import { comesBefore } from "../records/waiting-queue.js";
 
 /** The most blockers named, and the most places examined in each key. */
@@ -77,7 +78,7 @@ function listFrom(
 
 /** The hold that an upgrade is for, which is not in its way. */
 function ownOf(before: Place | undefined): Hold | undefined {
-  return before === undefined ? undefined : orderOf(before).upgrades;
+  return before === undefined ? undefined : upgradedBy(orderOf(before));
 }
 
 function isOwn(place: Place, before: Place | undefined): boolean {

@@ -3,7 +3,7 @@
  * counts in a session and in an identity follow from the closings that exist.
  */
 import { Closing } from "../records/closing.js";
-import type { Hold } from "../records/session.js";
+import type { Hold } from "../records/hold.js";
 import { bytesOfName, bytesOfPlaces } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import { advance } from "./grant.js";

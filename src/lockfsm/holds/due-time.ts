@@ -4,7 +4,7 @@
  * these.
  */
 import { END_REASON, type EndReason } from "../../protocol/index.js";
-import { type Hold, HoldEnd, type HoldExtras } from "../records/session.js";
+import { type Hold, HoldEnd, type HoldExtras } from "../records/hold.js";
 import type { TableState } from "../records/state.js";
 
 /** In cluster time; `undefined` if it ends only with its session. */

@@ -5,7 +5,8 @@
  */
 import { assert, ERROR_NUMBERS } from "../../errors/index.js";
 import { END_REASON, type EndReason, MESSAGE, type Result } from "../../protocol/index.js";
-import type { Hold, Request, Session } from "../records/session.js";
+import type { Hold } from "../records/hold.js";
+import type { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { NOT_HELD } from "../results.js";
 import { close } from "./closings.js";

@@ -13,8 +13,10 @@ import {
   STATUS,
   type TakeCommand,
 } from "../../protocol/index.js";
+import { Hold, upgradedBy } from "../records/hold.js";
 import type { Key, Place } from "../records/key.js";
-import { Hold, type Lease, orderOf, type Request, type Session } from "../records/session.js";
+import type { Lease } from "../records/lease.js";
+import { orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { FORBIDDEN } from "../results.js";
 import { endOf, scheduleEnd } from "./due-time.js";
@@ -102,14 +104,15 @@ function putInKeys(state: TableState, hold: Hold, items: readonly Item[]): void 
  * it. A hold is its own outcome; that of an upgrade or a take that has waited is stored.
  */
 export function grant(state: TableState, request: Request): Result {
-  const { session, slot, upgrades, lease } = request;
+  const { session, slot, lease } = request;
+  const upgraded = upgradedBy(request);
   forgetRequest(state, request);
-  if (upgrades === undefined && lease === undefined) {
+  if (upgraded === undefined && lease === undefined) {
     if (slot !== undefined) session.replies.forget(slot);
     return becomeHold(state, request);
   }
   const result =
-    upgrades === undefined ? becomeHold(state, request) : strengthen(state, request, upgrades);
+    upgraded === undefined ? becomeHold(state, request) : strengthen(state, request, upgraded);
   if (slot !== undefined) session.replies.settle(slot, state.stamp, result);
   return result;
 }

@@ -4,9 +4,9 @@
  */
 import { assert, ERROR_NUMBERS } from "../../errors/index.js";
 import type { Item, Result } from "../../protocol/index.js";
+import type { Hold } from "../records/hold.js";
 import { type Claimant, type Key, type KeyEntry, Permits, Place } from "../records/key.js";
 import { Semaphore } from "../records/semaphore.js";
-import type { Hold } from "../records/session.js";
 import { bytesOfName } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import { INVALID_ARGUMENT, WRONG_KIND } from "../results.js";

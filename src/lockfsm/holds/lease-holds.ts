@@ -3,8 +3,10 @@
  * Every lease begins and ends through this file.
  */
 import { END_REASON, type EndReason } from "../../protocol/index.js";
+import { Hold } from "../records/hold.js";
+import type { Lease, LeaseOwner } from "../records/lease.js";
 import { spaceOf } from "../records/lease-index.js";
-import { Hold, type Lease, type LeaseOwner, type Request } from "../records/session.js";
+import type { Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { scheduleEnd } from "./due-time.js";
 

@@ -1,5 +1,6 @@
 /** How a request leaves its queues; what that lets in is up to the caller. */
 import type { Result } from "../../protocol/index.js";
+import { upgradedBy } from "../records/hold.js";
 import { NO_DEADLINE, type Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { leave } from "./owners.js";
@@ -23,7 +24,7 @@ export function leaveQueues(state: TableState, request: Request, status: number)
 
 /** Removes a request from everything except its queues, in which it must still be. */
 export function forgetRequest(state: TableState, request: Request): void {
-  const { session, upgrades, lease } = request;
+  const { session, lease } = request;
   if (lease !== undefined) state.leases.remove(request, lease);
   state.otherBytes -= session.removeRequest(request);
   leave(state, request);
@@ -31,5 +32,6 @@ export function forgetRequest(state: TableState, request: Request): void {
   // The other waits of its owner must be examined instead.
   if (request.isQueuedForSearch) state.suspects.push({ session, owner: request.owner });
   state.requestCount -= 1;
-  if (upgrades?.extras !== undefined) upgrades.extras.upgrade = undefined;
+  const upgraded = upgradedBy(request);
+  if (upgraded?.extras !== undefined) upgraded.extras.upgrade = undefined;
 }

@@ -14,8 +14,9 @@ import {
   type Result,
   STATUS,
 } from "../../protocol/index.js";
+import { Hold } from "../records/hold.js";
 import { Key, Place } from "../records/key.js";
-import { Hold, type Session } from "../records/session.js";
+import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
 export interface LoneHold {

@@ -5,7 +5,9 @@
  * not listed and cost the search for cycles nothing, however many there are.
  */
 import { assert } from "../../errors/index.js";
-import { Hold, OwnerRecord, Request } from "../records/session.js";
+import { OwnerRecord } from "../records/claim-indexes.js";
+import { Hold } from "../records/hold.js";
+import { Request } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { holdAt } from "./lone-holds.js";
 

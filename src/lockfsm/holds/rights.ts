@@ -16,9 +16,10 @@ import {
   type TakeCommand,
 } from "../../protocol/index.js";
 import type { Closing } from "../records/closing.js";
+import type { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Place } from "../records/key.js";
-import type { Hold, Request, Session } from "../records/session.js";
+import type { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { RefusedCommand } from "../types.js";
 import { lookAtHoldOf } from "./tokens.js";

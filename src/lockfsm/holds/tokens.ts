@@ -3,7 +3,8 @@
  * its session and sequence, whatever has happened to it, and by its newest token, but not by an
  * older one.
  */
-import type { Hold, Session } from "../records/session.js";
+import type { Hold } from "../records/hold.js";
+import type { Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { holdAt, lookAt } from "./lone-holds.js";
 import { reorder } from "./owners.js";

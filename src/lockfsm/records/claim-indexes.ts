@@ -6,8 +6,9 @@
  */
 import { ChainedIndex, hashInRows, hashInSession } from "../structures/chained-index.js";
 import { RowIndex } from "../structures/row-index.js";
+import { Hold } from "./hold.js";
 import type { HoldRows } from "./hold-rows.js";
-import type { OwnerEntry, Session } from "./session.js";
+import type { OwnerLink, Request, Session } from "./session.js";
 
 export class TokenIndex extends RowIndex {
   readonly #rows: HoldRows;
@@ -70,11 +71,65 @@ export class SequenceIndex extends RowIndex {
   }
 }
 
+/**
+ * An owner with more holds than this counts as one that waits, because listing more holds at once,
+ * when it begins to wait, would take too long.
+ */
+const HOLDS_LISTED_MAX = 64;
+
+/** The claims of one owner that has several. */
+export class OwnerRecord implements OwnerLink {
+  readonly session: Session;
+  readonly owner: number;
+  /** In the order of tokens. */
+  readonly holds: Set<Hold> = new Set();
+  /** In the order of arrival. */
+  readonly requests: Set<Request> = new Set();
+  nextByOwner: OwnerLink | undefined = undefined;
+  /** Whether its holds are in the lists of their keys as those of a waiting owner. */
+  areHoldsListed = false;
+
+  constructor(session: Session, owner: number) {
+    this.session = session;
+    this.owner = owner;
+  }
+
+  /**
+   * Whether its holds could be part of a cycle of waits, or must be listed because of their number.
+   */
+  get needsHoldsListed(): boolean {
+    return this.requests.size > 0 || this.holds.size > HOLDS_LISTED_MAX;
+  }
+
+  get size(): number {
+    return this.holds.size + this.requests.size;
+  }
+
+  add(claim: Hold | Request): void {
+    if (claim instanceof Hold) this.holds.add(claim);
+    else this.requests.add(claim);
+  }
+
+  delete(claim: Hold | Request): void {
+    if (claim instanceof Hold) this.holds.delete(claim);
+    else this.requests.delete(claim);
+  }
+
+  /** The only remaining claim. */
+  get last(): Hold | Request | undefined {
+    for (const hold of this.holds) return hold;
+    for (const request of this.requests) return request;
+    return undefined;
+  }
+}
+
+export type OwnerEntry = Hold | Request | OwnerRecord;
+
 export class OwnerIndex extends ChainedIndex<OwnerEntry> {
   find(session: Session, owner: number): OwnerEntry | undefined {
     let entry = this.firstOf(hashInSession(session.id, owner));
     while (entry !== undefined && (entry.owner !== owner || entry.session !== session)) {
-      entry = entry.nextByOwner;
+      entry = this.nextOf(entry);
     }
     return entry;
   }
@@ -83,8 +138,9 @@ export class OwnerIndex extends ChainedIndex<OwnerEntry> {
     return hashInSession(entry.session.id, entry.owner);
   }
 
+  /** Only entries are in the chains. */
   protected override nextOf(entry: OwnerEntry): OwnerEntry | undefined {
-    return entry.nextByOwner;
+    return entry.nextByOwner as OwnerEntry | undefined;
   }
 
   protected override setNext(entry: OwnerEntry, next: OwnerEntry | undefined): void {

@@ -6,8 +6,9 @@
  */
 import { assert } from "../../errors/index.js";
 import type { CopyOnWrite } from "./copy-on-write.js";
+import type { Hold } from "./hold.js";
 import type { Identity } from "./identity.js";
-import type { Hold, Session } from "./session.js";
+import type { Session } from "./session.js";
 import { bytesOfName, bytesOfOwner, bytesOfPlaces } from "./sizes.js";
 
 const CHUNK_BITS = 12;

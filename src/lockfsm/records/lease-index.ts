@@ -6,7 +6,9 @@ import { assert } from "../../errors/index.js";
 import { END_REASON, type EndReason } from "../../protocol/index.js";
 import { type Linked, unlink } from "../structures/record-list.js";
 import { hashText, ShardedMap } from "../structures/sharded-map.js";
-import type { Hold, LeaseOwner, Request } from "./session.js";
+import type { Hold } from "./hold.js";
+import type { LeaseOwner } from "./lease.js";
+import type { Request } from "./session.js";
 
 /** How long the table remembers why a lease ended, in milliseconds of cluster time. */
 const ENDED_LEASE_MS = 60_000;

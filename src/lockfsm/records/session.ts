@@ -1,8 +1,7 @@
 /**
- * A session, its holds and requests, and the owners inside it: records that refer to each other. A
- * session is alive while its lease is not due and it has not been ended; that it is in the table is
- * not enough. Nothing here may know the table: the code that grants, ends and finds claims is
- * above.
+ * A session and its requests, which refer to each other. A session is alive while its lease is not
+ * due and it has not been ended; that it is in the table is not enough. Nothing here may know the
+ * table: the code that grants, ends and finds claims is above.
  */
 import {
   type AcquireOptions,
@@ -13,8 +12,9 @@ import {
 import { type DueItem, NOT_IN_HEAP } from "../structures/due-heap.js";
 import { unlink } from "../structures/record-list.js";
 import type { Changing, Copied, CopyOnWrite } from "./copy-on-write.js";
-import type { Credential, Identity } from "./identity.js";
+import type { Credential } from "./identity.js";
 import type { Claimant, Place } from "./key.js";
+import type { LeaseWait } from "./lease.js";
 import { ReplyWindow, type Slot } from "./reply-window.js";
 import { bytesOfOwner, bytesOfPlaces, bytesOfSession } from "./sizes.js";
 import type { Order } from "./waiting-queue.js";
@@ -236,6 +236,13 @@ export class Session implements DueItem, Copied {
   }
 }
 
+/** A claim, or several of one owner, in the index of owners ("claim-indexes.ts"). */
+export interface OwnerLink {
+  readonly session: Session;
+  readonly owner: number;
+  nextByOwner: OwnerLink | undefined;
+}
+
 /** `dueAt` of a request that waits without a deadline, and is therefore not in the heap. */
 export const NO_DEADLINE = -1;
 /** The rank of upgrades: before all other requests. */
@@ -268,8 +275,8 @@ export class Request implements DueItem, Order, Copied, Claimant {
   readonly options: AcquireOptions | undefined;
   /** Whether it may be refused if it would otherwise wait for ever. */
   readonly detects: boolean;
-  /** The hold that is to become exclusive in the one key of this request. */
-  readonly upgrades: Hold | undefined = undefined;
+  /** The hold that is to become exclusive in the one key of this request ("hold.ts"). */
+  readonly upgrades: Claimant | undefined = undefined;
   /** What a take waits for; `undefined` for any other request. */
   readonly lease: LeaseWait | undefined = undefined;
   readonly firstPlace: Place | undefined = undefined;
@@ -284,7 +291,7 @@ export class Request implements DueItem, Order, Copied, Claimant {
   isQueuedForSearch = false;
   /** Whether its queues list it among the requests that can be part of a cycle of waits. */
   isListed = false;
-  nextByOwner: OwnerEntry | undefined = undefined;
+  nextByOwner: OwnerLink | undefined = undefined;
   savedIn: number;
 
   constructor(
@@ -357,205 +364,3 @@ export class Request implements DueItem, Order, Copied, Claimant {
 export function orderOf(place: Place): Request {
   return place.claimant as Request;
 }
-
-/** The time at which a hold ends by itself, for the earliest of its reasons. */
-export class HoldEnd implements DueItem {
-  readonly hold: Hold;
-  readonly dueAt: number;
-  readonly number: number;
-  heapIndex = NOT_IN_HEAP;
-
-  constructor(hold: Hold, dueAt: number, number: number) {
-    this.hold = hold;
-    this.dueAt = dueAt;
-    this.number = number;
-  }
-}
-
-/**
- * Waits for leases belong to no task: each has an owner of its own from here on. A client that gives
- * a task of its own such a number hides it from views, and from nothing else that is not its own.
- */
-export const LEASE_OWNERS = 2 ** 52;
-
-/** What others see of an owner: nothing of one that is no task. */
-export const shownOwner = (owner: number): number => (owner < LEASE_OWNERS ? owner : 0);
-
-/** Who has a lease, or waits for one. */
-export interface LeaseOwner {
-  /** The digest of what names and proves the owner. */
-  readonly ownerDigest: string;
-  /** That of the session of its first take, or of the one that handed the hold over. */
-  readonly identity: Identity;
-  /** Owners of each identity have a name space of their own, and so have the bearers of all. */
-  readonly isBearer: boolean;
-}
-
-/** What a take waits for. */
-export interface LeaseWait extends LeaseOwner {
-  /** Equal in a repeat of the take; "" of a hold that was handed over, which none repeats. */
-  readonly request: string;
-  /** What others see of the owner. */
-  readonly name: string;
-  /** 0: without end. */
-  readonly ttlMs: number;
-}
-
-/** What makes a hold the lease of a named owner. */
-export interface Lease extends LeaseWait {
-  /** 0: without end. */
-  readonly endsAt: number;
-  /** The session and the sequence of the take that got it; 0 once it was repeated, or handed over. */
-  readonly takenBy: number;
-  readonly takenAs: number;
-}
-
-export class HoldExtras {
-  readonly value: string = "";
-  /** 0 means none, for these three. */
-  readonly maxHoldMs: number = 0;
-  readonly minHoldMs: number = 0;
-  readonly lockDelayMs: number = 0;
-  /** The cluster time at which a revoke ends it by force; 0 if it was not revoked. */
-  readonly revokedAt: number = 0;
-  readonly revokeReason: string = "";
-  /** The name of the identity that revoked it. */
-  readonly revokedBy: string = "";
-  readonly lease: Lease | undefined = undefined;
-  readonly end: HoldEnd | undefined = undefined;
-  /** Set while its upgrade waits. A snapshot stores the link in the request only. */
-  upgrade: Request | undefined = undefined;
-}
-
-/**
- * A granted request: all its keys under one token. It is identified by its session and the sequence
- * of its acquire or adopt, and has a token. Its places are in the keys' lists of holds. A lone hold
- * is only a row ("lone-holds.ts"); fields that few of the others need are kept apart in
- * `HoldExtras`.
- */
-export class Hold implements Claimant {
-  readonly token: number;
-  readonly session: Session;
-  readonly owner: number;
-  /** The sequence of the acquire, adopt or hand-over that brought it to its holder. */
-  readonly sequence: number;
-  readonly grantedAt: number;
-  /** How long its request waited; that of a lone hold never did. */
-  readonly waitedMs: number = 0;
-  /** Whether its holder has been told that a request waits. */
-  readonly isContended: boolean = false;
-  readonly extras: HoldExtras | undefined = undefined;
-  readonly firstPlace: Place | undefined = undefined;
-  /** Its row while it is in the table, by which its session, its sequence and its token find it. */
-  readonly row: number = 0;
-  nextByOwner: OwnerEntry | undefined = undefined;
-
-  constructor(token: number, session: Session, owner: number, sequence: number, grantedAt: number) {
-    this.token = token;
-    this.session = session;
-    this.owner = owner;
-    this.sequence = sequence;
-    this.grantedAt = grantedAt;
-  }
-
-  get value(): string {
-    return this.extras?.value ?? "";
-  }
-
-  /** Who has revoked it or ordered the end of its session; "" if nobody has. */
-  get orderedBy(): string {
-    const { revokedBy = "" } = this.extras ?? {};
-    return revokedBy === "" ? (this.session.forcedEnd?.orderedBy ?? "") : revokedBy;
-  }
-
-  /** What it counts against. */
-  get identity(): Identity {
-    return this.extras?.lease?.identity ?? this.session.credential.identity;
-  }
-
-  /** What others see of its holder: the name of the session, or of the owner of a lease. */
-  get holderName(): string {
-    return this.extras?.lease?.name ?? this.session.name;
-  }
-
-  /** The identity of its session, or of its owner. */
-  get identityName(): string {
-    return this.extras?.lease?.identity.name ?? this.session.identityName;
-  }
-
-  /** Whether it belongs to no session: its end does not depend on one. */
-  get isDetached(): boolean {
-    return this.session.id === 0;
-  }
-
-  get isOfBearer(): boolean {
-    return this.extras?.lease?.isBearer === true;
-  }
-
-  /** Gives write access to its own fields. */
-  change(): Changing<Hold> {
-    this.session.copies.copier?.copyRow(this.row);
-    return this;
-  }
-
-  /** Gives write access to its extras, which are made when one of them is first needed. */
-  changeExtras(): Changing<HoldExtras> {
-    const hold = this.change();
-    hold.extras ??= new HoldExtras();
-    return hold.extras;
-  }
-}
-
-/**
- * An owner with more holds than this counts as one that waits, because listing more holds at once,
- * when it begins to wait, would take too long.
- */
-const HOLDS_LISTED_MAX = 64;
-
-/** The claims of one owner that has several. */
-export class OwnerRecord {
-  readonly session: Session;
-  readonly owner: number;
-  /** In the order of tokens. */
-  readonly holds: Set<Hold> = new Set();
-  /** In the order of arrival. */
-  readonly requests: Set<Request> = new Set();
-  nextByOwner: OwnerEntry | undefined = undefined;
-  /** Whether its holds are in the lists of their keys as those of a waiting owner. */
-  areHoldsListed = false;
-
-  constructor(session: Session, owner: number) {
-    this.session = session;
-    this.owner = owner;
-  }
-
-  /**
-   * Whether its holds could be part of a cycle of waits, or must be listed because of their number.
-   */
-  get needsHoldsListed(): boolean {
-    return this.requests.size > 0 || this.holds.size > HOLDS_LISTED_MAX;
-  }
-
-  get size(): number {
-    return this.holds.size + this.requests.size;
-  }
-
-  add(claim: Hold | Request): void {
-    if (claim instanceof Hold) this.holds.add(claim);
-    else this.requests.add(claim);
-  }
-
-  delete(claim: Hold | Request): void {
-    if (claim instanceof Hold) this.holds.delete(claim);
-    else this.requests.delete(claim);
-  }
-
-  /** The only remaining claim. */
-  get last(): Hold | Request | undefined {
-    for (const hold of this.holds) return hold;
-    for (const request of this.requests) return request;
-    return undefined;
-  }
-}
-
-export type OwnerEntry = Hold | Request | OwnerRecord;

@@ -12,17 +12,11 @@ import { addLoneHold, isNew, type LoneHold } from "../holds/lone-holds.js";
 import { join } from "../holds/owners.js";
 import { holdOf } from "../holds/tokens.js";
 import { LOCAL_NUMBER } from "../records/access-state.js";
+import { Hold, HoldEnd } from "../records/hold.js";
 import { Credential, Identity } from "../records/identity.js";
 import { type Key, Place } from "../records/key.js";
-import {
-  Hold,
-  HoldEnd,
-  type LeaseOwner,
-  NO_DEADLINE,
-  orderOf,
-  type Request,
-  type Session,
-} from "../records/session.js";
+import type { LeaseOwner } from "../records/lease.js";
+import { NO_DEADLINE, orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { RemovedIdentity, sessionsOf } from "../records/work-queue.js";
 import { sortByNumber } from "../structures/sort.js";

@@ -4,10 +4,11 @@
  */
 import type { LoneHold } from "../holds/lone-holds.js";
 import type { Closing } from "../records/closing.js";
+import type { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Place } from "../records/key.js";
 import type { Slot } from "../records/reply-window.js";
-import type { Hold, Request, Session } from "../records/session.js";
+import type { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { Order } from "../records/waiting-queue.js";
 import { hashNumber, ShardedMap } from "../structures/sharded-map.js";

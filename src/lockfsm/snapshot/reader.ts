@@ -34,12 +34,12 @@ import { endOf } from "../holds/due-time.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
 import { ANONYMOUS_NUMBER, IDENTITY_NUMBER_MIN } from "../records/access-state.js";
 import { Closing } from "../records/closing.js";
+import { Hold } from "../records/hold.js";
 import { Credential, Identity } from "../records/identity.js";
 import { type Claimant, Permits, Place } from "../records/key.js";
+import type { LeaseWait } from "../records/lease.js";
 import { Slot } from "../records/reply-window.js";
 import {
-  Hold,
-  type LeaseWait,
   LOSSES_MAX,
   NO_DEADLINE,
   Request,

@@ -5,21 +5,15 @@
 import { assert } from "../../errors/index.js";
 import { CLAIM_MODES, CREDENTIAL_KIND, MODEL_VERSION, Writer } from "../../protocol/index.js";
 import type { Closing } from "../records/closing.js";
+import { type Hold, type HoldExtras, upgradedBy } from "../records/hold.js";
 import type { HoldRows } from "../records/hold-rows.js";
 import type { Credential, Grant, Identity } from "../records/identity.js";
 import { Key, type Place } from "../records/key.js";
+import type { LeaseWait } from "../records/lease.js";
 import type { EndedLease } from "../records/lease-index.js";
 import type { Slot } from "../records/reply-window.js";
 import type { Semaphore } from "../records/semaphore.js";
-import {
-  type Hold,
-  type HoldExtras,
-  type LeaseWait,
-  NO_DEADLINE,
-  orderOf,
-  type Request,
-  type Session,
-} from "../records/session.js";
+import { NO_DEADLINE, orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { Order } from "../records/waiting-queue.js";
 import { RemovedIdentity } from "../records/work-queue.js";
@@ -273,11 +267,12 @@ export class SnapshotWriter {
 
   request(request: Request): void {
     this.#of(request.session);
-    const { enqueuedAt, dueAt, upgrades } = request;
+    const { enqueuedAt, dueAt } = request;
+    const upgraded = upgradedBy(request);
     const body = this.#body;
     body.uint(KIND.request);
     body.uint(request.number);
-    if (upgrades === undefined) {
+    if (upgraded === undefined) {
       body.uint(request.lease === undefined ? REQUEST_ACQUIRE : REQUEST_TAKE);
       body.uint(enqueuedAt - request.rank);
       writeOptions(body, request.options);
@@ -288,7 +283,7 @@ export class SnapshotWriter {
       }
     } else {
       body.uint(REQUEST_UPGRADE);
-      body.uint(upgrades.sequence);
+      body.uint(upgraded.sequence);
     }
     body.uint(request.owner);
     body.uint(request.sequence);

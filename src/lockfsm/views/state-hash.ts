@@ -6,16 +6,11 @@
  */
 import { lookAtEntry } from "../holds/keys.js";
 import { Closing } from "../records/closing.js";
+import { Hold, HoldExtras, upgradedBy } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import { Key, type Place } from "../records/key.js";
-import {
-  Hold,
-  HoldExtras,
-  type LeaseWait,
-  orderOf,
-  Request,
-  type Session,
-} from "../records/session.js";
+import type { LeaseWait } from "../records/lease.js";
+import { orderOf, Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import type { Order } from "../records/waiting-queue.js";
 import { RemovedIdentity, type Work } from "../records/work-queue.js";
@@ -230,7 +225,7 @@ function digestRequest(digest: Digest, request: Request): void {
   digestOrder(digest, request);
   digest.number(request.enqueuedAt);
   digest.number(request.dueAt);
-  digest.number(request.upgrades?.token ?? 0);
+  digest.number(upgradedBy(request)?.token ?? 0);
   digest.flag(request.isUnchecked);
   digest.flag(request.detects);
   digest.flag(request.isListed);

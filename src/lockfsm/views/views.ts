@@ -20,17 +20,12 @@ import { endOf, reasonAtEnd } from "../holds/due-time.js";
 import { lookAtEntry, lookAtKey } from "../holds/keys.js";
 import { lookAtHold } from "../holds/tokens.js";
 import { Closing } from "../records/closing.js";
+import { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
 import type { NamedKey } from "../records/key-index.js";
-import {
-  Hold,
-  type Lease,
-  NO_DEADLINE,
-  orderOf,
-  type Session,
-  shownOwner,
-} from "../records/session.js";
+import { type Lease, shownOwner } from "../records/lease.js";
+import { NO_DEADLINE, orderOf, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 
 /** The most holds, and likewise waiters, listed for one key. */

@@ -7,8 +7,9 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AccessState } from "../../../src/lockfsm/records/access-state.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
+import { Hold } from "../../../src/lockfsm/records/hold.js";
 import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
-import { Hold, Session } from "../../../src/lockfsm/records/session.js";
+import { Session } from "../../../src/lockfsm/records/session.js";
 
 const { noCredential } = new AccessState();
 

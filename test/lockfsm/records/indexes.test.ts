@@ -4,12 +4,14 @@ import { describe, expect, test } from "vitest";
 import { AccessState } from "../../../src/lockfsm/records/access-state.js";
 import {
   OwnerIndex,
+  OwnerRecord,
   SequenceIndex,
   TokenIndex,
 } from "../../../src/lockfsm/records/claim-indexes.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
+import { Hold } from "../../../src/lockfsm/records/hold.js";
 import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
-import { Hold, OwnerRecord, Session } from "../../../src/lockfsm/records/session.js";
+import { Session } from "../../../src/lockfsm/records/session.js";
 import { ChainedIndex, mixNumber } from "../../../src/lockfsm/structures/chained-index.js";
 import { RowIndex } from "../../../src/lockfsm/structures/row-index.js";
 

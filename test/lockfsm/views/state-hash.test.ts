@@ -4,9 +4,10 @@
  * derived from the rest must change the hash.
  */
 import { describe, expect, test } from "vitest";
+import type { Hold } from "../../../src/lockfsm/records/hold.js";
 import type { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import type { Place } from "../../../src/lockfsm/records/key.js";
-import { type Hold, Session } from "../../../src/lockfsm/records/session.js";
+import { Session } from "../../../src/lockfsm/records/session.js";
 import type { TableState } from "../../../src/lockfsm/records/state.js";
 import { hashState } from "../../../src/lockfsm/views/state-hash.js";
 import { END_REASON, TOKEN_MIN } from "../../../src/protocol/index.js";
