@@ -38,25 +38,30 @@ import type { Owner } from "../options/owner.js";
 import type { HeldLock, MakeLock } from "./held-lock.js";
 import type { Granted, GrantTaker, Hold, Join } from "./hold.js";
 
-/** What an acquire needs from its session. */
-export interface AcquireHost {
+/** What a call that brings a hold needs from the claims of its session. */
+export interface GrantHost {
   readonly waiters: Waiters;
   /** The table granted `granted`: hand it out, or keep it until the lease is proven. */
   onGranted(taker: GrantTaker, granted: Granted): void;
   /** The granted hold ended before the grant was read. */
   onGrantLost(taker: GrantTaker, granted: Granted, reason: LossReason): void;
+  /** A caller leaves; the table may have a hold or a wait under the number of this call. */
+  onLeft(call: GrantCall): void;
+  /** The refusal, with the captured stacks of its cycle. */
+  traced(refusal: Result, askedAt: string | undefined): Result;
+}
+
+/** What an acquire needs from the locks of its client. */
+export interface AcquireHost {
+  readonly claims: GrantHost;
   /** Makes a handle of the hold for the requested items; without `makeLock` a plain lock. */
   lockOf(hold: Hold, items: readonly HeldItem[], makeLock?: MakeLock): HeldLock;
   /** The caller of an acquire has its result. */
   onAcquired(call: AcquireCall): void;
-  /** A caller leaves; the table may have a hold or a wait under the number of this call. */
-  onLeft(call: GrantCall): void;
   /** The hold is the one that a nested acquire asks for. */
   share(call: AcquireCall): void;
   /** The hold that a nested acquire was going to share has ended. */
   askAnew(call: AcquireCall): void;
-  /** The refusal, with the captured stacks of its cycle. */
-  traced(refusal: Result, askedAt: string | undefined): Result;
 }
 
 /** An acquire as the rest of the SDK asks for it. */
@@ -96,7 +101,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     this.wish = wish;
     this.startedMs = nowMs;
     const deadlineMs = waitDeadlineMs(wish.waitMs, nowMs, tryTimeoutMs);
-    this.#waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
+    this.#waiter = new Waiter(host.claims.waiters, this, deadlineMs, wish.signal, caller);
   }
 
   get owner(): Owner {
@@ -156,7 +161,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
     if (isTry && status === ERROR_NUMBERS.LOCK_HELD) this.#end(undefined);
     else if (status === ERROR_NUMBERS.LOCK_TIMEOUT)
       this.fail(lockTimeout(items, waitMs, "service"));
-    else this.fail(acquireFailure(items, this.#host.traced(result, this.askedAt)));
+    else this.fail(acquireFailure(items, this.#host.claims.traced(result, this.askedAt)));
   }
 
   override onHeld(told: RecalledHold): void {
@@ -166,7 +171,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
   override onEnded(token: number, reason: EndReason): void {
     if (this.isSettled) return;
     const lost = granted(this, token, heldItems(this.wish.items, undefined));
-    this.#host.onGrantLost(this, lost, lossReasonOf(reason));
+    this.#host.claims.onGrantLost(this, lost, lossReasonOf(reason));
   }
 
   override onForgotten(): void {
@@ -194,7 +199,8 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
   leave(reason: unknown): void {
     if (this.isSettled) return;
     // Before other calls of its owner run: nothing may pass the command that ends it.
-    this.#host.onLeft(this);
+    if (this.joined === undefined) this.#host.claims.onLeft(this);
+    else this.joined.leave(this);
     this.fail(reason);
   }
 
@@ -205,7 +211,7 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
 
   #take(granted: Granted): void {
     // Otherwise its number is being ended.
-    if (!this.isSettled) this.#host.onGranted(this, granted);
+    if (!this.isSettled) this.#host.claims.onGranted(this, granted);
   }
 
   #end(lock: HeldLock | undefined): void {
@@ -240,7 +246,10 @@ export class AcquireCall extends Call implements GrantTaker, Join, Awaited {
   }
 }
 
-/** Makes a hold that was handed over one of this session. */
+/**
+ * Makes a hold that was handed over one of this session. It ends with its session: the next one may be
+ * of a cluster that was restored meanwhile, which would say of each hold that it is gone.
+ */
 export class AdoptCall extends Call implements GrantTaker, Awaited {
   readonly isStrong = true;
   readonly askedAt = undefined;
@@ -254,7 +263,7 @@ export class AdoptCall extends Call implements GrantTaker, Awaited {
     this.#host = host;
     this.owner = wish.owner;
     this.#wish = wish;
-    this.#waiter = new Waiter(host.waiters, this, deadlineMs, wish.signal, caller);
+    this.#waiter = new Waiter(host.claims.waiters, this, deadlineMs, wish.signal, caller);
   }
 
   /** Its caller has its result. */
@@ -264,10 +273,6 @@ export class AdoptCall extends Call implements GrantTaker, Awaited {
 
   override get isUnwanted(): boolean {
     return this.isSettled;
-  }
-
-  override get outlivesSession(): boolean {
-    return true;
   }
 
   command(head: CommandHead): SequencedCommand {
@@ -297,7 +302,7 @@ export class AdoptCall extends Call implements GrantTaker, Awaited {
   }
 
   onSessionLost(): void {
-    const why = "the session ended before the answer came";
+    const why = `the session ended before ${this.mayBeExecuted ? "the answer came" : "it was sent"}`;
     this.fail(unanswered(this, adoptionOf(this.#wish.key), why));
   }
 
@@ -311,7 +316,7 @@ export class AdoptCall extends Call implements GrantTaker, Awaited {
 
   leave(reason: unknown): void {
     if (this.isSettled) return;
-    this.#host.onLeft(this);
+    this.#host.claims.onLeft(this);
     this.fail(reason);
   }
 
@@ -320,7 +325,7 @@ export class AdoptCall extends Call implements GrantTaker, Awaited {
   }
 
   #take(granted: Granted): void {
-    if (!this.isSettled) this.#host.onGranted(this, granted);
+    if (!this.isSettled) this.#host.claims.onGranted(this, granted);
   }
 }
 

@@ -2,8 +2,9 @@
  * Hand-overs of single holds. Each keeps its handles until a connection has the session, and leaves
  * its client then, before the command is sent (semantics.md, 8.5).
  */
+import { type Beginning, beginCall } from "../calls/begin-call.js";
 import type { Call } from "../calls/call.js";
-import type { Caller, Waiters } from "../calls/waiters.js";
+import type { Waiters } from "../calls/waiters.js";
 import { nameOf, unavailable } from "../failures.js";
 import {
   type HandedOver,
@@ -18,38 +19,43 @@ import { DowngradeCall } from "./hold-calls.js";
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** What hand-overs need from the locks of their client. */
-export interface HandOversHost {
-  readonly waiters: Waiters;
+/** What hand-overs need from their session. */
+export interface HandOversHost extends Beginning {
+  /** That of the session; "" before there was one. */
   readonly clusterId: string;
+  /** How long a hand-over may look for the cluster. */
+  readonly tryTimeoutMs: number;
+  /** 32 random hex digits that cannot be guessed. */
   freshSecret(): string;
   submit(call: Call): void;
   /** Runs `depart` as soon as a connection has the session, which is at once if one has it. */
   departWhenAttached(): void;
-  /** Its owner does not have it any more. */
-  takeOut(hold: Hold): void;
-  /** Begins a call of the application, unless the client is ending. */
-  begin<T>(begin: (deadlineMs: number, caller: Caller<T>) => void): Promise<T>;
 }
 
 export class HandOvers {
   readonly #host: HandOversHost;
+  readonly #waiters: Waiters;
+  readonly #takeOut: (hold: Hold) => void;
   /** Those that wait for a connection. */
   readonly #waiting = new Set<HandOverCall<Hold>>();
 
-  constructor(host: HandOversHost) {
+  /** `takeOut`: the owner of the hold does not have it any more. */
+  constructor(host: HandOversHost, waiters: Waiters, takeOut: (hold: Hold) => void) {
     this.#host = host;
+    this.#waiters = waiters;
+    this.#takeOut = takeOut;
   }
 
   async handOver(hold: Hold, options: HandOverOptions): Promise<HandedOver | undefined> {
     const wish = resolveHandOver(options, this.#host.freshSecret());
     const keys = hold.items.map(({ key }) => key);
     // The answer may be lost because no node of this cluster is left.
-    const { clusterId } = this.#host;
-    const confirmed = await this.#host.begin<boolean>((deadlineMs, caller) => {
-      const { waiters } = this.#host;
-      this.#waiting.add(new HandOverCall<Hold>(waiters, hold, wish, deadlineMs, caller));
-      this.#host.departWhenAttached();
+    const host = this.#host;
+    const { clusterId } = host;
+    const confirmed = await beginCall<boolean>(host, undefined, (nowMs, caller) => {
+      const deadlineMs = nowMs + host.tryTimeoutMs;
+      this.#waiting.add(new HandOverCall<Hold>(this.#waiters, hold, wish, deadlineMs, caller));
+      host.departWhenAttached();
     });
     const { to: secret, isBearer } = wish;
     const task = hold.owner.id;
@@ -86,7 +92,7 @@ export class HandOvers {
     if (upgrade?.mayBeExecuted === true) this.#host.submit(new DowngradeCall(hold, upgrade.key));
     const confirmed = await new Promise<boolean>((resolve, reject) => {
       const caller = { resolve, reject };
-      this.#begin(new HandOverCall<Hold>(this.#host.waiters, hold, wish, NEVER, caller));
+      this.#begin(new HandOverCall<Hold>(this.#waiters, hold, wish, NEVER, caller));
     });
     return { keys, secret, task: hold.owner.id, confirmed };
   }
@@ -104,7 +110,7 @@ export class HandOvers {
   #begin(call: HandOverCall<Hold>): boolean {
     if (!call.begins()) return false;
     const hold = call.target;
-    this.#host.takeOut(hold);
+    this.#takeOut(hold);
     hold.ending = call;
     // Before requests are sent that wanted to share it.
     this.#host.submit(call);

@@ -1,5 +1,5 @@
 /**
- * The meaning of the table's answers: evidence for the lease, the end of calls, the fate of locks.
+ * The meaning of the table's answers: evidence for the lease, the end of calls, the fate of claims.
  * An answer is evidence only if it came over the connection that sent the command; pushed outcomes
  * and recalled answers are not. (`docs/internals/semantics.md`, 3.4.)
  *
@@ -21,7 +21,7 @@ import {
 import type { Call } from "../calls/call.js";
 import type { Outgoing } from "../calls/outgoing.js";
 import { lossReasonOf } from "../failures.js";
-import type { Locks } from "../locks/locks.js";
+import type { Claims } from "../locks/claims.js";
 import type { SessionLease } from "../session-lease/session-lease.js";
 
 /** All messages but the end of the session. */
@@ -29,14 +29,14 @@ type Message = Exclude<SessionMessage, { kind: typeof MESSAGE.ended }>;
 
 export class Answers {
   readonly #outgoing: Outgoing;
-  readonly #locks: Locks;
+  readonly #claims: Claims;
   readonly #lease: SessionLease;
   /** The newest evidence of a connection that is not believed yet. */
   #withheld: { readonly sentMs: number; readonly stamp: number } | undefined;
 
-  constructor(outgoing: Outgoing, locks: Locks, lease: SessionLease) {
+  constructor(outgoing: Outgoing, claims: Claims, lease: SessionLease) {
     this.#outgoing = outgoing;
-    this.#locks = locks;
+    this.#claims = claims;
     this.#lease = lease;
   }
 
@@ -44,7 +44,7 @@ export class Answers {
   renew(sentMs: number, stamp: number): void {
     if (!this.#outgoing.keepalives.isCatchingUp) {
       this.#lease.renew(sentMs, stamp);
-      this.#locks.onEvidence();
+      this.#claims.onEvidence();
     } else if (this.#withheld === undefined || sentMs > this.#withheld.sentMs) {
       this.#withheld = { sentMs, stamp };
     }
@@ -70,13 +70,13 @@ export class Answers {
         this.#onRecalled(message, nowMs);
         break;
       case MESSAGE.lost:
-        this.#locks.onLost(message.sequence, lossReasonOf(message.reason));
+        this.#claims.onLost(message.sequence, lossReasonOf(message.reason));
         break;
       case MESSAGE.contended:
-        this.#locks.onContended(message.sequence);
+        this.#claims.onContended(message.sequence);
         break;
       case MESSAGE.revoking:
-        this.#locks.onRevoking(message, nowMs);
+        this.#claims.onRevoking(message, nowMs);
         break;
       default:
         unreachable(message);
@@ -91,7 +91,7 @@ export class Answers {
     if (sequence > window.resumedAt) this.renew(call.sentMs, stamp);
     if (result.status === STATUS.queued) {
       call.onQueued(stamp);
-      this.#locks.onQueued(call);
+      this.#claims.onQueued(call);
     } else call.onResult(result, stamp);
   }
 
@@ -107,7 +107,7 @@ export class Answers {
   /** The call that waits in the table, or whose answer was lost with the last connection. */
   #take(sequence: number): Call | undefined {
     const call = this.#outgoing.window.get(sequence);
-    if (call === undefined) return this.#locks.takeWait(sequence);
+    if (call === undefined) return this.#claims.takeWait(sequence);
     this.#outgoing.onAnswered(call);
     return call;
   }
@@ -135,17 +135,17 @@ export class Answers {
     const { sequence, state } = told;
     const sent = window.get(sequence);
     if (state === RECALL_STATE.waiting) {
-      if (sent === undefined) this.#locks.onStillWaiting(sequence);
+      if (sent === undefined) this.#claims.onStillWaiting(sequence);
       else {
         this.#outgoing.onAnswered(sent);
         sent.onQueued(stamp);
-        this.#locks.onQueued(sent);
+        this.#claims.onQueued(sent);
       }
       return;
     }
     const call = this.#take(sequence);
     if (call === undefined) {
-      this.#locks.onToldOfHold(told, nowMs);
+      this.#claims.onToldOfHold(told, nowMs);
       return;
     }
     switch (state) {

@@ -3,7 +3,7 @@
  * which is the session's secret, and the attempt, which rises with every transmission, so that the
  * table always knows which connection is the newest (`docs/internals/semantics.md`, 3.2). `Attacher`
  * uses it to open or resume the session, and asks for everything that earlier connections may have
- * lost. `locks.ts` decides what happens to locks when the session is lost.
+ * lost. `claims.ts` decides what happens to locks when the session is lost.
  */
 import { errorCodeOf } from "../../errors/index.js";
 import {
@@ -16,7 +16,7 @@ import {
 } from "../../protocol/index.js";
 import type { Outgoing } from "../calls/outgoing.js";
 import { type LossReason, lossReasonOf, sessionFailure } from "../failures.js";
-import type { Locks } from "../locks/locks.js";
+import type { Claims } from "../locks/claims.js";
 import type { ClientSettings } from "../options/connect-options.js";
 import type { Watches } from "../reads/watches.js";
 import type { SessionLease } from "../session-lease/session-lease.js";
@@ -110,7 +110,7 @@ export interface AttacherParts {
   readonly outgoing: Outgoing;
   readonly answers: Answers;
   readonly lease: SessionLease;
-  readonly locks: Locks;
+  readonly claims: Claims;
   readonly watches: Watches;
 }
 
@@ -147,11 +147,11 @@ export class Attacher {
    * founded again. One that holds a lock does so when its lease is over.
    */
   objection(hello: Hello): Objection | undefined {
-    const { attachment, lease, locks } = this.#of;
+    const { attachment, lease, claims } = this.#of;
     if (attachment.session === 0 || this.clusterId === hello.clusterId) return undefined;
     if (this.#host.clock() >= lease.deadlineMs) return undefined;
     const why = `belongs to another cluster (${hello.clusterId}, not ${this.clusterId})`;
-    return { why, isLastResort: locks.holdsNothing };
+    return { why, isLastResort: claims.holdsNothing };
   }
 
   onReady(hello: Hello): void {
@@ -166,11 +166,11 @@ export class Attacher {
 
   /** The connection is gone. */
   disconnect(): void {
-    const { attachment, outgoing, answers, locks } = this.#of;
+    const { attachment, outgoing, answers, claims } = this.#of;
     this.#phase = "detached";
     attachment.disconnect();
     outgoing.disconnect();
-    locks.onDisconnected();
+    claims.onDisconnected();
     answers.disconnect();
   }
 
@@ -182,7 +182,7 @@ export class Attacher {
   }
 
   onAttached(attached: Attached, nowMs: number): void {
-    const { attachment, connection, outgoing, answers, lease, locks, watches } = this.#of;
+    const { attachment, connection, outgoing, answers, lease, claims, watches } = this.#of;
     const { attempt, status, session, stamp, ttlMs, highestSequence, index } = attached;
     if (!attachment.isAnswer(attempt)) return;
     if (status !== STATUS.ok) {
@@ -198,7 +198,7 @@ export class Attacher {
     this.#phase = "attached";
     connection.served();
     watches.attached(index);
-    outgoing.attached(nowMs, highestSequence, locks.sequencesToRecall());
+    outgoing.attached(nowMs, highestSequence, claims.sequencesToRecall());
     // After the questions for what was missed: it counts only after their answers.
     answers.renew(sentMs, stamp);
   }
@@ -212,7 +212,7 @@ export class Attacher {
    * The session is over. Another one is opened, unless a listener of a lost lock closes the client.
    */
   loseSession(reason: LossReason): void {
-    const { attachment, outgoing, answers, lease, locks, connection } = this.#of;
+    const { attachment, outgoing, answers, lease, claims, connection } = this.#of;
     this.#host.log.warn("session lost", { session: attachment.session, reason });
     if (!this.#host.goesOn()) return;
     this.#phase = "detached";
@@ -220,7 +220,7 @@ export class Attacher {
     lease.reset(this.#host.ttlMs);
     outgoing.keepalives.clear();
     answers.disconnect();
-    locks.onSessionLost(reason);
+    claims.onSessionLost(reason);
     if (connection.isReady) this.attach();
   }
 

@@ -32,15 +32,10 @@ export class Departure {
     if (this.#hasEnded) this.#caller.resolve(handed);
   }
 
-  /** The client has ended, for that reason. */
+  /** The client has ended, or goes on because no connection came, for that reason. */
   end(reason: unknown): void {
     this.#hasEnded = true;
     if (!this.hasBegun) this.#caller.reject(reason);
     else if (this.#handed !== undefined) this.#caller.resolve(this.#handed);
-  }
-
-  /** No connection came; the client goes on. */
-  fail(reason: unknown): void {
-    this.#caller.reject(reason);
   }
 }

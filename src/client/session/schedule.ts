@@ -3,7 +3,7 @@
  * and none is forgotten; the session acts on them. (semantics.md, 2.8 and 3.4.)
  */
 import type { Outgoing } from "../calls/outgoing.js";
-import type { Locks } from "../locks/locks.js";
+import type { Claims } from "../locks/claims.js";
 import type { Reads } from "../reads/reads.js";
 import type { Watches } from "../reads/watches.js";
 import { marginMs, type SessionLease } from "../session-lease/session-lease.js";
@@ -47,7 +47,7 @@ export interface Duties {
   readonly attachment: Attachment;
   readonly outgoing: Outgoing;
   readonly lease: SessionLease;
-  readonly locks: Locks;
+  readonly claims: Claims;
   readonly reads: Reads;
   readonly watches: Watches;
   readonly lifetime: Lifetime;
@@ -76,8 +76,8 @@ export class Schedule {
    * that is only held it owes nothing.
    */
   isAwaiting(isAttached: boolean): boolean {
-    const { locks, reads, watches } = this.#of;
-    const isAsked = locks.waiters.count > 0 || reads.size > 0 || watches.size > 0;
+    const { claims, reads, watches } = this.#of;
+    const isAsked = claims.waiters.count > 0 || reads.size > 0 || watches.size > 0;
     return isAsked || this.#oldestSentMs(isAttached) !== Number.POSITIVE_INFINITY;
   }
 
@@ -89,19 +89,19 @@ export class Schedule {
   }
 
   get #isIdle(): boolean {
-    const { locks, reads, watches, outgoing } = this.#of;
-    const isAsked = locks.isBusy || reads.size > 0 || watches.size > 0;
+    const { claims, reads, watches, outgoing } = this.#of;
+    const isAsked = claims.isBusy || reads.size > 0 || watches.size > 0;
     return !isAsked && !outgoing.window.hasAcknowledgements;
   }
 
   /** The earliest of all due times. */
   nextMs(isAttached: boolean, nowMs: number): number {
-    const { connection, attachment, locks, reads, outgoing, lifetime } = this.#of;
+    const { connection, attachment, claims, reads, outgoing, lifetime } = this.#of;
     let dueMs = Math.min(
       connection.dueMs,
       attachment.againAtMs,
-      locks.waiters.dueMs,
-      locks.lapseMs,
+      claims.waiters.dueMs,
+      claims.lapseMs,
       lifetime.openingUntilMs,
       lifetime.closingUntilMs,
       this.moveMs(isAttached),
@@ -110,7 +110,7 @@ export class Schedule {
     if (reads.size > 0) {
       dueMs = Math.min(dueMs, reads.dueMs(isAttached, outgoing.window.answeredUpTo));
     }
-    if (locks.isHolding) dueMs = Math.min(dueMs, nowMs + LEASE_CHECK_MS);
+    if (claims.isHolding) dueMs = Math.min(dueMs, nowMs + LEASE_CHECK_MS);
     if (!isAttached) return dueMs;
     return Math.min(dueMs, outgoing.pausedUntilMs(nowMs), this.#of.watches.dueMs);
   }

@@ -11,6 +11,7 @@ import { MESSAGE, SECRET_BYTES, type ServerMessage } from "../../protocol/index.
 import { type Call, CloseCall } from "../calls/call.js";
 import { Outgoing } from "../calls/outgoing.js";
 import { clientClosed, clientHandedOver, type LossReason, unavailable } from "../failures.js";
+import { Claims, type ClaimsHost } from "../locks/claims.js";
 import { Locks, type LocksHost } from "../locks/locks.js";
 import type { ClientSettings } from "../options/connect-options.js";
 import { type HandedOver, handedOver } from "../options/hand-over-options.js";
@@ -51,6 +52,7 @@ export class Session {
   readonly #watches: Watches;
   readonly #attachment: Attachment;
   readonly #attacher: Attacher;
+  readonly #claims: Claims;
   readonly #answers: Answers;
   readonly #schedule: Schedule;
   readonly #lifetime = new Lifetime();
@@ -90,8 +92,10 @@ export class Session {
     );
     const send = (frame: Uint8Array): void => this.#connection.send(frame);
     this.#outgoing = new Outgoing(send, platform.random, this.#log);
-    this.locks = new Locks(this.#locksHost(context), this.#lease, this.#outgoing);
-    this.#answers = new Answers(this.#outgoing, this.locks, this.#lease);
+    const host = this.#locksHost(context);
+    this.#claims = new Claims(host, this.#lease, this.#outgoing);
+    this.locks = new Locks(host, this.#claims);
+    this.#answers = new Answers(this.#outgoing, this.#claims, this.#lease);
     this.#reads = new Reads(platform.random, () => this.#settleTurn());
     this.#watches = new Watches({
       random: platform.random,
@@ -108,7 +112,7 @@ export class Session {
       outgoing: this.#outgoing,
       answers: this.#answers,
       lease: this.#lease,
-      locks: this.locks,
+      claims: this.#claims,
       reads: this.#reads,
       watches: this.#watches,
       lifetime: this.#lifetime,
@@ -208,7 +212,7 @@ export class Session {
   /** What is to go goes as soon as a connection has the session. */
   #departIfAttached(): void {
     if (this.#isAttached) {
-      this.locks.handOvers.depart();
+      this.#claims.handOvers.depart();
       this.#depart();
     }
     this.#settleTurn();
@@ -223,7 +227,7 @@ export class Session {
     this.#lifetime.closeBy(this.#nowMs + this.#patienceMs);
     this.#reads.rejectAll(error);
     this.#watches.endAll(error);
-    void this.locks.departAll(departure.ttlMs, error).then((handed) => {
+    void this.#claims.departAll(departure.ttlMs, error).then((handed) => {
       departure.settle(handedOver({ clusterId, ...handed }));
       // What is not certain is left to the lease. Locks that go by themselves go first.
       if (handed.confirmed) this.#submit(new CloseCall(true, () => this.#end(error)));
@@ -235,10 +239,10 @@ export class Session {
     const departure = this.#departure;
     if (departure === undefined || this.#nowMs < departure.waitsUntilMs) return;
     this.#departure = undefined;
-    departure.fail(unavailable("the hand-over", lastFailure, false));
+    departure.end(unavailable("the hand-over", lastFailure, false));
   }
 
-  #locksHost(context: TaskContext<Owner> | undefined): LocksHost {
+  #locksHost(context: TaskContext<Owner> | undefined): LocksHost & ClaimsHost {
     const session = this;
     return {
       get sessionId() {
@@ -294,7 +298,7 @@ export class Session {
   /** Reads the clock and checks the lease: nothing else may come before it in a turn. */
   #readClock(): number {
     this.#nowMs = this.#clock.read();
-    this.locks.lapseIfDue(this.#nowMs);
+    this.#claims.lapseIfDue(this.#nowMs);
     return this.#nowMs;
   }
 
@@ -392,7 +396,7 @@ export class Session {
     if (this.#isDeparting) return;
     const error = clientClosed();
     this.#lifetime.closeBy(this.#readClock() + this.#patienceMs);
-    this.locks.onClosing(error);
+    this.#claims.onClosing(error);
     this.#reads.rejectAll(error);
     this.#watches.endAll(error);
     if (this.id === 0) this.#end(error);
@@ -418,7 +422,7 @@ export class Session {
     this.#alarm.cancel();
     this.#attachment.reset();
     const isWished = this.#lifetime.isClosing || this.#isDeparting;
-    this.locks.onEnded(reason, loss ?? (isWished ? "closed" : lossBy(reason)));
+    this.#claims.onEnded(reason, loss ?? (isWished ? "closed" : lossBy(reason)));
     this.#reads.rejectAll(reason);
     this.#watches.endAll(reason);
     this.#lifetime.end(reason);
@@ -438,7 +442,7 @@ export class Session {
     if (nowMs >= this.#schedule.keepaliveMs(this.#isAttached)) this.#outgoing.keepalive(nowMs);
     this.#write();
     const { lastFailure } = this.#connection;
-    this.locks.waiters.onAlarm(nowMs, lastFailure);
+    this.#claims.waiters.onAlarm(nowMs, lastFailure);
     this.#reads.onAlarm(nowMs, lastFailure);
     if (nowMs >= this.#lifetime.openingUntilMs) {
       const why = this.#connection.whyNobodyServes(this.#settings.endpoints);
@@ -458,20 +462,20 @@ export class Session {
    */
   #settleTurn(): void {
     if (this.#isEnded) return;
-    const { locks } = this;
+    const claims = this.#claims;
     const { keepalives, frame } = this.#outgoing;
     const isAttached = this.#isAttached;
     if (isAttached) {
-      if (locks.wantsEvidence && keepalives.size === 0) this.#outgoing.keepalive(this.#nowMs);
+      if (claims.wantsEvidence && keepalives.size === 0) this.#outgoing.keepalive(this.#nowMs);
       frame.end();
-      if (!locks.wantsEvidence && !keepalives.isCatchingUp) this.#lifetime.opened();
+      if (!claims.wantsEvidence && !keepalives.isCatchingUp) this.#lifetime.opened();
     }
     this.#connection.setAwaited(this.#schedule.isAwaiting(isAttached));
     const untilMs = this.#departure?.waitsUntilMs ?? Number.POSITIVE_INFINITY;
     const dueMs = Math.min(untilMs, this.#schedule.nextMs(isAttached, this.#nowMs));
     this.#alarm.need(dueMs, this.#nowMs, this.#clock.skippedMs);
     const isBusy =
-      locks.isBusy ||
+      claims.isBusy ||
       this.#reads.size > 0 ||
       this.#watches.isBusy ||
       this.#lifetime.isOpening ||

@@ -489,6 +489,23 @@ describe("several holds that were handed over", () => {
     }
   });
 
+  it("are not asked for in a session after the one that was to adopt them", async () => {
+    const each = await scene();
+    const { world, server, client } = each;
+    const handed = await several(each, ["a", "b"]);
+    const { session } = client;
+    takeNodesAway(each);
+    const adopting = failure(world, client.adopt(sent(handed)));
+    await world.run(2_500);
+    server.faults.downNodes.clear();
+    const { code, message, details } = await adopting;
+    expect([code, details]).toEqual(["UNAVAILABLE", { indeterminate: false }]);
+    expect(message).toMatch(/^the adoption of "a": the session ended before/);
+    await world.run(500);
+    expect(client.session).not.toBe(session);
+    expect(holdsOf(each, "a")).toMatchObject([{ holder: "bearer" }]);
+  });
+
   it("that are refused are said to be still there", async () => {
     const each = await scene();
     const { world, server, client } = each;

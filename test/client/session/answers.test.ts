@@ -1,6 +1,8 @@
 /** Which answers are evidence for the lease, one by one. */
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Call } from "../../../src/client/calls/call.js";
 import { Outgoing } from "../../../src/client/calls/outgoing.js";
+import { Claims } from "../../../src/client/locks/claims.js";
 import type { HeldLock } from "../../../src/client/locks/held-lock.js";
 import { EndCall } from "../../../src/client/locks/hold-calls.js";
 import { Locks } from "../../../src/client/locks/locks.js";
@@ -24,6 +26,7 @@ const RELEASED: Result = { status: STATUS.released };
 
 let lease: SessionLease;
 let outgoing: Outgoing;
+let claims: Claims;
 let locks: Locks;
 let answers: Answers;
 let nowMs: number;
@@ -37,30 +40,28 @@ beforeEach(() => {
     log,
   );
   outgoing.frame.begin(1 << 20);
-  locks = new Locks(
-    {
-      sessionId: SESSION,
-      isEnding: false,
-      clusterId: "",
-      endError: () => new Error("ended"),
-      context: undefined,
-      tracing: undefined,
-      endpoint: "",
-      log,
-      capturesStacks: false,
-      tryTimeoutMs: 1_000,
-      now: () => nowMs,
-      turnMs: () => nowMs,
-      submit: (call) => outgoing.window.enqueue(call),
-      departWhenAttached: () => undefined,
-      freshSecret: () => "0".repeat(32),
-      onIdle: () => undefined,
-      allowListeners: () => undefined,
-    },
-    lease,
-    outgoing,
-  );
-  answers = new Answers(outgoing, locks, lease);
+  const host = {
+    sessionId: SESSION,
+    isEnding: false,
+    clusterId: "",
+    endError: () => new Error("ended"),
+    context: undefined,
+    tracing: undefined,
+    endpoint: "",
+    log,
+    capturesStacks: false,
+    tryTimeoutMs: 1_000,
+    now: () => nowMs,
+    turnMs: () => nowMs,
+    submit: (call: Call) => outgoing.window.enqueue(call),
+    departWhenAttached: () => undefined,
+    freshSecret: () => "0".repeat(32),
+    onIdle: () => undefined,
+    allowListeners: () => undefined,
+  };
+  claims = new Claims(host, lease, outgoing);
+  locks = new Locks(host, claims);
+  answers = new Answers(outgoing, claims, lease);
 });
 
 function tell(message: Parameters<Answers["onMessage"]>[0], atMs: number): void {
@@ -199,6 +200,6 @@ describe("a hold", () => {
     void lock?.release();
     outgoing.write(300);
     tell(reply(2, 70, RELEASED), 350);
-    expect(locks.isHolding).toBe(false);
+    expect(claims.isHolding).toBe(false);
   });
 });

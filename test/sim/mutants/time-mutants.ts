@@ -79,7 +79,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
     rule: "who waits notices that its node is silent",
     scenario: "silent nodes",
     file: "src/client/session/schedule.ts",
-    find: "const isAsked = locks.waiters.count > 0 || reads.size > 0 || watches.size > 0;\n    return",
+    find: "const isAsked = claims.waiters.count > 0 || reads.size > 0 || watches.size > 0;\n    return",
     replace: "const isAsked = reads.size > 0 || watches.size > 0;\n    return",
     seeds: [215],
   },
