@@ -13,7 +13,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = variableOf("");
 /** Variables that are not options: those of a command under a lock, and how errors are shown. */
-const OTHER_VARIABLES: readonly string[] = ["key", "token", "slot", "session", "debug"].map(
+const OTHER_VARIABLES: readonly string[] = ["key", "token", "slot", "session", "held", "debug"].map(
   variableOf,
 );
 const SERVICE_LINK =

@@ -6,6 +6,7 @@
 import { HoldfastError } from "../../src/errors/index.js";
 import type { Client, Lease, TakeLeaseOptions } from "../../src/index.js";
 import { note } from "../output/terminal.js";
+import { unlessEndless } from "../run/nested-wait.js";
 import type { RequestPlan } from "../run/run-plan.js";
 import { hasLostItsPlace, remainingWaitMs, waitFailure } from "../run/wait-for-lock.js";
 
@@ -28,7 +29,16 @@ export interface TakenLease extends Pick<Lease, "token" | "slots"> {
 const SHORT = 0.5;
 
 /** `sinceMs`: when the command began to look for a node, which is when `--wait` begins. */
-export async function takeLease(
+export function takeLease(
+  client: Client,
+  plan: TakePlan,
+  signal: AbortSignal,
+  sinceMs: number,
+): Promise<TakenLease> {
+  return unlessEndless(client, plan, signal, (until) => takeUntil(client, plan, until, sinceMs));
+}
+
+async function takeUntil(
   client: Client,
   plan: TakePlan,
   signal: AbortSignal,

@@ -10,6 +10,7 @@ import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
 import { formatDuration } from "../text/durations.js";
+import { unlessEndless } from "./nested-wait.js";
 import type { RunPlan } from "./run-plan.js";
 import { obstacleOf, tellWaits, viewsOf, type WaitContext } from "./wait-notices.js";
 import { refusedText } from "./wait-words.js";
@@ -81,7 +82,18 @@ export async function connectedWithin<T>(
  * the end of the queue: nothing was held, and the user still wants the lock. It does not if an
  * operator ended the wait.
  */
-export async function waitForLock(
+export function waitForLock(
+  client: Client,
+  plan: RunPlan,
+  access: ClusterAccess,
+  signal: AbortSignal,
+  sinceMs: number,
+): Promise<Lock> {
+  const wait = (until: AbortSignal) => waitUntil(client, plan, access, until, sinceMs);
+  return unlessEndless(client, plan, signal, wait);
+}
+
+async function waitUntil(
   client: Client,
   plan: RunPlan,
   access: ClusterAccess,
@@ -90,8 +102,7 @@ export async function waitForLock(
 ): Promise<Lock> {
   const over = new AbortController();
   const context: WaitContext = { client, access, plan };
-  const around = Number(process.env["HOLDFAST_SESSION"] ?? 0);
-  if (!plan.isQuiet) void tellWaits(context, around, over.signal);
+  if (!plan.isQuiet) void tellWaits(context, over.signal);
   // The cluster counts the wait. If it does not answer at all, this process does.
   const deadline = new AbortController();
   const latestMs = latestEndMs(plan) - (performance.now() - sinceMs);

@@ -6,7 +6,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors/index.js";
 import type { Client, KeyView } from "../../src/index.js";
-import { keyText } from "../../src/text/index.js";
 import { askService } from "../cluster/cluster-outage.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { Failure } from "../exit/failure.js";
@@ -38,7 +37,7 @@ export async function obstacleOf({ client, access, plan }: WaitContext): Promise
 /** Empty if the cluster does not answer in time. */
 export async function viewsOf(
   client: Client,
-  plan: Pick<RunPlan, "items">,
+  plan: { readonly items: readonly { readonly key: string }[] },
 ): Promise<readonly KeyView[]> {
   const signal = AbortSignal.timeout(ANSWER_MS_MAX);
   try {
@@ -49,26 +48,14 @@ export async function viewsOf(
   }
 }
 
-/** `around`: the session of the run around this one, which may hold the lock; 0: there is none. */
-export async function tellWaits(
-  context: WaitContext,
-  around: number,
-  over: AbortSignal,
-): Promise<void> {
-  const { client, plan } = context;
+export async function tellWaits(context: WaitContext, over: AbortSignal): Promise<void> {
   let passedMs = 0;
   for (const atMs of [FIRST_MS, ...LATER_MS]) {
     try {
       await delay(atMs - passedMs, undefined, { signal: over, ref: false });
       passedMs = atMs;
-      const isFirst = atMs === FIRST_MS;
-      if (isFirst && !process.stderr.isTTY && around === 0) continue;
-      const own = (await viewsOf(client, plan)).find(({ holds }) =>
-        holds.some(({ session }) => session === around),
-      );
-      if (over.aborted) return;
-      if (own !== undefined) noteNested(own);
-      else if (!isFirst || process.stderr.isTTY) await noteWait(context, over);
+      if (atMs === FIRST_MS && !process.stderr.isTTY) continue;
+      await noteWait(context, over);
     } catch (error) {
       // A token that cannot be read or sent: the wait itself fails for that reason, and says so.
       const isExpected = error instanceof Failure || error instanceof HoldfastError;
@@ -76,11 +63,6 @@ export async function tellWaits(
       if (over.aborted) return;
     }
   }
-}
-
-/** The outer run usually waits for this one, which would never end. */
-function noteNested({ key }: KeyView): void {
-  note(`waiting for ${keyText(key)}, which the run around this one holds until its command ends`);
 }
 
 async function noteWait(context: WaitContext, over: AbortSignal): Promise<void> {

@@ -11,7 +11,8 @@
 #
 # HOLDFAST_ENDPOINTS: nodes, with commas. HOLDFAST_ACCESS_TOKEN, or a file of it: HOLDFAST_ACCESS_TOKEN_FILE.
 # HOLDFAST_CA, HOLDFAST_CERT, HOLDFAST_CERT_KEY: for https. The command gets HOLDFAST_KEY and HOLDFAST_TOKEN, the
-# fencing token. Exit code: that of the command, or 1 failed, 2 wrong usage, 3 held, 4 no node serves,
+# fencing token, and HOLDFAST_HELD, by which a script or a run inside of it is refused the same lock at once, with 5
+# (3 with -n), instead of waiting for it forever. Exit code: that of the command, or 1 failed, 2 wrong usage, 3 held, 4 no node serves,
 # 5 refused, 6 lost, 124 not in time, 126 and 127 no such command, 128+n ended by signal n.
 #
 # The lock ends by itself -t seconds after the last sign of life, so nothing is left behind. The command is
@@ -19,7 +20,7 @@
 # until it ends.
 set -u
 
-wait=forever ttl=15 query='' grace=5 quiet=''
+wait=forever ttl=15 query='' grace=5 quiet='' mode=exclusive
 fail() { # exit code, sentence
   [ -n "$quiet" ] || printf 'with-lock.sh: %s\n' "$2" >&2
   exit "$1"
@@ -34,9 +35,9 @@ while getopts nw:t:sp:l:k:q option; do
     n) wait=0 ;;
     w) wait=${OPTARG%s} && number -w "$wait" 0 ;;
     t) ttl=${OPTARG%s} && number -t "$ttl" 3 ;;
-    s) query="$query&mode=shared" ;;
-    p) number -p "$OPTARG" 1 && query="$query&permits=$OPTARG" ;;
-    l) number -l "$OPTARG" 1 && query="$query&limit=$OPTARG" ;;
+    s) query="$query&mode=shared" mode=shared ;;
+    p) number -p "$OPTARG" 1 && query="$query&permits=$OPTARG" mode=permits ;;
+    l) number -l "$OPTARG" 1 && query="$query&limit=$OPTARG" mode=permits ;;
     k) grace=${OPTARG%s} && number -k "$grace" 0 ;;
     q) quiet=yes ;;
     *) usage 'an option is not known' ;;
@@ -117,6 +118,22 @@ for name in HUP INT TERM; do
 done
 number_of() { case $1 in HUP) echo 129 ;; INT) echo 130 ;; *) echo 143 ;; esac; }
 
+# Whether a hold of that token is in the way of this script until its command ends. HOLDFAST_HELD names what is held
+# around it, one key a line: token, session, mode, key. It may be out of date: what counts is what the cluster shows.
+is_held_around() { # token, mode, key
+  [ "$3" = "$key" ] && [ "$mode$2" != sharedshared ] && [ "$mode" != permits ] && [ "$2" != permits ] || return 1
+  tries=0
+  until ask GET /v1/lock '' 5 || [ $((tries += 1)) -ge "$count" ]; do :; done
+  case $status${body%%\"waiters\"*} in 200*\"token\":"$1"[!0-9]*) ;; *) return 1 ;; esac
+}
+while read -r held _ how what; do
+  is_held_around "$held" "$how" "$what" || continue
+  [ "$wait" != 0 ] || fail 3 "$key is held by the run around this one until its command ends"
+  fail 5 "$key is held by the run around this one until its command ends: waiting would never end"
+done << EOT
+${HOLDFAST_HELD:-}
+EOT
+
 began=$(now) failures=0
 while :; do
   left=3600000
@@ -155,7 +172,8 @@ if [ "$(now)" -ge "$end" ]; then # The grant took too long to arrive.
   end=$((sent + $(member trustMs) / 10))
 fi
 
-export HOLDFAST_KEY="$key" HOLDFAST_TOKEN="$token"
+export HOLDFAST_KEY="$key" HOLDFAST_TOKEN="$token" HOLDFAST_HELD="${HOLDFAST_HELD:+$HOLDFAST_HELD
+}$token 0 $mode $key"
 # A process group of its own, so that what the command starts is ended with it; not at a terminal, from
 # which it could not read then.
 group=''

@@ -94,7 +94,8 @@ comes when it is written is too late: exit code 0.
 "forever" needs the setting endlessLeases, and ends by release or revoke only.
 
 Exit code 3 if the lock is held (with -n), 124 if it was not granted within
---wait. The JSON document:
+--wait, 5 if "holdfast run" holds it around this command, so that waiting for it
+would never end. The JSON document:
   {"keys":["deploy/prod"],"token":3764817043128322,"slots":[],"trustMs":539000,
    "owner":"6f0c…","file":null}
 trustMs: how long from now no one else is granted the lock; null: without end.

@@ -25,6 +25,7 @@ import { Failure, failureOf } from "../../exit/failure.js";
 import { note } from "../../output/terminal.js";
 import { onUnplannedExit } from "../../output/unplanned-exit.js";
 import { CommandProcess } from "../../run/command-process.js";
+import { enclosingHolds, heldVariable, metadataWithin } from "../../run/enclosing-holds.js";
 import { findExecutable } from "../../run/find-executable.js";
 import { endsByCap } from "../../run/kill-schedule.js";
 import { LockGuard } from "../../run/lock-guard.js";
@@ -63,6 +64,13 @@ HOLDFAST_CERT_KEY if run was given these files. With several keys, HOLDFAST_KEY
 and HOLDFAST_SLOT have one line for each key; all keys share one token. It does
 not contain HOLDFAST_ACCESS_TOKEN, HOLDFAST_ACCESS_TOKEN_FILE and
 HOLDFAST_LEASE_OWNER, which are for run alone.
+
+HOLDFAST_HELD lists what is held by this run and by the runs around it. A run,
+elect or lease take inside of the command that asks for such a lock would wait
+forever: it ends at once with exit code 5 (3 with -n). The same happens, after a
+second or later, to one that waits for a client that itself waits for such a
+lock. A process that is meant to wait for the end of the run that started it
+must be started without that variable: env -u HOLDFAST_HELD.
 
 If run finds no cluster, it says so after a second and keeps trying for
 --connect-timeout, but never longer than --wait; with -n it ends as soon as
@@ -131,8 +139,10 @@ export async function run(
     // An invalid name is refused before a cluster is looked for.
     for (const { key } of plan.items) requireKey(key);
     const search = new NodeSearch(plan, signals.waiting);
+    const metadata = metadataWithin(enclosingHolds(process.env));
     const connecting = connect({
       ...accessWithin(plan, access),
+      ...(metadata === undefined ? {} : { metadata }),
       ttlMs: plan.ttlMs,
       name: `${hostname()} run ${process.pid}`,
       signal: search.signal,
@@ -189,6 +199,7 @@ async function runUnderLock(holding: Holding): Promise<Ending> {
       HOLDFAST_TOKEN: String(lock.token),
       HOLDFAST_SLOT: lock.items.map(slotsText).join("\n"),
       HOLDFAST_SESSION: String(client.session),
+      ...heldVariable(process.env, client.session, lock),
       HOLDFAST_ENDPOINTS: client.endpoints.join(","),
     },
     sharesTerminal,

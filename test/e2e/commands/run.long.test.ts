@@ -214,13 +214,50 @@ describe("the command", () => {
     expect(within?.[2]).not.toBe(after?.[2]);
   });
 
-  test("of a nested run says that it waits for the lock of the outer one", async () => {
-    const inner = `"${process.execPath}" "${COMMAND}" run -w 3s nested/same -- true; echo $?`;
-    const { code, stdout, stderr } = await run(["nested/same", "-c", inner]);
-    expect([code, stdout]).toEqual([0, "124\n"]);
-    expect(stderr).toContain(
-      "holdfast: waiting for nested/same, which the run around this one holds until its command " +
-        "ends\nholdfast: nested/same was not granted within 3s: held by ",
+  test.each([
+    ["run", "nested/1", "run nested/1 -- true", 5],
+    ["run -n", "nested/2", "run -n nested/2 -- true", 3],
+    ["lease take", "nested/3", "lease take nested/3", 5],
+    ["elect", "nested/4", "elect nested/4 me", 5],
+    ["run in another", "nested/5", "run nested/x -c '$HOLDFAST run nested/5 -- true'", 5],
+  ])("may not wait for its own lock: %s", async (_, key, words, wanted) => {
+    const env = { HOLDFAST: `${process.execPath} ${COMMAND}` };
+    const inner = `$HOLDFAST ${words} > /dev/null; echo $?`;
+    const { code, stdout, stderr } = await run([key, "-c", inner], { env });
+    expect([code, stdout]).toEqual([0, `${wanted}\n`]);
+    const held = `holdfast: ${key} is held by the run around this one until its command ends`;
+    const why = wanted === 3 ? "" : ": waiting would never end (DEADLOCK)";
+    expect(stderr).toBe(`${held}${why}\n`);
+  });
+
+  test("of a nested run may hold the lock together with the outer one, and after it", async () => {
+    const inner = `"${process.execPath}" "${COMMAND}" run -s nested/shared -- echo both`;
+    expect(await run(["-s", "nested/shared", "-c", inner])).toMatchObject({ stdout: "both\n" });
+    const stale = { env: { HOLDFAST_HELD: "1 1 exclusive nested/stale" } };
+    expect(await run(["nested/stale", "-c", "echo free"], stale)).toMatchObject({
+      stdout: "free\n",
+    });
+  });
+
+  test("of two nested runs that wait for each other one is refused, and the other goes on", async () => {
+    const nested = (outer: string, other: string) => {
+      const inner = `"${process.execPath}" "${COMMAND}" run ${other} -- echo in; echo $?`;
+      return run([outer, "-c", `while [ ! -e both ]; do sleep 0.1; done; ${inner}`], {
+        cwd: scene.cluster.directory,
+      });
+    };
+    const runs = [nested("cross/a", "cross/b"), nested("cross/b", "cross/a")];
+    await until("both hold", async () => {
+      const views = await Promise.all(
+        ["cross/a", "cross/b"].map((key) => scene.client.inspect(key)),
+      );
+      return views.every(({ holds }) => holds.length === 1);
+    });
+    await writeFile(join(scene.cluster.directory, "both"), "");
+    const results = await Promise.all(runs);
+    expect(results.map(({ stdout }) => stdout).sort()).toEqual(["5\n", "in\n0\n"]);
+    expect(results.map(({ stderr }) => stderr).join("")).toMatch(
+      /^holdfast: those ahead for cross\/[ab] wait for cross\/[ab], which the run around this one holds until its command ends: waiting would never end \(DEADLOCK\)\n$/,
     );
   });
 
