@@ -45,9 +45,10 @@ function entryRow(entry: AuditEntry): string[] {
 
 function detailsText({ kind, details }: AuditEntry): string {
   if (kind === "hold") {
-    const { sessionName, heldMs, token, mode } = details;
+    const { sessionName, holder, heldMs, token, mode } = details;
     const held = formatDuration(Number(heldMs));
-    return printable(`${String(mode)} for ${held} by ${String(sessionName)}, token ${token}`);
+    const by = holder === "bearer" ? `(handed over by ${sessionName})` : `by ${sessionName}`;
+    return printable(`${String(mode)} for ${held} ${by}, token ${token}`);
   }
   const shown = Object.entries(details).filter(([, value]) => value !== "" && value !== false);
   return printable(shown.map(([name, value]) => `${name}=${String(value)}`).join(" "));

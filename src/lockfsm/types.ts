@@ -9,6 +9,7 @@ import type {
   ClaimMode,
   Command,
   EndReason,
+  Holder,
   OrderCommand,
   Origin,
   SequencedCommand,
@@ -69,6 +70,8 @@ export interface TableChange {
   readonly token: number;
   /** The sequence of what brought it, or of the waiting upgrade; 0 for a closing. */
   readonly sequence: number;
+  /** Whose the hold is; "session" if it is none. */
+  readonly holder: Holder;
   /** Set for a hold, otherwise 0. */
   readonly grantedAt: number;
   /**

@@ -34,6 +34,13 @@ export interface OwnLeaseView {
   readonly endsInMs: number | null;
 }
 
+/**
+ * Whose a hold is: a session's; an owner's, as a lease; or a bearer's, from whom a session can adopt
+ * it.
+ */
+export const HOLDERS = ["session", "owner", "bearer"] as const;
+export type Holder = (typeof HOLDERS)[number];
+
 /** One holder of a key. Times are in milliseconds. */
 export interface HoldView {
   readonly token: number;
@@ -58,10 +65,7 @@ export interface HoldView {
   readonly isRevoked: boolean;
   /** The identity that has revoked it, or ordered the end of its session; "" if none has. */
   readonly orderedBy: string;
-  /**
-   * Whose it is: a session's; an owner's, as a lease; or a bearer's, from whom a session can adopt it.
-   */
-  readonly holder: "session" | "owner" | "bearer";
+  readonly holder: Holder;
   /**
    * Of an owner or bearer: 8 hex digits of a digest of it, which prove nothing; "" for a session's.
    * Such a hold has session 0, and `sessionName` is the name that its take gave, or that of the
@@ -249,6 +253,8 @@ export interface Tenure {
   readonly owner: number;
   /** The sequence of its acquire, adopt or hand-over. */
   readonly sequence: number;
+  /** A bearer's has the name and the identity of the session that handed it over. */
+  readonly holder: Holder;
   /** The leader's wall clock, in milliseconds since 1970; for display. */
   readonly grantedWallMs: number;
   /** Milliseconds of cluster time, which stands still while there is no leader. */

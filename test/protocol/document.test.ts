@@ -228,8 +228,8 @@ const sessionView: Required<protocol.SessionView> = {
   isRevoked: false,
 };
 const tenure: Required<protocol.Tenure> = {
-  ...{ ...lock, token: 1, ...who, sequence: 1, grantedWallMs: 0, heldMs: 0 },
-  ...{ waitedMs: 0, orderedBy: "", reason: null },
+  ...{ ...lock, token: 1, ...who, sequence: 1, holder: "session", grantedWallMs: 0 },
+  ...{ heldMs: 0, waitedMs: 0, orderedBy: "", reason: null },
 };
 const change: Required<protocol.ChangeView> = {
   ...{ revision, type: "granted", ...lock, ...who, token: 1, sequence: 0, value: "" },

@@ -11,6 +11,7 @@ const PERIOD = {
   identity: "anonymous",
   owner: 1,
   sequence: 1,
+  holder: "session",
   grantedWallMs: 0,
   heldMs: 65_000,
   waitedMs: 120,

@@ -11,7 +11,15 @@ const WIDTH_MIN = 0.004;
 
 export type HeldPeriod = Pick<
   Tenure,
-  "session" | "sessionName" | "identity" | "token" | "mode" | "grantedWallMs" | "heldMs" | "reason"
+  | "session"
+  | "sessionName"
+  | "identity"
+  | "holder"
+  | "token"
+  | "mode"
+  | "grantedWallMs"
+  | "heldMs"
+  | "reason"
 >;
 
 export interface TenureBar {

@@ -315,7 +315,7 @@ function forceAt(state: TableState, hold: Hold, { graceMs }: Force): number {
   const deadline = state.stamp + graceMs;
   // A bearer does not use the hold, and a lease without end has nothing that its owner waits for.
   // Whoever has a lease was told when it ends, which may be by its maximum duration.
-  if (hold.isOfBearer) return deadline;
+  if (hold.holder === "bearer") return deadline;
   if (hold.isDetached) return Math.max(deadline, endOf(hold) ?? 0);
   return Math.max(deadline, hold.session.dueAt);
 }

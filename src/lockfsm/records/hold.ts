@@ -2,6 +2,7 @@
  * A granted request, with what few of them have and when it ends by itself. Nothing here may know the
  * table: the code that grants and ends holds is above.
  */
+import type { Holder } from "../../protocol/index.js";
 import { type DueItem, NOT_IN_HEAP } from "../structures/due-heap.js";
 import type { Changing } from "./copy-on-write.js";
 import type { Identity } from "./identity.js";
@@ -101,8 +102,9 @@ export class Hold implements Claimant {
     return this.session.id === 0;
   }
 
-  get isOfBearer(): boolean {
-    return this.extras?.lease?.isBearer === true;
+  get holder(): Holder {
+    const { lease } = this.extras ?? {};
+    return lease === undefined ? "session" : lease.isBearer ? "bearer" : "owner";
   }
 
   /** Gives write access to its own fields. */

@@ -116,6 +116,7 @@ export class TableState {
     owner: 0,
     token: 0,
     sequence: 0,
+    holder: "session",
     grantedAt: 0,
     requestedAt: 0,
     status: 0,
@@ -226,6 +227,7 @@ export class TableState {
     change.owner = rows.ownerOf(row);
     change.token = rows.tokenOf(row);
     change.sequence = rows.sequenceOf(row);
+    change.holder = "session";
     change.grantedAt = rows.grantedAtOf(row);
     change.requestedAt = type === "granted" ? change.grantedAt : 0;
     change.waitedMs = 0;
@@ -253,6 +255,7 @@ export class TableState {
     change.owner = claim instanceof Closing ? 0 : shownOwner(claim.owner);
     change.token = claim instanceof Request ? 0 : claim.token;
     change.sequence = claim instanceof Closing ? 0 : claim.sequence;
+    change.holder = claim instanceof Hold ? claim.holder : "session";
     change.grantedAt = claim instanceof Hold ? claim.grantedAt : 0;
     change.waitedMs = claim instanceof Hold ? claim.waitedMs : 0;
     change.value = claim instanceof Hold ? claim.value : "";

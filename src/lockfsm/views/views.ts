@@ -207,7 +207,7 @@ function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold)
     endsInMs: endsAt === undefined ? null : restMs(stamp, endsAt),
     isRevoked: endsAt !== undefined && reasonAtEnd(hold) === END_REASON.revoked,
     orderedBy: hold.orderedBy,
-    holder: lease === undefined ? "session" : lease.isBearer ? "bearer" : "owner",
+    holder: hold.holder,
     leaseOwner: lease === undefined ? "" : leaseOwnerOf(lease),
     permits: permits?.wanted ?? 0,
     slots: permits?.slots ?? [],

@@ -76,8 +76,8 @@ export class History {
       const { mode, token, session, sessionName, identity, owner, sequence, heldMs } = hold;
       const grantedWallMs = transitions.wallMsAt(table.stamp - heldMs);
       const who = { key, mode, token, session, sessionName, identity, owner, sequence };
-      const { waitedMs, orderedBy } = hold;
-      return { ...who, grantedWallMs, heldMs, waitedMs, orderedBy, reason: null };
+      const { holder, waitedMs, orderedBy } = hold;
+      return { ...who, holder, grantedWallMs, heldMs, waitedMs, orderedBy, reason: null };
     });
     return present.reverse();
   }

@@ -5,6 +5,7 @@
 import {
   CLAIM_MODES,
   type EndReason,
+  HOLDERS,
   ProtocolError,
   Reader,
   type Revision,
@@ -26,7 +27,7 @@ const USUAL_OF_LAST = 16;
 /** … among this many of the last transitions, which takes at most a millisecond. */
 const USUAL_LOOKS_MAX = 32_768;
 /** Fields of a record. */
-const POSITIONS = 12;
+const POSITIONS = 13;
 /** Most records fit in this size. */
 const INITIAL_BYTES = 64;
 
@@ -40,7 +41,8 @@ export function tenureAt(log: TransitionLog, position: number): NotedTenure | un
   const grantedWallMs = log.wallMsAt(grantedAt);
   const { reason } = rest;
   const heldMs = stamp - grantedAt;
-  const who = { key, mode, token, session, sessionName, identity, owner, sequence };
+  const holder = log.holderAt(position);
+  const who = { key, mode, token, session, sessionName, identity, owner, sequence, holder };
   const facts = { waitedMs: log.waitedMsAt(position), orderedBy: log.orderedByAt(position) };
   const tenure = { ...who, ...facts, grantedWallMs, heldMs, reason };
   return { revision, endedWallMs: wallMs, tenure };
@@ -75,7 +77,7 @@ export function usualHoldMs(log: TransitionLog, key: string): number | undefined
  * of the canonical encoding; later versions may append fields.
  *
  * `[mode, token, session, sessionName, owner, sequence, grantedWallMs, heldMs, reason, identity,
- * waitedMs, orderedBy]`
+ * waitedMs, orderedBy, holder]`
  */
 export function encodeTenure(tenure: EndedTenure): Uint8Array {
   const writer = new Writer(INITIAL_BYTES);
@@ -92,6 +94,7 @@ export function encodeTenure(tenure: EndedTenure): Uint8Array {
   writer.string(tenure.identity);
   writer.uint(tenure.waitedMs);
   writer.string(tenure.orderedBy);
+  writer.uint(HOLDERS.indexOf(tenure.holder));
   return writer.take();
 }
 
@@ -113,9 +116,10 @@ export function decodeTenure(key: string, body: Uint8Array): Tenure {
   const identity = reader.text(reader.stringHeader());
   const waitedMs = reader.uint();
   const orderedBy = reader.text(reader.stringHeader());
-  if (identity === undefined || orderedBy === undefined) {
+  const holder = HOLDERS[reader.uint()];
+  if (identity === undefined || orderedBy === undefined || holder === undefined) {
     throw new ProtocolError("no tenure", reader.at);
   }
-  const who = { key, mode, token, session, sessionName, identity, owner, sequence };
+  const who = { key, mode, token, session, sessionName, identity, owner, sequence, holder };
   return { ...who, grantedWallMs, heldMs, waitedMs, orderedBy, reason };
 }

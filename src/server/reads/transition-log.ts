@@ -13,6 +13,7 @@ import {
   type ChangeType,
   type ChangeView,
   END_REASON,
+  type Holder,
   type Revision,
 } from "../../protocol/index.js";
 import { endOfEntry, isAfter } from "./revisions.js";
@@ -173,6 +174,11 @@ export class TransitionLog {
   /** How long the request of that hold waited. */
   waitedMsAt(position: number): number {
     return this.#pageAt(position).waitedMsAt(this.#slotAt(position));
+  }
+
+  /** Whose that hold was. */
+  holderAt(position: number): Holder {
+    return this.#pageAt(position).holderAt(this.#slotAt(position));
   }
 
   /** The identity that ordered that end; "" if nobody did. */

@@ -4,6 +4,7 @@
  * objects that outlive their turn have doubled the cost of the table itself, because the garbage
  * collector copies them. The oldest page is used again.
  */
+import { assert } from "../../errors/index.js";
 import type { TableChange } from "../../lockfsm/index.js";
 import {
   CHANGE_TYPES,
@@ -11,7 +12,10 @@ import {
   type ChangeView,
   CLAIM_MODES,
   type ClaimMode,
+  END_REASON,
   type EndReason,
+  HOLDERS,
+  type Holder,
   type Revision,
 } from "../../protocol/index.js";
 
@@ -25,9 +29,15 @@ const ENTRY_COLUMNS = 4;
 
 const TYPE_NUMBERS: Readonly<Record<ChangeType, number>> = numbersOf(CHANGE_TYPES);
 const MODE_NUMBERS: Readonly<Record<ClaimMode, number>> = numbersOf(CLAIM_MODES);
+const HOLDER_NUMBERS: Readonly<Record<Holder, number>> = numbersOf(HOLDERS);
 const MODE_SHIFT = 4;
 const REASON_SHIFT = 8;
+const HOLDER_SHIFT = 12;
 const FIELD_MASK = 0xf;
+assert(
+  Object.values(END_REASON).every((reason) => reason <= FIELD_MASK),
+  () => "too many reasons",
+);
 
 /** The entry whose changes are being added. */
 export interface NotedEntry {
@@ -46,7 +56,7 @@ export class TransitionPage {
   bytes = 0;
   /** Session, owner, token, sequence, the time of a hold's grant, and how long it was waited for. */
   readonly #numbers = new Float64Array(PAGE_TRANSITIONS * NUMBER_COLUMNS);
-  /** Type, mode and reason. */
+  /** Type, mode, reason and holder. */
   readonly #kinds = new Uint16Array(PAGE_TRANSITIONS);
   /** The entry of each, as a slot of the entries below. */
   readonly #entryOf = new Uint16Array(PAGE_TRANSITIONS);
@@ -86,7 +96,8 @@ export class TransitionPage {
     this.#kinds[slot] =
       TYPE_NUMBERS[change.type] |
       (MODE_NUMBERS[change.mode] << MODE_SHIFT) |
-      (change.reason << REASON_SHIFT);
+      (change.reason << REASON_SHIFT) |
+      (HOLDER_NUMBERS[change.holder] << HOLDER_SHIFT);
     this.#entryOf[slot] = this.#entryCount - 1;
     const texts = this.#texts;
     at = slot * TEXT_COLUMNS;
@@ -130,6 +141,11 @@ export class TransitionPage {
     return this.#number(slot, 5);
   }
 
+  /** Whose the hold is. */
+  holderAt(slot: number): Holder {
+    return HOLDERS[this.#kindAt(slot) >> HOLDER_SHIFT] as Holder;
+  }
+
   /** The identity that ordered an end. */
   orderedByAt(slot: number): string {
     return this.#texts[slot * TEXT_COLUMNS + 4] as string;
@@ -150,7 +166,7 @@ export class TransitionPage {
       token: this.#number(slot, 2),
       sequence: this.#number(slot, 3),
       value: this.#texts[at + 2] as string,
-      reason: (kind >> REASON_SHIFT) as EndReason,
+      reason: ((kind >> REASON_SHIFT) & FIELD_MASK) as EndReason,
       stamp: this.stampAt(slot),
       wallMs: this.wallMsAt(slot),
     };

@@ -171,6 +171,7 @@ export class TableReads {
       identity,
       owner,
       sequence: change.sequence,
+      holder: change.holder,
       grantedWallMs,
       heldMs,
       waitedMs: change.waitedMs,

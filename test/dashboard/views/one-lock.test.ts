@@ -30,6 +30,7 @@ describe("bars of owners over time", () => {
       session,
       sessionName: `w${session}`,
       identity: "",
+      holder: "session",
       token: grantedWallMs,
       mode: "exclusive",
       grantedWallMs,

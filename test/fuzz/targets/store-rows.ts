@@ -104,7 +104,7 @@ async function runAudit(isRows: boolean, value: Uint8Array): Promise<Verdict> {
 const TENURE: EndedTenure = {
   ...{ key: KEY, mode: "exclusive", token: 7, session: 3, sessionName: "a", owner: 1, sequence: 2 },
   ...{ identity: "billing", grantedWallMs: 1_800_000_000_000, heldMs: 20, reason: 1 },
-  ...{ waitedMs: 5, orderedBy: "ops" },
+  ...{ waitedMs: 5, orderedBy: "ops", holder: "bearer" },
 };
 const RECORDS = [1, 2].map((index) => ({
   ...{ index, number: 0, lockKey: KEY, endedWallMs: 1_800_000_000_000 },

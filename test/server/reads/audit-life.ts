@@ -82,6 +82,7 @@ export class Life {
           key,
           token: 1_000 + index,
           sequence: 2 * index,
+          holder: "session" as const,
           grantedAt: 10 * index - 5,
           requestedAt: 0,
           status: 0,

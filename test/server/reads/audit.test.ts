@@ -56,6 +56,7 @@ describe.each([
     expect(await third.read("key-420")).toEqual([
       {
         key: "key-420",
+        holder: "session",
         mode: "exclusive",
         token: 1_420,
         session: 1,

@@ -232,6 +232,17 @@ describe("a hold", () => {
       const held = { holder: "session", session: adopter.session, token: adopter.token(1) };
       expect(payload).toMatchObject({ holds: [held] });
     }
+    const history = { op: OP.history, key: "a", limit: 10 } as const;
+    for (const payload of await askAll(world, history)) {
+      const giversName = `client-${giver.nonce}`;
+      expect(payload).toMatchObject({
+        tenures: [
+          { holder: "session", session: adopter.session, reason: null },
+          { holder: "bearer", sessionName: giversName, token: between, reason: END_REASON.moved },
+          { holder: "session", session: giver.session, reason: END_REASON.moved },
+        ],
+      });
+    }
     expect((await adopter.untilReply(adopter.end(1))).result.status).toBe(STATUS.released);
     expect(followers.map(({ driver }) => driver.status.keptBytes)).toEqual([0, 0]);
   });

@@ -20,6 +20,7 @@ const GRANT: TableChange = {
   owner: 2 ** 53 - 1,
   token: 2 ** 52 + 1,
   sequence: 4,
+  holder: "bearer",
   grantedAt: 500,
   requestedAt: 0,
   status: 0,
@@ -65,7 +66,15 @@ describe("the log of transitions", () => {
     const views = [0, 1, 2, 3].map((position) => log.viewAt(position));
     const expected = [queued, GRANT, ended, opened].map(
       (
-        { grantedAt: _, requestedAt: _at, status: _why, waitedMs: _ms, orderedBy: _by, ...change },
+        {
+          grantedAt: _,
+          requestedAt: _at,
+          status: _why,
+          waitedMs: _ms,
+          orderedBy: _by,
+          holder: _who,
+          ...change
+        },
         i,
       ) => ({
         ...change,
@@ -76,6 +85,7 @@ describe("the log of transitions", () => {
     );
     expect(views).toEqual(expected);
     expect(log.grantedAtAt(2)).toBe(500);
+    expect(log.holderAt(2)).toBe("bearer");
   });
 
   test("finds the place after any revision, over pages and entries that fill several", () => {

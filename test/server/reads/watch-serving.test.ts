@@ -34,7 +34,16 @@ const GRANT: TableChange = {
     identity: "anonymous",
     owner: 1,
   },
-  ...{ token: 1, sequence: 0, grantedAt: 1, requestedAt: 0, status: 0, waitedMs: 0, value: "" },
+  ...{
+    token: 1,
+    sequence: 0,
+    holder: "session",
+    grantedAt: 1,
+    requestedAt: 0,
+    status: 0,
+    waitedMs: 0,
+    value: "",
+  },
   ...{ reason: END_REASON.unknown, orderedBy: "" },
 };
 
