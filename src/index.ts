@@ -100,6 +100,7 @@ export {
   type OwnLeaseView,
   type PageOptions,
   type PermitOptions,
+  type PossibleDeadlock,
   type RefusedDeadlock,
   type ReleaseResult,
   type ReleaseTrace,

@@ -44,6 +44,7 @@ export type {
   MembersView,
   MemberView,
   OwnLeaseView,
+  PossibleDeadlock,
   RefusedDeadlock,
   Revision,
   SessionsView,

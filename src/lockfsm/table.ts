@@ -43,15 +43,21 @@ import type {
   TableSettings,
 } from "./types.js";
 import { checkAccess, countExpiring, levelsOf, listIdentities } from "./views/access-views.js";
-import { explain, type HoldTimes, waitGraph } from "./views/explain.js";
+import { countPossibleDeadlocks, explain, type HoldTimes, waitGraph } from "./views/explain.js";
 import { hashState } from "./views/state-hash.js";
 import { inspect, leaseIn, listSessions, query, verify } from "./views/views.js";
 
 /** As whom a reader is shown things; without one it is shown everything. */
 export type Viewer = Identity;
 
+/** Most cycles of waits end sooner by themselves. */
+const POSSIBLE_LASTED_MS = 60_000;
+const POSSIBLE_COUNTED_MS = 10_000;
+
 export class LockTable {
   #state: TableState;
+  /** How many possible deadlocks were counted last, and until when that stands. */
+  #possible = { until: 0, count: 0 };
   #listener: ChangeListener | undefined;
   #accessListener: AccessListener | undefined;
 
@@ -212,6 +218,16 @@ export class LockTable {
   /** Which owner waits for which. Looks at no more than `edgesMax` (1 … 2,000) edges. */
   waitGraph(edgesMax: number, viewer?: Viewer): WaitGraphView {
     return waitGraph(this.#state, edgesMax, viewer);
+  }
+
+  /** Possible deadlocks that have lasted a minute, counted again every ten seconds of cluster time. */
+  possibleDeadlocks(): number {
+    const { stamp } = this.#state;
+    if (stamp >= this.#possible.until) {
+      const count = countPossibleDeadlocks(this.#state, POSSIBLE_LASTED_MS);
+      this.#possible = { until: stamp + POSSIBLE_COUNTED_MS, count };
+    }
+    return this.#possible.count;
   }
 
   /** Whether `token` is current in the key. Asking fences nothing. */

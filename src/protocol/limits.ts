@@ -72,6 +72,8 @@ export const CYCLE_MEMBERS_MAX = 64;
 export const ORIGIN_ADDRESS_BYTES_MAX = 64;
 /** Refused deadlocks that a node shows with the wait-for graph. */
 export const REFUSED_DEADLOCKS_MAX = 16;
+/** Possible deadlocks that a node shows with it, and counts. */
+export const POSSIBLE_DEADLOCKS_MAX = 16;
 
 /**
  * Commands of one session from the first whose reply has not been read (its mark) to the newest.

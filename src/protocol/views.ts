@@ -121,6 +121,8 @@ export interface ExplainView {
   readonly request: WaiterView | null;
   /** All its keys, the one that was asked about first. */
   readonly keys: readonly ExplainedKey[];
+  /** The possible deadlock in which the request waits, beginning with it; empty if there is none. */
+  readonly possibleDeadlock: readonly CycleMember[];
 }
 
 /** What blocks a request in one of its keys. */
@@ -150,6 +152,18 @@ export interface WaitGraphView {
    * node does not keep them: one that was started again knows those of the log that it applied since.
    */
   readonly refused: readonly RefusedDeadlock[];
+  /** Some possible deadlocks, at most `POSSIBLE_DEADLOCKS_MAX`. */
+  readonly possible: readonly PossibleDeadlock[];
+}
+/**
+ * Waits that would be a deadlock if, in each session, the task that waits were the one that holds
+ * what the session before it waits for. The table cannot know that of tasks without owners.
+ */
+export interface PossibleDeadlock {
+  /** Since when all of them wait, in cluster milliseconds. */
+  readonly waitingMs: number;
+  /** Each waits for a lock that the session of the next one holds, the last for one of the first. */
+  readonly cycle: readonly CycleMember[];
 }
 /** A cycle of waits that was broken by refusing one of them. */
 export interface RefusedDeadlock {
@@ -422,6 +436,8 @@ export interface VitalsView {
   readonly waiters: number;
   /** Requests refused for closing a cycle, since the start. */
   readonly deadlocks: number;
+  /** Possible deadlocks whose waits have lasted a minute; counted every ten seconds. */
+  readonly possibleDeadlocks: number;
   readonly auditState: "writing" | "failing" | "off";
   /** When its TLS certificate expires; `null` without TLS. */
   readonly certificateEndsWallMs: number | null;

@@ -2,10 +2,11 @@
  * The answer to `explain` in plain English: why a request waits, or what a new request would have to
  * wait for. Says only what the answer says; an estimate is called one. Pure.
  */
-import type { Blocker, ExplainedKey, WaiterView } from "../protocol/index.js";
+import type { Blocker, CycleMember, ExplainedKey, WaiterView } from "../protocol/index.js";
 import { formatDuration } from "./durations.js";
 import { closingText } from "./one-key.js";
 import { countText, listPhrase, type Phrase } from "./phrase.js";
+import { possiblePhrases } from "./wait-graph.js";
 import { whoPhrase } from "./who.js";
 
 /** Blockers that a sentence names; the others are counted. */
@@ -15,6 +16,8 @@ export interface Explained {
   /** `null`: a new one. */
   readonly request: WaiterView | null;
   readonly keys: readonly ExplainedKey[];
+  /** The cycle of waits that the request may close; empty: none. */
+  readonly possibleDeadlock: readonly CycleMember[];
 }
 
 /** "worker-3 has waited for 5s and gives up in 10s." */
@@ -25,7 +28,23 @@ export function waitPhrase(request: WaiterView): Phrase {
 }
 
 /** What is between the request and its grant, for each of its keys. */
-export function explainPhrases({ request, keys }: Explained): readonly Phrase[] {
+export function explainPhrases(explained: Explained): readonly Phrase[] {
+  const { possibleDeadlock } = explained;
+  const clauses = possiblePhrases(possibleDeadlock);
+  const possible: readonly Phrase[] =
+    clauses.length === 0
+      ? []
+      : [
+          [
+            "This may be a deadlock",
+            ...clauses.flatMap((clause, at) => [at === 0 ? ": " : "; ", ...clause]),
+            ".",
+          ],
+        ];
+  return [...keyPhrases(explained), ...possible];
+}
+
+function keyPhrases({ request, keys }: Explained): readonly Phrase[] {
   return keys.map((explained): Phrase => {
     const { key, mode, isEligible } = explained;
     const where: Phrase = keys.length > 1 ? [" for ", { key }, ` (${mode})`] : [];

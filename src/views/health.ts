@@ -35,6 +35,8 @@ export interface NodeWords {
   /** Everybody may do everything in the cluster. */
   readonly isOpen?: boolean | undefined;
   readonly auditState?: string | undefined;
+  /** Cycles of waits that may be deadlocks, by what the table knows, and have lasted a minute. */
+  readonly possibleDeadlocks?: number | undefined;
   /** `null` without TLS. */
   readonly certificateEndsWallMs?: number | null | undefined;
   /** The longest stall of its event loop within the last ten seconds. */
@@ -120,6 +122,7 @@ const HELP = {
   certificate: "docs/operating/tls.md",
   open: "docs/operating/security.md",
   slowCommits: "docs/internals/performance.md",
+  deadlock: "docs/coding/queues-and-fairness.md",
   stalled: "docs/operating/monitoring.md",
 } as const;
 
@@ -153,6 +156,7 @@ export function judgeHealth(facts: HealthFacts): Health {
     ...openAccess(facts),
     ...versions(facts),
     ...slowCommits(facts),
+    ...deadlocks(facts),
   ];
   const findings = LEVELS.flatMap((level) => all.filter((finding) => finding.level === level));
   const [worst, ...others] = findings;
@@ -352,6 +356,16 @@ function slowCommits({ nodes }: HealthFacts): Finding[] {
   if (ms === null || ms <= SLOW_COMMIT_MS) return [];
   const sentence = `Commits are slow: one of a hundred takes ${formatDuration(ms)} or more.`;
   return [finding("slowCommits", "warning", sentence)];
+}
+
+/** All tables agree about them. */
+function deadlocks({ nodes }: HealthFacts): Finding[] {
+  const counts = current({ nodes }).map(({ words }) => words.possibleDeadlocks ?? 0);
+  const most = Math.max(0, ...counts);
+  if (most === 0) return [];
+  const which = most === 1 ? "one possible deadlock" : `${most} possible deadlocks`;
+  const sentence = `Tasks may wait for each other forever: ${which}, shown by "holdfast graph".`;
+  return [finding("deadlock", "warning", sentence)];
 }
 
 /** What nodes say that answer now: what others said is old. */

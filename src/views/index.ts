@@ -42,5 +42,5 @@ export {
   sentence,
 } from "./phrase.js";
 export { SESSION_COLUMNS } from "./sessions.js";
-export { cyclePhrases, WAIT_COLUMNS, waitRows } from "./wait-graph.js";
+export { cyclePhrases, possiblePhrases, WAIT_COLUMNS, waitRows } from "./wait-graph.js";
 export { isAnonymous, whoPhrase } from "./who.js";

@@ -61,7 +61,24 @@ export function cyclePhrases(cycle: readonly CycleMember[]): readonly Phrase[] {
   return [...steps, ["So the request of ", ...memberPhrase(first), " was refused."]];
 }
 
-/** Of a member in a key that the viewer may not observe nothing is known. */
+/** A cycle that is a deadlock if the tasks that wait in it are the tasks that hold, in clauses. */
+export function possiblePhrases(cycle: readonly CycleMember[]): readonly Phrase[] {
+  return cycle.map((member, index): Phrase => {
+    const { key, mode } = member;
+    const next = cycle[(index + 1) % cycle.length] ?? member;
+    const what: Phrase = key === "" ? ["another key"] : [{ key }, ` (${mode})`];
+    return [
+      ...memberPhrase(member),
+      " waits for ",
+      ...what,
+      ", which ",
+      ...memberPhrase(next),
+      " holds",
+    ];
+  });
+}
+
+/** Nothing is known of a member in a key that the viewer may not observe. */
 function memberPhrase(member: CycleMember): Phrase {
   return member.key === "" ? ["somebody"] : taskPhrase(member);
 }

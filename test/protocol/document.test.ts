@@ -243,14 +243,16 @@ const members: Required<protocol.MembersView> = {
   ...{ leaderId: 1, term: 1, commitIndex: 1, isJoint: false, members: [member] },
 };
 const keys: Required<protocol.KeysView> = { keys: [keyView], next: null };
-const explain: Required<protocol.ExplainView> = { key: "", request: waiter, keys: [explainedKey] };
 const cycleMember: Required<protocol.CycleMember> = {
   ...{ session: 1, sessionName: "", owner: 1, ...lock, identity: "" },
+};
+const explain: Required<protocol.ExplainView> = {
+  ...{ key: "", request: waiter, keys: [explainedKey], possibleDeadlock: [cycleMember] },
 };
 const refused: Required<protocol.RefusedDeadlock> = { wallMs: 1, cycle: [cycleMember] };
 const graph: Required<protocol.WaitGraphView> = {
   ...{ owners: [graphOwner], edges: [graphEdge], isTruncated: false },
-  refused: [refused],
+  ...{ refused: [refused], possible: [{ waitingMs: 1, cycle: [cycleMember] }] },
 };
 const verify: Required<protocol.VerifyView> = { isCurrent: false, newestToken: 0 };
 const setting: Required<protocol.SettingView> = {

@@ -23,7 +23,7 @@ function blocker(sessionName: string, token: number, identity = "anonymous"): Bl
 }
 
 function sentences(keys: readonly ExplainedKey[], request: WaiterView | null = null): string[] {
-  const view: ExplainView = { key: "orders/1", request, keys };
+  const view: ExplainView = { key: "orders/1", request, keys, possibleDeadlock: [] };
   return explainPhrases(view).map(phraseText);
 }
 
@@ -82,4 +82,18 @@ it("says who has waited, for how long and until when", () => {
   expect(phraseText(waitPhrase({ ...request, endsInMs: 61_000 }))).toBe(
     "w1 as ci has waited for 5s and gives up in 1m 01s.",
   );
+});
+
+it("says that a wait may be a deadlock, and of whom", () => {
+  const who = { session: 6, sessionName: "billing", identity: "anonymous" };
+  const member = { ...who, mode: "exclusive" as const };
+  const possibleDeadlock = [
+    { ...member, owner: 1, key: "a" },
+    { ...member, owner: 2, key: "b" },
+  ] as const;
+  const phrases = explainPhrases({ request: null, keys: [], possibleDeadlock });
+  expect(phrases.map(phraseText)).toEqual([
+    "This may be a deadlock: billing (task 1) waits for a (exclusive), which billing (task 2) holds; " +
+      "billing (task 2) waits for b (exclusive), which billing (task 1) holds.",
+  ]);
 });

@@ -209,6 +209,13 @@ test.each<[string, HealthFacts, "down" | "bad" | "warning", string, string]>([
     "performance",
   ],
   [
+    "possible deadlocks",
+    withSecond({ possibleDeadlocks: 2 }),
+    "warning",
+    'Tasks may wait for each other forever: 2 possible deadlocks, shown by "holdfast graph".',
+    "queues-and-fairness",
+  ],
+  [
     "a node that stood still",
     withSecond({ loopDelayMaxMs: 1_500 }),
     "warning",

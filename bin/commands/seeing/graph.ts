@@ -3,8 +3,14 @@
  * refuses the request that would close one, unless detection was turned off.
  */
 import { type Command, Option } from "commander";
-import type { RefusedDeadlock, WaitGraphView } from "../../../src/index.js";
-import { cyclePhrases, WAIT_COLUMNS, waitRows } from "../../../src/views/index.js";
+import type { PossibleDeadlock, RefusedDeadlock, WaitGraphView } from "../../../src/index.js";
+import {
+  cyclePhrases,
+  formatDuration,
+  possiblePhrases,
+  WAIT_COLUMNS,
+  waitRows,
+} from "../../../src/views/index.js";
 import { ask, clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { wholeNumberArgument } from "../../config/command-options.js";
 import { note, print, printJson } from "../../output/terminal.js";
@@ -30,7 +36,12 @@ const EXAMPLES: Examples = [
 const NOTES = `
 A task is what an acquire belongs to: acquires of a client with the same owner
 belong to one task. Below stand the deadlocks that the answering node has seen
-refused since it was started, at most 16, newest first.`;
+refused since it was started, at most 16, newest first.
+
+A possible deadlock is a cycle of clients: each waits for a lock that the next
+one holds, and it cannot be said whether one task of that client does both,
+because the tasks name no owner. It is never refused. If it does not end, ask
+with owners (client.owner, lock.acquire): then it is refused.`;
 
 export function defineGraph(command: Command): void {
   command
@@ -54,14 +65,26 @@ async function dotOf(view: WaitGraphView): Promise<string> {
   return dotText(toDot(view));
 }
 
-function printTable({ owners, edges, isTruncated, refused }: WaitGraphView): void {
+function printTable({ owners, edges, isTruncated, possible, refused }: WaitGraphView): void {
   if (edges.length === 0) note("no request is waiting");
   else {
     const lines = viewLines(Object.values(WAIT_COLUMNS), waitRows(owners, edges));
     for (const line of lines) print(line);
   }
   if (isTruncated) note("there are more");
+  for (const line of possibleLines(possible)) print(line);
   for (const line of refusedLines(refused)) print(line);
+}
+
+/** Each possible deadlock: how long it has lasted, and who waits for a lock of whom. */
+export function possibleLines(possible: readonly PossibleDeadlock[]): string[] {
+  if (possible.length === 0) return [];
+  const lines = ["", "POSSIBLE DEADLOCKS"];
+  for (const { waitingMs, cycle } of possible) {
+    lines.push(`for ${formatDuration(waitingMs)}  perhaps a deadlock of ${cycle.length}`);
+    lines.push(...sentenceLines(possiblePhrases(cycle), "  "));
+  }
+  return lines;
 }
 
 /** Each deadlock that was refused lately: when, and who waited for whom in what. */

@@ -217,7 +217,7 @@ function deadlock(state: TableState, cycle: Cycle, refused: Request): Result {
   return { status: ERROR_NUMBERS.DEADLOCK, cycle: redactedCycle(members, identity) };
 }
 
-function memberOf(place: Place): CycleMember {
+export function memberOf(place: Place): CycleMember {
   const { session, owner, holderName, identityName } = orderOf(place);
   return {
     session: session.id,

@@ -5,14 +5,18 @@
 import {
   ACCESS_LEVEL,
   type ClosingView,
+  CYCLE_MEMBERS_MAX,
+  type CycleMember,
   type ExplainedKey,
   type ExplainView,
   type GraphEdge,
   type GraphOwner,
+  POSSIBLE_DEADLOCKS_MAX,
   type RefusedDeadlock,
   type WaitGraphView,
 } from "../../protocol/index.js";
-import { redactedCycle } from "../deadlock/detect.js";
+import { memberOf, redactedCycle } from "../deadlock/detect.js";
+import { type PossibleCycle, possibleDeadlocks } from "../deadlock/possible.js";
 import { WaitEdges } from "../deadlock/wait-edges.js";
 import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
 import { blockersOf } from "../holds/blockers.js";
@@ -22,12 +26,14 @@ import { Hold } from "../records/hold.js";
 import type { Identity } from "../records/identity.js";
 import type { Key, Place } from "../records/key.js";
 import { shownOwner } from "../records/lease.js";
-import type { Request, Session } from "../records/session.js";
+import { orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { OutOfSteps, StepLimit } from "../records/step-limit.js";
 import { closingViewOf, waiterViewOf } from "./views.js";
 
 const CLOSINGS_MAX = 16;
+/** Looks for the possible deadlocks of one request, or of all where they are only counted. */
+const POSSIBLE_STEPS_MAX = 10_000;
 
 /**
  * How long a key was held before, on average, in milliseconds; `undefined` if that is not known.
@@ -50,14 +56,20 @@ export function explain(
   const request = of === undefined ? undefined : session?.replies.find(of.sequence)?.request;
   const place = request === undefined ? undefined : placeOf(request, key);
   if (request === undefined || place === undefined) {
-    return { key: name, request: null, keys: [newcomer(state, name, key, holdTimes)] };
+    const keys = [newcomer(state, name, key, holdTimes)];
+    return { key: name, request: null, keys, possibleDeadlock: [] };
   }
   const places = [place];
   for (let at = request.firstPlace; at !== undefined; at = at.sibling) {
     if (at !== place && mayObserve(viewer, at.key.name)) places.push(at);
   }
   const keys = places.map((at) => explained(state, at, holdTimes));
-  return { key: name, request: waiterViewOf(state, place), keys };
+  const [cycle] = possibleDeadlocks(state, [request], {
+    stepsMax: POSSIBLE_STEPS_MAX,
+    cyclesMax: 1,
+  });
+  const possibleDeadlock = cycle === undefined ? [] : membersOf(cycle, viewer);
+  return { key: name, request: waiterViewOf(state, place), keys, possibleDeadlock };
 }
 
 /** Which owner waits for which, in the order of sessions and requests, up to `edgesMax` edges. */
@@ -66,7 +78,29 @@ export function waitGraph(
   edgesMax: number,
   viewer: Identity | undefined,
 ): WaitGraphView {
-  return { ...presentGraph(state, edgesMax, viewer), refused: refusedFor(state, viewer) };
+  const graph = presentGraph(state, edgesMax, viewer);
+  const bounds = { stepsMax: edgesMax, cyclesMax: POSSIBLE_DEADLOCKS_MAX };
+  const cycles = possibleDeadlocks(state, waitingRequests(state), bounds);
+  const possible = cycles
+    .filter((cycle) => cycle.some(({ key }) => mayObserve(viewer, key.name)))
+    .map((cycle) => ({ waitingMs: waitingMs(state, cycle), cycle: membersOf(cycle, viewer) }));
+  return { ...graph, refused: refusedFor(state, viewer), possible };
+}
+
+/** Possible deadlocks whose waits have all lasted so long. */
+export function countPossibleDeadlocks(state: TableState, lastedMs: number): number {
+  const bounds = { stepsMax: POSSIBLE_STEPS_MAX, cyclesMax: POSSIBLE_DEADLOCKS_MAX };
+  const cycles = possibleDeadlocks(state, waitingRequests(state), bounds);
+  return cycles.filter((cycle) => waitingMs(state, cycle) >= lastedMs).length;
+}
+
+function waitingMs({ stamp }: TableState, cycle: PossibleCycle): number {
+  return stamp - Math.max(...cycle.map((place) => orderOf(place).enqueuedAt));
+}
+
+function membersOf(cycle: PossibleCycle, viewer: Identity | undefined): CycleMember[] {
+  const members = cycle.slice(0, CYCLE_MEMBERS_MAX).map(memberOf);
+  return viewer === undefined ? members : redactedCycle(members, viewer);
 }
 
 /** Those in whose cycle the viewer may observe a key, the newest first. */
@@ -82,7 +116,7 @@ function presentGraph(
   state: TableState,
   edgesMax: number,
   viewer: Identity | undefined,
-): Omit<WaitGraphView, "refused"> {
+): Omit<WaitGraphView, "refused" | "possible"> {
   const owners: GraphOwner[] = [];
   const edges: GraphEdge[] = [];
   const ids = new Map<OwnerNode, number>();

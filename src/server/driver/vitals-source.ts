@@ -75,6 +75,7 @@ function factsOf(ports: DriverPorts, parts: VitalsParts, isOpen: boolean): Vital
     connections: attachments.count,
     watches: observation.watches.count,
     ...{ sessions, keys, holds, waiters, deadlocks },
+    possibleDeadlocks: table.possibleDeadlocks(),
     auditState: auditStateOf(observation),
     peers: peersInOrder(
       configuration.addresses

@@ -86,6 +86,7 @@ const VIEW: Shape<VitalsView> = {
   holds: count,
   waiters: count,
   deadlocks: count,
+  possibleDeadlocks: count,
   auditState: oneOf(AUDIT_STATES),
   certificateEndsWallMs: wallMsOrNull,
   peers: listOf(PEER, PEERS_MAX),

@@ -86,7 +86,7 @@ describe("of any size, with any names and after any keys", () => {
           const after: TopEvent = { type: "nodes", seen: nodesSeen([node(1), node(2), broken]) };
           const state = next(stateAfter(size, NODES, seen, after), ...keys);
           const view = keyView({ key: state.lockKey ?? "k", holder: problem, waiters: 3 });
-          const why = { key: "k", request: null, keys: [] };
+          const why = { key: "k", request: null, keys: [], possibleDeadlock: [] };
           const shown = next(state, { type: "lock", seen: { view, why, wallMs: AT_MS } });
           const lines = screenLines(shown).map((line) => line.map(({ text }) => text).join(""));
           expect(lines).toHaveLength(size.rows);
@@ -166,6 +166,7 @@ test("one lock is shown with its holder, its queue in order, and why the first o
         expectedWaitMs: 450,
       },
     ],
+    possibleDeadlock: [],
   } as const;
   const asked = stateAfter(WIDE, NODES, SEEN, "enter");
   const lines = screenText(next(asked, { type: "lock", seen: { view, why, wallMs: AT_MS } }));

@@ -86,7 +86,7 @@ test("an answer to another prefix or order than the present one is not shown", (
 test("Enter shows the lock under the cursor, answers about others are dropped, Escape leads back", () => {
   const state = next(stateAfter(SIZE, seen(names(3))), "down", "enter");
   expect(state).toMatchObject({ view: "lock", lockKey: "k001", lock: undefined });
-  const why = { key: "k", request: null, keys: [] };
+  const why = { key: "k", request: null, keys: [], possibleDeadlock: [] };
   const about = (key: string): TopEvent => {
     return { type: "lock", seen: { view: keyView({ key }), why, wallMs: AT_MS } };
   };

@@ -163,7 +163,15 @@ function sample(): VitalsView {
     ...{ role: "follower", term: 7, leader: 1, commitIndex: 5, appliedIndex: 5 },
     ...{ hasQuorumContact: true, isDiskFull: false, isMemoryScarce: false, isDraining: false },
     ...{ isOpen: true, loopDelayMaxMs: 1.5, logSyncP99Ms: null, connections: 1, watches: 0 },
-    ...{ sessions: 1, keys: 1, holds: 1, waiters: 0, deadlocks: 0, auditState: "off" },
+    ...{
+      sessions: 1,
+      keys: 1,
+      holds: 1,
+      waiters: 0,
+      deadlocks: 0,
+      possibleDeadlocks: 0,
+      auditState: "off",
+    },
     certificateEndsWallMs: null,
     peers: [
       {

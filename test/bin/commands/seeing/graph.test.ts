@@ -1,6 +1,6 @@
 /** What `holdfast graph` prints below the present waits. */
 import { expect, test } from "vitest";
-import { refusedLines } from "../../../../bin/commands/seeing/graph.js";
+import { possibleLines, refusedLines } from "../../../../bin/commands/seeing/graph.js";
 import type { RefusedDeadlock } from "../../../../src/index.js";
 
 const lock = { mode: "exclusive", owner: 1 } as const;
@@ -28,6 +28,18 @@ test("a refused deadlock is told as a ring of waits that begins with the one tha
   expect(sentences.at(-1)).toBe("  So the request of billing (task 1) was refused.");
 });
 
+test("a possible deadlock says for how long it has lasted, and is not called one", () => {
+  const waits = { ...lock, session: 6, sessionName: "billing", identity: "anonymous" };
+  const cycle = [
+    { ...waits, key: "a" },
+    { ...waits, owner: 2, key: "b" },
+  ];
+  const [, heading, when, ...rows] = possibleLines([{ waitingMs: 90_000, cycle }]);
+  expect([heading, when]).toEqual(["POSSIBLE DEADLOCKS", "for 1m 30s  perhaps a deadlock of 2"]);
+  expect(rows[0]).toMatch(/^ {2}billing \(task 1\) waits for a.* \(exclusive\), which billing/);
+  expect(rows.join(" ")).toMatch(/billing \(task 2\) waits for\s+b/);
+});
+
 test("without any nothing is printed", () => {
-  expect(refusedLines([])).toEqual([]);
+  expect([refusedLines([]), possibleLines([])]).toEqual([[], []]);
 });
