@@ -521,6 +521,7 @@ class Node implements RunningNode {
       endpoint: () => this.#endpoint,
       driver: () => this.#assembled?.driver,
       counts: () => this.#assembled?.driver.counts,
+      possibleDeadlocks: () => this.#assembled?.table.possibleDeadlocks() ?? 0,
       access: () => this.#assembled && accessFigures(this.#assembled.table, CLOCK.wallMs()),
       quietMs: () => this.#assembled?.table.quietMs ?? 0,
       traffic: () => ({

@@ -86,6 +86,7 @@ export interface PageSource {
   /** `undefined` while the node starts: while its log is read and its table is restored. */
   readonly driver: () => PagedDriver | undefined;
   readonly counts: () => TableCounts | undefined;
+  readonly possibleDeadlocks: () => number;
   readonly access: () => AccessFigures | undefined;
   /** How long the cluster, which was restored, will open no session. */
   readonly quietMs: () => number;
@@ -202,6 +203,7 @@ function statusOf(source: PageSource): Record<string, unknown> {
     ...(driver === undefined ? NOT_YET : driverStatusOf(driver, source.id)),
     ...conditionsOf(wordsOf(source)),
     ...(source.counts() ?? NO_COUNTS),
+    possibleDeadlocks: source.possibleDeadlocks(),
     access: accessOf(source.access()),
     quietMs: source.quietMs(),
     clientPort: source.clientPort(),

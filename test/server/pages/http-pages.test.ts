@@ -65,6 +65,7 @@ function pagesOf(node: WorldNode, changed: Partial<PageSource> = {}) {
     endpoint: () => `ws://node-${node.id}`,
     driver: () => node.driver,
     counts: () => node.table.counts(),
+    possibleDeadlocks: () => node.table.possibleDeadlocks(),
     access: () => accessFigures(node.table, WALL_MS),
     quietMs: () => node.table.quietMs,
     traffic: () => TRAFFIC,
