@@ -112,15 +112,21 @@ function columnsFor(
       isNumeric: false,
       cell: (row) => (gone.has(row.session) ? "ended" : <LeaseBar {...row} atMs={atMs} />),
     }),
-    viewColumn(heard),
+    // A column of their own would leave no room beside the longest names.
+    viewColumn(heard, {
+      cell: (row) => {
+        const remark = row.isRevoked ? "" : remarks.cell(row);
+        return remark === "" ? heard.cell(row) : `${heard.cell(row)}, ${remark}`;
+      },
+    }),
     viewColumn(holds),
     viewColumn(waits),
-    viewColumn(remarks),
     {
       id: "end",
       title: "Act",
       cell: (row) => {
-        if (gone.has(row.session) || row.isRevoked) return NOTHING;
+        if (gone.has(row.session)) return NOTHING;
+        if (row.isRevoked) return remarks.cell(row);
         return (
           <ActButton
             label={`End ${row.session}`}
