@@ -8,8 +8,8 @@ import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
 import { fileFailure } from "../output/new-file.js";
 import { note } from "../output/terminal.js";
+import { variableOf } from "../text/option-spelling.js";
 import type { Configuration, Setting } from "./configuration.js";
-import { variableOf } from "./option-definition.js";
 import { TOKEN_OPTIONS } from "./token-options.js";
 
 /** Permissions of those who are neither the owner nor in the group. */

@@ -8,7 +8,7 @@ import type { TlsOptions } from "../../src/index.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
 import { fileFailure } from "../output/new-file.js";
-import { flagOf, variableOf } from "./option-definition.js";
+import { flagOf, variableOf } from "../text/option-spelling.js";
 
 /** Paths, by the names of their options. */
 export interface CertificateFiles {

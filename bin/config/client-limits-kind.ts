@@ -2,28 +2,22 @@
  * The kind of an option that limits clients: `connections=500,commands=none`. Limits that are not
  * named keep their defaults.
  */
+import { CLIENT_LIMIT_NAMES, type ClientLimits } from "../../src/node-options/index.js";
 import { formatSize, parseSize } from "../text/sizes.js";
 import { type OptionKind, ValueProblem } from "./option-kind.js";
 
 /** As the options of a node have them; 0: no limit. */
-export interface GivenLimits {
-  readonly connectionsMax?: number;
-  readonly commandsPerSecondMax?: number;
-  readonly readCostPerSecondMax?: number;
-  readonly watchesMax?: number;
-  readonly unfinishedBytesMax?: number;
-}
+type GivenLimits = Partial<ClientLimits>;
 
 const NONE = "none";
 const COUNT_MAX = 1_000_000_000;
 
-const LIMITS: ReadonlyMap<string, keyof GivenLimits> = new Map([
-  ["connections", "connectionsMax"],
-  ["commands", "commandsPerSecondMax"],
-  ["reads", "readCostPerSecondMax"],
-  ["watches", "watchesMax"],
-  ["unfinished", "unfinishedBytesMax"],
-]);
+const LIMITS: ReadonlyMap<string, keyof GivenLimits> = new Map(
+  (Object.keys(CLIENT_LIMIT_NAMES) as (keyof GivenLimits)[]).map((limit) => [
+    CLIENT_LIMIT_NAMES[limit],
+    limit,
+  ]),
+);
 
 const NAMES = [...LIMITS.keys()].join(", ");
 

@@ -16,11 +16,11 @@ import {
   formatDuration,
   parseDuration,
 } from "../text/durations.js";
+import { flagOf, variableOf } from "../text/option-spelling.js";
 import { accessTokenFrom } from "./access-token.js";
 import { certificateVariables, readCertificates } from "./certificate-files.js";
 import { Configuration } from "./configuration.js";
 import { flagOption, sentence } from "./flags.js";
-import { flagOf, variableOf } from "./option-definition.js";
 import { CONNECTION_OPTIONS, FILE_OPTIONS } from "./option-table.js";
 
 /** `--endpoints`, before or after the name of the command. */

@@ -5,7 +5,7 @@
  */
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
-import { variableOf } from "./option-definition.js";
+import { variableOf } from "../text/option-spelling.js";
 import { OPTION_TABLE } from "./option-table.js";
 import { similarName } from "./similar-name.js";
 

@@ -1,8 +1,4 @@
-/**
- * One line of the table of options. The name is written once, as its key in the table, and the
- * three spellings follow from it: `killGrace` in a file, `--kill-grace` as a flag and
- * `HOLDFAST_KILL_GRACE` in the environment.
- */
+/** One line of the table of options. Its name is its key in the table (`text/option-spelling.ts`). */
 import type { OptionKind } from "./option-kind.js";
 import { switchKind } from "./option-kinds.js";
 
@@ -94,15 +90,4 @@ function define<Value>(
     short: details.short,
     negation: details.negation,
   };
-}
-
-/** `--kill-grace` */
-export function flagOf(name: string): string {
-  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-}
-
-/** `HOLDFAST_KILL_GRACE`. That of `tokenFile` is longer, because HOLDFAST_TOKEN is a fencing token. */
-export function variableOf(name: string): string {
-  const long = name === "tokenFile" ? "accessTokenFile" : name;
-  return `HOLDFAST_${long.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;
 }

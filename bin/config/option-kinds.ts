@@ -9,16 +9,9 @@ import {
   parseNodeAddresses,
   parseNodeId,
 } from "../text/addresses.js";
-import { DURATION_PROBLEM, parseDuration } from "../text/durations.js";
+import { DURATION_PROBLEM, durationText, parseDuration } from "../text/durations.js";
 import { formatSize, parseSize } from "../text/sizes.js";
 import { type OptionKind, ValueProblem } from "./option-kind.js";
-
-const DURATION_UNITS_MS: readonly (readonly [number, string])[] = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "m"],
-  [1_000, "s"],
-];
 
 const SWITCH_TEXTS: ReadonlyMap<string, boolean> = new Map([
   ["true", true],
@@ -32,17 +25,6 @@ const SWITCH_TEXTS: ReadonlyMap<string, boolean> = new Map([
 /** What `--wait` accepts in addition to a duration. */
 const FOREVER = "forever";
 const NOT_AT_ALL = "no";
-
-/** Exactly, as a person would write it: 250ms, 7.1s, 1.5h. Whole milliseconds are read back. */
-export function durationText(milliseconds: number): string {
-  for (const [unitMs, unit] of DURATION_UNITS_MS) {
-    if (milliseconds >= unitMs && (milliseconds * 10) % unitMs === 0) {
-      return `${milliseconds / unitMs}${unit}`;
-    }
-  }
-  const wholeMs = Math.ceil(milliseconds);
-  return wholeMs < 1_000 ? `${wholeMs}ms` : `${wholeMs / 1_000}s`;
-}
 
 /** Milliseconds, both bounds inclusive. */
 export function durationKind(leastMs: number, mostMs: number): OptionKind<number> {
@@ -172,6 +154,18 @@ export function choiceKind<const Choice extends string>(
   };
 }
 
+export const onOffKind: OptionKind<boolean> = {
+  type: "`on` or `off`",
+  placeholder: "<mode>",
+  words: ["on", "off"],
+  jsonTypes: ["string"],
+  parse: (text) => {
+    if (text === "on" || text === "off") return text === "on";
+    throw new ValueProblem("allowed choices are on, off");
+  },
+  toJson: (value) => (value ? "on" : "off"),
+};
+
 /** A line for the shell; `true`: it is after `--`. */
 export const shellLineKind: OptionKind<string | true> = {
   type: "text, optional",
@@ -214,8 +208,12 @@ export const hostPortKind: OptionKind<{ readonly host: string; readonly port: nu
 };
 
 /** An address for each node. */
-export function nodeAddressesKind(placeholder: string): OptionKind<readonly NodeAddress[]> {
+export function nodeAddressesKind(
+  placeholder: string,
+  isRepeatable = false,
+): OptionKind<readonly NodeAddress[]> {
   return {
+    ...(isRepeatable && { merge: (before, next) => [...before, ...next] }),
     type: "`id=host:port`, separated by commas",
     placeholder: `<${placeholder}>`,
     jsonTypes: ["string", "object"],

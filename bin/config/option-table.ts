@@ -13,7 +13,7 @@ import {
 import { durationKind, endpointsKind, textKind, wholeNumberKind } from "./option-kinds.js";
 import { RESTORE_OPTIONS } from "./restore-options.js";
 import { LEASE_OPTIONS, RUN_OPTIONS } from "./run-options.js";
-import { ALLOW_ORIGIN, REDIS_RULES, SERVER_OPTIONS } from "./server-options.js";
+import { SERVER_OPTIONS } from "./server-options.js";
 import { TOKEN_OPTIONS } from "./token-options.js";
 
 export { LEASE_OPTIONS, RESTORE_OPTIONS, RUN_OPTIONS, SERVER_OPTIONS };
@@ -52,6 +52,9 @@ export const CONNECTION_OPTIONS = {
   ...TOKEN_OPTIONS,
 };
 
+const { redisAllowEndless, redisAllowUnproven, redisFair, redisRedlock, allowOrigin } =
+  SERVER_OPTIONS;
+
 export const CLUSTER_OPTIONS = {
   nodes: option(wholeNumberKind(1, LOCAL_NODES_MAX), "number of nodes", {
     defaultText: "those of the data, or 3",
@@ -76,8 +79,11 @@ export const CLUSTER_OPTIONS = {
     "with --redis: port of the first node that is a sentinel only; 0: any free ports",
     { defaultText: "nowhere" },
   ),
-  ...REDIS_RULES,
-  allowOrigin: ALLOW_ORIGIN,
+  redisAllowEndless,
+  redisAllowUnproven,
+  redisFair,
+  redisRedlock,
+  allowOrigin,
   tls: switchOption("TLS on all ports, with a private CA in certs in the data directory"),
   requireClientCert: {
     ...SERVER_OPTIONS.requireClientCert,

@@ -2,9 +2,10 @@
  * Why a node did not start, in one line that says what to do. The common causes are a port that is
  * taken, a directory that cannot be used and a second node on the same directory.
  */
-import { HoldfastError } from "../../src/errors/index.js";
+import { HoldfastError, OptionError } from "../../src/errors/index.js";
 import type { NodeOptions } from "../../src/server/index.js";
 import { formatHostPort } from "../text/addresses.js";
+import { sayFlag } from "../text/option-spelling.js";
 import { EXIT } from "./exit-codes.js";
 import { Failure, failureOf, systemCodeOf } from "./failure.js";
 
@@ -23,40 +24,6 @@ const DIRECTORY_REASONS: Readonly<Record<string, string>> = Object.freeze({
   ELOOP: "too many symbolic links",
   ENAMETOOLONG: "the path is too long",
 });
-
-/** The names of `startNode`'s options, and the flags of the command line for them. */
-const FLAGS: ReadonlyMap<string, string> = new Map([
-  ["initialCluster", "--initial-cluster"],
-  ["clusterName", "--cluster-name"],
-  ["peerAddresses", "--peer-address"],
-  ["peerListen", "--peer-listen"],
-  ["insecure", "--insecure"],
-  ["access", "--access"],
-  ["allowedHosts", "--allow-host"],
-  ["allowedOrigins", "--allow-origin"],
-  ["join", "--join"],
-  ["tlsCert", "--tls-cert"],
-  ["tlsKey", "--tls-key"],
-  ["tlsCa", "--tls-ca"],
-  ["clientCa", "--client-ca"],
-  ["requireClientCert", "--require-client-cert"],
-  ["tlsMinVersion", "--tls-min-version"],
-  ["healthListen", "--health-listen"],
-  ["metricsPrefixes", "--metrics-prefix"],
-  ["traceFile", "--trace"],
-  ["quietTime", "--quiet-time"],
-  ["dropEndlessLeases", "--drop-endless-leases"],
-  ["restoreId", "--restore-id"],
-]);
-
-/** `listen` as an option of the node, not as the verb: `cannot listen on a:1 (listen): …`. */
-const LISTEN_OPTION = /(?<=^|\()listen\b/g;
-
-/** Replaces names of options by flags, because people typed flags. */
-function inFlags(message: string): string {
-  const told = message.replace(LISTEN_OPTION, "--listen");
-  return told.replace(/\b[a-zA-Z]+\b/g, (word) => FLAGS.get(word) ?? word);
-}
 
 type NodeAddresses = Pick<NodeOptions, "listen" | "peerListen" | "dataDirectory">;
 
@@ -86,7 +53,8 @@ export function directoryFailure(error: unknown, dataDirectory: string): Failure
   }
   if (error instanceof HoldfastError && error.code !== "INTERNAL") {
     const exitCode = error.code === "INVALID_ARGUMENT" ? EXIT.usage : EXIT.failed;
-    return new Failure(exitCode, inFlags(error.message), { cause: error });
+    const message = error instanceof OptionError ? error.messageIn(sayFlag) : error.message;
+    return new Failure(exitCode, message, { cause: error });
   }
   return failureOf(error);
 }
@@ -112,8 +80,10 @@ function isListening(error: unknown): boolean {
 /** Which of the node's two addresses the error is about. */
 function addressOf(error: unknown, { listen, peerListen }: NodeAddresses): string {
   const port = error instanceof Error && "port" in error ? error.port : undefined;
-  if (port === listen.port) return `client address ${formatHostPort(listen)}`;
-  if (port === peerListen.port) return `peer address ${formatHostPort(peerListen)}`;
+  if (listen !== undefined && port === listen.port)
+    return `client address ${formatHostPort(listen)}`;
+  if (peerListen !== undefined && port === peerListen.port)
+    return `peer address ${formatHostPort(peerListen)}`;
   return "the address";
 }
 

@@ -5,12 +5,12 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import type { Configuration } from "../config/configuration.js";
-import { variableOf } from "../config/option-definition.js";
 import { LEASE_OPTIONS } from "../config/option-table.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
 import { fileFailure } from "../output/new-file.js";
 import { note } from "../output/terminal.js";
+import { variableOf } from "../text/option-spelling.js";
 
 /** The options that say whose lease it is. */
 export interface OwnerFlags {

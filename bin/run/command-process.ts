@@ -11,10 +11,10 @@
  * own, which gets every signal as a whole.
  */
 import { type ChildProcess, spawn } from "node:child_process";
-import { variableOf } from "../config/option-definition.js";
 import type { Ending } from "../exit/ending.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
+import { variableOf } from "../text/option-spelling.js";
 import { descendantsOf, groupBelow, isAlive, type ProcessMark } from "./process-tree.js";
 import { carried, givenWords } from "./raw-words.js";
 

@@ -8,9 +8,9 @@
  */
 import type { HeldItem, KeyView, WantedItem } from "../../src/index.js";
 import { type Environment, variableText } from "../config/environment.js";
-import { variableOf } from "../config/option-definition.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
+import { variableOf } from "../text/option-spelling.js";
 
 export interface EnclosingHold {
   readonly token: number;

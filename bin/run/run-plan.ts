@@ -4,9 +4,9 @@
  */
 import type { AcquireAllOptions, WantedItem } from "../../src/index.js";
 import { keyText, quotedKey } from "../../src/text/index.js";
-import { durationText } from "../config/option-kinds.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
+import { durationText } from "../text/durations.js";
 import { requireRunRelations } from "./run-relations.js";
 
 /** The options of the table, settled. */

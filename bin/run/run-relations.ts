@@ -3,9 +3,10 @@
  * task can get the lock, even right before a renewal of the lease and before `--max-hold` ends the
  * hold.
  */
-import { durationText } from "../config/option-kinds.js";
+
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
+import { durationText } from "../text/durations.js";
 import { capRoom, hasRoomForGrace, leaseRoom } from "./kill-schedule.js";
 
 export interface RunTimes {

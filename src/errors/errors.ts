@@ -1,5 +1,5 @@
 /**
- * The one error class of Holdfast and the one table of its codes.
+ * The errors of Holdfast and the one table of their codes.
  *
  * A code is a contract: it is sent as the number in the table, has a heading in the documents, and
  * never changes its meaning. Messages can be reworded at any time. Every room may import this file;
@@ -86,5 +86,41 @@ export class HoldfastError extends Error {
     this.code = code;
     this.retryable = RETRYABLE.has(code);
     this.details = options.details ?? {};
+  }
+}
+
+/** Says an option, followed by its value if one is given. */
+export type SayOption = (name: string, value?: unknown) => string;
+
+/** As a program names it: `auditKeepMs 60000`. */
+const sayInProgram: SayOption = (name, value) =>
+  value === undefined ? name : `${name} ${optionValueText(value)}`;
+
+/** A value of an option in a message; addresses as `host:port`. */
+export function optionValueText(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value);
+  if (typeof value !== "object" || value === null || !("port" in value)) return String(value);
+  const { host, port } = value as { readonly host: string; readonly port: number };
+  return `${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * An error whose message names options of a node. `message` names them as a program does; who typed
+ * them as flags is given `messageIn` with a function that says flags.
+ */
+export class OptionError extends HoldfastError {
+  readonly #text: (say: SayOption) => string;
+
+  constructor(
+    code: ErrorCode,
+    text: (say: SayOption) => string,
+    options: HoldfastErrorOptions = {},
+  ) {
+    super(code, text(sayInProgram), options);
+    this.#text = text;
+  }
+
+  messageIn(say: SayOption): string {
+    return this.#text(say);
   }
 }

@@ -9,4 +9,7 @@ export {
   type ErrorNumber,
   errorCodeOf,
   HoldfastError,
+  OptionError,
+  optionValueText,
+  type SayOption,
 } from "./errors.js";

@@ -42,9 +42,9 @@ async function loadedBy(...args: readonly string[]): Promise<string[]> {
   return files.flatMap((file) => [...file.matchAll(MODULE)].map(([, module = ""]) => module));
 }
 
-/** Rooms and files that import nothing of the SDK, and what a view means, are not part of it. */
+/** Rooms and files that import nothing of the SDK, what a view means, and the options of a node are not part of it. */
 function isOfTheSdk(module: string): boolean {
-  return /^src\/(?!(?:errors|text|views)\/|reach\/(?:endpoint-url|protected-url|within)\.ts$|server\/version\.ts$)/.test(
+  return /^src\/(?!(?:errors|text|views|node-options)\/|reach\/(?:endpoint-url|protected-url|within)\.ts$|server\/version\.ts$)/.test(
     module,
   );
 }

@@ -8,6 +8,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { Client, ExtendLeaseOptions, GivenBack } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
+
 import {
   ask,
   clusterCommand,
@@ -19,8 +20,6 @@ import { withClient } from "../../cluster/cluster-queries.js";
 import { clusterAccessFor, durationArgument } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
-import { variableOf } from "../../config/option-definition.js";
-import { durationText } from "../../config/option-kinds.js";
 import { LEASE_OPTIONS } from "../../config/option-table.js";
 import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
@@ -37,7 +36,8 @@ import { note, print, printJson, printOnlyCopy } from "../../output/terminal.js"
 import { planRequest, requireKeys } from "../../run/run-plan.js";
 import { untilStopped } from "../../run/until-stopped.js";
 import { accessWithin, connectedWithin, NodeSearch } from "../../run/wait-for-lock.js";
-import { formatDuration } from "../../text/durations.js";
+import { durationText, formatDuration } from "../../text/durations.js";
+import { variableOf } from "../../text/option-spelling.js";
 import { jsonLine } from "../../text/printable.js";
 import { shellWord } from "../../text/shell-word.js";
 import { leaseLines } from "../../views/key-view.js";

@@ -48,7 +48,6 @@ import {
 } from "../../views/certificate-view.js";
 
 type Finish = (exitCode: number) => void;
-const CLUSTER_NAME_DEFAULT = "holdfast";
 
 const EXAMPLES: Examples = [
   ["holdfast cert ca", "once: certs/ca.crt and certs/ca.key"],
@@ -123,7 +122,7 @@ function defineCa(parent: Command): void {
     .addHelpText("after", CA_NOTES)
     .action(async () => {
       const options = Configuration.of(command).settle({ clusterName, days, out });
-      const cluster = [...(options.clusterName ?? CLUSTER_NAME_DEFAULT)];
+      const cluster = [...options.clusterName];
       const name = `${cluster.slice(0, SHOWN_CLUSTER_LENGTH_MAX).join("")} CA`;
       const validDays = options.days ?? AUTHORITY_DAYS;
       const issued = explaining(() => createAuthority({ name, days: validDays }));
@@ -220,7 +219,7 @@ interface Issuing {
 function settledFor(command: Command): Issuing {
   const settled = Configuration.of(command).settle({ clusterName, days, out, caFrom });
   return {
-    cluster: settled.clusterName ?? CLUSTER_NAME_DEFAULT,
+    cluster: settled.clusterName,
     validDays: settled.days ?? ISSUED_DAYS,
     out: settled.out,
     caDirectory: settled.caFrom ?? settled.out,

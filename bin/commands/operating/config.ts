@@ -7,7 +7,6 @@ import { Command } from "commander";
 import { examplesText, jsonOption } from "../../config/command-options.js";
 import { Configuration, type Setting } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
-import { flagOf, variableOf } from "../../config/option-definition.js";
 import { formatValue } from "../../config/option-kind.js";
 import {
   ELECT_OPTIONS,
@@ -24,6 +23,7 @@ import { Failure } from "../../exit/failure.js";
 import { noteUsage, print, printJson, styled } from "../../output/terminal.js";
 import { type Column, tableLines } from "../../output/text-table.js";
 import { requireRunRelations } from "../../run/run-relations.js";
+import { flagOf, variableOf } from "../../text/option-spelling.js";
 import { requireServerRelations } from "../running/server.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -104,7 +104,7 @@ function printConfiguration(
     for (const line of shownLines(shown)) print(line);
   }
   // After the values are printed: they show what is wrong.
-  requireRelations(sections, configuration);
+  requireRelations(name, sections, configuration);
 }
 
 /** The sections of a command; without a name, of all commands. */
@@ -138,13 +138,20 @@ function typedCommand(
   return command.parse([...rest], { from: "user" });
 }
 
-function requireRelations(sections: readonly OptionSection[], configuration: Configuration): void {
+function requireRelations(
+  name: string | undefined,
+  sections: readonly OptionSection[],
+  configuration: Configuration,
+): void {
   for (const { command } of sections) {
     if (command === "run" || command === "elect") {
       requireRunRelations(configuration.settle(ELECT_OPTIONS));
     }
     if (command !== "server") continue;
-    const { id: _id, data: _data, ...checked } = SERVER_OPTIONS;
+    const { id, data: _data, ...checked } = SERVER_OPTIONS;
+    // "cluster" shares options with "server": without an id they need not be those of a node.
+    const [setting] = configuration.settings({ id });
+    if (name === undefined && setting?.value === undefined) continue;
     requireServerRelations(configuration.settle(checked));
   }
 }

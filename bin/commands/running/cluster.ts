@@ -5,14 +5,14 @@
  */
 import type { Command } from "commander";
 import type { NodeStatus, TlsOptions } from "../../../src/index.js";
+import { REDIS_RULE_NAMES } from "../../../src/node-options/index.js";
 import { leaderOf, type NodeReport } from "../../cluster/node-report.js";
 import { certificateVariables } from "../../config/certificate-files.js";
 import { examplesText } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
-import { flagOf, type SettledOptions, variableOf } from "../../config/option-definition.js";
+import type { SettledOptions } from "../../config/option-definition.js";
 import { CLUSTER_OPTIONS } from "../../config/option-table.js";
-import { REDIS_RULES } from "../../config/server-options.js";
 import type { Ending, Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../../exit/failure.js";
@@ -22,8 +22,12 @@ import {
   noteIn,
   prepareDirectory,
 } from "../../local-cluster/cluster-directory.js";
-import type { ClusterPlan } from "../../local-cluster/cluster-plan.js";
-import { consecutivePorts, HOST, planCluster } from "../../local-cluster/cluster-plan.js";
+import {
+  type ClusterPlan,
+  consecutivePorts,
+  HOST,
+  planCluster,
+} from "../../local-cluster/cluster-plan.js";
 import { LocalCluster } from "../../local-cluster/local-cluster.js";
 import { localReports } from "../../local-cluster/local-reports.js";
 import { findFreePorts, isPortFree } from "../../local-cluster/ports.js";
@@ -31,6 +35,7 @@ import { note, print, printJson, styled } from "../../output/terminal.js";
 import { onUnplannedExit } from "../../output/unplanned-exit.js";
 import { StopRequest } from "../../run/stop-request.js";
 import { DEFAULT_ENDPOINTS, formatHostPort } from "../../text/addresses.js";
+import { flagOf, variableOf } from "../../text/option-spelling.js";
 import { exportLines, shellWord } from "../../text/shell-word.js";
 import { ControlDoor } from "../../tour/control-door.js";
 import { Tour } from "../../tour/tour.js";
@@ -202,8 +207,7 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
 
 /** The switches of the table that were given, as each node is given them. */
 function redisRules(flags: ClusterFlags): string[] {
-  const names = Object.keys(REDIS_RULES) as (keyof typeof REDIS_RULES)[];
-  return names.filter((name) => flags[name] === true).map((name) => flagOf(name));
+  return REDIS_RULE_NAMES.filter((name) => flags[name]).map((name) => flagOf(name));
 }
 
 function requireRedis(flags: ClusterFlags): void {

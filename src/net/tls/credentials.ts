@@ -12,7 +12,7 @@ import {
   readCertificates,
   readCertifiedIdentity,
 } from "../../certificates/index.js";
-import { HoldfastError } from "../../errors/index.js";
+import { HoldfastError, OptionError, type SayOption } from "../../errors/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { quoted } from "../../text/index.js";
 import { leadsTo } from "./chain.js";
@@ -83,7 +83,9 @@ function check(given: TlsCredentials, name: NodeName, nowMs: number): CheckedCre
     throw wrong(
       given.cert,
       "tlsCert",
-      `was not issued by an authority in ${given.ca.path} (tlsCa): the other nodes would refuse it`,
+      (say) =>
+        `was not issued by an authority in ${given.ca.path} (${say("tlsCa")}): ` +
+        "the other nodes would refuse it",
     );
   }
   return { given, certificate, authorities, clientAuthorities };
@@ -132,8 +134,11 @@ function checkTime(file: TlsFile, certificate: X509Certificate, nowMs: number): 
 function checkName(file: TlsFile, certificate: X509Certificate, name: NodeName): void {
   const identity = readCertifiedIdentity(certificate);
   const needed = `holdfast://${percentEncoded(name.cluster)}/node/${name.nodeId}`;
-  const isOf = (whom: string): HoldfastError =>
-    refusal(`the certificate in ${file.path} is that of ${whom}: this node needs ${needed}`);
+  const isOf = (whom: (say: SayOption) => string): OptionError =>
+    new OptionError(
+      "UNAVAILABLE",
+      (say) => `the certificate in ${file.path} is that of ${whom(say)}: this node needs ${needed}`,
+    );
   if (identity === undefined) {
     throw wrong(
       file,
@@ -142,11 +147,13 @@ function checkName(file: TlsFile, certificate: X509Certificate, name: NodeName):
         "and no other that begins with holdfast:",
     );
   }
-  if (identity.kind === "client") throw isOf(`the client ${quoted(identity.name)}`);
+  if (identity.kind === "client") throw isOf(() => `the client ${quoted(identity.name)}`);
   if (identity.cluster !== name.cluster) {
-    throw isOf(`a node of the cluster ${quoted(identity.cluster)} (clusterName)`);
+    throw isOf(
+      (say) => `a node of the cluster ${quoted(identity.cluster)} (${say("clusterName")})`,
+    );
   }
-  if (identity.nodeId !== name.nodeId) throw isOf(`node ${identity.nodeId}`);
+  if (identity.nodeId !== name.nodeId) throw isOf(() => `node ${identity.nodeId}`);
 }
 
 /** A node uses its certificate as a server and, when it dials a peer, as a client. */
@@ -177,8 +184,14 @@ function keyIn(file: TlsFile): KeyObject {
   }
 }
 
-function wrong(file: TlsFile, option: string, what: string): HoldfastError {
-  return refusal(`${file.path} (${option}) ${what}`);
+function wrong(
+  file: TlsFile,
+  option: string,
+  what: string | ((say: SayOption) => string),
+): OptionError {
+  return new OptionError("UNAVAILABLE", (say) => {
+    return `${file.path} (${say(option)}) ${typeof what === "string" ? what : what(say)}`;
+  });
 }
 
 function refusal(message: string): HoldfastError {

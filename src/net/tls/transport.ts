@@ -17,7 +17,7 @@ import {
   type TLSSocket,
 } from "node:tls";
 import { readCertifiedIdentity } from "../../certificates/index.js";
-import { HoldfastError } from "../../errors/index.js";
+import { OptionError } from "../../errors/index.js";
 import type { NodeId } from "../../raft/index.js";
 import { DIAL_OPTIONS } from "../../reach/index.js";
 import { quoted } from "../../text/index.js";
@@ -173,7 +173,10 @@ export class TransportTls {
       return createSecureContext({ ...this.#ownOptions(checked), ca: ca.text });
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new HoldfastError("UNAVAILABLE", `${cert.path} (tlsCert) cannot be used: ${why}`);
+      throw new OptionError(
+        "UNAVAILABLE",
+        (say) => `${cert.path} (${say("tlsCert")}) cannot be used: ${why}`,
+      );
     }
   }
 

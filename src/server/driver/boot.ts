@@ -4,7 +4,7 @@
  * 20). The members are the ones in that snapshot, or the founders, or unknown until a leader sends
  * them.
  */
-import { assert, HoldfastError } from "../../errors/index.js";
+import { assert, OptionError } from "../../errors/index.js";
 import { LockTable } from "../../lockfsm/index.js";
 import type { PeerIdentity } from "../../net/index.js";
 import { type Configuration, decodeConfiguration, Raft, type Random } from "../../raft/index.js";
@@ -120,10 +120,8 @@ async function namedSnapshot({
 function firstConfiguration({ founders }: BootOptions, { identity }: DataDirectory): Configuration {
   if (identity.origin === "joined") return NO_MEMBERS;
   if (founders !== undefined) return founders;
-  throw new HoldfastError(
-    "INVALID_ARGUMENT",
-    "initialCluster is missing: the data directory is a founding member's and has no snapshot yet",
-  );
+  const why = "the data directory is a founding member's and has no snapshot yet";
+  throw new OptionError("INVALID_ARGUMENT", (say) => `${say("initialCluster")} is missing: ${why}`);
 }
 
 function configurationOf({ index, configuration }: SnapshotManifest): Configuration {

@@ -5,9 +5,7 @@
  * machine, so what an identity may send is a share of the loop's time (`net/meter`), and a rate is
  * for operators who want one.
  */
-import { HoldfastError } from "../../errors/index.js";
 import type { ClientLimits } from "../options.js";
-import { NO_LIMITS } from "./usage.js";
 
 const SHARE = 3 / 4;
 /** Nearly 500 pages of lists, or 20,000 keys with a few holds each. */
@@ -29,17 +27,4 @@ export function clientLimits(given: Partial<ClientLimits>, room: NodeRoom): Clie
     watchesMax: limit("watchesMax", Math.ceil(room.watchesMax * SHARE)),
     unfinishedBytesMax: limit("unfinishedBytesMax", Math.ceil(room.unfinishedBytesMax * SHARE)),
   });
-}
-
-/** @throws {HoldfastError} `INVALID_ARGUMENT` if a limit has no such name, or cannot have that value */
-export function demandLimits(option: string, given: Partial<ClientLimits>): void {
-  for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(NO_LIMITS, name)) {
-      throw new HoldfastError("INVALID_ARGUMENT", `${option} has no limit ${name}`);
-    }
-    if (!Number.isSafeInteger(value) || value < 0) {
-      const message = `${option} ${name} ${value} is not a whole number from 0, which means no limit`;
-      throw new HoldfastError("INVALID_ARGUMENT", message);
-    }
-  }
 }

@@ -2,11 +2,12 @@
  * Converts addresses of members between their two forms: `host:port` in the log and on the wire,
  * host and port for dialing.
  */
+import { optionValueText } from "../../errors/index.js";
 import type { Configuration, NodeId } from "../../raft/index.js";
 import type { Founder, HostPort } from "../options.js";
-import { formatAddress, type ResolvedOptions } from "./resolve-options.js";
+import type { ResolvedOptions } from "./resolve-options.js";
 
-/** The reverse of `formatAddress`; `undefined` if `text` is not an address. */
+/** The reverse of `optionValueText`; `undefined` if `text` is not an address. */
 function parseAddress(text: string): HostPort | undefined {
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
@@ -17,7 +18,7 @@ function parseAddress(text: string): HostPort | undefined {
 /** The URL that clients are given for this node. `port`: the one that it listens on. */
 export function endpointOf({ advertise, listen, tls }: ResolvedOptions, port: number): string {
   const scheme = tls === undefined ? "ws" : "wss";
-  return advertise ?? `${scheme}://${formatAddress({ host: listen.host, port })}`;
+  return advertise ?? `${scheme}://${optionValueText({ host: listen.host, port })}`;
 }
 
 /** The configuration of the founders of a cluster. */
@@ -27,7 +28,7 @@ export function foundingConfiguration(founders: readonly Founder[]): Configurati
     voters: members.map(({ id }) => id),
     outgoing: [],
     learners: [],
-    addresses: members.map(({ id, address }) => ({ id, address: formatAddress(address) })),
+    addresses: members.map(({ id, address }) => ({ id, address: optionValueText(address) })),
   };
 }
 

@@ -13,13 +13,13 @@ type GivenLimits = Pick<ResolvedOptions, "identityLimits" | "addressLimits" | "t
 /** How many connections there may be of one address is decided by the port, if it is not given. */
 export function portLimits(options: GivenLimits): Partial<GatewayTuning> {
   const { connectionsMax } = GATEWAY_DEFAULTS;
-  const identity = clientLimits(options.identityLimits, roomOf(options, connectionsMax));
-  const address = clientLimits(options.addressLimits, roomOf(options, connectionsMax));
+  const identity = clientLimits(options.identityLimits ?? {}, roomOf(options, connectionsMax));
+  const address = clientLimits(options.addressLimits ?? {}, roomOf(options, connectionsMax));
   return {
     identityUnfinishedBytesMax: identity.unfinishedBytesMax,
     addressUnfinishedBytesMax: address.unfinishedBytesMax,
     addressConnectionsMax:
-      options.addressLimits.connectionsMax === undefined ? undefined : address.connectionsMax,
+      options.addressLimits?.connectionsMax === undefined ? undefined : address.connectionsMax,
   };
 }
 
@@ -30,8 +30,8 @@ export function nodeLimits(
 ): NodeLimits {
   const room = roomOf(options, connectionsMax);
   return {
-    identity: clientLimits(options.identityLimits, room),
-    address: clientLimits(options.addressLimits, room),
+    identity: clientLimits(options.identityLimits ?? {}, room),
+    address: clientLimits(options.addressLimits ?? {}, room),
     counts,
   };
 }

@@ -9,7 +9,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { dirname } from "node:path";
 import { endMsOf } from "../../certificates/index.js";
-import { HoldfastError } from "../../errors/index.js";
+import { HoldfastError, OptionError } from "../../errors/index.js";
 import { type TlsCredentials, TransportTls } from "../../net/index.js";
 import type { TlsStatus } from "../pages/metrics.js";
 import type { Logger } from "../ports.js";
@@ -203,7 +203,10 @@ async function readText(path: string, option: string): Promise<string> {
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     const reason = FILE_PROBLEMS[code] ?? code;
-    throw new HoldfastError("UNAVAILABLE", `${path} (${option}) cannot be read: ${reason}`);
+    throw new OptionError(
+      "UNAVAILABLE",
+      (say) => `${path} (${say(option)}) cannot be read: ${reason}`,
+    );
   }
 }
 

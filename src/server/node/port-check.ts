@@ -3,9 +3,8 @@
  * belongs to its cluster for ever, so a start that fails on a taken port must not create one.
  */
 import { createServer } from "node:net";
-import { HoldfastError } from "../../errors/index.js";
+import { OptionError, optionValueText } from "../../errors/index.js";
 import type { HostPort } from "../options.js";
-import { formatAddress } from "./resolve-options.js";
 
 const CAUSES: Readonly<Record<string, string>> = Object.freeze({
   EADDRINUSE: "the port is taken",
@@ -21,8 +20,13 @@ export function requireFreePort(option: string, address: HostPort): Promise<void
     server.once("error", (error: NodeJS.ErrnoException) => {
       const code = error.code ?? error.message;
       const cause = CAUSES[code] === undefined ? code : `${CAUSES[code]} (${code})`;
-      const text = `cannot listen on ${formatAddress(address)} (${option}): ${cause}`;
-      reject(new HoldfastError("UNAVAILABLE", text, { cause: error, details: { ...address } }));
+      const where = `cannot listen on ${optionValueText(address)}`;
+      reject(
+        new OptionError("UNAVAILABLE", (say) => `${where} (${say(option)}): ${cause}`, {
+          cause: error,
+          details: { ...address },
+        }),
+      );
     });
     server.listen(address.port, address.host, () => server.close(() => resolve()));
   });

@@ -7,18 +7,32 @@ import {
   RedisDoor,
   type RedisDoorOptions,
 } from "../../doors/index.js";
+import { optionValueText } from "../../errors/index.js";
 import type { InputMeter, TransportTls } from "../../net/index.js";
 import type { AssembledDriver } from "../driver/boot.js";
+import type { HostPort } from "../options.js";
 import type { RedisTold } from "../pages/http-pages.js";
 import { VERSION } from "../version.js";
-import { formatAddress, type ResolvedOptions, type ResolvedRedis } from "./resolve-options.js";
+import type { ResolvedOptions } from "./resolve-options.js";
+
+type RedisOptions = Pick<
+  ResolvedOptions,
+  | "id"
+  | "clusterName"
+  | "isAccessRequired"
+  | "tuning"
+  | "log"
+  | "redisAdvertise"
+  | "redisSentinelListen"
+  | "redisAllowEndless"
+  | "redisAllowUnproven"
+  | "redisFair"
+  | "redisRedlock"
+>;
 
 export interface RedisServiceParts {
-  readonly options: Pick<
-    ResolvedOptions,
-    "id" | "clusterName" | "isAccessRequired" | "tuning" | "log"
-  >;
-  readonly redis: ResolvedRedis;
+  readonly options: RedisOptions;
+  readonly listen: HostPort;
   readonly tls: TransportTls | undefined;
   readonly clients: DoorClients;
   readonly meter: InputMeter;
@@ -37,13 +51,16 @@ export class RedisService {
 
   constructor(parts: RedisServiceParts) {
     this.#parts = parts;
-    const { options, redis, tls, meter, connectionsMax, addressConnectionsMax } = parts;
+    const { options, listen, tls, meter, connectionsMax, addressConnectionsMax } = parts;
     const { log } = options;
-    const { listen, sentinelListen, allowsEndless, allowsUnproven, isFair, isRedlock } = redis;
     this.#door = new RedisDoor(
       {
-        ...{ listen, sentinelListen, tls, meter, connectionsMax, addressConnectionsMax },
-        ...{ allowsEndless, allowsUnproven, isFair, isRedlock },
+        ...{ listen, tls, meter, connectionsMax, addressConnectionsMax },
+        sentinelListen: options.redisSentinelListen,
+        allowsEndless: options.redisAllowEndless,
+        allowsUnproven: options.redisAllowUnproven,
+        isFair: options.redisFair,
+        isRedlock: options.redisRedlock,
         log: (level, message, fields) => log(level, message, fields),
         ...parts.means,
       },
@@ -76,18 +93,20 @@ export class RedisService {
 
   /** `host:port`, as clients are told; needs `start`. */
   get address(): string {
-    const { listen, advertise } = this.#parts.redis;
-    return formatAddress(advertise ?? { host: listen.host, port: this.port });
+    return optionValueText(this.#advertised ?? { host: this.#parts.listen.host, port: this.port });
   }
 
   /** What other nodes are told: its address, and that of the sentinel after a comma. */
   get addresses(): string {
-    const { listen, advertise } = this.#parts.redis;
-    const { host } = advertise ?? listen;
+    const { host } = this.#advertised ?? this.#parts.listen;
     const { address, sentinelPort } = this;
     return sentinelPort === 0
       ? address
-      : `${address},${formatAddress({ host, port: sentinelPort })}`;
+      : `${address},${optionValueText({ host, port: sentinelPort })}`;
+  }
+
+  get #advertised(): HostPort | undefined {
+    return this.#parts.options.redisAdvertise;
   }
 
   /** Rejects with `UNAVAILABLE` when the port cannot be bound. */

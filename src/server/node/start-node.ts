@@ -4,7 +4,7 @@
  * together real sockets, files and clocks.
  */
 import { performance } from "node:perf_hooks";
-import { HoldfastError } from "../../errors/index.js";
+import { OptionError, optionValueText } from "../../errors/index.js";
 import {
   createGateway,
   createPeerLinks,
@@ -14,6 +14,7 @@ import {
   type PeerAddress,
   type Traffic,
 } from "../../net/index.js";
+import { listeningAddresses } from "../../node-options/index.js";
 import type { NodeEndpoint } from "../../protocol/index.js";
 import {
   type Configuration,
@@ -86,14 +87,8 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const settled = resolveOptions(options, access.facts.isRequired ? "required" : "open");
   const logLevels = new NodeLogLevels(settled.log, settled.logLevel, CLOCK);
   const resolved = { ...settled, log: logLevels.log, logLevels };
-  const { listen, peerListen, healthListen, redis, id, log } = resolved;
-  await requireFreePort("listen", listen);
-  await requireFreePort("peerListen", peerListen);
-  if (healthListen !== undefined) await requireFreePort("healthListen", healthListen);
-  if (redis !== undefined) await requireFreePort("redisListen", redis.listen);
-  if (redis?.sentinelListen !== undefined) {
-    await requireFreePort("redisSentinelListen", redis.sentinelListen);
-  }
+  const { listen, id, log } = resolved;
+  for (const [name, address] of listeningAddresses(resolved)) await requireFreePort(name, address);
   const { hostname } = new URL(endpointOf(resolved, listen.port));
   const host = hostname.replace(/^\[|\]$/g, "");
   const tls = resolved.tls && (await NodeTls.load(resolved.tls, id, host, log));
@@ -140,7 +135,7 @@ function openData(options: ResolvedOptions, clusterId: string): Promise<Director
     path: options.dataDirectory,
     nodeId: options.id,
     clusterId,
-    origin: options.founders === undefined ? "joined" : "initial",
+    origin: options.initialCluster === undefined ? "joined" : "initial",
     segmentBytes: options.tuning.segmentBytes,
   });
 }
@@ -154,9 +149,9 @@ async function findBelonging(
   options: ResolvedOptions,
   tls: NodeTls | undefined,
 ): Promise<FoundCluster> {
-  const { id, founders, clusterId, join, dataDirectory, log, signal } = options;
+  const { id, initialCluster, clusterId, join, dataDirectory, log, signal } = options;
   const stored = await readIdentity(dataDirectory);
-  const members = founders === undefined ? [] : foundingConfiguration(founders).addresses;
+  const members = foundingConfiguration(initialCluster ?? []).addresses;
   if (stored === undefined) {
     if (clusterId !== undefined) {
       demandPlausibleClock(CLOCK.wallMs());
@@ -168,19 +163,21 @@ async function findBelonging(
       if (await isFreshDirectory(dataDirectory)) demandNoVote(id, found, dataDirectory);
       return found;
     }
-    throw new HoldfastError(
+    throw new OptionError(
       "INVALID_ARGUMENT",
-      "a fresh data directory needs initialCluster, to found a cluster, or join",
+      (say) =>
+        `a fresh data directory needs ${say("initialCluster")}, to found a cluster, or ${say("join")}`,
     );
   }
   if (clusterId === undefined || clusterId === stored.clusterId) {
     return { clusterId: stored.clusterId, members };
   }
-  throw new HoldfastError(
+  throw new OptionError(
     "INVALID_ARGUMENT",
-    `the data in ${dataDirectory} belong to another cluster: initialCluster and ` +
-      "clusterName must be those it was created with (peerAddresses says where a peer " +
-      "has moved); leave both out for a node that was restored or has joined",
+    (say) =>
+      `the data in ${dataDirectory} belong to another cluster: ${say("initialCluster")} and ` +
+      `${say("clusterName")} must be those it was created with (${say("peerAddresses")} says ` +
+      "where a peer has moved); leave both out for a node that was restored or has joined",
     { details: { stored: stored.clusterId, options: clusterId } },
   );
 }
@@ -234,7 +231,7 @@ class Node implements RunningNode {
     this.#pages = this.#createPages();
     const { listen, allowedHosts, allowedOrigins, log } = options;
     const onRefused = (reason: string): void => log("warn", "client refused", { reason });
-    this.#limitCounts = new LimitCounts(options.enforcesLimits, CLOCK, log);
+    this.#limitCounts = new LimitCounts(options.limits === "enforce", CLOCK, log);
     this.#meter = new InputMeter({
       ...portLimits(options),
       limits: this.#limitCounts,
@@ -252,7 +249,7 @@ class Node implements RunningNode {
       onFailed: this.#doors.onFailed,
       ...{ limits: this.#limitCounts, meter: this.#meter },
       door: this.#doors.http,
-      pageOrigins: options.servesPage ? () => originsOf(this.#endpoints()) : undefined,
+      pageOrigins: options.dashboard ? () => originsOf(this.#endpoints()) : undefined,
     });
     this.#health = new HealthPort(allowedHosts, this.#pages, onRefused, this.#meter);
     this.#redis = this.#createRedis();
@@ -335,7 +332,7 @@ class Node implements RunningNode {
   }
 
   async #readPage(): Promise<void> {
-    if (!this.#options.servesPage) return;
+    if (!this.#options.dashboard) return;
     this.#pageFiles = await readPageFiles();
     if (this.#pageFiles.size > 0) return;
     this.#options.log("warn", "the page for browsers is not served: it was not built", {});
@@ -353,11 +350,11 @@ class Node implements RunningNode {
   }
 
   #boot(links: Links): Promise<AssembledDriver> {
-    const { founders, tuning, audit, isAccessRequired, metricsPrefixes, log } = this.#options;
+    const { initialCluster, tuning, audit, isAccessRequired, metricsPrefixes, log } = this.#options;
     return bootDriver(
       {
         group: GROUP,
-        founders: founders === undefined ? undefined : foundingConfiguration(founders),
+        founders: initialCluster && foundingConfiguration(initialCluster),
         advertise: this.#endpoint,
         access: { isRequired: isAccessRequired, wasClosed: this.#access.facts.isClosed },
         audit,
@@ -400,16 +397,19 @@ class Node implements RunningNode {
     const { id, join, dataDirectory, log, signal } = this.#options;
     if (membersOf(configuration).length > 0 || this.#found.members.length > 0) return;
     if (join.length === 0) {
-      const message =
-        "no leader has sent this node its members yet: join or initialCluster is needed";
-      throw new HoldfastError("INVALID_ARGUMENT", message);
+      const why = "no leader has sent this node its members yet";
+      throw new OptionError(
+        "INVALID_ARGUMENT",
+        (say) => `${why}: ${say("join")} or ${say("initialCluster")} is needed`,
+      );
     }
     const found = await findCluster(id, join, log, signal, joinProof(this.#options, this.#tls));
     const { clusterId } = this.#directory.identity;
     if (found.clusterId !== clusterId) {
-      throw new HoldfastError(
+      throw new OptionError(
         "INVALID_ARGUMENT",
-        `the data in ${dataDirectory} belong to another cluster than that of join`,
+        (say) =>
+          `the data in ${dataDirectory} belong to another cluster than that of ${say("join")}`,
         { details: { stored: clusterId, options: found.clusterId } },
       );
     }
@@ -483,11 +483,11 @@ class Node implements RunningNode {
   }
 
   #createRedis(): RedisService | undefined {
-    const { redis } = this.#options;
-    if (redis === undefined) return undefined;
+    const { redisListen: listen } = this.#options;
+    if (listen === undefined) return undefined;
     const { connectionsMax, addressConnectionsMax } = this.#gateway.load;
     return new RedisService({
-      ...{ options: this.#options, redis, tls: this.#tls?.transport },
+      ...{ options: this.#options, listen, tls: this.#tls?.transport },
       ...{ clients: this.#doors.clients, meter: this.#meter },
       assembled: () => this.#assembled,
       isDraining: () => this.#isDraining || this.#closing !== undefined,
@@ -539,7 +539,9 @@ class Node implements RunningNode {
       judge: (caller) => this.#assembled?.driver.judgePage(caller) ?? "granted",
       pageFile: (path, browser, isStranger) => {
         const endpoints = isStranger ? [] : this.#endpoints();
-        return pageFileAt(this.#pageFiles, path, browser, endpoints, this.#options.pageControl);
+        const { dashboardControl } = this.#options;
+        const control = dashboardControl && `http://${optionValueText(dashboardControl)}`;
+        return pageFileAt(this.#pageFiles, path, browser, endpoints, control);
       },
     });
   }

@@ -5,7 +5,7 @@
  * code does not know where the files are or what is shown of them.
  */
 import { createHash } from "node:crypto";
-import { HoldfastError } from "../../errors/index.js";
+import { HoldfastError, OptionError } from "../../errors/index.js";
 import { type LockTable, TableRestore } from "../../lockfsm/index.js";
 import { LOCK_DELAY_MS_MAX, type SettingView, TTL_MS_MAX } from "../../protocol/index.js";
 import { decodeConfiguration, encodeConfiguration, isVoter } from "../../raft/index.js";
@@ -212,8 +212,8 @@ function demandRoomAfter({ index, term }: SnapshotManifest): void {
 
 function demandRestoreId({ length }: string): void {
   if (length >= 1 && length <= RESTORE_ID_LENGTH_MAX) return;
-  const message = `restoreId has ${length} characters, not 1 to ${RESTORE_ID_LENGTH_MAX}`;
-  throw new HoldfastError("INVALID_ARGUMENT", message);
+  const problem = `has ${length} characters, not 1 to ${RESTORE_ID_LENGTH_MAX}`;
+  throw new OptionError("INVALID_ARGUMENT", (say) => `${say("restoreId")} ${problem}`);
 }
 
 /** The owner of a lease without end may rely on it forever, so no quiet time is long enough. */
@@ -225,10 +225,12 @@ function demandNoEndlessLeases(contents: SnapshotContents): void {
     count === 0
       ? "the old cluster allowed leases without end and may have granted some after the snapshot"
       : `the snapshot has ${count} ${count === 1 ? "lease" : "leases"} without end`;
-  const message =
-    `${what}: their owners may rely on them forever, and the new cluster does not know them; ` +
-    "make sure that none does, and restore with dropEndlessLeases";
-  throw new HoldfastError("INVALID_ARGUMENT", message);
+  throw new OptionError(
+    "INVALID_ARGUMENT",
+    (say) =>
+      `${what}: their owners may rely on them forever, and the new cluster does not know them; ` +
+      `make sure that none does, and restore with ${say("dropEndlessLeases")}`,
+  );
 }
 
 function settingOf({ settings }: SnapshotContents, wanted: string): number {
@@ -244,10 +246,11 @@ function quietMsFor(
   if (asked === undefined) return 0;
   if (asked === "default") return Math.max(QUIET_MS_DEFAULT, quietMs);
   if (asked < leaseMsMax) {
-    const message =
-      `quietTime ${asked} ms is shorter than the lease of ${leaseMsMax} ms that a client in the ` +
-      "snapshot has";
-    throw new HoldfastError("INVALID_ARGUMENT", message);
+    const lease = `the lease of ${leaseMsMax} ms that a client in the snapshot has`;
+    throw new OptionError(
+      "INVALID_ARGUMENT",
+      (say) => `${say("quietTime")} ${asked} ms is shorter than ${lease}`,
+    );
   }
   return Math.max(asked, quietMs);
 }

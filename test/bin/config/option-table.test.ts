@@ -1,16 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatValue, textOfJson } from "../../../bin/config/option-kind.js";
-import { durationText } from "../../../bin/config/option-kinds.js";
 import {
   OPTION_TABLE,
   RESTORE_OPTIONS,
   RUN_OPTIONS,
   SERVER_OPTIONS,
 } from "../../../bin/config/option-table.js";
-import { SNAPSHOT_LOG_BYTES } from "../../../bin/config/server-options.js";
 import { editDistance, similarName } from "../../../bin/config/similar-name.js";
-import { parseDuration } from "../../../bin/text/durations.js";
+import { durationText, parseDuration } from "../../../bin/text/durations.js";
 import { formatSize, parseSize } from "../../../bin/text/sizes.js";
 import { TOKEN_FLOOR_MAX } from "../../../src/lockfsm/index.js";
 import {
@@ -40,28 +38,15 @@ test("every default of the table is one that its own kind takes back", () => {
   }
 });
 
-test("the defaults of tuning are those of the node", () => {
-  const { electionTimeout, heartbeatInterval, changesMax, changesSize } = SERVER_OPTIONS;
-  const { trailingLogSize, watchesMax } = SERVER_OPTIONS;
-  expect({
-    electionTimeoutMs: electionTimeout.defaultValue,
-    heartbeatIntervalMs: heartbeatInterval.defaultValue,
-    changesMax: changesMax.defaultValue,
-    changeBytesMax: changesSize.defaultValue,
-    watchesMax: watchesMax.defaultValue,
-    snapshotLogBytes: SNAPSHOT_LOG_BYTES,
-    trailingLogBytes: trailingLogSize.defaultValue,
-  }).toEqual({
-    electionTimeoutMs: NODE_TUNING_DEFAULTS.electionTimeoutMs,
-    heartbeatIntervalMs: NODE_TUNING_DEFAULTS.heartbeatIntervalMs,
-    changesMax: NODE_TUNING_DEFAULTS.changesMax,
-    changeBytesMax: NODE_TUNING_DEFAULTS.changeBytesMax,
-    watchesMax: NODE_TUNING_DEFAULTS.watchesMax,
-    snapshotLogBytes: NODE_TUNING_DEFAULTS.snapshotLogBytes,
-    trailingLogBytes: NODE_TUNING_DEFAULTS.trailingLogBytes,
-  });
-  // The shortest election timeout that the table takes is one that a node takes.
-  const electionTimeoutMs = electionTimeout.kind.parse("50ms");
+test("an option of a node has the default of the node, and the node takes its limits", () => {
+  expect(SERVER_OPTIONS.electionTimeout.defaultValue).toBe(NODE_TUNING_DEFAULTS.electionTimeoutMs);
+  expect(SERVER_OPTIONS.clusterName.defaultValue).toBe("holdfast");
+  // What depends on other options has none until they are known.
+  const { auditKeep, snapshotLogSize, tlsMinVersion } = SERVER_OPTIONS;
+  for (const { defaultValue, defaultText } of [auditKeep, snapshotLogSize, tlsMinVersion]) {
+    expect([defaultValue, defaultText]).toEqual([undefined, expect.stringMatching(/\d/)]);
+  }
+  const electionTimeoutMs = SERVER_OPTIONS.electionTimeout.kind.parse("50ms");
   expect(resolveTuning({ electionTimeoutMs, heartbeatIntervalMs: 25 })).toBeDefined();
 });
 

@@ -2,9 +2,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { flagOf } from "../../../bin/config/option-definition.js";
 import { CLUSTER_OPTIONS, SERVER_OPTIONS } from "../../../bin/config/option-table.js";
-import { REDIS_RULES } from "../../../bin/config/server-options.js";
+import { flagOf } from "../../../bin/text/option-spelling.js";
+import { REDIS_RULE_NAMES } from "../../../src/node-options/index.js";
 
 const DOOR = join(import.meta.dirname, "../../../src/doors/redis");
 
@@ -19,7 +19,7 @@ function advised(): ReadonlySet<string> {
 test("each option that a message of the door names exists at both", () => {
   const flagsOf = (options: object): string[] => Object.keys(options).map(flagOf);
   expect(advised().size).toBeGreaterThan(2);
-  for (const flag of [...advised(), ...flagsOf(REDIS_RULES)]) {
+  for (const flag of [...advised(), ...REDIS_RULE_NAMES.map(flagOf)]) {
     expect(flagsOf(SERVER_OPTIONS)).toContain(flag);
     expect(flagsOf(CLUSTER_OPTIONS)).toContain(flag);
   }

@@ -5,11 +5,14 @@ import { expect, onTestFinished, test } from "vitest";
 import { nodeOptions, type ServerFlags } from "../../../bin/commands/running/server.js";
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { Failure } from "../../../bin/exit/failure.js";
+import { startFailure } from "../../../bin/exit/start-failure.js";
+import { type ResolvedOptions, resolveOptions } from "../../../src/server/index.js";
 
+const LISTEN = { host: "127.0.0.1", port: 7_411 };
 const FLAGS: ServerFlags = {
   id: 4,
   data: "n4",
-  listen: { host: "127.0.0.1", port: 7_411 },
+  listen: LISTEN,
   logFormat: "text",
   logLevel: "info",
 };
@@ -17,9 +20,19 @@ const ADDRESS = { host: "127.0.0.1", port: 7_511 };
 const HEALTH = { host: "127.0.0.1", port: 7_412 };
 const JOIN = ["ws://127.0.0.1:7412"];
 
+/** The node as these flags would start it. */
+function started(flags: Partial<ServerFlags>): ResolvedOptions {
+  const options = nodeOptions({ ...FLAGS, ...flags });
+  try {
+    return resolveOptions(options);
+  } catch (error) {
+    throw startFailure(error, options);
+  }
+}
+
 function refusal(flags: Partial<ServerFlags>): string {
   try {
-    nodeOptions({ ...FLAGS, ...flags });
+    started(flags);
   } catch (error) {
     if (!(error instanceof Failure)) throw error;
     expect(error.exitCode).toBe(EXIT.usage);
@@ -33,12 +46,8 @@ test("a founder listens for peers where the others expect it", () => {
     { id: 4, address: ADDRESS },
     { id: 5, address: { host: "127.0.0.1", port: 7_512 } },
   ];
-  const options = nodeOptions({ ...FLAGS, initialCluster });
-  expect(options).toMatchObject({ id: 4, peerListen: ADDRESS, initialCluster });
-  expect(options).not.toHaveProperty("join");
-  expect(refusal({ id: 6, initialCluster })).toBe(
-    "--id 6 is not among the members of --initial-cluster (4, 5)",
-  );
+  expect(started({ initialCluster })).toMatchObject({ id: 4, peerListen: ADDRESS, join: [] });
+  expect(refusal({ id: 6, initialCluster })).toBe("--id 6 is not in --initial-cluster (4, 5)");
 });
 
 test("the prefixes that are measured apart are those that are named", () => {
@@ -117,17 +126,16 @@ test("the files of TLS are the node's own to judge", () => {
 });
 
 test("each port needs an address of its own", () => {
-  const { listen } = FLAGS;
-  expect(refusal({ peerListen: ADDRESS, healthListen: listen })).toBe(
+  expect(refusal({ peerListen: ADDRESS, healthListen: LISTEN })).toBe(
     "--listen and --health-listen are both 127.0.0.1:7411: each needs its own address",
   );
-  expect(refusal({ peerListen: listen })).toMatch(/^--listen and --peer-listen are both/);
+  expect(refusal({ peerListen: LISTEN })).toMatch(/^--listen and --peer-listen are both/);
 });
 
 test("data that this user may not read are not taken for none", () => {
   const directory = mkdtempSync(join(tmpdir(), "holdfast-data-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  const start = (data: string) => (): unknown => nodeOptions({ ...FLAGS, data });
+  const start = (data: string) => (): unknown => started({ data });
   writeFileSync(join(directory, "file"), "");
   expect(start(join(directory, "file"))).toThrow(/^the data directory .*file cannot be used: /);
   expect(start(join(directory, "none"))).toThrow(/^give --initial-cluster/);

@@ -45,7 +45,7 @@ describe("the options of a node", () => {
   test("are completed with the defaults", () => {
     const resolved = resolveOptions({
       ...GOOD,
-      peerAddresses: new Map([[3, { host: "10.0.0.9", port: 99 }]]),
+      peerAddresses: [{ id: 3, address: { host: "10.0.0.9", port: 99 } }],
     });
     expect(resolved.tuning).toEqual(NODE_TUNING_DEFAULTS);
     expect([...resolved.peerAddresses]).toEqual([[3, { host: "10.0.0.9", port: 99 }]]);
@@ -101,17 +101,21 @@ describe("the options of a node", () => {
       { listen: { host: "0.0.0.0", port: 7_411 }, insecure: true },
       "advertise is missing",
     ],
+    ["half a TLS", { tlsCert: "c" }, 'tlsCert "c" without tlsKey and tlsCa: TLS needs all three'],
     [
-      "half a TLS",
-      { tlsCert: "c" },
-      "TLS needs tlsCert, tlsKey and tlsCa together, without: tlsKey, tlsCa",
+      "authorities of clients without TLS",
+      { clientCa: "c" },
+      'clientCa "c" without tlsCert, tlsKey and tlsCa: TLS is off',
     ],
-    ["authorities of clients without TLS", { clientCa: "c" }, "clientCa without TLS"],
-    ["a version without TLS", { tlsMinVersion: "1.3" }, "tlsMinVersion without TLS"],
+    [
+      "a version without TLS",
+      { tlsMinVersion: "1.3" },
+      'tlsMinVersion "1.3" without tlsCert, tlsKey and tlsCa: TLS is off',
+    ],
     [
       "required certificates without TLS",
       { requireClientCert: true },
-      "requireClientCert without TLS",
+      "requireClientCert without tlsCert, tlsKey, tlsCa and clientCa: no certificate",
     ],
     [
       "required certificates that nobody could verify",
@@ -126,7 +130,7 @@ describe("the options of a node", () => {
     [
       "an advertised address in plain text with TLS",
       { ...TLS, advertise: "ws://a:1" },
-      "advertise ws://a:1 would send clients to plain text, and TLS is on",
+      'advertise "ws://a:1" is plain text, and TLS is on: use wss://',
     ],
     [
       "an open client port with TLS alone",
@@ -152,7 +156,7 @@ describe("the options of a node", () => {
     ["a URL of another protocol", { advertise: "http://a:1" }, 'advertise "http://a:1"'],
     [
       "an address for a node that is not a peer",
-      { peerAddresses: new Map([[1, { host: "a", port: 1 }]]) },
+      { peerAddresses: [{ id: 1, address: { host: "a", port: 1 } }] },
       "peerAddresses names node 1",
     ],
     [
@@ -178,15 +182,15 @@ describe("the options of a node", () => {
     const wrong: [string, string][] = [
       ["*", "pages of any site"],
       ["null", "pages of any site"],
-      ["", "is no origin like"],
-      ["ops.example", "is no origin like"],
-      ["https://*.ops.example", "is no origin like"],
-      ["https://ops.example/", "is no origin like"],
-      ["https://ops.example/page", "is no origin like"],
-      ["https://me@ops.example", "is no origin like"],
+      ["", "is not an origin like"],
+      ["ops.example", "is not an origin like"],
+      ["https://*.ops.example", "is not an origin like"],
+      ["https://ops.example/", "is not an origin like"],
+      ["https://ops.example/page", "is not an origin like"],
+      ["https://me@ops.example", "is not an origin like"],
       ["https://ops.example:443", "browsers send https://ops.example"],
-      ["HTTPS://Ops.Example", "is no origin like"],
-      [`https://${"a".repeat(2_000)}`, "is no origin like"],
+      ["HTTPS://Ops.Example", "is not an origin like"],
+      [`https://${"a".repeat(2_000)}`, "is not an origin like"],
     ];
     for (const [origin, problem] of wrong) {
       expect(refusal({ allowedOrigins: [origin] }), origin).toContain(problem);
@@ -213,7 +217,7 @@ describe("the options of a node", () => {
       "-",
       "a".repeat(300),
     ]) {
-      expect(refusal({ allowedHosts: [name] }), name).toContain("is no host name");
+      expect(refusal({ allowedHosts: [name] }), name).toContain("is not a host name");
     }
   });
 
@@ -228,9 +232,13 @@ describe("the options of a node", () => {
     expect(refusal({ audit: true, auditBytesMax: auditBytesMax - 1 })).toContain(
       "auditBytesMax 1048575",
     );
-    expect(refusal({ auditBytesMax })).toBe("auditBytesMax without audit");
+    expect(refusal({ auditBytesMax })).toBe(
+      "auditBytesMax 1048576 without audit: there is nothing to keep",
+    );
     expect(refusal({ audit: true, auditKeepMs: 59_999 })).toContain("auditKeepMs 59999");
-    expect(refusal({ auditKeepMs })).toBe("auditKeepMs without audit");
+    expect(refusal({ auditKeepMs })).toBe(
+      "auditKeepMs 60000 without audit: there is nothing to keep",
+    );
   });
 
   test("measure up to twenty prefixes of keys apart, each once", () => {
@@ -242,7 +250,7 @@ describe("the options of a node", () => {
     ]);
     const many = (count: number) => Array.from({ length: count }, (_, i) => `${i}/`);
     expect(resolveOptions({ ...GOOD, metricsPrefixes: many(20) }).metricsPrefixes).toHaveLength(20);
-    expect(refusal({ metricsPrefixes: many(21) })).toContain("has 21 prefixes, not at most 20");
+    expect(refusal({ metricsPrefixes: many(21) })).toContain("has 21 values, not at most 20");
     expect(refusal({ metricsPrefixes: [""] })).toContain("it is empty");
     expect(refusal({ metricsPrefixes: ["a\n"] })).toContain("control character");
     expect(refusal({ metricsPrefixes: ["other"] })).toContain("what all other keys are");

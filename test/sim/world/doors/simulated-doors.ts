@@ -69,10 +69,17 @@ export class SimulatedDoors implements GatewayDoors {
     });
     const meter = new InputMeter({ clock: IDLE_METER_CLOCK });
     const { isFair } = settings;
-    const rules = { allowsEndless: false, allowsUnproven: false, isFair, isRedlock: false };
+    const rules = {
+      redisAdvertise: undefined,
+      redisSentinelListen: undefined,
+      redisAllowEndless: false,
+      redisAllowUnproven: false,
+      redisFair: isFair,
+      redisRedlock: false,
+    };
     this.#redis = new RedisService({
-      options: { id, clusterName: "sim", isAccessRequired: false, tuning, log },
-      redis: { listen: NOWHERE, advertise: undefined, sentinelListen: undefined, ...rules },
+      options: { id, clusterName: "sim", isAccessRequired: false, tuning, log, ...rules },
+      listen: NOWHERE,
       ...{ tls: undefined, clients: this.#doors.clients, meter },
       assembled: () => assembled,
       isDraining: () => this.#isDraining,
