@@ -6,11 +6,11 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import type { TokenSource } from "../../src/index.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
+import { TOKEN_OPTIONS } from "../options/token-options.js";
 import { fileFailure } from "../output/new-file.js";
 import { note } from "../output/terminal.js";
 import { variableOf } from "../text/option-spelling.js";
 import type { Configuration, Setting } from "./configuration.js";
-import { TOKEN_OPTIONS } from "./token-options.js";
 
 /** Permissions of those who are neither the owner nor in the group. */
 const OTHERS = 0o007;

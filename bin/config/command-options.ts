@@ -9,6 +9,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import type { TlsOptions, TokenSource } from "../../src/index.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
+import { CONNECTION_OPTIONS, FILE_OPTIONS } from "../options/option-table.js";
 import { AddressError } from "../text/addresses.js";
 import {
   DURATION_MS_MAX,
@@ -21,7 +22,6 @@ import { accessTokenFrom } from "./access-token.js";
 import { certificateVariables, readCertificates } from "./certificate-files.js";
 import { Configuration } from "./configuration.js";
 import { flagOption, sentence } from "./flags.js";
-import { CONNECTION_OPTIONS, FILE_OPTIONS } from "./option-table.js";
 
 /** `--endpoints`, before or after the name of the command. */
 export function endpointsOption(): Option {

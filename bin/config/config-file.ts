@@ -5,9 +5,9 @@
 import { readFileSync } from "node:fs";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
+import type { OptionDefinition } from "../options/option-definition.js";
+import { OPTION_TABLE } from "../options/option-table.js";
 import { JsonProblem, keysIn, type PlacedKey } from "./json-places.js";
-import type { OptionDefinition } from "./option-definition.js";
-import { OPTION_TABLE } from "./option-table.js";
 import { similarName } from "./similar-name.js";
 
 export interface ConfigFile {

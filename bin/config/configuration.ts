@@ -6,12 +6,16 @@
 import type { Command } from "commander";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
+import type {
+  OptionDefinition,
+  OptionDefinitions,
+  SettledOptions,
+} from "../options/option-definition.js";
+import { jsonTypesText, textOfJson, ValueProblem } from "../options/option-kind.js";
 import { flagOf, variableOf } from "../text/option-spelling.js";
 import { type ConfigFile, readConfigFile } from "./config-file.js";
 import { type Environment, requireKnownVariables, variableText } from "./environment.js";
 import { flagText } from "./flags.js";
-import type { OptionDefinition, OptionDefinitions, SettledOptions } from "./option-definition.js";
-import { jsonTypesText, textOfJson, ValueProblem } from "./option-kind.js";
 
 export type OptionSource = "flag" | "environment" | "file" | "default";
 

@@ -5,8 +5,8 @@
  */
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
+import { OPTION_TABLE } from "../options/option-table.js";
 import { variableOf } from "../text/option-spelling.js";
-import { OPTION_TABLE } from "./option-table.js";
 import { similarName } from "./similar-name.js";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -1,8 +1,8 @@
 /** Makes the flags of a command from the table of options. */
 import { type Command, InvalidArgumentError, Option } from "commander";
+import type { OptionDefinition, OptionDefinitions } from "../options/option-definition.js";
+import { formatValue, type OptionKind, ValueProblem } from "../options/option-kind.js";
 import { flagOf, variableOf } from "../text/option-spelling.js";
-import type { OptionDefinition, OptionDefinitions } from "./option-definition.js";
-import { formatValue, type OptionKind, ValueProblem } from "./option-kind.js";
 
 /** A flag of the table, which knows its possible values. */
 export class TableOption extends Option {

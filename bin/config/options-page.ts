@@ -3,15 +3,15 @@
  * and `docs/reference/options.md` is identical to it.
  */
 
+import type { OptionDefinition } from "../options/option-definition.js";
+import { OPTION_TABLE, type OptionSection } from "../options/option-table.js";
 import { variableOf } from "../text/option-spelling.js";
 import { defaultText, flagText } from "./flags.js";
-import type { OptionDefinition } from "./option-definition.js";
-import { OPTION_TABLE, type OptionSection } from "./option-table.js";
 
 const INTRODUCTION = `# Options
 
 Made from the tables of options by \`holdfast config reference\`; changes belong in
-\`bin/config/option-table.ts\`, and those of \`holdfast server\` in \`src/node-options/table.ts\`.
+\`bin/options/option-table.ts\`, and those of \`holdfast server\` in \`src/node-options/table.ts\`.
 
 Every option has one name in three spellings: \`--kill-grace\` is \`HOLDFAST_KILL_GRACE\` in the
 environment and \`killGrace\` in a file. (Only \`tokenFile\` is \`HOLDFAST_ACCESS_TOKEN_FILE\`, because

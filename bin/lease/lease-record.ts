@@ -5,9 +5,9 @@
  */
 import { readFileSync, statSync } from "node:fs";
 import type { Configuration } from "../config/configuration.js";
-import { LEASE_OPTIONS } from "../config/option-table.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../exit/failure.js";
+import { LEASE_OPTIONS } from "../options/option-table.js";
 import { fileFailure } from "../output/new-file.js";
 import { note } from "../output/terminal.js";
 import { variableOf } from "../text/option-spelling.js";

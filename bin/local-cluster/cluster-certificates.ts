@@ -20,9 +20,9 @@ import {
 } from "../../src/certificates/index.js";
 import { HoldfastError } from "../../src/errors/index.js";
 import type { TlsOptions } from "../../src/index.js";
-import { AUTHORITY_DAYS, ISSUED_DAYS, LOCAL_HOSTS } from "../config/certificate-options.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
+import { AUTHORITY_DAYS, ISSUED_DAYS, LOCAL_HOSTS } from "../options/certificate-options.js";
 import { pemPathsOf, readIfThere, savePemPair } from "../output/pem-pair.js";
 import type { ClusterPlan } from "./cluster-plan.js";
 

@@ -26,5 +26,5 @@ export const sayFlag: SayOption = (name, value) => {
   if (value === undefined) return flag;
   if (row?.kind.is === "duration") return `${flag} ${durationText(Number(value))}`;
   if (row?.kind.is === "size") return `${flag} ${formatSize(Number(value))}`;
-  return `${flag} ${typeof value === "string" ? value : optionValueText(value)}`;
+  return `${flag} ${optionValueText(value)}`;
 };

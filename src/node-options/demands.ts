@@ -10,12 +10,18 @@ import type { HostPort } from "./values.js";
 /** Values by the names of their options, of settings and of tuning. */
 export type GivenOptions = Readonly<Record<string, unknown>>;
 
+const sayName: SayOption = (name) => name;
+
 export function demand(condition: boolean, text: (say: SayOption) => string): void {
   if (!condition) throw new OptionError("INVALID_ARGUMENT", text);
 }
 
-/** Each value is one of its kind. */
+/** Each setting is in the table, and each value is of its kind. */
 export function demandValues(settings: GivenOptions): void {
+  for (const name of Object.keys(settings)) {
+    const row = NODE_OPTION_ROWS.get(name);
+    demand(row !== undefined && row.isTuning !== true, () => `there is no option ${name}`);
+  }
   for (const [name, row] of NODE_OPTION_ROWS) {
     const value = settings[name];
     if (row.isTuning === true) continue;
@@ -23,8 +29,6 @@ export function demandValues(settings: GivenOptions): void {
     else demand(row.presence !== "required", (say) => `${say(name)} is missing`);
   }
 }
-
-const sayName: SayOption = (name) => name;
 
 /** Judges one option alone. */
 export function demandValue(name: string, row: Row<unknown>, value: unknown): void {

@@ -1,7 +1,7 @@
 /**
  * The kinds of values that an option of a node can have, with their limits. A kind judges values of
  * programs here. How it is written as a flag or in a file is the command line's own
- * (`bin/config/node-option-kinds.ts`).
+ * (`bin/options/node-option-kinds.ts`).
  */
 import { optionValueText, type SayOption } from "../errors/index.js";
 import {

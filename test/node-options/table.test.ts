@@ -56,6 +56,10 @@ describe("what the table demands", () => {
   test("a required option has a value, and each value is of its kind", () => {
     const { message } = refusal(() => demandValues({ id: 1 }));
     expect(message).toBe("dataDirectory is missing");
+    const unknown = { id: 1, dataDirectory: "n1", electionTimeoutMs: 600 };
+    expect(refusal(() => demandValues(unknown)).message).toBe(
+      "there is no option electionTimeoutMs",
+    );
     const wrong = { id: 1, dataDirectory: "n1", insecure: "yes" };
     expect(refusal(() => demandValues(wrong)).message).toBe(
       'insecure "yes" is neither true nor false',

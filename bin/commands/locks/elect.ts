@@ -18,10 +18,10 @@ import {
 } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
-import { CONNECTION_OPTIONS, ELECT_OPTIONS } from "../../config/option-table.js";
 import type { Ending, Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
+import { CONNECTION_OPTIONS, ELECT_OPTIONS } from "../../options/option-table.js";
 import { isOutputClosed, note, print, printJson } from "../../output/terminal.js";
 import { type ElectFlags, type ElectPlan, planElect } from "../../run/elect-plan.js";
 import { untilStopped } from "../../run/until-stopped.js";

@@ -8,7 +8,6 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { Client, ExtendLeaseOptions, GivenBack } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
-
 import {
   ask,
   clusterCommand,
@@ -20,7 +19,6 @@ import { withClient } from "../../cluster/cluster-queries.js";
 import { clusterAccessFor, durationArgument } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
-import { LEASE_OPTIONS } from "../../config/option-table.js";
 import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
@@ -31,6 +29,7 @@ import {
   ownerFrom,
 } from "../../lease/lease-record.js";
 import { type TakenLease, type TakePlan, takeLease } from "../../lease/take-lease.js";
+import { LEASE_OPTIONS } from "../../options/option-table.js";
 import { NewFile } from "../../output/new-file.js";
 import { note, print, printJson, printOnlyCopy } from "../../output/terminal.js";
 import { planRequest, requireKeys } from "../../run/run-plan.js";

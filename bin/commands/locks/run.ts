@@ -18,10 +18,10 @@ import {
 } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
-import { CONNECTION_OPTIONS, RUN_OPTIONS } from "../../config/option-table.js";
 import type { Ending, Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, failureOf } from "../../exit/failure.js";
+import { CONNECTION_OPTIONS, RUN_OPTIONS } from "../../options/option-table.js";
 import { note } from "../../output/terminal.js";
 import { onUnplannedExit } from "../../output/unplanned-exit.js";
 import { CommandProcess } from "../../run/command-process.js";

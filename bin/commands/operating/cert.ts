@@ -22,17 +22,17 @@ import {
 import { HoldfastError } from "../../../src/errors/index.js";
 import { printable } from "../../../src/text/index.js";
 import { commandGroup, type Examples } from "../../cluster/cluster-command.js";
-import {
-  AUTHORITY_DAYS,
-  CERTIFICATE_OPTIONS,
-  ISSUED_DAYS,
-  LOCAL_HOSTS,
-} from "../../config/certificate-options.js";
 import { examplesText, explained, jsonOption } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../../exit/failure.js";
+import {
+  AUTHORITY_DAYS,
+  CERTIFICATE_OPTIONS,
+  ISSUED_DAYS,
+  LOCAL_HOSTS,
+} from "../../options/certificate-options.js";
 import { fileFailure } from "../../output/new-file.js";
 import { pemPathsOf, readIfThere, savePemPair } from "../../output/pem-pair.js";
 import { print, printJson } from "../../output/terminal.js";

@@ -7,19 +7,19 @@ import { Command } from "commander";
 import { examplesText, jsonOption } from "../../config/command-options.js";
 import { Configuration, type Setting } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
-import { formatValue } from "../../config/option-kind.js";
+import { optionsPage } from "../../config/options-page.js";
+import { programCommands } from "../../config/program-commands.js";
+import { similarName } from "../../config/similar-name.js";
+import { EXIT } from "../../exit/exit-codes.js";
+import { Failure } from "../../exit/failure.js";
+import { formatValue } from "../../options/option-kind.js";
 import {
   ELECT_OPTIONS,
   OPTION_TABLE,
   type OptionSection,
   SERVER_OPTIONS,
   sectionsFor,
-} from "../../config/option-table.js";
-import { optionsPage } from "../../config/options-page.js";
-import { programCommands } from "../../config/program-commands.js";
-import { similarName } from "../../config/similar-name.js";
-import { EXIT } from "../../exit/exit-codes.js";
-import { Failure } from "../../exit/failure.js";
+} from "../../options/option-table.js";
 import { noteUsage, print, printJson, styled } from "../../output/terminal.js";
 import { type Column, tableLines } from "../../output/text-table.js";
 import { requireRunRelations } from "../../run/run-relations.js";

@@ -19,11 +19,11 @@ import {
 import { type ClusterAccess, clusterAccessFor } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
-import { RESTORE_OPTIONS } from "../../config/option-table.js";
 import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../../exit/failure.js";
 import { directoryFailure } from "../../exit/start-failure.js";
+import { RESTORE_OPTIONS } from "../../options/option-table.js";
 import { fileFailure } from "../../output/new-file.js";
 import { Progress } from "../../output/progress.js";
 import { demandTarget, openTarget, STANDARD_STREAM } from "../../output/snapshot-output.js";

@@ -11,8 +11,6 @@ import { certificateVariables } from "../../config/certificate-files.js";
 import { examplesText } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
-import type { SettledOptions } from "../../config/option-definition.js";
-import { CLUSTER_OPTIONS } from "../../config/option-table.js";
 import type { Ending, Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../../exit/failure.js";
@@ -31,6 +29,8 @@ import {
 import { LocalCluster } from "../../local-cluster/local-cluster.js";
 import { localReports } from "../../local-cluster/local-reports.js";
 import { findFreePorts, isPortFree } from "../../local-cluster/ports.js";
+import type { SettledOptions } from "../../options/option-definition.js";
+import { CLUSTER_OPTIONS } from "../../options/option-table.js";
 import { note, print, printJson, styled } from "../../output/terminal.js";
 import { onUnplannedExit } from "../../output/unplanned-exit.js";
 import { StopRequest } from "../../run/stop-request.js";

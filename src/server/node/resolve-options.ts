@@ -87,6 +87,7 @@ export function resolveOptions(
 ): ResolvedOptions {
   const { joinToken, signal, log = () => {}, tuning: givenTuning = {}, ...given } = options;
   demandValues(given);
+  const tuning = resolveTuning(givenTuning);
   const settings = withDefaults(given);
   const { id, initialCluster, clusterName, join = [], access = keptAccess } = settings;
   if (initialCluster !== undefined) demandFounders(id, initialCluster);
@@ -101,8 +102,7 @@ export function resolveOptions(
     ...settings,
     ...(joinToken && { joinToken }),
     ...(signal && { signal }),
-    ...{ log, peerListen, tls, isAccessRequired, join },
-    tuning: resolveTuning(givenTuning),
+    ...{ log, peerListen, tls, isAccessRequired, join, tuning },
     clusterId: initialCluster && computeClusterId(clusterName, initialCluster),
     peerAddresses: new Map(settings.peerAddresses?.map(({ id, address }) => [id, address])),
     allowedOrigins: [...new Set(settings.allowedOrigins)],

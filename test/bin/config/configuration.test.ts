@@ -9,18 +9,18 @@ import { Configuration } from "../../../bin/config/configuration.js";
 import type { Environment } from "../../../bin/config/environment.js";
 import { addOptions } from "../../../bin/config/flags.js";
 import { JsonProblem, keysIn } from "../../../bin/config/json-places.js";
-import { option } from "../../../bin/config/option-definition.js";
-import { type OptionKind, ValueProblem } from "../../../bin/config/option-kind.js";
-import { textKind } from "../../../bin/config/option-kinds.js";
+import { EXIT } from "../../../bin/exit/exit-codes.js";
+import { Failure } from "../../../bin/exit/failure.js";
+import { option } from "../../../bin/options/option-definition.js";
+import { type OptionKind, ValueProblem } from "../../../bin/options/option-kind.js";
+import { textKind } from "../../../bin/options/option-kinds.js";
 import {
   CLUSTER_OPTIONS,
   CONNECTION_OPTIONS,
   FILE_OPTIONS,
   RUN_OPTIONS,
   SERVER_OPTIONS,
-} from "../../../bin/config/option-table.js";
-import { EXIT } from "../../../bin/exit/exit-codes.js";
-import { Failure } from "../../../bin/exit/failure.js";
+} from "../../../bin/options/option-table.js";
 
 let directory = "";
 beforeAll(() => {

@@ -2,10 +2,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { parseConfigFile } from "../../../bin/config/config-file.js";
 import { Configuration } from "../../../bin/config/configuration.js";
-import { formatValue } from "../../../bin/config/option-kind.js";
-import { OPTION_TABLE } from "../../../bin/config/option-table.js";
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { Failure } from "../../../bin/exit/failure.js";
+import { formatValue } from "../../../bin/options/option-kind.js";
+import { OPTION_TABLE } from "../../../bin/options/option-table.js";
 import { mutateJson } from "../engine/json-mutators.js";
 import { wordMutator } from "../engine/mutators.js";
 import { demand, demandEqual, type FuzzTarget } from "../engine/target.js";

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { formatValue, textOfJson } from "../../../bin/config/option-kind.js";
+import { editDistance, similarName } from "../../../bin/config/similar-name.js";
+import { formatValue, textOfJson } from "../../../bin/options/option-kind.js";
 import {
   OPTION_TABLE,
   RESTORE_OPTIONS,
   RUN_OPTIONS,
   SERVER_OPTIONS,
-} from "../../../bin/config/option-table.js";
-import { editDistance, similarName } from "../../../bin/config/similar-name.js";
+} from "../../../bin/options/option-table.js";
 import { durationText, parseDuration } from "../../../bin/text/durations.js";
 import { formatSize, parseSize } from "../../../bin/text/sizes.js";
 import { TOKEN_FLOOR_MAX } from "../../../src/lockfsm/index.js";

@@ -1,8 +1,8 @@
 /** How limits of clients are written on a command line and in a file. */
 import { expect, test } from "vitest";
 import { nodeOptions } from "../../../bin/commands/running/server.js";
-import { clientLimitsKind } from "../../../bin/config/client-limits-kind.js";
-import { formatValue, textOfJson, ValueProblem } from "../../../bin/config/option-kind.js";
+import { clientLimitsKind } from "../../../bin/options/client-limits-kind.js";
+import { formatValue, textOfJson, ValueProblem } from "../../../bin/options/option-kind.js";
 
 const { parse, merge } = clientLimitsKind;
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CLUSTER_OPTIONS, SERVER_OPTIONS } from "../../../bin/config/option-table.js";
+import { CLUSTER_OPTIONS, SERVER_OPTIONS } from "../../../bin/options/option-table.js";
 import { flagOf } from "../../../bin/text/option-spelling.js";
 import { REDIS_RULE_NAMES } from "../../../src/node-options/index.js";
 
