@@ -40,7 +40,7 @@ const WRITTEN: Readonly<
 
 /** The option as people give it. */
 export function definitionOf(row: Row<unknown>): OptionDefinition<unknown> {
-  const { words, presence, defaultValue, defaultText, needs } = row;
+  const { words, isRequired = false, defaultValue, defaultText, needs } = row;
   const kind = WRITTEN[row.kind.is](row.kind);
   // A default that counts only with another option, or only if none is given, is no value yet.
   const isDependent = defaultText !== undefined || needs !== undefined;
@@ -48,7 +48,7 @@ export function definitionOf(row: Row<unknown>): OptionDefinition<unknown> {
   const shown = isSwitch ? "" : defaultText;
   return {
     ...{ kind, description: words, reach: "everywhere", short: undefined, negation: undefined },
-    isRequired: presence === "required",
+    isRequired,
     defaultValue: isDependent && !isSwitch ? undefined : defaultValue,
     defaultText:
       isDependent && !isSwitch && defaultValue !== undefined

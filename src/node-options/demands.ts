@@ -26,7 +26,7 @@ export function demandValues(settings: GivenOptions): void {
     const value = settings[name];
     if (row.isTuning === true) continue;
     if (value !== undefined) demandValue(name, row, value);
-    else demand(row.presence !== "required", (say) => `${say(name)} is missing`);
+    else demand(row.isRequired !== true, (say) => `${say(name)} is missing`);
   }
 }
 

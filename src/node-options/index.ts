@@ -13,13 +13,12 @@ export {
 } from "./demands.js";
 export { judgeHostName } from "./judges.js";
 export type { KindName, ValueKind } from "./kinds.js";
-export type { Listener, Row } from "./rows.js";
+export type { Row } from "./rows.js";
 export {
   NODE_OPTION_ROWS,
   NODE_TUNING_DEFAULTS,
   type NodeSettings,
   type NodeTuning,
-  type OptionName,
   type OptionValue,
   type SettledSettings,
   withDefaults,

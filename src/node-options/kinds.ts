@@ -97,11 +97,9 @@ export function choice<const Choice extends string>(
 const booleanProblem: ValueKind<boolean>["problemOf"] = (name, value, say) =>
   typeof value === "boolean" ? undefined : `${say(name, value)} is neither true nor false`;
 
-/** On unless it is turned off. */
 export const onOff = kind<boolean>("onOff", booleanProblem, { choices: ["on", "off"] });
 
-/** Off unless it is turned on. */
-export const toggle = kind<boolean>("switch", booleanProblem);
+export const switched = kind<boolean>("switch", booleanProblem);
 
 function whole(is: KindName, least: number, most: number): ValueKind<number> {
   const problem: ValueKind<number>["problemOf"] = (name, value, say) =>

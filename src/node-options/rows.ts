@@ -3,23 +3,21 @@
  * units last; `flag` is its name for people, who write the unit with the value. All names of other
  * options in a row are those of programs.
  */
-import type { ValueKind } from "./kinds.js";
-
-/** "open": without a value it has none, or one that follows from others. */
-export type Presence = "required" | "settled" | "open";
+import { switched, type ValueKind } from "./kinds.js";
 
 /** Who connects to an address, and so what has to be known before it may be open to others. */
 export type Listener = "clients" | "peers" | "scrapers";
 
-export interface Row<Value> extends Further {
+export interface Row<Value> extends Further<Value> {
   readonly kind: ValueKind<Value>;
   /** For help and reference: no capital, no full stop. */
   readonly words: string;
-  readonly presence: Presence;
-  readonly defaultValue: Value | undefined;
 }
 
-export interface Further {
+/** Without `isRequired` and a default it may have no value, or one that follows from others. */
+export interface Further<Value> {
+  readonly isRequired?: true;
+  readonly defaultValue?: Value;
   /** Its name as a flag, a variable and the key of a file; default: the key of the row. */
   readonly flag?: string;
   /** Shown instead of the default; "" shows none. */
@@ -42,39 +40,30 @@ export interface Bound {
   readonly because?: string;
 }
 
-export function required<Value, const More extends Further = object>(
+export function row<Value, const More extends Further<NoInfer<Value>> = object>(
   kind: ValueKind<Value>,
   words: string,
   further?: More,
-): Row<Value> & { readonly presence: "required" } & More {
-  return { kind, words, presence: "required", defaultValue: undefined, ...(further as More) };
+): Row<Value> & More {
+  return { kind, words, ...(further as More) };
 }
 
-export function open<Value, const More extends Further = object>(
-  kind: ValueKind<Value>,
+/** Off unless it is turned on. */
+export function toggle<const More extends Further<boolean> = object>(
   words: string,
   further?: More,
-): Row<Value> & { readonly presence: "open" } & More {
-  return { kind, words, presence: "open", defaultValue: undefined, ...(further as More) };
-}
-
-export function settled<Value, const More extends Further = object>(
-  kind: ValueKind<Value>,
-  words: string,
-  defaultValue: NoInfer<Value>,
-  further?: More,
-): Row<Value> & { readonly presence: "settled" } & More {
-  return { kind, words, presence: "settled", defaultValue, ...(further as More) };
+) {
+  return row(switched, words, { ...(further as More), defaultValue: false });
 }
 
 /** Tuning with a flag. */
-export function tuning<const More extends Further = object>(
+export function tuning<const More extends Further<number> = object>(
   kind: ValueKind<number>,
   words: string,
   defaultValue: number,
   further?: More,
-): Row<number> & { readonly presence: "settled"; readonly isTuning: true } & More {
-  return { ...settled(kind, words, defaultValue, further), isTuning: true };
+) {
+  return row(kind, words, { ...(further as More), defaultValue, isTuning: true });
 }
 
 /** Tuning of programs, such as tests. */
@@ -82,11 +71,6 @@ export function internal(
   kind: ValueKind<number>,
   defaultValue: number,
   atMost: readonly Bound[] = [],
-): Row<number> & {
-  readonly presence: "settled";
-  readonly isTuning: true;
-  readonly isInternal: true;
-} {
-  const marks = { isTuning: true, isInternal: true } as const;
-  return { ...settled(kind, "", defaultValue, { atMost }), ...marks };
+) {
+  return tuning(kind, "", defaultValue, { atMost, isInternal: true });
 }

@@ -1,28 +1,29 @@
 /** The types that follow from the table, and the defaults of tuning. */
+import type { ValueKind } from "./kinds.js";
 import type { Row } from "./rows.js";
 import { NODE_OPTIONS } from "./table.js";
 
 type Table = typeof NODE_OPTIONS;
 export type OptionName = keyof Table;
 
-type ValueOf<Name extends OptionName> = Table[Name] extends Row<infer Value> ? Value : never;
+type ValueOf<Name extends OptionName> =
+  Table[Name]["kind"] extends ValueKind<infer Value> ? Value : never;
+type Required = { readonly isRequired: true };
+type Settled = { readonly defaultValue: unknown };
+type NameOf<Property> = {
+  [Name in OptionName]: Table[Name] extends Property ? Name : never;
+}[OptionName];
+type TuningName = NameOf<{ readonly isTuning: true }>;
+type SettingName = Exclude<OptionName, TuningName>;
 
 /** What an option has when all are settled. */
-export type OptionValue<Name extends OptionName> = Table[Name]["presence"] extends "open"
-  ? ValueOf<Name> | undefined
-  : ValueOf<Name>;
-
-type TuningName = {
-  [Name in OptionName]: Table[Name] extends { isTuning: true } ? Name : never;
-}[OptionName];
-type SettingName = Exclude<OptionName, TuningName>;
-type NameOf<Presence extends string> = {
-  [Name in SettingName]: Table[Name]["presence"] extends Presence ? Name : never;
-}[SettingName];
+export type OptionValue<Name extends OptionName> =
+  | ValueOf<Name>
+  | (Table[Name] extends Required | Settled ? never : undefined);
 
 /** What a program gives a node, besides `tuning`. */
-export type NodeSettings = { readonly [Name in NameOf<"required">]: ValueOf<Name> } & {
-  readonly [Name in NameOf<"settled" | "open">]?: ValueOf<Name>;
+export type NodeSettings = { readonly [Name in NameOf<Required>]: ValueOf<Name> } & {
+  readonly [Name in Exclude<SettingName, NameOf<Required>>]?: ValueOf<Name>;
 };
 
 /** The same with the defaults. */

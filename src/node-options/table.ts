@@ -18,10 +18,9 @@ import {
   size,
   text,
   texts,
-  toggle,
   wholeNumber,
 } from "./kinds.js";
-import { internal, open, required, settled, tuning } from "./rows.js";
+import { internal, row, toggle, tuning } from "./rows.js";
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
@@ -46,53 +45,46 @@ const TLS_TOGETHER = { options: TLS_FILES, because: "TLS needs all three" };
 const withTls = { needs: { options: TLS_FILES, because: "TLS is off" } };
 
 const IDENTITY = {
-  id: required(nodeId, "id of this node; never changes"),
+  id: row(nodeId, "id of this node; never changes", { isRequired: true }),
   /** Belongs to this node alone; created if it is missing. */
-  dataDirectory: required(text("directory"), "directory for the data of this node", {
+  dataDirectory: row(text("directory"), "directory for the data of this node", {
+    isRequired: true,
     flag: "data",
   }),
   /** Needed until the node has a snapshot of its own; later changes of members do not affect it. */
-  initialCluster: open(
+  initialCluster: row(
     nodeAddresses("members", false),
     "all founding nodes and their peer addresses, the same on each node: 1=host:port,2=…",
   ),
   /** Needed until a leader has sent this node the members. */
-  join: open(
-    endpoints,
-    "for a node that was added: any nodes of the cluster, separated by commas",
-    {
-      excludes: { option: "initialCluster", because: "a node founds a cluster or joins one" },
-    },
-  ),
-  clusterName: settled(
+  join: row(endpoints, "for a node that was added: any nodes of the cluster, separated by commas", {
+    excludes: { option: "initialCluster", because: "a node founds a cluster or joins one" },
+  }),
+  clusterName: row(
     text("name", CLUSTER_NAME_LENGTH_MAX),
     "distinguishes clusters with the same members; certificates name it",
-    "holdfast",
+    { defaultValue: "holdfast" },
   ),
 };
 
 const ADDRESSES = {
-  listen: settled(
-    hostPort(0),
-    "address for clients",
-    { host: "127.0.0.1", port: 7411 },
-    {
-      listensFor: "clients",
-    },
-  ),
-  advertise: open(endpoint, "the URL that clients are told", {
+  listen: row(hostPort(0), "address for clients", {
+    defaultValue: { host: "127.0.0.1", port: 7411 },
+    listensFor: "clients",
+  }),
+  advertise: row(endpoint, "the URL that clients are told", {
     defaultText: "ws:// (with TLS wss://) and --listen",
   }),
-  peerListen: open(hostPort(0), "address for the other nodes", {
+  peerListen: row(hostPort(0), "address for the other nodes", {
     defaultText: "this node's address in --initial-cluster",
     listensFor: "peers",
   }),
-  peerAddresses: open(
+  peerAddresses: row(
     nodeAddresses("id=host:port", true),
     "address at which this node dials a peer instead (proxies, NAT); can be repeated",
     { flag: "peerAddress" },
   ),
-  allowedHosts: open(
+  allowedHosts: row(
     texts("name", judgeHostName),
     "additional host names of this node in requests; can be repeated",
     {
@@ -101,53 +93,47 @@ const ADDRESSES = {
     },
   ),
   /** Clients that are not web pages send no origin and need no entry. */
-  allowedOrigins: open(
+  allowedOrigins: row(
     texts("origin", judgeOrigin),
     "origin of web pages that can connect, such as https://ops.example; can be repeated",
     { flag: "allowOrigin", defaultText: "none" },
   ),
-  dashboard: settled(onOff, "serve the page for browsers on --listen (on), or not (off)", true),
-  dashboardControl: open(
+  dashboard: row(onOff, "serve the page for browsers on --listen (on), or not (off)", {
+    defaultValue: true,
+  }),
+  dashboardControl: row(
     hostPort(1),
     "the process of this machine that the page may ask to stop nodes: set by holdfast cluster",
     { defaultText: "none" },
   ),
-  healthListen: open(hostPort(0), "address for /livez, /readyz and /metrics in plain text", {
+  healthListen: row(hostPort(0), "address for /livez, /readyz and /metrics in plain text", {
     defaultText: "nowhere",
     listensFor: "scrapers",
   }),
   /** Kept in the data directory, until "open" takes it back. */
-  access: open(
+  access: row(
     choice("mode", ["required", "open"]),
     "required: clients without a name may do nothing here while the cluster is open; open: they may",
     { defaultText: "that of the last start, or open" },
   ),
-  insecure: settled(
-    toggle,
+  insecure: toggle(
     "allow listening beyond this machine without encryption, or to clients without a name",
-    false,
   ),
 };
 
 /** What the port does for its clients: the same for all nodes of a cluster. */
 const REDIS_RULES = {
-  redisAllowEndless: settled(
-    toggle,
+  redisAllowEndless: toggle(
     "Redis clients may take locks without an expiry, if the setting endlessLeases allows it too",
-    false,
     withRedis,
   ),
-  redisAllowUnproven: settled(
-    toggle,
+  redisAllowUnproven: toggle(
     "DEL and EXPIRE of Redis clients count for the lock of any value, without a proof",
-    false,
     withRedis,
   ),
   /** For clients that choose a random value for each lock only. */
-  redisFair: settled(
-    toggle,
+  redisFair: toggle(
     "grant locks in order to Redis clients that ask repeatedly with one random value",
-    false,
     {
       ...withRedis,
       excludes: {
@@ -156,26 +142,27 @@ const REDIS_RULES = {
       },
     },
   ),
-  /** Clients of Redlock count the nodes of this cluster, and so get their majority. */
-  redisRedlock: settled(
-    toggle,
+  /**
+   * Clients of Redlock count the nodes of this cluster, and so get their majority. Two programs with
+   * one value would both get the lock.
+   */
+  redisRedlock: toggle(
     "let each node confirm a lock once, for clients of Redlock with a new value for each acquire",
-    false,
     withRedis,
   ),
 };
 
 const REDIS = {
-  redisListen: open(hostPort(0), "address for lock clients of Redis, with TLS as --listen", {
+  redisListen: row(hostPort(0), "address for lock clients of Redis, with TLS as --listen", {
     defaultText: "nowhere",
     listensFor: "clients",
   }),
-  redisAdvertise: open(hostPort(1), "the address that Redis clients are told", {
+  redisAdvertise: row(hostPort(1), "the address that Redis clients are told", {
     ...withRedis,
     defaultText: "--redis-listen",
   }),
   /** Its clients are given the host of `redisAdvertise` or `redisListen`, with the port of this. */
-  redisSentinelListen: open(
+  redisSentinelListen: row(
     hostPort(0),
     "address that is a sentinel only, for Redis clients that tell sentinels from masters",
     { ...withRedis, defaultText: "nowhere", listensFor: "clients" },
@@ -186,37 +173,36 @@ const REDIS = {
 /** The files are read again when they change. */
 const TLS = {
   /** Names `holdfast://CLUSTER/node/ID`; intermediates come after it. */
-  tlsCert: open(
+  tlsCert: row(
     text("file"),
     "PEM file with the certificate of this node; turns TLS on, with --tls-key and --tls-ca",
     { needs: TLS_TOGETHER },
   ),
-  tlsKey: open(text("file"), "PEM file with its private key", { needs: TLS_TOGETHER }),
-  tlsCa: open(text("file"), "PEM file with the CAs of the nodes", { needs: TLS_TOGETHER }),
-  tlsMinVersion: settled(
+  tlsKey: row(text("file"), "PEM file with its private key", { needs: TLS_TOGETHER }),
+  tlsCa: row(text("file"), "PEM file with the CAs of the nodes", { needs: TLS_TOGETHER }),
+  tlsMinVersion: row(
     choice("version", ["1.2", "1.3"]),
     "the oldest version of TLS that is accepted: 1.2 or 1.3",
-    "1.3",
-    withTls,
+    { ...withTls, defaultValue: "1.3" },
   ),
-  clientCa: open(
+  clientCa: row(
     text("file"),
     "PEM file with the CAs of clients, which are then asked for certificates",
     withTls,
   ),
-  requireClientCert: settled(toggle, "refuse clients without a certificate", false, {
+  requireClientCert: toggle("refuse clients without a certificate", {
     needs: { options: [...TLS_FILES, "clientCa"], because: "no certificate could be verified" },
   }),
 };
 
 /** Where nothing is said, `clientLimits` in `src/server/limits/defaults.ts` decides. */
 const LIMITS = {
-  limits: settled(
+  limits: row(
     choice("mode", ["enforce", "observe"]),
     "refuse what exceeds the next two options (enforce) or only count it (observe)",
-    "enforce",
+    { defaultValue: "enforce" },
   ),
-  identityLimits: open(
+  identityLimits: row(
     clientLimits,
     "what clients of one identity may have and do at this node; can be repeated",
     {
@@ -225,28 +211,26 @@ const LIMITS = {
     },
   ),
   /** In IPv6, an address is a network of 64 bits. */
-  addressLimits: open(
+  addressLimits: row(
     clientLimits,
     "the same for clients from one address, except this machine; can be repeated",
     { flag: "addressLimit", defaultText: "the same" },
   ),
 };
 
-const withAudit = { options: ["audit"], because: "there is nothing to keep" };
+const withAudit = { needs: { options: ["audit"], because: "there is nothing to keep" } };
 
 const KEEPING = {
-  audit: settled(toggle, "keep the history of locks in the data directory", false),
-  auditKeepMs: settled(
-    duration(MINUTE_MS, 36_500 * DAY_MS),
-    "how long the audit is kept",
-    30 * DAY_MS,
-    { flag: "auditKeep", needs: withAudit },
-  ),
-  auditBytesMax: settled(
+  audit: toggle("keep the history of locks in the data directory"),
+  auditKeepMs: row(duration(MINUTE_MS, 36_500 * DAY_MS), "how long the audit is kept", {
+    ...withAudit,
+    flag: "auditKeep",
+    defaultValue: 30 * DAY_MS,
+  }),
+  auditBytesMax: row(
     size(MIB, 1_024 * TIB),
     "what the audit may take: its oldest records go before their age",
-    4 * GIB,
-    { flag: "auditMaxSize", needs: withAudit },
+    { ...withAudit, flag: "auditMaxSize", defaultValue: 4 * GIB },
   ),
   // Some seconds at the highest rates, so that a watch can go on at another node after a change of
   // leader.
@@ -286,7 +270,7 @@ const KEEPING = {
 };
 
 const PROCESS = {
-  metricsPrefixes: open(
+  metricsPrefixes: row(
     texts("prefix", () => undefined, METRICS_PREFIXES_MAX),
     "prefix of keys that is measured apart in /metrics, such as orders/; at most 20, can be repeated",
     { flag: "metricsPrefix", defaultText: "none" },
@@ -313,12 +297,12 @@ const PROCESS = {
     },
   ),
   /** Operators can change it for a while. */
-  logLevel: settled(
+  logLevel: row(
     choice("level", ["debug", "info", "warn", "error"]),
     "log lines of this level and above; holdfast log-level changes it for a while",
-    "info",
+    { defaultValue: "info" },
   ),
-  traceFile: open(
+  traceFile: row(
     text("file"),
     "write a JSON line for every transition of the protocol; -: standard error",
     { flag: "trace" },

@@ -22,12 +22,7 @@ type RedisOptions = Pick<
   | "isAccessRequired"
   | "tuning"
   | "log"
-  | "redisAdvertise"
-  | "redisSentinelListen"
-  | "redisAllowEndless"
-  | "redisAllowUnproven"
-  | "redisFair"
-  | "redisRedlock"
+  | Exclude<Extract<keyof ResolvedOptions, `redis${string}`>, "redisListen">
 >;
 
 export interface RedisServiceParts {
