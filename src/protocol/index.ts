@@ -17,8 +17,10 @@ export {
   type RequestSink,
 } from "./codec/decode-request.js";
 export { encodeCommand, writeRequest } from "./codec/encode-request.js";
+export { MESSAGE_FORMS, type MessageSource } from "./codec/message-schema.js";
 export { type Origin, withOrigin } from "./codec/origin.js";
 export { NESTING_MAX, Reader } from "./codec/reader.js";
+export { FIRST_ERROR, isStatus, RESULT, type ResultSource } from "./codec/result-schema.js";
 export { writeServerMessage } from "./codec/write-server-message.js";
 export { Writer } from "./codec/writer.js";
 export * from "./commands.js";

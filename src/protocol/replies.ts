@@ -54,6 +54,8 @@ export const END_REASON = {
 } as const;
 /** The number of a reason; views of the SDK have its name, `LossReason`. */
 export type EndReason = (typeof END_REASON)[keyof typeof END_REASON];
+const END_REASONS: ReadonlySet<number> = new Set(Object.values(END_REASON));
+export const isEndReason = (number: number): number is EndReason => END_REASONS.has(number);
 
 export const BLOCKED_BY = { holds: 0, waiters: 1, closing: 2 } as const;
 export type BlockedBy = (typeof BLOCKED_BY)[keyof typeof BLOCKED_BY];
