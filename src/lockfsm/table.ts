@@ -30,6 +30,7 @@ import type { Credential, Identity } from "./records/identity.js";
 import { TableState } from "./records/state.js";
 import { resolveTableSettings, viewSettings } from "./settings.js";
 import { type RefoundOptions, refound } from "./snapshot/refound.js";
+import { hashState } from "./snapshot/state-hash.js";
 import { takeSnapshot } from "./snapshot/take.js";
 import type {
   AccessCounts,
@@ -44,7 +45,6 @@ import type {
 } from "./types.js";
 import { checkAccess, countExpiring, levelsOf, listIdentities } from "./views/access-views.js";
 import { countPossibleDeadlocks, explain, type HoldTimes, waitGraph } from "./views/explain.js";
-import { hashState } from "./views/state-hash.js";
 import { inspect, leaseIn, listSessions, query, verify } from "./views/views.js";
 
 /** As whom a reader is shown things; without one it is shown everything. */

@@ -20,7 +20,7 @@ export { encodeCommand, writeRequest } from "./codec/encode-request.js";
 export { MESSAGE_FORMS, type MessageSource } from "./codec/message-schema.js";
 export { type Origin, withOrigin } from "./codec/origin.js";
 export { NESTING_MAX, Reader } from "./codec/reader.js";
-export { FIRST_ERROR, isStatus, RESULT, type ResultSource } from "./codec/result-schema.js";
+export { FIRST_ERROR, isStatus, type ResultSource, resultCodec } from "./codec/result-schema.js";
 export { writeServerMessage } from "./codec/write-server-message.js";
 export { Writer } from "./codec/writer.js";
 export * from "./commands.js";

@@ -15,15 +15,19 @@ import {
   type SetGrantCommand,
 } from "../../protocol/index.js";
 import { isTableFull } from "../holds/quotas.js";
-import { Credential, type Grant, Identity } from "../records/identity.js";
+import {
+  CREDENTIALS_PER_IDENTITY_MAX,
+  Credential,
+  GRANTS_PER_IDENTITY_MAX,
+  type Grant,
+  Identity,
+} from "../records/identity.js";
 import { bytesOfIdentity, bytesOfName } from "../records/sizes.js";
 import type { TableState } from "../records/state.js";
 import { RemovedIdentity, sessionsOf } from "../records/work-queue.js";
 import { findRefusal, INVALID_ARGUMENT, OK, QUOTA } from "../results.js";
 
 export const IDENTITIES_MAX = 10_000;
-export const CREDENTIALS_PER_IDENTITY_MAX = 16;
-export const GRANTS_PER_IDENTITY_MAX = 256;
 const GRANTS_MAX = 100_000;
 
 const UNKNOWN_IDENTITY = findRefusal(ERROR_NUMBERS.UNKNOWN_IDENTITY) as Result;

@@ -7,6 +7,8 @@
 import { ACCESS_LEVEL, type CredentialKind } from "../../protocol/index.js";
 import { compareByteOrder } from "../structures/byte-order.js";
 
+export const CREDENTIALS_PER_IDENTITY_MAX = 16;
+export const GRANTS_PER_IDENTITY_MAX = 256;
 const CODE_UNIT_MAX = 0xffff;
 
 /** One key, or all keys that begin so. */

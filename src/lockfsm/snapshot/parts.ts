@@ -22,8 +22,6 @@ export interface PartCounts {
   readonly closings: number;
   readonly semaphores: number;
   readonly identities: number;
-  readonly grants: number;
-  readonly credentials: number;
   readonly endedLeases: number;
 }
 

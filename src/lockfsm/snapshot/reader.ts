@@ -1,34 +1,23 @@
 /**
- * Reads the records of a snapshot ("format.ts") into its parts, one body at a time. A body may
+ * Reads the records of a snapshot (`record-schema.ts`) into its parts, one body at a time. A body may
  * contain anything: data that could make the table break a rule of its own later are refused, here
  * or when the parts are linked.
  */
+
 import { HoldfastError } from "../../errors/index.js";
 import {
   ACCESS_LEVEL,
   ANONYMOUS,
-  ATTEMPT_MAX,
-  CREDENTIAL_MAX,
-  ITEMS_MAX,
-  isValidIdentityName,
-  isValidLabel,
+  END_REASON,
   isValidPrefix,
-  isValidSessionName,
   isValidTableKey,
-  LEASE_TTL_MS_MAX,
-  LIMIT_MAX,
   LOCAL,
-  LOCK_DELAY_MS_MAX,
   MODEL_VERSION,
   NO_CREDENTIAL,
-  NODE_ID_MAX,
-  ORIGIN_ADDRESS_BYTES_MAX,
-  PERMITS_MAX,
-  STAMP_MAX,
+  type Result,
+  STATUS,
   TTL_MS_MAX,
   TTL_MS_MIN,
-  WAIT_MS_MAX,
-  WALL_MS_MAX,
 } from "../../protocol/index.js";
 import { endOf } from "../holds/due-time.js";
 import { makeSemaphore, obtainKey } from "../holds/keys.js";
@@ -39,50 +28,44 @@ import { Credential, Identity } from "../records/identity.js";
 import { type Claimant, Permits, Place } from "../records/key.js";
 import type { LeaseWait } from "../records/lease.js";
 import { Slot } from "../records/reply-window.js";
-import {
-  LOSSES_MAX,
-  NO_DEADLINE,
-  Request,
-  Session,
-  SessionEnd,
-  UPGRADE_RANK,
-} from "../records/session.js";
+import { NO_DEADLINE, Request, Session, SessionEnd, UPGRADE_RANK } from "../records/session.js";
 import { bytesOfIdentity, bytesOfName } from "../records/sizes.js";
 import { TableState } from "../records/state.js";
-import { isSettingValue, resolveTableSettings, SETTING_NAMES } from "../settings.js";
+import { findRefusal, notHeld, notReleased, OK, RELEASED, SAME_OWNER } from "../results.js";
+import { resolveTableSettings } from "../settings.js";
 import { TokenCounter } from "../token-counter.js";
 import { FieldReader } from "./field-reader.js";
-import {
-  HOLD_CONTENDED,
-  HOLD_EXTRAS,
-  HOLD_LONE,
-  KIND,
-  LEASE_OF_BEARER,
-  MAGIC,
-  RANK_LOWEST,
-  REQUEST_ACQUIRE,
-  REQUEST_TAKE,
-  REQUEST_UPGRADE,
-  SLOT_STATES,
-} from "./format.js";
+import { MAGIC, type Moment } from "./format.js";
 import { type SessionParts, SnapshotParts } from "./parts.js";
+import {
+  BEGINNING,
+  type Beginning,
+  type ItemRecord,
+  KIND,
+  type LeaseWaitRecord,
+  RECORDS,
+  type RecordName,
+  type RecordOf,
+  readLoneHold,
+} from "./record-schema.js";
 
-/** A SHA-256 in hex. */
-const DIGEST = /^[0-9a-f]{64}$/;
-/** Half of one, and a number of a client. */
-const SHORT_DIGEST = /^[0-9a-f]{32}$/;
-const SAFE_MAX = Number.MAX_SAFE_INTEGER;
-/** Numbers that the table counts on from end here in a snapshot: as many more are left for it. */
-const COUNTER_MAX = 2 ** 52;
 /** A restore asks for at most eight days. */
 const QUIET_MS_MAX = 8 * 86_400_000;
+/** Of the first body, which says what it is. */
+const NO_MOMENT: Moment = {
+  ...{ stamp: 0, nextToken: 0, nextNumber: 0, nextIdentity: 0, nextCredential: 0 },
+};
+
+/** Reads the fields of a record. */
+function read<N extends RecordName>(name: N, fields: FieldReader): RecordOf<N> {
+  return RECORDS[name].read(fields, name) as RecordOf<N>;
+}
 
 export class SnapshotReader {
   #parts: SnapshotParts | undefined = undefined;
+  #moment: Moment = NO_MOMENT;
   /** The session of the slots and claims that follow. */
   #current: SessionParts | undefined = undefined;
-  /** The identity of the grants and credentials that follow. */
-  #identity: Identity | undefined = undefined;
   #hasEnded = false;
 
   /** `undefined` before the first body. */
@@ -97,8 +80,15 @@ export class SnapshotReader {
 
   /** Reads the next body, which must be whole. */
   read(body: Uint8Array): void {
-    const fields = new FieldReader(body);
-    this.#parts ??= readBeginning(fields);
+    let fields = new FieldReader(body, this.#moment);
+    if (this.#parts === undefined) {
+      const beginning = readBeginning(fields);
+      this.#moment = beginning;
+      this.#parts = partsOf(beginning);
+      const { at } = fields;
+      fields = new FieldReader(body, beginning);
+      fields.at = at;
+    }
     while (!fields.isAtEnd) {
       if (this.#hasEnded) fields.fail("a record after the end");
       this.#record(this.#parts, fields);
@@ -107,25 +97,30 @@ export class SnapshotReader {
 
   #record(parts: SnapshotParts, fields: FieldReader): void {
     const kind = fields.uint();
-    if (kind === KIND.hold) readHold(parts, this.#sessionOf(fields), fields);
+    if (kind === KIND.loneHold) readLone(parts, this.#sessionOf(fields), fields);
+    else if (kind === KIND.hold) readHold(parts, this.#sessionOf(fields), fields);
     else if (kind === KIND.slot) readSlot(parts, this.#sessionOf(fields), fields);
     else if (kind === KIND.request) readRequest(parts, this.#sessionOf(fields), fields);
     else if (kind === KIND.session) this.#current = readSession(parts, fields);
-    else if (kind === KIND.of) this.#current = findSession(parts, fields);
-    else if (kind === KIND.closing) readClosing(parts, fields);
+    else if (kind === KIND.of) {
+      this.#current = findSession(parts, read("of", fields).id, fields);
+    } else if (kind === KIND.closing) readClosing(parts, fields);
     else if (kind === KIND.semaphore) readSemaphore(parts, fields);
     else if (kind === KIND.endedLease) readEndedLease(parts, fields);
-    else if (kind === KIND.identity) this.#identity = readIdentity(parts, fields);
-    else if (kind === KIND.grant) readGrant(parts, this.#identityOf(fields), fields);
-    else if (kind === KIND.credential) readCredential(parts, this.#identityOf(fields), fields);
-    else if (kind === KIND.workKey) readWorkKey(parts, fields);
-    else if (kind === KIND.workSession) {
-      parts.work.push({ kind: "session", session: findSession(parts, fields).session });
+    else if (kind === KIND.identity) readIdentity(parts, fields);
+    else this.#workOrEnd(parts, kind, fields);
+  }
+
+  #workOrEnd(parts: SnapshotParts, kind: number, fields: FieldReader): void {
+    if (kind === KIND.workKey) {
+      parts.work.push({ kind: "key", ...read("workKey", fields) });
+    } else if (kind === KIND.workSession) {
+      const { session } = findSession(parts, read("workSession", fields).session, fields);
+      parts.work.push({ kind: "session", session });
     } else if (kind === KIND.workIdentity) {
-      const [number, orderedBy] = [fields.uint(), readOrderer(fields)];
-      parts.work.push({ kind: "identity", number, orderedBy });
+      parts.work.push({ kind: "identity", ...read("workIdentity", fields) });
     } else if (kind === KIND.workRequest) {
-      parts.work.push({ kind: "request", session: fields.uint(), sequence: fields.uint() });
+      parts.work.push({ kind: "request", ...read("workRequest", fields) });
     } else if (kind === KIND.end) this.#end(parts, fields);
     else fields.fail(`a record of kind ${kind}`);
   }
@@ -134,31 +129,27 @@ export class SnapshotReader {
     return this.#current ?? fields.fail("a record of no session");
   }
 
-  #identityOf(fields: FieldReader): Identity {
-    return this.#identity ?? fields.fail("a grant or a credential of no identity");
-  }
-
   #end(parts: SnapshotParts, fields: FieldReader): void {
     const { slotCount, counts, sessions, holdCount, requests, work, closings } = parts;
-    fields.within(slotCount, slotCount, "count of slots");
-    const identities = [...parts.identities.values()];
+    const { slots } = read("end", fields);
+    if (slots !== slotCount) fields.fail(`${slotCount} slots instead of ${slots}`);
     // Without it the table would let everybody do everything.
     if (!parts.identities.has(ANONYMOUS_NUMBER)) fields.fail("nothing is said of anonymous");
-    const grantCount = identities.reduce((sum, { grants }) => sum + grants.length, 0);
-    const { size } = parts.credentials;
-    const access = [identities.length, grantCount, size, parts.endedLeaseCount];
-    const rest = [closings.length, parts.semaphoreCount, ...access];
-    const found = [sessions.length, holdCount, requests.length, work.length, ...rest];
-    const announced = Object.values(counts);
-    if (found.some((count, at) => count !== announced[at])) {
-      fields.fail(`${found.join(", ")} records instead of ${announced.join(", ")}`);
+    const found = {
+      ...{ sessions: sessions.length, holds: holdCount, requests: requests.length },
+      ...{ work: work.length, closings: closings.length, semaphores: parts.semaphoreCount },
+      ...{ identities: parts.identities.size, endedLeases: parts.endedLeaseCount },
+    } satisfies typeof counts;
+    for (const [kind, count] of Object.entries(found)) {
+      const announced = counts[kind as keyof typeof counts];
+      if (count !== announced) fields.fail(`${count} ${kind} instead of ${announced}`);
     }
     this.#hasEnded = true;
   }
 }
 
-function readBeginning(fields: FieldReader): SnapshotParts {
-  if (fields.text() !== MAGIC) fields.fail("not a snapshot of a lock table");
+function readBeginning(fields: FieldReader): Beginning {
+  if (fields.string() !== MAGIC) fields.fail("not a snapshot of a lock table");
   const version = fields.uint();
   if (version !== MODEL_VERSION) {
     const message =
@@ -167,59 +158,36 @@ function readBeginning(fields: FieldReader): SnapshotParts {
     const details = { formatVersion: version, knownVersion: MODEL_VERSION };
     throw new HoldfastError("INTERNAL", message, { details });
   }
-  const index = fields.uint();
-  const stamp = fields.within(0, STAMP_MAX, "stamp");
-  const nextToken = fields.uint();
-  const nextNumber = fields.within(1, COUNTER_MAX, "next number");
-  const leftAtMs = fields.uint();
-  const quietMs = fields.within(0, QUIET_MS_MAX, "quiet time");
-  fields.array(SETTING_NAMES.length);
-  const settings: Record<string, number> = {};
-  for (const name of SETTING_NAMES) {
-    const value = fields.uint();
-    if (!isSettingValue(name, value)) fields.fail(`${name} ${value}`);
-    settings[name] = value;
-  }
-  const nextIdentity = fields.within(IDENTITY_NUMBER_MIN, COUNTER_MAX, "next identity");
-  const nextCredential = fields.within(1, CREDENTIAL_MAX + 1, "next credential");
-  const revision = fields.within(0, index, "revision of access");
-  const adminOrderCount = fields.uint();
-  const limitOrderCount = fields.uint();
-  fields.array(10);
-  const count = () => fields.uint();
-  const counts = {
-    sessions: count(),
-    holds: count(),
-    requests: count(),
-    work: count(),
-    closings: count(),
-    semaphores: count(),
-    identities: count(),
-    grants: count(),
-    credentials: count(),
-    endedLeases: count(),
-  };
-  const state = new TableState(resolveTableSettings(settings), nextToken);
-  state.index = index;
+  const beginning = BEGINNING.read(fields, "beginning");
+  const { index, stamp, revision, quietUntil } = beginning;
+  if (revision > index) fields.fail(`revision of access ${revision} is not in 0 … ${index}`);
+  const isQuiet = quietUntil > stamp && quietUntil <= stamp + QUIET_MS_MAX;
+  if (quietUntil !== 0 && !isQuiet) fields.fail(`quiet until ${quietUntil}`);
+  return beginning;
+}
+
+/** The parts of a table of which nothing else has been read. */
+function partsOf(beginning: Beginning): SnapshotParts {
+  const { stamp, nextToken, leftAtMs, nextIdentity, nextCredential } = beginning;
+  const state = new TableState(resolveTableSettings(beginning.settings), nextToken);
+  state.index = beginning.index;
   state.stamp = stamp;
-  state.nextNumber = nextNumber;
-  state.adminOrderCount = adminOrderCount;
-  state.limitOrderCount = limitOrderCount;
-  Object.assign(state.access, { nextIdentity, nextCredential, revision });
+  state.nextNumber = beginning.nextNumber;
+  state.adminOrderCount = beginning.adminOrderCount;
+  state.limitOrderCount = beginning.limitOrderCount;
+  Object.assign(state.access, { nextIdentity, nextCredential, revision: beginning.revision });
   if (leftAtMs > 0) state.tokens = new TokenCounter(nextToken, leftAtMs);
-  if (quietMs > 0) state.quietUntil = stamp + quietMs;
-  const parts = new SnapshotParts(state, counts);
+  state.quietUntil = beginning.quietUntil;
+  const parts = new SnapshotParts(state, beginning.counts);
   const nobody = { identity: 0, credential: NO_CREDENTIAL };
   parts.sessionsById.set(0, { session: state.detached, ...nobody, slots: [], holds: [] });
   return parts;
 }
 
-function readIdentity(parts: SnapshotParts, fields: FieldReader): Identity {
+function readIdentity(parts: SnapshotParts, fields: FieldReader): void {
   const { state, identities } = parts;
   const { access } = state;
-  const number = fields.within(0, access.nextIdentity - 1, "identity");
-  const name = fields.text();
-  const isRemoved = fields.flag("removed");
+  const { number, name, isRemoved, grants, credentials } = read("identity", fields);
   if (number === ANONYMOUS_NUMBER) access.setGrants(access.anonymous, []);
   const identity = number === ANONYMOUS_NUMBER ? access.anonymous : new Identity(number, name);
   const isNamed = name === ANONYMOUS || name === LOCAL;
@@ -227,50 +195,49 @@ function readIdentity(parts: SnapshotParts, fields: FieldReader): Identity {
     fields.fail(`identity ${number} is called ${name}`);
   }
   if (isRemoved && isNamed) fields.fail(`${name} was removed`);
-  const problem = isValidIdentityName(name);
-  if (problem !== undefined) fields.fail(problem);
   if (identities.has(number)) fields.fail(`identity ${number} twice`);
-  if (isRemoved) access.addRemoved(identity);
-  else if (identity !== access.anonymous) {
+  if (isRemoved) {
+    if (grants.length + credentials.length > 0) fields.fail(`${name} has left`);
+    access.addRemoved(identity);
+  } else if (identity !== access.anonymous) {
     if (access.find(name) !== undefined) fields.fail(`identity ${name} twice`);
     access.add(identity);
     state.otherBytes += bytesOfIdentity(identity);
   }
   identities.set(number, identity);
-  return identity;
+  addGrants(state, identity, grants, fields);
+  for (const credential of credentials) addCredential(parts, identity, credential, fields);
 }
 
-function readGrant({ state }: SnapshotParts, identity: Identity, fields: FieldReader): void {
-  const { access } = state;
-  const key = fields.text();
-  const isPrefix = fields.flag("prefix");
-  const level = fields.within(ACCESS_LEVEL.observe, ACCESS_LEVEL.admin, "level");
-  const problem = isPrefix ? isValidPrefix(key) : isValidTableKey(key);
-  if (problem !== undefined) fields.fail(problem);
-  if (level === ACCESS_LEVEL.admin && key !== "") fields.fail("admin of some keys");
-  const isTwice = identity.findGrant(key, isPrefix) !== undefined;
-  if (isTwice || identity.isRemoved) fields.fail(`${identity.name} has a grant twice, or left`);
-  access.setGrants(identity, [...identity.grants, { key, isPrefix, level }]);
-  if (identity !== access.anonymous) state.otherBytes += bytesOfName(key);
+function addGrants(
+  state: TableState,
+  identity: Identity,
+  grants: RecordOf<"identity">["grants"],
+  fields: FieldReader,
+): void {
+  for (const { key, isPrefix, level } of grants) {
+    const problem = isPrefix ? isValidPrefix(key) : isValidTableKey(key);
+    if (problem !== undefined) fields.fail(problem);
+    if (level === ACCESS_LEVEL.admin && key !== "") fields.fail("admin of some keys");
+    const same = grants.filter((other) => other.key === key && other.isPrefix === isPrefix);
+    if (same.length > 1) fields.fail(`${identity.name} has a grant twice`);
+    if (identity !== state.access.anonymous) state.otherBytes += bytesOfName(key);
+  }
+  state.access.setGrants(identity, grants);
 }
 
-function readCredential(parts: SnapshotParts, identity: Identity, fields: FieldReader): void {
-  const { state, credentials } = parts;
-  const { access } = state;
-  const number = fields.within(1, access.nextCredential - 1, "credential");
-  const label = fields.text();
-  const labelProblem = isValidLabel(label);
-  if (labelProblem !== undefined) fields.fail(labelProblem);
-  const kind = fields.flag("kind") ? "certificate" : "token";
-  const digest = fields.text();
-  const expiresWallMs = fields.within(0, WALL_MS_MAX, "expiry");
-  const createdWallMs = fields.within(0, WALL_MS_MAX, "time of creation");
+function addCredential(
+  { state: { access }, state, credentials }: SnapshotParts,
+  identity: Identity,
+  of: RecordOf<"identity">["credentials"][number],
+  fields: FieldReader,
+): void {
+  const { number, label, kind, digest } = of;
   if (credentials.has(number)) fields.fail(`credential ${number} twice`);
-  if ((kind === "token") !== DIGEST.test(digest)) fields.fail(`digest ${digest}`);
+  if ((kind === "token") !== (digest !== "")) fields.fail(`digest ${digest}`);
   const isKnown = digest !== "" && access.findToken(digest) !== undefined;
   if (isKnown || identity.findCredential(label) !== undefined) fields.fail(`${label} twice`);
-  if (identity.isRemoved || identity === access.anonymous) fields.fail(`${label} of nobody`);
-  const of = { label, kind, digest, expiresWallMs, createdWallMs } as const;
+  if (identity === access.anonymous) fields.fail(`${label} of nobody`);
   access.addCredential(new Credential(identity, number, of));
   credentials.add(number);
   state.otherBytes += bytesOfName(label);
@@ -278,246 +245,200 @@ function readCredential(parts: SnapshotParts, identity: Identity, fields: FieldR
 
 function readSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
   const { state, sessions, sessionsById } = parts;
-  const id = fields.within(1, state.nextNumber - 1, "session");
+  const of = read("session", fields);
+  const { id, mark, endedBy, forcedEnd, highestSequence } = of;
   if (sessionsById.get(id) !== undefined) fields.fail(`session ${id} twice`);
-  const [nonceDigest, name, metadata] = [fields.text(), readSessionName(fields), fields.text()];
-  const [identity, credential] = [fields.uint(), fields.uint()];
-  const node = fields.within(0, NODE_ID_MAX, "node");
-  const address = fields.text();
-  if (address.length > ORIGIN_ADDRESS_BYTES_MAX) fields.fail(`address ${address}`);
-  const ttlMs = fields.within(TTL_MS_MIN, TTL_MS_MAX, "lease");
-  const dueAt = fields.uint();
-  const attempt = fields.within(1, ATTEMPT_MAX, "attempt");
-  const epoch = fields.within(1, ATTEMPT_MAX, "epoch");
-  const attachedAt = readStamp(state, fields);
   const session = new Session(
     state.copies,
     id,
-    nonceDigest,
-    name,
-    metadata,
-    ttlMs,
-    attachedAt,
-    attempt,
+    of.nonceDigest,
+    of.name,
+    of.metadata,
+    of.ttlMs,
+    of.attachedAt,
+    of.attempt,
     state.access.noCredential,
   );
   const restored = session.change();
-  restored.origin = { node, address };
-  restored.attachEpoch = epoch;
-  restored.dueAt = dueAt;
-  restored.attachedSequence = fields.uint();
-  restored.highestSequence = fields.within(0, SAFE_MAX - 1, "highest sequence");
-  session.replies.restoreMark(fields.within(1, session.highestSequence + 1, "mark"));
-  restored.endedBy = fields.optionalEndReason();
-  if (session.isEnded) restored.orderedBy = readOrderer(fields);
-  const forcedAt = fields.uint();
-  if (forcedAt > 0) {
-    const number = fields.within(1, state.nextNumber - 1, "number");
-    const reason = fields.text();
-    const orderedBy = readOrderer(fields);
-    restored.forcedEnd = new SessionEnd(session, forcedAt, number, reason, orderedBy);
+  restored.origin = of.origin;
+  restored.attachEpoch = of.attachEpoch;
+  restored.dueAt = of.dueAt;
+  restored.attachedSequence = of.attachedSequence;
+  restored.highestSequence = highestSequence;
+  if (mark > highestSequence + 1) fields.fail(`mark ${mark} above ${highestSequence}`);
+  session.replies.restoreMark(mark);
+  restored.endedBy = endedBy;
+  if (endedBy === undefined && of.orderedBy !== "") fields.fail("the order of no end");
+  restored.orderedBy = of.orderedBy;
+  if (forcedEnd !== undefined) {
+    const { dueAt, number, reason, orderedBy } = forcedEnd;
+    restored.forcedEnd = new SessionEnd(session, dueAt, number, reason, orderedBy);
   }
-  for (let left = fields.within(0, LOSSES_MAX, "losses"); left > 0; left -= 1) {
-    const sequence = fields.within(1, session.highestSequence, "sequence");
-    const token = fields.token(state.tokens.next);
-    session.recordLoss(sequence, token, fields.endReason());
+  for (const { sequence, token, reason } of of.losses) {
+    checkSequence(session, sequence, fields);
+    session.recordLoss(sequence, token, reason);
   }
-  const read = { session, identity, credential, slots: [], holds: [] };
-  sessions.push(read);
-  sessionsById.set(id, read);
-  return read;
+  const { identity, credential } = of;
+  const one = { session, identity, credential, slots: [], holds: [] };
+  sessions.push(one);
+  sessionsById.set(id, one);
+  return one;
 }
 
-function findSession(parts: SnapshotParts, fields: FieldReader): SessionParts {
-  const id = fields.uint();
+function findSession(parts: SnapshotParts, id: number, fields: FieldReader): SessionParts {
   return parts.sessionsById.get(id) ?? fields.fail(`session ${id} has not come before`);
 }
 
 function readSlot(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
-  const { state: table } = parts;
-  const sequence = readSequence(of, fields);
-  const stamp = readStamp(table, fields);
-  const at = fields.within(0, SLOT_STATES.length - 1, "state");
-  const state = SLOT_STATES[at] as (typeof SLOT_STATES)[number];
-  const result = fields.result(table.tokens.next);
-  of.slots.push(new Slot<Request>(sequence, stamp, state, result, table.copies.latest));
+  const { sequence, stamp, state, result } = read("slot", fields);
+  checkSequence(of.session, sequence, fields);
+  const { latest } = parts.state.copies;
+  of.slots.push(new Slot<Request>(sequence, stamp, state, sharedResult(result), latest));
   parts.slotCount += 1;
+}
+
+/** The same object for all results that say no more than that, as the table itself has them. */
+function sharedResult(result: Result): Result {
+  const { status } = result;
+  if (Object.keys(result).length === 1) {
+    if (status === STATUS.ok) return OK;
+    return status === STATUS.released ? RELEASED : (findRefusal(status) ?? result);
+  }
+  if (status === STATUS.notReleased) return notReleased(result.reason);
+  if ("isSameOwner" in result && result.isSameOwner === true) return SAME_OWNER;
+  const isReason = "reason" in result && status !== STATUS.givenBack;
+  return isReason ? notHeld(result.reason ?? END_REASON.unknown) : result;
+}
+
+function readLone(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
+  const hold = readLoneHold(fields);
+  if (of.session === parts.state.detached) fields.fail("a hold of no session");
+  checkSequence(of.session, hold.sequence, fields);
+  of.holds.push(hold);
+  parts.holdCount += 1;
 }
 
 function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
   const { state } = parts;
-  const token = fields.token(state.tokens.next);
-  const owner = fields.uint();
-  const sequence =
-    of.session === state.detached
-      ? fields.within(1, SAFE_MAX, "sequence")
-      : readSequence(of, fields);
-  const grantedAt = readStamp(state, fields);
-  const flags = fields.within(0, HOLD_LONE, "flags");
-  parts.holdCount += 1;
-  if (flags === HOLD_LONE) {
-    if (of.session === state.detached) fields.fail("a hold of no session");
-    of.holds.push({ token, owner, sequence, grantedAt, name: fields.text() });
-    return;
-  }
-  const hold = new Hold(token, of.session, owner, sequence, grantedAt);
-  hold.change().isContended = (flags & HOLD_CONTENDED) !== 0;
-  hold.change().waitedMs = fields.within(0, grantedAt, "wait");
-  if ((flags & HOLD_EXTRAS) !== 0) readExtras(parts, hold, fields);
-  hold.change().firstPlace = readItems(state, hold, true, fields);
-  const isOfOwner = hold.extras?.lease !== undefined;
-  if (isOfOwner !== (of.session === state.detached)) fields.fail("a lease of a session");
+  const { session } = of;
+  const record = read("hold", fields);
+  const { token, sequence, grantedAt, waitedMs, extras, endNumber } = record;
+  const isOfOwner = session === state.detached;
+  if (!isOfOwner) checkSequence(session, sequence, fields);
+  if (waitedMs > grantedAt) fields.fail(`wait ${waitedMs} is not in 0 … ${grantedAt}`);
+  const hold = new Hold(token, session, record.owner, sequence, grantedAt);
+  hold.change().isContended = record.isContended;
+  hold.change().waitedMs = waitedMs;
+  if (extras !== undefined) setExtras(parts, hold, extras, fields);
+  if (endNumber > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
+  if (endNumber > 0) parts.endNumbers.set(hold, endNumber);
+  hold.change().firstPlace = placesOf(state, hold, record.items, fields);
+  if ((hold.extras?.lease !== undefined) !== isOfOwner) fields.fail("a lease of a session");
   of.holds.push(hold);
+  parts.holdCount += 1;
 }
 
-function readExtras(parts: SnapshotParts, hold: Hold, fields: FieldReader): void {
-  const { state } = parts;
+type ExtrasRecord = NonNullable<RecordOf<"hold">["extras"]>;
+
+function setExtras(
+  parts: SnapshotParts,
+  hold: Hold,
+  record: ExtrasRecord,
+  fields: FieldReader,
+): void {
   const extras = hold.changeExtras();
-  extras.value = fields.text();
-  extras.maxHoldMs = fields.within(0, WAIT_MS_MAX, "cap");
-  extras.minHoldMs = fields.within(0, WAIT_MS_MAX, "minHoldMs");
-  extras.lockDelayMs = fields.within(0, LOCK_DELAY_MS_MAX, "lockDelayMs");
-  extras.revokedAt = fields.uint();
-  extras.revokeReason = fields.text();
-  extras.revokedBy = readOrderer(fields);
-  const whose = fields.within(0, LEASE_OF_BEARER, "lease");
-  if (whose > 0) {
-    const isBearer = whose === LEASE_OF_BEARER;
-    const lease = { ...readLeaseWait(parts, fields), isBearer };
-    parts.countedFor.set(hold, lease.identity.number);
-    const [endsAt, takenBy, takenAs] = [fields.uint(), fields.uint(), fields.uint()];
-    const isOfLength = !isBearer || (lease.ttlMs >= TTL_MS_MIN && lease.ttlMs <= TTL_MS_MAX);
-    if ((lease.ttlMs === 0) !== (endsAt === 0) || !isOfLength) {
-      fields.fail(`a lease of ${lease.ttlMs} ms`);
-    }
-    extras.lease = { ...lease, endsAt, takenBy, takenAs };
-  }
-  const number = fields.within(0, state.nextNumber - 1, "number");
-  if (number > 0 !== (endOf(hold) !== undefined)) fields.fail("a due time without a number");
-  if (number > 0) parts.endNumbers.set(hold, number);
+  extras.value = record.value;
+  extras.maxHoldMs = record.maxHoldMs;
+  extras.minHoldMs = record.minHoldMs;
+  extras.lockDelayMs = record.lockDelayMs;
+  extras.revokedAt = record.revokedAt;
+  extras.revokeReason = record.revokeReason;
+  extras.revokedBy = record.revokedBy;
+  if (record.lease === undefined) return;
+  const { isBearer, endsAt, takenBy, takenAs, ttlMs } = record.lease;
+  const isOfLength = !isBearer || (ttlMs >= TTL_MS_MIN && ttlMs <= TTL_MS_MAX);
+  if ((ttlMs === 0) !== (endsAt === 0) || !isOfLength) fields.fail(`a lease of ${ttlMs} ms`);
+  const wait = leaseWaitOf(record.lease, isBearer);
+  parts.countedFor.set(hold, wait.identity.number);
+  extras.lease = { ...wait, endsAt, takenBy, takenAs };
+}
+
+/** Its identity may not have been read yet, or may have been removed: then only its name is left. */
+function leaseWaitOf(record: LeaseWaitRecord, isBearer: boolean): LeaseWait {
+  const { ownerDigest, request, name, ttlMs } = record;
+  const identity = new Identity(record.identity, record.identityName);
+  return { ownerDigest, request, name, ttlMs, identity, isBearer };
 }
 
 function readRequest(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
   const { state } = parts;
   const { session, slots } = of;
-  const number = fields.within(1, state.nextNumber - 1, "number");
-  const kind = fields.within(REQUEST_ACQUIRE, REQUEST_TAKE, "kind");
-  const isUpgrade = kind === REQUEST_UPGRADE;
-  const headStart = isUpgrade ? 0 : fields.uint();
-  const options = isUpgrade ? undefined : fields.options();
-  const wait =
-    kind === REQUEST_TAKE ? { ...readLeaseWait(parts, fields), isBearer: false } : undefined;
-  const joined = wait === undefined ? number : fields.within(1, state.nextNumber - 1, "number");
-  const queuedAt = wait === undefined ? undefined : readStamp(state, fields);
-  const upgraded = isUpgrade ? readSequence(of, fields) : 0;
-  const owner = fields.uint();
-  const sequence = readSequence(of, fields);
-  const enqueuedAt = readStamp(state, fields);
-  const waitMs = fields.within(0, SAFE_MAX - enqueuedAt, "wait");
-  const dueAt = waitMs === 0 ? NO_DEADLINE : enqueuedAt + waitMs - 1;
-  const order = { rank: isUpgrade ? UPGRADE_RANK : enqueuedAt - headStart, number };
-  const request = new Request(session, sequence, owner, order, enqueuedAt, dueAt, options);
-  const restored = request.change();
-  if (wait !== undefined) {
-    request.become(wait, joined);
+  const record = read("request", fields);
+  const { number, sequence, owner, enqueuedAt, waitMs, lease, upgrades } = record;
+  const isUpgrade = upgrades !== undefined;
+  checkSequence(session, sequence, fields);
+  if (isUpgrade) checkSequence(session, upgrades, fields);
+  const isPlain = record.headStartMs === 0 && record.options === undefined && lease === undefined;
+  if (isUpgrade && !isPlain) fields.fail(`${number} is an upgrade and more`);
+  const joined = number + record.joinedAfter;
+  if (joined >= state.nextNumber || (lease === undefined && joined !== number)) {
+    fields.fail(`number ${joined} is not below ${state.nextNumber}, or of no take`);
   }
-  restored.detects = fields.flag("detects");
-  restored.isUnchecked = fields.flag("unchecked");
-  const slotAt = queuedAt ?? enqueuedAt;
-  request.slot = new Slot(sequence, slotAt, "waiting", request, state.copies.latest);
+  if (waitMs > Number.MAX_SAFE_INTEGER - enqueuedAt) fields.fail(`wait ${waitMs}`);
+  const dueAt = waitMs === 0 ? NO_DEADLINE : enqueuedAt + waitMs - 1;
+  const rank = isUpgrade ? UPGRADE_RANK : enqueuedAt - record.headStartMs;
+  const order = { rank, number };
+  const { options } = record;
+  const request = new Request(session, sequence, owner, order, enqueuedAt, dueAt, options);
+  if (lease !== undefined) request.become(leaseWaitOf(lease, false), joined);
+  const restored = request.change();
+  restored.detects = record.detects;
+  restored.isUnchecked = record.isUnchecked;
+  request.slot = new Slot(sequence, record.queuedAt, "waiting", request, state.copies.latest);
   slots.push(request.slot);
-  restored.firstPlace = readItems(state, request, false, fields);
-  if (isUpgrade) parts.upgraded.set(request, upgraded);
+  restored.firstPlace = placesOf(state, request, record.items, fields);
+  if (isUpgrade) parts.upgraded.set(request, upgrades);
   parts.requests.push(request);
 }
 
-/** Its identity may not have been read yet, or may have been removed: then only its name is left. */
-function readLeaseWait({ state }: SnapshotParts, fields: FieldReader): Omit<LeaseWait, "isBearer"> {
-  const ownerDigest = readHex(fields);
-  const request = readHexOrNone(fields);
-  const name = readSessionName(fields);
-  const ttlMs = fields.within(0, LEASE_TTL_MS_MAX, "lease");
-  const number = fields.within(0, state.access.nextIdentity - 1, "identity");
-  const identity = new Identity(number, readOrderer(fields));
-  return { ownerDigest, request, name, ttlMs, identity };
-}
-
-/** Of a session, or of an owner, whose name may be that of the session that handed its hold over. */
-function readSessionName(fields: FieldReader): string {
-  const name = fields.text();
-  const problem = isValidSessionName(name);
-  return problem === undefined ? name : fields.fail(problem);
-}
-
 function readEndedLease(parts: SnapshotParts, fields: FieldReader): void {
-  const { state } = parts;
-  const key = fields.text();
-  const space = fields.within(0, state.access.nextIdentity, "identity") - 1;
-  const ownerDigest = readHex(fields);
-  const request = readHexOrNone(fields);
-  const [reason, endedAt] = [fields.endReason(), readStamp(state, fields)];
-  state.leases.remember({ key, space, ownerDigest, request, reason, endedAt });
+  parts.state.leases.remember(read("endedLease", fields));
   parts.endedLeaseCount += 1;
-}
-
-function readHexOrNone(fields: FieldReader): string {
-  const digits = fields.text();
-  return digits === "" || SHORT_DIGEST.test(digits)
-    ? digits
-    : fields.fail(`${digits} is no digest`);
-}
-
-function readHex(fields: FieldReader): string {
-  const digits = fields.text();
-  return SHORT_DIGEST.test(digits) ? digits : fields.fail(`${digits} is no digest`);
 }
 
 function readClosing(parts: SnapshotParts, fields: FieldReader): void {
   const { state } = parts;
-  const token = fields.token(state.tokens.next);
-  const session = fields.within(0, state.nextNumber - 1, "session");
-  const identity = fields.within(0, state.access.nextIdentity, "identity");
-  const number = fields.within(1, state.nextNumber - 1, "number");
-  const closing = new Closing(token, session, undefined, fields.uint(), number, state.copies);
-  if (identity > 0) parts.countedFor.set(closing, identity - 1);
-  closing.change().firstPlace = readItems(state, closing, true, fields);
+  const { token, session, identity, number, dueAt, items } = read("closing", fields);
+  const closing = new Closing(token, session, undefined, dueAt, number, state.copies);
+  if (identity !== undefined) parts.countedFor.set(closing, identity);
+  closing.change().firstPlace = placesOf(state, closing, items, fields);
   parts.closings.push(closing);
 }
 
 function readSemaphore(parts: SnapshotParts, fields: FieldReader): void {
   const { state } = parts;
-  const key = obtainKey(state, fields.text());
-  const limit = fields.within(1, LIMIT_MAX, "limit");
-  if (key.semaphore !== undefined) fields.fail(`the semaphore ${key.name} twice`);
-  makeSemaphore(state, key, limit, fields.flag("set"));
+  const { name, limit, isSet } = read("semaphore", fields);
+  const key = obtainKey(state, name);
+  if (key.semaphore !== undefined) fields.fail(`the semaphore ${name} twice`);
+  makeSemaphore(state, key, limit, isSet);
   parts.semaphoreCount += 1;
 }
 
-function readWorkKey(parts: SnapshotParts, fields: FieldReader): void {
-  const name = fields.text();
-  const frontier = fields.uint();
-  const rank = fields.uint();
-  const evictFrom =
-    rank === 0 ? undefined : { rank: rank - 1 + RANK_LOWEST, number: fields.uint() };
-  parts.work.push({ kind: "key", name, frontier, evictFrom });
-}
-
 /** Makes places for the claim; they are not in their keys yet. */
-function readItems(
+function placesOf(
   state: TableState,
   claimant: Claimant,
-  isHeld: boolean,
+  items: readonly ItemRecord[],
   fields: FieldReader,
 ): Place | undefined {
-  const count = fields.within(1, ITEMS_MAX, "count of items");
   let [first, last]: [Place | undefined, Place | undefined] = [undefined, undefined];
-  for (let left = count; left > 0; left -= 1) {
-    const mode = fields.mode();
-    const key = obtainKey(state, fields.text());
+  for (const { mode, key: name, wanted, slots } of items) {
+    const key = obtainKey(state, name);
     for (let other = first; other !== undefined; other = other.sibling) {
       if (other.key === key) fields.fail("a key twice in one claim");
     }
-    const permits = mode === "permits" ? readPermits(isHeld, fields) : undefined;
+    const permits = mode === "permits" ? new Permits(wanted) : undefined;
+    if (permits !== undefined) permits.slots = slots;
     const place = new Place(key, mode, claimant, permits);
     if (last === undefined) first = place;
     else last.change().sibling = place;
@@ -526,30 +447,8 @@ function readItems(
   return first;
 }
 
-function readPermits(isHeld: boolean, fields: FieldReader): Permits {
-  const permits = new Permits(fields.within(1, PERMITS_MAX, "permits"));
-  if (!isHeld) return permits;
-  const slots: number[] = [];
-  for (let left = permits.wanted; left > 0; left -= 1) {
-    slots.push(fields.within(0, LIMIT_MAX - 1, "slot"));
-  }
-  permits.slots = slots;
-  return permits;
-}
-
-/** The name of the identity that ordered something; "": none did. */
-function readOrderer(fields: FieldReader): string {
-  const name = fields.text();
-  const problem = name === "" ? undefined : isValidIdentityName(name);
-  return problem === undefined ? name : fields.fail(problem);
-}
-
-/** The sequence of a command that was executed. */
-function readSequence({ session }: SessionParts, fields: FieldReader): number {
-  return fields.within(1, session.highestSequence, "sequence");
-}
-
-/** A time no later than that of the snapshot. */
-function readStamp({ stamp }: TableState, fields: FieldReader): number {
-  return stamp - fields.within(0, stamp, "time ago");
+/** It must be of a command that was executed. */
+function checkSequence({ highestSequence }: Session, sequence: number, fields: FieldReader): void {
+  if (sequence <= highestSequence) return;
+  fields.fail(`sequence ${sequence} is not in 1 … ${highestSequence}`);
 }

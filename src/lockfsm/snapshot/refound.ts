@@ -127,8 +127,6 @@ const NOTHING = Object.freeze({
   closings: 0,
   semaphores: 0,
   identities: 0,
-  grants: 0,
-  credentials: 0,
   endedLeases: 0,
 });
 

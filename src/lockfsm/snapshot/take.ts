@@ -13,8 +13,9 @@ import { Slot } from "../records/reply-window.js";
 import { Semaphore } from "../records/semaphore.js";
 import { Request, Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
+import type { IdentityRecord } from "./record-schema.js";
 import {
-  type IdentityRecord,
+  recordBeginning,
   recordIdentities,
   recordWork,
   SnapshotWriter,
@@ -41,7 +42,7 @@ export function takeSnapshot(
   const ended = state.work.list().filter((item) => item instanceof Session);
   const identities = recordIdentities(state);
   const leases = state.leases.ended();
-  const writer = new SnapshotWriter(state, work, identities, leases, chunkBytes);
+  const writer = new SnapshotWriter(recordBeginning(state, work, identities.length), chunkBytes);
   const copier = new RecordCopier(state, writer);
   state.copies.begin(copier);
   const walk = new Walk(state, identities, leases, work, ended, writer, copier);
@@ -94,7 +95,7 @@ class RecordCopier implements Copier {
       if (this.#isDue(record)) this.#writer.closing(record);
     } else {
       assert(record instanceof Semaphore, () => "a record of a kind that no snapshot has");
-      if (this.#isDue(record)) this.#writer.semaphore(record);
+      if (this.#isDue(record)) this.#writer.record("semaphore", record);
     }
   }
 
@@ -188,7 +189,7 @@ class Walk {
     const copier = this.#copier;
     yield* this.#access();
     for (const ended of this.#endedLeases) {
-      this.#writer.endedLease(ended);
+      this.#writer.record("endedLease", ended);
       if (this.#isTurnOver()) yield;
     }
     for (const semaphore of this.#state.semaphores.walk()) {
@@ -204,7 +205,7 @@ class Walk {
       if (this.#isTurnOver()) yield;
     }
     for (const item of this.#work) {
-      this.#writer.work(item);
+      this.#writer.record(item.kind, item.of);
       if (this.#isTurnOver()) yield;
     }
     for (const session of this.#ended) {
@@ -224,11 +225,8 @@ class Walk {
 
   /** Entries that are applied meanwhile change nothing of these records. */
   *#access(): Generator<void, void, void> {
-    const writer = this.#writer;
     for (const identity of this.#identities) {
-      writer.identity(identity);
-      for (const grant of identity.grants) writer.grant(grant);
-      for (const credential of identity.credentials) writer.credential(credential);
+      this.#writer.record("identity", identity);
       if (this.#isTurnOver()) yield;
     }
   }

@@ -156,3 +156,6 @@ export const RESULT: ResultForms<Result> = tagged(
   (from) => from.status(),
   (status) => BY_STATUS[status] ?? NOTHING,
 );
+
+/** A result as a value of its own. */
+export const resultCodec: ResultCodec<Result> = array(RESULT);

@@ -1,11 +1,11 @@
 /** Identities, credentials and grants: how changes of them are answered, and what becomes of sessions. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
+import { IDENTITIES_MAX } from "../../../src/lockfsm/commands/access.js";
 import {
   CREDENTIALS_PER_IDENTITY_MAX,
   GRANTS_PER_IDENTITY_MAX,
-  IDENTITIES_MAX,
-} from "../../../src/lockfsm/commands/access.js";
+} from "../../../src/lockfsm/records/identity.js";
 import {
   type AccessLevel,
   ANONYMOUS,
