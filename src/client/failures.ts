@@ -14,27 +14,14 @@ import {
 } from "../protocol/index.js";
 import { quotedKey } from "../text/index.js";
 
-/** Why a lock is no longer held. */
-export type LossReason =
-  | "released"
-  | "expired"
-  | "closed"
-  | "cancelled"
-  | "maxHold"
-  | "revoked"
-  | "stolen"
-  | "moved"
-  | "unauthenticated"
-  | "unknown";
+/** Why a lock is no longer held: the table's reasons, and one that only the client knows. */
+export type LossReason = keyof typeof END_REASON | "unauthenticated";
 
 /** Anything that has a key, to name it in an error. */
 export type Named = readonly { readonly key: string; readonly mode?: string }[];
 
-const LOSS_REASONS = new Map(
-  (Object.keys(END_REASON) as LossReason[]).map((name) => [
-    END_REASON[name as keyof typeof END_REASON],
-    name,
-  ]),
+const LOSS_REASONS = new Map<number, LossReason>(
+  (Object.keys(END_REASON) as (keyof typeof END_REASON)[]).map((name) => [END_REASON[name], name]),
 );
 
 export function lossReasonOf(reason: EndReason): LossReason {

@@ -27,19 +27,3 @@ export function namedCodecs<R, W>(fields: object): readonly NamedCodec<R, W>[] {
   const all = Object.entries<Codec<unknown, R, W>>(fields as Record<string, never>);
   return all.map(([name, codec]) => ({ name, codec }));
 }
-
-/** Fields one after the other. */
-export function struct<T extends object, R, W>(fields: Fields<T, R, W>): Codec<T, R, W> {
-  const all = namedCodecs<R, W>(fields);
-  return {
-    read(from) {
-      const value: Record<string, unknown> = {};
-      for (const { name, codec } of all) value[name] = codec.read(from, name);
-      return value as T;
-    },
-    write(to, value) {
-      const values = value as Readonly<Record<string, unknown>>;
-      for (const { name, codec } of all) codec.write(to, values[name]);
-    },
-  };
-}
