@@ -61,11 +61,13 @@ export class Members {
   }
 
   /**
-   * This node was a member, is none at the last entry it applied, and no later entry of its log
-   * adds it again: the next leader might commit such an entry.
+   * This node was a member, is not one at the last entry it applied, and no later entry that it knows
+   * of adds it again. Such an entry may be in its log, and the next leader might commit it; or another
+   * member has applied it, and the next leader might need the vote of this node.
    */
   get isRemoved(): boolean {
-    return this.#isRemoved && !this.#present.some(({ id }) => id === this.#nodeId);
+    const isSelf = ({ id }: MemberAddress): boolean => id === this.#nodeId;
+    return this.#isRemoved && !this.#present.some(isSelf) && !this.#hints.members.some(isSelf);
   }
 
   /** By the newest entry or the last applied one; any node may be one of a cluster not known yet. */

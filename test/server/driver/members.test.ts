@@ -151,3 +151,23 @@ test("a node that its newest entry makes a member again is not removed, committe
   members.onEffective(configurationOf(1, 3), 60);
   expect(members.isRemoved).toBe(true);
 });
+
+// Found by seed 970021219 of the simulator: the leader died while a node that it had added again was
+// catching up, and the node, which had only come to its earlier removal, ended itself. Its vote was needed.
+test("a node that others know as a member again is not removed while it catches up", () => {
+  const members = new Members(
+    1,
+    100,
+    () => {},
+    () => {},
+  );
+  members.onEffective(configurationOf(1, 2), 0);
+  members.onApplied(configurationOf(1, 2));
+  members.onHint(2, 53, configurationOf(1, 2));
+  members.onEffective(configurationOf(2), 50);
+  members.onApplied(configurationOf(2));
+  members.onIndex(29);
+  expect(members.isRemoved).toBe(false);
+  members.onIndex(53);
+  expect(members.isRemoved).toBe(true);
+});
