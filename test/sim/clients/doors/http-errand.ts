@@ -50,6 +50,8 @@ export class HttpErrand {
   /** It is about to repeat a take. */
   isRepeating = false;
   place: KeptPlace | undefined;
+  /** It was told that it waits, and did not wait for too long before that. */
+  waitsUntilMs = 0;
 
   constructor(plan: HttpErrandPlan) {
     this.plan = plan;

@@ -29,6 +29,8 @@ const SETTLED_MS = 1_000;
 const FULL: readonly unknown[] = ["QUOTA", "QUEUE_FULL"];
 /** What a lock is refused with that somebody else has. */
 const HELD_CODES: readonly unknown[] = ["LOCK_HELD", "LOCK_TIMEOUT"];
+/** Less than any clock drifts. */
+const PATIENCE_RATIO = 0.99;
 /** The door cannot say what became of a request, or cannot serve it now. */
 const LATER_STATUSES: readonly number[] = [429, 503, 504];
 
@@ -284,10 +286,10 @@ export class HttpOwner extends DoorOwner {
       this.#onQueued(errand, asked);
     } else if (isWithoutAnswer(body)) {
       this.#onUnknown(errand, undefined);
-      this.#onRefused(errand, body["code"]);
+      this.#onRefused(errand, body);
     } else if (status === 409) {
       if (has) this.broken("one answer", `has ${belief.token}, and is told ${body["code"]}`);
-      this.#onRefused(errand, body["code"]);
+      this.#onRefused(errand, body);
     } else this.#onUnknown(errand, answer);
   }
 
@@ -326,6 +328,8 @@ export class HttpOwner extends DoorOwner {
   #onQueued(errand: HttpErrand, asked: Asked): void {
     const { plan } = errand;
     this.seen("told that it waits");
+    const untilMs = asked.sentMs + plan.waitMs * PATIENCE_RATIO;
+    errand.waitsUntilMs = Math.max(errand.waitsUntilMs, untilMs);
     const isLast = asked.number === errand.lastTake;
     if (!isLast || errand.isReturning || this.isDraining) return;
     if (!this.random.chance(this.plan.mix.persist)) {
@@ -345,14 +349,18 @@ export class HttpOwner extends DoorOwner {
     });
   }
 
-  #onRefused(errand: HttpErrand, code: unknown): void {
+  #onRefused(errand: HttpErrand, body: Body): void {
+    const { code } = body;
     this.seen(`refused with ${code}`);
     if (code === "CANCELLED") {
       if (errand.hasRepeats || errand.isReturning) return;
       this.broken("one answer", "is told that it repeats its request, and does not");
     } else if (code === "NOT_HELD") {
       if (errand.isReturning) return;
-      this.broken("one answer", "is told that it gave its request back, and did not");
+      // A lease may also be over by the time at which the door extends it, to answer with enough of it.
+      if (reasonOf(body) === "released") {
+        this.broken("one answer", "is told that it gave its request back, and did not");
+      }
     } else if (!HELD_CODES.includes(code)) {
       this.broken("one answer", `a take is refused with ${code}`);
     }
@@ -441,7 +449,8 @@ export class HttpOwner extends DoorOwner {
         if (!isTorn) this.broken("one answer", `gives ${belief.token} back, and had nothing`);
       }
       if (released !== true && leftQueue !== true) {
-        if (wasQueued) this.broken("one answer", "gives back what it waits for, and has nothing");
+        const isWaiting = wasQueued && this.nowMs < errand.waitsUntilMs;
+        if (isWaiting) this.broken("one answer", "gives back what it waits for, and has nothing");
         return;
       }
       this.seen(leftQueue === true ? "given back before it was granted" : "given back");
@@ -529,6 +538,11 @@ export class HttpOwner extends DoorOwner {
 /** The door gave the wait up because the cluster was out of reach: it says nothing of what the owner has. */
 function isWithoutAnswer({ details }: Body): boolean {
   return (details as Body | undefined)?.["decidedBy"] === "client";
+}
+
+/** Why something ended. */
+function reasonOf({ details }: Body): unknown {
+  return (details as Body | undefined)?.["reason"];
 }
 
 const UNHEARD: Answer = { status: 0, body: {} };
