@@ -30,6 +30,8 @@ export class LawHolds {
   /** Keys whose limit stays when nobody uses them. */
   readonly #remembered = new Set<string>();
   #closings: LawClosing[] = [];
+  /** What may be closed: whether, depends on when something ended that may have been revoked. */
+  #doubtful: Pick<LawClosing, "claims" | "until">[] = [];
   #stamp = 0;
   #lastToken = 0;
 
@@ -37,9 +39,12 @@ export class LawHolds {
     this.#stamp = stamp;
     for (const lease of this.leases.begin(stamp)) {
       const isSure = !lease.mayBeGone && lease.revokedAt.length === 0;
-      if (isSure) this.#closeAfter(lease, endOf(lease) + lease.lockDelayMs);
+      const until = endOf(lease) + lease.lockDelayMs;
+      if (isSure) this.#closeAfter(lease, until);
+      else this.#doubtful.push({ claims: lease.claims, until });
     }
     this.#closings = this.#closings.filter(({ until }) => until > stamp);
+    this.#doubtful = this.#doubtful.filter(({ until }) => until > stamp);
   }
 
   of(session: number, sequence: number): LawHold | undefined {
@@ -96,17 +101,19 @@ export class LawHolds {
       const until = grantedAt + minHoldMs;
       if (until > before.#stamp) this.#closings.push({ claims, token, until });
     }
+    // A key that may be closed may have kept its limit.
+    const doubtful = before.#doubtful.flatMap(({ claims }) => claims);
     for (const lease of before.leases.all) {
       const { claims, token, grantedAt, minHoldMs, endsAt, person } = lease;
       const quietUntil = before.#stamp + quietMs;
       const isUsed = person !== BEARERS && endsAt < Number.POSITIVE_INFINITY;
       const isLong = quietMs > 0 && endsAt > quietUntil && isUsed;
       const until = Math.max(grantedAt + minHoldMs, isLong ? endsAt : 0);
-      const isSure = before.leases.isThere(lease) === "surely";
-      if (until > before.#stamp && isSure) this.#closings.push({ claims, token, until });
+      if (before.leases.isThere(lease) !== "surely") doubtful.push(...claims);
+      else if (until > before.#stamp) this.#closings.push({ claims, token, until });
     }
-    const closed = this.#closings.flatMap(({ claims }) => claims.map(({ key }) => key));
-    for (const key of [...before.#remembered, ...closed]) {
+    const claims = [...this.#closings.flatMap((closing) => closing.claims), ...doubtful];
+    for (const key of [...before.#remembered, ...claims.map((claim) => claim.key)]) {
       this.setLimit(key, before.#limits.get(key));
     }
     for (const key of before.#remembered) this.remember(key, true);
