@@ -81,7 +81,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     rule: "who comes for what was granted to its place gets its whole time",
     scenario: "fair doors of Redis",
     file: "src/doors/redis/fair-waits.ts",
-    find: "      await take.client.leases.take([take.item], { ...optionsOf(wait), waitMs: 0 });\n",
+    find: "      await take.client.leases.take([take.item], { ...optionsOf(wait), ttlMs, waitMs: 0 });\n",
     replace: "",
     seeds: [500_033],
   },
