@@ -36,7 +36,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/http/takes.ts",
     find: "const GRACE_MS = 2_000;",
     replace: "const GRACE_MS = 1;",
-    seeds: [500_162],
+    seeds: [500_246],
   },
   {
     name: "trust-counts-from-the-grant",
