@@ -90,8 +90,8 @@ export class Members {
 
   /**
    * Whether that node was removed, and this node has applied its removal. Its links stay for a
-   * while, so that it can learn of that. Of its messages only the ones that say how much it learned
-   * are still heard.
+   * while, so that it can learn of that. It is no longer heard, except for messages that say how
+   * much it learned.
    */
   isGone(peer: NodeId): boolean {
     if (this.#removed.length === 0 || this.#applied.size === 0) return false;

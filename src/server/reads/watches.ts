@@ -4,9 +4,9 @@
  * place: nothing is sent while its connection is full, and when the transition log has forgotten
  * the next changes for it, the watch ends with `COMPACTED`.
  *
- * Clients must not be able to fill a turn, so each part of it has a budget. A watch for which there
- * was no time falls behind, like one of a slow client, and takes turns with all others that lag. A
- * change becomes one view in a turn for all its receivers, so that it is encoded once.
+ * Clients must not be able to fill a turn, so each part of it has a budget. A watch for which no
+ * time was left falls behind, like one of a slow client, and takes turns with all others that lag.
+ * A change becomes one view in a turn for all its receivers, so that it is encoded once.
  */
 import { assert, ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import type { LockTable } from "../../lockfsm/index.js";

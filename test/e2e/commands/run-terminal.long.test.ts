@@ -117,9 +117,9 @@ describe.runIf(SCRIPT !== undefined)("on a terminal", () => {
 
   test("SIGTERM to the run ends the command with all it started, and nobody else of the job", async () => {
     const grandchild = 'sh -c "echo in $PPID \\$\\$; exec sleep 600" & wait';
-    const line = `sleep 600 & echo beside $!; ${runOf("ended", grandchild)}; echo ended $?; wait`;
+    const line = `sleep 600 & echo bystander $!; ${runOf("ended", grandchild)}; echo ended $?; wait`;
     const terminal = new Terminal(line);
-    const [bystander = 0] = await terminal.numbers("beside");
+    const [bystander = 0] = await terminal.numbers("bystander");
     const [run = 0, deep = 0] = await terminal.numbers("in");
     process.kill(run, "SIGTERM");
     expect(await terminal.numbers("ended")).toEqual([143]);

@@ -199,7 +199,7 @@ describe("a file that is not whole", () => {
       [altered, /bad\.hfs: the snapshot is damaged/],
       [later, /bad\.hfs: the snapshot is in format 2/],
       ["# notes\n", /bad\.hfs: this is not a snapshot of a Holdfast cluster/],
-      ["", /bad\.hfs: this is no snapshot/],
+      ["", /bad\.hfs: this is not a snapshot/],
     ];
     for (const [content, reason] of wrong) {
       await writeFile(bad(), content);
