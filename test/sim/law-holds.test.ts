@@ -6,7 +6,7 @@ import type { LawClaim } from "./checks/locks/law-records.js";
 
 const STAMP = 100;
 const NEVER = Number.POSITIVE_INFINITY;
-const PERMIT: LawClaim = { key: "t", mode: "permits", wanted: 1, slots: [0] };
+const PERMIT: LawClaim = { key: "t", mode: "permits", permits: 1, slots: [0] };
 const LEASE: LawLease = {
   ...{ owner: "o", person: 0, request: "r", token: 7, claims: [PERMIT], takenAs: "" },
   ...{ grantedAt: STAMP, maxHoldMs: 0, minHoldMs: 0, lockDelayMs: 0 },

@@ -147,7 +147,7 @@ export class ClientLeases implements Leases {
   }
 }
 
-/** From the beginning of the call: how long the lease can be relied on (semantics.md, 13.14), and its end. */
+/** From the beginning of the call: how long the lease can be relied on (semantics.md, 8.7), and its end. */
 function timesOf(
   { stamp, sentAfterMs }: Decided,
   endsAt: number,

@@ -1,5 +1,5 @@
 /**
- * Leases of named owners (semantics.md, 13): holds that belong to no session, so that a later
+ * Leases of named owners (semantics.md, 8): holds that belong to no session, so that a later
  * process, or a client of another kind, can extend them and give them back. This is the interface;
  * the doors of a node (HTTP, Redis) and `holdfast lease` use it too.
  */

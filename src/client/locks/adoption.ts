@@ -1,6 +1,6 @@
 /**
  * Adopts the holds of a hand-over. The first that is still there decides between two processes that
- * try: only who has got it goes on with the others (semantics.md, 8.7).
+ * try: only who has got it goes on with the others (semantics.md, 8.9).
  */
 import { HoldfastError } from "../../errors/index.js";
 import type { LossReason } from "../failures.js";

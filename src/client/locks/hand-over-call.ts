@@ -1,6 +1,6 @@
 /**
  * Gives a hold to an owner: a bearer, from whom another process adopts it, or one that is named. Must
- * never leave a handle valid once the cluster may have executed the command (semantics.md, 8.5).
+ * never leave a handle valid once the cluster may have executed the command (semantics.md, 8.8).
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import { OP, type Result, type SequencedCommand, STATUS } from "../../protocol/index.js";

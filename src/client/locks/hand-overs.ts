@@ -1,6 +1,6 @@
 /**
  * Hand-overs of single holds. Each keeps its handles until a connection has the session, and leaves
- * its client then, before the command is sent (semantics.md, 8.5).
+ * its client then, before the command is sent (semantics.md, 8.8).
  */
 import { type Beginning, beginCall } from "../calls/begin-call.js";
 import type { Call } from "../calls/call.js";

@@ -17,7 +17,7 @@ import { leaseValueOf, ownerOf, redisValueOf, tableKeyOf } from "./names.js";
 import type { HeldClient } from "./ports.js";
 import { RefusedCommand } from "./refusals.js";
 
-/** Of one command; see semantics.md, 13. */
+/** Of one command; see semantics.md, 8. */
 const KEYS_MAX = 16;
 
 export interface TakeWish {

@@ -1,5 +1,5 @@
 /**
- * Leases of named owners (semantics.md, 13). A lease is a hold of no session; the session of a take
+ * Leases of named owners (semantics.md, 8). A lease is a hold of no session; the session of a take
  * only has its wait. An owner has at most one claim in a key, which the table finds by the owner, so
  * that any session of its identity can repeat, extend and give back.
  */

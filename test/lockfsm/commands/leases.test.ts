@@ -1,4 +1,4 @@
-/** Leases of named owners (semantics.md, 13): how they are taken, repeated, extended and given back. */
+/** Leases of named owners (semantics.md, 8): how they are taken, repeated, extended and given back. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
 import { TOKENS_END, TokenCounter } from "../../../src/lockfsm/token-counter.js";

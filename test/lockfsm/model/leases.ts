@@ -1,5 +1,5 @@
 /**
- * Leases of named owners in the naive model (semantics.md, 13): how they are taken, extended and given
+ * Leases of named owners in the naive model (semantics.md, 8): how they are taken, extended and given
  * back. That they end by themselves stands with all other holds.
  */
 import {

@@ -1,4 +1,4 @@
-/** What the naive model tells a client that asks what became of its commands (semantics.md, 5.7). */
+/** What the naive model tells a client that asks what became of its commands (semantics.md, 5.4). */
 import {
   MESSAGE,
   RECALL_STATE,

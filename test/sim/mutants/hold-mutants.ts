@@ -31,7 +31,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "second-upgrade-waits",
-    rule: "5.4: a hold has at most one waiting upgrade",
+    rule: "5.3: a hold has at most one waiting upgrade",
     scenario: "upgrades",
     file: "src/lockfsm/commands/convert.ts",
     find: "} else if (hold.extras?.upgrade !== undefined) {",
@@ -40,7 +40,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "upgraded-again",
-    rule: "5.4: an upgrade of what is exclusive is answered with the present token",
+    rule: "5.3: an upgrade of what is exclusive is answered with the present token",
     scenario: "upgrades",
     file: "src/lockfsm/commands/convert.ts",
     find: 'else if (held.mode === "exclusive") {',

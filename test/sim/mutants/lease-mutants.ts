@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.js";
 export const LEASE_MUTANTS: readonly Mutant[] = [
   {
     name: "repeat-is-another-lease",
-    rule: "13.4: a lease that is repeated keeps its token",
+    rule: "8.3: a lease that is repeated keeps its token",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    store(state, session, sequence, repeatLease(state, command, claim));",
@@ -14,7 +14,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "repeat-shortens-a-lease",
-    rule: "13.4: a lease that is repeated lasts no shorter than before",
+    rule: "8.3: a lease that is repeated lasts no shorter than before",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "(wanted === 0 || wanted > before)",
@@ -23,7 +23,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "request-not-compared",
-    rule: "13.5: another request of an owner that has a claim is refused",
+    rule: "8.3: another request of an owner that has a claim is refused",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "  return lease?.request === request && !isDue(state, hold) && isOf(hold, items);",
@@ -33,7 +33,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "late-copy-is-taken",
-    rule: "13.10: a copy of a request that was given back takes nothing",
+    rule: "8.4: a copy of a request that was given back takes nothing",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "  return items.some(({ key }) => leases.isGivenBack(key, owner, request, stamp));",
@@ -43,7 +43,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "moved-wait-goes-last",
-    rule: "13.4: a wait that is repeated keeps its place",
+    rule: "8.3: a wait that is repeated keeps its place",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    enqueue(state, session, command, wait, claim);",
@@ -52,7 +52,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "moved-wait-not-told",
-    rule: "13.4: the take that is repeated ends with CANCELLED",
+    rule: "8.3: the take that is repeated ends with CANCELLED",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    withdraw(state, claim, CANCELLED);\n    const wait",
@@ -61,7 +61,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "identity-of-an-owner-ignored",
-    rule: "13.2: only sessions of the identity that took a lease find it",
+    rule: "8.1: only sessions of the identity that took a lease find it",
     scenario: "leases of owners",
     file: "src/lockfsm/records/lease-index.ts",
     find: "OF_BEARERS : identity.number;",
@@ -70,7 +70,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "split-take-grants-some",
-    rule: "13.6: of a split take all is granted or nothing",
+    rule: "8.2: of a split take all is granted or nothing",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "  if (!isAdmitted(state, missing)) return lockHeld(state, missing);",
@@ -80,7 +80,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "extend-shortens",
-    rule: "13.8: a lease that is extended lasts no shorter than before, unless exactly that is asked for",
+    rule: "8.5: a lease that is extended lasts no shorter than before, unless exactly that is asked for",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    if (wanted > endsAt) changeLease(",
@@ -89,7 +89,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "extend-some-of-several",
-    rule: "13.8: all keys of an extension are held, or nothing changes",
+    rule: "8.5: all keys of an extension are held, or nothing changes",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "    holds.push(claim);\n  }",

@@ -31,7 +31,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "restored-without-long-leases",
-    rule: "13.12: a lease that may outlast the quiet time keeps its keys closed over a restore",
+    rule: "8.7: a lease that may outlast the quiet time keeps its keys closed over a restore",
     scenario: "restored clusters",
     file: "src/lockfsm/snapshot/refound.ts",
     find: "  return until > quietUntil ? until : 0;\n",
@@ -94,7 +94,7 @@ export const RESTORE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "bearer-prolongs-the-quiet-time",
-    rule: "13.12: what a bearer has keeps nothing closed in a restored cluster",
+    rule: "8.7: what a bearer has keeps nothing closed in a restored cluster",
     scenario: "restored clusters",
     file: "src/lockfsm/snapshot/refound.ts",
     find: "lease === undefined || lease.isBearer || ",

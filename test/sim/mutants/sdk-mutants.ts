@@ -224,7 +224,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "held-while-handed-over",
-    rule: "8.5: a lock is given up before it is handed over",
+    rule: "8.8: a lock is given up before it is handed over",
     scenario: "applications that hand everything over",
     file: "src/client/locks/hand-overs.ts",
     find: '      else if (this.#begin(call)) hold.end("moved");\n',
@@ -233,7 +233,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "held-while-left-to-others",
-    rule: "8.6: everything is given up before it is handed over",
+    rule: "8.8: everything is given up before it is handed over",
     scenario: "applications that hand everything over",
     file: "src/client/locks/claims.ts",
     find: '      this.#tellLoss(hold, "moved");\n      hold.end("moved");\n',
@@ -242,7 +242,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "closed-before-the-moves",
-    rule: "8.6: a session is closed when all that it held is handed over",
+    rule: "8.8: a session is closed when all that it held is handed over",
     scenario: "applications that hand everything over",
     file: "src/client/session/session.ts",
     find: "    void this.#claims.departAll(departure.ttlMs, error).then((handed) => {\n",
@@ -252,7 +252,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "closed-with-waits",
-    rule: "8.6: what is only asked for is withdrawn before the session is closed",
+    rule: "8.8: what is only asked for is withdrawn before the session is closed",
     scenario: "applications that hand everything over",
     file: "src/client/locks/claims.ts",
     find: "    this.#withdrawWaits();\n",
@@ -261,7 +261,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unconfirmed-data-withheld",
-    rule: "8.6: whoever hands over has the data as soon as that may have been executed",
+    rule: "8.8: whoever hands over has the data as soon as that may have been executed",
     scenario: "applications that hand everything over",
     file: "src/client/locks/claims.ts",
     find: '(each.status === "fulfilled" ? [each.value] : [])',
@@ -270,7 +270,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unconfirmed-is-refused",
-    rule: "8.5: whoever hands over has the data as soon as that may have been executed",
+    rule: "8.8: whoever hands over has the data as soon as that may have been executed",
     scenario: "holds handed over",
     file: "src/client/locks/hand-over-call.ts",
     find: "      this.#waiter.resolve(false);\n",
@@ -279,7 +279,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unconfirmed-is-confirmed",
-    rule: "8.5: a hand-over is confirmed by its answer alone",
+    rule: "8.8: a hand-over is confirmed by its answer alone",
     scenario: "applications that hand everything over",
     file: "src/client/locks/hand-over-call.ts",
     find: "      this.#waiter.resolve(false);\n",
@@ -288,7 +288,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "upgrade-left-to-others",
-    rule: "8.6: whoever adopts a hold gets what its user knew that it had",
+    rule: "8.8: whoever adopts a hold gets what its user knew that it had",
     scenario: "applications that hand everything over",
     file: "src/client/locks/hand-overs.ts",
     find: "    if (upgrade?.mayBeExecuted === true) this.#host.submit(",
@@ -297,7 +297,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "second-heir-goes-on",
-    rule: "8.7: whoever is told that another has adopted the first hold adopts nothing",
+    rule: "8.9: whoever is told that another has adopted the first hold adopts nothing",
     scenario: "applications that hand everything over",
     file: "src/client/locks/adoption.ts",
     find: '      if (reason !== "moved" && reason !== "unknown") continue;\n',
@@ -306,7 +306,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "heirs-ask-for-everything",
-    rule: "8.7: whoever adopts asks for the first hold alone",
+    rule: "8.9: whoever adopts asks for the first hold alone",
     scenario: "applications that hand everything over",
     file: "src/client/locks/adoption.ts",
     find: "  const others = rest ? holds : await",

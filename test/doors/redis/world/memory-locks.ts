@@ -1,5 +1,5 @@
 /**
- * Leases of named owners in memory, by the contract of semantics.md, 13, on a clock that the test
+ * Leases of named owners in memory, by the contract of semantics.md, 8, on a clock that the test
  * moves: a second implementation of what the door needs from the SDK. It has no identities and no
  * limits; what waits is granted in the order in which it came.
  */

@@ -1,5 +1,5 @@
 /**
- * Leases of named owners according to the messages in the log (docs/internals/semantics.md, 13). Nobody
+ * Leases of named owners according to the messages in the log (docs/internals/semantics.md, 8). Nobody
  * is told when a lease ends, so this is computed from what was promised: a lease is surely there until
  * its earliest end that anything said may have given it, and surely gone from the latest one on. In
  * between, where a revoke may have come, the laws are silent.

@@ -1,5 +1,5 @@
 /**
- * The laws of leases of named owners (docs/internals/semantics.md, 13), held against what was said in the
+ * The laws of leases of named owners (docs/internals/semantics.md, 8), held against what was said in the
  * order of the log: an owner has one claim in a key, which a repeat finds and nothing else does; a
  * repeat keeps the token, and in the queue the place; nothing is revived, nothing is lost before its
  * end, and what ends is what was named; and why something is gone is told.
