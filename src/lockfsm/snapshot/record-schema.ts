@@ -7,7 +7,7 @@
  * Any change here must raise the version (`model-version.ts`). Data that follow from the rest are not
  * stored: keys, the order of queues, which requests were reached, due times, sums, free slots,
  * owners, what counts against a session or an identity, and which session a nonce finds. No secret is
- * stored (`src/sha256.ts`), because any client may save a snapshot.
+ * stored (`src/protocol/sha256.ts`), because any client may save a snapshot.
  */
 
 import {
