@@ -1,6 +1,6 @@
 /**
- * What makes a hold, or a wait for one, belong to an owner outside of sessions (semantics.md, 8 and
- * 13): who that is, and for how long. A hold of an owner is found by its owner ("lease-index.ts").
+ * What makes a hold, or a wait for one, belong to an owner outside of sessions (semantics.md,
+ * 8): who that is, and for how long. A hold of an owner is found by its owner ("lease-index.ts").
  */
 import type { Identity } from "./identity.js";
 
