@@ -13,7 +13,7 @@ export const ANOMALIES = Object.freeze({
   "lost update": "A write replaced another one that its writer had never read.",
   "granted out of order": "A request was granted before one that was ahead of it in the queue.",
   "lease ended early":
-    "A client was told that its hold had ended although nothing can have ended it.",
+    "A client learned that its hold had ended although nothing can have ended it.",
   "lease ended late": "A lock of a dead client was granted to the next one long after its lease.",
   "released twice": "A token was released more often than it was granted.",
   "phantom grant": "Watchers saw a grant that no request can have asked for.",
@@ -28,7 +28,7 @@ export const ANOMALIES = Object.freeze({
   "allowed command refused":
     "A command was refused as forbidden although grants allowed it all the time.",
   "denied command took effect":
-    "A command took effect although its client was told that it was not carried out.",
+    "A command took effect although the answer said that it was not carried out.",
   "unexplained answer":
     "No order of operations explains an answer, and it is none of the kinds above.",
   "no recovery":
