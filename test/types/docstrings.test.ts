@@ -18,6 +18,7 @@ const ROOMS = [
   "client/admin",
   "client/web-locks",
   "protocol",
+  "errors",
   ".",
 ];
 

@@ -117,8 +117,8 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
     rule: "a snapshot holds the next token",
     scenario: "snapshots",
     file: "src/lockfsm/snapshot/writer.ts",
-    find: "    body.uint(this.#nextToken);\n    body.uint(state.nextNumber);",
-    replace: "    body.uint(this.#nextToken + 1);\n    body.uint(state.nextNumber);",
+    find: "    nextToken: state.tokens.next,",
+    replace: "    nextToken: state.tokens.next + 1,",
     seeds: [3],
   },
   {
