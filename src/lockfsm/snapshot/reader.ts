@@ -36,6 +36,7 @@ import { resolveTableSettings } from "../settings.js";
 import { TokenCounter } from "../token-counter.js";
 import { FieldReader } from "./field-reader.js";
 import { MAGIC, type Moment } from "./format.js";
+import { readHold, readLoneHold } from "./hold-records.js";
 import { type SessionParts, SnapshotParts } from "./parts.js";
 import {
   BEGINNING,
@@ -46,7 +47,6 @@ import {
   RECORDS,
   type RecordName,
   type RecordOf,
-  readLoneHold,
 } from "./record-schema.js";
 
 /** A restore asks for at most eight days. */
@@ -97,8 +97,8 @@ export class SnapshotReader {
 
   #record(parts: SnapshotParts, fields: FieldReader): void {
     const kind = fields.uint();
-    if (kind === KIND.loneHold) readLone(parts, this.#sessionOf(fields), fields);
-    else if (kind === KIND.hold) readHold(parts, this.#sessionOf(fields), fields);
+    if (kind === KIND.loneHold) addLoneHold(parts, this.#sessionOf(fields), fields);
+    else if (kind === KIND.hold) addHold(parts, this.#sessionOf(fields), fields);
     else if (kind === KIND.slot) readSlot(parts, this.#sessionOf(fields), fields);
     else if (kind === KIND.request) readRequest(parts, this.#sessionOf(fields), fields);
     else if (kind === KIND.session) this.#current = readSession(parts, fields);
@@ -310,7 +310,7 @@ function sharedResult(result: Result): Result {
   return isReason ? notHeld(result.reason ?? END_REASON.unknown) : result;
 }
 
-function readLone(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
+function addLoneHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
   const hold = readLoneHold(fields);
   if (of.session === parts.state.detached) fields.fail("a hold of no session");
   checkSequence(of.session, hold.sequence, fields);
@@ -318,10 +318,10 @@ function readLone(parts: SnapshotParts, of: SessionParts, fields: FieldReader): 
   parts.holdCount += 1;
 }
 
-function readHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
+function addHold(parts: SnapshotParts, of: SessionParts, fields: FieldReader): void {
   const { state } = parts;
   const { session } = of;
-  const record = read("hold", fields);
+  const record = readHold(fields);
   const { token, sequence, grantedAt, waitedMs, extras, endNumber } = record;
   const isOfOwner = session === state.detached;
   if (!isOfOwner) checkSequence(session, sequence, fields);

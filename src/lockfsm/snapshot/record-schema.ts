@@ -1,8 +1,9 @@
 /**
  * Declares every record of a snapshot once: its fields in the order of the bytes, with the bounds of
- * each. The writer, the reader and the hash of the table (`state-hash.ts`) go by it. A field is
- * what the object of the table has under its name, unless a function says what it is. What a field
- * may be next to others, and next to other records, the reader checks when it makes the object.
+ * each. The writer, the reader and the hash of the table (`state-hash.ts`) go by it; the first two
+ * handle holds by hand, as it says (`hold-records.ts`). A field is what the object of the table has
+ * under its name, unless a function says what it is. What a field may be next to others, and next to
+ * other records, the reader checks when it makes the object.
  *
  * Any change here must raise the version (`model-version.ts`). Data that follow from the rest are not
  * stored: keys, the order of queues, which requests were reached, due times, sums, free slots,
@@ -44,7 +45,6 @@ import { IDENTITY_NUMBER_MIN } from "../records/access-state.js";
 import type { Closing } from "../records/closing.js";
 import type { Hold } from "../records/hold.js";
 import { HoldExtras, upgradedBy } from "../records/hold.js";
-import type { HoldRows } from "../records/hold-rows.js";
 import {
   CREDENTIALS_PER_IDENTITY_MAX,
   type Credential,
@@ -197,7 +197,7 @@ function itemsOf(isHeld: boolean): Kind<readonly ItemRecord[], Place | undefined
     },
   };
 }
-const heldItems = itemsOf(true);
+export const heldItems = itemsOf(true);
 
 const order = record<Order>()({
   rank: offset(-RANK_LOWEST, number()),
@@ -226,7 +226,7 @@ const options = sparse<AcquireOptions>()(
   ACQUIRE_DEFAULTS,
 );
 
-const lease = record<Lease>()({
+export const lease = record<Lease>()({
   ...leaseWait,
   isBearer: flag,
   endsAt: number(),
@@ -464,27 +464,4 @@ export function writeRecord<N extends RecordName>(
 ): void {
   to.uint(KIND[name]);
   (RECORDS[name] as Kind<unknown, SourceOf<N>>).write(to, of);
-}
-
-/** Writes the record of a lone hold, which are most of a large table: a test compares the two. */
-export function writeLoneHold(to: RecordWriter, rows: HoldRows, row: number, name: string): void {
-  const { stamp: now, nextToken } = to.moment;
-  to.uint(KIND.loneHold);
-  to.uint(nextToken - rows.tokenOf(row));
-  to.uint(rows.ownerOf(row));
-  to.uint(rows.sequenceOf(row));
-  to.uint(now - rows.grantedAtOf(row));
-  to.string(name);
-}
-
-/** Reads what `writeLoneHold` writes. */
-export function readLoneHold(from: FieldReader): LoneHold {
-  const { stamp: now, nextToken } = from.moment;
-  return {
-    token: nextToken - from.within(1, nextToken - 1, "token back"),
-    owner: from.uint(),
-    sequence: from.within(1, SAFE_MAX, "sequence"),
-    grantedAt: now - from.within(0, now, "grantedAt"),
-    name: from.string(),
-  };
 }

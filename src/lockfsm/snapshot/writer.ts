@@ -14,6 +14,7 @@ import { orderOf, type Request, type Session } from "../records/session.js";
 import type { TableState } from "../records/state.js";
 import { RemovedIdentity } from "../records/work-queue.js";
 import { BLOCK_HEAD_BYTES, BODY_BYTES_MAX, checksumOf, MAGIC, type Moment } from "./format.js";
+import { writeHold, writeLoneHold } from "./hold-records.js";
 import { RecordWriter } from "./kinds.js";
 import {
   BEGINNING,
@@ -21,7 +22,6 @@ import {
   type IdentityRecord,
   type RecordName,
   type SourceOf,
-  writeLoneHold,
   writeRecord,
 } from "./record-schema.js";
 
@@ -164,7 +164,8 @@ export class SnapshotWriter {
 
   hold(hold: Hold): void {
     this.#of(hold.session);
-    this.record("hold", hold);
+    writeHold(this.#body, hold);
+    this.#endRecord();
   }
 
   loneHold(rows: HoldRows, row: number, name: string): void {
