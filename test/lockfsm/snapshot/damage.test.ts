@@ -103,6 +103,13 @@ test("a snapshot in another format is told from a damaged one", () => {
   }
 });
 
+/**
+ * Of 750 forged snapshots 129 are accepted on average (116 to 137 with eight seeds), so that about one
+ * run in 300 has no more than 100. It was 131 before the records had a schema: of all bytes that are
+ * changed alone 30.6 % are accepted, 31.0 % then. The floor is five standard deviations lower.
+ */
+const ACCEPTED_MIN = 77;
+
 test("a forged snapshot is refused, or is a table that keeps all its rules from there on", () => {
   const change = fc.record({ at: fc.nat(), byte: fc.nat(255) });
   const changes = fc.array(change, { minLength: 1, maxLength: 3 });
@@ -136,5 +143,5 @@ test("a forged snapshot is refused, or is a table that keeps all its rules from 
     }),
     { numRuns: runsOf(750) },
   );
-  expect(accepted).toBeGreaterThan(runsOf(60));
+  expect(accepted).toBeGreaterThan(runsOf(ACCEPTED_MIN));
 });
