@@ -52,5 +52,6 @@ export {
   isValidSettingName,
   isValidTableKey,
   isValidValue,
+  type TextRule,
 } from "./text-rules.js";
 export * from "./views.js";

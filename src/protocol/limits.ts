@@ -63,6 +63,8 @@ export const LIMIT_MAX = 1_000_000;
 export const TOKEN_MIN = 2 ** 41;
 export const SEQUENCE_MAX = 2 ** 41 - 1;
 export const SETTING_NAME_BYTES_MAX = 64;
+/** Blockers that a refusal names. */
+export const BLOCKERS_MAX = 4;
 /**
  * Members of a cycle of waits that are named: the refusal is stored, and a cycle can have any
  * number.

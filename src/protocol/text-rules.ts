@@ -30,6 +30,9 @@ const VISIBLE = /^[!-~]+$/;
 const PORT = /^[1-9][0-9]{0,4}$/;
 const PORT_MAX = 65_535;
 
+/** @returns why a text is not allowed; `undefined` if it is */
+export type TextRule = (text: string) => string | undefined;
+
 /**
  * A key that applications may choose: 1 – 512 bytes of UTF-8, no control characters, not under the
  * reserved prefix.

@@ -1,13 +1,18 @@
 /** Finds a few of the blockers of a request, for people, in a bounded number of looks. */
-import { BLOCKED_BY, type BlockedBy, type Blocker, type ClaimMode } from "../../protocol/index.js";
+import {
+  BLOCKED_BY,
+  BLOCKERS_MAX,
+  type BlockedBy,
+  type Blocker,
+  type ClaimMode,
+} from "../../protocol/index.js";
 import { Closing } from "../records/closing.js";
 import { Hold, upgradedBy } from "../records/hold.js";
 import type { Key, Place } from "../records/key.js";
 import { orderOf, Request } from "../records/session.js";
 import { comesBefore } from "../records/waiting-queue.js";
 
-/** The most blockers named, and the most places examined in each key. */
-const BLOCKERS_MAX = 4;
+/** The most places examined in each key. */
 const LOOKS_MAX = 16;
 
 export interface Asked {

@@ -13,12 +13,11 @@ import {
   Reader,
   type ResultSource,
   STATUS,
+  type TextRule,
 } from "../../protocol/index.js";
 import { findRefusal } from "../results.js";
 import type { Moment } from "./format.js";
 
-/** The most items of a list in a result; a longer list is damage. */
-const LIST_MAX = 1 << 20;
 const BLOCKED_BY_MAX = Math.max(...Object.values(BLOCKED_BY));
 /** What their holds and waits store. */
 const UNSTORED: readonly number[] = [STATUS.granted, STATUS.queued, STATUS.adopted];
@@ -42,6 +41,12 @@ export class FieldReader extends Reader implements ResultSource {
   string(): string {
     const length = this.stringHeader();
     return this.printableText(length) ?? this.text(length) ?? this.fail("not UTF-8");
+  }
+
+  textUnder(rule: TextRule): string {
+    const text = this.string();
+    const problem = rule(text);
+    return problem === undefined ? text : this.fail(problem);
   }
 
   /** One that was given before. */
@@ -73,9 +78,9 @@ export class FieldReader extends Reader implements ResultSource {
     return status;
   }
 
-  listHeader(): number {
+  listHeader(countMax: number): number {
     const count = this.arrayHeader();
-    if (count > LIST_MAX) this.fail(`${count} items, at most ${LIST_MAX}`);
+    if (count > countMax) this.fail(`${count} items, at most ${countMax}`);
     return count;
   }
 

@@ -7,6 +7,7 @@ import {
   type EndReason,
   isValidIdentityName,
   isValidSessionName,
+  type TextRule,
   Writer,
 } from "../../protocol/index.js";
 import type { FieldReader } from "./field-reader.js";
@@ -131,14 +132,9 @@ export const token: Kind<number> = {
   write: (to, value) => to.uint(to.moment.nextToken - value),
 };
 
-/** @param rule why a text is not allowed; `undefined` if it is */
-export function text(rule?: (value: string) => string | undefined): Kind<string> {
+export function text(rule?: TextRule): Kind<string> {
   return {
-    read(from) {
-      const value = from.string();
-      const problem = rule?.(value);
-      return problem === undefined ? value : from.fail(problem);
-    },
+    read: (from) => (rule === undefined ? from.string() : from.textUnder(rule)),
     write: (to, value) => to.string(value),
   };
 }

@@ -38,6 +38,14 @@ export class MessageReader extends Reader implements MessageSource {
     return this.arrayHeader();
   }
 
+  within(): number {
+    return this.uint();
+  }
+
+  textUnder(): string {
+    return this.string();
+  }
+
   string(): string {
     const length = this.stringHeader();
     return this.printableText(length) ?? this.text(length) ?? this.fail("not UTF-8");

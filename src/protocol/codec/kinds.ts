@@ -10,12 +10,10 @@
 import { type AcquireOptions, type Item, WAIT_FOREVER } from "../commands.js";
 import { ITEMS_MAX, KEY_BYTES_MAX, REVISION_NUMBER_MAX, WAIT_MS_MAX } from "../limits.js";
 import type { Revision } from "../questions.js";
-import { isValidTableKey } from "../text-rules.js";
+import { isValidTableKey, type TextRule } from "../text-rules.js";
 import type { RequestReader } from "./request-reader.js";
 import { writeDigits, writeItems, writeNumbers, writeOptions } from "./request-writer.js";
 import type { Writer } from "./writer.js";
-
-type TextRule = (text: string) => string | undefined;
 
 /** The values that a kind allows. */
 export type Form =

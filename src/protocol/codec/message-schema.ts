@@ -4,6 +4,7 @@
  * (`write-server-message.ts`) and the reader of clients (`net/framing`) go by it.
  */
 import type { ErrorNumber } from "../../errors/index.js";
+import { MEMBERS_MAX, RECALL_MAX } from "../limits.js";
 import {
   type Attached,
   MESSAGE,
@@ -19,7 +20,6 @@ import {
   boolean,
   endReason,
   heldItems,
-  numbers,
   RESULT,
   type ResultSource,
   string,
@@ -61,6 +61,7 @@ const payload: Codec<unknown, MessageSource, Writer> = {
 };
 const endpoints = list(
   array(fields<NodeEndpoint, MessageSource, Writer>({ id: uint, endpoint: string })),
+  MEMBERS_MAX,
 );
 const nothing: MessageForms<object> = fields({});
 
@@ -108,7 +109,7 @@ const answer: MessageForms<FieldsOf<"answer">> = fields({ id: uint, status: okOr
 const SCHEMA: { readonly [N in MessageName]: MessageForms<FieldsOf<N>> } = {
   hello: fields({
     ...{ version: uint, clusterId: string, nodeId: uint, leaderId: uint, endpoints },
-    ...{ frameBytesMax: uint, voters: numbers },
+    ...{ frameBytesMax: uint, voters: list(uint, MEMBERS_MAX) },
   }),
   attached: before<FieldsOf<"attached">, MessageSource, Writer>(
     { attempt: uint },
@@ -121,7 +122,7 @@ const SCHEMA: { readonly [N in MessageName]: MessageForms<FieldsOf<N>> } = {
   reply,
   outcome: reply,
   pulse: fields({ number: uint, stamp: uint }),
-  recalled: fields({ number: uint, stamp: uint, sequences: list(recalledSequence) }),
+  recalled: fields({ number: uint, stamp: uint, sequences: list(recalledSequence, RECALL_MAX) }),
   ended: fields({ session: uint, reason: endReason }),
   answer,
   leader: fields({ leaderId: uint, endpoints }),

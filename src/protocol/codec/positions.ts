@@ -9,8 +9,8 @@ import { type Codec, type Fields, namedCodecs } from "./codec.js";
 export interface PositionSource {
   uint(): number;
   arrayHeader(): number;
-  /** The header of a list, whose length the source may limit. */
-  listHeader(): number;
+  /** The header of a list of at most `countMax`; how strictly, says the source. */
+  listHeader(countMax: number): number;
   /** Fails unless the array being read, which has `count` positions, has enough. */
   need(count: number, least: number): void;
   /** What to do with `count` positions that are not known. */
@@ -176,14 +176,16 @@ export function array<T extends object, R extends PositionSource, W extends Posi
   };
 }
 
-/** An array of any number of values. */
+/** An array of at most `countMax` values. */
 export function list<T, R extends PositionSource, W extends PositionSink>(
   of: Codec<T, R, W>,
+  countMax: number,
 ): Codec<readonly T[], R, W> {
   return {
     read(from, name) {
       const values: T[] = [];
-      for (let left = from.listHeader(); left > 0; left -= 1) values.push(of.read(from, name));
+      for (let left = from.listHeader(countMax); left > 0; left -= 1)
+        values.push(of.read(from, name));
       return values;
     },
     write(to, values) {

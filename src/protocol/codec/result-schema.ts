@@ -1,10 +1,19 @@
 /**
  * Declares once what the result of a command is made of: the positions that follow its status, in a
- * reply to a client as well as in the reply that a snapshot stores. What a value may be says the
- * source: a client may be older than its node, and a snapshot comes from this version alone.
+ * reply to a client as well as in the reply that a snapshot stores, with the bounds of each. A
+ * snapshot comes from this version alone, and anything beyond the bounds is damage. A client may be
+ * older than its node, and takes more than this version allows.
  */
 import { ERROR_NUMBERS, type ErrorNumber } from "../../errors/index.js";
 import { CLAIM_MODES, type ClaimMode } from "../commands.js";
+import {
+  BLOCKERS_MAX,
+  CYCLE_MEMBERS_MAX,
+  ITEMS_MAX,
+  LEASE_SETTING_MS_MAX,
+  LIMIT_MAX,
+  PERMITS_MAX,
+} from "../limits.js";
 import {
   type BlockedBy,
   type Blocker,
@@ -15,6 +24,13 @@ import {
   type Result,
   STATUS,
 } from "../replies.js";
+import {
+  isValidIdentityName,
+  isValidSessionName,
+  isValidTableKey,
+  isValidValue,
+  type TextRule,
+} from "../text-rules.js";
 import type { Codec, Fields } from "./codec.js";
 import {
   array,
@@ -29,8 +45,12 @@ import type { Writer } from "./writer.js";
 
 /** What the values of results are read from. */
 export interface ResultSource extends PositionSource {
+  /** An integer of `least` … `most`; how strictly, says the source. */
+  within(least: number, most: number, name: string): number;
   bool(): boolean;
   string(): string;
+  /** Text that the rule allows; how strictly, says the source. */
+  textUnder(rule: TextRule): string;
   token(): number;
   /** 0: of something that has none. */
   tokenOrNone(): number;
@@ -80,30 +100,50 @@ const mark: ResultCodec<true> = {
   read: (from) => (from.bool() || undefined) as true,
   write: (to) => to.bool(true),
 };
-export const numbers = list(uint);
-const slots = list(numbers);
+
+function number(least: number, most: number): ResultCodec<number> {
+  return { read: (from, name) => from.within(least, most, name), write: writeUint };
+}
+
+function text(rule: TextRule): ResultCodec<string> {
+  return { read: (from) => from.textUnder(rule), write: (to, value) => to.string(value) };
+}
+
+const key = text(isValidTableKey);
+const sessionName = text(isValidSessionName);
+/** "": of none. */
+const identity = text((name) => (name === "" ? undefined : isValidIdentityName(name)));
+const itemCount = number(0, ITEMS_MAX);
+const slotsOfItem = list(number(0, LIMIT_MAX - 1), PERMITS_MAX);
+const slots = list(slotsOfItem, ITEMS_MAX);
 
 export const heldItems = list(
   array(
-    fields<HeldItem, ResultSource, Writer>({ key: string, mode, permits: uint, slots: numbers }),
+    fields<HeldItem, ResultSource, Writer>({
+      ...{ key, mode, permits: number(0, PERMITS_MAX), slots: slotsOfItem },
+    }),
   ),
+  ITEMS_MAX,
 );
 const extendedLeases = list(
   array(fields<ExtendedLease, ResultSource, Writer>({ token, endsAt: uint })),
+  ITEMS_MAX,
 );
 const blockers = list(
   array(
     fields<Blocker, ResultSource, Writer>({
-      ...{ sessionName: string, key: string, mode, token: tokenOrNone, identity: string },
+      ...{ sessionName, key, mode, token: tokenOrNone, identity },
     }),
   ),
+  BLOCKERS_MAX,
 );
 const cycle = list(
   array(
     fields<CycleMember, ResultSource, Writer>({
-      ...{ session: uint, sessionName: string, owner: uint, key: string, mode, identity: string },
+      ...{ session: uint, sessionName, owner: uint, key, mode, identity },
     }),
   ),
+  CYCLE_MEMBERS_MAX,
 );
 
 type StatusName = keyof typeof STATUS;
@@ -122,10 +162,16 @@ const OF_STATUS: { readonly [N in StatusName]: ResultForms<ResultOf<(typeof STAT
   notReleased: fields({ reason: endReason }),
   upgraded: fields({ token }),
   revoked: fields({ count: uint, remaining: uint, opened: uint }),
-  adopted: fields({ token, items: heldItems, value: string, grantedAt: uint, endsAt: uint }),
-  leased: fields({ tokens: list(token), endsAt: uint, slots }),
+  adopted: fields({
+    token,
+    items: heldItems,
+    value: text(isValidValue),
+    grantedAt: uint,
+    endsAt: uint,
+  }),
+  leased: fields({ tokens: list(token, ITEMS_MAX), endsAt: uint, slots }),
   extended: fields({ leases: extendedLeases }),
-  givenBack: fields({ count: uint, waits: uint, reason: endReason }),
+  givenBack: fields({ count: itemCount, waits: itemCount, reason: endReason }),
 };
 
 /** Only errors that say more than their number. */
@@ -133,8 +179,8 @@ const OF_ERROR: Readonly<Record<number, ResultForms<ErrorFields>>> = {
   [ERROR_NUMBERS.LOCK_HELD]: error({}, { isSameOwner: mark }, { blockedBy, blockers }),
   [ERROR_NUMBERS.NOT_HELD]: error({}, { reason: endReason }),
   [ERROR_NUMBERS.DEADLOCK]: error({}, { cycle }),
-  [ERROR_NUMBERS.LIMIT_MISMATCH]: error({}, { limit: uint }),
-  [ERROR_NUMBERS.INVALID_ARGUMENT]: error({}, { limit: uint }),
+  [ERROR_NUMBERS.LIMIT_MISMATCH]: error({}, { limit: number(1, LIMIT_MAX) }),
+  [ERROR_NUMBERS.INVALID_ARGUMENT]: error({}, { limit: number(0, LEASE_SETTING_MS_MAX) }),
   [ERROR_NUMBERS.OUTDATED_ORDER]: error({}, { orderCount: uint }),
 };
 
