@@ -121,11 +121,11 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
   semaphore(key: string, options?: { limit?: number | undefined }): Semaphore;
   /**
    * Goes on with holds that were handed over: the same keys, slots and values, each under a new
-   * token. Of several processes that try, the one that gets the first hold gets them all; the others
-   * are told that they are `gone`. Resolves to what it got, what is gone, and what was refused: by
-   * `QUOTA`, `BUSY`, `FORBIDDEN`, or `NOT_HELD` if the identity may not acquire all of its keys.
-   * Rejects if the first hold is refused, with `INVALID_ARGUMENT` for the data of another cluster, and
-   * with `UNAVAILABLE` without an answer in `connectTimeoutMs`.
+   * token. If several processes try, the one that gets the first hold gets them all; for the others
+   * they are `gone`. Resolves to what it got, what is gone, and what was refused: by `QUOTA`,
+   * `BUSY`, `FORBIDDEN`, or `NOT_HELD` if the identity may not acquire all of its keys. Rejects if
+   * the first hold is refused, with `INVALID_ARGUMENT` for the data of another cluster, and with
+   * `UNAVAILABLE` without an answer in `connectTimeoutMs`.
    */
   adopt(handed: HandedOver, options?: AdoptOptions): Promise<Adopted>;
   /** Leases of named owners, which outlive this client's session. */
@@ -135,9 +135,9 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
   /**
    * Explains an acquire that was refused with `DEADLOCK`: for each task of the cycle its session's
    * name and metadata, what it holds, since when and under which value, and where in this program
-   * it was asked for (`connect({ captureStacks: true })`). It looks at the present, so call it
-   * before the locks of the cycle are released. Rejects with a `TypeError` for any other error, and
-   * with `UNAVAILABLE` like `inspect`.
+   * it was asked for (`connect({ captureStacks: true })`). It looks at the current state, so call
+   * it before the locks of the cycle are released. Rejects with a `TypeError` for any other error,
+   * and with `UNAVAILABLE` like `inspect`.
    */
   explainDeadlock(error: unknown, options?: CallOptions): Promise<Deadlock>;
   /**
@@ -150,12 +150,12 @@ export interface Client extends Views, OperatorCommands, AsyncDisposable {
   watch(target: WatchTarget, options?: WatchOptions): Watch;
   /**
    * Hands over everything that is held, so that another process can go on with it by `adopt`, and
-   * closes the client. As soon as a node is there that can be told, every signal is aborted,
+   * closes the client. As soon as a node can be asked, every signal is aborted,
    * as by a release, and every waiting call rejects with `CANCELLED`: places in queues are not handed
    * over. Resolves to the data, which are a secret: plain data with each hold that the
-   * cluster may have handed over. If its answer is lost they say so (`confirmed`), and whoever adopts
-   * them learns the truth. Rejects with `UNAVAILABLE` if no node is there for `connectTimeoutMs`; then
-   * the client goes on, with its locks.
+   * cluster may have handed over. If its answer is lost they say so (`confirmed`), and the process
+   * that adopts them learns the truth. Rejects with `UNAVAILABLE` if no node is there for
+   * `connectTimeoutMs`; then the client goes on, with its locks.
    */
   handOver(options?: HandOverAllOptions): Promise<HandedOver>;
   /**

@@ -1,6 +1,6 @@
 /**
  * Turns the codes of the wire into the errors that callers see; every text is here. A message says
- * what is in the way and what can be done about it; `details` has the same for programs.
+ * what is in the way and what can be done about it; `details` says it for programs.
  */
 import { ERROR_NUMBERS, type ErrorCode, errorCodeOf, HoldfastError } from "../errors/index.js";
 import {

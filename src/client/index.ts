@@ -2,7 +2,7 @@
  * The public interface of the SDK, for applications, the command line and the tests of whole
  * clusters.
  *
- * Folders import downward only; the linter checks the order. The files beside this one (`connect`,
+ * Folders import downward only; the linter checks the order. The files next to this one (`connect`,
  * the client itself) are above all folders, and `failures.ts`, which imports none of them, is
  * below.
  *

@@ -41,7 +41,7 @@ export interface DoorClientsOptions {
    * `UNAVAILABLE`, in milliseconds. Default 5,000.
    */
   readonly timeoutMs?: number | undefined;
-  /** Default: that of the system. */
+  /** Default: the clock of the system. */
   readonly clock?: DoorClock | undefined;
   /** How a client of the SDK is opened. Default: on the platform of Node. */
   readonly open?: typeof connectThrough | undefined;
@@ -103,7 +103,7 @@ export class DoorClients {
     if (this.#isClosing) throw new HoldfastError("UNAVAILABLE", "this node is stopping");
     const key = keyOf(caller);
     let entry = this.#entries.get(key);
-    // One that the cluster has closed may be let in again, or is told why not.
+    // One that the cluster has closed may be let in again, or learns why not.
     if (entry?.client?.closed.aborted === true) entry = undefined;
     entry ??= this.#add(key, caller);
     entry.users += 1;
@@ -249,7 +249,7 @@ class Entry {
     try {
       await (await this.opened).close();
     } catch {
-      // It never opened, which its callers were told.
+      // It never opened, and its callers know.
     }
   }
 }

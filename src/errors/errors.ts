@@ -73,7 +73,7 @@ export interface HoldfastErrorOptions {
   details?: Readonly<Record<string, unknown>>;
 }
 
-/** An operating error: a correct program can meet it and must decide what to do. */
+/** An operating error: a correct program can get it and must decide what to do. */
 export class HoldfastError extends Error {
   override readonly name = "HoldfastError";
   readonly code: ErrorCode;

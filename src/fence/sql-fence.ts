@@ -22,7 +22,7 @@ export interface SqlFenceOptions {
 
 /** Executes a statement with its parameters; resolves to the number of changed rows. */
 export type SqlRun = (text: string, values: unknown[]) => Promise<number> | number;
-/** The same for drivers without promises. */
+/** As `SqlRun`, for drivers without promises. */
 export type SqlRunSync = (text: string, values: unknown[]) => number;
 
 export class SqlFence {

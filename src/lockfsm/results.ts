@@ -42,7 +42,7 @@ const NOT_HELD_FOR: readonly Result[] = Object.values(END_REASON)
   .sort((left, right) => left - right)
   .map((reason) => Object.freeze({ status: ERROR_NUMBERS.NOT_HELD, reason }));
 
-/** Of a lease: with the reason of its end. */
+/** For a lease: with the reason of its end. */
 export function notHeld(reason: EndReason): Result {
   return NOT_HELD_FOR[reason] as Result;
 }

@@ -1,6 +1,6 @@
 /**
  * Makes a lock table from the bytes of a snapshot, all of them or none: a table that lacked a
- * record would answer differently from those of other nodes.
+ * record would answer differently from the tables of other nodes.
  */
 import { HoldfastError } from "../errors/index.js";
 import { ProtocolError } from "../protocol/index.js";

@@ -171,7 +171,7 @@ export class LockTable {
     return { identities: size, refused: { ...refused } };
   }
 
-  /** Of all identities, however many there are. */
+  /** Counts the credentials of all identities, however many there are. */
   countExpiring(wallMs: number, soonMs: number): CredentialCounts {
     return countExpiring(this.#state, wallMs, soonMs);
   }
@@ -203,7 +203,7 @@ export class LockTable {
   }
 
   /**
-   * Why a request of the key waits, or what a new request would meet. `holdTimes` says how long
+   * Why a request of the key waits, or what a new request would find. `holdTimes` says how long
    * keys were held before, which the table does not remember.
    */
   explain(
@@ -299,7 +299,7 @@ export class LockTable {
     this.#state.listener = listener;
   }
 
-  /** The same for what grants decide about commands. */
+  /** As `listen`, for what grants decide about commands. */
   listenToAccess(listener: AccessListener): void {
     this.#accessListener = listener;
     this.#state.accessListener = listener;
@@ -307,7 +307,7 @@ export class LockTable {
 
   /**
    * Begins a snapshot of the table as it is now, and returns it in chunks of about `chunkBytes`
-   * bytes (1 … 2^23, default 256 KiB). The last chunks, and those of a table that changes quickly,
+   * bytes (1 … 2^23, default 256 KiB). The last chunks, and chunks of a table that changes quickly,
    * can be shorter. Entries may be applied between two chunks and do not change the snapshot. Each
    * `next()` is a bounded amount of work. There may be one snapshot at a time. `return()` abandons
    * it, and must be called on a snapshot that is not read to its end.

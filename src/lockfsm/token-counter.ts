@@ -1,5 +1,5 @@
 /**
- * Fencing tokens: each is larger than every one before it, for ever. A new cluster begins at the
+ * Fencing tokens: each is larger than every one before it, forever. A new cluster begins at the
  * UTC seconds of its first stamped entry × 2^21, read from the entry, so that every node begins at
  * the same number. That stays below 2^53 until 2106, and above every token that a lost suffix of an
  * older log could have given, at up to two million grants a second. A restored cluster begins in

@@ -24,7 +24,7 @@ export interface TableCommand {
   readonly session: number;
   readonly epoch: number;
   readonly command: Command | undefined;
-  /** Of a command that attaches: where its client is. It is shown, and decides nothing. */
+  /** For a command that attaches: where its client is. It is shown, and decides nothing. */
   readonly origin?: Origin | undefined;
 }
 
@@ -79,13 +79,13 @@ export interface TableChange {
    * other change.
    */
   readonly requestedAt: number;
-  /** Of a request that `left`: why, a status that its client gets or would get; otherwise 0. */
+  /** Why a request `left`, as the status that its client gets or would get; otherwise 0. */
   readonly status: number;
   /** How long its request waited, in milliseconds; set for a hold, otherwise 0. */
   readonly waitedMs: number;
   readonly value: string;
   readonly reason: EndReason;
-  /** Of an end: the identity that ordered it, or stole the hold; "" if nobody did. */
+  /** For an end: the identity that ordered it, or stole the hold; "" if nobody did. */
   readonly orderedBy: string;
 }
 
@@ -163,11 +163,11 @@ export interface RefusedCommand {
  */
 export interface AccessListener {
   onRefused(refused: RefusedCommand): void;
-  /** A request took these holds of others away. `wallMs` is that of its entry. */
+  /** A request took these holds of others away. `wallMs` is the time of its entry. */
   onSteal(by: OrderGiver, command: AcquireCommand, holds: number, wallMs: number): void;
   /**
-   * An order was carried out; one that changes access has changed something. `wallMs` is that of its
-   * entry.
+   * An order was carried out; one that changes access has changed something. `wallMs` is the time
+   * of its entry.
    */
   onOrder(by: OrderGiver, command: OrderCommand, wallMs: number): void;
 }
@@ -203,7 +203,7 @@ export interface TableCounts {
   readonly holds: number;
   readonly waiters: number;
   readonly closings: number;
-  /** Holds that are leases of named owners, and those of them without end. */
+  /** Holds that are leases of named owners, and how many of them are without end. */
   readonly leases: number;
   readonly endlessLeases: number;
   /** The size of the table, as `tableBytesMax` counts it. */

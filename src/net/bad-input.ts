@@ -38,7 +38,7 @@ export function answerBadInput(server: HttpServer, onTls?: (address: string) => 
       onTls?.((socket as { remoteAddress?: string }).remoteAddress ?? "an unknown address");
     }
     const { code = "" } = error;
-    // Other errors are those of the connection, or of a handshake.
+    // Other errors come from the connection, or from a handshake.
     if (/^(HPE|ERR_HTTP)_/.test(code)) endWith(socket, PROBLEMS[code] ?? NO_HTTP);
     else socket.destroy();
   });

@@ -43,7 +43,7 @@ export class HealthPort {
   readonly #server: Server;
   readonly #log: BoundedLog;
 
-  /** `pages`: those of the client port. */
+  /** `pages`: the pages of the client port. */
   constructor(
     allowedHosts: readonly string[],
     pages: Pages,

@@ -1,6 +1,6 @@
 /**
- * Opens and closes a port, and refuses an upgrade with an HTTP answer. Operators meet these
- * failures on their first day, so each failure is one line that names the address.
+ * Opens and closes a port, and refuses an upgrade with an HTTP answer. Operators see these failures
+ * on their first day, so each failure is one line that names the address.
  */
 import type { Server as PlainServer } from "node:http";
 import type { Server as SecureServer } from "node:https";
@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import { type ErrorCode, HoldfastError } from "../errors/index.js";
 import { lastAnswer } from "./problem.js";
 
-/** Of HTTP, with TLS or without. */
+/** A server of HTTP, with TLS or without. */
 export type HttpServer = PlainServer | SecureServer;
 
 /** Port 0 picks a free one. */

@@ -1,9 +1,9 @@
 /**
- * Connections of which nobody knows whose they are: those of the peer port that have not sent a hello,
- * or are being closed, and those of the health port. They never keep anyone out: a further one is
- * always accepted, and if there are then too many, the oldest one of the network with the most of
- * them is evicted. A few connections from each network in which a member was reached are spared, so
- * that others cannot push out a peer that is about to send its hello.
+ * Connections of which nobody knows whose they are: connections to the peer port that have not sent
+ * a hello, or are being closed, and connections to the health port. They never keep anyone out: a
+ * further one is always accepted, and if there are then too many, the oldest one of the network
+ * with the most of them is evicted. A few connections from each network in which a member was
+ * reached are spared, so that others cannot push out a peer that is about to send its hello.
  */
 import { isIPv4 } from "node:net";
 

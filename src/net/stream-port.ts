@@ -25,7 +25,7 @@ export interface StreamPortOptions {
   readonly tls: TransportTls | undefined;
   /** Sockets at a time, whether or not their handshake has ended; further ones are closed. */
   readonly connectionsMax: number;
-  /** Of one address, or network of IPv6; clients of this machine are not limited so. */
+  /** From one address, or network of IPv6; clients of this machine are not limited so. */
   readonly addressConnectionsMax: number;
   /** Through which all input comes. */
   readonly meter: InputMeter;

@@ -47,7 +47,7 @@ export type PeerMessage =
   /** `index` 0 is a refusal: this node does not lead that term. */
   | { readonly type: "readIndex"; readonly id: number; readonly index: number }
   /**
-   * The leader of `term` has a snapshot for the receiver. `epoch` is that of the leader's
+   * The leader of `term` has a snapshot for the receiver. `epoch` belongs to the leader's
    * connection.
    */
   | {
@@ -110,7 +110,7 @@ export interface OfferedSnapshot {
   readonly configuration: Uint8Array;
 }
 
-/** What a node tells the other side in the handshake of a link. */
+/** What a node sends to the other side in the handshake of a link. */
 export interface PeerIdentity {
   readonly nodeId: NodeId;
   /** 32 lower-case hex digits. */
@@ -134,7 +134,7 @@ export interface PeerIdentity {
 
 /** What is remembered of a node, even after its removal. */
 export interface KnownPeer {
-  /** The highest one that was met. */
+  /** The highest one that was seen. */
   readonly incarnation: number;
   /** The births of its directories, the newest last; never empty. */
   readonly births: readonly string[];
@@ -164,7 +164,7 @@ export interface PeerEvents {
    */
   onPeerIdentity(identity: PeerIdentity): void;
   /**
-   * A link was refused: wrong cluster, wrong node, not a member, an older process than one met
+   * A link was refused: wrong cluster, wrong node, not a member, an older process than one seen
    * before, a member on another directory, a second process under our id. One line for the log.
    */
   onRefused(reason: string): void;
@@ -183,7 +183,7 @@ export interface PeerLinks {
   /**
    * Sets the peers that are dialed and admitted from now on. Links to others are closed after their
    * waiting messages are flushed, and `onDown` is called for those that were up. A peer whose
-   * address changed is dialed anew. Can be called before `start`. `peers` must not contain this
+   * address changed is dialed again. Can be called before `start`. `peers` must not contain this
    * node itself.
    */
   setPeers(peers: ReadonlyMap<NodeId, PeerAddress>): void;
@@ -194,7 +194,7 @@ export interface PeerLinks {
   send(peer: NodeId, group: number, message: PeerMessage): void;
   flush(): void;
   /**
-   * Bytes for `peer` that the kernel has not taken yet, including those of this turn; 0 while the
+   * Bytes for `peer` that the kernel has not taken yet, including bytes of this turn; 0 while the
    * link is down. Everything sent later, heartbeats too, arrives after them. So the sender of a
    * snapshot waits until this is small, keeps few chunks unanswered (the kernel and the wire hold
    * some as well), and sends chunks after the other messages of a turn.
@@ -236,7 +236,7 @@ export interface ClientConnection {
    */
   close(code: number, reason: string): void;
   /**
-   * Reads nothing more from the client until `resume`. What was read with the present bytes still
+   * Reads nothing more from the client until `resume`. What was read with the current bytes still
    * comes.
    */
   pause(): void;
@@ -286,7 +286,7 @@ export interface GatewayEvents {
   /** `bytes` is the request as it arrived, a copy that the driver may keep. Needs no session. */
   onOperation(connection: ClientConnection, operation: Operation, bytes: Uint8Array): void;
   /**
-   * So many bytes were read, or something that costs as much; all requests that end in them have been
+   * `bytes` were read, or something that costs as much; all requests that end in them have been
    * passed on.
    */
   onReceived(connection: ClientConnection, bytes: number): void;
@@ -318,7 +318,7 @@ export interface PortLoad {
   readonly addressConnectionsMax: number;
   /** Bytes of memory that unfinished messages occupy. */
   readonly unfinishedBytes: number;
-  /** Of all doors, by whose input it was. */
+  /** The input of all doors, by whose it was. */
   readonly input: MeterTotals;
   /** Connections that wait because their party is over its share of the loop. */
   readonly heldInputs: number;

@@ -13,7 +13,7 @@ import {
 
 export interface ValueKind<Value> {
   readonly is: KindName;
-  /** Of numbers and of lengths, both inclusive. */
+  /** Bounds of numbers and of lengths, both inclusive. */
   readonly least: number;
   readonly most: number;
   /** As in `--data <directory>`; "": the usual one of the kind. */
@@ -70,7 +70,7 @@ export function text(placeholder: string, most = Number.MAX_SAFE_INTEGER): Value
   return kind("text", problem, { placeholder, least: 1, most });
 }
 
-/** At most so many different texts, each of which `judge` finds right. */
+/** At most `most` different texts, each of which `judge` finds right. */
 export function texts(
   placeholder: string,
   judge: TextJudge,

@@ -1,7 +1,7 @@
 /**
  * What a row of the table of options says. The key of a row is the name of the option in programs,
- * units last; `flag` is its name for people, who write the unit with the value. All names of other
- * options in a row are those of programs.
+ * units last; `flag` is its name for people, who write the unit with the value. A row always refers
+ * to other options by their names for programs.
  */
 import { switched, type ValueKind } from "./kinds.js";
 
@@ -33,7 +33,7 @@ export interface Further<Value> {
   readonly isInternal?: true;
 }
 
-/** A value must be at most that of another option, or half of it. */
+/** A value must be at most the value of another option, or half of it. */
 export interface Bound {
   readonly option: string;
   readonly isHalf?: true;

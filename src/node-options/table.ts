@@ -33,7 +33,7 @@ const TIB = 2 ** 40;
 const METRICS_PREFIXES_MAX = 20;
 const CLUSTER_NAME_LENGTH_MAX = 128;
 
-/** Of internals, which nobody types. Milliseconds and factors may have fractions. */
+/** For internals, which nobody types. Milliseconds and factors may have fractions. */
 const amount = duration(1, Number.MAX_SAFE_INTEGER);
 const bytes = size(1, Number.MAX_SAFE_INTEGER);
 const count = wholeNumber(1, Number.MAX_SAFE_INTEGER);
@@ -72,7 +72,7 @@ const ADDRESSES = {
     defaultValue: { host: "127.0.0.1", port: 7411 },
     listensFor: "clients",
   }),
-  advertise: row(endpoint, "the URL that clients are told", {
+  advertise: row(endpoint, "the URL that clients are given", {
     defaultText: "ws:// (with TLS wss://) and --listen",
   }),
   peerListen: row(hostPort(0), "address for the other nodes", {
@@ -114,14 +114,14 @@ const ADDRESSES = {
   access: row(
     choice("mode", ["required", "open"]),
     "required: clients without a name may do nothing here while the cluster is open; open: they may",
-    { defaultText: "that of the last start, or open" },
+    { defaultText: "the mode of the last start, or open" },
   ),
   insecure: toggle(
     "allow listening beyond this machine without encryption, or to clients without a name",
   ),
 };
 
-/** What the port does for its clients: the same for all nodes of a cluster. */
+/** What the port does for its clients, which must not differ between the nodes of a cluster. */
 const REDIS_RULES = {
   redisAllowEndless: toggle(
     "Redis clients may take locks without an expiry, if the setting endlessLeases allows it too",
@@ -157,14 +157,14 @@ const REDIS = {
     defaultText: "nowhere",
     listensFor: "clients",
   }),
-  redisAdvertise: row(hostPort(1), "the address that Redis clients are told", {
+  redisAdvertise: row(hostPort(1), "the address that Redis clients are given", {
     ...withRedis,
     defaultText: "--redis-listen",
   }),
   /** Its clients are given the host of `redisAdvertise` or `redisListen`, with the port of this. */
   redisSentinelListen: row(
     hostPort(0),
-    "address that is a sentinel only, for Redis clients that tell sentinels from masters",
+    "address that is a sentinel only, for Redis clients that distinguish sentinels from masters",
     { ...withRedis, defaultText: "nowhere", listensFor: "clients" },
   ),
   ...REDIS_RULES,
@@ -213,7 +213,7 @@ const LIMITS = {
   /** In IPv6, an address is a network of 64 bits. */
   addressLimits: row(
     clientLimits,
-    "the same for clients from one address, except this machine; can be repeated",
+    "what clients from one address may have and do, except this machine; can be repeated",
     { flag: "addressLimit", defaultText: "the same" },
   ),
 };
@@ -352,5 +352,5 @@ export const NODE_OPTIONS = {
   ...INTERNALS,
 };
 
-/** The names of the options that are the same for all nodes that serve one kind of Redis clients. */
+/** The names of the options that all nodes serving one kind of Redis clients must share. */
 export const REDIS_RULE_NAMES = Object.keys(REDIS_RULES) as readonly (keyof typeof REDIS_RULES)[];

@@ -10,7 +10,7 @@
  *              that it was not executed, its number is used again. The number of an acquire or
  *              adopt identifies the hold that it gets.
  * `mark`       the lowest sequence whose reply the client still needs; replies below are dropped.
- *              `sequence` is below `mark` + `IN_FLIGHT_MAX`. Of a state order without a session:
+ *              `sequence` is below `mark` + `IN_FLIGHT_MAX`. For a state order without a session:
  *              the order count that its client knows.
  * `acknowledged` sequences whose end the client has read: waits that ended without a grant,
  *              upgrades that were granted after a wait, holds that ended by themselves.
@@ -199,7 +199,7 @@ export interface AcquireOptions {
   readonly value: string;
   /** Whether it ends the holds of its keys. Only for exclusive items. */
   readonly steal: boolean;
-  /** Whether it may be refused if it, or another request because of it, would wait for ever. */
+  /** Whether it may be refused if it, or another request because of it, would wait forever. */
   readonly detect: boolean;
 }
 
@@ -412,7 +412,9 @@ export interface PutCredentialCommand extends SequencedHead {
   /** What the credential is called; of one identity no two have the same label. */
   readonly label: string;
   readonly kind: CredentialKind;
-  /** The SHA-256 of a token: 64 lower-case hex digits; 32 bytes on the wire. Of tokens only. */
+  /**
+   * The SHA-256 of a token: 64 lower-case hex digits; 32 bytes on the wire. Only tokens have one.
+   */
   readonly digest: string | undefined;
   /** From when on no connection is let in by it, in milliseconds of wall time; 0: never. */
   readonly expiresWallMs: number;
@@ -468,7 +470,7 @@ export const EXTEND_MODE = {
   atLeast: 0,
   /** `ttlMs` from now, even if that is earlier. */
   exactly: 1,
-  /** `ttlMs` after the present end. */
+  /** `ttlMs` after the current end. */
   add: 2,
 } as const;
 export type ExtendMode = keyof typeof EXTEND_MODE;

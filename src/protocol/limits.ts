@@ -30,7 +30,7 @@ export const TTL_MS_DEFAULT = 15_000;
 export const LEASE_SETTING_MS_MAX = 7 * 86_400_000;
 /**
  * A hundredth more: what doors add for clients that keep no margin for the rates of clocks. The
- * setting limits what such a client asked for, so a lease may last so much longer than it says.
+ * setting limits what such a client asked for, so a lease may last this much longer than it says.
  */
 export function withLeaseMargin(ms: number): number {
   return ms + Math.ceil(ms / 100);
@@ -128,7 +128,7 @@ export const AUDIT_NUMBER_MAX = 2 ** 48;
 /** Points and events in one answer to `vitals`. */
 export const VITALS_POINTS_MAX = 180;
 export const VITALS_EVENTS_MAX = 256;
-/** Of an event, in UTF-16 units. The longest names 45 members. */
+/** The length of an event, in UTF-16 units. The longest names 45 members. */
 export const VITALS_EVENT_CHARACTERS_MAX = 1_024;
 /** The vitals of one member for another, as JSON: room for as many points and events as there can be. */
 export const VITALS_TEXT_BYTES_MAX = 1 << 20;
@@ -139,15 +139,18 @@ export const QUERY_PAGE_MAX = 200;
 /** The name of an identity, and the label of one of its credentials; ASCII. */
 export const IDENTITY_NAME_BYTES_MAX = 128;
 export const LABEL_BYTES_MAX = 64;
-/** Of a token: a SHA-256. */
+/** The digest of a token: a SHA-256. */
 export const TOKEN_DIGEST_BYTES = 32;
 /** An access token as its client sends it, in printable ASCII. */
 export const ACCESS_TOKEN_BYTES_MAX = 512;
 /** The highest number of a credential: 32 bits wide in a batch. The last one is `LOCAL_CREDENTIAL`. */
 export const CREDENTIAL_MAX = 2 ** 32 - 2;
-/** The credential of a connection that has shown none: that of the identity `anonymous`. */
+/** The credential of a connection that has shown none: it belongs to the identity `anonymous`. */
 export const NO_CREDENTIAL = 0;
-/** The credential of whoever opens the socket in a node's directory: of the identity `local`. */
+/**
+ * The credential of a client at the socket in a node's directory: it belongs to the identity
+ * `local`.
+ */
 export const LOCAL_CREDENTIAL = 2 ** 32 - 1;
 /** Identities that always exist, and have no credentials in the table. */
 export const ANONYMOUS = "anonymous";

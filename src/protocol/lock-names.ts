@@ -17,7 +17,7 @@ const PLAIN = /^[ -}]*$/;
 /** The number of a database and what follows it. */
 const IN_DATABASE = /^(0|[1-9][0-9]{0,4})\/(.*)$/s;
 
-/** Bytes of an escaped name: those of a key less the prefix. */
+/** Bytes of an escaped name: the bytes of a key less the prefix. */
 export const LOCK_NAME_BYTES_MAX = KEY_BYTES_MAX - LOCK_NAME_PREFIX.length;
 
 /** A key of Redis: the number of its database, and its name there. */

@@ -29,7 +29,7 @@ export interface KeysQuery {
   readonly limit: number;
 }
 
-/** Why a request waits, or, with session 0 and sequence 0, what a new request would meet. */
+/** Why a request waits, or, with session 0 and sequence 0, what a new request would find. */
 export interface ExplainQuery {
   readonly op: typeof OP.explain;
   readonly id: number;
@@ -140,9 +140,8 @@ export interface SignInQuery {
 }
 
 /**
- * How a node is, and what happened on it lately. The node that answers knows that of itself without
- * asking another one. Another member it asks over their link; the answer is `null` if it does not hear
- * from that member.
+ * How a node is, and what happened on it lately. The node that answers knows this about itself. It
+ * asks another member over their link; the answer is `null` if it does not hear from that member.
  */
 export interface VitalsQuery {
   readonly op: typeof OP.vitals;
@@ -276,7 +275,10 @@ export interface ReadSnapshotOperation {
   readonly chunk: number;
 }
 
-/** Which lines a node logs: those of its level and of all that follow it. On the wire the number. */
+/**
+ * Which lines a node logs: the lines of its level and of all levels that follow it. The wire
+ * carries the number.
+ */
 export const LOG_LEVEL = { debug: 0, info: 1, warn: 2, error: 3 } as const;
 /** The name of a level of a node's log. */
 export type LogLevel = keyof typeof LOG_LEVEL;

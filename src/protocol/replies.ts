@@ -118,14 +118,16 @@ export type Result =
       readonly status: typeof STATUS.leased;
       /** One, or of a split take one for each item. */
       readonly tokens: readonly number[];
-      /** When it ends by itself, in cluster time; 0: without end. Of a split take the first end. */
+      /**
+       * When it ends by itself, in cluster time; 0: without end. For a split take, the first end.
+       */
       readonly endsAt: number;
       /** The slots of each semaphore item, in order. */
       readonly slots: readonly (readonly number[])[];
     }
   | {
       readonly status: typeof STATUS.extended;
-      /** Of each key, in the order of the command. */
+      /** The lease of each key, in the order of the command. */
       readonly leases: readonly ExtendedLease[];
     }
   | {

@@ -5,7 +5,8 @@
  * secret must never be stored with its digest.
  *
  * Secrets have 128 random bits, so a salt or a slow function would add nothing. It is written here
- * because the pure rooms have no `node:crypto`, and because the SDK cannot wait for that of a browser.
+ * because the pure rooms have no `node:crypto`, and because the SDK cannot wait for the one in a
+ * browser.
  */
 
 /** The fractional parts of the cube roots of the first 64 primes. */

@@ -67,9 +67,9 @@ export interface HoldView {
   readonly orderedBy: string;
   readonly holder: Holder;
   /**
-   * Of an owner or bearer: 8 hex digits of a digest of it, which prove nothing; "" for a session's.
-   * Such a hold has session 0, and `sessionName` is the name that its take gave, or that of the
-   * session that handed it over.
+   * For an owner or bearer: 8 hex digits of a digest of it, which prove nothing; "" for a
+   * session's. Such a hold has session 0, and `sessionName` is the name that its take gave, or the
+   * name of the session that handed it over.
    */
   readonly leaseOwner: string;
   readonly permits: number;
@@ -149,7 +149,8 @@ export interface WaitGraphView {
   readonly isTruncated: boolean;
   /**
    * The last deadlocks that this node saw refused, at most `REFUSED_DEADLOCKS_MAX`, newest first. A
-   * node does not keep them: one that was started again knows those of the log that it applied since.
+   * node does not keep them: one that was started again knows the ones in the log that it has
+   * applied since.
    */
   readonly refused: readonly RefusedDeadlock[];
   /** Some possible deadlocks, at most `POSSIBLE_DEADLOCKS_MAX`. */
@@ -157,7 +158,7 @@ export interface WaitGraphView {
 }
 /**
  * Waits that would be a deadlock if, in each session, the task that waits were the one that holds
- * what the session before it waits for. The table cannot know that of tasks without owners.
+ * what the session before it waits for. The table cannot know this for tasks without owners.
  */
 export interface PossibleDeadlock {
   /** Since when all of them wait, in cluster milliseconds. */
@@ -395,8 +396,8 @@ export interface WhoAmIView {
 }
 
 /**
- * Answer to `vitals`: how one node is, by what it knows itself. Counts of locks are those of its own
- * table, in which all nodes agree once they have applied the same entries.
+ * Answer to `vitals`: how one node is, by what it knows itself. Counts of locks are taken from its
+ * own table, in which all nodes agree once they have applied the same entries.
  */
 export interface VitalsView {
   /** The id of the node that answers. */
@@ -427,7 +428,7 @@ export interface VitalsView {
   readonly loopDelayMaxMs: number;
   /** 99 of 100 writes of the log took at most about this long lately; `null`: there were none. */
   readonly logSyncP99Ms: number | null;
-  /** Of clients of this node. */
+  /** Connections of clients of this node. */
   readonly connections: number;
   readonly watches: number;
   readonly sessions: number;
@@ -459,15 +460,15 @@ export interface VitalsPeer {
   readonly heardWallMs: number | null;
   /** Whether there is a link to it. */
   readonly isConnected: boolean;
-  /** Of the last question to it over that link that was answered; `null`: none was. */
+  /** How long the last answer to a question over that link took; `null`: there was none. */
   readonly roundTripMs: number | null;
   /** On a leader: the log of the peer is durable and equal up to here; `null` on other nodes. */
   readonly matchIndex: number | null;
 }
 
 /**
- * Five seconds of one node. The numbers of locks count what it applied, whoever asked for it. The
- * times are estimates within a bucket of a histogram, or `null` if nothing happened.
+ * Five seconds of one node. The numbers of locks count what it applied, no matter which client
+ * asked. The times are estimates within a bucket of a histogram, or `null` if nothing happened.
  */
 export interface VitalsPoint {
   /** The end of the five seconds, by the wall clock of the node. */
@@ -529,7 +530,7 @@ export interface AuditEntry {
   readonly identity: string;
   /** `token:LABEL`, `certificate:LABEL`, or what a certificate names; "" without one. */
   readonly credential: string;
-  /** Of the client, if it was connected to the node of this audit; otherwise "". */
+  /** The address of the client, if it was connected to the node of this audit; otherwise "". */
   readonly address: string;
   /** The name of the request; `held` for a hold. */
   readonly what: string;

@@ -24,15 +24,15 @@ const WRONG_CLOCK = "renew it, or set the clock of this machine";
 const NO_TLS = "it does not speak TLS: is this its port for clients? A port without TLS is ws://";
 
 const CERTIFICATE_PROBLEMS: Readonly<Record<string, string>> = Object.freeze({
-  CERT_HAS_EXPIRED: `its certificate, or that of its CA, has expired: ${WRONG_CLOCK}`,
-  CERT_NOT_YET_VALID: `its certificate, or that of its CA, is not valid yet: ${WRONG_CLOCK}`,
+  CERT_HAS_EXPIRED: `its certificate or its CA's has expired: ${WRONG_CLOCK}`,
+  CERT_NOT_YET_VALID: `its certificate or its CA's is not valid yet: ${WRONG_CLOCK}`,
   CERT_SIGNATURE_FAILURE: UNKNOWN_CA,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_CA,
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_CA,
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_CA,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_CA,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_CA,
-  INVALID_PURPOSE: "its certificate is not for servers, so it is not that of a node",
+  INVALID_PURPOSE: "its certificate is not for servers, so it does not belong to a node",
 });
 
 /** The first that matches counts. */

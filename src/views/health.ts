@@ -21,7 +21,7 @@ export interface NodeWords {
   /** When its process began, and now, by its own wall clock. */
   readonly startedWallMs?: number | undefined;
   readonly wallMs?: number | undefined;
-  /** Of clients of it. */
+  /** Connections of clients of it. */
   readonly connections?: number | undefined;
   /** 99 of 100 writes of its log took at most about this long lately; `null`: there were none. */
   readonly logSyncP99Ms?: number | null | undefined;

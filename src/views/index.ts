@@ -1,5 +1,5 @@
 /**
- * What a view of a cluster means, the same for the page, the commands and a node's own pages: which
+ * What a view of a cluster means, shared by the page, the commands and a node's own pages: which
  * rows and columns there are, and how each thing is said. Pure.
  */
 export { changePhrases } from "./changes.js";

@@ -1,4 +1,4 @@
-/** A line of a list of locks: what one line says about a key, whoever lists them. Pure. */
+/** A line of a list of locks: what one line says about a key, for every list of them. Pure. */
 import type { ClosingView, HoldView, KeyView } from "../protocol/index.js";
 import type { Columns } from "./column.js";
 import { formatDuration } from "./durations.js";
@@ -76,7 +76,7 @@ export const LOCK_COLUMNS = {
   },
 } satisfies Columns<LockRow>;
 
-/** `exclusive`, `3 of 5 permits`. Of a key with waiters only, nothing. */
+/** `exclusive`, `3 of 5 permits`. Nothing for a key with waiters only. */
 function lockModeText({ kind, limit, permitsHeld, first, closing }: LockRow): string {
   if (kind === "semaphore") {
     return permitsHeld === undefined

@@ -11,7 +11,7 @@ export interface Someone {
   /** 0 of a hold of an owner; `undefined` if it is not known. */
   readonly session?: number | undefined;
   readonly holder?: "session" | "owner" | "bearer" | undefined;
-  /** Of a lease, if it is known: digits that tell owners apart. */
+  /** For a lease, if it is known: digits that tell owners apart. */
   readonly leaseOwner?: string | undefined;
 }
 

@@ -32,7 +32,7 @@ import type { Platform } from "../transport/platform.js";
 
 /** A token that was just made, which no one can show again. */
 export interface CreatedToken {
-  /** `hf_` and 48 characters. Whoever has it is that identity. */
+  /** `hf_` and 48 characters. Anyone who has it is that identity. */
   readonly token: string;
   readonly label: string;
   /** Wall time in milliseconds; 0: never. */

@@ -213,7 +213,7 @@ export class AdminConnection {
   #onReady(hello: Hello): void {
     this.#clusterId = hello.clusterId;
     this.#frame.begin(this.#connection.frameBytesMax);
-    // Before anything else: whatever follows is judged as that of a reader.
+    // Before anything else: whatever follows is judged as sent by a reader.
     if (this.#settings.readOnly) this.#frame.add({ op: OP.readOnly, id: READ_ONLY_ID });
     this.#frame.end();
     this.#opening?.succeed();

@@ -66,9 +66,10 @@ import { askForLogLevel, askForMembers } from "./log-level.js";
  *
  * Calls reject with the signal's reason or with a `HoldfastError`, whose message says what is in
  * the way: `BUSY` (retryable: another change is under way, or the node has not caught up yet),
- * `FORBIDDEN` (the voters that would remain and can be reached are no majority), `INVALID_ARGUMENT`
- * (no such member, an address of another member, the last voter), `UNAVAILABLE` (no leader answered
- * in time; if `details.indeterminate` is true, the change may have happened), `CANCELLED` (closed).
+ * `FORBIDDEN` (the voters that would remain and can be reached are not a majority),
+ * `INVALID_ARGUMENT` (no such member, an address of another member, the last voter), `UNAVAILABLE`
+ * (no leader answered in time; if `details.indeterminate` is true, the change may have happened),
+ * `CANCELLED` (closed).
  */
 export interface Admin extends Views, OperatorCommands, AsyncDisposable {
   /** The cluster that answered first. Nodes of other clusters are refused. */
@@ -142,7 +143,7 @@ export interface Admin extends Views, OperatorCommands, AsyncDisposable {
   /**
    * Watches the changes of a key, or of all keys that begin with a prefix ("orders/"), in the order
    * of the log, as `Client.watch` does. It has no session, so it begins when a node has answered:
-   * await `begun`, and then read the present state with `inspect` or `keysPage`. Stays connected
+   * await `begun`, and then read the current state with `inspect` or `keysPage`. Stays connected
    * while it is open.
    */
   watch(target: WatchTarget, options?: WatchOptions): Watch;

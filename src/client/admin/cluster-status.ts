@@ -99,7 +99,7 @@ export interface UnreachableNode {
 /**
  * The status of each endpoint, in the order given; all are asked at once. A node that cannot be
  * reached has an `error` with code `UNAVAILABLE`; if its answer is not a status, the code is
- * `PROTOCOL`, and `UNAUTHENTICATED` if its cluster is closed to whoever asks.
+ * `PROTOCOL`, and `UNAUTHENTICATED` if its cluster is closed to the caller.
  *
  * @throws the signal's reason when aborted; `INVALID_ARGUMENT` for `ca`, `cert` or `key` that cannot
  *   be used; never because of a node

@@ -16,7 +16,7 @@ import { ACKNOWLEDGED_MAX, IN_FLIGHT_MAX } from "../../protocol/index.js";
 import { type Call, NOTHING_ACKNOWLEDGED } from "./call.js";
 
 const SLOT_MASK = IN_FLIGHT_MAX - 1;
-assert((IN_FLIGHT_MAX & SLOT_MASK) === 0, () => `${IN_FLIGHT_MAX} slots are no power of two`);
+assert((IN_FLIGHT_MAX & SLOT_MASK) === 0, () => `${IN_FLIGHT_MAX} slots are not a power of two`);
 
 /** A shorter queue is not searched for calls that are no longer wanted. */
 const COMPACT_LENGTH_MIN = 1_024;

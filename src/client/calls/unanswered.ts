@@ -16,7 +16,7 @@ export function unanswered({ mayBeExecuted }: Fate, what: string, why: string): 
   return unavailable(what, why, mayBeExecuted);
 }
 
-/** The same for a request for locks: one that waits ends at its own time. */
+/** As above, for a request for locks: one that waits ends at its own time. */
 export function unansweredWait(
   fate: Fate,
   items: Named,

@@ -43,11 +43,11 @@ import {
 /** What the table decided, and what that proves about time. */
 export interface Decided {
   readonly result: Result;
-  /** Of the entry that queued or executed the command, or of a later one. */
+  /** The revision of the entry that queued or executed the command, or of a later one. */
   readonly stamp: number;
   /** Lease time before the command was sent; 0 is the beginning of the call. */
   readonly sentAfterMs: number;
-  /** Of the command, in its session. */
+  /** The sequence of the command, in its session. */
   readonly sequence: number;
 }
 

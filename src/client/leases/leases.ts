@@ -9,8 +9,8 @@ import type { WantedItem } from "../options/lock-options.js";
 /** What every command on a lease names. */
 export interface LeaseOwnerOptions {
   /**
-   * Names the owner, and proves it: 1 … 1,024 bytes of UTF-8. Whoever knows it can end the lease,
-   * so it should be random. Only its digest leaves this process.
+   * Names the owner, and proves it: 1 … 1,024 bytes of UTF-8. Anyone who knows it can end the
+   * lease, so it should be random. Only its digest leaves this process.
    */
   readonly owner: string;
   /**
@@ -28,7 +28,7 @@ export interface TakeLeaseOptions extends LeaseOwnerOptions {
    */
   readonly ttlMs: number;
   /**
-   * How long it may wait for the grant, in milliseconds; 0: not at all; `undefined`: for ever.
+   * How long it may wait for the grant, in milliseconds; 0: not at all; `undefined`: forever.
    */
   readonly waitMs?: number | undefined;
   /**
@@ -136,8 +136,8 @@ export interface Leases {
     options: ExtendLeaseOptions,
   ): Promise<readonly ExtendedLeaseOf[]>;
   /**
-   * Ends the owner's leases and waits in 1 – 16 keys. Having none is no error. A lease of several
-   * keys ends as a whole. Rejects with `UNAVAILABLE` like a take.
+   * Ends the owner's leases and waits in 1 – 16 keys. Having none is not an error. A lease of
+   * several keys ends as a whole. Rejects with `UNAVAILABLE` like a take.
    */
   giveBack(keys: string | readonly string[], options: GiveBackOptions): Promise<GivenBack>;
 }

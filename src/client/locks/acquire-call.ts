@@ -352,7 +352,7 @@ function stillHeld(told: RecalledHold): Granted {
   return { ...told, endsAt: told.endsAt === 0 ? NEVER : told.endsAt };
 }
 
-/** `slots`: those of each semaphore among the items, in order. */
+/** `slots`: the slots of each semaphore among the items, in order. */
 function heldItems(
   items: readonly Item[],
   slots: readonly (readonly number[])[] | undefined,

@@ -1,5 +1,5 @@
 /**
- * Tells observers what one client asks for and gives back (`transport/tracing.ts`). Where nobody
+ * Shows observers what one client asks for and gives back (`transport/tracing.ts`). Where nobody
  * observes, a caller looks at one property and makes nothing. It must not change what it observes:
  * the calls, their order and their results are the same.
  */

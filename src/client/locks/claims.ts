@@ -107,7 +107,7 @@ export class Claims implements GrantHost, HoldHost {
     return this.#holds.remainingMs(hold, nowMs);
   }
 
-  /** Tells the table that this hold is no longer wanted here. */
+  /** Informs the table that this hold is no longer wanted here. */
   giveBack(hold: Hold, waiter?: ReleaseWaiter): void {
     this.#takeOut(hold);
     hold.ending = new EndCall(hold, waiter);
@@ -209,7 +209,7 @@ export class Claims implements GrantHost, HoldHost {
     else call.isUncertain = false;
   }
 
-  /** The connection is gone: what waits in the table may end without being told. */
+  /** The connection is gone: what waits in the table may end without an event. */
   onDisconnected(): void {
     for (const call of this.#waits.values()) call.isUncertain = true;
   }
@@ -251,7 +251,7 @@ export class Claims implements GrantHost, HoldHost {
 
   // What happens to all of them.
 
-  /** Ends everything here that may be over by now, for ever; the session goes on if it can. */
+  /** Ends everything here that may be over by now, forever; the session goes on if it can. */
   lapseIfDue(nowMs: number): void {
     if (nowMs < this.lapseMs) return;
     const { deadlineMs, endReason } = this.#lease;

@@ -1,7 +1,7 @@
 /**
  * Explains a cycle of waits, by asking the cluster after a task was refused. The refusal itself has
  * numbers and names; this adds what is held since when and under which value, and the metadata of
- * the sessions. It looks at the present, so holds that have ended meanwhile are missing.
+ * the sessions. It looks at the current state, so holds that have ended meanwhile are missing.
  */
 import { HoldfastError } from "../../errors/index.js";
 import type {
@@ -122,8 +122,8 @@ function textOf(members: readonly DeadlockMember[]): string {
 
 function blockerText({ key, mode, token, sinceMs, value }: DeadlockBlocker): string {
   const how = token === 0 ? "waits" : "holds";
-  const beside = value === "" ? "" : `, value ${quote(value)}`;
-  return `${how} ${quotedKey(key)} (${mode}) for ${Math.round(sinceMs)} ms${beside}`;
+  const valueText = value === "" ? "" : `, value ${quote(value)}`;
+  return `${how} ${quotedKey(key)} (${mode}) for ${Math.round(sinceMs)} ms${valueText}`;
 }
 
 function stackLines(stack: string | undefined): string[] {

@@ -1,7 +1,7 @@
 /**
  * Elections. The leader is the holder of the exclusive lock with the election's name, and the value
- * of the hold says who that is. A watch tells an observer when to look, and then the present state
- * is read, so that a former leader is never shown as the present one.
+ * of the hold says who that is. A watch tells an observer when to look, and then the current state
+ * is read, so that a former leader is never shown as the current one.
  */
 import { HoldfastError } from "../../errors/index.js";
 import { isValidKey, type KeyView, OP } from "../../protocol/index.js";
@@ -47,7 +47,7 @@ export interface Election {
    * until the loop is left, `signal` is aborted or the client is closed.
    */
   observe(options?: CallOptions): AsyncGenerator<Leader | undefined, void, undefined>;
-  /** The present leader; linearizable. `UNAVAILABLE` without an answer in `connectTimeoutMs`. */
+  /** The current leader; linearizable. `UNAVAILABLE` without an answer in `connectTimeoutMs`. */
   leader(options?: CallOptions): Promise<Leader | undefined>;
 }
 
@@ -121,7 +121,7 @@ export class NamedElection implements Election {
         } while (await hasNews(watch));
         return;
       } catch (error) {
-        // Too far behind: only the present state matters.
+        // Too far behind: only the current state matters.
         if (!isOfCode(error, "COMPACTED")) throw error;
       } finally {
         await watch.return();

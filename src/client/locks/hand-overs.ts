@@ -21,7 +21,7 @@ const NEVER = Number.POSITIVE_INFINITY;
 
 /** What hand-overs need from their session. */
 export interface HandOversHost extends Beginning {
-  /** That of the session; "" before there was one. */
+  /** The cluster of the session; "" before there was one. */
   readonly clusterId: string;
   /** How long a hand-over may look for the cluster. */
   readonly tryTimeoutMs: number;
@@ -88,7 +88,7 @@ export class HandOvers {
     const keys = hold.items.map(({ key }) => key);
     const wish = { to: secret, isBearer: true, ttlMs };
     const { upgrade } = hold;
-    // Whoever adopts it gets what its user knew that it had.
+    // The process that adopts it gets what its user knew that it had.
     if (upgrade?.mayBeExecuted === true) this.#host.submit(new DowngradeCall(hold, upgrade.key));
     const confirmed = await new Promise<boolean>((resolve, reject) => {
       const caller = { resolve, reject };

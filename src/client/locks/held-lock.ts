@@ -251,7 +251,7 @@ export class HeldLock implements Lock, Handle, ReleaseWaiter {
     if (this.#state === "held") this.#events?.dispatchEvent(new Event(event));
   }
 
-  /** The hold is over for ever. Runs the listeners of `signal` before it returns. */
+  /** The hold is over forever. Runs the listeners of `signal` before it returns. */
   lose(reason: LossReason): void {
     if (this.#state !== "held") return;
     // The application gave it up.

@@ -12,7 +12,7 @@ import { commandFailure, type LossReason, lockLost, lossReasonOf, nameOf } from 
 import type { HeldItem } from "../options/lock-options.js";
 import type { ReleaseResult } from "./lock.js";
 
-/** Tells the table that a hold is not wanted any more. */
+/** Informs the table that a hold is no longer wanted. */
 export interface Ending extends Call {
   /** The table says that the hold ended before that. */
   onLost(reason: LossReason): void;

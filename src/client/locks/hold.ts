@@ -5,7 +5,7 @@
  * when that rises and downgraded when it falls. The end of the hold ends all handles.
  *
  * No handle may be given out, or called exclusive, beyond the table's last answer. Answers come in
- * the order of the log, and nothing passes a downgrade, so the last answer is the present state.
+ * the order of the log, and nothing passes a downgrade, so the last answer is the current state.
  * The only exception is the answer to an abandoned upgrade, which comes while a downgrade is under
  * way.
  */
@@ -60,7 +60,7 @@ export interface Handle {
   /** The requested items: the hold may be stronger, for another handle. */
   readonly items: readonly HeldItem[];
   notify(event: keyof LockEvents): void;
-  /** The hold is over for ever. */
+  /** The hold is over forever. */
   lose(reason: LossReason): void;
 }
 
@@ -118,7 +118,7 @@ export class Hold implements HandOverTarget, UpdateTarget {
   upgrade: UpgradeCall | undefined = undefined;
   /** Why it is over for this client; the table may not know yet. */
   endedBy: LossReason | undefined = undefined;
-  /** The call that tells the table so, if it was given back here. */
+  /** The call that informs the table, if it was given back here. */
   ending: Ending | undefined = undefined;
   readonly #host: HoldHost;
   #joins = NO_JOINS;
@@ -172,7 +172,7 @@ export class Hold implements HandOverTarget, UpdateTarget {
   }
 
   /**
-   * It is over for this client: ends all handles for ever, and runs the listeners of their signals
+   * It is over for this client: ends all handles forever, and runs the listeners of their signals
    * before it returns.
    */
   end(reason: LossReason): void {
@@ -313,7 +313,7 @@ export class Hold implements HandOverTarget, UpdateTarget {
 
   onUpgradeRefused(upgrade: UpgradeCall, result: Result): void {
     if (this.upgrade !== upgrade) return;
-    // The hold has ended. Its joins are told why, which a recall lists after this answer.
+    // The hold has ended. Its joins learn why, which a recall lists after this answer.
     if (result.status === ERROR_NUMBERS.NOT_HELD) return;
     this.upgrade = undefined;
     for (const join of upgrade.refusedBy(result.status)) {

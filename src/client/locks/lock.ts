@@ -114,12 +114,12 @@ export interface Lock extends AsyncDisposable {
    * to let any process go on with it by `client.adopt`, within `ttlMs`; they are a secret. With
    * `owner` the hold becomes the lease of that owner instead, and there is nothing to adopt.
    *
-   * As soon as a node is there that can be told, `signal` is aborted, and this handle and the others
+   * As soon as a node can be asked, `signal` is aborted, and this handle and the others
    * of the hold hold nothing. Rejects with `UNAVAILABLE` if no node is there for `connectTimeoutMs`,
    * and the lock stays; with `LOCK_LOST`. With `LOCK_HELD` (that owner has something in one of the
    * keys already), `FORBIDDEN`, `QUOTA`, `INVALID_ARGUMENT` (`ttlMs`) and `TOKENS_EXHAUSTED` the lock
-   * is released. If the answer is lost, the data say so (`confirmed`), and whoever adopts learns the
-   * truth; with `owner` it rejects with `UNAVAILABLE` then (`indeterminate`).
+   * is released. If the answer is lost, the data say so (`confirmed`), and the process that adopts
+   * learns the truth; with `owner` it rejects with `UNAVAILABLE` then (`indeterminate`).
    */
   handOver(options?: HandOverOptions & { owner?: undefined }): Promise<HandedOver>;
   handOver(options: HandOverOptions & { owner: string }): Promise<undefined>;

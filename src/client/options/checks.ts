@@ -1,7 +1,7 @@
 /**
  * The checks that all calls share. A wrong type or range is a programmer's error and fails with a
  * plain `TypeError` or `RangeError`; a name that the cluster would refuse fails with
- * `INVALID_ARGUMENT`, as if the cluster had refused it. The files beside this one use these checks
+ * `INVALID_ARGUMENT`, as if the cluster had refused it. The files next to this one use these checks
  * to turn arguments into complete values; this file knows no particular call.
  */
 import { HoldfastError } from "../../errors/index.js";
@@ -29,7 +29,7 @@ export function requireKey(key: string): void {
   requireText(key, "key", isValidKey);
 }
 
-/** A key that is inspected, or taken from its holder: it may be that of a Web Lock. */
+/** A key that is inspected, or taken from its holder: it may be the key of a Web Lock. */
 export function requireTableKey(key: string): void {
   requireText(key, "key", isValidTableKey);
 }
@@ -73,7 +73,7 @@ export function requireInteger(value: unknown, name: string, min: number, max: n
   if (!Number.isInteger(number)) throw new RangeError(`${name} must be an integer, not ${number}`);
 }
 
-/** A misspelt option would be ignored silently: `timeout` for `waitMs` would wait for ever. */
+/** A misspelt option would be ignored silently: `timeout` for `waitMs` would wait forever. */
 export function requireKnown(options: object, known: ReadonlySet<string>): void {
   for (const name in options) {
     if (known.has(name)) continue;

@@ -32,9 +32,9 @@ export interface ConnectOptions extends TlsOptions {
    * Addresses (`ws://host:port`, `wss://…`, or `http…` for the same; a bare `host` has port 7411) of any
    * nodes of one cluster; the client learns the others. Or, on the machine of a node, `unix:/path/to/local.sock`, or `unix:` and the directory that
    * has it, alone and in Node only: the socket in the node's data directory, through which the client
-   * is `local` and may do everything. It learns no other nodes. Default: those of the environment
-   * variable `HOLDFAST_ENDPOINTS`, separated by commas, or the local cluster's, `ws://127.0.0.1:7411` to
-   * `:7413`.
+   * is `local` and may do everything. It learns no other nodes. Default: the nodes in the
+   * environment variable `HOLDFAST_ENDPOINTS`, separated by commas, or the local cluster's,
+   * `ws://127.0.0.1:7411` to `:7413`.
    */
   endpoints?: readonly string[] | undefined;
   /**
@@ -62,10 +62,10 @@ export interface ConnectOptions extends TlsOptions {
    */
   followLeader?: boolean | undefined;
   /**
-   * Is told of connections made and lost, sessions opened and lost, lost locks, and retries: an
+   * Hears of connections made and lost, sessions opened and lost, lost locks, and retries: an
    * object with `debug`, `info`, `warn` and `error`, such as a pino logger. It gets no
    * secrets. It must not call the client. If it throws, the client goes on, and the process gets
-   * one warning. Default: nothing is told.
+   * one warning. Default: nothing is logged.
    */
   logger?: Logger | undefined;
   /** Gives up the first connection when aborted. */

@@ -1,6 +1,6 @@
 /**
  * Holds that are handed over, as plain data on their way to another process, and the options of both
- * sides. Whoever has the data can adopt the holds, so it is a secret.
+ * sides. Anyone who has the data can adopt the holds, so it is a secret.
  */
 import { HoldfastError } from "../../errors/index.js";
 import {
@@ -29,8 +29,8 @@ export interface HandOverOptions {
    */
   ttlMs?: number | undefined;
   /**
-   * An owner of your choice, 1 … 1,024 bytes of UTF-8: whoever knows it goes on with the hold as a
-   * lease, by `client.leases`, HTTP or the command line. Nothing has to be adopted then.
+   * An owner of your choice, 1 … 1,024 bytes of UTF-8: anyone who knows it can go on with the hold
+   * as a lease, by `client.leases`, HTTP or the command line. Nothing has to be adopted then.
    */
   owner?: string | undefined;
 }
@@ -45,7 +45,7 @@ export interface HandOverAllOptions {
 export interface HandedOver {
   readonly version: number;
   readonly clusterId: string;
-  /** Whether the cluster has said so; otherwise whoever adopts them learns the truth. */
+  /** Whether the cluster has said so; otherwise the process that adopts them learns the truth. */
   readonly confirmed: boolean;
   readonly holds: readonly HandedOverHold[];
 }
@@ -80,7 +80,7 @@ export interface HandOverWish {
   readonly ttlMs: number;
 }
 
-/** @param secret that of a bearer, if no owner is named */
+/** @param secret the secret of a bearer, if no owner is named */
 export function resolveHandOver(options: HandOverOptions, secret: string): HandOverWish {
   requireObject(options, "options");
   requireKnown(options, HAND_OVER_OPTIONS);

@@ -18,7 +18,7 @@ import {
   requireText,
 } from "./checks.js";
 
-/** Of an owner, and of a request, in UTF-8. */
+/** The limit on an owner, and on a request, in UTF-8. */
 const NAME_BYTES_MAX = 1_024;
 
 const OWNER_OPTIONS = ["owner", "signal"];

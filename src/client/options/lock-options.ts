@@ -40,7 +40,7 @@ import type { Owner } from "./owner.js";
 export interface HoldOptions {
   /**
    * How long to wait in the queue, counted from the call; then `LOCK_TIMEOUT`. 0 – 2^32 − 1, or
-   * `Infinity`. Default: for ever. 0: `LOCK_HELD` at once.
+   * `Infinity`. Default: forever. 0: `LOCK_HELD` at once.
    */
   waitMs?: number | undefined;
   /** Aborting leaves the queue and rejects with the signal's reason. No effect after the grant. */
@@ -48,7 +48,7 @@ export interface HoldOptions {
   /**
    * A head start in the queue: the request is placed as if it had arrived this many steps earlier
    * (setting `priorityStepMs`, by default one second). An urgent request overtakes others, but
-   * requests behind it are not overtaken for ever. 0 – 60. Default 0.
+   * requests behind it are not overtaken forever. 0 – 60. Default 0.
    */
   priority?: number | undefined;
   /**
@@ -57,9 +57,9 @@ export interface HoldOptions {
    * asked for, it is upgraded. That changes the token of the outer handles too, so a write that
    * they have under way may be refused by a fence. Some of the held keys, or more keys, or more
    * permits than are held, is `DEADLOCK`. Such acquires of one owner go one after the other; one
-   * that does not wait is refused while another is under way. Of the options, only `waitMs`,
-   * `signal`, `detect` and `mode` have a meaning then. Without `reentrant` an owner would wait for
-   * itself: `DEADLOCK`. Default false.
+   * that does not wait is refused while another is under way. Only the options `waitMs`, `signal`,
+   * `detect` and `mode` have a meaning then. Without `reentrant` an owner would wait for itself:
+   * `DEADLOCK`. Default false.
    */
   reentrant?: boolean | undefined;
   /**
@@ -95,7 +95,7 @@ export interface AcquireAllOptions extends HoldOptions {
   steal?: boolean | undefined;
 }
 
-/** The options of `acquire` and `using`: those of `acquireAll`, and the mode of the one key. */
+/** The options of `acquire` and `using`: as for `acquireAll`, and the mode of the one key. */
 export interface AcquireOptions extends AcquireAllOptions {
   /** Default "exclusive". */
   mode?: LockMode | undefined;
@@ -103,7 +103,7 @@ export interface AcquireOptions extends AcquireAllOptions {
 
 /** A try does not wait, so it has no `waitMs`. */
 export type TryAcquireOptions = Omit<AcquireOptions, "waitMs">;
-/** Inside a lock the owner is that of the lock. */
+/** Inside a lock the lock's owner is the owner. */
 export type NestedOptions = Omit<AcquireOptions, "owner">;
 
 /** The options of a semaphore: permits cannot be stolen, and have no mode. */
@@ -137,7 +137,7 @@ export type WantedItem =
 export interface UpgradeOptions {
   /** Required if the lock has several keys. */
   key?: string | undefined;
-  /** As for an acquire. Default: for ever. */
+  /** As for an acquire. Default: forever. */
   waitMs?: number | undefined;
   /** Aborting cancels the upgrade: the lock stays shared. */
   signal?: AbortSignal | undefined;
@@ -188,7 +188,7 @@ export interface UpgradeWish {
 export interface AdoptWish {
   /** One of its keys. */
   readonly key: string;
-  /** That of its bearer. */
+  /** The secret of its bearer. */
   readonly secret: string;
   readonly owner: Owner;
   readonly signal: AbortSignal | undefined;

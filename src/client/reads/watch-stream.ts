@@ -37,7 +37,7 @@ const BUFFERED_MAX = 1_024;
 export interface WatchHost {
   /** Asks the node for it, from `after` on. */
   resume(stream: WatchStream): void;
-  /** Tells the node to stop sending changes, for a while or for ever. */
+  /** Asks the node to stop sending changes, for a while or forever. */
   stop(stream: WatchStream): void;
   /** A caller began to wait for a change, or stopped. */
   onWaiting(): void;
@@ -56,7 +56,8 @@ export class WatchStream implements AsyncIterableIterator<Change>, Abortable {
   readonly #host: WatchHost;
   readonly #signal: AbortSignal | undefined;
   /**
-   * Everything up to here was reported; `undefined`: nothing yet, and it begins with the present.
+   * Everything up to here was reported; `undefined`: nothing yet, and it begins with the current
+   * state.
    */
   after: Revision | undefined;
   #askedAfter: Revision | undefined;

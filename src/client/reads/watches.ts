@@ -204,6 +204,6 @@ function refusal(
   }
   const text =
     `${what}: the changes after revision ${after?.index}/${after?.number} are no longer kept; ` +
-    "watch from now on, and read the present state with inspect or query";
+    "watch from now on, and read the current state with inspect or query";
   return new HoldfastError(code, text, { details: { after } });
 }

@@ -72,8 +72,8 @@ export class Schedule {
   }
 
   /**
-   * Whether the node owes an answer, or is to say when a wait ends or something changes. Of a lock
-   * that is only held it owes nothing.
+   * Whether the node owes an answer, or is to say when a wait ends or something changes. It owes
+   * nothing for a lock that is only held.
    */
   isAwaiting(isAttached: boolean): boolean {
     const { claims, reads, watches } = this.#of;

@@ -12,7 +12,7 @@ const CHECKSUM_BYTES = 4;
 /** Both together fill it without padding. */
 const DIGITS = 48;
 const FORM = new RegExp(`^${PREFIX}[A-Za-z0-9_-]{${DIGITS}}$`);
-/** Of CRC-32, reflected. */
+/** The polynomial of CRC-32, reflected. */
 const POLYNOMIAL = 0xedb88320;
 
 /** The token with that secret of `TOKEN_SECRET_BYTES`. */

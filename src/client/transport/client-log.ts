@@ -1,8 +1,8 @@
 /**
- * What a client tells the logger of its application: connections, sessions, lost locks, retries.
- * Nothing here may contain a secret: no access token, no nonce, no secret of a bearer. A logger that
- * throws changes nothing for the client: the platform reports the first error, others are dropped,
- * because a logger that fails once usually goes on failing.
+ * What a client reports to the logger of its application: connections, sessions, lost locks,
+ * retries. Nothing here may contain a secret: no access token, no nonce, no secret of a bearer. A
+ * logger that throws changes nothing for the client: the platform reports the first error, others
+ * are dropped, because a logger that fails once usually goes on failing.
  */
 import type { Platform } from "./platform.js";
 

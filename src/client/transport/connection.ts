@@ -175,7 +175,7 @@ export class Connection {
     this.#search();
   }
 
-  /** Closes for ever. No event follows. */
+  /** Closes forever. No event follows. */
   stop(code: number = CLOSE.normal, reason = ""): void {
     this.#isStopped = true;
     this.#searchDueMs = Number.POSITIVE_INFINITY;

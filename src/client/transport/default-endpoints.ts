@@ -1,6 +1,6 @@
 /**
- * The nodes that a client uses when its program names none: those of the environment, as the
- * command line and `holdfast run` set it, or those of a cluster on this machine. Reads the
+ * The nodes that a client uses when its program names none: the ones in the environment, as the
+ * command line and `holdfast run` set it, or the nodes of a cluster on this machine. Reads the
  * environment at each call, and nothing else.
  */
 
@@ -26,7 +26,7 @@ export function defaultEndpoints(): readonly string[] {
 /** What a person can do who finds no cluster at these endpoints; "" if that is known best to them. */
 export function wayOut(endpoints: readonly string[]): string {
   const given = endpoints.join();
-  if (given === endpointsOfEnvironment().join()) return `; the endpoints are those of ${VARIABLE}`;
+  if (given === endpointsOfEnvironment().join()) return `; the endpoints come from ${VARIABLE}`;
   if (given !== LOCAL_CLUSTER.join()) return "";
   return `; start a cluster on this machine with \`holdfast cluster\`, or set ${VARIABLE}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Connects to the socket in the data directory of a node. Whoever can open it is `local`: nothing is
- * proved beyond that, so nothing is sent that could be stolen.
+ * Connects to the socket in the data directory of a node. Anyone who can open it is `local`:
+ * nothing is proved beyond that, so nothing is sent that could be stolen.
  */
 import { statSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -20,11 +20,11 @@ const PROBLEMS: Readonly<Record<string, string>> = Object.freeze({
   ECONNREFUSED: "no process serves this socket: the node was killed",
   EACCES: ONLY_ITS_USER,
   EPERM: ONLY_ITS_USER,
-  ENOTSOCK: "this file is no socket",
-  ENOTDIR: "a part of the path is no directory",
+  ENOTSOCK: "this file is not a socket",
+  ENOTDIR: "a part of the path is not a directory",
 });
 
-/** `path` is that of the socket or of its directory. Throws errors of the file system. */
+/** `path` leads to the socket or to its directory. Throws errors of the file system. */
 export function connectLocal(path: string): Socket {
   const socketPath = statSync(path).isDirectory() ? join(path, LOCAL_SOCKET_NAME) : path;
   const name = basename(socketPath);

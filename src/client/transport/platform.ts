@@ -93,7 +93,7 @@ export interface Platform {
   allowListeners?(signal: AbortSignal): void;
   /** Warns the people who run this program. */
   warn?(text: string): void;
-  /** Tells observers of this process what clients do. Absent if the platform has none. */
+  /** Shows observers of this process what clients do. Absent if the platform has none. */
   readonly tracing?: Tracing;
 }
 

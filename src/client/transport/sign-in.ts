@@ -23,7 +23,9 @@ export interface SignInRefusal {
   readonly why: string;
 }
 
-/** @throws {HoldfastError} `INVALID_ARGUMENT` for what is no token; its text never contains it */
+/**
+ * @throws {HoldfastError} `INVALID_ARGUMENT` for what is not a token; its text never contains it
+ */
 export async function readToken(source: TokenSource): Promise<string> {
   const token: unknown = typeof source === "function" ? await source() : source;
   const problem =
@@ -39,7 +41,7 @@ export function sendToken(transport: Transport, token: string): void {
   frame.end();
 }
 
-/** Why the node did not take the token; `undefined` if the message is no refusal. */
+/** Why the node did not take the token; `undefined` if the message is not a refusal. */
 export function refusalIn(message: ServerMessage): SignInRefusal | undefined {
   if (message.kind !== MESSAGE.answer || message.id !== SIGN_IN_ID) return undefined;
   if (message.status !== ERROR_NUMBERS.UNAUTHENTICATED) {

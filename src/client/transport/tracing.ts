@@ -1,5 +1,5 @@
 /**
- * What observers of a process are told of a client's calls: one channel for each kind of call, and
+ * What observers of a process learn about a client's calls: one channel for each kind of call, and
  * what its context says. Only Node has such channels (`node-tracing.ts`); where nobody observes, a
  * call costs one look at `hasSubscribers`. A context must never contain a secret: no access token,
  * no nonce, no secret of a bearer.
@@ -22,13 +22,13 @@ export interface AcquireTrace extends TraceContext {
    * elections and Web Locks.
    */
   readonly operation: "acquire" | "tryAcquire" | "acquireAll" | "adopt" | "upgrade";
-  /** Of a hold that is adopted they are known when it has been. */
+  /** For a hold that is adopted they are known when it has been. */
   keys: readonly string[];
-  /** Of the first key. */
+  /** The mode of the first key. */
   mode: ClaimMode | undefined;
   /** The number of the task within its session. */
   readonly owner: number;
-  /** How long it may wait; `undefined`: for ever. */
+  /** How long it may wait; `undefined`: forever. */
   readonly waitMs: number | undefined;
   /** The number of the session when it was called; 0: there was none. */
   readonly session: number;
@@ -41,7 +41,7 @@ export interface AcquireTrace extends TraceContext {
 /** The context of `holdfast:release`: the first `release` of a handle that is held. */
 export interface ReleaseTrace extends TraceContext {
   readonly keys: readonly string[];
-  /** Of the first key. */
+  /** The mode of the first key. */
   readonly mode: ClaimMode;
   readonly owner: number;
   readonly token: number;
@@ -71,11 +71,11 @@ export interface UsingTrace extends TraceContext {
   token?: number;
 }
 
-/** Tells observers of calls of one kind. */
+/** Informs observers of calls of one kind. */
 export interface TraceChannel<Context extends TraceContext> {
   /** Whether anything observes it. Look here before a context is made. */
   readonly hasSubscribers: boolean;
-  /** Runs `work` and tells of its beginning and end. An observer that throws changes neither. */
+  /** Runs `work` and reports its beginning and end. An observer that throws changes neither. */
   trace<T>(context: Context, work: () => Promise<T>): Promise<T>;
 }
 

@@ -61,11 +61,11 @@ export interface LockManagerSnapshot {
 }
 
 /**
- * The `LockManager` of the Web Locks API, for all clients of the cluster instead of those of one
- * origin: code written for `navigator.locks` runs with `client.locks`. Its names are separate from
- * the keys of `client.acquire`; tools show them under `~locks/`. Its class and that of its locks
- * have the shape that Web IDL gives the interfaces `LockManager` and `Lock`: programs cannot
- * construct either.
+ * The `LockManager` of the Web Locks API, for all clients of the cluster instead of the clients of
+ * one origin: code written for `navigator.locks` runs with `client.locks`. Its names are separate
+ * from the keys of `client.acquire`; tools show them under `~locks/`. Its class and the class of
+ * its locks have the shape that Web IDL gives the interfaces `LockManager` and `Lock`: programs
+ * cannot construct either.
  */
 export interface LockManager {
   /**
@@ -75,7 +75,7 @@ export interface LockManager {
    * `name` is any string that does not begin with "-": of at most 505 bytes in UTF-8, where control
    * characters, lone surrogates and `~` count five. Requests of a name are granted in the order in
    * which they reached the cluster. Each is a task of its own, and deadlocks are not detected: a
-   * request for the same name within the callback waits for ever, as the specification says.
+   * request for the same name within the callback waits forever, as the specification says.
    *
    * Rejects without calling `callback`, checked in this order: with a `TypeError` for arguments of
    * a wrong type; with a `DOMException` `NotSupportedError` for a name that begins with "-" or is

@@ -44,7 +44,7 @@ export interface HttpDoorOptions {
   readonly isLogging: () => boolean;
   /** Told of each exception that nobody expects. */
   readonly onInternalError: (error: unknown) => void;
-  /** Default: that of the system. */
+  /** Default: the clock of the system. */
   readonly clock?: DoorClock | undefined;
 }
 
@@ -369,7 +369,7 @@ function requireMembers(
   return value as Readonly<Record<string, unknown>>;
 }
 
-/** The SDK checks the values. A limit without permits is that of one permit. */
+/** The SDK checks the values. A limit without permits means one permit. */
 function itemOf({ key, mode, permits, limit }: Readonly<Record<string, unknown>>): WantedItem {
   const item =
     permits === undefined && limit === undefined

@@ -8,11 +8,11 @@ import type { AnswerStream } from "./exchange.js";
 /** Waiting bytes of one caller. */
 const WAITING_BYTES_MAX = 1 << 20;
 /**
- * Of all callers together; beyond it those that lag are cut off when they are sent an event. In memory
- * it is a few times as much, because each event is a few pieces.
+ * The limit on all callers together; beyond it, callers that lag are cut off when an event is sent
+ * to them. In memory it is a few times as much, because each event is a few pieces.
  */
 const ALL_WAITING_BYTES_MAX = 64 << 20;
-/** A caller that has not taken so much lags; less can be on its way to one that reads. */
+/** A caller that has not taken this much lags; less can be on its way to one that reads. */
 const LAG_BYTES = 16 << 10;
 
 /** The bytes that wait for all callers of a door. */

@@ -44,7 +44,7 @@ const RETRY_AFTER_SECONDS = "1";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** An answer that is no success. */
+/** An answer that is not a success. */
 export class Problem extends Error {
   readonly status: number;
   readonly code: ErrorCode;

@@ -17,8 +17,8 @@ import { stopping } from "./problems.js";
 /** The longest poll: proxies commonly cut a request after a minute without an answer. */
 const POLL_MS_MAX = 45_000;
 /**
- * A poll lasts at most so many times the TTL. The margin for clocks grows with the time of the poll,
- * so half of the TTL is left to the caller at least.
+ * A poll lasts at most the TTL times this factor. The margin for clocks grows with the time of the
+ * poll, so half of the TTL is left to the caller at least.
  */
 const POLL_TTLS_MAX = 4;
 /** How long a request that waits keeps its place without its caller. */
@@ -183,7 +183,7 @@ function trustShare({ trustMs }: Lease, sinceMs: number, ttlMs: number): number 
 }
 
 /**
- * While nobody led, the time of the lease stood still and that of the caller did not. Returns the new
+ * While nobody led, the time of the lease stood still and the caller's did not. Returns the new
  * times, from `sinceMs` ago on.
  */
 async function extended(

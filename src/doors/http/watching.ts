@@ -48,7 +48,7 @@ export async function watchChanges(
       stream.send(resetText(begun));
     }
   } catch {
-    // A client that connects again is told why.
+    // A client that connects again learns why.
   } finally {
     endBeats();
     await begun.watch.return?.();
@@ -115,12 +115,12 @@ function eventText(type: string, revision: Revision | undefined, body: string): 
   return `${idText(revision)}event: ${type}\ndata: ${body}\n\n`;
 }
 
-/** Without a body it is no event, but a browser keeps the id. */
+/** Without a body it is not an event, but a browser keeps the id. */
 function idText(revision: Revision | undefined): string {
   return revision === undefined ? "" : `id: ${revision.index}.${revision.number}\n`;
 }
 
-/** What an event says; its type and revision stand beside it. */
+/** What an event says; its type and revision stand next to it. */
 function bodyOf({ type: _type, revision: _revision, ...change }: Change): string {
   return JSON.stringify(change);
 }

@@ -50,7 +50,7 @@ export class CommandOrder {
   /** In their order; each has begun and not decided. */
   readonly #looks: Look[] = [];
   #waiting: Waiting[] = [];
-  /** Of `#waiting`, those that have begun. */
+  /** The ones in `#waiting` that have begun. */
   #begun = 0;
 
   /** Whether nothing runs or waits. */

@@ -17,7 +17,7 @@ export const REDLOCK_FOUND =
   "as sentinels, or start the nodes with --redis-redlock if values are unique to each acquire";
 
 export class Confirmations {
-  /** Tokens by lease; those of the oldest takes come first. */
+  /** Tokens by lease, in the order of the takes. */
   readonly #tokens = new Map<string, number>();
   readonly #values = new Set<string>();
   readonly #onRedlock: () => void;
@@ -44,7 +44,7 @@ export class Confirmations {
     }
   }
 
-  /** Of the last lease that was confirmed; `undefined`: none was, as far as is known. */
+  /** The token of the last lease that was confirmed; `undefined`: none was, as far as is known. */
   tokenOf(key: string, owner: string): number | undefined {
     return this.#tokens.get(nameOf(key, owner));
   }

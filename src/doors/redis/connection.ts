@@ -19,10 +19,10 @@ import { type Place, ReplyLine } from "./reply-line.js";
 import { ProtocolProblem, type Reply, RespReader } from "./resp/index.js";
 import { type DoorRules, Session, type SessionPort } from "./session.js";
 
-/** Of a connection that has shown who it is, or need not. */
+/** The limit of a connection that has shown who it is, or need not. */
 const COMMANDS_IN_FLIGHT_MAX = 1_024;
 const COMMAND_BYTES_MAX = 512 << 10;
-/** Of any other. */
+/** The limit of any other connection. */
 const STRANGER_IN_FLIGHT_MAX = 16;
 const STRANGER_COMMAND_BYTES_MAX = 4 << 10;
 const STRANGER_TICKS_MAX = 10;
@@ -40,7 +40,7 @@ export interface ConnectionEvents {
   onClosed(connection: RedisConnection): void;
   /** Why a connection was cut off. */
   onCutOff(address: string, reason: string): void;
-  /** Something was thrown that no client can be told. */
+  /** Something was thrown that cannot be reported to a client. */
   onBroken(address: string, error: unknown): void;
 }
 
@@ -59,7 +59,7 @@ export class RedisConnection implements SessionPort {
   #isPaused = false;
   #isEnding = false;
   #isClosed = false;
-  /** Of the newest command, if it waits until it alone has no reply. */
+  /** Belongs to the newest command, if that waits until it alone has no reply. */
   #onAlone: (() => void) | undefined;
   #strangerTicks = 0;
   #stalledTicks = 0;
@@ -175,7 +175,7 @@ export class RedisConnection implements SessionPort {
     this.#close();
   }
 
-  /** Something was thrown that is nothing to tell a client. */
+  /** Something was thrown that must not be reported to a client. */
   #breakDown(error: unknown): void {
     if (this.#isClosed) return;
     this.#events.onBroken(this.address, error);

@@ -59,7 +59,7 @@ export interface RedisDoorOptions {
   ) => void;
   /** Through which all input of the node comes. */
   readonly meter: InputMeter;
-  /** Default: that of the system. */
+  /** Default: the clock of the system. */
   readonly clock?: DoorClock | undefined;
   /** Default: a port of this machine. */
   readonly openPort?: (options: StreamPortOptions, events: StreamPortEvents) => ClientPort;
@@ -134,7 +134,7 @@ export class RedisDoor {
     return this.#port.port;
   }
 
-  /** That of the sentinel; 0 without one, and before `start`. */
+  /** The port of the sentinel; 0 without one, and before `start`. */
   get sentinelPort(): number {
     return this.#sentinelPort?.port ?? 0;
   }
@@ -154,8 +154,8 @@ export class RedisDoor {
   }
 
   /**
-   * Binds the port, so that its number is known; whoever connects is sent away until `serve`. Rejects
-   * with `UNAVAILABLE` when the address cannot be bound.
+   * Binds the port, so that its number is known; clients that connect are sent away until `serve`.
+   * Rejects with `UNAVAILABLE` when the address cannot be bound.
    */
   async start(): Promise<void> {
     await this.#port.start();

@@ -26,7 +26,7 @@ const UNPROVEN_COMMANDS: ReadonlySet<string> = new Set([
 ]);
 const SCRIPT_COMMANDS: ReadonlySet<string> = new Set(["EVAL", "EVALSHA"]);
 
-/** What a connection's calls on leases tell of. Keys are those of the table. */
+/** What a connection's calls on leases report. Keys are the keys of the table. */
 export interface LeaseWitness {
   /** Throws `RefusedCommand` if a lock in one of the keys could not be ended by this client. */
   demandEnding(keys: readonly string[]): void;
@@ -46,7 +46,7 @@ interface RefusedKind {
   readonly isScript: boolean;
 }
 
-/** Of all clients of a node. */
+/** The endings for all clients of a node. */
 export class Endings {
   readonly #nowMs: () => number;
   readonly #taken = new Map<string, Taken>();
@@ -113,7 +113,7 @@ export class Endings {
   }
 }
 
-/** Of one connection. */
+/** The endings for one connection. */
 export class ClientEndings implements LeaseWitness {
   readonly #endings: Endings;
   readonly #client: () => string;

@@ -1,13 +1,14 @@
 /**
  * Places in the queue for clients that poll. A client that asks again and again with one value, as
- * lock libraries do within one acquire, names a waiter by it. After its first attempt failed, the door
- * waits for the lock in its stead, in the queue that all clients of the cluster share, and answers nil
- * meanwhile; the next attempt after the grant gets the lock. A waiter that does not come again in twice
- * its interval, at most a second, loses its place, and what was granted to it is given back.
+ * lock libraries do within one acquire, names a waiter by it. After its first attempt failed, the
+ * door waits for the lock on its behalf, in the queue that all clients of the cluster share, and
+ * answers nil meanwhile; the next attempt after the grant gets the lock. A waiter that does not
+ * come again in twice its interval, at most a second, loses its place, and what was granted to it
+ * is given back.
  *
  * Each wait is a request of its own, at one node. Two programs that share a value by mistake are one
  * waiter at a node, where one attempt alone gets what was granted; were they one across nodes, each
- * node would tell its own that it has the lock.
+ * node would report to its own that it has the lock.
  *
  * A reply is never held back: clients share a connection, and a release would wait behind it.
  */
@@ -20,7 +21,7 @@ const GRACE_MS_MAX = 1_000;
 const GRACE_INTERVALS = 2;
 /** A grant that nobody comes for ends so soon, even if this node ends before that. */
 const PARKED_MS_MAX = 2_000;
-/** Of one node. Whoever comes beyond it polls as ever. */
+/** The limit of one node. Any further waiter polls as before. */
 const WAITS_MAX = 20_000;
 
 export interface FairTake {
@@ -34,7 +35,7 @@ export interface FairTake {
 
 interface Wait {
   readonly take: FairTake;
-  /** That of its take, and of the attempt that gets the lock. */
+  /** The request of its take, and of the attempt that gets the lock. */
   readonly request: string;
   readonly leaving: AbortController;
   /** `undefined` until it is granted. */
@@ -63,7 +64,7 @@ export class FairWaits {
     return this.#waits.has(nameOf(take));
   }
 
-  /** An attempt failed: waits in its stead from now on. */
+  /** An attempt failed: waits on its behalf from now on. */
   begin(take: FairTake): void {
     const name = nameOf(take);
     if (this.#waits.has(name) || this.#waits.size >= WAITS_MAX) return;
@@ -87,7 +88,7 @@ export class FairWaits {
         if (this.#waits.get(name) !== wait) giveBack(wait, lease);
       },
       () => {
-        // Its next attempt is one like the first, and meets what ended this one.
+        // Its next attempt is one like the first, and finds what ended this one.
         if (this.#waits.get(name) === wait) this.#end(name, wait);
       },
     );
@@ -108,7 +109,7 @@ export class FairWaits {
     this.#end(name, wait);
     try {
       // The same request again: the lease that was granted, from now on for the time of this attempt,
-      // which may be another one's than that of the attempt that began the wait.
+      // which may differ from the attempt that began the wait.
       const { ttlMs } = take;
       await take.client.leases.take([take.item], { ...optionsOf(wait), ttlMs, waitMs: 0 });
       return true;

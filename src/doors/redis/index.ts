@@ -1,6 +1,6 @@
 /**
- * The door for lock clients of Redis, which a node opens beside its client port. `ports.ts` says what
- * it needs from the node.
+ * The door for lock clients of Redis, which a node opens in addition to its client port. `ports.ts`
+ * says what it needs from the node.
  *
  * - `resp`: commands from bytes, and replies as bytes
  * - `commands`: what each command of Redis does here

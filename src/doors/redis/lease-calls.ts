@@ -1,8 +1,8 @@
 /**
  * What Redis clients mean by their commands and scripts, said as leases of one database. The value that
- * a client sets is the owner; so whoever knows key and value can extend and release, by any connection
- * of any node, as in Redis. Each call is given to the cluster at once: the order among the commands of
- * a connection is the business of `LockSpace`.
+ * a client sets is the owner; so anyone who knows key and value can extend and release, by any
+ * connection of any node, as in Redis. Each call is given to the cluster at once: the order among
+ * the commands of a connection is the business of `LockSpace`.
  */
 import type { Buffer } from "node:buffer";
 import type { ExtendLeaseOptions, GivenBack, LossReason, WantedItem } from "../../client/index.js";
@@ -17,7 +17,7 @@ import { leaseValueOf, ownerOf, redisValueOf, tableKeyOf } from "./names.js";
 import type { HeldClient } from "./ports.js";
 import { RefusedCommand } from "./refusals.js";
 
-/** Of one command; see semantics.md, 8. */
+/** The limit of one command; see semantics.md, 8. */
 const KEYS_MAX = 16;
 
 export interface TakeWish {
@@ -29,7 +29,7 @@ export interface TakeWish {
   readonly isRepeatable?: boolean;
   /** The client keeps a margin for clocks by itself. */
   readonly hasMargin?: boolean;
-  /** Of a semaphore: how many permits there are, and how many are wanted (default 1). */
+  /** For a semaphore: how many permits there are, and how many are wanted (default 1). */
   readonly limit?: number;
   readonly permits?: number;
 }

@@ -69,7 +69,7 @@ export class LockSpace {
     });
   }
 
-  /** Those of the keys that must be looked at before a take. */
+  /** The keys that must be looked at before a take. */
   #hotKeysOf(wish: TakeWish): readonly string[] {
     const { hotKeys, fairWaits } = this.#rules;
     const keys = this.calls.tableKeys(wish.keys);
@@ -92,12 +92,12 @@ export class LockSpace {
     return result;
   }
 
-  /** As that of `LeaseCalls`. */
+  /** As in `LeaseCalls`. */
   extend(wish: ExtendWish): Promise<LossReason | undefined> {
     return this.#order.write(namesOf(wish.keys), () => this.calls.extend(wish));
   }
 
-  /** As that of `LeaseCalls`; places in the queue are lost, too. */
+  /** As in `LeaseCalls`; places in the queue are lost, too. */
   release(keys: readonly Buffer[], value: Buffer): Promise<GivenBack> {
     return this.#order.write(namesOf(keys), () => {
       this.#leaveQueues(keys, value);
@@ -138,9 +138,9 @@ export class LockSpace {
 
   /**
    * Reads a key, and may then do something about it, before any later command of the connection that
-   * has the key. A write that resolves to `undefined` met another state than the one it was decided
-   * for, and `decide` is asked again. Rejects with `RefusedCommand` if the value that it was decided for
-   * does not hold the key here, and with `BUSY` if the key goes on changing.
+   * has the key. A write that resolves to `undefined` found another state than the one it was
+   * decided for, and `decide` is asked again. Rejects with `RefusedCommand` if the value that it
+   * was decided for does not hold the key here, and with `BUSY` if the key goes on changing.
    */
   decide<T>(key: Buffer, decide: (state: KeyState) => Decision<T | undefined>): Promise<T> {
     return this.course([key], async ({ lookAtOnce }) => {

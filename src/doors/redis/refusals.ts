@@ -1,7 +1,8 @@
 /**
- * What a client is told when its command is not carried out. What the door does not know or cannot
- * keep is refused with a sentence, never answered as if it had been done. What may have been done and
- * is not known to have been is no refusal: the connection is closed, because a reply would be a claim.
+ * What a client is answered when its command is not carried out. What the door does not know or
+ * cannot keep is refused with a sentence, never answered as if it had been done. What may have been
+ * done and is not known to have been is not a refusal: the connection is closed, because a reply
+ * would be a claim.
  */
 import { HoldfastError } from "../../errors/index.js";
 
@@ -39,7 +40,7 @@ const SIGN_IN_FIRST = "Authentication required.";
 /** @param isKnown whether the connection has shown who it is */
 export function failureOf(error: unknown, isKnown: boolean): Failure {
   if (error instanceof RefusedCommand) return refused(error.code, error.message);
-  // What the SDK says of arguments, which here are those of a client.
+  // What the SDK says of arguments, which here come from a client.
   if (error instanceof RangeError) return refused("ERR", error.message);
   if (!(error instanceof HoldfastError)) throw error;
   const { code, message } = error;

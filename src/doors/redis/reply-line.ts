@@ -1,9 +1,9 @@
 /**
- * What one connection is told, in order: the replies to its commands, and messages between them. A reply
- * stays data until little waits for the socket; then it is encoded, and written once a turn, in chunks, as
- * far as the client takes them.
+ * What one connection is sent, in order: the replies to its commands, and messages between them. A
+ * reply stays data until little waits for the socket; then it is encoded, and written once a turn,
+ * in chunks, as far as the client takes them.
  *
- * It must never keep more than its limits, nor tell anything out of its order.
+ * It must never keep more than its limits, nor send anything out of order.
  */
 import type { Socket } from "node:net";
 import type { DoorClock } from "../clock.js";
@@ -15,9 +15,9 @@ const CHUNK_BYTES_MAX = 64 << 10;
 const BACKLOG_BYTES_MAX = 1 << 20;
 /** Commands without a written reply; beyond it none may begin. */
 const COMMANDS_BYTES_MAX = 1 << 20;
-/** What a message costs beside its bytes. */
+/** What a message costs in addition to its bytes. */
 const MESSAGE_COST_BYTES = 128;
-/** Places that are done with are removed when there are so many. */
+/** Places that are done with are removed when there are this many. */
 const WRITTEN_MAX = 1_024;
 
 /** The place of a reply, or of a message. */
@@ -26,7 +26,7 @@ export interface Place {
   reply: Reply | undefined;
   /** In which it is to be written. */
   protocol: Protocol;
-  /** Of a message: its bytes, encoded already. */
+  /** The bytes of a message, encoded already. */
   readonly message: string | undefined;
   /** What it keeps alive until its reply is encoded. */
   readonly size: number;
@@ -45,11 +45,11 @@ export class ReplyLine {
   readonly #clock: DoorClock;
   readonly #events: ReplyLineEvents;
   #places: Place[] = [];
-  /** Of `#places`, those that are encoded already. */
+  /** How many of `#places` are encoded already. */
   #written = 0;
   #pending = "";
   #unsettled = 0;
-  /** Of commands and of messages whose places are not encoded. */
+  /** The bytes of commands and messages whose places are not encoded. */
   #commandBytes = 0;
   #messageBytes = 0;
   #isFlushPlanned = false;
@@ -88,7 +88,7 @@ export class ReplyLine {
     return this.#messageBytes;
   }
 
-  /** Whether a further command may begin, if so many may be without a reply. */
+  /** Whether a further command may begin, if at most `placesMax` may be without a reply. */
   mayOpen(placesMax: number): boolean {
     if (!this.#hasRoom || this.#commandBytes >= COMMANDS_BYTES_MAX) return false;
     return this.#places.length - this.#written < placesMax;

@@ -1,6 +1,6 @@
 /**
  * Which node the Redis clients of a cluster are sent to. Any node serves them, but clients that ask
- * several sentinels must be told one and the same, so it is the leader, whom all nodes agree on.
+ * several sentinels must get one and the same answer, so it is the leader, whom all nodes agree on.
  */
 import type { DoorNode } from "./ports.js";
 

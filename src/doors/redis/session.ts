@@ -30,7 +30,7 @@ export interface DoorRules extends LockSpaceRules {
   readonly noteRefused: (what: string, text: string) => void;
 }
 
-/** The same for one connection, which publishes as who it is. */
+/** The rules for one connection, which publishes as who it is. */
 export interface SessionRules extends Omit<DoorRules, "publisher"> {
   readonly publisher: ReleasePublisher;
 }
@@ -160,7 +160,7 @@ export class Session {
     return this.#locks;
   }
 
-  /** Those of another database. */
+  /** The leases of another database. */
   locksOf(database: number): LockSpace {
     return database === this.#database ? this.locks : this.#locksIn(database);
   }

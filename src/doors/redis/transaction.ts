@@ -101,7 +101,7 @@ export class Transaction {
     this.unwatch();
   }
 
-  /** Ends the transaction. Returns its commands, and what was told of each watched key. */
+  /** Ends the transaction. Returns its commands, and what was answered about each watched key. */
   take(): Steps {
     const commands = this.#queued;
     if (commands === undefined) throw new RefusedCommand("EXEC without MULTI", "ERR");

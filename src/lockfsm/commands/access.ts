@@ -136,7 +136,7 @@ function setGrant(state: TableState, command: SetGrantCommand): Result {
 }
 
 /**
- * Of an identity that every table has nothing can be changed, but for the grants of `anonymous`; and
+ * Identities that every table has cannot be changed, except for the grants of `anonymous`; and
  * `admin` is granted for all keys.
  */
 function isInvalid(command: AccessCommand): boolean {

@@ -235,7 +235,7 @@ export function lineUp(state: TableState, request: Request, isTry: boolean): voi
 }
 
 /**
- * The refusal of a request that would wait for ever; `undefined` if it may wait, or if a later
+ * The refusal of a request that would wait forever; `undefined` if it may wait, or if a later
  * entry will decide.
  */
 function check(state: TableState, request: Request, isSuspect: boolean): Result | undefined {

@@ -55,7 +55,7 @@ function weaken(state: TableState, hold: Hold, place: Place): void {
 
 /**
  * Shared becomes exclusive, with a new token, ahead of every waiter. At most one upgrade of a hold
- * may wait. If the key is already held exclusively, the answer is the present token.
+ * may wait. If the key is already held exclusively, the answer is the current token.
  */
 export function upgrade(state: TableState, session: Session, command: UpgradeCommand): void {
   const { sequence, target, waitMs, key: name } = command;

@@ -269,7 +269,7 @@ function extendOne(state: TableState, hold: Hold, { mode, ttlMs }: ExtendCommand
   }
 }
 
-/** The answer is sent before others are granted, as that of a release. */
+/** The answer is sent before others are granted, as for a release. */
 export function giveBack(state: TableState, session: Session, command: GiveBackCommand): void {
   const { sequence, keys, taken } = command;
   const owner = ownerOf(session, command);

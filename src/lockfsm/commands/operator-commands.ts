@@ -68,7 +68,7 @@ import { changeAccess } from "./access.js";
 type Answer = (result: Result) => void;
 
 /**
- * Executes an order whose identity may give it, as far as that can be told before. A state order
+ * Executes an order whose identity may give it, as far as that can be known before. A state order
  * counts whatever the answer is: one that was refused must not take effect later either.
  */
 export function order(
@@ -314,7 +314,7 @@ function revokeHold(state: TableState, hold: Hold, force: Force, orderedBy: stri
 function forceAt(state: TableState, hold: Hold, { graceMs }: Force): number {
   const deadline = state.stamp + graceMs;
   // A bearer does not use the hold, and a lease without end has nothing that its owner waits for.
-  // Whoever has a lease was told when it ends, which may be by its maximum duration.
+  // The client with a lease knows when it ends, which may be by its maximum duration.
   if (hold.holder === "bearer") return deadline;
   if (hold.isDetached) return Math.max(deadline, endOf(hold) ?? 0);
   return Math.max(deadline, hold.session.dueAt);

@@ -1,8 +1,8 @@
 /**
- * Possible deadlocks (semantics.md, 7.7): cycles of waits that are none by the owners that the table
- * knows. A client that names no owners has one for each acquire, so the table cannot tell whether a
- * task that waits is the one that holds the lock for which another waits. These cycles are shown, and
- * never refused. Only reads, and every look counts against a limit.
+ * Possible deadlocks (semantics.md, 7.7): cycles of waits that are not deadlocks by the owners that
+ * the table knows. A client that names no owners has one for each acquire, so the table cannot know
+ * whether a task that waits is the one that holds the lock for which another waits. These cycles
+ * are shown, and never refused. Only reads, and every look counts against a limit.
  */
 import { requestsOf } from "../holds/owners.js";
 import type { Hold } from "../records/hold.js";
@@ -58,7 +58,7 @@ function cycleThrough(
   for (const { request, hop } of line) {
     for (let place = request.firstPlace; place !== undefined; place = place.sibling) {
       const { key, mode } = place;
-      // Of a semaphore, any holder may give back what is needed.
+      // In a semaphore, any holder may give back what is needed.
       if (mode === "permits" || key.hasReached(place)) continue;
       const next = { place, rest: hop };
       for (let held = key.firstHold; held !== undefined; held = held.next) {
@@ -78,8 +78,9 @@ function cycleThrough(
 }
 
 /**
- * The requests for which the task that has the hold may be waiting: those of its owner; and if that has
- * nothing else, those of other owners of the session that have nothing else either and came later.
+ * The requests for which the task that has the hold may be waiting: its owner's requests; and if
+ * the owner has nothing else, also the requests of other owners of the session that have nothing
+ * else either and came later.
  */
 function* perhapsOfItsTask(
   state: TableState,

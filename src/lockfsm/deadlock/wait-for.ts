@@ -1,8 +1,8 @@
 /**
  * The wait-for graph over owners, from one owner on (semantics.md, 7), with the edges that the
- * table has ("wait-edges.ts"). Of a semaphore it does not matter which holder releases, but how
+ * table has ("wait-edges.ts"). For a semaphore it does not matter which holder releases, only how
  * many permits are returned. So the graph is reduced: an owner that could continue is removed with
- * all that it holds, repeatedly, and the owners that remain wait for ever. An owner is treated as a
+ * all that it holds, repeatedly, and the owners that remain wait forever. An owner is treated as a
  * whole: it releases nothing before it has everything that it requested. A request waits for
  * everything that the request before it in the queue waits for, so one edge represents all of
  * those, and a long queue costs no more than its length. The graph is built where the reduction is
@@ -271,7 +271,7 @@ interface Step {
 }
 
 /**
- * The shortest cycle of waits through `start`, among owners that wait for ever: each waits for the
+ * The shortest cycle of waits through `start`, among owners that wait forever: each waits for the
  * next one, the last for the first. `counts` says which waits may be part of it. `undefined` if
  * there is none.
  */

@@ -41,8 +41,8 @@ export function cancelEnd(state: TableState, hold: Hold): void {
 }
 
 /**
- * Why a hold that is due now ends: the earliest cause. Of equally early ones a revoke comes first,
- * then the maximum duration.
+ * Why a hold that is due now ends: the earliest cause. Among equally early ones a revoke comes
+ * first, then the maximum duration.
  */
 export function reasonAtEnd(hold: Hold): EndReason {
   const { extras } = hold;

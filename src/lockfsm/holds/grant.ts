@@ -29,7 +29,8 @@ import { renewToken } from "./tokens.js";
 
 /**
  * Grants what a change in a key has made possible, and forgets the key if nothing is left in it.
- * Work that exceeds the units of the step goes to the work queue, where everything is decided anew.
+ * Work that exceeds the units of the step goes to the work queue, where everything is decided
+ * again.
  */
 export function advance(state: TableState, key: Key): void {
   const others = advanceOne(state, key, undefined);
@@ -62,7 +63,7 @@ function advanceOne(state: TableState, key: Key, others: Key[] | undefined): Key
   return found;
 }
 
-/** Its identity has lost rights since it began to wait: whoever waits after it may go on. */
+/** Its identity has lost rights since it began to wait: requests that wait after it may go on. */
 function forbid(
   state: TableState,
   request: Request,
@@ -101,7 +102,7 @@ function putInKeys(state: TableState, hold: Hold, items: readonly Item[]): void 
 
 /**
  * Turns a request into a hold, or into the upgrade of one, and returns its outcome without sending
- * it. A hold is its own outcome; that of an upgrade or a take that has waited is stored.
+ * it. A hold is its own outcome; the outcome of an upgrade or of a take that has waited is stored.
  */
 export function grant(state: TableState, request: Request): Result {
   const { session, slot, lease } = request;
@@ -133,7 +134,7 @@ export function grantLease(
   return hold;
 }
 
-/** @param asked the items of a take that found the lease, in whose order the slots are told */
+/** @param asked the items of a take that found the lease, in whose order the slots are listed */
 export function leasedResult(hold: Hold, asked?: readonly Item[]): Result {
   const places: Place[] = [];
   for (let place = hold.firstPlace; place !== undefined; place = place.sibling) {

@@ -1,6 +1,6 @@
 /**
- * What the table keeps of a lease beside its hold: how it is found, when it ends, and why it ended.
- * Every lease begins and ends through this file.
+ * What the table keeps of a lease in addition to its hold: how it is found, when it ends, and why
+ * it ended. Every lease begins and ends through this file.
  */
 import { END_REASON, type EndReason } from "../../protocol/index.js";
 import { Hold } from "../records/hold.js";

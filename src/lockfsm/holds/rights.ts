@@ -41,8 +41,8 @@ function levelFor(command: SequencedCommand): number {
 }
 
 /**
- * Whether the command may be executed, as far as that can be told before: what a revoke, a steal or a
- * claim would take is judged when it has been found (`mayTake`).
+ * Whether the command may be executed, as far as that can be known before: what a revoke, a steal
+ * or a claim would take is judged when it has been found (`mayTake`).
  */
 export function mayDo(state: TableState, session: Session, command: SequencedCommand): boolean {
   const { identity } = session.credential;
@@ -73,7 +73,7 @@ function mayDoThere(
   }
 }
 
-/** The same of an order, whether a session gives it or not. */
+/** Whether the order may be executed, whether a session gives it or not. */
 export function mayOrder(
   state: TableState,
   identity: Identity,
@@ -145,7 +145,7 @@ export function noteRefusal(
   state.accessListener?.onRefused({ command, session, identity: name, verb, status, key });
 }
 
-/** The same of a wait whose session may not be granted what it waits for. */
+/** Notes the refusal of a wait whose session may not be granted what it waits for. */
 export function noteRefusedWait(state: TableState, { session, firstPlace }: Request): void {
   state.access.refused.acquire += 1;
   state.accessListener?.onRefused({

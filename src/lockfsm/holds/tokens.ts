@@ -45,8 +45,8 @@ export function renewToken(state: TableState, hold: Hold): void {
 }
 
 /**
- * Moves a hold, which nobody's claims include any more, to the session of `sequence`, or to that of
- * the holds of owners.
+ * Moves a hold, which nobody's claims include any more, to the session of `sequence`, or to the
+ * session of the holds of owners.
  */
 export function moveHold(state: TableState, hold: Hold, session: Session, sequence: number): void {
   const { row } = hold;

@@ -1,8 +1,8 @@
 /**
  * All identities, found by name, and their credentials, found by number, by digest of a token and by
  * name. Two identities always exist and have no credentials here: `anonymous`, of connections that
- * have shown nothing, which a new table lets do everything; and `local`, of whoever may open the
- * socket in a node's directory, which may always do everything. Part of the replicated state.
+ * have shown nothing, which a new table lets do everything; and `local`, for anyone who can open
+ * the socket in a node's directory, which may always do everything. Part of the replicated state.
  */
 import { assert } from "../../errors/index.js";
 import {
@@ -86,7 +86,7 @@ export class AccessState {
     return this.#byDigest.get(digest);
   }
 
-  /** Of several certificates of an identity the one that expires last. */
+  /** If an identity has several certificates, the one that expires last. */
   findCertificate(name: string): Credential | undefined {
     let last: Credential | undefined;
     for (const credential of this.find(name)?.credentials ?? []) {
@@ -119,7 +119,7 @@ export class AccessState {
     this.#removed.set(identity.number, identity);
   }
 
-  /** Of a snapshot: it was removed before that. */
+  /** For a snapshot: the identity was removed before it. */
   addRemoved(identity: Identity): void {
     identity.isRemoved = true;
     this.#removed.set(identity.number, identity);

@@ -86,7 +86,7 @@ export class OwnerRecord implements OwnerLink {
   /** In the order of arrival. */
   readonly requests: Set<Request> = new Set();
   nextByOwner: OwnerLink | undefined = undefined;
-  /** Whether its holds are in the lists of their keys as those of a waiting owner. */
+  /** Whether its holds are in the lists of their keys as holds of a waiting owner. */
   areHoldsListed = false;
 
   constructor(session: Session, owner: number) {

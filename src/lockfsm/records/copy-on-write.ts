@@ -23,7 +23,7 @@ export interface Copied {
 export interface Copier {
   /** If `record` is a stored reply, `session` is the session that it belongs to. */
   copy(record: Copied, session?: Copied): void;
-  /** The same for a hold, by its row. */
+  /** As `copy`, for a hold, by its row. */
   copyRow(row: number): void;
   /**
    * Copies a session that will no longer be found in the table, while its claims stay for some

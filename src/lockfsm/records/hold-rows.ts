@@ -109,7 +109,9 @@ export class HoldRows {
     if (chunk.used === 0) this.#release(row >>> CHUNK_BITS, chunk);
   }
 
-  /** Sets a new token, which must be between those of the hold before it and the hold after it. */
+  /**
+   * Sets a new token, which must be between the tokens of the hold before it and the hold after it.
+   */
   setToken(row: number, token: number): void {
     this.#copies.copier?.copyRow(row);
     this.#chunkOf(row).wide[(row & CHUNK_MASK) * 8 + TOKEN] = token;

@@ -54,9 +54,9 @@ export class Hold implements Claimant {
   /** The sequence of the acquire, adopt or hand-over that brought it to its holder. */
   readonly sequence: number;
   readonly grantedAt: number;
-  /** How long its request waited; that of a lone hold never did. */
+  /** How long its request waited; the request of a lone hold never did. */
   readonly waitedMs: number = 0;
-  /** Whether its holder has been told that a request waits. */
+  /** Whether its holder has been notified that a request waits. */
   readonly isContended: boolean = false;
   readonly extras: HoldExtras | undefined = undefined;
   readonly firstPlace: Place | undefined = undefined;

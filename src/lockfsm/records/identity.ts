@@ -18,7 +18,7 @@ export interface KeyRange {
 }
 
 export interface Grant extends KeyRange {
-  /** Of `ACCESS_LEVEL`, above `none`. */
+  /** One of `ACCESS_LEVEL`, above `none`. */
   readonly level: number;
 }
 
@@ -27,10 +27,10 @@ export class Credential {
   /** 1 … `CREDENTIAL_MAX`, never used again; or one of the two that are in no table. */
   readonly number: number;
   readonly identity: Identity;
-  /** Names it among those of its identity. */
+  /** Names it among the credentials of its identity. */
   readonly label: string;
   readonly kind: CredentialKind;
-  /** Of a token: 64 hex digits. Else "". */
+  /** For a token, 64 hex digits; otherwise "". */
   readonly digest: string;
   /** From when on nodes let nobody in by it; 0: never. The table does not look at it. */
   readonly expiresWallMs: number;

@@ -91,7 +91,7 @@ export class KeyIndex {
     return found;
   }
 
-  /** The same of the keys in these ranges, which are in byte order and apart from each other. */
+  /** As `page`, for the keys in these ranges, which are in byte order and apart from each other. */
   pageOfRanges(
     ranges: readonly KeyRange[],
     prefix: string,
@@ -150,7 +150,7 @@ export class KeyIndex {
   }
 
   /**
-   * Must be called when positions have changed. The empty name, which is no key, would be in the
+   * Must be called when positions have changed. The empty name, which is not a key, would be in the
    * first block.
    */
   #forgetRecent(): void {

@@ -203,8 +203,8 @@ export class Key {
     const { queue } = this;
     const { frontier } = queue;
     queue.insert(place);
-    // A lone upgrade is no waiter of whom its own hold must be notified; with others, the hold must
-    // be.
+    // A lone upgrade is not a waiter of whom its own hold must be notified; with others, the hold
+    // must be.
     const isUpgradeFirst = queue.first !== undefined && queue.first.order.upgrades !== undefined;
     if (queue.count === 2 && isUpgradeFirst) queue.unnotified = this.firstHold;
     const isAhead = frontier === undefined || comesBefore(place.order, frontier.order);

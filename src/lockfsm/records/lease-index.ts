@@ -15,7 +15,7 @@ const ENDED_LEASE_MS = 60_000;
 /** How many ended leases it remembers, counted once for each key. */
 const ENDED_LEASES_MAX = 10_000;
 
-/** The name space of bearers, beside those of identities, which have their numbers. */
+/** The name space of bearers; each identity has its number as its name space. */
 const OF_BEARERS = -1;
 
 /** The name space in which an owner is found. */
@@ -57,7 +57,7 @@ export class LeaseIndex {
   #lastDigest = "";
   #lastName = "";
   #lastEntry: Entry | undefined = undefined;
-  /** Leases, and those of them without end. */
+  /** Leases, and how many of them are without end. */
   count = 0;
   endlessCount = 0;
 

@@ -1,6 +1,6 @@
 /**
- * What makes a hold, or a wait for one, belong to an owner outside of sessions (semantics.md,
- * 8): who that is, and for how long. A hold of an owner is found by its owner ("lease-index.ts").
+ * What makes a hold, or a wait for one, belong to an owner outside of sessions (semantics.md, 8):
+ * who that is, and for how long. A hold of an owner is found by its owner ("lease-index.ts").
  */
 import type { Identity } from "./identity.js";
 
@@ -10,14 +10,14 @@ import type { Identity } from "./identity.js";
  */
 export const LEASE_OWNERS = 2 ** 52;
 
-/** What others see of an owner: nothing of one that is no task. */
+/** What others see of an owner: nothing if it is not a task. */
 export const shownOwner = (owner: number): number => (owner < LEASE_OWNERS ? owner : 0);
 
 /** Who has a lease, or waits for one. */
 export interface LeaseOwner {
   /** The digest of what names and proves the owner. */
   readonly ownerDigest: string;
-  /** That of the session of its first take, or of the one that handed the hold over. */
+  /** The identity of the session of its first take, or of the one that handed the hold over. */
   readonly identity: Identity;
   /** Owners of each identity have a name space of their own, and so have the bearers of all. */
   readonly isBearer: boolean;

@@ -98,7 +98,7 @@ export class ReplyWindow<Request extends object> {
     return slots[low];
   }
 
-  /** Adds a slot after all others. Also restores those of a snapshot, after the mark. */
+  /** Adds a slot after all others. Also restores the slots of a snapshot, after the mark. */
   add(slot: Slot<Request>): void {
     const { sequence, state } = slot;
     assert(sequence > this.lastSequence, () => `${sequence} after ${this.lastSequence}`);

@@ -154,7 +154,7 @@ export class Session implements DueItem, Copied {
     return this.id;
   }
 
-  /** "" for that of owners. */
+  /** "" for the session of owners. */
   get identityName(): string {
     return this.id === 0 ? "" : this.credential.identity.name;
   }
@@ -264,8 +264,8 @@ export class Request implements DueItem, Order, Copied, Claimant {
   readonly number: number;
   readonly rank: number;
   /**
-   * Its number in the list of its session: that of the order, unless a repeated take has moved it
-   * here later.
+   * Its number in the list of its session: its number in the order, unless a repeated take has
+   * moved it here later.
    */
   readonly joined: number;
   readonly enqueuedAt: number;
@@ -273,7 +273,7 @@ export class Request implements DueItem, Order, Copied, Claimant {
   heapIndex = NOT_IN_HEAP;
   /** `undefined` means the defaults. */
   readonly options: AcquireOptions | undefined;
-  /** Whether it may be refused if it would otherwise wait for ever. */
+  /** Whether it may be refused if it would otherwise wait forever. */
   readonly detects: boolean;
   /** The hold that is to become exclusive in the one key of this request ("hold.ts"). */
   readonly upgrades: Claimant | undefined = undefined;

@@ -47,7 +47,7 @@ interface Granted {
   readonly grants: readonly { readonly key: string }[];
 }
 
-/** Of an identity with its credentials and grants. */
+/** The bytes of an identity with its credentials and grants. */
 export function bytesOfIdentity({ name, credentials, grants }: Granted): number {
   let bytes = bytesOfName(name);
   for (const { label } of credentials) bytes += bytesOfName(label);

@@ -212,7 +212,7 @@ export class TableState {
     this.outbox.toSession(session, epoch, { kind: MESSAGE.ended, session, reason });
   }
 
-  /** Reports a change of a lone hold, that of `row`. */
+  /** Reports a change of the lone hold of `row`. */
   noteLoneHold(type: ChangeType, row: number, reason: EndReason, orderedBy = ""): void {
     if (this.listener === undefined) return;
     const { rows } = this;

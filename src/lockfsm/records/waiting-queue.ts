@@ -46,7 +46,7 @@ export class WaitingQueue<Place extends Queued<Place>> {
   count = 0;
   /** The first place that has not been reached. */
   frontier: Place | undefined = undefined;
-  /** The first hold whose holder may not have been told that a request waits. */
+  /** The first hold whose holder may not have been notified that a request waits. */
   unnotified: Place | undefined = undefined;
   /** Places of requests that could be part of a cycle of waits, in order. */
   readonly listed: Place[] = [];

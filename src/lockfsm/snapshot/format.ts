@@ -1,6 +1,7 @@
 /**
- * The format of snapshots, whose version is that of the model. A snapshot is a sequence of blocks.
- * A chunk that the table produces is one block, but a restore accepts the bytes in any slices.
+ * The format of snapshots, whose version is the version of the model. A snapshot is a sequence of
+ * blocks. A chunk that the table produces is one block, but a restore accepts the bytes in any
+ * slices.
  *
  *     block     length of the body, checksum; 4 bytes each, the higher byte first; body
  *     checksum  of the body, begun with the block's position in the sequence and the index of the

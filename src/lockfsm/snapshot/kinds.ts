@@ -1,7 +1,7 @@
 /**
  * The kinds of values in the records of a snapshot. Each writes its values and reads them within
  * their bounds; `record-schema.ts` declares which values each record has, and in which order. Times
- * and tokens are written as what they differ from those of the snapshot by, which takes fewer bytes.
+ * and tokens are written as differences from the snapshot's own, which takes fewer bytes.
  */
 import {
   type EndReason,
@@ -119,7 +119,7 @@ export const flag: Kind<boolean> = {
   write: (to, value) => to.uint(value ? 1 : 0),
 };
 
-/** A time no later than that of the snapshot. */
+/** A time no later than the snapshot's. */
 export const stamp: Kind<number> = {
   read: (from, name) => from.moment.stamp - from.within(0, from.moment.stamp, name),
   write: (to, value) => to.uint(to.moment.stamp - value),
@@ -143,7 +143,10 @@ export function text(rule?: TextRule): Kind<string> {
 export const textLike = (form: RegExp): Kind<string> =>
   text((value) => (form.test(value) ? undefined : `${value} is not a digest`));
 
-/** Of a session, or of an owner, whose name may be that of the session that handed its hold over. */
+/**
+ * The name of a session, or of an owner, which may be named after the session that handed its hold
+ * over.
+ */
 export const sessionName = text(isValidSessionName);
 /** The name of the identity that ordered something; "": none did. */
 export const orderer = text((name) => (name === "" ? undefined : isValidIdentityName(name)));
@@ -193,8 +196,8 @@ export function list<T, Of>(
 }
 
 /**
- * Of fields most of which have their usual value, which ones do not, and these. `undefined` stands for
- * all usual values, also when they are written from an object.
+ * For fields of which most have their usual value: which ones do not, and their values. `undefined`
+ * stands for all usual values, also when they are written from an object.
  */
 export function sparse<Of extends object>() {
   return <F extends { readonly [N in keyof F]: Kind<unknown, never> }>(

@@ -52,8 +52,7 @@ export function* link(parts: SnapshotParts): Generator<void, TableState, void> {
 }
 
 /**
- * In the order of ids, so that of several sessions with one nonce the newest is the one that it
- * finds.
+ * In the order of ids, so that it finds the newest of several sessions with one nonce.
  */
 function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, void> {
   const { state } = parts;
@@ -74,7 +73,7 @@ function* linkSessions(parts: SnapshotParts, turn: Turn): Generator<void, void, 
   }
 }
 
-/** Of one that was removed there is `left`, or only its number. */
+/** If it was removed, there is only `left`, or its number. */
 function identityOf(
   { state, identities }: SnapshotParts,
   number: number,
@@ -84,7 +83,9 @@ function identityOf(
   return known ?? left;
 }
 
-/** Of a credential that was removed only the number is left, and its session is attached to nobody. */
+/**
+ * Only the number is left of a credential that was removed, and its session is attached to nobody.
+ */
 function linkCredential(parts: SnapshotParts, one: SessionParts): void {
   const { session } = one;
   const { access } = parts.state;

@@ -73,7 +73,7 @@ export class SnapshotParts {
   semaphoreCount = 0;
   /** In order. */
   readonly work: WorkPart[] = [];
-  /** Counts slots except those of waiting requests. */
+  /** Counts slots except the slots of waiting requests. */
   slotCount = 0;
 
   constructor(state: TableState, counts: PartCounts) {

@@ -51,7 +51,7 @@ import {
 
 /** A restore asks for at most eight days. */
 const QUIET_MS_MAX = 8 * 86_400_000;
-/** Of the first body, which says what it is. */
+/** The moment of the first body, which says what it is. */
 const NO_MOMENT: Moment = {
   ...{ stamp: 0, nextToken: 0, nextNumber: 0, nextIdentity: 0, nextCredential: 0 },
 };

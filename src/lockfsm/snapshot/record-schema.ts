@@ -355,7 +355,7 @@ export const RECORDS = {
           : [...losses].map(([lost, loss]) => ({ sequence: lost, ...loss })),
     ),
   }),
-  /** A stored reply; that of a waiting request follows from the request. */
+  /** A stored reply; the reply of a waiting request follows from the request. */
   slot: record<Slot<Request>>()({
     sequence,
     stamp,

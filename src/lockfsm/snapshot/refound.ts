@@ -29,7 +29,7 @@ export interface RefoundOptions {
   readonly index: number;
   /**
    * How long no session is opened, in milliseconds of cluster time. 0: all leases of the old cluster
-   * are over, also those of named owners.
+   * are over, also the leases of named owners.
    */
   readonly quietMs: number;
   /** No token will be below it. At most `TOKEN_FLOOR_MAX`. */

@@ -240,7 +240,7 @@ class Walk {
     yield* this.#slots(session);
     copier.nextHold = session.firstHold;
     for (let row = copier.nextHold; row !== 0; row = copier.nextHold) {
-      // Holds granted since come last, except among those of owners, which have no order.
+      // Holds granted since come last, except among holds of owners, which have no order.
       if (rows.tokenOf(row) >= this.#nextToken && session !== this.#state.detached) break;
       copier.copyRow(row);
       if (this.#isTurnOver()) yield;

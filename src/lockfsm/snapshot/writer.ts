@@ -133,7 +133,7 @@ export class SnapshotWriter {
     return this.#fetched < this.#blocks.length;
   }
 
-  /** Returns the next block. If none is complete, seals the present one, even an empty one. */
+  /** Returns the next block. If none is complete, seals the current one, even an empty one. */
   takeBlock(): Uint8Array {
     if (!this.hasBlock) this.#seal();
     const block = this.#blocks[this.#fetched] as Uint8Array;

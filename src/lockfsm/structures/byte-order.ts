@@ -1,7 +1,7 @@
 /**
- * The order of keys: that of their UTF-8 bytes, which equals the order of code points. JavaScript
- * compares UTF-16 units, which puts surrogate pairs before U+E000 … U+FFFF; this file does not. It
- * encodes nothing.
+ * The order of keys: the order of their UTF-8 bytes, which equals the order of code points.
+ * JavaScript compares UTF-16 units, which puts surrogate pairs before U+E000 … U+FFFF; this file
+ * does not. It encodes nothing.
  */
 
 /** A comparator: negative, zero or positive. Strings must be well formed. */

@@ -94,7 +94,7 @@ export function hashInRows(value: number, seed: number): number {
   return ((mixNumber(Math.floor(value / 0x1_0000)) ^ seed) + (value & 0xffff)) >>> 0;
 }
 
-/** The same for a number that is unique only within one session. */
+/** As `hashInRows`, for a number that is unique only within one session. */
 export function hashInSession(session: number, value: number): number {
   return hashInRows(value, Math.imul(mixNumber(session), 0x85eb_ca6b));
 }

@@ -86,7 +86,7 @@ export abstract class RowIndex {
     return pointer & ROW_MASK;
   }
 
-  /** Removes a row that is not the first of its chain, by chaining the others anew. */
+  /** Removes a row that is not the first of its chain, by chaining the others again. */
   #removeFromChain(bucket: number, first: number, row: number): boolean {
     let isFound = false;
     for (let pointer = first; pointer !== 0; pointer = this.nextOf(pointer & ROW_MASK)) {

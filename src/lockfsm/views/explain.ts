@@ -42,7 +42,7 @@ export type HoldTimes = (key: string) => number | undefined;
 
 /**
  * Explains the request of that session and sequence if it waits in the key; otherwise, what a new
- * request for the key alone would meet.
+ * request for the key alone would find.
  */
 export function explain(
   state: TableState,
@@ -126,7 +126,7 @@ function presentGraph(
     const { session } = node;
     const id = owners.length + 1;
     ids.set(node, id);
-    // Of a wait for a lease, its own name.
+    // For a wait for a lease, its own name.
     const request = node.waits?.[0]?.request;
     const sessionName = request?.holderName ?? session.name;
     const identity = request?.identityName ?? session.identityName;
@@ -162,7 +162,7 @@ function presentGraph(
   return { owners, edges, isTruncated: false };
 }
 
-/** All holds of a key, including those of owners that wait for nothing. */
+/** All holds of a key, including holds of owners that wait for nothing. */
 function* holdsIn({ firstHold }: Key): Generator<Place, void, void> {
   for (let place = firstHold; place !== undefined; place = place.next) yield place;
 }

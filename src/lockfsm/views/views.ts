@@ -215,7 +215,7 @@ function holdViewOf({ stamp }: TableState, { mode, permits }: Place, hold: Hold)
   };
 }
 
-/** Of its session or itself; 0 if that has ended, or is without end. */
+/** The end of its session's lease or its own; 0 if that has ended, or is without end. */
 function leaseEndOf(stamp: number, { session, extras }: Hold): number {
   return extras?.lease?.endsAt ?? (session.isAliveAt(stamp) ? session.dueAt : 0);
 }

@@ -21,7 +21,7 @@ interface Standing {
   readonly refusal?: string;
   /**
    * Another node of the cluster, by an authority of nodes: as a member it can read pages, as it does
-   * to join. It is no client.
+   * to join. It is not a client.
    */
   readonly node?: NodeId;
 }
@@ -56,13 +56,13 @@ export class ClientCertificates {
   }
 
   judgePage(socket: Duplex): Refusal | undefined {
-    const { refusal } = this.#standings.get(socket) ?? { refusal: "has not been met" };
+    const { refusal } = this.#standings.get(socket) ?? { refusal: "was not seen" };
     return refusal === undefined ? undefined : forbidden(`this client ${refusal}`);
   }
 
   judgeClient(socket: Duplex): Refusal | undefined {
     return this.nodeOf(socket) !== undefined
-      ? forbidden("the certificate of a node is no client's")
+      ? forbidden("the certificate of a node is not a client's")
       : this.judgePage(socket);
   }
 

@@ -1,6 +1,7 @@
 /**
  * The places for clients, all together and of each address. A client is a WebSocket connection, or a
- * socket whose requests a door answers. Whoever has a place keeps it: nothing here may end a client.
+ * socket whose requests a door answers. A client that has a place keeps it: nothing here may end a
+ * client.
  */
 import type { PortLimits } from "../port-limits.js";
 import { AddressTally, limitsFor, type SocketLimits } from "./socket-limits.js";
@@ -31,7 +32,10 @@ export class ClientPlaces {
     this.#addresses.remove(address);
   }
 
-  /** Why a client from that address is refused for want of a place; `undefined` if there is one. */
+  /**
+   * Why a client from that address is refused because there is no place; `undefined` if there is
+   * one.
+   */
   refuse(address: string): string | undefined {
     const reason = this.#fullFor(address);
     if (reason !== undefined) this.#refusedTotal += 1;

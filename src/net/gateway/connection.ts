@@ -58,7 +58,7 @@ export class Outbound {
     if (capacity > SLOT_BYTES_FREE_MAX) return;
     this.#freeBytes += capacity;
     this.#free.push(slot);
-    // The oldest slots go, so that a few large ones cannot displace many small ones for ever.
+    // The oldest slots go, so that a few large ones cannot displace many small ones forever.
     while (this.#freeBytes > FREE_BYTES_MAX) {
       const oldest = this.#free.shift();
       if (oldest === undefined) break;
@@ -246,7 +246,8 @@ export class GatewayConnection implements ClientConnection {
   }
 
   pong(data: Buffer): void {
-    // A client that has so much to read knows that this side is alive, and need not read pongs at all.
+    // A client that has this much to read knows that this side is alive, and need not read pongs at
+    // all.
     if (this.isOpen && this.#socket.bufferedAmount <= PONG_BACKLOG_BYTES_MAX) {
       this.#socket.pong(data);
     }

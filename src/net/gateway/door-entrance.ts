@@ -4,7 +4,7 @@
  * requests come one after the other (`request-turns.ts`), so the limits on places are limits on
  * requests at a time, all together and of each address.
  *
- * It must not answer for the door: who is refused is told so by it, in the form of its other answers.
+ * It must not answer for the door: the door itself refuses, in the form of its other answers.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -21,7 +21,7 @@ export interface DoorEntranceParts {
   readonly door: HttpDoor;
   readonly places: ClientPlaces;
   readonly knownHosts: KnownHosts;
-  /** Of pages that may ask the door. */
+  /** Origins of pages that may ask the door. */
   readonly allowedOrigins: readonly string[];
   readonly onRefused: (refusal: Refusal) => void;
 }

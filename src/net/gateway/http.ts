@@ -12,7 +12,7 @@ import type { HttpAnswer, PageBrowser, PageCaller, Pages } from "../types.js";
 import { hostOf, type KnownHosts } from "./known-hosts.js";
 
 const CLIENT_PATH = "/v1";
-/** Of the HTTP door. */
+/** Paths of the HTTP door. */
 const DOOR_PATHS = "/v1/";
 const NAME_BYTES_SHOWN = 200;
 
@@ -32,7 +32,7 @@ export const HTTP_LIMITS = {
   connectionsCheckingInterval: 5_000,
 } as const;
 
-/** Of servers whose requests are handled in turn, which `RequestTurns` checks. */
+/** Options of servers whose requests are handled in turn, which `RequestTurns` checks. */
 export const TURN_OPTIONS = { ...HTTP_LIMITS, requireHostHeader: false } as const;
 
 /**

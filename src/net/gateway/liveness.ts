@@ -65,7 +65,7 @@ export class GatewayLiveness {
     if (!connection.isOpen) return;
     lookForSilence(connection);
     if (hasUse(connection)) {
-      // Remove it here: a newcomer that has sent a request is no newcomer, and `hasAsked` is
+      // Remove it here: a newcomer that has sent a request is not a newcomer, and `hasAsked` is
       // cleared below.
       this.#newcomers.delete(connection);
       connection.hasAsked = false;

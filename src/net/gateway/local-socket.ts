@@ -1,8 +1,8 @@
 /**
- * The file of the socket in a node's data directory. Whoever can open it has every right, so it has
- * mode 0600 from the moment when it can be found: it is made in a directory that only this user can
- * enter, and moved from there. That replaces the socket of a process that was killed; one on which a
- * process still answers is left alone.
+ * The file of the socket in a node's data directory. Anyone who can open it has every right, so it
+ * has mode 0600 from the moment when it can be found: it is made in a directory that only this user
+ * can enter, and moved from there. That replaces the socket of a process that was killed; one on
+ * which a process still answers is left alone.
  */
 import { chmod, lstat, mkdir, rename, rm, unlink } from "node:fs/promises";
 import type { Server } from "node:http";

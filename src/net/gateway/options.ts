@@ -38,7 +38,7 @@ export interface GatewayTuning extends UnfinishedTuning {
    * descriptors allow, and the one per address, can be lower (`socket-limits.ts`).
    */
   readonly connectionsMax: number;
-  /** Of one address; `Infinity`: no limit. Default: three quarters of what is allowed. */
+  /** From one address; `Infinity`: no limit. Default: three quarters of what is allowed. */
   readonly addressConnectionsMax: number | undefined;
   /** Files and sockets that the process may have open. Default: what the system allows it. */
   readonly descriptorsMax: number | undefined;

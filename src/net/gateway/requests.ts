@@ -28,7 +28,7 @@ import type { GatewayConnection } from "./connection.js";
 const { INVALID_ARGUMENT } = ERROR_NUMBERS;
 const NO_BYTES = new Uint8Array(0);
 /**
- * What counts as so many bytes, because the driver hears nothing else of it: a frame without a
+ * What counts as this many bytes, because the driver hears nothing else of it: a frame without a
  * request, a request that is answered here, and a piece that ends within a message. A record of TLS
  * can be a piece of one byte, which costs as much as a command.
  */

@@ -13,8 +13,8 @@ const STORE_SHARE = 1 / 4;
 /** The least, however low the limit is: enough to inspect a node. */
 const SOCKETS_MIN = 16;
 /**
- * Sockets in addition to those of connected clients: for pages, and for upgrades that are refused
- * with a reason.
+ * Sockets in addition to the sockets of connected clients: for pages, and for upgrades that are
+ * refused with a reason.
  */
 const SPARE_SOCKETS_MAX = 256;
 const SPARE_SHARE = 1 / 8;
@@ -34,14 +34,14 @@ export interface SocketLimits extends SocketShare {
   readonly ofOwnMachine: SocketShare;
 }
 
-/** Those of one group of addresses. */
+/** The limits of one group of addresses. */
 export function limitsFor(limits: SocketLimits, group: string): SocketShare {
   return isOwnMachine(group) ? limits.ofOwnMachine : limits.ofAddress;
 }
 
 /**
  * @param wantedMax the limit on clients if descriptors were unlimited
- * @param addressMax the limit on those of one address; `undefined`: a share of all
+ * @param addressMax the limit on clients of one address; `undefined`: a share of all
  */
 export function socketLimitsOf(
   wantedMax: number,
@@ -87,13 +87,13 @@ export class AddressTally {
 /** `::1`, as `addressGroup` has it. */
 const LOOPBACK_IPV6 = "0:0:0:0::/64";
 
-/** Whether a group of addresses belongs to this machine, as far as that can be told. */
+/** Whether a group of addresses belongs to this machine, as far as that can be known. */
 export function isOwnMachine(group: string): boolean {
   return group === "" || group === LOOPBACK_IPV6 || group.startsWith("127.");
 }
 
 /**
- * What counts as one address. Of IPv6 it is the network of 64 bits, which one machine usually has
+ * What counts as one address. For IPv6 it is the network of 64 bits, which one machine usually has
  * to itself.
  */
 export function addressGroup(remoteAddress: string | undefined): string {

@@ -14,7 +14,7 @@ import { InputLine } from "./input-line.js";
 import { LoopShares, Party, type PartyKind } from "./loop-shares.js";
 import { UnfinishedInput, type UnfinishedTuning } from "./unfinished-input.js";
 
-/** Shares are settled when so much time has gone by, or later. */
+/** Shares are settled when this much time has gone by, or later. */
 const SETTLE_MS = 2;
 /** Those who wait are served for so long at a time; then the loop looks at everything else. */
 const SERVE_MS = 5;
@@ -175,7 +175,7 @@ export class InputMeter {
     if (account.inputs === 0) this.#left.add(account);
   }
 
-  /** An input has become that of another identity. */
+  /** An input now belongs to another identity. */
   move(input: Metered, identity: string | undefined, isLocal: boolean): void {
     const before = input.account;
     const waits = before.line.length;
@@ -204,12 +204,12 @@ export class InputMeter {
     this.#clock.afterPromises(this.#endNow);
   }
 
-  /** For how long the loop has been working for the present account. */
+  /** For how long the loop has been working for the current account. */
   get spentMs(): number {
     return this.#current === undefined ? 0 : this.#clock.nowMs() - this.#sinceMs;
   }
 
-  /** So many bytes have come. */
+  /** `bytes` have come. */
   received(account: Account, bytes: number): void {
     account.bytes += bytes;
     this.#totals[account.kind].bytes += bytes;
@@ -247,7 +247,7 @@ export class InputMeter {
     return Math.max(PIECE_BYTES_MIN, Math.min(PIECE_BYTES_MAX, bytes));
   }
 
-  /** A piece of so many bytes was handled in so many milliseconds, with so many requests in it. */
+  /** A piece was handled: its bytes, the milliseconds that took, and the requests in it. */
   learn(account: Account, bytes: number, ms: number, requests: number): void {
     const byteMs = (ms + requests * this.#requestMs) / bytes;
     account.byteMs += (byteMs - account.byteMs) / 4;

@@ -1,8 +1,8 @@
 /**
- * How much of the event loop's time each party may use: all connections of one identity, those of one
- * address on an open cluster, or all strangers together. Nobody is limited while alone. As soon as
- * another party is active, each has a floor that nobody else can take, and may use what the others
- * leave, up to a busy loop. Who used more is in debt and waits.
+ * How much of the event loop's time each party may use: all connections of one identity, all
+ * connections of one address on an open cluster, or all strangers together. Nobody is limited while
+ * alone. As soon as another party is active, each has a floor that nobody else can take, and may
+ * use what the others leave, up to a busy loop. Who used more is in debt and waits.
  *
  * It must never make a party wait for one that is not there, and knows neither sockets nor clocks:
  * its time is what `settle` says, and what was spent is what its caller measured.
@@ -10,7 +10,10 @@
 
 /** What parties may use together: the rest lets a request of somebody else begin at once. */
 const BUSY_MAX = 0.7;
-/** So much of it is for strangers, whatever others use, and they never use more while others are there. */
+/**
+ * This share of it is for strangers, whatever others use, and they never use more while others are
+ * there.
+ */
 const STRANGERS_MIN = 0.05;
 const STRANGERS_MAX = 0.3;
 /** What may be spent at once after a pause. */
@@ -26,7 +29,7 @@ export type PartyKind = "identity" | "address" | "strangers" | "local";
 
 export class Party {
   readonly kind: PartyKind;
-  /** Of the identity or address; chosen by strangers. */
+  /** The name of the identity or address; strangers choose it. */
   readonly name: string;
   /** Loop time that it may spend; negative: owed. At most `BURST_MS`. */
   creditMs = BURST_MS;

@@ -10,7 +10,7 @@ import type { Socket } from "node:net";
 import type { Account, InputMeter, Metered } from "./input-meter.js";
 import { type Beginner, PIECE_COST_BYTES } from "./unfinished-input.js";
 
-/** Of a client in the process: what its door reads is metered already. */
+/** The input of a client in the process: what its door reads is metered already. */
 export class AccountedInput implements Metered {
   readonly address: string;
   /** The identity whose limits count for it; "": none. */
@@ -107,13 +107,13 @@ export class MeteredInput extends AccountedInput implements Beginner {
     return this.isHeld || this.#socket.isPaused();
   }
 
-  /** Its door keeps so much memory now for what its client has begun and not finished; 0: nothing is. */
+  /** How much memory its door keeps now for what its client has begun and not finished; 0: none. */
   keeps(bytes: number): void {
     if (this.isOver) return;
     this.meter.unfinished.keeps(this, bytes);
   }
 
-  /** A further piece of so many bytes belongs to what is unfinished. */
+  /** A further piece of `bytes` belongs to what is unfinished. */
   keepsPiece(bytes: number): void {
     this.keeps(this.meter.unfinished.bytesOf(this) + bytes + PIECE_COST_BYTES);
   }

@@ -1,8 +1,8 @@
 /**
  * What clients have begun and not finished: messages of WebSocket, commands of Redis, requests of HTTP.
- * Their bytes stay in memory until the rest arrives, so there is one memory limit for all of them, one
- * for those of an address or identity, and a time limit for each. The oldest one is cut off first,
- * because an honest client soon finishes what it begins.
+ * Their bytes stay in memory until the rest arrives, so there is one memory limit for all of them,
+ * one for the inputs of an address or identity, and a time limit for each. The oldest one is cut
+ * off first, because an honest client soon finishes what it begins.
  *
  * Time is counted in ticks, like all silence in `net` (`ticker.ts`).
  */
@@ -19,7 +19,7 @@ export interface UnfinishedTuning {
    * oldest ones are cut off.
    */
   readonly unfinishedBytesMax: number;
-  /** The same for the connections of one address, and for those of one identity. */
+  /** The limit for the connections of one address, and for the connections of one identity. */
   readonly addressUnfinishedBytesMax: number;
   readonly identityUnfinishedBytesMax: number;
   /** How long a client may take to finish what it has begun. */
@@ -117,7 +117,7 @@ export class UnfinishedInput {
     return this.#begun.get(beginner)?.bytes ?? 0;
   }
 
-  /** The connection keeps so much memory now for what is not finished; 0: nothing is. */
+  /** How much memory the connection keeps now for what is not finished; 0: none. */
   keeps(beginner: Beginner, bytes: number): void {
     if (bytes === 0) {
       this.finished(beginner);

@@ -4,11 +4,11 @@
  * frame   = CRC-32 of the rest u32, message × n; one WebSocket message
  * message = kind u8, version u8, group u32, length u32, body of `length` bytes   (big endian)
  *
- * Raft bodies begin with term u64 and epoch u64. Sender and receiver are those of the link and are
- * not repeated. A field without a length of its own is the last one and extends to the end of the
- * body. The version is that of the body's layout, so that nodes of neighbouring releases can tell
- * each other's messages apart one by one. The checksum protects against damage, not against
- * forgery.
+ * Raft bodies begin with term u64 and epoch u64. Sender and receiver are known from the link and
+ * are not repeated. A field without a length of its own is the last one and extends to the end of
+ * the body. The version is the version of the body's layout, so that nodes of neighbouring releases
+ * can tell each other's messages apart one by one. The checksum protects against damage, not
+ * against forgery.
  */
 
 export const FRAME_CHECKSUM_BYTES = 4;
@@ -117,7 +117,7 @@ export const OPERATION_TEXT_BYTES_MAX = 64 << 10;
 /** In the order of their numbers on the wire. */
 export const ENTRY_KIND_NAMES = ["noop", "command", "configuration"] as const;
 export const ENTRY_KIND = { noop: 0, command: 1, configuration: 2 } as const;
-/** Of an append. */
+/** The outcome of an append. */
 export const OUTCOME = { refused: 0, accepted: 1, needsSnapshot: 2 } as const;
 export const FORWARD_REFUSAL_NAMES = ["notLeader", "busy", "diskFull"] as const;
 export const FORWARD_REFUSAL = { notLeader: 0, busy: 1, diskFull: 2 } as const;

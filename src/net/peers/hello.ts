@@ -6,9 +6,9 @@
  *         lengths of the next two u16 and u16, advertise and Redis address (printable ASCII),
  *         CRC-32 of all that u32   (big endian)
  *
- * Magic and version come first and never move, so that any two releases can at least tell each
- * other why they do not talk. A hello is no proof of identity: anyone who reads the traffic can
- * send the same bytes. A refusal never tells the other side anything about the cluster.
+ * Magic and version come first and never move, so that any two releases can at least explain why
+ * they do not talk. A hello is not a proof of identity: anyone who reads the traffic can send the
+ * same bytes. A refusal never reveals anything about the cluster to the other side.
  */
 import { crc32 } from "node:zlib";
 import { assert } from "../../errors/index.js";

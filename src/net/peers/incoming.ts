@@ -192,7 +192,7 @@ export class IncomingLinks {
     });
   }
 
-  /** Finds the connection that was met as a plain socket. Only a node of the cluster goes on. */
+  /** Finds the connection that came as a plain socket. Only a node of the cluster goes on. */
   #certify(tls: TransportTls, stream: TLSSocket, shown: ShownCertificate | undefined): void {
     const ends = endsOf(stream);
     const link = [...this.#links.values()].find((candidate) => candidate.ends === ends);

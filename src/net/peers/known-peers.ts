@@ -1,11 +1,11 @@
 /**
- * Decides whether a node that sends a hello can be the node that was met under its id before, with
+ * Decides whether a node that sends a hello can be the node that was seen under its id before, with
  * the votes and entries it vouched for then.
  *
- * A directory keeps its birth for ever, and its incarnation rises with every start on it. The same
+ * A directory keeps its birth forever, and its incarnation rises with every start on it. The same
  * birth with a lower incarnation is an old copy. Another birth is another directory, which has no
  * record of what was promised. It is accepted only if it was made to receive everything from the
- * others (`joined`) and its incarnation is higher than all that were met. `holdfast recover` makes
+ * others (`joined`) and its incarnation is higher than all that were seen. `holdfast recover` makes
  * such a directory, after the cluster has stopped counting on the node. A directory made in any
  * other way stays refused however often it is started, and so does one that has been replaced. All
  * this also applies to removed nodes.
@@ -20,7 +20,7 @@ import { type HelloRefusal, PEER_CLOSE, refusal } from "./hello.js";
 /** As many as are kept on disk. */
 const BIRTHS_MAX = 64;
 /**
- * The most starts that a node can have had since it was last met: one a second for half a year. A
+ * The most starts that a node can have had since it was last seen: one a second for half a year. A
  * number beyond that is damaged or forged, and would make every later start of the node look old.
  */
 export const INCARNATION_JUMP_MAX = 2 ** 24;
@@ -56,7 +56,7 @@ export class KnownPeers {
     return refusal(PEER_CLOSE.otherDirectory, `${what}: ${remedy}`, detail);
   }
 
-  /** Whether the node was met before, with another directory. */
+  /** Whether the node was seen before, with another directory. */
   isOther({ nodeId, birth }: PeerIdentity): boolean {
     const known = this.#peers.get(nodeId);
     return known !== undefined && known.births.at(-1) !== birth;

@@ -28,7 +28,7 @@ const EPOCHS_PER_INCARNATION = 2 ** 20;
 export type StartablePeerLinks = PeerLinks & {
   readonly port: number;
   readonly traffic: Traffic;
-  /** Of the links that other nodes dialed; `undefined` without TLS. */
+  /** Counts of the links that other nodes dialed; `undefined` without TLS. */
   readonly handshakes: HandshakeCounts | undefined;
 };
 

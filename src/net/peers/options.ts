@@ -15,8 +15,8 @@ export interface PeerLinksOptions extends Partial<PeerLinksTuning> {
   /** Every other member, with the address at which this node dials it; `setPeers` changes it. */
   readonly peers: ReadonlyMap<NodeId, PeerAddress>;
   /**
-   * Every node ever met, removed ones included: a process with an older incarnation of such a node,
-   * or with another directory, is refused even if this node or the other has restarted since.
+   * Every node ever seen, removed ones included: a process with an older incarnation of such a
+   * node, or with another directory, is refused even if this node or the other has restarted since.
    */
   readonly knownPeers: ReadonlyMap<NodeId, KnownPeer>;
 }

@@ -41,7 +41,7 @@ type State = "waiting" | "connecting" | "greeting" | "up" | "closed";
 export interface LinkContext {
   readonly identities: PeerIdentities;
   readonly events: PeerEvents;
-  /** Of links that this node dials. */
+  /** The log of links that this node dials. */
   readonly log: BoundedLog;
   readonly tuning: PeerLinksTuning;
   readonly pool: PeerFramePool;
@@ -151,7 +151,7 @@ export class OutgoingLink {
     if (this.#silentTicks > SILENT_TICKS_MAX) this.#giveUp();
     else if (this.#hasExpired()) this.#refuseCertificate("has expired");
     else if (this.#socket !== undefined) {
-      // Of several pings without an answer, the first.
+      // The first of several pings without an answer.
       if (this.#silentTicks === 1) this.#pingedMs = performance.now();
       this.#socket.ping();
     }
@@ -397,7 +397,7 @@ export class OutgoingLink {
     return `node ${this.#peer} (${formatAddress(this.address)})`;
   }
 
-  /** Reports a refusal once, not with every attempt that meets it. */
+  /** Reports a refusal once, not with every attempt that gets it. */
   #refused(reason: string): void {
     if (reason === this.#lastRefusal) return;
     this.#lastRefusal = reason;

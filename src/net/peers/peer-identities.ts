@@ -8,8 +8,8 @@
  * Without TLS a hello proves nothing, and a false one that is recorded can keep the real node out for good. So
  * new facts about a node are believed only if it answers where that node is dialed: the address of
  * a member is in the log, and no stranger answers there. From a node that dialed in, a higher
- * incarnation on the known directory is believed as well: only a node that has been told the birth
- * of that directory knows it.
+ * incarnation on the known directory is believed as well: only a node that has learned the birth of
+ * that directory knows it.
  */
 import type { NodeId } from "../../raft/index.js";
 import type { KnownPeer, PeerIdentity } from "../types.js";

@@ -137,7 +137,7 @@ function checkName(file: TlsFile, certificate: X509Certificate, name: NodeName):
   const isOf = (whom: (say: SayOption) => string): OptionError =>
     new OptionError(
       "UNAVAILABLE",
-      (say) => `the certificate in ${file.path} is that of ${whom(say)}: this node needs ${needed}`,
+      (say) => `the certificate in ${file.path} belongs to ${whom(say)}: this node needs ${needed}`,
     );
   if (identity === undefined) {
     throw wrong(

@@ -34,7 +34,7 @@ const ALERT_OF_CERTIFICATE = /_ALERT_(?:UNKNOWN_CA|(?:BAD_)?CERTIFICATE)/;
 /** The reason in the message of an error whose code is the system's. */
 const OPENSSL_REASON = /SSL routines:[^:]*:([^:]+):/;
 
-/** The code of OpenSSL's reason, or that of the system. */
+/** The code of OpenSSL's reason, or the code of the system. */
 function codeOf({ code = "", message }: NodeJS.ErrnoException): string {
   const reason = code === "EPROTO" ? OPENSSL_REASON.exec(message)?.[1] : undefined;
   return reason === undefined ? code : `ERR_SSL_${reason.toUpperCase().replaceAll(" ", "_")}`;

@@ -61,7 +61,7 @@ export class SecurePort<S extends Server = HttpsServer> {
 
   /**
    * @param server made with `tls.serverOptions(port)`, and with nothing accepted yet
-   * @param handshakeTimeoutMs that of the server
+   * @param handshakeTimeoutMs the server's own
    */
   constructor(
     tls: TransportTls,

@@ -138,7 +138,7 @@ export class TransportTls {
     return { secureContext: this.#outgoing, hasCertificate: true };
   }
 
-  /** Why the certificate is not that of node `peer`, in words that follow "it". */
+  /** Why the certificate does not belong to node `peer`, in words that follow "it". */
   peerProblem(certificate: X509Certificate, peer: NodeId): string | undefined {
     const found = this.nodeOf(certificate);
     if (typeof found === "string") return `has ${found}`;
@@ -157,8 +157,8 @@ export class TransportTls {
 
   /**
    * Whether the certificate of an established connection would still be accepted on that port. On
-   * every port only the authorities of nodes can name a node: those of clients are not trusted with
-   * what nodes may do, and a handshake on the port of clients accepts both.
+   * every port only the authorities of nodes can name a node: authorities of clients are not
+   * trusted with what nodes may do, and a handshake on the port of clients accepts both.
    */
   isTrusted(port: TlsPort, certificate: X509Certificate): boolean {
     const { authorities, clientAuthorities } = this.#checked;

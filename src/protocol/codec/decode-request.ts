@@ -98,7 +98,7 @@ export interface RecordedCommand {
   readonly session: number;
   readonly epoch: number;
   readonly command: Command | undefined;
-  /** Of a command that attaches. */
+  /** Where the client of a command that attaches is. */
   readonly origin: Origin | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
  * From where a client attached to a session: `[node, address]` in the canonical encoding, which its
- * node puts after the bytes of the command in the record of the log. So every table can tell who is
- * attached where. The address is that of a machine or, of IPv6, of its network. It decides nothing.
+ * node puts after the bytes of the command in the record of the log. So every table knows who is
+ * attached where. The address names a machine or, for IPv6, its network. It decides nothing.
  */
 import { assert } from "../../errors/index.js";
 import { NODE_ID_MAX, ORIGIN_ADDRESS_BYTES_MAX } from "../limits.js";

@@ -1,7 +1,7 @@
 /**
  * Reads and writes any request as `schema.ts` declares it. Each field is read and checked against
- * those before it, and only then is the next one read, so that of several values that are not
- * allowed the first is reported.
+ * those before it, and only then is the next one read, so that the first of several values that are
+ * not allowed is reported.
  */
 import { assert } from "../../errors/index.js";
 import type { Request } from "../questions.js";

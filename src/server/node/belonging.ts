@@ -1,6 +1,6 @@
 /**
- * The cluster to which a node belongs: that of its data, or, for a fresh directory, of its options.
- * Data must never be started as those of another cluster.
+ * The cluster to which a node belongs: the cluster in its data or, for a fresh directory, in its
+ * options. Data must never be started as the data of another cluster.
  */
 import { OptionError } from "../../errors/index.js";
 import { isFreshDirectory, readIdentity } from "../../storage/index.js";
@@ -70,7 +70,8 @@ export async function askForMembers(
   if (found.clusterId !== clusterId) {
     throw new OptionError(
       "INVALID_ARGUMENT",
-      (say) => `the data in ${dataDirectory} belong to another cluster than that of ${say("join")}`,
+      (say) =>
+        `the data in ${dataDirectory} belong to a different cluster from the one at ${say("join")}`,
       { details: { stored: clusterId, options: found.clusterId } },
     );
   }

@@ -1,6 +1,6 @@
 /**
  * Checks that the clock of this machine is plausible when a cluster is founded, because the first
- * fencing token follows from it, for ever. It must never be called for a cluster that exists
+ * fencing token follows from it, forever. It must never be called for a cluster that exists
  * already.
  */
 import { HoldfastError } from "../../errors/index.js";
@@ -13,7 +13,7 @@ const EARLIEST_MS = Date.UTC(2026, 0, 1);
  */
 const LATEST_MS = Date.UTC(2100, 0, 1);
 
-/** Throws `INVALID_ARGUMENT` if `wallMs`, milliseconds since 1970, cannot be the present time. */
+/** Throws `INVALID_ARGUMENT` if `wallMs`, milliseconds since 1970, cannot be the current time. */
 export function demandPlausibleClock(wallMs: number): void {
   if (wallMs >= EARLIEST_MS && wallMs < LATEST_MS) return;
   throw new HoldfastError(

@@ -38,7 +38,7 @@ interface AnsweredMember {
 
 /** How the new node proves to a closed cluster that it may ask; both are asked for at each attempt. */
 export interface JoinProof {
-  /** The present credentials for requests over `https:`. */
+  /** The current credentials for requests over `https:`. */
   readonly tls?: (() => PageTls | undefined) | undefined;
   /** An access token, which is sent through TLS or to this machine only. */
   readonly token?: (() => Promise<string | undefined>) | undefined;
@@ -112,7 +112,7 @@ async function ask(
       return `${endpoint}: ${sentenceIn(text).slice(0, REFUSAL_LENGTH_MAX)}`;
     }
     const cluster = clusterIn(JSON.parse(text));
-    return cluster ?? `${endpoint} is no node of a cluster`;
+    return cluster ?? `${endpoint} is not a node of a cluster`;
   } catch (error) {
     return `${endpoint}: ${reasonOf(error)}`;
   }

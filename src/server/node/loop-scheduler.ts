@@ -57,7 +57,7 @@ export class LoopScheduler implements Scheduler {
 
   readonly #runTask = (): void => {
     const task = this.#task;
-    // Armed anew in the meantime: the task is due later, with a timer of its own.
+    // Armed again in the meantime: the task is due later, with a timer of its own.
     if (task === undefined || this.#timer !== undefined) return;
     this.#task = undefined;
     task();

@@ -32,7 +32,7 @@ export class NodeDoors {
       log("error", "http request failed", { error: text });
     };
     const name = `doors of node ${id}`;
-    // What happens to a client of a door is the business of its caller, who is told.
+    // What happens to a client of a door is the business of its caller, who learns of it.
     const logger = { debug, info: debug, warn: debug, error: debug };
     this.#clients = new DoorClients({ connect, name, logger, ...means });
     this.#http = new LeaseDoor({

@@ -26,7 +26,7 @@ const FILE_PROBLEMS: Readonly<Record<string, string>> = Object.freeze({
   EACCES: "permission denied",
   EPERM: "permission denied",
   EISDIR: "it is a directory",
-  ENOTDIR: "a part of the path is no directory",
+  ENOTDIR: "a part of the path is not a directory",
   ELOOP: "too many symbolic links",
 });
 
@@ -177,7 +177,7 @@ export class NodeTls {
         : certificate.checkIP(host) !== undefined;
     if (isNamed) return;
     const names = certificate.subjectAltName;
-    this.#log("warn", "the certificate does not name the host that clients are told", {
+    this.#log("warn", "the certificate does not name the host that clients are given", {
       host,
       names,
     });

@@ -1,6 +1,6 @@
 /**
  * Finds out, before anything is created, whether an address can be listened on. A data directory
- * belongs to its cluster for ever, so a start that fails on a taken port must not create one.
+ * belongs to its cluster forever, so a start that fails on a taken port must not create one.
  */
 import { createServer } from "node:net";
 import { OptionError, optionValueText } from "../../errors/index.js";

@@ -86,12 +86,12 @@ export class RedisService {
     };
   }
 
-  /** `host:port`, as clients are told; needs `start`. */
+  /** `host:port`, as given to clients; needs `start`. */
   get address(): string {
     return optionValueText(this.#advertised ?? { host: this.#parts.listen.host, port: this.port });
   }
 
-  /** What other nodes are told: its address, and that of the sentinel after a comma. */
+  /** What other nodes learn: its address and, after a comma, the sentinel's. */
   get addresses(): string {
     const { host } = this.#advertised ?? this.#parts.listen;
     const { address, sentinelPort } = this;

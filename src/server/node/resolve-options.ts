@@ -203,7 +203,9 @@ function demandKnownStrangers(
   }
 }
 
-/** Clients are told addresses to which they can connect, and in no other protocol than the node's. */
+/**
+ * Clients are given addresses to which they can connect, and in no other protocol than the node's.
+ */
 function demandReachable(settings: SettledSettings, hasTls: boolean): void {
   const { advertise, listen, redisListen, redisAdvertise, dashboardControl } = settings;
   demand(

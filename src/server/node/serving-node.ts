@@ -86,7 +86,7 @@ export class ServingNode implements RunningNode {
   readonly #loop = new EventLoopMeter();
   readonly #processMeter = new ProcessMeter();
   readonly #pages: Pages;
-  /** Of the page for browsers; empty until they are read, and without the page. */
+  /** The files of the page for browsers; empty until they are read, and without the page. */
   #pageFiles: PageFiles = new Map();
   #trace: Trace | undefined;
   #isDraining = false;
@@ -397,7 +397,7 @@ export class ServingNode implements RunningNode {
       tls: () => this.#tlsTold(),
       redis: () => this.#redis?.told,
       isDraining: () => this.#isDraining || this.#closing !== undefined,
-      // While it starts it knows nothing that it could tell.
+      // While it starts it knows nothing that it could report.
       judge: (caller) => this.#assembled?.driver.judgePage(caller) ?? "granted",
       pageFile: (path, browser, isStranger) => {
         const endpoints = isStranger ? [] : this.#endpoints();

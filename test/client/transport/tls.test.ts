@@ -99,13 +99,13 @@ describe("a handshake that fails is told with its reason, and tried again until 
       "expired",
       as(nodeCertificate(1, undefined, { from: -60 })),
       { ca: CA },
-      "its certificate, or that of its CA, has expired: renew it, or set the clock of this machine",
+      "its certificate or its CA's has expired: renew it, or set the clock of this machine",
     ],
     [
       "not yet valid",
       as(nodeCertificate(1, undefined, { from: 60 })),
       { ca: CA },
-      "its certificate, or that of its CA, is not valid yet: renew it, or set the clock of this machine",
+      "its certificate or its CA's is not valid yet: renew it, or set the clock of this machine",
     ],
     [
       "for another host",
@@ -117,7 +117,7 @@ describe("a handshake that fails is told with its reason, and tried again until 
       "of a client",
       as(CLIENT),
       { ca: CA },
-      "its certificate is not for servers, so it is not that of a node",
+      "its certificate is not for servers, so it does not belong to a node",
     ],
     [
       "a client without a certificate",

@@ -141,17 +141,17 @@ describe("the TLS files at the start", () => {
     [
       "the certificate of another node",
       () => write(directory, nodeCertificate(2)),
-      /is that of node 2: this node needs holdfast:\/\/test\/node\/1$/,
+      /belongs to node 2: this node needs holdfast:\/\/test\/node\/1$/,
     ],
     [
       "the certificate of a client",
       () => write(directory, clientCertificate("batch")),
-      /is that of the client "batch": this node needs holdfast:\/\/test\/node\/1$/,
+      /belongs to the client "batch": this node needs holdfast:\/\/test\/node\/1$/,
     ],
     [
       "the certificate of another cluster",
       () => write(directory, nodeCertificate(1, { cluster: "other" })),
-      /is that of a node of the cluster "other" \(clusterName\): this node needs/,
+      /belongs to a node of the cluster "other" \(clusterName\): this node needs/,
     ],
     [
       "the certificate of an authority",
@@ -224,7 +224,7 @@ describe("TLS files that change", () => {
     write(directory, nodeCertificate(2));
     await tls.reload();
     expect((await refused()).fields).toMatchObject({
-      error: expect.stringContaining("is that of node 2"),
+      error: expect.stringContaining("belongs to node 2"),
     });
     unlinkSync(join(directory, "key.pem"));
     await tls.reload();
@@ -243,7 +243,7 @@ test("a certificate without the advertised host is reported: clients refuse it",
   expect(log.all).toEqual([]);
   (await load("db-1.example")).follow();
   expect(log.all).toMatchObject([
-    { event: "the certificate does not name the host that clients are told" },
+    { event: "the certificate does not name the host that clients are given" },
   ]);
 });
 

@@ -1,7 +1,7 @@
 /**
  * Finds what answers a command, and holds back what must wait: commands of a transaction until EXEC,
  * and everything until it is known as whom the connection speaks. A command that is not in the table is
- * refused by name, because an answer that looks like that of Redis would be believed.
+ * refused by name, because an answer that looks like one from Redis would be believed.
  */
 import type { Buffer } from "node:buffer";
 import { printable } from "../../../text/index.js";
@@ -43,7 +43,9 @@ const FOR_SENTINELS: ReadonlySet<Command> = new Set([
   ...SERVER_COMMANDS.filter(({ name }) => ["INFO", "ROLE", "COMMAND"].includes(name)),
 ]);
 
-/** Names of commands in RESP2 and RESP3 are short; only those of known ones are remembered. */
+/**
+ * Names of commands in RESP2 and RESP3 are short; only the names of known commands are remembered.
+ */
 const NAMES = new Map<string, Command>();
 
 /**
@@ -117,7 +119,7 @@ function answerOne(
   }
   if (command.asksCluster !== true || session.isMet) return command.run(session, args, hold);
   const met = session.meet();
-  // Its turn comes before that of the commands that are held back.
+  // Its turn comes before the commands that are held back.
   const result = met.then(() => command.run(session, args, hold));
   hold(met);
   return result;

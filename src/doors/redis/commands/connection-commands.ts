@@ -10,7 +10,7 @@ import type { Session } from "../session.js";
 import { type Command, type Hold, wordOf } from "./command.js";
 import { REDIS_VERSION } from "./server-commands.js";
 
-/** The name of whoever has only a password. */
+/** The name of a client that has only a password. */
 const DEFAULT_USER = "default";
 /** How access tokens begin. Another password of the default user is one that clients of Redis have. */
 const TOKEN_PREFIX = "hf_";

@@ -1,6 +1,6 @@
 /**
- * What EXPIRE and PEXPIRE ask for: a time to live, and under which of their conditions it counts. The
- * conditions and their errors are those of Redis 7.
+ * What EXPIRE and PEXPIRE ask for: a time to live, and under which of their conditions it counts.
+ * The conditions and their errors are as in Redis 7.
  */
 import type { Buffer } from "node:buffer";
 import { integerOf } from "../durations.js";
@@ -16,7 +16,7 @@ export interface ExpireTerms {
   /** 0 and less: the key ends now. */
   readonly ttlMs: number;
   readonly isConditional: boolean;
-  /** Whether it counts for a key that has so much left; `undefined`: it has no end. */
+  /** Whether it counts for a key with this much time left; `undefined`: it has no end. */
   allows(remainingMs: number | undefined): boolean;
 }
 

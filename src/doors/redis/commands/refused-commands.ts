@@ -1,5 +1,5 @@
 /** Commands that a lock client may give and the door refuses, with the reason. */
-const CLOCK = "cluster time is no time of day; use EXPIRE or PEXPIRE";
+const CLOCK = "cluster time is not the time of day; use EXPIRE or PEXPIRE";
 const OVERWRITE = "it would end the lock of another client without a proof; use SET with NX";
 const WHOLE = "it would end the locks of all clients; use holdfast revoke";
 const COUNTS = "a lock keeps no data but the value of its holder";

@@ -91,7 +91,7 @@ function state({ node }: Session, name: string, { id, host, port }: NamedAddress
   };
 }
 
-/** Those of the same kind of port: each node answers as a sentinel at both. */
+/** The sentinels of the same kind of port: each node answers as a sentinel at both. */
 function otherSentinels({ node, rules }: Session): MapReply[] {
   const addresses = rules.isSentinel ? node.sentinelAddresses : node.redisAddresses;
   const others = [...addresses].filter(([id]) => id !== node.id);

@@ -1,7 +1,7 @@
 /**
  * SET, with its options in any order. With NX it takes a lock; with XX, with IFEQ, and without any of
- * them it can only extend the lock of the same value: to give a key another value would end the lock
- * of whoever has it.
+ * them it can only extend the lock of the same value: to give a key another value would end the
+ * lock of the client that has it.
  */
 import type { Buffer } from "node:buffer";
 import { ttlOf } from "../durations.js";
@@ -13,7 +13,7 @@ import { type Command, wordOf } from "./command.js";
 
 interface SetOptions {
   readonly condition: "NX" | "XX" | "IFEQ" | "none";
-  /** Of IFEQ. */
+  /** The value after IFEQ. */
   readonly expected: Buffer | undefined;
   readonly wantsOld: boolean;
   /** `undefined`: without an expiry. */
@@ -26,8 +26,8 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
     "KEEPTTL",
     "SET with KEEPTTL changes only the value, which would give the lock to another owner",
   ],
-  ["EXAT", "SET with EXAT: cluster time is no time of day; use EX"],
-  ["PXAT", "SET with PXAT: cluster time is no time of day; use PX"],
+  ["EXAT", "SET with EXAT: cluster time is not the time of day; use EX"],
+  ["PXAT", "SET with PXAT: cluster time is not the time of day; use PX"],
   ["IFNE", "SET with IFNE would end the lock of another client"],
   ["IFDEQ", "SET with IFDEQ compares digests; use IFEQ with the value"],
   ["IFDNE", "SET with IFDNE would end the lock of another client"],

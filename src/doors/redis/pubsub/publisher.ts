@@ -27,7 +27,7 @@ const WATCHES_MAX = 1_024;
 const CONNECTION_WATCHES_MAX = 16;
 /** Before a watch that has failed begins again. */
 const PAUSE_MS = 1_000;
-/** Of a message that a script sends. */
+/** The limit on a message that a script sends. */
 const MESSAGE_BYTES_MAX = 4 << 10;
 const REGISTRY_CHANNEL = /^([^*?[\]\\]+)-channel$/;
 /** At such channels clients believe what they hear of the cluster. */

@@ -9,7 +9,7 @@ import { RefusedCommand } from "../refusals.js";
 import type { Protocol, PushReply, Reply } from "../resp/index.js";
 import { Glob } from "./glob.js";
 
-/** Of one connection: channels and patterns, and of these the patterns, whose costs add up. */
+/** The limits of one connection: on channels and patterns, and on patterns, whose costs add up. */
 const SUBSCRIPTIONS_MAX = 256;
 const PATTERNS_MAX = 32;
 const PATTERN_BYTES_MAX = 4 << 10;

@@ -23,7 +23,7 @@ export type Reply =
   | PushReply
   | SeveralReplies;
 
-/** One line that is no error. */
+/** One line that is not an error. */
 export interface StatusReply {
   readonly status: string;
 }

@@ -1,8 +1,8 @@
 /**
- * Reads commands from the bytes of a connection: arrays of bulk strings, in RESP2 and RESP3 alike. Of the
- * inline commands of Redis, lines that people type, only those are read that checks of health send, which
- * change nothing: a request of another protocol would be taken for one, and a browser can be made to send
- * those.
+ * Reads commands from the bytes of a connection: arrays of bulk strings, in RESP2 and RESP3 alike.
+ * The inline commands of Redis are lines that people type; only the ones that health checks send
+ * are read, which change nothing: a request of another protocol would be taken for one, and a
+ * browser can be made to send those.
  */
 import { Buffer } from "node:buffer";
 
@@ -28,7 +28,7 @@ const TLS_HANDSHAKE = 0x16;
 /** Beginnings of HTTP requests. */
 const HTTP = /^(?:GET |POST|PUT |HEAD|DELE|OPTI|PATC|CONN|TRAC|Host|host)/;
 
-/** The bytes are no commands; the connection ends. */
+/** The bytes are not commands; the connection ends. */
 export class ProtocolProblem extends Error {
   override readonly name = "ProtocolProblem";
   /** The other side speaks another protocol and would not understand an answer. */
@@ -51,7 +51,7 @@ export class RespReader {
   /** Arguments of the command that is being read; 0: none is. */
   #expected = 0;
   #args: Buffer[] = [];
-  /** Of its arguments so far. */
+  /** The bytes of its arguments so far. */
   #size = 0;
 
   /** Memory that a command occupies that has begun and not ended; 0 between two commands. */
@@ -89,7 +89,7 @@ export class RespReader {
   /**
    * The next command: its name and its arguments; `undefined` until all of it has come. An empty one
    * is returned too, so that its reader counts it, but is not answered. Throws `ProtocolProblem` for
-   * anything else, and for a command of more than so many bytes.
+   * anything else, and for a command of more than `bytesMax` bytes.
    */
   next(bytesMax: number): Buffer[] | undefined {
     if (this.#expected === 0) {

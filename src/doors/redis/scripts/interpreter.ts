@@ -24,11 +24,11 @@ import {
   Unknown,
 } from "./lua-value.js";
 
-/** Statements and expressions. Those of known clients take up to 900 with sixteen keys. */
+/** Statements and expressions. Scripts of known clients take up to 900 with sixteen keys. */
 const STEPS_MAX = 3_000;
 /** Blocks, expressions and called functions within one another. */
 const DEPTH_MAX = 200;
-/** Of all texts that are made in one run. */
+/** The limit on all texts that are made in one run. */
 const BYTES_MAX = 64 << 10;
 
 export interface ScriptCall {
@@ -182,7 +182,7 @@ class Run {
     const target = this.#value(table, scope);
     const place = this.#value(at, scope);
     const put = this.#value(value, scope);
-    if (!(target instanceof LuaTable)) throw new NotServed("it writes into what is no table");
+    if (!(target instanceof LuaTable)) throw new NotServed("it writes into what is not a table");
     target.set(place, put);
   }
 
@@ -211,7 +211,7 @@ class Run {
     scope: Scope,
   ): Returned {
     const table = this.#value(list, scope);
-    if (!(table instanceof LuaTable)) throw new NotServed("it goes over what is no table");
+    if (!(table instanceof LuaTable)) throw new NotServed("it goes over what is not a table");
     if (!isOrdered && (table.isGrown || table.fields.size > 0 || table.items.includes(undefined))) {
       throw new NotServed("pairs goes over a table in an order that is not known");
     }
@@ -313,7 +313,7 @@ class Run {
   #callOf({ callee, args }: Expression & { kind: "call" }, scope: Scope): readonly LuaValue[] {
     const called = this.#value(callee, scope);
     const values = this.#several(args, scope);
-    if (typeof called !== "function") throw new NotServed("it calls what is no function");
+    if (typeof called !== "function") throw new NotServed("it calls what is not a function");
     return called(values);
   }
 }
@@ -325,7 +325,7 @@ function one(value: (of: LuaValue) => LuaValue): LuaFunction {
   };
 }
 
-/** A text of one word is no code of an error, so that Redis puts one before it. */
+/** A text of one word is not the code of an error, so that Redis puts one before it. */
 function errorText(text: string): string {
   const error = text.startsWith("-") ? text.slice(1) : text;
   return error.includes(" ") ? error : `ERR ${error}`;
@@ -333,7 +333,7 @@ function errorText(text: string): string {
 
 function onlyText(value: LuaValue): string {
   if (value instanceof Unknown) return value.use();
-  if (typeof value !== "string") throw new NotServed("a reply is made of what is no text");
+  if (typeof value !== "string") throw new NotServed("a reply is made of what is not a text");
   return value;
 }
 
@@ -350,7 +350,7 @@ function shownAs(value: LuaValue): string {
 
 function arithmetic(value: LuaValue): number {
   const number = numberOf(value);
-  if (number === undefined) throw new NotServed("it counts with what is no number");
+  if (number === undefined) throw new NotServed("it counts with what is not a number");
   return number;
 }
 
@@ -389,7 +389,7 @@ function indexed(of: LuaValue, at: LuaValue): LuaValue {
     if (member !== undefined) return member;
     throw new NotServed(`it uses ${at}`);
   }
-  throw new NotServed("it looks into what is no table");
+  throw new NotServed("it looks into what is not a table");
 }
 
 function unary(sign: string, of: LuaValue): LuaValue {
@@ -421,9 +421,9 @@ function compute(sign: string, left: LuaValue, right: LuaValue): LuaValue {
 function isInOrder(sign: string, left: LuaValue, right: LuaValue): boolean {
   if (left instanceof Unknown) return left.use();
   if (right instanceof Unknown) return right.use();
-  // The order of texts is that of a language of the machine.
+  // The order of texts depends on the language of the machine.
   if (typeof left !== "number" || typeof right !== "number") {
-    throw new NotServed("it compares by size what is no number");
+    throw new NotServed("it compares by size what is not a number");
   }
   if (sign === "<") return left < right;
   if (sign === ">") return left > right;

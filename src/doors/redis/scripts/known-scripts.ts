@@ -1,6 +1,6 @@
 /**
  * Lock scripts of known clients by the SHA-1 of their text, so that every node answers EVALSHA before
- * any client has sent the text. The text beside a sum is not the client's: it is the shortest that
+ * any client has sent the text. The text next to a sum is not the client's: it is the shortest that
  * means the same. A test computes the sums from the clients that can be had here, and runs both.
  *
  * Semaphores of redis-semaphore count by the clocks of their clients, which the table of locks does not
@@ -13,7 +13,7 @@ export interface KnownScript {
   /** In lower case. */
   readonly sha1: string;
   readonly client: string;
-  /** Of `SAME_IN_MEANING` or of `SEMAPHORES`. */
+  /** An entry of `SAME_IN_MEANING` or `SEMAPHORES`. */
   readonly meaning: keyof typeof SAME_IN_MEANING | keyof typeof SEMAPHORES;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The scripts that this node knows by their SHA-1: those of known clients from the start, on every
- * node, so that EVALSHA works wherever a client connects; and texts that it has read since.
+ * The scripts that this node knows by their SHA-1: the scripts of known clients from the start, on
+ * every node, so that EVALSHA works wherever a client connects; and texts that it has read since.
  */
 import type { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";

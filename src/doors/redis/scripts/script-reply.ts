@@ -11,7 +11,7 @@ export type ScriptReply =
   | { readonly code: string; readonly message: string }
   | readonly ScriptReply[];
 
-/** Of a list, and of lists in one another; no lock script answers more. */
+/** The limit on a list, and on lists in one another; no lock script answers more. */
 const ITEMS_MAX = 64;
 const DEPTH_MAX = 4;
 const LINE_BREAK = /[\r\n]/g;
@@ -25,7 +25,7 @@ export function replyOf(value: LuaValue, depth = 0): ScriptReply {
   if (typeof value === "string") return Buffer.from(value, "latin1");
   if (typeof value === "number") return integerReply(value);
   if (value instanceof LuaTable) return tableReply(value, depth);
-  throw new NotServed("it returns what is no reply");
+  throw new NotServed("it returns what is not a reply");
 }
 
 function integerReply(value: number): number {
