@@ -113,7 +113,7 @@ class PlainReader {
     return fields;
   }
 
-  /** The position before, which goes on by so many bytes. */
+  /** Returns the position, and then moves it on by `length` bytes. */
   #skip(length: number): number {
     const at = this.#at;
     this.#at += length;

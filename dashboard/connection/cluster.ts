@@ -50,12 +50,12 @@ export interface ClusterState {
 const BEAT_MS = 800;
 /** A node that says nothing for so long is left, and … */
 const SILENCE_MS = 3_000;
-/** … for so many times as long as its slowest answer took, if it is far away. */
+/** … for this many times as long as its slowest answer took, if it is far away. */
 const SILENCE_ANSWERS = 3;
 const RETRY_MS = 2_000;
 /** A new connection takes three or four round trips, with TLS and a token up to seven. */
 const CALL_TIMEOUT_MS = 20_000;
-/** The members and the viewer's rights are asked for at each of so many beats. */
+/** The members and the viewer's rights are asked for once in this many beats. */
 const MEMBERS_BEATS = 3;
 const VIEWER_BEATS = 20;
 
@@ -89,7 +89,7 @@ export class Cluster {
   #beats = 0;
   /** Up to where the points of the current node are known: a beat wants no more than an answer. */
   #beatAfterMs = 0;
-  /** Of the connection that counts: what an older one still reports is ignored. */
+  /** Numbers the connection that counts: what an older one still reports is ignored. */
   #generation = 0;
   #search = new AbortController();
   #silenceMs = SILENCE_MS;

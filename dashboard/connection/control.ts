@@ -25,7 +25,7 @@ export interface TourOutcome {
   readonly text: string;
 }
 
-/** As the process tells it. */
+/** As the process reports it. */
 export interface TourState {
   readonly isRunning: boolean;
   readonly isActing: boolean;

@@ -1,6 +1,6 @@
 /**
- * A part of a whole as a bar, such as what is left of a lease. The text beside it says the same, so
- * the bar itself is hidden from those who hear the page.
+ * A part of a whole as a bar, such as what is left of a lease. The text next to it says the same,
+ * so the bar itself is hidden from those who hear the page.
  */
 import type { ComponentChildren } from "preact";
 

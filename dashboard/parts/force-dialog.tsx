@@ -1,6 +1,6 @@
 /**
  * Asks before something is taken away from a client: how long it may give it back itself, and the
- * text that it is told. Stays open with a sentence when the act fails.
+ * text that it gets. Stays open with a sentence when the act fails.
  */
 import type { ComponentChildren } from "preact";
 import { useId, useRef, useState } from "preact/hooks";

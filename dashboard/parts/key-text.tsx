@@ -1,6 +1,6 @@
 /**
  * Other people's text, shown so that nobody is deceived: keys, names, addresses. Different texts
- * look different, none can turn the direction of what stands beside it, and none is markup.
+ * look different, none can turn the direction of what stands next to it, and none is markup.
  */
 import { keyText, printable } from "../../src/text/index.js";
 

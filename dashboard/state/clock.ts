@@ -15,7 +15,7 @@ function tick(): void {
   for (const watcher of [...watchers]) watcher();
 }
 
-/** Wall time in milliseconds since 1970, anew about once a second. */
+/** Wall time in milliseconds since 1970, updated about once a second. */
 export function useNow(): number {
   const [nowMs, setNowMs] = useState(() => Date.now());
   useEffect(() => {

@@ -58,7 +58,7 @@ export function followAddress(): void {
 
 /**
  * Changes the query of the address without a new entry in the browser's history: what was typed into
- * a filter is no place to go back to. "" and `undefined` remove a field.
+ * a filter is not a place to go back to. "" and `undefined` remove a field.
  */
 export function setQuery(changes: Readonly<Record<string, string | undefined>>): void {
   const { route, argument, query } = place.value;

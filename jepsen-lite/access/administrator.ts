@@ -79,7 +79,7 @@ export class Administrator {
     this.#parts = parts;
   }
 
-  /** Of an identity that may do everything. */
+  /** The token of an identity that may do everything. */
   get token(): string {
     return this.#tokens.get(credentialOf(ADMIN)) ?? "";
   }

@@ -89,7 +89,7 @@ export class Attack {
     return this.#plan.workloads.some(({ identities }) => identities !== undefined);
   }
 
-  /** Whether nodes serve lock clients of Redis too, as servers beside them. */
+  /** Whether nodes serve lock clients of Redis too, as servers next to them. */
   get #usesRedis(): boolean {
     return (
       this.#plan.system.name === "holdfast" &&

@@ -187,7 +187,7 @@ function tellingOf({ outcome, startMs, endMs }: DrawnOperation): number {
   return (endMs - startMs) * weight;
 }
 
-/** The same for the same operation, otherwise pseudo-random. */
+/** A pseudo-random number that depends on the operation alone. */
 function lotOf({ process, startMs }: DrawnOperation): number {
   const mixed = Math.imul(Math.floor(startMs * 1_000) ^ Math.imul(process, 0x9e3779b1), 0x85ebca6b);
   return Math.imul(mixed ^ (mixed >>> 15), 0xc2b2ae35) >>> 0;

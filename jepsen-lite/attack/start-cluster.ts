@@ -55,7 +55,7 @@ export async function openNetwork(
   return opening;
 }
 
-/** A file system of its own for each node, with room for so many copies of its data. */
+/** A file system of its own for each node, with room for `copies` copies of its data. */
 export async function mountVolumes(
   network: Network,
   directory: string,

@@ -30,7 +30,7 @@ export interface CheckOptions {
   readonly model: Model;
   /** For the lock model: "over-all-keys" by default, which is what Holdfast promises. */
   readonly tokensRise?: TokensRise;
-  /** Missing values are those of `DEFAULT_BUDGET`. */
+  /** Missing values come from `DEFAULT_BUDGET`. */
   readonly budget?: Partial<Budget>;
   /** Also return the order of operations that explains each part. */
   readonly withLinearizations?: boolean;

@@ -21,7 +21,7 @@ export function eventText(event: HistoryEvent): string {
   const what = operationText(event);
   const why = error === undefined ? "" : ` (${error})`;
   if (type === "invoke") return `${who} asks: ${what}`;
-  if (type === "ok") return `${who} is told: ${what}`;
+  if (type === "ok") return `${who} gets: ${what}`;
   if (type === "fail") return `${who} is refused: ${what}${why}`;
   return `${who} ${NOTES[f]?.(event) ?? `never learns the outcome of its ${what}${why}`}`;
 }
@@ -57,7 +57,7 @@ export function operationText({ f, key, value, type }: HistoryEvent): string {
   return `${name} ${JSON.stringify(value).slice(0, VALUE_CHARACTERS_MAX)}`;
 }
 
-/** Of holds that go from one client to another as a whole: their tokens, or their grants. */
+/** The tokens or the grants of holds that go from one client to another as a whole. */
 function tokensIn(listed: unknown): unknown[] {
   if (!Array.isArray(listed)) return [];
   return listed.map((each) => (typeof each === "number" ? each : (fieldsOf(each)["token"] ?? "–")));

@@ -142,7 +142,7 @@ export class PlainClientTask<Locks extends PlainLocks = PlainLocks> implements P
   }
 }
 
-/** A task of a run against Holdfast, whose locks are those of an SDK's client. */
+/** A task of a run against Holdfast, whose locks are the locks of an SDK's client. */
 export class ClientTask extends PlainClientTask<Client> implements Task {
   get client(): Client {
     return this.locks;

@@ -27,7 +27,7 @@ const NOT_ADMITTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["BUSY", "DISK_F
 export interface Failure {
   readonly type: "fail" | "info";
   readonly error: string;
-  /** Of a `fail`: no answer of the table says so. */
+  /** For a `fail`: no answer of the table says so. */
   readonly denied?: true;
 }
 

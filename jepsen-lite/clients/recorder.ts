@@ -1,7 +1,7 @@
 /**
  * Writes the history of one client process, line by line, as it happens. The time of an invocation
- * is read before its line is written and before anything is sent; that of a completion after the
- * answer. So an operation is never recorded as shorter than it was, wherever the process is
+ * is read before its line is written and before anything is sent; the time of a completion after
+ * the answer. So an operation is never recorded as shorter than it was, wherever the process is
  * stopped.
  */
 import type { EventType, HistoryEvent } from "../history/history-event.js";

@@ -1,11 +1,12 @@
 /**
- * The rate of a clock that a fault has changed. Nodes follow a file; a client process is told. Times in
- * the history are those of the machine, so that what a client counts by its own clock is converted.
+ * The rate of a clock that a fault has changed. Nodes follow a file; a client process gets a
+ * message. Times in the history are the machine's, so that what a client counts by its own clock is
+ * converted.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** Beside this file, or beside the source of it. */
+/** Next to this file, or next to its source. */
 const PLACES = ["preload.js", "../../../jepsen-lite/clocks/preload.js"];
 
 type SetRate = (rate: number) => void;
@@ -13,7 +14,7 @@ type SetRate = (rate: number) => void;
 let setRate: Promise<SetRate> | undefined;
 let rateNow = 1;
 
-/** Milliseconds of the machine in so many of this process. */
+/** Converts milliseconds of this process to milliseconds of the machine. */
 export function trueMs(milliseconds: number): number {
   return milliseconds / rateNow;
 }

@@ -32,7 +32,10 @@ export interface NodeAddresses {
   readonly host: string;
   readonly clientPort: number;
   readonly peerPort: number;
-  /** Of the server that runs beside it, which clients and other nodes dial too; if there is one. */
+  /**
+   * The port of the server that runs next to it, which clients and other nodes dial too; if there
+   * is one.
+   */
   readonly companionPort?: number;
 }
 
@@ -45,20 +48,20 @@ export interface Network {
   readonly harnessHost: string;
   /** Where a node at this place dials another one. */
   peerAddress(from: Place, to: number): HostPort;
-  /** Where nodes dial the server beside another one. The network has to have such servers. */
+  /** Where nodes dial the server next to another one. The network has to have such servers. */
   companionAddress(to: number): HostPort;
   /** The address of this node that is given to clients that ask for it. */
   doorOf(id: number): HostPort;
   /**
    * Must be called when the processes of the nodes run; `pidsOf` maps a node's id to its process id
-   * and that of the server beside it.
+   * and the process id of the server next to it.
    */
   nameProcesses(pidsOf: (id: number) => readonly (number | undefined)[]): void;
   /** How a process at this place is started: the words before the command. */
   prefixOf(place: Place): readonly string[];
   /** `host:port` of each node for this client, and whether it may learn other endpoints. */
   endpointsOf(client: number): { readonly endpoints: string[]; readonly followLeader: boolean };
-  /** `host:port` of the server beside each node, for this client. */
+  /** `host:port` of the server next to each node, for this client. */
   companionsOf(client: number): string[];
   /** Blocks of several faults add up. */
   block(from: Place, to: Place): Promise<void>;

@@ -29,7 +29,7 @@ export interface NodePlan {
   readonly members: readonly number[];
   /** Where other nodes reach it, as the cluster knows it; "" in systems without members. */
   readonly peerAddress: string;
-  /** What its processes find in their environment besides that of the harness. */
+  /** What its processes find in their environment besides the harness's own. */
   readonly environment: NodeJS.ProcessEnv;
   /** The disk below its data directory, if it can lose its power. */
   readonly platter: Platter | undefined;
@@ -120,7 +120,7 @@ export class NodeProcess {
     return next;
   }
 
-  /** Until the returned function is called, it may end by itself, which then is no violation. */
+  /** Until the returned function is called, it may end by itself, which then is not a violation. */
   letEnd(): () => void {
     this.#endings += 1;
     return () => {
@@ -132,7 +132,7 @@ export class NodeProcess {
     return this.plan.id;
   }
 
-  /** Of the process, or of the last one. */
+  /** The id of the process, or of the last one. */
   get pid(): number | undefined {
     return this.#process.pid;
   }
@@ -156,7 +156,7 @@ export class NodeProcess {
     return this.#process.end("SIGKILL");
   }
 
-  /** For ever: another fault that ends later cannot start it again. */
+  /** Forever: another fault that ends later cannot start it again. */
   async close(): Promise<void> {
     this.#isKeptDown = true;
     this.#isClosed = true;

@@ -13,7 +13,7 @@ const LOOPBACK = "127.0.0.1";
 
 export interface Dialler {
   readonly link: Link;
-  /** Of its processes, as far as they run. */
+  /** The ids of its processes, as far as they run. */
   readonly pids: () => readonly (number | undefined)[];
 }
 

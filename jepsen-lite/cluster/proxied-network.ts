@@ -2,8 +2,8 @@
  * The network of a run on one machine: a proxy for every ordered pair of nodes, for every pair of a
  * client and a node, and before each node the door that it advertises. Clients with an even number
  * follow the leader through the doors; the others stay with links of their own, so that each of
- * them can be cut off alone. A server beside a node has links of its own, which are cut and slowed
- * with those of the node.
+ * them can be cut off alone. The companion of a node, the server next to it, has links of its own,
+ * which are cut and slowed with the links of the node.
  */
 import { type Direction, Link } from "./link.js";
 import {
@@ -28,7 +28,7 @@ export class ProxiedNetwork implements Network {
   readonly clientPlaces: readonly Place[];
   readonly #blocks = new BlockCounts();
   readonly #options: NetworkOptions;
-  /** By "dialler>listener"; for the server beside a node, by "dialler>listener beside". */
+  /** By "dialler>listener"; for the companion of a node, by "dialler>listener companion". */
   readonly #links: ReadonlyMap<string, Link>;
   /** By node; only if the nodes dial each of them by one address. */
   readonly #peerDoors = new Map<number, PeerDoor>();
@@ -50,7 +50,7 @@ export class ProxiedNetwork implements Network {
     for (const { id, host, clientPort, peerPort, companionPort } of options.nodes) {
       const to = nodePlace(id);
       for (const peer of options.nodes) {
-        // The server beside a node dials it by the address that it has for all.
+        // The companion of a node dials it by the address that it has for all.
         if (peer.id === id && companionPort === undefined) continue;
         await open(`${nodePlace(peer.id)}>${to}`, { host, port: peerPort });
       }
@@ -59,7 +59,7 @@ export class ProxiedNetwork implements Network {
       for (const from of diallers) await open(`${from}>${to}`, { host, port: clientPort });
       if (companionPort === undefined) continue;
       for (const from of [...diallers, ...options.nodes.map((node) => nodePlace(node.id))]) {
-        if (from !== to) await open(`${from}>${beside(to)}`, { host, port: companionPort });
+        if (from !== to) await open(`${from}>${companionOf(to)}`, { host, port: companionPort });
       }
     }
     const network = new ProxiedNetwork(options, links);
@@ -77,7 +77,7 @@ export class ProxiedNetwork implements Network {
 
   companionAddress(to: number): HostPort {
     const door = this.#companionDoors.get(to);
-    if (door === undefined) throw new RangeError(`there is no server beside node ${to}`);
+    if (door === undefined) throw new RangeError(`node ${to} has no companion`);
     return door.address;
   }
 
@@ -102,7 +102,7 @@ export class ProxiedNetwork implements Network {
 
   companionsOf(client: number): string[] {
     const from = followsLeader(client) ? DOOR : clientPlace(client);
-    return this.nodes.map(({ id }) => this.#text(`${from}>${beside(nodePlace(id))}`));
+    return this.nodes.map(({ id }) => this.#text(`${from}>${companionOf(nodePlace(id))}`));
   }
 
   async block(from: Place, to: Place): Promise<void> {
@@ -130,7 +130,7 @@ export class ProxiedNetwork implements Network {
    */
   #each(from: Place, to: Place, act: (link: Link, direction: Direction) => void): void {
     const linksTo = (dialler: Place, place: Place) =>
-      [place, beside(place)].flatMap((end) => this.#links.get(`${dialler}>${end}`) ?? []);
+      [place, companionOf(place)].flatMap((end) => this.#links.get(`${dialler}>${end}`) ?? []);
     const [forth, back] = [linksTo(from, to), linksTo(to, from)];
     for (const link of forth) act(link, "forth");
     for (const link of back) act(link, "back");
@@ -143,7 +143,7 @@ export class ProxiedNetwork implements Network {
     for (const { id, companionPort } of this.nodes) {
       this.#peerDoors.set(id, await this.#openPeerDoor(nodePlace(id)));
       if (companionPort === undefined) continue;
-      this.#companionDoors.set(id, await this.#openPeerDoor(beside(nodePlace(id))));
+      this.#companionDoors.set(id, await this.#openPeerDoor(companionOf(nodePlace(id))));
     }
   }
 
@@ -167,9 +167,9 @@ export class ProxiedNetwork implements Network {
   }
 }
 
-/** The end of the links to the server beside this node. */
-function beside(place: Place): string {
-  return `${place} beside`;
+/** The end of the links to the companion of this node. */
+function companionOf(place: Place): string {
+  return `${place} companion`;
 }
 
 function followsLeader(client: number): boolean {

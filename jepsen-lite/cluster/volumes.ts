@@ -50,7 +50,7 @@ export class Volume {
     await run("umount", [this.directory]);
   }
 
-  /** To the last byte, for whoever is no guest. */
+  /** To the last byte, for processes that are not guests. */
   fill(): Promise<void> {
     this.#isFull = true;
     return this.#change();

@@ -1,5 +1,5 @@
 /**
- * The models by name: those of the checker, and others that Jepsen's and Porcupine's histories have.
+ * The models by name: the checker's own, and others that Jepsen's and Porcupine's histories have.
  */
 import {
   BadHistoryError,

@@ -15,7 +15,7 @@ export class StoreProcess {
     this.port = port;
   }
 
-  /** `file`: that of the database. `host`: where the clients can reach it. */
+  /** `file`: the file of the database. `host`: where the clients can reach it. */
   static async start(file: string, host: string, prefix: readonly string[]): Promise<StoreProcess> {
     const [command = "", ...rest] = [...prefix, ...runnerOf("guarded/store-main"), file, host];
     const child = spawn(command, rest, { detached: true, stdio: ["pipe", "pipe", "pipe"] });

@@ -10,7 +10,9 @@ import { RefusedError } from "./refused-error.js";
 
 const NAME = /^[a-z][a-z0-9-]*$/;
 
-/** Each once: the named ones, then those of modules. Throws `UsageError` for an unknown name. */
+/**
+ * Each once: the named ones, then the ones from modules. Throws `UsageError` for an unknown name.
+ */
 export async function loadNamed<T extends { readonly name: string }>(
   kind: "workload" | "nemesis",
   builtIn: readonly T[],

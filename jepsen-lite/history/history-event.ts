@@ -15,7 +15,7 @@ export interface HistoryEvent {
   readonly error?: string;
   readonly session?: number;
   readonly owner?: number;
-  /** Of a `fail`: only the client itself says that it did not happen. */
+  /** For a `fail`: only the client itself says that it did not happen. */
   readonly denied?: true;
   /** The credential that was shown, in histories by which access is judged. */
   readonly as?: string;

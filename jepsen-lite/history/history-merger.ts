@@ -41,7 +41,7 @@ export class HistoryMerger {
     // A clock is read before a line is written, but two lines of one source never swap.
     const last = known.waiting.at(-1);
     if (last !== undefined && last.time > event.time) {
-      throw new RangeError(`${source} tells ${event.time} after ${last.time}`);
+      throw new RangeError(`${source} reports ${event.time} after ${last.time}`);
     }
     known.waiting.push(event);
     known.toldUntil = event.time;

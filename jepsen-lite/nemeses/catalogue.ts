@@ -1,4 +1,4 @@
-/** All nemeses by name, both built-in ones and those of a run's modules. */
+/** All nemeses by name, both built-in ones and the ones in a run's modules. */
 import { loadNamed } from "../harness/load-module.js";
 import { clock, clockRate, killClients, pauseClients } from "./clients.js";
 import { damage, diskFull, powerLoss } from "./disks.js";

@@ -12,7 +12,7 @@ export function chooseNodes(target: Target, random: RandomStream, extents: reado
 
 function nodesOf(target: Target, random: RandomStream, extent: Extent): readonly NodeProcess[] {
   const { nodes, leaderId, minority } = target;
-  // Always drawn, so that the present leader does not change later random draws.
+  // Always drawn, so that the current leader does not change later random draws.
   const shuffled = random.sample(nodes, nodes.length);
   switch (extent) {
     case "one":

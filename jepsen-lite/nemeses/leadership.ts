@@ -85,7 +85,7 @@ export const replace: Nemesis = {
   },
 };
 
-/** Resolves when it is no member any more, by this request or an earlier one without an answer. */
+/** Resolves when it is no longer a member, by this request or an earlier one without an answer. */
 async function removed(admin: Admin, member: number): Promise<void> {
   const { members } = await admin.members();
   if (members.some(({ id }) => id === member)) await admin.removeMember(member);

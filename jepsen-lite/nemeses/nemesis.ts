@@ -75,19 +75,19 @@ export interface Target {
   readonly minority: number;
   /** The next client that gets a grant, or `undefined` if none does within this time. */
   nextHolder(milliseconds: number): Promise<ClientProcess | undefined>;
-  /** The same for the next client that begins to hand a hold over, or to take one up. */
+  /** As `nextHolder`, for the next client that begins to hand a hold over, or to take one up. */
   nextHandOver(milliseconds: number): Promise<ClientProcess | undefined>;
   /** Kills the client and starts another one in its place. */
   replaceClient(client: ClientProcess): Promise<void>;
   /** Sends a request to the cluster; `undefined` if that failed or was refused. Not for peers. */
   admin<T>(work: (admin: Admin) => Promise<T>): Promise<T | undefined>;
-  /** Of an identity that may do everything; `undefined`: the cluster is open. */
+  /** The access token of an identity that may do everything; `undefined`: the cluster is open. */
   readonly accessToken: string | undefined;
   /** File systems of limited size, if this machine allows them. */
   readonly volumes: readonly Volume[];
   /**
    * Reserves a node whose disk will be damaged, or returns `undefined` if no more nodes may be
-   * damaged at present. Call the returned function when the node is intact again.
+   * damaged now. Call the returned function when the node is intact again.
    */
   reserve(id: number): (() => void) | undefined;
 }

@@ -110,7 +110,7 @@ export function requirePageFiles(): void {
   for (const name of [...STYLES, "report.js"]) pageFile(name);
 }
 
-/** Beside this file, or beside the source of it. */
+/** Looks next to this file, or next to its source. */
 function pageFile(name: string): string {
   for (const place of ["./page/", "../../../jepsen-lite/report/page/"]) {
     const file = fileURLToPath(new URL(place + name, import.meta.url));

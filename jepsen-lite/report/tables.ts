@@ -6,7 +6,7 @@ import type { ReportData } from "./report-data.js";
 import { count, duration, moment } from "./scale.js";
 
 const HEADLINES: Readonly<Record<string, readonly [string, string]>> = {
-  true: ["Valid", "Everything that the clients were told can be true."],
+  true: ["Valid", "Every answer that the clients got can be true."],
   false: ["Not valid", "The clients were told something that cannot be true."],
   unknown: ["Unknown", "No violation was found, but not everything could be decided."],
 };
@@ -65,7 +65,7 @@ export function comparisonPart({ comparison }: ReportData): Markup | undefined {
     return html`<tr><td>${name}</td>${values}</tr>`;
   });
   const abouts = comparison.map(({ name, about }) => html`<dt>${name}</dt><dd>${about}</dd>`);
-  return html`<section><h2>Side by side</h2><p>The same workloads and the same plan of faults, one system after the other. The verdict above is that on ${comparison[0]?.name}.</p><div class="wide"><table class="narrow"><thead><tr><th></th>${heads}</tr></thead><tbody><tr><td>verdict</td>${verdicts}</tr>${rows}</tbody></table></div><dl class="pairs">${abouts}</dl><p class="note">Without fencing, updates are lost whenever a holder is stopped for longer than its lease: no lock service can prevent that. Each peer has a report of its own, in a directory with its name beside this page.</p></section>`;
+  return html`<section><h2>Side by side</h2><p>The same workloads and the same plan of faults, one system after the other. The verdict above is about ${comparison[0]?.name}.</p><div class="wide"><table class="narrow"><thead><tr><th></th>${heads}</tr></thead><tbody><tr><td>verdict</td>${verdicts}</tr>${rows}</tbody></table></div><dl class="pairs">${abouts}</dl><p class="note">Without fencing, updates are lost whenever a holder is stopped for longer than its lease: no lock service can prevent that. Each peer has a report of its own, in a directory with its name next to this page.</p></section>`;
 }
 
 export function checksPart({ checks }: ReportData): Markup {

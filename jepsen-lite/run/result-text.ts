@@ -11,7 +11,7 @@ import { comparisonRows } from "./comparison.js";
 import type { Results } from "./results.js";
 
 const SENTENCES: Readonly<Record<string, string>> = {
-  true: "VALID: everything that the clients were told can be true",
+  true: "VALID: every answer that the clients got can be true",
   false: "NOT VALID: the clients were told something that cannot be true",
   unknown: "UNKNOWN: no violation was found, but not everything could be decided",
 };

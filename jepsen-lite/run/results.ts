@@ -98,7 +98,7 @@ function brokenOf(checks: readonly CheckResult[]): CheckResult[] {
   return checks.filter(({ valid }) => valid === false);
 }
 
-/** Adds a comparison with others. A single system is no comparison. */
+/** Adds a comparison with others. A single system is not a comparison. */
 export function withComparison(
   { results, report }: Outcome,
   systems: readonly ComparedSystem[],

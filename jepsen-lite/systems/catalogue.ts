@@ -1,4 +1,4 @@
-/** All systems by name, and those of them that serve as peers. */
+/** All systems by name, and the ones that serve as peers. */
 import { findNamed } from "../../lab/command-line.js";
 import { parentDeathPrefix } from "../cluster/parent-death.js";
 import { etcd } from "./etcd.js";

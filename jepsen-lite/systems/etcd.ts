@@ -42,7 +42,7 @@ function argumentsOf(network: Network, node: NodeAddresses, dataDirectory: strin
   return etcdArguments(member, new Map(urls));
 }
 
-/** The same for all: members are identified by it. */
+/** Equal for all: members are identified by it. */
 function peerUrl(network: Network, { id }: NodeAddresses, to: number): string {
   const { host, port } = network.peerAddress(nodePlace(id), to);
   return `http://${host}:${port}`;

@@ -37,7 +37,8 @@ export class RedisLocks implements PlainLocks {
   #redis: ScriptedRedis;
 
   /**
-   * `endpoints`: those of the nodes, in the order of their ids. `primary`: the id of one of them.
+   * `endpoints`: the endpoints of the nodes, in the order of their ids. `primary`: the id of one of
+   * them.
    */
   constructor(endpoints: readonly string[], primary: number, ttlMs: number) {
     this.#endpoints = endpoints;

@@ -1,5 +1,5 @@
 /**
- * Redis Sentinel as seen from outside, one beside each Redis: each asks the primary over the
+ * Redis Sentinel as seen from outside, one next to each Redis: each asks the primary over the
  * network of its own node. When a majority has not heard from it for a while, the most advanced
  * replica is promoted, the others follow it, and the clients are redirected at once. A node that
  * wrongly believes it is the primary becomes a replica as soon as the primary's node can reach it,
@@ -22,7 +22,7 @@ const FIRST_PRIMARY = 1;
 
 export class RedisSentinels {
   readonly #network: Network;
-  /** When the Sentinel beside each node last heard from the primary. */
+  /** When the Sentinel next to each node last heard from the primary. */
   readonly #heardMs = new Map<number, number>();
   readonly #roles = new Map<number, string>();
   /** The epoch in which each node became the primary. */
@@ -76,7 +76,7 @@ export class RedisSentinels {
     }
   }
 
-  /** The Sentinel beside this node asks the primary. */
+  /** The Sentinel next to this node asks the primary. */
   async #hear(id: number): Promise<void> {
     const primary = this.#primary;
     const answer = await askRedis(this.#addressFor(id, primary), "PING", ANSWER_MS_MAX);

@@ -1,7 +1,7 @@
 /**
  * Redis with failover as it is run for locks: a master and asynchronous replicas, each with a real
- * Sentinel beside it, and the npm package `redlock`, unchanged, which finds the master by asking the
- * Sentinels.
+ * Sentinel next to it, and the npm package `redlock`, unchanged, which finds the master by asking
+ * the Sentinels.
  */
 import { fileOf, lackOf, REDIS, redisArguments } from "../../lab/peer-servers.js";
 import type { HostPort, NodeAddresses } from "../cluster/network.js";

@@ -1,5 +1,5 @@
 /**
- * The real Sentinels of a run, one beside each Redis: started when the servers answer, watched to
+ * The real Sentinels of a run, one next to each Redis: started when the servers answer, watched to
  * learn which node they have made the master, and ended with the run. They are not killed with their
  * nodes, which is in favour of Redis, but a cut of a node's network cuts theirs.
  */
@@ -157,7 +157,7 @@ export class SentinelProcesses {
     events.onRole(id, role, term);
   }
 
-  /** What the Sentinel beside this node says of the master. */
+  /** What the Sentinel next to this node says of the master. */
   async #toldBy(id: number): Promise<NamedMaster | undefined> {
     const { host, companionPort = 0 } = this.#node(id);
     const text = await askRedis({ host, port: companionPort }, "INFO sentinel", ANSWER_MS_MAX);

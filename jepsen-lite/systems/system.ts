@@ -16,7 +16,7 @@ export interface SystemKind {
   readonly hasOnePort: boolean;
   /** All nodes must dial a node by the same address. */
   readonly hasOnePeerAddress: boolean;
-  /** A second server runs beside each node, which clients and other nodes dial too. */
+  /** A second server runs next to each node, which clients and other nodes dial too. */
   readonly hasCompanions?: boolean;
   /** It is Holdfast by another protocol: the verdict on it is part of that on Holdfast. */
   readonly isOwn?: boolean;
@@ -36,7 +36,7 @@ export interface System {
   serverOf(node: NodeAddresses, dataDirectory: string): Server;
   /** How a client finds the server to ask, if it asks the servers. */
   discoveryOf?(client: number): Discovery;
-  /** The process of the server beside this node. */
+  /** The process of the server next to this node. */
   companionPid?(node: number): number | undefined;
   /** Manages the nodes, which answer by now, until the returned function is called. */
   attend?(nodes: readonly NodeProcess[], events: SystemEvents): Promise<() => Promise<void>>;

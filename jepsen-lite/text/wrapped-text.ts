@@ -19,7 +19,7 @@ export function wrapped(text: string, indent: number): string {
   return [...lines, rest].join("\n");
 }
 
-/** A name in a column of its own, and a text beside it. */
+/** A name in a column of its own, and a text next to it. */
 export function named(name: string, text: string, width: number): string {
   const column = name.length < width ? name.padEnd(width) : `${name} `;
   return wrapped(column + text, width);

@@ -73,7 +73,7 @@ export function worst(validities: readonly Validity[]): Validity {
 }
 
 /**
- * Without fencing, updates are expected to be lost: that is shown, and is no verdict on the
+ * Without fencing, updates are expected to be lost: that is shown, and is not a verdict on the
  * cluster.
  */
 async function updatesCheck(

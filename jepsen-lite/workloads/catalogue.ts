@@ -1,4 +1,4 @@
-/** All workloads by name, both built-in ones and those of a run's modules. */
+/** All workloads by name, both built-in ones and the ones in a run's modules. */
 
 import { loadNamed } from "../harness/load-module.js";
 import { aborts } from "./aborts.js";

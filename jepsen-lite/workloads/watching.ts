@@ -21,7 +21,7 @@ export async function watchKeys(task: Task, prefix: string): Promise<void> {
         task.note({ f: "change", key, value: { watch, revision: at, kind, key, token, ...named } });
       }
     } catch {
-      // Too far behind, or the session is gone: the next stream begins with the present.
+      // Too far behind, or the session is gone: the next stream begins with the current state.
       await task.sleep(AGAIN_MS);
     }
   }

@@ -15,7 +15,9 @@ export type WorkloadModel =
   | HistoryModel
   /** Updates of the guarded store, of which none may be lost unless tokens are not compared. */
   | "updates"
-  /** The same with a store that compares no tokens: losses are shown, and are no violations. */
+  /**
+   * As `updates`, with a store that compares no tokens: losses are shown, and are not violations.
+   */
   | "unfenced-updates";
 
 /** The checks for which not every history of locks has data. */
@@ -36,7 +38,7 @@ export interface Workload {
   /** One line for `--help` and the report. */
   readonly about: string;
   readonly model: WorkloadModel;
-  /** Separate histories in addition to that of `model`, by name, each with its model. */
+  /** Separate histories in addition to the history of `model`, by name, each with its model. */
   readonly parts?: Readonly<Record<string, WorkloadModel>>;
   /**
    * Checks of the lock model other than `linearizable`, `tokens` and `exclusion` for which its
@@ -58,7 +60,7 @@ export interface Workload {
   step(task: Task): Promise<void>;
   /** The same round with plain locks only: such a workload can be run against other systems too. */
   plainStep?(task: PlainTask): Promise<void>;
-  /** Runs beside the rounds, once in each client, until `task.signal`. */
+  /** Runs alongside the rounds, once in each client, until `task.signal`. */
   background?(task: Task): Promise<void>;
   /** After everything was healed, once for each key, by a task of the first client. */
   finalRead?(task: Task, key: string): Promise<void>;
@@ -70,9 +72,11 @@ export interface Operation {
   readonly key?: string;
   readonly value?: unknown;
   readonly owner?: number;
-  /** Default: that of the task's client. */
+  /** Default: the session of the task's client. */
   readonly session?: number;
-  /** The credential that is shown; default: that of the task, in workloads with `identities`. */
+  /**
+   * The credential that is shown; default: the task's credential, in workloads with `identities`.
+   */
   readonly as?: string;
   /** One of the workload's `parts`, if it is not judged by `model`. */
   readonly part?: string;
@@ -136,7 +140,7 @@ export interface Task extends PlainTask {
   readonly identity: string;
   /** `host:port` of each node, as this client reaches it. */
   readonly endpoints: readonly string[];
-  /** The same for the Redis port of each node; empty unless some workload `needsRedis`. */
+  /** `host:port` for the Redis port of each node; empty unless some workload `needsRedis`. */
   readonly redisEndpoints: readonly string[];
   /** What proves who it is; `undefined`: the cluster is open. */
   readonly accessToken: string | undefined;

@@ -18,7 +18,7 @@ export const BANNED_SHAPES: readonly BannedShape[] = [
   },
   {
     name: "a sentence that begins with Of",
-    pattern: /(?:^|[.:;] )Of (?!course\b)/,
+    pattern: /(?:^|[.:;] )Of (?!course\b|\d|\$\{|these\b|all\b|two\b)/,
     instead: "a whole sentence",
   },
   { name: "that of, those of", pattern: /\b(?:that|those) of\b/i, instead: "the noun again" },
@@ -43,7 +43,7 @@ export const BANNED_SHAPES: readonly BannedShape[] = [
   {
     name: "is told, tells",
     pattern:
-      /\b(?:(?:is|are|was|were|be|been|being) told(?! to\b)|tells?(?! (?:the time|\w+(?: \w+){0,3} to \w)))\b(?!.*\bapart\b)/i,
+      /\b(?:(?:is|are|was|were|be|been|being) told(?! (?:to|that|from|something)\b)|tells?(?! (?:the time|whether\b|which\b|if\b|\w+(?: \w+){0,3} to \w)))\b(?!.*\bapart\b)/i,
     instead: "reports, says, shows; is notified, learns",
   },
   { name: "for want of", pattern: /\bfor want of\b/i, instead: "because there is no" },

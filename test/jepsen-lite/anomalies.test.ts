@@ -228,9 +228,9 @@ test("two holders are told in one sentence, with who, when and by which tokens",
   expect(violation).toMatchObject({ keys: ["a"], fromNs: 7_030 * MS, toNs: 7_040 * MS });
   expect(violation?.steps.map(({ text }) => text)).toEqual([
     "client 3 (process 3000) asks: acquire `a`",
-    "client 3 (process 3000) is told: acquire `a`, token 5",
+    "client 3 (process 3000) gets: acquire `a`, token 5",
     "client 1 (process 1000) asks: acquire `a`",
-    "client 1 (process 1000) is told: acquire `a`, token 9",
+    "client 1 (process 1000) gets: acquire `a`, token 9",
     "client 3 (process 3000) asks: release `a` token 5",
   ]);
 });

@@ -101,7 +101,7 @@ export function sampleReport(): ReportData {
             toMs: 15_200,
             steps: [
               { text: "process 0 asks: acquire <b>mutex/0</b>", timeMs: 14_900, line: 3 },
-              { text: "process 1000 is told: token 3764820767670006", timeMs: 15_000, line: 7 },
+              { text: "process 1000 gets: token 3764820767670006", timeMs: 15_000, line: 7 },
               { text: "process 0 asks: release token 3764820767670005", timeMs: 15_200, line: 9 },
             ],
             reasons: ["the best order ends in this state: nothing held"],

@@ -10,7 +10,7 @@ const LINES_MAX = 50;
 
 interface EventLine extends VitalsEvent {
   readonly node: number;
-  /** Of the events of its node. */
+  /** Its position among the events of its node. */
   readonly at: number;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The wait-for graph as SVG. Boxes are tasks; an arrow leads to what a task waits for, dashed if that
- * one only waits ahead. What it says stands in the table beside it, so it is one picture with one
+ * one only waits ahead. What it says stands in the table next to it, so it is one picture with one
  * name to those who hear the page.
  */
 import { useId } from "preact/hooks";
@@ -34,7 +34,7 @@ export function GraphDrawing({ layout, title = "Who waits for whom" }: GraphDraw
         width={width}
         height={height}
         role="img"
-        aria-label={`${title}, drawn; the table beside it says the same`}
+        aria-label={`${title}, drawn; the table next to it says the same`}
       >
         <defs>
           <marker

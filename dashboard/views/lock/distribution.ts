@@ -8,7 +8,7 @@ export interface Range {
   /** "up to 10ms", "to 100ms". */
   readonly label: string;
   readonly count: number;
-  /** Of the fullest range: 0 – 1. */
+  /** Relative to the fullest range: 0 – 1. */
   readonly share: number;
 }
 

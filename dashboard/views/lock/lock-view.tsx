@@ -35,9 +35,9 @@ export type Client = Pick<HoldView, "session" | "sessionName" | "identity">;
 
 interface LockAnswer {
   readonly view: KeyView;
-  /** Of a new request. */
+  /** What stands before a new request. */
   readonly newcomer: ExplainView;
-  /** Of the first waiting requests, in order. */
+  /** What stands before the first waiting requests, in order. */
   readonly explained: readonly ExplainView[];
   readonly newestToken: number;
 }

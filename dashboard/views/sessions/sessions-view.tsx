@@ -112,7 +112,7 @@ function columnsFor(
       isNumeric: false,
       cell: (row) => (gone.has(row.session) ? "ended" : <LeaseBar {...row} atMs={atMs} />),
     }),
-    // A column of their own would leave no room beside the longest names.
+    // A column of their own would leave no room next to the longest names.
     viewColumn(heard, {
       cell: (row) => {
         const remark = row.isRevoked ? "" : remarks.cell(row);

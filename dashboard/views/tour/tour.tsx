@@ -1,6 +1,6 @@
 /**
  * The tour of a local cluster: acts that hurt it, each with what is promised and, once it happened,
- * what was measured; and beside them the workers, the queue and the tokens while they happen.
+ * what was measured; and next to them the workers, the queue and the tokens while they happen.
  */
 
 import { useState } from "preact/hooks";
@@ -216,7 +216,7 @@ interface Place {
   readonly lease: { readonly leaseMs: number; readonly ttlMs: number } | undefined;
 }
 
-/** As the cluster tells it. */
+/** As the cluster reports it. */
 function Queue({ state }: { readonly state: TourState }) {
   const { answer, atMs } = usePolled<KeyView>(
     (admin, signal) => admin.inspect(state.key, { signal }),
@@ -254,7 +254,7 @@ function Queue({ state }: { readonly state: TourState }) {
   ];
   return (
     <DataTable
-      caption={`The lock ${state.key}, as the cluster tells it`}
+      caption={`The lock ${state.key}, as the cluster reports it`}
       columns={columns}
       rows={[...holds, ...waiters]}
       rowKey={({ who, what }) => `${who} ${what}`}

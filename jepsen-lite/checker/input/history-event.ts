@@ -21,7 +21,7 @@ export interface HistoryEvent {
   readonly error: string | undefined;
   readonly session: string | undefined;
   readonly owner: string | undefined;
-  /** Of a `fail`: only the client says that it did not happen, and no answer of the service. */
+  /** For a `fail`: only the client says that it did not happen, and no answer of the service. */
   readonly denied: boolean;
   /** The credential that the process has shown; without one its rights are not judged. */
   readonly as: string | undefined;

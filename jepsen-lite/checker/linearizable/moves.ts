@@ -1,8 +1,8 @@
 /**
- * The effect of a step on a configuration. A step is a number: that of a certain step, `cover`, or
- * -1 - n for open class n. `cover` accounts for the return that is waited for without taking its
- * step at a particular place: while it was open there was a moment at which it made no difference,
- * directly before something overwrote it, or where it changed nothing.
+ * The effect of a step on a configuration. A step is a number: the number of a certain step,
+ * `cover`, or -1 - n for open class n. `cover` accounts for the return that is waited for without
+ * taking its step at a particular place: while it was open there was a moment at which it made no
+ * difference, directly before something overwrote it, or where it changed nothing.
  */
 import type { Workspace } from "./configurations.js";
 import type { OpenEffects } from "./open-effects.js";

@@ -55,8 +55,8 @@ export interface Part<State> {
   /** In the order of `invokedAt`. */
   readonly steps: readonly Step<State>[];
   /**
-   * All operations on these keys, in the order of `invokedAt`, including those that are no step
-   * because nothing follows from them: an explanation shows them.
+   * All operations on these keys, in the order of `invokedAt`, including the ones that are not a
+   * step because nothing follows from them: an explanation shows them.
    */
   readonly operations: readonly Operation[];
 }

@@ -1,7 +1,7 @@
 /**
- * Holds that others end. Of each hold that its client was told is revoked or stolen somebody must have
- * asked for that; and one that ended by its own maximum duration must have had one, and have lasted for
- * it, less the margin with which a client gives it up.
+ * Holds that others end. If a client was told that its hold is revoked or stolen, somebody must
+ * have asked for that; and one that ended by its own maximum duration must have had one, and have
+ * lasted for it, less the margin with which a client gives it up.
  */
 import { isJudged, problemOfEnding } from "../../../lab/laws/endings.js";
 import { nameOf } from "../event-text.js";
@@ -11,7 +11,7 @@ import { endersIn, endsAskedFor, firstGrantOf, type Loss, lossesIn } from "./los
 
 /**
  * A client gives a hold up a tenth of its length, at least 250 ms, before the table may end it. Its clock
- * may run faster than that of the history by as much again. It counts from before it asked for what was
+ * may run faster than the history's by as much again. It counts from before it asked for what was
  * answered last, so the time that an answer took is lost as well.
  */
 const EARLY_SHARE = 0.2;
@@ -42,7 +42,7 @@ export function checkEndings(history: LockHistory): Finding {
   return builder.finding();
 }
 
-/** Of what the client asked in that time. */
+/** The longest time that an answer to the client took in that span. */
 function slowestAnswerMs(
   { calls }: LockHistory,
   process: string,

@@ -85,7 +85,7 @@ function checkUnaskedGrants(history: LockHistory, builder: FindingBuilder): void
     const requests = `${allowed === 0 ? "no" : `only ${allowed}`} request${allowed === 1 ? "" : "s"}`;
     builder.violation(
       "phantom grant",
-      `watchers saw ${grants}${ofKeys([key])} that no client was told of (token ${token}), ` +
+      `watchers saw ${grants}${ofKeys([key])} that no client knows of (token ${token}), ` +
         `and ${requests} without an answer can have asked for it`,
       { keys: [key], events: [history.paired.events[at]] },
     );

@@ -2,7 +2,7 @@
  * Real-time exclusion, in one pass for each key: from the moment a client knows that it holds until
  * it gives the hold up, learns of its loss, or its own deadline passes, no other client may hold in
  * conflict. The same count without the deadline shows the effect of the deadline; those overlaps
- * are no violations, and a run with pauses but without such overlaps has not tested anything.
+ * are not violations, and a run with pauses but without such overlaps has not tested anything.
  */
 import { type Claim, conflictOf } from "../../../lab/laws/exclusion.js";
 import { namesOf, quote, spanText } from "../event-text.js";

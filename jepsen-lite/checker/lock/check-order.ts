@@ -62,7 +62,7 @@ function requestsByKey(history: LockHistory): Map<string, Request[]> {
   return byKey;
 }
 
-/** Of those that had arrived, the one granted last, by priority and mode. */
+/** Compares with the request granted last among the ones that had arrived, by priority and mode. */
 function checkArrivals(
   requests: readonly Request[],
   history: LockHistory,
@@ -172,7 +172,7 @@ function reportOvertaken(
   builder.violation(
     "granted out of order",
     `${quote(key)} was granted to ${other} (token ${second.token}) before ${one} ` +
-      `(token ${first.token}), whose request was ahead: that of ${other} ${why}`,
+      `(token ${first.token}), whose request was ahead: the request of ${other} ${why}`,
     {
       keys: [key],
       events: [...linesOf(first.call, second.call), history.queuedAt.get(first.call)?.event],

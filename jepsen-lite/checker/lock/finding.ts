@@ -20,7 +20,7 @@ export interface Finding {
   readonly more: number;
   /** All of them by kind, including those beyond the list. */
   readonly anomalies: AnomalyCounts;
-  /** Counts that are no violations. */
+  /** Counts that are not violations. */
   readonly figures?: Readonly<Record<string, number>>;
 }
 

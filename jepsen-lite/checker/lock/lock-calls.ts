@@ -96,7 +96,7 @@ function readCalls(operation: Operation): LockCall[] {
   const { tokens } = argument;
   if (tokens === undefined) return [readCall(operation, argument, result)];
   if (!OF_SEVERAL.has(operation.f as LockFunction) || !Array.isArray(tokens)) {
-    throw badArgument(operation, '"tokens" is no list of what can be several');
+    throw badArgument(operation, '"tokens" is not a list of what can be several');
   }
   const { grants = [] } = result;
   if (!Array.isArray(grants)) throw badResult(operation, '"grants" is not a list');

@@ -162,8 +162,9 @@ class LockHistoryReader {
   }
 
   /**
-   * Ends of which a holder is told before, or at which its own deadline is over: a revoke with a grace,
-   * and the longest time of a hold. They come unseen only if the holder has just given it up.
+   * Ends that a holder hears of before, or at which its own deadline is over: a revoke with a
+   * grace, and the longest time of a hold. They come unseen only if the holder has just given it
+   * up.
    */
   #readOrderlyEnds(call: LockCall): void {
     if (call.granted !== undefined && call.maxHoldMs !== undefined) {

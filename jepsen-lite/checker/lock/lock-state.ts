@@ -17,7 +17,7 @@ export interface Hold {
 }
 
 export interface LockState {
-  /** -∞ for ever: tokens do not rise, and only name holds. */
+  /** -∞ forever: tokens do not rise, and only name holds. */
   readonly newestToken: number;
   /** By token, ascending. */
   readonly holds: readonly Hold[];
@@ -26,7 +26,7 @@ export interface LockState {
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
 export const EMPTY_TABLE: LockState = { newestToken: 0, holds: [] };
-/** Of a service whose tokens have no order. */
+/** The table of a service whose tokens have no order. */
 export const UNORDERED_TABLE: LockState = { ...EMPTY_TABLE, newestToken: Number.NEGATIVE_INFINITY };
 
 export function encodeTable(state: LockState): string {
@@ -99,7 +99,7 @@ function withHolds({ newestToken }: LockState, holds: Hold[], token: number): Lo
   return { newestToken: isRising ? Math.max(newestToken, token) : newestToken, holds };
 }
 
-/** Two upgraders exclude each other; the hold itself is no obstacle. */
+/** Two upgraders exclude each other; the hold itself is not an obstacle. */
 export function upgrade(state: LockState, call: LockCall): LockState | Refusal {
   const old = findHold(state, call.token as number);
   const token = call.granted as number;

@@ -1,5 +1,5 @@
 /**
- * Holds that ended before their time, as their clients were told, and who can have asked for that.
+ * Holds that ended before their time, as their clients learned, and who can have asked for that.
  * A lease that ran out needs nobody: those losses are judged by the time.
  */
 import { type AskedEnd, isAskedEnd } from "../../../lab/laws/endings.js";
@@ -47,7 +47,7 @@ export function endsAskedFor(
 function asksForEnd(call: LockCall, grant: Grant, reason: AskedEnd): boolean {
   const keys = grant.items.map(({ key }) => key);
   if (reason === "stolen") return call.isSteal && call.items.some(({ key }) => keys.includes(key));
-  // An end of a session without the number of one may be that of any.
+  // An end of a session without the number of one may be the end of any.
   if (call.f === "end-session") return call.target === undefined || call.target === grant.session;
   if (call.f !== "revoke") return false;
   return call.token === undefined

@@ -1,6 +1,6 @@
 /**
- * A closed cluster: three identities lock keys of their own, and try those of the others, while an
- * administrator gives and takes their rights; beside them an intruder in several disguises. The
+ * A closed cluster: three identities lock keys of their own, and try the others' keys, while an
+ * administrator gives and takes their rights, and an intruder acts in several disguises. The
  * history says who asked, and who was given which right when.
  */
 import { areaOf, LOCK_IDENTITIES } from "../../access/keyring.js";

@@ -200,7 +200,7 @@ async function order(admin: Admin, f: Order, { key, limited, as, credential }: O
     case "set-limit":
       return admin.setLimit(limited, 5);
     case "revoke": {
-      // Of a key that is not held the SDK asks for no revoke: it has read the key before.
+      // The SDK asks for no revoke of a key that is not held: it has read the key before.
       const { revoked, opened } = await admin.revoke({ key }, { now: true });
       if (revoked + opened === 0) throw new HoldfastError("NOT_HELD", `${key} was not held`);
       return undefined;
@@ -217,7 +217,7 @@ function isRight(f: Order): f is Right {
   return RIGHTS.some((right) => right === f);
 }
 
-/** Of nobody, it tries to make `anonymous` an admin. */
+/** For nobody, it tries to make `anonymous` an admin. */
 function identityOf(as: string): string {
   const [identity = ANONYMOUS] = as.split("/");
   return identity === FORGED ? ANONYMOUS : identity;

@@ -1,8 +1,8 @@
 /**
  * Two holds of one client that are handed over to two others at once, as by a supervisor that starts a
  * process twice. What goes over as a whole is gone on with by one of them, under new tokens, and the other
- * one is refused: it holds neither while somebody else holds one. Whoever hands a hold over has given it
- * up before anybody else can have it.
+ * one is refused: it holds neither while somebody else holds one. A process that hands a hold over
+ * has given it up before anybody else can have it.
  */
 import { type Client, HoldfastError, type Lock } from "../../sdk.js";
 import { leaseSession } from "../leases/lease-holds.js";
@@ -39,7 +39,7 @@ const MOMENT_MS = 2;
 const WISH = { waitMs: 1_000 } as const;
 
 function heirsOf(way: HandOver): Omit<Workload, "name" | "about"> {
-  /** The last ones of this process, for the heir beside the one that hands over. */
+  /** The last ones of this process, for the heir next to the one that hands over. */
   let estates: readonly Estate[] = [];
   return {
     model: "lock",

@@ -1,7 +1,7 @@
 /**
  * Leases as holds of a history. To the model a lease is a hold of a session of its own, which nothing
- * but its release and its deadline ends; its token and the deadline that its owner was told are those of
- * a lock.
+ * but its release and its deadline ends; its token and the deadline that its owner learned are like
+ * a lock's.
  */
 import { HoldfastError, type ReleaseResult } from "../../sdk.js";
 import { noteRenewal } from "../lock-operations.js";

@@ -61,7 +61,7 @@ function asked(lock: Lock, cares: boolean): Promise<void> {
   });
 }
 
-/** Of the key, or of the token that holds it. */
+/** Revokes by the key, or by the token that holds it. */
 async function revoke(task: Task, key: string): Promise<void> {
   const { client, random } = task;
   const force = forceFor(task);
@@ -76,7 +76,7 @@ async function revoke(task: Task, key: string): Promise<void> {
   await task.record({ f: "revoke", key, value: { ...force, token } }, act, () => undefined);
 }
 
-/** Of whoever holds the key. */
+/** Ends the session that holds the key. */
 async function endSession(task: Task, key: string): Promise<void> {
   const { client } = task;
   const session = (await client.inspect(key).catch(() => undefined))?.holds[0]?.session ?? 0;

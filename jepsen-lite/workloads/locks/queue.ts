@@ -1,6 +1,6 @@
 /**
  * The order of a queue: all clients wait for the same few locks and are granted them in the order
- * in which the requests arrived. `inspect` is called beside the wait to find and note when a
+ * in which the requests arrived. `inspect` is called during the wait to find and note when a
  * request has its place.
  */
 import type { Owner } from "../../sdk.js";

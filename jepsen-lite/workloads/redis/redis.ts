@@ -59,7 +59,7 @@ export const redis: Workload = {
   },
 };
 
-/** Of this process: connections, and how often it had to take another value. */
+/** This process's connections, and how often it had to take another value. */
 let nodes: Promise<RedisNodes> | undefined;
 let valuesGivenUp = 0;
 

@@ -216,7 +216,7 @@ it("says who asked, for what, and which changes came before", () => {
   );
   expect(violations[0]?.steps.map(({ text }) => text).slice(-4, -2)).toEqual([
     'process local as local asks: grant {"identity":"amber","level":"none","prefix":"a/"}',
-    "process local as local is told: grant",
+    "process local as local gets: grant",
   ]);
   expect(figures).toEqual({ forbiddenAttempts: 1, accessChanges: 4, unknownAccessChanges: 0 });
 });

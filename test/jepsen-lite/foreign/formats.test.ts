@@ -135,7 +135,7 @@ describe("the command", () => {
     const invalid = run(stale, "--model=register");
     expect(invalid.code).toBe(CHECK_EXIT.invalid);
     expect(invalid.out).toMatch(/^INVALID/);
-    expect(invalid.out).toContain("line 4: process 1 is told: read 7");
+    expect(invalid.out).toContain("line 4: process 1 gets: read 7");
     const first = run(
       '{"process":0,"type":"invoke","f":"read"}\n{"process":0,"type":"ok","f":"read","value":5}',
       "--model",
