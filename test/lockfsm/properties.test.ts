@@ -29,11 +29,13 @@ interface Granted {
   readonly sequence: number;
 }
 
-/** Tokens that are told as granted in this entry, with the sessions and numbers that got them. */
+/**
+ * Tokens that are reported as granted in this entry, with the sessions and numbers that got them.
+ */
 function grantedIn({ entry, said, before }: Step): Map<number, Granted> {
   const granted = new Map<number, Granted>();
   const command = entry.commands[0]?.command;
-  // A repeated take is told what is held already.
+  // A repeated take gets what is held already.
   const known = new Set(heldBy(before).map(({ token }) => token));
   for (const one of said) {
     if (!("message" in one) || !("result" in one.message)) continue;
@@ -68,7 +70,7 @@ function isBlocked({ holds: held, closings, limit }: KeyView, waiter: WaiterView
 }
 
 describe("at every position of a random log", () => {
-  test("no two conflicting holds exist, nor a hold beside what keeps its key closed", () => {
+  test("no two conflicting holds exist, nor a hold next to what keeps its key closed", () => {
     check((limits, turns) =>
       holds(limits, turns, ({ after }) => {
         for (const { kind, holds: held, closings } of after) {

@@ -19,7 +19,7 @@ const PARTS = [
   "Hand-over",
   "Sessions and replies",
   "Cluster clock",
-  "Tokens for ever",
+  "Tokens forever",
   "What `apply` must be",
   "Seeing",
   "Identities and grants",
@@ -37,7 +37,7 @@ const REPORTS = [
 
 interface Row {
   readonly part: string;
-  /** Of a row that goes on with the rule above: that rule. */
+  /** For a row that goes on with the rule above: that rule. */
   readonly rule: string;
   readonly title: string;
   readonly file: string;

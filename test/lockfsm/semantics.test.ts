@@ -26,7 +26,7 @@ describe("a semaphore", () => {
     expect(a.acquire(permits("s", 1), 0)).toMatchObject(HELD);
   });
 
-  test("is told its limit by its first user, and takes no other while it is in use", () => {
+  test("gets its limit from its first user, and takes no other while it is in use", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     expect(a.acquire(permits("s", 1))).toEqual(INVALID);
@@ -41,7 +41,7 @@ describe("a semaphore", () => {
     expect(b.acquire(permits("s", 1, 4), 0)).toMatchObject({ status: STATUS.granted });
   });
 
-  test("is no lock, nor a lock a semaphore, as long as either is in use", () => {
+  test("is not a lock, nor a lock a semaphore, as long as either is in use", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const [lock, pool] = [a.take(exclusive("l")), a.take(permits("s", 1, 1))];
@@ -80,7 +80,7 @@ describe("a semaphore", () => {
     expect(log.line("s")).toEqual(["a", "b", "c", "|"]);
   });
 
-  test("whose limit is lowered refuses whoever wants more than there is, and keeps what is held", () => {
+  test("whose limit is lowered refuses requests for more than it, and keeps what is held", () => {
     const log = new ClusterLog();
     const [a, b, c, d] = ["a", "b", "c", "d"].map((name) => log.open(name));
     const hold = a?.take(permits("s", 3, 4)) ?? 0;
@@ -179,7 +179,7 @@ describe("a session that is due", () => {
 });
 
 describe("what was due before an entry", () => {
-  test("has the stamp of the entry, not that of its due time", () => {
+  test("has the stamp of the entry, not the stamp of its due time", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a", 5_000), log.open("b", 60_000)];
     a.take();
@@ -257,7 +257,7 @@ describe("asking the table", () => {
     });
   });
 
-  test("the graph of waits leads to whoever is waited for, directly or through those ahead", () => {
+  test("the graph of waits leads to all who are waited for, directly or through those ahead", () => {
     const log = new ClusterLog();
     const [a, b, c, d] = [log.open("a"), log.open("b"), log.open("c"), log.open("d")];
     a.take(exclusive("x"));

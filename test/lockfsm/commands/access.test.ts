@@ -484,7 +484,7 @@ describe("lost rights", () => {
     expect(log.line("k")).toEqual(["a", "|"]);
   });
 
-  test("of an adopted session are those of its new identity", () => {
+  test("of an adopted session belong to its new identity", () => {
     const log = new AccessLog();
     const credential = log.identity("ci", ["orders", false, "acquire"]);
     const [holder, a] = [log.openAs(LOCAL_CREDENTIAL, "holder"), log.openAs(0, "a")];
@@ -521,7 +521,7 @@ test("what a bearer has is adopted across identities by who may acquire all its 
   expect(b.adopt("l", SECRET)).toMatchObject({ status: STATUS.adopted });
 });
 
-test("a table that is founded anew keeps identities and grants, and no credential", () => {
+test("a table that is founded again keeps identities and grants, and no credential", () => {
   const log = new AccessLog();
   log.identity("root", ["", true, "admin"]);
   log.identity("ci", ["orders/", true, "acquire"]);

@@ -42,13 +42,13 @@ interface Scene {
   readonly log: ClusterLog;
   readonly a: Client;
   readonly b: Client;
-  /** Of `a`: the lock "lock", shared "shared", two of the three permits of "s". */
+  /** What `a` holds: the lock "lock", shared "shared", two of the three permits of "s". */
   readonly lock: Taken;
   readonly share: Taken;
   readonly two: Taken;
   /** It was the lock "left", which a bearer has now. */
   readonly left: Taken;
-  /** Of `b`; under its number `a` has no hold. */
+  /** The hold of `b`; under its number `a` has no hold. */
   readonly foreign: Taken;
 }
 
@@ -260,7 +260,7 @@ test("to forget a limit that was never set is done", () => {
   expect(log.table.inspect("x").kind).toBeNull();
 });
 
-/** Of each session that was not ended: what is executed next, and for whom. */
+/** For each session that was not ended: what is executed next, and for whom. */
 function nextOf({ sessions }: TableState): Map<number, { epoch: number; sequence: number }> {
   const next = new Map<number, { epoch: number; sequence: number }>();
   sessions.forEach(({ id, attachEpoch, highestSequence }) => {
@@ -271,7 +271,7 @@ function nextOf({ sessions }: TableState): Map<number, { epoch: number; sequence
 
 /**
  * Whatever is executed has an answer in its entry, and nothing else has one: `next` is as it was before
- * the entry. Where an end was told, or somebody attached, anything may be.
+ * the entry. Where an end was reported, or somebody attached, anything may be.
  */
 function checkAnswers(
   { commands }: TableEntry,

@@ -89,11 +89,11 @@ describe("an upgrade", () => {
     const token = a.take(shared("x", "y"));
     expect(a.upgrade(token, "y")).toMatchObject({ status: upgraded });
     expect([modes(log, "x"), modes(log, "y")]).toEqual([["a shared"], ["a exclusive"]]);
-    // The token is that of the hold, in all its keys.
+    // The token is the hold's, in all its keys.
     expect(log.table.verify("x", token.token + 1).isCurrent).toBe(true);
   });
 
-  test("that may not wait is told who is in its way, which is not its own hold", () => {
+  test("that may not wait learns who is in its way, which is not its own hold", () => {
     const { log, a, x, y } = sharing();
     expect(a.upgrade(x, "k", 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
@@ -105,7 +105,7 @@ describe("an upgrade", () => {
     expect(log.line("k")).toEqual(["a", "b", "|", "c"]);
   });
 
-  test("beside another one is a deadlock, of which the second is told and keeps its hold", () => {
+  test("next to another one is a deadlock, which the second learns and keeps its hold", () => {
     const { log, a, b, x, y } = sharing();
     a.upgrade(x);
     const refused = b.upgrade(y);
@@ -150,7 +150,7 @@ describe("an upgrade", () => {
     expect(hold).toMatchObject({ sequence: x.sequence, token: y.token + 1, mode: "shared" });
   });
 
-  test("of a key that is held exclusively already is answered with the present token", () => {
+  test("of a key that is held exclusively already is answered with the current token", () => {
     const { log, a, b, x, y } = sharing();
     b.end(y);
     a.upgrade(x);
@@ -177,7 +177,7 @@ describe("an upgrade", () => {
     ["its release", ({ a, x }: ReturnType<typeof sharing>) => a.end(x)],
     ["a revoke", ({ b, x }: ReturnType<typeof sharing>) => b.revokeToken(x.token, { now: true })],
     ["its hand-over", ({ a, x }: ReturnType<typeof sharing>) => a.handOver(x, "11".repeat(16))],
-  ] as const)("under which the hold ends by %s is told NOT_HELD", (_, end) => {
+  ] as const)("under which the hold ends by %s gets NOT_HELD", (_, end) => {
     const of = sharing();
     of.a.upgrade(of.x);
     const outcome = { kind: MESSAGE.outcome, sequence: 2, stamp: 10_000, result: notHeld };
@@ -185,7 +185,7 @@ describe("an upgrade", () => {
     expect(of.log.table.counts().waiters).toBe(1);
   });
 
-  test("under which the hold meets its cap is told NOT_HELD", () => {
+  test("under which the hold reaches its cap gets NOT_HELD", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const token = a.take(shared("k"), { options: { maxHoldMs: 1_000 } });

@@ -231,7 +231,7 @@ describe("a hold that is handed over to an owner", () => {
     expect(resultOf(a.handOver(hold, OWNER, 70_000, false))).toEqual({ ...invalid, limit: 60_000 });
     expect(resultOf(a.handOver(hold, OWNER, 0, false))).toEqual(invalid);
     a.changeSetting("endlessLeases", 1);
-    // Of a bearer never.
+    // Never for a bearer.
     expect(resultOf(a.handOver(hold, OWNER, 0))).toEqual(invalid);
     expect(resultOf(a.handOver(hold, OWNER, 0, false))).toMatchObject({ endsAt: 0 });
     expect(log.table.counts()).toMatchObject({ leases: 1, endlessLeases: 1 });
@@ -271,7 +271,7 @@ describe("a hold that is handed over while the end of its session is ordered", (
     else expect(b.extend(["k"], 1_000, "exactly", SECRET)).toEqual(revoked);
   });
 
-  test("keeps that end when a session adopts it, and tells that session", () => {
+  test("keeps that end when a session adopts it, and informs that session", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a", 20_000), log.open("b", 600_000)];
     const hold = a.take();
@@ -296,7 +296,7 @@ describe("a hold that is handed over while the end of its session is ordered", (
   });
 });
 
-describe("a hold of an owner is larger than that of a session", () => {
+describe("a hold of an owner is larger than a hold of a session", () => {
   test("so a full table refuses to hand it over, and leaves it as it is", () => {
     const log = new ClusterLog();
     const a = log.open("a");
@@ -376,7 +376,7 @@ describe("who adopts a hold", () => {
     expect(b.adopt("k", SECRET, 2)).toMatchObject({ status: adopted });
   });
 
-  test("is the first alone: whoever comes later is told that it was adopted, for a minute", () => {
+  test("is the first alone: any later one learns that it was adopted, for a minute", () => {
     const { log, a, b } = left();
     expect(b.adopt("k", SECRET, 2)).toMatchObject({ status: adopted });
     expect([a, b].map((later) => later.adopt("k", SECRET))).toEqual([
@@ -389,7 +389,7 @@ describe("who adopts a hold", () => {
     expect(a.adopt("k", SECRET)).toEqual(UNKNOWN);
   });
 
-  test("is told so in each of its keys, and no more once the bearer has another hold there", () => {
+  test("learns so in each of its keys, and no more once the bearer has another hold there", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a", 600_000), log.open("b", 600_000)];
     a.handOver(a.take(shared("x", "y")), SECRET);
@@ -422,7 +422,7 @@ describe("who adopts a hold", () => {
     expect(log.line("k")).toEqual(["a", "|"]);
   });
 
-  test("of one that was revoked finds none; of one that will be, is told so", () => {
+  test("of one that was revoked finds none; of one that will be, learns so", () => {
     const { log, a, b, token } = left();
     a.revokeToken(token, { graceMs: 7_000, reason: "soon" });
     const said = b.send(b.make(adopting(b)).command);
@@ -437,7 +437,7 @@ describe("who adopts a hold", () => {
     expect(log.line("k")).toEqual(["b", "|"]);
   });
 
-  test("is told that somebody waits, though the one before was told as well", () => {
+  test("is notified that somebody waits, though the one before was notified as well", () => {
     const log = new ClusterLog();
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
     const hold = a.take();

@@ -1,6 +1,7 @@
 /**
- * The limits on what counts against one identity: which command meets which of them, what never does,
- * and where the counts go. That the counts are right after every entry is shown by the naive model.
+ * The limits on what counts against one identity: which command reaches which of them, what never
+ * does, and where the counts go. That the counts are right after every entry is shown by the naive
+ * model.
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
@@ -61,7 +62,7 @@ interface Scene {
   /** Credentials of `p`. */
   readonly credential: number;
   readonly asker: Client;
-  /** Of the asker: `own` alone, and `both` shared with another one. */
+  /** Holds of the asker: `own` alone, and `both` shared with another one. */
   readonly own: Taken;
   readonly both: Taken;
   /** A session that nobody has adopted. */
@@ -98,7 +99,7 @@ const acquiring = (key: string, waitMs = WAIT_FOREVER, options: Partial<AcquireO
 
 type Status = Pick<Result, "status"> | undefined;
 
-/** Each with the limits that it meets, and returns its answer. */
+/** Each with the limits that it reaches, and returns its answer. */
 const COMMANDS: Readonly<
   Record<string, readonly [readonly IdentityLimit[], (scene: Scene) => Status]>
 > = {
@@ -170,7 +171,7 @@ const COMMANDS: Readonly<
   setLimit: [[], ({ asker }) => resultOf(asker.setLimit("semaphore", 2))],
 };
 
-/** Of a message that is no answer to a numbered command. */
+/** For a message that is not an answer to a numbered command. */
 function statusOf(messages: readonly unknown[]): Status {
   return messages.length > 0 ? { status: STATUS.ok } : undefined;
 }
@@ -181,7 +182,7 @@ const CASES = Object.keys(LIMITS).flatMap((limit) =>
 
 describe("at a limit of its identity", () => {
   test.each(CASES)(
-    "%s at that of %s is refused if it would add to it, and counted",
+    "%s at the limit of %s is refused if it would add to it, and counted",
     (name, limit) => {
       const [limits, give] = COMMANDS[name] ?? [[], () => undefined];
       const scene = sceneOf();
@@ -201,7 +202,7 @@ describe("at a limit of its identity", () => {
   );
 
   test.each(CASES)(
-    "%s at that of %s is only counted while limits are not enforced",
+    "%s at the limit of %s is only counted while limits are not enforced",
     (name, limit) => {
       const [limits, give] = COMMANDS[name] ?? [[], () => undefined];
       const scene = sceneOf();
@@ -213,7 +214,7 @@ describe("at a limit of its identity", () => {
     },
   );
 
-  test.each(CASES)("%s at that of %s is done for whoever has admin", (name, limit) => {
+  test.each(CASES)("%s at the limit of %s is done for an admin", (name, limit) => {
     const [, give] = COMMANDS[name] ?? [[], () => undefined];
     const scene = sceneOf();
     scene.log.grant("p", ["", true, "admin"]);
@@ -246,7 +247,7 @@ describe("at a limit of its identity", () => {
     expect(defaultOf("waitersPerIdentityMax")).toBeLessThan(defaultOf("waitersMax") / 10);
   });
 
-  test("a queue takes only so many requests of one identity, and those of others after them", () => {
+  test("a queue limits the requests of one identity, and takes others' after them", () => {
     const log = new AccessLog({ waitersPerIdentityMax: 3 });
     const [p, q] = ["p", "q"].map((name) => log.identity(name, EVERYWHERE)) as [number, number];
     const [holder, other] = [log.openAs(q, "holder"), log.openAs(q, "other")];

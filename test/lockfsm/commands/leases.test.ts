@@ -44,7 +44,7 @@ const gaveBack = (count: number, waits = 0, reason: number = unknown) => {
   return { status: givenBack, count, waits, reason };
 };
 
-/** Of a take that got something, its one token. */
+/** The one token of a take that got something. */
 function tokenOf(result: Result | undefined): number {
   const [token] = result !== undefined && "tokens" in result ? result.tokens : [];
   if (token === undefined) throw new Error(`no lease: ${JSON.stringify(result)}`);
@@ -101,7 +101,7 @@ describe("a lease", () => {
     expect(a.lease([...items].reverse())).toMatchObject({ status: leased, slots: [[1], [0, 1]] });
   });
 
-  test("ends by itself when its time is over, and nobody is told", () => {
+  test("ends by itself when its time is over, and nobody is notified", () => {
     const { log, a, b } = pair();
     a.lease();
     expect(log.pass(4_999)).toEqual([]);
@@ -407,7 +407,7 @@ describe("an owner that asks by another request", () => {
     expect(a.lease(exclusive("k"), twice)).toEqual(sameOwner);
   });
 
-  test("is told so although it shares the key, or has more permits to get", () => {
+  test("learns so although it shares the key, or has more permits to get", () => {
     const { a } = pair();
     a.lease([...shared("k"), ...permits("s", 1, 3)]);
     const another = { request: OTHER_REQUEST };
@@ -457,7 +457,7 @@ describe("a split take", () => {
     expect(log.table.counts()).toMatchObject({ leases: 0, waiters: 0 });
   });
 
-  test("repeats the leases that there are, gets the others, and tells the first end", () => {
+  test("repeats the leases that there are, gets the others, and reports the first end", () => {
     const { a, log } = pair();
     const first = tokenOf(a.lease(exclusive("k")));
     log.stamp += 1_000;
@@ -609,7 +609,7 @@ describe("a lease or wait that is given back", () => {
     expect(resultOf(b.giveBack(["k"]))).toEqual(gaveBack(1));
   });
 
-  test("stays for the caller of its first take, when that of a repeat leaves", () => {
+  test("stays for the caller of its first take, when the caller of a repeat leaves", () => {
     const { log, a } = pair();
     a.lease();
     const { sequence } = a;
@@ -635,7 +635,7 @@ describe("a lease or wait that is given back", () => {
 });
 
 describe("the reason why a lease ended", () => {
-  test("is told for a minute, to its owner alone, and then forgotten", () => {
+  test("is reported for a minute, to its owner alone, and then forgotten", () => {
     const { log, a, b } = pair();
     a.lease();
     b.revokeKey("k", { now: true });
@@ -647,7 +647,7 @@ describe("the reason why a lease ended", () => {
     expect(reasonIn(b)).toBe(unknown);
   });
 
-  test("is that of the last lease of the owner in the key, and none while it has one", () => {
+  test("is about the last lease of the owner in the key, and none while it has one", () => {
     const { log, a, b } = pair();
     a.lease();
     b.revokeKey("k", { now: true });
@@ -704,7 +704,7 @@ describe("waits of owners and of tasks together", () => {
     expect(b.end(held)).toMatchObject([{}, { result: { status: leased } }]);
   });
 
-  test("a task that would wait for ever for a take of several keys is refused, not the take", () => {
+  test("a task that would wait forever for a take of several keys is refused, not the take", () => {
     const { a, b } = pair();
     b.take(exclusive("k"));
     expect(a.lease(exclusive("k", "l"), waiting)).toEqual({ status: queued });
@@ -796,7 +796,7 @@ describe("rights of leases", () => {
     expect(usage()).toEqual({ sessions: 0, holds: 0, waits: 0, bytes: 0 });
   });
 
-  test("a wait whose session is adopted stays that of the identity that took it", () => {
+  test("a wait whose session is adopted still belongs to the identity that took it", () => {
     const log = new AccessLog();
     const [ci, a, b] = [log.identity("ci", ["", true, "acquire"]), log.open("a"), log.open("b")];
     const hold = b.take();

@@ -1,4 +1,4 @@
-/** What holders are told without asking: that another request waits, and that a hold has ended. */
+/** What holders learn without asking: that another request waits, and that a hold has ended. */
 import { describe, expect, test } from "vitest";
 import { END_REASON, MESSAGE, RECALL_STATE, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { type Client, ClusterLog, exclusive, shared, type Taken } from "../plans/cluster-log.js";
@@ -12,7 +12,7 @@ function contended(log: ClusterLog): string[] {
 
 const nameOf = ({ session }: Client, { sequence }: Taken) => `${session}/${sequence}`;
 
-describe("that somebody waits is told", () => {
+describe("that somebody waits is reported", () => {
   test("to the holder when the first request begins to wait behind it, and not again", () => {
     const log = new ClusterLog();
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
@@ -96,7 +96,7 @@ describe("that somebody waits is told", () => {
 });
 
 describe("a hold that ended against the will of its session", () => {
-  test("is told by its number and its newest token, and remembered so", () => {
+  test("is reported by its number and its newest token, and remembered so", () => {
     const log = new ClusterLog();
     const a = log.open("a", 60_000);
     const { sequence, token } = a.take(shared("k"), { options: { maxHoldMs: 1_000 } });
@@ -116,7 +116,7 @@ describe("a hold that ended against the will of its session", () => {
   });
 });
 
-test("a request with a head start overtakes those who came so much later, and no others", () => {
+test("a request with a head start overtakes only requests that came that much later", () => {
   const log = new ClusterLog();
   const names = ["holder", "old", "young", "urgent", "late"];
   const [holder, old, young, urgent, late] = names.map((name) => log.open(name)) as [

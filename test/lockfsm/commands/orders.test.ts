@@ -168,7 +168,7 @@ describe("a state order without a session", () => {
     expect(log.state).toMatchObject({ adminOrderCount: 1, limitOrderCount: 3 });
   });
 
-  test("tells nobody the count who may not give it", () => {
+  test("does not reveal the count to anyone who may not give it", () => {
     const log = new AccessLog();
     const worker = log.identity("worker", ["w", true, "acquire"]);
     log.identity("root", ["", true, "admin"]);

@@ -1,6 +1,6 @@
 /**
  * Each command is executed once and in order: which replies the table keeps, how long, and what
- * `recall` tells a client that missed them.
+ * `recall` shows them to a client that missed them.
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
@@ -170,7 +170,7 @@ describe("the end of a number", () => {
     expect(a.recallOne(hold)).toMatchObject({ state: held });
   });
 
-  test("of what ended already drops what was not read, and tells why a hold was lost", () => {
+  test("of what ended already drops what was not read, and reports why a hold was lost", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const hold = a.take();
@@ -250,7 +250,7 @@ describe("a client that acknowledges nothing", () => {
 });
 
 describe("recall", () => {
-  test("tells of each number what became of it", () => {
+  test("reports what became of each number", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const x = a.take(exclusive("x"));
@@ -284,7 +284,7 @@ describe("recall", () => {
     ]);
   });
 
-  test("tells of a hold what it is now: newest token, modes, slots, ends, and who waits", () => {
+  test("reports what a hold is now: newest token, modes, slots, ends, and who waits", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a", 60_000), log.open("b", 60_000)];
     const options = { value: "v", maxHoldMs: 90_000 };
@@ -313,7 +313,7 @@ describe("recall", () => {
     });
   });
 
-  test("tells of an adoption what it brought, and nothing of what was left to others", () => {
+  test("reports what an adoption brought, and nothing of what was left to others", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const hold = a.take();
@@ -325,7 +325,7 @@ describe("recall", () => {
     expect(b.recallOne(1)).toMatchObject({ state: replied });
   });
 
-  test("tells how an upgrade went: a reply if it was granted at once, else an outcome", () => {
+  test("reports how an upgrade went: a reply if it was granted at once, else an outcome", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const x = a.take(shared("x"));

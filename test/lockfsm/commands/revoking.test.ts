@@ -25,7 +25,7 @@ function held(): { log: ClusterLog; a: Client; b: Client; operator: Client; hold
 }
 
 describe("a revoke with a grace", () => {
-  test("tells the holder when it will end, and why, and leaves it until then", () => {
+  test("informs the holder when it will end, and why, and leaves it until then", () => {
     const { log, operator, hold } = held();
     const said = operator.revokeToken(hold.token, { graceMs: 20_000, reason });
     expect(said).toEqual([
@@ -74,7 +74,7 @@ describe("a revoke with a grace", () => {
     expect(log.line("k")).toEqual(["b", "|"]);
   });
 
-  test("is told on recall", () => {
+  test("is reported on recall", () => {
     const { a, operator, hold } = held();
     operator.revokeToken(hold.token, { graceMs: 20_000 });
     expect(a.recallOne(hold)).toMatchObject({ endsAt: 30_000, isRevoked: true });
@@ -140,7 +140,7 @@ describe("a revoke of a key", () => {
     expect(told).toEqual(holds.map(({ sequence }) => sequence));
   });
 
-  test("deals with so many holds at a time, and says how many are left", () => {
+  test("deals with few holds at a time, and says how many are left", () => {
     const log = new ClusterLog({ holdsPerStepMax: 2 });
     const operator = log.open("operator");
     for (const name of ["a", "b", "c"]) log.open(name).take(shared("k"));
@@ -178,7 +178,7 @@ describe("the end of a session by an operator", () => {
     expect(notice).toMatchObject({ kind: MESSAGE.revoking, endsAt: 25_000 });
   });
 
-  test("is told once more to whoever attaches again, and to nobody by a smaller attempt", () => {
+  test("is reported again to a client that attaches again, and not for a smaller attempt", () => {
     const { log, a, operator } = held();
     a.resume(3);
     expect(a.epoch).toBe(2);
@@ -218,7 +218,7 @@ describe("the end of a session by an operator", () => {
     expect(a.end(hold)).toMatchObject([{ kind: MESSAGE.ended, reason: END_REASON.unknown }]);
   });
 
-  test("may be that of the operator itself", () => {
+  test("may be the operator's own", () => {
     const { log, operator } = held();
     expect(operator.endSession(operator.session, { now: true })).toMatchObject([
       { kind: MESSAGE.reply, result: { status: ok } },
@@ -255,7 +255,7 @@ describe("who ordered an end", () => {
     return { log, ends, a, b, operator };
   }
 
-  test("is told of a revoke at once, and of one at its time", () => {
+  test("hears of a revoke at once, and of one at its time", () => {
     const { log, ends, a, operator } = scene();
     a.take(exclusive("k"));
     operator.revokeKey("k", { now: true });
@@ -267,7 +267,7 @@ describe("who ordered an end", () => {
     expect(ends.filter((end) => (end as unknown[])[0] === "l")).toHaveLength(1);
   });
 
-  test("is told when the holder gives back in time, and not of any other end", () => {
+  test("hears when the holder gives back in time, and not of any other end", () => {
     const { ends, a, operator } = scene();
     const hold = a.take(exclusive("k"));
     operator.revokeKey("k", { graceMs: 60_000 });
@@ -279,7 +279,7 @@ describe("who ordered an end", () => {
     ]);
   });
 
-  test("is told of each claim of a session that is ended, and the wait of each", () => {
+  test("hears of each claim of a session that is ended, and the wait of each", () => {
     const { log, ends, a, b, operator } = scene();
     const first = a.take(exclusive("k"));
     b.acquire(exclusive("k"));
@@ -295,7 +295,7 @@ describe("who ordered an end", () => {
     ]);
   });
 
-  test("is told of a steal", () => {
+  test("hears of a steal", () => {
     const { ends, a, b } = scene();
     a.take(exclusive("k"));
     b.take(exclusive("k"), { options: { steal: true } });

@@ -1,6 +1,6 @@
 /**
- * Every command under every right: what is allowed is told here once more, as a level and the keys on
- * which it is needed, and compared with what the table does.
+ * Every command under every right: what is allowed is said here once more, as a level and the keys
+ * on which it is needed, and compared with what the table does.
  */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
@@ -29,10 +29,10 @@ interface Scene {
   readonly log: AccessLog;
   readonly asker: Client;
   readonly other: Client;
-  /** Of the asker: `KEY` shared, and both keys. */
+  /** Holds of the asker: `KEY` shared, and both keys. */
   readonly own: Taken;
   readonly both: Taken;
-  /** Of another one: a hold of `KEY` and `OTHER`. A bearer has one of them as well. */
+  /** Holds of another one: a hold of `KEY` and `OTHER`. A bearer has one of them as well. */
   readonly foreign: Taken;
   readonly sibling: Client;
 }
@@ -207,7 +207,10 @@ function isCovered(
 const shown = ({ log }: Scene) =>
   [KEY, OTHER, "orders/free", "orders/s"].map((key) => log.table.inspect(key));
 
-/** Of what is found first: to who has the level where it is asked, what they may not have is none. */
+/**
+ * What is found first: to a client that has the level where it asks, what it may not have does not
+ * exist.
+ */
 function refusalOf(name: string, grants: readonly GivenGrant[], level: AccessLevel): number {
   const isSomewhere = grants.some(([, , granted]) => ACCESS_LEVEL[granted] >= ACCESS_LEVEL[level]);
   const isFound: Readonly<Record<string, boolean>> = {
@@ -245,7 +248,7 @@ describe.each(Object.entries(COMMANDS))("%s", (name, [[level, keys], wishOf]) =>
 });
 
 test("to who may not have it, what exists answers like what does not", () => {
-  /** Of an asker who may do both in another key. */
+  /** For an asker that may do both in another key. */
   const answersTo = (secret: string, tokenOf: (scene: Scene) => number) => {
     const scene = sceneUnder([["orders/other", false, "operate"]]);
     const { log, asker } = scene;

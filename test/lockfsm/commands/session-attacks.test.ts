@@ -81,7 +81,7 @@ test("a lapse strands no upgrade: the end of each hold withdraws it, and readers
 });
 
 describe("a loss that nobody has read", () => {
-  test.each(["an upgrade", "a resume", "an adopt"])("is told after %s of its hold", (what) => {
+  test.each(["an upgrade", "a resume", "an adopt"])("is reported after %s of its hold", (what) => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     let hold = a.take(shared("k"));
@@ -103,7 +103,7 @@ describe("a loss that nobody has read", () => {
 });
 
 describe("release, then acquire of one owner", () => {
-  test("is no deadlock though the release was refused: the acquire waits for its turn", () => {
+  test("is not a deadlock though the release was refused: the acquire waits for its turn", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     const hold = a.take();

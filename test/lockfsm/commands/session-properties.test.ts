@@ -1,6 +1,6 @@
 /**
  * What a session may rely on, whatever arrives in whatever order: its commands are executed
- * once, by their numbers; no other session has its tokens; what it ended is over; recall tells
+ * once, by their numbers; no other session has its tokens; what it ended is over; recall shows
  * the truth; what is stored for it is bounded; and no state and no command makes the table
  * throw.
  */
@@ -58,7 +58,10 @@ function whatRecallSays(message: Reply | Outcome | Lost): unknown {
   return { sequence, state: RECALL_STATE.ended, token, reason };
 }
 
-/** The tokens of leases that a message tells, each with the number of its take, extend or hand-over. */
+/**
+ * The tokens of leases that a message reports, each with the number of its take, extend or
+ * hand-over.
+ */
 function leasesIn(message: SessionMessage): [sequence: number, token: number][] {
   const results =
     message.kind === MESSAGE.recalled
@@ -73,7 +76,7 @@ function leasesIn(message: SessionMessage): [sequence: number, token: number][] 
   }) as [number, number][];
 }
 
-/** Says to have read only what it was told: what was said too early would be true of a late copy. */
+/** Acknowledges only what it received: what was said too early would be true of a late copy. */
 function truthful(turns: readonly Turn[]): Turn[] {
   return turns.map(({ elapsedMs, actions }) => ({
     elapsedMs,
@@ -87,7 +90,7 @@ function truthful(turns: readonly Turn[]): Turn[] {
 }
 
 describe("at every position of a random log", () => {
-  test("two sessions are never told that they hold the same token, whoever hands over to whom", () => {
+  test("two sessions never hear that they hold the same token, in any order of hand-overs", () => {
     check((limits, turns) => {
       const told = new Map<number, number>();
       holds(limits, turns, ({ said }) => {
@@ -172,7 +175,7 @@ describe("at every position of a random log", () => {
     });
   });
 
-  test("recall tells what is held and who waits, and of the rest what was told before", () => {
+  test("recall reports holds and waits as they are, and the rest as it was reported before", () => {
     check((limits, turns) => {
       const { table, steps } = run(limits, turns);
       const told = new Map<string, unknown>();
@@ -285,7 +288,7 @@ test("whatever a table holds and whatever comes, it is applied, and everything e
   );
 });
 
-/** Sessions as whoever hears all that is said knows them. */
+/** Sessions as an observer of all messages knows them. */
 class Senders {
   readonly #all: { session: number; epoch: number; sequence: number }[] = [];
 
@@ -304,7 +307,7 @@ class Senders {
     }
   }
 
-  /** The sequence is that of the last command that was executed, or of the last one sent. */
+  /** The sequence of the last command that was executed, or of the last one sent. */
   at(place: number): { session: number; epoch: number; sequence: number } {
     return this.#all[place % this.#all.length] ?? { session: 1, epoch: 1, sequence: 0 };
   }

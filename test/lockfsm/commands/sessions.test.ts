@@ -74,7 +74,7 @@ describe("resuming", () => {
     expect(a.resume(5)).toEqual({ ...adopted, index: log.index });
     expect(a.resume(4)).toBeUndefined();
     a.take(exclusive("other"));
-    // Whoever heard that number 2 is next would send it again, and wait for ever.
+    // A client that heard that number 2 is next would send it again, and wait forever.
     expect(a.resume(5)).toBeUndefined();
     expect(a.resume(6)).toMatchObject({ epoch: 3, highestSequence: 2 });
   });
@@ -119,7 +119,7 @@ describe("a lease", () => {
     expect(log.table.nextDueAt).toBe(12_200);
   });
 
-  test("ends at its time, not before: holds pass on, waits are gone, the client is told", () => {
+  test("ends at its time, not before: holds pass on, waits are gone, the client learns it", () => {
     const log = new ClusterLog();
     const [a, b, c] = [log.open("a", 1_000), log.open("b"), log.open("c", 1_000)];
     a.take();
@@ -231,7 +231,7 @@ describe("the limit of a step", () => {
     expect(tokens).toEqual(Array.from({ length: 20 }, (_, at) => token.token + 1 + at));
   });
 
-  test("decides a queued grant anew: who left meanwhile is not granted", () => {
+  test("decides a queued grant again: who left meanwhile is not granted", () => {
     const log = new ClusterLog({ grantsPerStepMax: 1, unitsPerEntryMax: 1 });
     const [w, r, s] = [log.open("w"), log.open("r"), log.open("s")];
     const hold = w.take();
@@ -272,7 +272,7 @@ test("a stamp that falls or an index that does not rise stops the process", () =
   expect(() => log.apply()).toThrow(InvariantError);
 });
 
-test("the shortest lease is that of a session which was not ended", () => {
+test("the shortest lease belongs to a session which was not ended", () => {
   const log = new ClusterLog();
   expect(log.table.shortestTtlMs).toBeUndefined();
   log.open("a", 15_000);

@@ -24,7 +24,7 @@ function steal(log: ClusterLog, thief: Client, ...keys: string[]) {
 }
 
 describe("a steal", () => {
-  test("ends the holds of its keys, whose sessions are told, and is granted at once", () => {
+  test("ends the holds of its keys, whose sessions are notified, and is granted at once", () => {
     const log = new ClusterLog();
     const [a, b, c, thief] = ["a", "b", "c", "thief"].map((name) => log.open(name)) as Client[];
     const [x, y] = [a?.take(shared("k")), b?.take(shared("k"))] as [Taken, Taken];

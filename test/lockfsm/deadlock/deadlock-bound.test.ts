@@ -35,7 +35,7 @@ function replyTo(log: ClusterLog, client: Client, items: readonly Item[]): numbe
   return resultOf(messages.filter(({ kind }) => kind === MESSAGE.reply))?.status;
 }
 
-/** Sessions that were told after `from` that their wait was refused for a cycle. */
+/** Sessions that learned after `from` that their wait was refused for a cycle. */
 function refusedSince(log: ClusterLog, from: number): number[] {
   return log.said.slice(from).flatMap(({ session, message }) => {
     const isRefusal =
@@ -147,7 +147,7 @@ describe("a frame of acquires by owners who wait for one another", () => {
     );
     const steps = [stepsOf(log.state), ...finishCounting(log)];
     expect(Math.max(...steps)).toBeLessThanOrEqual(1_000);
-    // Each would wait for its own hold, beside those of others.
+    // Each would wait for its own hold, besides the holds of others.
     expect(refusedSince(log, before)).toEqual(clients.map(({ session }) => session));
     expect(log.table.counts()).toMatchObject({ searchesGivenUp: 0, deadlocks: 200 });
   });

@@ -65,7 +65,7 @@ function findWait(scene: Scene, id: string): Waiting | undefined {
   return scene.waits.find((wait) => wait.id === id);
 }
 
-/** Each member waits for the next now, and would for ever; returns their waits, in order. */
+/** Each member waits for the next now, and would forever; returns their waits, in order. */
 function checkCycle(scene: Scene, rest: Scene, cycle: readonly CycleMember[]): Waiting[][] {
   expect(cycle.length).toBeGreaterThan(0);
   return cycle.map((member, at) => {
@@ -142,7 +142,7 @@ const settings = fc.record({ grantsPerStepMax: fc.constantFrom(64, 64, 1, 2) });
 const RUNS = Number(process.env["DEADLOCK_RUNS"] ?? 300);
 
 describe("any life of a few owners", () => {
-  test("leaves nobody waiting for ever, and refuses nobody else", () => {
+  test("leaves nobody waiting forever, and refuses nobody else", () => {
     let [refused, outcomes, forfeits] = [0, 0, 0];
     fc.assert(
       fc.property(settings, deeds(false), (chosen, plan) => {
@@ -193,7 +193,7 @@ describe("any life of a few owners", () => {
     expect(atOnce).toBeGreaterThan(RUNS / 30);
   });
 
-  test("never makes those give way who do not want to, nor anybody beside a cycle", () => {
+  test("never makes those give way who do not want to, nor anybody outside a cycle", () => {
     fc.assert(
       fc.property(settings, deeds(true), (chosen, plan) => {
         const work = new WaitWorkload(chosen);

@@ -31,7 +31,7 @@ function cycleOf(result: Result | undefined): string[] | undefined {
   return cycle.map(({ sessionName, key }) => `${sessionName}:${key}`);
 }
 
-/** Of waits that were ended, in order. */
+/** The waits that were ended, in order. */
 function cyclesIn(messages: readonly SessionMessage[]): string[][] {
   return messages.flatMap((message) => {
     const cycle = message.kind === MESSAGE.outcome ? cycleOf(message.result) : undefined;
@@ -60,7 +60,7 @@ describe("the request that closes a cycle is refused", () => {
     expect(log.table.counts()).toMatchObject({ waiters: 1, deadlocks: 1, searchesDeferred: 0 });
   });
 
-  test("of five owners, whatever stands beside them", () => {
+  test("of five owners, whatever stands next to them", () => {
     const log = new ClusterLog();
     const clients = ["a", "b", "c", "d", "e", "x"].map((name) => log.open(name));
     const keys = ["1", "2", "3", "4", "5"];
@@ -130,7 +130,7 @@ describe("the request that closes a cycle is refused", () => {
     expect(log.line("s")).toEqual(["a", "z", "|", "big", "b"]);
   });
 
-  test("when two holders of one key want to be its only one: the second is told", () => {
+  test("when two holders of one key want to be its only one: the second learns it", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     const first = a.take(shared("k"));
     const second = b.take(shared("k"));
@@ -182,7 +182,7 @@ describe("nobody is refused", () => {
     expect(cycleOf(wait(b, permits("s", 1)))).toEqual(["b:s", "c:c"]);
   });
 
-  test("because of a hold that has an end of its own: that of a bearer, or what keeps a key closed", () => {
+  test("because of a hold with an end of its own: a bearer's, or what keeps a key closed", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     const token = a.take(exclusive("k"));
     a.handOver(token, SECRET);
@@ -221,7 +221,7 @@ describe("nobody is refused", () => {
     expect(z.acquire(exclusive("k"), 10)).toEqual(QUEUED);
     expect(a.acquire(exclusive("l"), 10)).toEqual(QUEUED);
     log.stamp += 10;
-    // Of the two waits that are over this entry sweeps the first.
+    // This entry sweeps the first of the two waits that are over.
     wait(b, exclusive("k"));
     expect(log.line("k")).toEqual(["a", "|", "b"]);
     expect(log.line("l")).toEqual(["b", "|", "a"]);
@@ -392,7 +392,7 @@ describe("refused deadlocks are remembered", () => {
     expect(cycles).toEqual(owners.map((owner) => [`b:k${owner}`, `a:l${owner}`]));
   });
 
-  test("also when it arose because a hold was adopted, and the outcome of a wait tells it", () => {
+  test("also when it arose from an adopted hold, and the outcome of a wait reports it", () => {
     const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
     const hold = a.take(exclusive("k"));
     a.handOver(hold, SECRET);

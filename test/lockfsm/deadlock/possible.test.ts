@@ -105,7 +105,7 @@ interface Claim {
   readonly session: number;
   readonly owner: number;
   readonly keys: Set<string>;
-  /** Of a wait: the keys in which it is not eligible. */
+  /** The keys in which a wait is not eligible. */
   readonly waitsIn: Set<string>;
   readonly since: number;
 }

@@ -1,10 +1,10 @@
 /**
- * Who waits for ever, found by playing the table's future out: everybody who waits for nothing gives
- * up all it holds, whoever is first in all of its keys is granted, again and again; what is left then
- * can never move. Knows the rules of granting as the description of the table states them and sees a
- * table only by `inspect`. An owner is taken as a whole: it gives nothing up before it has all it
- * asked for, and who queued behind what it asked for waits until then. Slow on purpose: arrays, no
- * index, no shortcut. Must not import anything of the table's own search for cycles.
+ * Who waits forever, found by playing the table's future out: everybody who waits for nothing gives
+ * up all it holds, an owner that is first in all of its keys is granted, again and again; what is
+ * left then can never move. Knows the rules of granting as the description of the table states them
+ * and sees a table only by `inspect`. An owner is taken as a whole: it gives nothing up before it
+ * has all it asked for, and who queued behind what it asked for waits until then. Slow on purpose:
+ * arrays, no index, no shortcut. Must not import anything of the table's own search for cycles.
  */
 import type { LockTable } from "../../../src/lockfsm/index.js";
 import type { ClaimMode, CycleMember } from "../../../src/protocol/index.js";
@@ -13,7 +13,7 @@ interface Part {
   readonly key: string;
   mode: ClaimMode;
   readonly permits: number;
-  /** Of waits: whose conflicting requests were ahead when the scene began. */
+  /** For waits: whose conflicting requests were ahead when the scene began. */
   readonly behind: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export interface Obstacle {
   readonly wait: Waiting;
   readonly key: string;
   readonly to: string;
-  /** Of the hold that is in the way; 0: it is a request. */
+  /** The token of the hold that is in the way; 0: it is a request. */
   readonly token: number;
   /** Who is in the way by waiting itself. */
   readonly ahead: Waiting | undefined;
@@ -95,7 +95,7 @@ export function sceneOf(
   return { holds: [...holds.values()], waits: [...waits.values()], lines, limits };
 }
 
-/** Plays the scene to its end, in place; returns it: everybody left in it waits for ever. */
+/** Plays the scene to its end, in place; returns it: everybody left in it waits forever. */
 export function playOut(scene: Scene): Scene {
   for (let isMoving = true; isMoving; ) {
     isMoving = false;

@@ -149,7 +149,7 @@ export class WaitWorkload {
   /** Searches may be left to later entries. */
   readonly isLate: boolean;
   readonly asked = new Map<string, Asked>();
-  /** Of waiting upgrades. */
+  /** The handles of waiting upgrades. */
   readonly #upgrading = new Map<string, Handle>();
   readonly #settings: Partial<TableSettings>;
   readonly #sessions: number[] = [];

@@ -10,7 +10,7 @@ import { type Client, ClusterLog, exclusive, permits, shared } from "../plans/cl
 
 const QUEUED = { status: STATUS.queued };
 
-/** Ends the first hold of a key, whoever has it. */
+/** Ends the first hold of a key, no matter who has it. */
 function releaseOne(log: ClusterLog, clients: readonly Client[], key: string): number {
   const [hold] = log.table.inspect(key).holds;
   const client = clients.find(({ session }) => session === hold?.session);

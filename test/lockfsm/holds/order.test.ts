@@ -19,7 +19,7 @@ function serve(log: ClusterLog, clients: readonly Client[], key: string): string
 }
 
 describe("a key is given in the order of arrival", () => {
-  test("to requests of one priority, whoever asks, and whoever gives up in between", () => {
+  test("to requests of one priority, no matter who asks or gives up in between", () => {
     const arrival = fc.record({
       client: fc.nat(4),
       elapsedMs: fc.constantFrom(0, 0, 1, 100),

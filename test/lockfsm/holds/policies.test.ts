@@ -62,7 +62,7 @@ function closedMsAfter(name: EndName, minHoldMs: number, lockDelayMs: number) {
 
 describe("a hold that ends by", () => {
   test.each(LINES)(
-    "%s tells its reason, and keeps its key closed for as long as that says",
+    "%s reports its reason, and keeps its key closed for as long as that says",
     (...line) => {
       const [name, reason, closes] = line;
       for (const [minHoldMs, lockDelayMs] of [
@@ -96,7 +96,7 @@ describe("a hold that ends by", () => {
 });
 
 describe("a key that is kept closed", () => {
-  test("opens at its time, not before, and whoever waits is granted then", () => {
+  test("opens at its time, not before, and the first that waits is granted then", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const hold = a.take(exclusive("k"), { options: { minHoldMs: 5_000 } });

@@ -78,7 +78,7 @@ describe("an acquire", () => {
     expect([log.line("x"), log.line("y")]).toEqual([["c", "|"], ["|"]]);
   });
 
-  test("that may not wait is told what is in its way", () => {
+  test("that may not wait learns what is in its way", () => {
     const log = new ClusterLog();
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
     const hold = a.take(shared("k"));
@@ -144,7 +144,7 @@ describe("an acquire", () => {
     expect(a.acquire(exclusive(...names.slice(1)))).toMatchObject({ status: STATUS.granted });
   });
 
-  test("of what its owner's own hold excludes would wait for itself, and is told so", () => {
+  test("of what its owner's own hold excludes would wait for itself, and learns so", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     a.take();
@@ -166,7 +166,7 @@ describe("an acquire", () => {
     expect(log.table.inspect("k").holds).toMatchObject([{ owner: 2, session: a.session }]);
   });
 
-  test("that nobody may look for cycles through waits for itself for ever", () => {
+  test("that nobody may look for cycles through waits for itself forever", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     a.take();
@@ -213,7 +213,7 @@ describe("an acquire", () => {
 });
 
 describe("a release", () => {
-  test("of another session's number changes nothing and tells nothing", () => {
+  test("of another session's number changes nothing and reveals nothing", () => {
     const log = new ClusterLog();
     const [a, b] = [log.open("a"), log.open("b")];
     const hold = a.take();

@@ -50,7 +50,7 @@ import { mayEnd, noteRefusal } from "./rights.js";
 import { hasAllHolds, isIdentityFull, isSessionFull, isShareFull, isTableFull } from "./sizes.js";
 import type { Model } from "./state.js";
 
-/** Of an upgrade: ahead of every acquire. */
+/** For an upgrade: ahead of every acquire. */
 export const UPGRADE_RANK = -(2 ** 52);
 /** Places of a list that a refusal looks at for somebody to name, and how many it names. */
 const LOOKS_MAX = 16;
@@ -88,7 +88,7 @@ export function ask(
     answer(model, session, sequence, grantedResult(makeHold(model, wanted)));
     return;
   }
-  // Whoever tries without a wait may still come before others, with a head start.
+  // A request that tries without a wait may still come before others, with a head start.
   const isFirst = items.some(({ key }) => queueOf(model, key).length > 0);
   if (waitMs === 0 && !(options.priority > 0 && isFirst)) refuse(lockHeld(model, items));
   else if (waitMs !== 0 && isAnyFull(model, items)) refuse(error("QUEUE_FULL"));
@@ -205,7 +205,7 @@ function steal(model: Model, command: AcquireCommand, wanted: Wanted): void {
 
 /**
  * A request takes its place. It is granted after all, or refused where it must not wait or would wait
- * for ever, or waits.
+ * forever, or waits.
  */
 export function lineUp(model: Model, waitMs: number, request: ModelRequest): void {
   const { session, sequence } = request;

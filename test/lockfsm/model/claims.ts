@@ -76,7 +76,7 @@ export function isEligible(model: Model, request: ModelRequest, key: string): bo
   );
 }
 
-/** The same of somebody who would come behind everybody. */
+/** As above, for somebody who would come after everybody. */
 export function isFree(model: Model, item: ModelItem): boolean {
   const queue = queueOf(model, item.key);
   return (
@@ -122,8 +122,9 @@ export function retreat(model: Model, key: string): void {
 }
 
 /**
- * After anything changed in a key: whoever became eligible there has reached it, one after the
- * other, and is granted when that was the last of its keys. Then holders hear of those who wait.
+ * After anything changed in a key: each request that became eligible there has reached it, one
+ * after the other, and is granted when that was the last of its keys. Then holders hear of those
+ * who wait.
  *
  * Who is granted waits no more in its other keys: in a lock that helps nobody who could not go before,
  * in a semaphore the next one may go together with it.

@@ -85,8 +85,8 @@ function isListed(model: Model, request: ModelRequest): boolean {
 }
 
 /**
- * The waits that nothing will ever end: whoever could go on is taken out, again and again. An owner
- * goes as a whole, when nothing that it asked for is blocked any more.
+ * The waits that nothing will ever end: owners that could go on are taken out, again and again. An
+ * owner goes as a whole, when nothing that it asked for is blocked any more.
  */
 function deadWaits(model: Model, asked?: ModelRequest): ModelWait[] {
   const waits = waitsOf(model, asked);
@@ -158,9 +158,9 @@ function reaches(waits: readonly ModelWait[], start: ModelOwner): boolean {
 }
 
 /**
- * Of several cycles any may be named. So the model takes the table's word for which, after it has
+ * Any of several cycles may be named. So the model takes the table's word for which, after it has
  * found that there is one, and sees for itself that this is one: through `start`, each waiting for the
- * next among those that wait for ever.
+ * next among those that wait forever.
  */
 export function isCycle(
   model: Model,
@@ -182,7 +182,7 @@ export function isCycle(
 }
 
 /**
- * The cycles that may be meant: of a member in a key that whoever is told may not observe, only the
+ * The cycles that may be meant: of a member in a key that the reader may not observe, only the
  * mode is named. Of all others everything is.
  */
 function meantBy(

@@ -124,7 +124,7 @@ export function endSession(model: Model, session: ModelSession, reason: EndReaso
   endClaims(model, session);
 }
 
-/** Of an identity that was removed, one after the other. */
+/** The sessions of an identity that was removed, one after the other. */
 function endSessionsOf(model: Model, identity: ModelIdentity): void {
   for (;;) {
     const [session] = model.sessions

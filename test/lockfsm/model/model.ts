@@ -4,9 +4,9 @@
  * both say and show must be equal after every entry.
  *
  * Read as a second specification it begins here: an entry, its commands, each executed once. What a
- * command does stands in the files beside this one, by subject. One thing is kept that follows from
- * the rest: in which keys a request was found eligible. The order in which that is found is the order
- * of grants, and a step may end before everything was found.
+ * command does stands in the files next to this one, by subject. One thing is kept that follows
+ * from the rest: in which keys a request was found eligible. The order in which that is found is
+ * the order of grants, and a step may end before everything was found.
  */
 import type {
   RefoundOptions,
@@ -104,7 +104,7 @@ export class NaiveTable {
     return this.#model.work.length > 0;
   }
 
-  /** Of the cycles that the table named, or did not. */
+  /** The cycles that the table named, or did not. */
   get complaints(): readonly string[] {
     return this.#model.complaints;
   }
@@ -175,7 +175,7 @@ function judge(
   else forbid(model, session, command);
 }
 
-/** Of the end that is due. */
+/** The reason of the end that is due. */
 function reasonOf({ forced, expiresAt }: ModelSession): EndReason {
   return forced !== undefined && forced.at < expiresAt ? END_REASON.revoked : END_REASON.expired;
 }

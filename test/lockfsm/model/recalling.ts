@@ -1,4 +1,6 @@
-/** What the naive model tells a client that asks what became of its commands (semantics.md, 5.4). */
+/**
+ * What the naive model answers a client that asks what became of its commands (semantics.md, 5.4).
+ */
 import {
   MESSAGE,
   RECALL_STATE,

@@ -83,7 +83,7 @@ export interface ModelSession {
   expiresAt: number;
   /** When something of it was executed last. */
   renewedAt: number;
-  /** Of the last attach; each new one is an epoch. */
+  /** The number of the last attach; each new one is an epoch. */
   attempt: number;
   epoch: number;
   attachedAt: number;
@@ -138,7 +138,7 @@ export interface ModelItem {
 
 /** Who has what belongs to no session: an owner of an identity, or one of the bearers of all. */
 export interface NamedOwner {
-  /** Of the session that took it, or handed it over: what it counts against. */
+  /** The identity of the session that took it, or handed it over, against which it counts. */
   readonly identity: ModelIdentity;
   readonly owner: string;
   readonly isBearer: boolean;
@@ -149,7 +149,7 @@ export function isSameNamed(one: NamedOwner, other: NamedOwner): boolean {
   return one.isBearer || one.identity === other.identity;
 }
 
-/** What a take says of the lease that it wants. Of each request it is another object. */
+/** What a take says of the lease that it wants. Each request has an object of its own. */
 export interface ModelTake extends NamedOwner {
   /** "" of what was handed over. */
   readonly request: string;
@@ -176,7 +176,7 @@ export interface ModelEndedLease extends NamedOwner {
 }
 
 export interface ModelRequest {
-  /** That of the last take, when it was repeated; and its number. */
+  /** The session of the last take, when it was repeated; and its number. */
   session: ModelSession;
   sequence: number;
   /** 0 of takes, which are of no task. */
@@ -203,7 +203,10 @@ export interface ModelHold {
   /** `undefined`: of an owner. */
   session: ModelSession | undefined;
   owner: number;
-  /** Of the acquire, adopt or hand-over that brought it: with the session, what it is known by. */
+  /**
+   * The number of the acquire, adopt or hand-over that brought it: with the session, what it is
+   * known by.
+   */
   sequence: number;
   readonly items: readonly ModelItem[];
   readonly since: number;

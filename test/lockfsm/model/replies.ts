@@ -1,7 +1,7 @@
 /**
  * What the naive model stores of answers, and for how long. Each number of a session is in one place at
  * most: a hold, a request that waits, a reply that is not below the mark, or an end that was not
- * acknowledged. Of a number that is in none there is nothing to be told.
+ * acknowledged. There is nothing to report about a number that is in none.
  */
 import {
   ANONYMOUS,
@@ -16,10 +16,10 @@ import { error, type ModelHold, type ModelSession } from "./records.js";
 import { levelOf, noteRefusal } from "./rights.js";
 import type { Model } from "./state.js";
 
-/** Losses that one session is told once more when it asks. */
+/** Losses that are reported to one session once more when it asks. */
 const LOSSES_MAX = 1_000;
 
-/** A grant is not stored: the hold itself tells it. */
+/** A grant is not stored: the hold itself shows it. */
 const isToldByItsHold = ({ status }: Result) =>
   status === STATUS.granted || status === STATUS.adopted;
 

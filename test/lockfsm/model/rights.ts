@@ -82,7 +82,7 @@ export function levelOf(command: SequencedCommand): AccessLevel {
   }
 }
 
-/** Of holds that a command would end. */
+/** For holds that a command would end. */
 export function mayEnd(identity: ModelIdentity, holds: Iterable<ModelHold>): boolean {
   return [...holds].every((hold) => mayOnAll(identity, "operate", hold));
 }

@@ -142,7 +142,7 @@ function mayHave({ identity }: ModelCredential, session: ModelSession): boolean 
   return session.identity === identity || session.identity.name === ANONYMOUS;
 }
 
-/** Of one that it has not had so far. */
+/** For one that it has not had so far. */
 function isTooMuch(model: Model, { identity }: ModelCredential, session: ModelSession): boolean {
   if (session.identity === identity) return false;
   return isIdentityFull(model, identity, ["sessions", "claims", "bytes"]);

@@ -1,4 +1,6 @@
-/** What things take of the table in the naive model: counted anew, out of everything, each time. */
+/**
+ * What things take of the table in the naive model: counted again, out of everything, each time.
+ */
 
 import type { IdentityLimit } from "../../../src/lockfsm/types.js";
 import { ANONYMOUS, LOCAL } from "../../../src/protocol/index.js";

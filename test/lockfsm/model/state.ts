@@ -25,7 +25,7 @@ export interface ModelOutbox extends Outbox {
 }
 
 export class Model {
-  /** Of the entry that is applied. */
+  /** The index of the entry that is applied. */
   index = 0;
   stamp = 0;
   wallMs = 0;
@@ -38,13 +38,13 @@ export class Model {
   holds: ModelHold[] = [];
   closings: ModelClosing[] = [];
   semaphores: ModelSemaphore[] = [];
-  /** Of each key and owner the last, in the order in which they ended. */
+  /** The last one of each key and owner, in the order in which they ended. */
   endedLeases: ModelEndedLease[] = [];
   /** Keys in which there is more to do, and ended sessions that still have something. */
   work: ModelWork[] = [];
   /** How many more units this step may do before the rest goes to `work`. */
   budget = 0;
-  /** Owners that got something: whoever waits for them may now wait for ever. */
+  /** Owners that got something: requests that wait for them may now wait forever. */
   suspects: ModelOwner[] = [];
   deadlocks = 0;
   /** Refusals of the table in this entry, in order. */

@@ -70,7 +70,7 @@ const leaseOwner = fc.constantFrom(OWNER, OWNER, OTHER_OWNER, SECRET);
 const waitMs = fc.constantFrom(0, WAIT_FOREVER, WAIT_FOREVER, 1, 7_000, 2 ** 32 - 1);
 const secret = fc.constantFrom(SECRET, SECRET, OTHER_OWNER, "00".repeat(16));
 const name = fc.constantFrom("ci", "ci", "leaver", "anonymous", "local", "new", "-");
-/** Of no client here: what one sends is answered. */
+/** Names that no client here has: what one sends is answered. */
 const unused = fc.constantFrom("leaver", "anonymous", "local", "new", "new", "-");
 const label = fc.constantFrom("token", "file", "new", "");
 const op = <Op extends Command["op"]>(number: Op) => fc.constant(number);

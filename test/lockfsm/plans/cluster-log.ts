@@ -1,5 +1,5 @@
 /**
- * A log with a table after it, for tests that tell one story: each call is an entry, each client
+ * A log with a table after it, for tests of one story: each call is an entry, each client
  * numbers its own sequences, and what the table said to it is kept in order.
  */
 import { LockTable, type TableSettings } from "../../../src/lockfsm/index.js";
@@ -31,7 +31,9 @@ export interface Read {
   readonly acknowledged?: readonly number[];
 }
 
-/** What an acquire says beside its items and its wait. The owner is 1, the options the defaults. */
+/**
+ * What an acquire says besides its items and its wait. The owner is 1, the options the defaults.
+ */
 export interface Asking extends Read {
   readonly owner?: number;
   readonly options?: Partial<AcquireOptions>;
@@ -41,7 +43,7 @@ export interface Asking extends Read {
 export const [OWNER, OTHER_OWNER] = ["0a".repeat(16), "0b".repeat(16)] as const;
 export const [REQUEST, OTHER_REQUEST] = ["0c".repeat(16), "0d".repeat(16)] as const;
 
-/** What a take says beside its items: by default the first owner tries to get a lease of 5 s. */
+/** What a take says besides its items: by default the first owner tries to get a lease of 5 s. */
 export interface Leasing extends Read {
   readonly owner?: string;
   readonly request?: string;
@@ -92,7 +94,7 @@ export class ClusterLog {
     this.table = LockTable.of(this.state);
   }
 
-  /** Of the last entry. */
+  /** The index of the last entry. */
   get index(): number {
     return this.#index;
   }
@@ -238,7 +240,7 @@ export class Client {
     return resultOf(this.send({ op: OP.upgrade, ...head, ...of(target), key, waitMs, detect }));
   }
 
-  /** Of one of its keys, or of all. */
+  /** For one of its keys, or for all. */
   downgrade(target: Target, key?: string, read: Read = {}): SessionMessage[] {
     return this.send({ op: OP.downgrade, ...this.#head(read), ...of(target), key });
   }

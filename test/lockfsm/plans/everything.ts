@@ -112,7 +112,9 @@ function holdAndWait({ log, a, b, c, holds }: Building): void {
   c.upgrade(solo, "solo");
 }
 
-/** Of upgrades: one that is granted after a wait, one that a downgrade ends, one that lost its hold. */
+/**
+ * Upgrades: one that is granted after a wait, one that a downgrade ends, one that lost its hold.
+ */
 function convert({ b, d, holds }: Building): void {
   const raised = d.take(shared("raised"), { owner: 11 });
   const other = b.take(shared("raised"), { owner: 11 });

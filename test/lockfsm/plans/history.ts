@@ -76,7 +76,7 @@ export function check(property: (limits: TableSettings, turns: readonly Turn[]) 
 export const heldBy = (views: readonly KeyView[]): HoldView[] =>
   views.flatMap((view) => view.holds);
 
-/** Whether it tells how one number went. */
+/** Whether it reports how one number went. */
 export function isOfOne(message: SessionMessage): message is Reply | Outcome | Lost {
   const { kind } = message;
   return kind === MESSAGE.reply || kind === MESSAGE.outcome || kind === MESSAGE.lost;

@@ -1,6 +1,7 @@
 /**
- * Random histories, as those of `plans.ts`, in which rights come and go: of two identities, whose
- * grants cover some keys and not others that begin alike, and of connections that have shown nothing.
+ * Random histories, like the ones of `plans.ts`, in which rights come and go, the rights of two
+ * identities, whose grants cover some keys and not others that begin alike, and of connections that
+ * have shown nothing.
  */
 import fc from "fast-check";
 import {
@@ -79,7 +80,7 @@ const wish: fc.Arbitrary<AccessWish> = fc.oneof(
   },
 );
 
-/** The first two are those of the beginning; no number is used again. */
+/** The first two exist from the beginning; no number is used again. */
 const credential = fc.oneof(
   { weight: 6, arbitrary: fc.constant(0) },
   { weight: 12, arbitrary: fc.constantFrom(1, 2) },

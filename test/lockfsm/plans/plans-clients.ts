@@ -51,7 +51,7 @@ const BEYOND = 3;
 /** Takes of anybody that others may repeat, and what owners have that others may extend or give back. */
 const TAKES_MAX = 8;
 
-/** A hold that a client was told of, with the owner and the items that it may be of. */
+/** A hold that a client heard of, with the owner and the items that it may be of. */
 interface Known {
   readonly sequence: number;
   readonly token: number;
@@ -68,7 +68,7 @@ interface Owned {
 }
 
 interface ClientState {
-  /** Of its nonces: each session has another one. */
+  /** Counts its nonces: each session has another one. */
   life: number;
   session: number;
   hasEnded: boolean;
@@ -78,7 +78,7 @@ interface ClientState {
   highest: number;
   /** What the next command is numbered, if those before it are executed. */
   next: number;
-  /** Numbers whose end it was told. */
+  /** Numbers whose end was reported to it. */
   unacknowledged: number[];
   readonly executed: Map<number, SequencedCommand>;
   /** Every hold. */
@@ -92,18 +92,18 @@ interface ClientState {
 
 export class Clients implements Outbox {
   readonly #clients: ClientState[] = Array.from({ length: CLIENTS }, () => freshClient(0));
-  /** Of the last entry. */
+  /** The commands of the last entry. */
   #commands: readonly TableCommand[] = [];
   /** Who sent an attach, by what its answer is found by. */
   readonly #attaching = new Map<string, number>();
-  /** Of bearers: what nobody has adopted yet. */
+  /** Secrets of bearers: what nobody has adopted yet. */
   #left: Owned[] = [];
   readonly #spent: Owned[] = [];
   /** The last takes of anybody: their owners are known to all. */
   #takes: TakeCommand[] = [];
   /** What these asked for, and what was handed over, to bearers too. */
   #owned: Owned[] = [];
-  /** The limits of semaphores that somebody was told. */
+  /** The limits of semaphores that somebody learned. */
   readonly #limits = new Map<string, number>();
   /** State orders that were executed; and that will be, if all of this entry are. */
   readonly #orders = { limits: 0, rest: 0 };
@@ -117,7 +117,7 @@ export class Clients implements Outbox {
     this.#stamp = stamp;
   }
 
-  /** Of the last entry. */
+  /** The index of the last entry. */
   get index(): number {
     return this.#index;
   }

@@ -1,7 +1,7 @@
 /**
- * Random histories, as those of `plans.ts`, of two clients whose holds are upgraded, downgraded, taken
- * away, taken over and given back while little of it has been read: under what is usual that meets too
- * rarely.
+ * Random histories, like the ones of `plans.ts`, of two clients whose holds are upgraded,
+ * downgraded, taken away, taken over and given back while little of it has been read: in the usual
+ * plans that hits too rarely.
  */
 import fc from "fast-check";
 import type { TableSettings } from "../../../src/lockfsm/index.js";

@@ -1,8 +1,8 @@
 /**
- * Random histories, as those of `plans.ts`, mostly of holds that change hands: bearers and owners of
- * two identities get them, sessions of both adopt them, more than once and in wrong keys; they are
- * extended, given back, stolen and revoked meanwhile, end with an order to end the session that had
- * them, and rights come and go.
+ * Random histories, like the ones of `plans.ts`, mostly of holds that change hands: bearers and
+ * owners of two identities get them, sessions of both adopt them, more than once and in wrong keys;
+ * they are extended, given back, stolen and revoked meanwhile, end with an order to end the session
+ * that had them, and rights come and go.
  */
 import fc from "fast-check";
 import { WAIT_FOREVER } from "../../../src/protocol/index.js";

@@ -1,7 +1,7 @@
 /**
- * Random histories, as those of `plans.ts`, mostly of leases: few owners with few requests meet in few
- * keys, from several sessions, which end while their takes wait; leases are extended, given back, stolen
- * and revoked, and time passes until nobody remembers how they ended.
+ * Random histories, like the ones of `plans.ts`, mostly of leases: few owners with few requests
+ * share few keys, from several sessions, which end while their takes wait; leases are extended,
+ * given back, stolen and revoked, and time passes until nobody remembers how they ended.
  */
 import fc from "fast-check";
 import { WAIT_FOREVER } from "../../../src/protocol/index.js";

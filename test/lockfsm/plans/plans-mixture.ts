@@ -103,7 +103,9 @@ export function turnsOf({
     .map((turns) => [first, ...turns]);
 }
 
-/** Limits of sessions and of the table that refuse nothing; those of identities do now and then. */
+/**
+ * Limits of sessions and of the table that refuse nothing; limits of identities do now and then.
+ */
 export const roomySettings: fc.Arbitrary<TableSettings> = settings.map((limits) => ({
   ...limits,
   sessionsMax: 100,

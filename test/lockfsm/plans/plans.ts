@@ -1,6 +1,6 @@
 /**
  * Random histories for the table. A plan is data with small numbers in it; what they mean is
- * decided while it runs (`plans-clients.ts`), from what the clients were told so far, so that a
+ * decided while it runs (`plans-clients.ts`), from what the clients learned so far, so that a
  * shrunk plan still makes sense and hits what matters: holds that exist and such as did, numbers that
  * were used or are not yet due, copies of what was sent, processes that lost the session.
  */
@@ -24,7 +24,7 @@ export const USUAL_LIMIT = 3;
 
 /** How far a command deviates from what a well-behaved client would send. */
 export interface Manners {
-  /** Added to the epoch; 0 for the one the client was told. */
+  /** Added to the epoch; 0 for the one that the client knows. */
   readonly epochShift: number;
   /** Added to the number that comes next; 0 for a command whose turn it is. */
   readonly sequenceShift: number;
@@ -32,7 +32,9 @@ export interface Manners {
   readonly isHeldBack: boolean;
   /** How far the mark lags behind what was answered; large values keep it at 1. */
   readonly markLag: number;
-  /** Which of the ends that it was told it says to have read; "any": of the last numbers, told or not. */
+  /**
+   * Which of the reported ends it acknowledges; "any": any of the last numbers, reported or not.
+   */
   readonly acknowledges: "none" | "oldest" | "newest" | "all" | "any";
 }
 
@@ -43,7 +45,7 @@ export const GOOD_MANNERS: Manners = Object.freeze({
 interface From {
   readonly client: number;
   readonly manners: Manners;
-  /** Of the connection, where the record says it; by default none. */
+  /** The credential of the connection, where the record says it; by default none. */
   readonly credential?: number;
 }
 /** Changes who may do what: in its session, or without one. */
@@ -70,7 +72,7 @@ interface Acquiring extends From {
   readonly waitMs: number;
   readonly options: AcquireOptions | undefined;
 }
-/** Of a lease. With `again` it asks for what one of the last takes of anybody asked for. */
+/** For a lease. With `again` it asks for what one of the last takes of anybody asked for. */
 export interface Taking extends From {
   readonly kind: "take";
   readonly again: number | undefined;
@@ -99,7 +101,7 @@ export interface Owning extends From {
 export interface Holding extends From {
   readonly kind: "end" | "downgrade" | "upgrade" | "update" | "handOver";
   readonly pick: number;
-  /** Of any that it ever had instead. */
+  /** Any that it ever had instead. */
   readonly isStale: boolean;
   /** Which of its keys; of a downgrade 0 means all. */
   readonly part: number;
@@ -113,7 +115,7 @@ export interface Heir {
   readonly isBearer: boolean;
   readonly ttlMs: number;
 }
-/** Of what a bearer has; where there is nothing the client hands something over to one. */
+/** For what a bearer has; where there is nothing the client hands something over to one. */
 interface Adopting extends From {
   readonly kind: "adopt";
   readonly pick: number;

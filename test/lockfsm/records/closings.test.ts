@@ -140,7 +140,7 @@ describe("a revoke of a key that is closed", () => {
     expect(log.table.inspect("k").kind).toBeNull();
   });
 
-  test("deals with so many holds and closings at a time, and says how many are left", () => {
+  test("deals with few holds and closings at a time, and says how many are left", () => {
     const log = new ClusterLog({ holdsPerStepMax: 2 });
     const [a, operator] = [log.open("a"), log.open("operator")];
     const options = { options: { minHoldMs: HOUR_MS } };

@@ -150,7 +150,7 @@ describe("a chained index", () => {
 });
 
 describe("an index of rows", () => {
-  // Good ones, few buckets, one bucket, and equal but for the upper bits that a pointer tells.
+  // Good ones, few buckets, one bucket, and equal but for the upper bits that a pointer has.
   const hashes = fc.constantFrom<(row: number) => number>(
     mixNumber,
     (row) => row % 5,
@@ -192,7 +192,7 @@ describe("an index of rows", () => {
     const index = new PlainRowIndex(mixNumber);
     const count = 40_000;
     for (let row = 1; row <= count; row += 1) index.add(row);
-    // Nothing of its growth is left to whoever comes and goes afterwards.
+    // Nothing of its growth is left for records that come and go afterwards.
     expect(index.bucketCount).toBe(2 * count);
     for (let row = 1; row <= count; row += 97) expect(index.has(row)).toBe(true);
     for (let row = 1; row <= count; row += 1) expect(index.remove(row)).toBe(true);

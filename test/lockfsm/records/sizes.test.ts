@@ -24,7 +24,7 @@ function fill(client: Client): { readonly count: number; readonly sequence: numb
       return { count: number - 1, sequence: client.sequence - 1 };
     if (result?.status !== STATUS.granted) throw new Error(`status ${result?.status}`);
   }
-  throw new Error("no limit was met");
+  throw new Error("no limit was reached");
 }
 
 describe("a session that takes as many bytes as it may", () => {

@@ -25,12 +25,12 @@ function tableOf(limits: TableSettings, turns: readonly Turn[]): LockTable {
   return table;
 }
 
-/** Of a table with something of everything, in many chunks. */
+/** The snapshot of a table with something of everything, in many chunks. */
 function snapshotOfEverything(): Uint8Array[] {
   return rest(everything().log.table.snapshot(100));
 }
 
-describe("what is no snapshot is refused", () => {
+describe("what is not a snapshot is refused", () => {
   test("each bit of one, when it is turned", () => {
     const chunks = snapshotOfEverything();
     const whole = joined(chunks);

@@ -9,7 +9,7 @@ import { type Everything, everything, SECRET } from "../plans/everything.js";
 import { letEverythingEnd, Recording } from "../plans/recording.js";
 import { copyOf, draw, rest, restored } from "../plans/snapshots.js";
 
-/** What everybody is told who asks for all that it could ask for. */
+/** What anybody learns by asking for everything. */
 function recallAll({ a, b, c, d, operator }: Everything): SessionMessage[] {
   const sequences = Array.from({ length: 30 }, (_, at) => at + 1);
   return [a, b, c, d, operator].flatMap((one) => one.recall(...sequences));
@@ -58,7 +58,7 @@ describe("a request that is to be looked at again", () => {
     return log.table;
   }
 
-  test("is no obstacle to a snapshot where it went with its session", () => {
+  test("is not an obstacle to a snapshot where it went with its session", () => {
     const table = closed(8);
     expect(table.counts()).toMatchObject({ waiters: 0, holds: 3 });
     expect(copyOf(table).hash()).toBe(table.hash());

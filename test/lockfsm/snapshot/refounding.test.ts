@@ -37,7 +37,7 @@ const OPTIONS: RefoundOptions = {
   savedWallMs: 5_000,
 };
 
-/** A log that goes on in a table restored from that of `log`. */
+/** A log that goes on in a table restored from the table of `log`. */
 function restoredFrom(log: ClusterLog, options: Partial<RefoundOptions> = {}): ClusterLog {
   const founded = new ClusterLog();
   founded.table.become(log.table.refounded({ ...OPTIONS, ...options }));
@@ -68,7 +68,7 @@ function statusOfOpening(log: ClusterLog, name: string): number {
 }
 
 describe("what survives a restore", () => {
-  test("is no session, hold or waiter, in whatever state they were", () => {
+  test("is neither session, hold nor waiter, in whatever state they were", () => {
     const log = new ClusterLog();
     const [a, b, c] = [log.open("a"), log.open("b"), log.open("c")];
     a.take(exclusive("k"));
@@ -85,7 +85,7 @@ describe("what survives a restore", () => {
     expect(log.line("k")).toEqual(["a", "|", "b"]);
   });
 
-  test("is no lease, nor why one ended, but what keeps the keys of one closed", () => {
+  test("is neither a lease, nor why one ended, but what keeps the keys of one closed", () => {
     const log = new ClusterLog({ endlessLeases: 1 });
     const [a, b] = [log.open("a"), log.open("b")];
     a.lease(exclusive("k"), { ttlMs: 0 });
@@ -104,7 +104,7 @@ describe("what survives a restore", () => {
     expect(c.lease(exclusive("kept"))).toMatchObject({ status: ERROR_NUMBERS.LOCK_HELD });
   });
 
-  test("is no hold of a bearer, whose time keeps no key closed, but its minHoldMs does", () => {
+  test("is not a hold of a bearer, whose time keeps no key closed, but its minHoldMs does", () => {
     const log = new ClusterLog();
     const a = log.open("a");
     const options = { minHoldMs: 700_000, lockDelayMs: 60_000 };

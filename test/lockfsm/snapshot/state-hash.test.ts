@@ -18,7 +18,7 @@ type Fields = Record<string, unknown>;
 /** A record, and under which name it is spoken of here. */
 type Seen = readonly [name: string, record: Fields];
 
-/** Of each record: what follows from others, or means nothing to other nodes. */
+/** For each record: what follows from others, or means nothing to other nodes. */
 const DERIVED: Readonly<Record<string, readonly string[]>> = {
   // Sums, units of the step under way, counts for people.
   state: [
@@ -42,7 +42,7 @@ const DERIVED: Readonly<Record<string, readonly string[]>> = {
   ],
   forcedEnd: ["heapIndex"],
   slot: ["savedIn"],
-  // It is that of its request.
+  // It belongs to its request.
   waitingSlot: ["savedIn", "sequence", "result"],
   hold: ["row"],
   loneHold: [],
@@ -236,7 +236,7 @@ function leavesOf(state: TableState): Leaf[] {
   return leaves;
 }
 
-/** Of results and slots, which are plain data, copies in which one value is another. */
+/** Copies of results and slots, which are plain data, in which one value is another. */
 function othersOf(field: string, value: unknown): unknown[] {
   // No request that stands in the table has ended.
   if (value === undefined || field === "hasEnded") return [];

@@ -1,4 +1,4 @@
-/** Nothing is told of what may not be observed: by views, and by refusals that name others. */
+/** Nothing is revealed of what may not be observed: by views, and by refusals that name others. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../../src/errors/index.js";
@@ -81,7 +81,7 @@ function pagesOf(table: LockTable, prefix: string, limit: number, viewer?: Ident
   }
 }
 
-test("pages of keys are those of the whole list that the viewer may observe, in its order", () => {
+test("pages of keys list all keys that the viewer may observe, in the order of the list", () => {
   fc.assert(
     fc.property(
       fc.uniqueArray(anyKey, { minLength: 1, maxLength: 16 }),
