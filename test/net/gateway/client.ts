@@ -65,7 +65,7 @@ const ATTACHED = {
   ...{ highestSequence: 0, stamp: 1, ttlMs: 15_000, index: 1 },
 } as const;
 
-/** Attaches whoever asks to session 77, answers each command, echoes each key. */
+/** Attaches each client that asks to session 77, answers each command, echoes each key. */
 export class TestGateway implements GatewayEvents {
   readonly gateway: ReturnType<typeof createGateway>;
   readonly record = new Recorder<Heard>();

@@ -164,7 +164,7 @@ describe("a client's connection", () => {
     expect(await client.answer()).toMatchObject({ id: 4, status: STATUS.ok, payload: { op: 64 } });
   });
 
-  test("may operate on the cluster before and after it attached, and is told what went wrong", async () => {
+  test("may operate on the cluster before and after it attached, and learns what went wrong", async () => {
     const gateway = await start();
     const client = await BareClient.connect(gateway);
     const add: Operation = {
@@ -186,7 +186,7 @@ describe("a client's connection", () => {
     );
   });
 
-  test("that only operates on the cluster is no newcomer that asks for nothing", async () => {
+  test("that only operates on the cluster is not a newcomer that asks for nothing", async () => {
     const gateway = await start({ handshakeTimeoutMs: 50 });
     const silent = await BareClient.connect(gateway);
     const client = await BareClient.connect(gateway);
@@ -197,7 +197,7 @@ describe("a client's connection", () => {
     await client.messages.find((message) => message.kind === MESSAGE.answer && message.id === 2);
   });
 
-  test("is told once to the driver when it ends, whoever ended it", async () => {
+  test("is reported once to the driver when it ends, no matter which side ended it", async () => {
     const gateway = await start();
     const [left, right] = [await BareClient.attached(gateway), await BareClient.attached(gateway)];
     left.socket.close();
@@ -390,7 +390,7 @@ describe("the client port", () => {
         "404 page /status",
       );
     }
-    // Of HTTP/1.0, as some health checks speak it: no browser leaves it out.
+    // A request of HTTP/1.0, as some health checks speak it: no browser leaves it out.
     expect(await pageFor(gateway, ["GET /status HTTP/1.0"])).toMatch(/^404 /);
     const strange = [
       "evil.example",
@@ -403,11 +403,11 @@ describe("the client port", () => {
         /^421 /,
       );
     }
-    // Probes come by any name, and what they are told is of no use to a page.
+    // Probes come by any name, and the answer is of no use to a page.
     expect(await pageFor(gateway, ["GET /livez HTTP/1.1", "Host: evil.example"])).toMatch(/^200 /);
   });
 
-  test("names to whoever asks by a strange name what would let it in, and the log once", async () => {
+  test("names to a client that asks by a strange name what would let it in, and the log once", async () => {
     const gateway = await start();
     const text = 'this node does not answer to "evil.example": allow it with --allow-host';
     const lines = ["GET /status HTTP/1.1", "Host: evil.example:7411"];
@@ -472,7 +472,7 @@ describe("the client port", () => {
     expect(listed.socket.protocol).toBe(SUBPROTOCOL);
   });
 
-  test("tells of pages that it refuses, once of each origin and of so many", async () => {
+  test("reports pages that it refuses, once for each origin and up to a limit", async () => {
     const gateway = await start({ allowedOrigins: ["http://localhost:3000"] });
     const refusedAs = async (origin: string) => {
       const { status, text } = await refusal(gateway, "/v1", [SUBPROTOCOL], { origin });

@@ -306,7 +306,7 @@ describe("a client that misbehaves below the protocol", () => {
     await once(socket, "close");
   });
 
-  test("by frames without a mask, or that are no WebSocket frames, is sent away", async () => {
+  test("by frames without a mask, or that are not WebSocket frames, is sent away", async () => {
     for (const frame of ["820190", "ffffffffffff"]) {
       const from = gateway.record.all.length;
       const socket = await rawUpgrade();
@@ -390,7 +390,7 @@ describe("a client that misbehaves below the protocol", () => {
     await impatient.gateway.close();
   });
 
-  test("by one cheap read does not stay for ever", async () => {
+  test("by one cheap read does not stay forever", async () => {
     const impatient = await new TestGateway({ idleTimeoutMs: 60, pingIntervalMs: 20 }).start();
     const [attached, watching] = [
       await BareClient.attached(impatient),

@@ -155,7 +155,7 @@ describe("a client in the node's process", () => {
     await client.heard.find(({ kind }) => kind === MESSAGE.answer);
   });
 
-  test("breaks the protocol like any other, and is told the reason", async () => {
+  test("breaks the protocol like any other, and learns the reason", async () => {
     const gateway = await start();
     const client = new InsideClient(gateway);
     client.link.send(Uint8Array.of(0xff, 0xff));

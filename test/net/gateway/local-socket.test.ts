@@ -11,7 +11,7 @@ import { openSocketDirectory } from "../../../src/reach/socket-path.js";
 import { BareClient, command, OPEN, TestGateway } from "./client.js";
 
 const NAME = "local.sock";
-/** Of an HTTP request through the socket. */
+/** The answer to an HTTP request through the socket. */
 interface Answer {
   readonly status: number | undefined;
   readonly text: string;
@@ -89,7 +89,7 @@ describe("the socket in a data directory", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test("replaces that of a process that was killed, with what it was making", async () => {
+  test("replaces the socket of a process that was killed, with what it was making", async () => {
     const killed = createServer().listen(join(directory, "other"));
     await once(killed, "listening");
     renameSync(join(directory, "other"), join(directory, NAME));

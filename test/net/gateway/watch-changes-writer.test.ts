@@ -5,7 +5,7 @@ import { packPayload } from "../../../src/net/framing/pack-payload.js";
 import { MESSAGE, STATUS } from "../../../src/protocol/index.js";
 import { BareClient, TestGateway } from "./client.js";
 
-test("a change that many connections are told in a turn is packed once", async () => {
+test("a change that goes to many connections in a turn is packed once", async () => {
   const gateway = await new TestGateway().start();
   const clients = [];
   for (let i = 0; i < 20; i += 1) clients.push(await BareClient.connect(gateway));

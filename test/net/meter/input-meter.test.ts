@@ -244,7 +244,7 @@ test("connections of one identity take turns while it is over its share", () => 
   expect(single.waitsMs.length).toBeGreaterThan(10 * Math.max(...rounds));
 });
 
-test("what the loop does later for a request counts for whoever made it", () => {
+test("what the loop does later for a request counts for the client that made it", () => {
   const loop = new SimulatedLoop();
   const meter = closedMeter(loop);
   const busy = meter.accountOf("a", "busy", false);

@@ -1,5 +1,5 @@
 /**
- * The end of a peer's process as the links tell it: by the closed connection, at once and once.
+ * The end of a peer's process as the links report it: by the closed connection, at once and once.
  * Silence is out of the question here, its limit is an hour.
  */
 import type { ChildProcess } from "node:child_process";
@@ -84,7 +84,7 @@ describe("a peer whose process is killed", () => {
 
 describe("the end of a connection", () => {
   test.each(["end", "reset"] as const)(
-    "by %s is told in the turn in which the kernel reports it",
+    "by %s is reported in the turn in which the kernel reports it",
     async (how) => {
       const [portOne = 0, portTwo = 0] = await freePorts(2);
       const proxy = await TcpProxy.to(portTwo);

@@ -1,6 +1,6 @@
 /**
- * Who is taken for the node that was met under its number before: every order in which directories of
- * a node can be made, started, lost and found again, against what each of them can know.
+ * Who is taken for the node that was seen under its number before: every order in which directories
+ * of a node can be made, started, lost and found again, against what each of them can know.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -28,7 +28,7 @@ type Step =
   | { readonly do: "wipe"; readonly origin: PeerIdentity["origin"] }
   /** `holdfast recover`, as high as it can know to go. */
   | { readonly do: "recover" }
-  /** The one who judges is started anew, with what is on its disk. */
+  /** The one who judges is started again, with what is on its disk. */
   | { readonly do: "restart" };
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -99,7 +99,7 @@ test("a directory that was never let in comes in only as a later one that was ma
   );
 });
 
-test("an old copy of the same directory is refused, and the process that is met again is not", () => {
+test("an old copy of the same directory is refused, and the process that is seen again is not", () => {
   const birth = birthOf(1);
   const known = new KnownPeers(new Map([[2, { incarnation: 5, births: [birth] }]]));
   const refusals = [4, 5, 6].map((incarnation) =>

@@ -1,4 +1,6 @@
-/** Peers that come, go and move while a node runs: who is dialed, who is let in, what is told. */
+/**
+ * Peers that come, go and move while a node runs: who is dialed, who is let in, what is reported.
+ */
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
@@ -19,7 +21,7 @@ afterEach(async () => {
 });
 
 const NOBODY: PeerNodeOptions["peers"] = new Map();
-/** Whoever waits after a refusal waits longer than any test. */
+/** A node that waits after a refusal waits longer than any test. */
 const PATIENT = { refusedRedialMs: 3_600_000 };
 
 async function startNode(options: PeerNodeOptions): Promise<PeerNode> {
@@ -120,7 +122,7 @@ describe("a peer that is added", () => {
     await one.up(2);
   });
 
-  test("under an address that can be none is told, and harms nobody else", async () => {
+  test("under an address that can be none is reported, and harms nobody else", async () => {
     const { one, toTwo } = await pair({ one: true, two: true });
     await one.up(2);
     one.links.setPeers(new Map([...toTwo, [3, { host: "256.1.1.1", port: 1 }]]));
@@ -188,7 +190,7 @@ describe("a peer that is removed", () => {
 });
 
 describe("a peer that stays", () => {
-  test("keeps its links, whoever else comes and goes", async () => {
+  test("keeps its links when others come and go", async () => {
     const { one, two, toTwo } = await pair({ one: true, two: true });
     await Promise.all([one.up(2), two.up(1)]);
     one.links.setPeers(new Map([...toTwo, [3, loopback(1)]]));

@@ -84,7 +84,7 @@ describe("the peer port", () => {
   const secrets = /[0-9a-f]{16}|\bnode \d|127\.0\.0\.1/;
   const cases: readonly (readonly [string, Uint8Array | string, number, RegExp, RegExp])[] = [
     [
-      "a message that is no hello",
+      "a message that is not a hello",
       Buffer.from("hello there"),
       1002,
       /not a peer hello/,
@@ -157,7 +157,7 @@ describe("the peer port", () => {
 
   const met = new Map([[2, { incarnation: 1, births: [birthOf(2)] }]]);
 
-  test("takes no process that is older than one it has met", async () => {
+  test("takes no process that is older than one it has seen", async () => {
     const node = await startNode({ id: 1, peers: nobody, knownPeers: met });
     const current = await stranger(node.links.port);
     current.send(hello({ incarnation: 5 }));
@@ -173,7 +173,7 @@ describe("the peer port", () => {
     expect(await node.messages(2, 1)).toEqual([{ group: 3, message: barrier(1) }]);
   });
 
-  test("takes none that is older than one met in an earlier life of this node", async () => {
+  test("takes none that is older than one seen in an earlier life of this node", async () => {
     const knownPeers = new Map([[2, { incarnation: 5, births: [birthOf(2)] }]]);
     const node = await startNode({ id: 1, peers: nobody, knownPeers });
     const stale = await stranger(node.links.port);
@@ -226,7 +226,7 @@ describe("the peer port", () => {
     expect(two.record.all.filter((event) => event.on === "refused")).toEqual([]);
   });
 
-  test("does not take the first who comes for a peer that it never met: the peer itself is let in", async () => {
+  test("does not take the first who comes for a peer that it never saw: the peer itself is let in", async () => {
     const [port = 0, portTwo = 0] = await freePorts(2);
     const node = await startNode({ id: 1, port, peers: new Map([[2, loopback(portTwo)]]) });
     const first = await stranger(port);
@@ -240,7 +240,7 @@ describe("the peer port", () => {
     expect(identities.map(({ identity }) => identity)).toEqual([two.identity]);
   });
 
-  test("tells of a peer that it came again with a higher incarnation, once", async () => {
+  test("reports that a peer came again with a higher incarnation, once", async () => {
     const node = await startNode({ id: 1, peers: nobody, knownPeers: met });
     for (const incarnation of [3, 3, 4, 4]) {
       const socket = await stranger(node.links.port);
@@ -305,7 +305,7 @@ describe("the peer port", () => {
     expect(await closeOf(socket)).toEqual({ code: 1006, reason: "" });
   });
 
-  test("tells the log of so many strangers that it refuses, and counts the others", async () => {
+  test("reports to the log a few of the strangers that it refuses, and counts the others", async () => {
     const node = await startNode({ id: 1, peers: nobody });
     const { port } = node.links;
     for (let count = 0; count < 20; count += 1) {

@@ -104,7 +104,7 @@ async function handshake(
 }
 
 describe("the client port with TLS", () => {
-  test("takes a certificate for that of a node only from an authority of nodes", async () => {
+  test("takes a certificate as a node's only from an authority of nodes", async () => {
     const { gateway, tls } = await start();
     const forged = nodeCertificate(2, { authority: OTHER_AUTHORITY });
     const refusal = "names node 2, but no authority of nodes signed it";
@@ -142,7 +142,7 @@ describe("the client port with TLS", () => {
     expect(names).toEqual(["batch", undefined]);
   });
 
-  test("without TLS, tells of clients that speak it, and disturbs nobody", async () => {
+  test("without TLS, reports clients that speak it, and disturbs nobody", async () => {
     const gateway = new TestGateway();
     cleanups.push(() => gateway.gateway.close());
     await gateway.start();
@@ -196,7 +196,7 @@ describe("the client port with TLS", () => {
     expect(gateway.connections.size).toBe(0);
   });
 
-  test("a node's certificate reads pages and is no client's", async () => {
+  test("a node's certificate reads pages and is not a client's", async () => {
     const { gateway } = await start({ requiresClientCert: true });
     const own = nodeCertificate(2);
     expect(await upgradeRefusal(gateway, own)).toMatch(/^403 the certificate of a node/);
