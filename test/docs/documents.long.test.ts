@@ -9,13 +9,13 @@ import { type ClusterProcess, startCluster } from "../e2e/world/cluster-process.
 import { type CodeBlock, expectedOutput, isAsExpected } from "./document-page.js";
 import { DocumentProject, type RunResult, readBlocks } from "./document-project.js";
 
-const PLACES = ["README.md", "docs/coding", "docs/doors", "docs/migration", "docs/reference"];
+const PLACES = ["README.md", "docs/coding", "docs/migration", "docs/reference"];
 
 const blocks = readBlocks(PLACES).filter(({ words }) => !words.includes("unchecked"));
 const programs = blocks.filter(({ language }) => language === "ts");
-/** The reference shows commands one by one, with operands that stand for others. */
+/** The reference of the command line shows commands one by one, with operands that stand for others. */
 const scripts = blocks.filter(({ language, page, words }) => {
-  return language === "sh" && !words.includes("no-run") && !page.startsWith("docs/reference/");
+  return language === "sh" && !words.includes("no-run") && !page.startsWith("docs/reference/cli");
 });
 
 let cluster: ClusterProcess;

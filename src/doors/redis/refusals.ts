@@ -7,7 +7,7 @@
 import { HoldfastError } from "../../errors/index.js";
 
 /** Where everything that is refused is listed. */
-const PAGE = "docs/doors/redis.md";
+const PAGE = "docs/reference/redis-port.md";
 
 /** An error of one command. Its message is the error's text, after the code. */
 export class RefusedCommand extends Error {

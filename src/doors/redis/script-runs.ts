@@ -5,7 +5,7 @@
  * need no look then. If the guess was wrong, the keys are looked at, and what follows counts only if
  * they still are as they were seen. So each script has the effect of one moment, as in Redis.
  *
- * `docs/doors/redis.md` names the two kinds of scripts for several keys whose effect has no single
+ * `docs/reference/redis-port.md` names the two kinds of scripts for several keys whose effect has no single
  * moment.
  */
 import { Buffer } from "node:buffer";

@@ -9,7 +9,7 @@ import { installed } from "../installation.js";
 import type { Logger } from "../ports.js";
 
 /** What the door serves as its description. */
-const DESCRIPTION = "docs/doors/openapi.json";
+const DESCRIPTION = "docs/reference/openapi.json";
 
 export class NodeDoors {
   readonly #clients: DoorClients;

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { assert } from "../../../src/errors/index.js";
 import { type DoorAnswer, DoorWorld } from "./door-world.js";
 
-const TEXT = readFileSync(new URL("../../../docs/doors/openapi.json", import.meta.url), "utf8");
+const TEXT = readFileSync(new URL("../../../docs/reference/openapi.json", import.meta.url), "utf8");
 
 interface Parameter {
   readonly name: string;

@@ -50,7 +50,7 @@ const INCOMPATIBLE = "[-ERR NX and XX, GT or LT options at the same time are not
 const GT_AND_LT = "[-ERR GT and LT options at the same time are not compatible]";
 const NO_SCRIPT = "[-NOSCRIPT No matching script. Please use EVAL.]";
 const OVERWRITES =
-  "[-NOHOLDFAST SET with XX would overwrite the value of another owner; see docs/doors/redis.md]";
+  "[-NOHOLDFAST SET with XX would overwrite the value of another owner; see docs/reference/redis-port.md]";
 const RELEASE =
   "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) else return 0 end";
 const UNSUPPORTED = "[-ERR Unsupported option Soon]";
