@@ -1,6 +1,6 @@
 /**
- * `holdfast access anonymous`: opens and closes the cluster to clients that prove nothing. Must not
- * let its user close the cluster to themselves unasked.
+ * `holdfast access anonymous`: opens the cluster to clients that prove nothing, or secures it. Must
+ * not let its user lock themselves out unasked.
  */
 import { Argument, type Command } from "commander";
 import type { Admin, IdentityView } from "../../src/index.js";
@@ -12,8 +12,9 @@ import { grantsText } from "../views/access-view.js";
 import { ANONYMOUS, EVERYTHING, identitiesOf } from "./access-command.js";
 
 const ANONYMOUS_NOTES = `
-anonymous is every client that proves nothing. deny removes its grant of
-everything, which closes the cluster; allow grants it again. Smaller grants of
+anonymous is every client that proves nothing. deny removes its permission
+to do everything, which secures the cluster; allow grants it again. Smaller
+permissions of
 anonymous stay. deny tells on standard error how many sessions are still
 anonymous. It is refused with exit code 5 if you are anonymous yourself, unless
 --force is given, and always if no identity has admin and a credential that does
@@ -21,8 +22,8 @@ not expire. The JSON document:
   {"isOpen":false}`;
 
 export function defineAnonymous(parent: Command): void {
-  const command = subcommand(parent, "anonymous", "open or close the cluster to everyone", [
-    ["holdfast access anonymous deny", "close it: clients need a token or certificate"],
+  const command = subcommand(parent, "anonymous", "open the cluster to everyone, or secure it", [
+    ["holdfast access anonymous deny", "secure it: clients need an access token or certificate"],
     ["holdfast access anonymous allow", "open it: everyone may do everything"],
   ]);
   command
@@ -34,7 +35,7 @@ export function defineAnonymous(parent: Command): void {
     .action(async (what: "allow" | "deny") => {
       const isOpen = what === "allow";
       const text = await ask(command, {}, (admin) =>
-        isOpen ? open(admin) : close(command, admin),
+        isOpen ? open(admin) : secure(command, admin),
       );
       tell(command, { isOpen }, text);
     });
@@ -45,11 +46,11 @@ async function open({ access }: Admin): Promise<string> {
   return "the cluster is open: every client may do everything";
 }
 
-async function close(command: Command, admin: Admin): Promise<string> {
+async function secure(command: Command, admin: Admin): Promise<string> {
   const { force } = command.opts<{ force?: boolean }>();
   const { name } = await admin.whoAmI();
   if (name === ANONYMOUS && force !== true) {
-    const way = "give the token of an admin (--token-file or HOLDFAST_ACCESS_TOKEN_FILE)";
+    const way = "give the access token of an admin (--token-file or HOLDFAST_ACCESS_TOKEN_FILE)";
     throw new Failure(
       EXIT.refused,
       `you are anonymous, and would lock yourself out: first ${way}, or use --force`,
@@ -61,7 +62,7 @@ async function close(command: Command, admin: Admin): Promise<string> {
   if (usage !== undefined && usage.sessions > 0) noteLeft(usage);
   const known = all.filter(({ credentials }) => credentials.length > 0).length;
   const others = `${known} ${known === 1 ? "identity has" : "identities have"} credentials`;
-  return `the cluster is closed: anonymous has ${grantsText(grants)}, and ${others}`;
+  return `the cluster is secured: anonymous has ${grantsText(grants)}, and ${others}`;
 }
 
 /** Clients that are still connected without a name. */

@@ -17,10 +17,10 @@ const EXPIRES_MS_MAX = 3_650 * DAY_MS;
 export const TOKEN_LABEL = "token- and random digits";
 
 const TOKEN_NOTES = `
-Prints the token, which nothing can show again; with --out it is only written
-to the file. A program shows it by --token-file or HOLDFAST_ACCESS_TOKEN_FILE,
-or by the option token of the SDK. A token replaces that of the same label,
-which then no longer works. The JSON document:
+Prints the access token, which nothing can show again; with --out it is only
+written to the file. A program shows it by --token-file or
+HOLDFAST_ACCESS_TOKEN_FILE, or by the option token of the SDK. An access token
+replaces that of the same label, which then no longer works. The JSON document:
   {"name":"billing","label":"token-5f1c09aa","token":"hf_…","file":null,
    "expiresWallMs":0}
 token: null with --out. expiresWallMs: 0 for never.`;
@@ -32,7 +32,7 @@ document:
   {"name":"billing","label":"certificate","expiresWallMs":0}`;
 
 export function defineToken(parent: Command): void {
-  const command = subcommand(parent, "token", "make a token for an identity", [
+  const command = subcommand(parent, "token", "make an access token for an identity", [
     ["holdfast access token billing", "print it"],
     ["holdfast access token billing --label ci --expires 90d", "for 90 days"],
     ["holdfast access token billing --out billing.token", "write it to a new file"],
@@ -73,7 +73,7 @@ export function defineCertificate(parent: Command): void {
 }
 
 export function outOption(): Option {
-  return new Option("--out <file>", "write the token to a new file that only you can read");
+  return new Option("--out <file>", "write the access token to a new file that only you can read");
 }
 
 function expiresOption(): Option {

@@ -1,4 +1,4 @@
-/** `holdfast access init`: makes the first admin of a cluster, and its token. Never makes a second. */
+/** `holdfast access init`: makes the first admin of a cluster and its access token. Never a second. */
 import type { Command } from "commander";
 import { HoldfastError } from "../../src/errors/index.js";
 import type { Admin, IdentityView } from "../../src/index.js";
@@ -13,16 +13,16 @@ import { ANONYMOUS, EVERYTHING, identitiesOf, labelOption } from "./access-comma
 import { outOption, outputOf, TOKEN_LABEL } from "./credentials.js";
 
 const INIT_NOTES = `
-Makes an identity, grants it admin on all keys, and prints its token, which
-nothing can show again. What anonymous may do stays as it is: "access anonymous
-deny" closes the cluster. Exit code 5 if an identity has a credential already:
-use "access token" or "access add". After an interruption, execute it again. The
-JSON document is that of "access token".`;
+Makes an identity, grants it admin on all keys, and prints its access token,
+which nothing can show again. What anonymous may do stays as it is: "access
+anonymous deny" secures the cluster. Exit code 5 if an identity has a credential
+already: use "access token" or "access add". After an interruption, execute it
+again. The JSON document is that of "access token".`;
 
 export function defineInit(parent: Command): void {
-  const command = subcommand(parent, "init", "make the first admin and its token", [
-    ["holdfast access init", "print the token of a new identity admin"],
-    ["holdfast access init ops --out ops.token", "another name, the token in a file"],
+  const command = subcommand(parent, "init", "make the first admin and its access token", [
+    ["holdfast access init", "print the access token of a new identity admin"],
+    ["holdfast access init ops --out ops.token", "another name, the access token in a file"],
   ]);
   command
     .argument("[name]", "name of the identity (default: admin)")
@@ -55,10 +55,10 @@ function noteNext(name: string, isOpen: boolean, { out }: TokenOutput): void {
       ? `${variableOf("accessToken")}=TOKEN`
       : `${variableOf("tokenFile")}=${shellWord(out)}`;
   note("so has everyone else, except at nodes with --access required");
-  note(`to close the cluster: export ${assignment}, then holdfast access anonymous deny`);
+  note(`to secure the cluster: export ${assignment}, then holdfast access anonymous deny`);
 }
 
-/** Identities without any cannot have closed the cluster; an interrupted `init` leaves one behind. */
+/** Identities without any cannot have secured the cluster; an interrupted `init` leaves one behind. */
 async function requireNoCredential(admin: Admin): Promise<void> {
   const all = await identitiesOf(admin, undefined);
   const made = all.filter(({ credentials }) => credentials.length > 0);
@@ -68,7 +68,8 @@ async function requireNoCredential(admin: Admin): Promise<void> {
   if (shown === undefined) return;
   const others = made.length === 1 ? "" : ` and ${made.length - 1} more`;
   const lost = isAdmin(shown)
-    ? `; if the token of ${shown.name} is lost: holdfast access token ${shown.name} --local DIR`
+    ? `; if the access token of ${shown.name} is lost: ` +
+      `holdfast access token ${shown.name} --local DIR`
     : "";
   throw new Failure(
     EXIT.refused,

@@ -17,13 +17,13 @@ import {
 } from "./access-command.js";
 
 const GRANT_NOTES = `
-A grant replaces that on the same key or prefix. Of several that cover a key the
-highest counts. KEY defaults to * for admin. The JSON document:
+A permission replaces the one on the same key or prefix. Of several that cover a
+key the highest counts. KEY defaults to * for admin. The JSON document:
   {"name":"billing","level":"acquire","key":"orders/","isPrefix":true}`;
 
 const REVOKE_NOTES = `
-Removes the grant on exactly that key or prefix, and says what the identity may
-still do there. Locks that are held stay held. The JSON document:
+Removes the permission on exactly that key or prefix, and says what the identity
+may still do there. Locks that are held stay held. The JSON document:
   {"name":"billing","key":"orders/","isPrefix":true}`;
 
 const CHECK_NOTES = `
@@ -32,7 +32,7 @@ about others an admin. The JSON document:
   {"name":"billing","level":"acquire","key":"orders/1","isPrefix":false,
    "isKnown":true,"isAllowed":true,"grant":{"key":"orders/","isPrefix":true,
    "level":"acquire"}}
-grant: the highest that covers the key, or null.`;
+grant: the highest permission that covers the key, or null.`;
 
 export function defineGrant(parent: Command): void {
   const command = subcommand(parent, "grant", "allow an identity something", [
@@ -55,8 +55,8 @@ export function defineGrant(parent: Command): void {
 }
 
 export function defineRevoke(parent: Command): void {
-  const command = subcommand(parent, "revoke", "remove a grant of an identity", [
-    ["holdfast access revoke billing 'orders/*'", "the grant on that prefix"],
+  const command = subcommand(parent, "revoke", "remove a permission of an identity", [
+    ["holdfast access revoke billing 'orders/*'", "the permission on that prefix"],
   ]);
   keyArgument(identityArgument(command))
     .addHelpText("after", REVOKE_NOTES)
@@ -67,7 +67,7 @@ export function defineRevoke(parent: Command): void {
         return access.check(name, "observe", target);
       });
       const rest = left.grant === null ? "" : `; it still has ${grantText(left.grant)}`;
-      const text = `${name} has no grant on ${targetText(target)}${rest}`;
+      const text = `${name} has no permission on ${targetText(target)}${rest}`;
       tell(command, { name, ...fieldsOf(target) }, text);
     });
 }
@@ -86,7 +86,7 @@ export function defineCheck(parent: Command, finish: Finish): void {
       );
       const { isKnown, isAllowed, grant } = view;
       const none = isKnown
-        ? `no grant of ${name} covers ${targetText(target)}`
+        ? `no permission of ${name} covers ${targetText(target)}`
         : `there is no identity ${name}`;
       const why = grant === null ? none : `${name} has ${grantText(grant)}`;
       const text = `${isAllowed ? "yes" : "no"}: ${why}`;

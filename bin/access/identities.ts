@@ -6,22 +6,22 @@ import { grantsText, identityLines } from "../views/access-view.js";
 import { identitiesOf, identityArgument } from "./access-command.js";
 
 const REMOVE_NOTES = `
-Without --label, the identity is removed with its grants and credentials, and
-its sessions end. With --label, one credential is removed, and its connections
-end. No error if there is none. Exit code 5 if no admin would be left. The JSON
-document: {"name":"billing","label":null}`;
+Without --label, the identity is removed with its permissions and credentials,
+and its sessions end. With --label, one credential is removed, and its
+connections end. No error if there is none. Exit code 5 if no admin would be
+left. The JSON document: {"name":"billing","label":null}`;
 
 const LS_NOTES = `
-The first table has the grants, the second one the tokens and certificates by
-which each identity proves itself, the third one what its sessions have. Two
-identities are always there: anonymous, every client that proves nothing, and
-local, whoever uses --local. A line of JSON:
+The first table has the permissions, the second one the access tokens and
+certificates by which each identity proves itself, the third one what its
+sessions have. Two identities are always there: anonymous, every client that
+proves nothing, and local, every client that uses --local. A line of JSON:
   {"name":"billing","grants":[{"key":"orders/","isPrefix":true,
    "level":"acquire"}],"credentials":[{"label":"ci","kind":"token",
    "expiresWallMs":0,"createdWallMs":1795478400000}],
    "usage":{"sessions":2,"holds":5,"waits":1,"bytes":4711}}
-kind: token or certificate. expiresWallMs: 0 for never. usage: the third table,
-which leaves out identities whose sessions have nothing.`;
+kind: token (an access token) or certificate. expiresWallMs: 0 for never.
+usage: the third table, which leaves out identities whose sessions have nothing.`;
 
 const WHOAMI_NOTES = `
 The JSON document:
@@ -30,7 +30,7 @@ The JSON document:
 
 export function defineAdd(parent: Command): void {
   const command = subcommand(parent, "add", "make an identity", [
-    ["holdfast access add billing", "it may do nothing until it has grants"],
+    ["holdfast access add billing", "it may do nothing until it has permissions"],
   ]);
   command
     .argument("<name>", "letters, digits and ._-@/+:, up to 128")
@@ -43,11 +43,11 @@ export function defineAdd(parent: Command): void {
 
 export function defineRemove(parent: Command): void {
   const command = subcommand(parent, "remove", "remove an identity, or one credential of it", [
-    ["holdfast access remove billing --label ci", "its token ci"],
+    ["holdfast access remove billing --label ci", "its access token ci"],
     ["holdfast access remove billing", "the identity with all that it has"],
   ]);
   identityArgument(command)
-    .option("--label <label>", "only the token or certificate of this label (see ls)")
+    .option("--label <label>", "only the access token or certificate of this label (see ls)")
     .addHelpText("after", REMOVE_NOTES)
     .action(async (name: string) => {
       const { label } = command.opts<{ label?: string }>();
@@ -66,7 +66,7 @@ export function defineLs(parent: Command): void {
   const command = subcommand(
     parent,
     "ls",
-    "show identities, their grants and credentials",
+    "show identities, their permissions and credentials",
     [
       ["holdfast access ls", "all of them"],
       ["holdfast access ls billing", "one of them"],

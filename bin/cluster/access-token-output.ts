@@ -46,7 +46,7 @@ export async function makeToken(
   const { label, expiresWallMs } = created;
   const until = expiresWallMs === 0 ? "" : `, valid until ${expiryText(expiresWallMs, 0)},`;
   const where = out === undefined ? "is shown only this once" : `is in ${out}, for you only`;
-  note(`the token of ${name} with the label ${label}${until} ${where}`);
+  note(`the access token of ${name} with the label ${label}${until} ${where}`);
 }
 
 /** A token that nobody has would be valid for nobody's use. */
@@ -62,8 +62,8 @@ async function orRemove(
     const { exitCode, message } = failureOf(error);
     const way = `holdfast access remove ${name} --label ${label}`;
     const outcome = await admin.access.removeCredential(name, label).then(
-      () => "the token was removed again",
-      () => `the token is lost, remove it: ${way}`,
+      () => "the access token was removed again",
+      () => `the access token is lost, remove it: ${way}`,
     );
     throw new Failure(exitCode, `${message}; ${outcome}`, { cause: error });
   }
@@ -80,5 +80,5 @@ async function newFile(path: string): Promise<NewFile> {
     () => false,
   );
   if (!isThere) return NewFile.create(path, false);
-  throw new Failure(EXIT.failed, `${path} exists already, and a token replaces no file`);
+  throw new Failure(EXIT.failed, `${path} exists already, and an access token replaces no file`);
 }

@@ -27,7 +27,7 @@ const ANSWER_MS_MAX = 1_000;
 
 /**
  * What is missing, by the reports of the members at `endpoints`; `undefined`: nothing, as far as nodes
- * of a closed cluster tell.
+ * of a secured cluster tell.
  */
 export async function outageOf(
   members: readonly ClusterMember[],

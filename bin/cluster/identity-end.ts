@@ -15,7 +15,7 @@ export interface EndedOfIdentity {
   readonly sessions: number;
   /** Leases, and holds that were handed over. */
   readonly holds: number;
-  /** Ended holds that kept keys closed. */
+  /** Cooldowns that were ended. */
   readonly opened: number;
 }
 

@@ -113,7 +113,7 @@ export class ClusterCertificates {
   }
 
   /**
-   * To read the pages of the nodes, as one of them: a closed cluster shows its pages to nodes. Empty if
+   * To read the pages of the nodes, as one of them: a secured cluster shows its pages to nodes. Empty if
    * there are no files yet.
    */
   get access(): TlsOptions {

@@ -1,6 +1,6 @@
 /**
  * What the nodes of a local cluster report. Asks each through the socket in its data directory, which
- * answers this user even if the cluster is closed, and at its port if it serves no socket. Never asks
+ * answers this user even if the cluster is secured, and at its port if it serves no socket. Never asks
  * a node outside of the plan.
  */
 import { resolve } from "node:path";
@@ -31,7 +31,7 @@ export async function localReports(
 
 /**
  * Resolves when the node has applied what was committed when it was asked: before that it may report a
- * closed cluster as open. Asks only through its socket, and gives up when that does not answer.
+ * secured cluster as open. Asks only through its socket, and gives up when that does not answer.
  */
 export async function caughtUp({ dataDirectory }: NodePlan, signal: AbortSignal): Promise<void> {
   const { connectAdmin } = await import("../../src/index.js");

@@ -40,7 +40,7 @@ export const CONNECTION_OPTIONS = {
   ),
   local: option(
     textKind("directory"),
-    "data directory of a node on this machine: connect through its socket, with every right",
+    "data directory of a node on this machine: connect through its socket, with every permission",
     { reach: "flag" },
   ),
   ca: option(textKind("file"), "the CA of the cluster, for wss:// endpoints", {

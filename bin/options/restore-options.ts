@@ -41,7 +41,7 @@ export const RESTORE_OPTIONS = {
   }),
   tokenFloor: option(
     wholeNumberKind(1, TOKEN_FLOOR_MAX),
-    "lower limit of the new cluster's tokens",
+    "lower limit of the new cluster's fencing tokens",
     {
       reach: "flag",
       defaultText: "from snapshot and clock",

@@ -65,11 +65,11 @@ export const RUN_OPTIONS = {
   ),
   minHold: option(
     durationKind(0, LONG_MS_MAX),
-    "keep the lock closed for at least this long after the grant, even if the command ends sooner",
+    "cooldown: no one gets the lock until this long after the grant, even if the command ends sooner",
   ),
   lockDelay: option(
     durationKind(0, MINUTE_MS),
-    "keep the lock closed for this long if it ends otherwise than by release",
+    "cooldown: no one gets the lock for this long if it ends otherwise than by release",
   ),
   killGrace: optionWithDefault(
     durationKind(0, 10 * MINUTE_MS),
@@ -102,7 +102,7 @@ export const LEASE_OPTIONS = {
   },
   minHold: {
     ...RUN_OPTIONS.minHold,
-    description: "keep the lock closed for at least this long after the grant",
+    description: "cooldown: no one gets the lock until this long after the grant",
   },
   lockDelay: RUN_OPTIONS.lockDelay,
   conflictExitCode: RUN_OPTIONS.conflictExitCode,

@@ -18,11 +18,11 @@ export const TOKEN_OPTIONS = {
 
 /** Of a node. */
 export const JOIN_TOKEN_OPTIONS = {
-  accessToken: option(textKind("token"), "with --join: access token for a closed cluster", {
+  accessToken: option(textKind("token"), "with --join: access token for a secured cluster", {
     reach: "secret",
   }),
   tokenFile: option(
     FILE_KIND,
-    "with --join: a file with an access token for a closed cluster, if this node has no TLS",
+    "with --join: a file with an access token for a secured cluster, if this node has no TLS",
   ),
 };

@@ -165,7 +165,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: "dashboard",
-    summary: "open the page of the cluster in a browser",
+    summary: "open the dashboard of the cluster in a browser",
     otherWords: ["ui", "web"],
     group: SEEING,
     exits: [failed, noCluster],

@@ -70,7 +70,7 @@ function closedText(views: readonly KeyView[]): string {
     ...views.flatMap(({ closings }) => closings.map((one) => one.endsInMs)),
   );
   const more = leftMs === 0 ? "" : ` for ${formatDuration(leftMs)} more`;
-  return `closed${more} (--min-hold or --lock-delay of its last holder)`;
+  return `cooling down${more} (--min-hold or --lock-delay of its last holder)`;
 }
 
 /** Of clients that have a name; one without is "an unnamed client" if its identity has one. */

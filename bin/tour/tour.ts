@@ -238,7 +238,7 @@ export class Tour {
     const kept =
       holder.token === token && holder.state === "holds"
         ? `${holder.name} kept its lock, token ${token}`
-        : `${holder.name} ended its turn as usual; the newest token is ${this.#newestToken}`;
+        : `${holder.name} ended its turn as usual; the newest fencing token is ${this.#newestToken}`;
     const who = `Node ${leader} was killed, node ${next} leads now.`;
     return `${who} For ${gapMs} ms nothing was granted. ${kept}, and ${this.#refusedText()}.`;
   }

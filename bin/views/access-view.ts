@@ -51,9 +51,9 @@ export function grantText(grant: GrantView): string {
   return `${grant.level} on ${keysText(grant)}`;
 }
 
-/** `admin on *, acquire on orders/*`; "no grant" without any. */
+/** `admin on *, acquire on orders/*`; "no permission" without any. */
 export function grantsText(grants: readonly GrantView[]): string {
-  return grants.length === 0 ? "no grant" : grants.map(grantText).join(", ");
+  return grants.length === 0 ? "no permission" : grants.map(grantText).join(", ");
 }
 
 /** A table of grants, and if there are any, one of credentials and one of what sessions use. */

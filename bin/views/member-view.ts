@@ -60,9 +60,9 @@ export function startCommand(
 export function proofLines(id: number, { host }: HostPort, proof: JoinProof): string[] {
   if (proof === "token") {
     return [
-      "The cluster is closed: FILE has the token of any identity that has a grant. Without",
-      "TLS the node sends it to its own machine only, so --join names a node there, or a",
-      "tunnel to one.",
+      "The cluster is secured: FILE has the access token of any identity that has a permission.",
+      "Without TLS the node sends it to its own machine only, so --join names a node there,",
+      "or a tunnel to one.",
     ];
   }
   if (proof === "none") return [];

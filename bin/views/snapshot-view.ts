@@ -63,9 +63,9 @@ export function contentsLines(contents: SnapshotContents, nowMs: number): string
       "sessions",
       leaseMsMax === 0 ? "0" : `${sessions}, leases up to ${formatDuration(leaseMsMax)}`,
     ],
-    ["locks in use", `${keys}; holds ${holds}, waiters ${waiters}, closings ${closings}`],
+    ["locks in use", `${keys}; holds ${holds}, waiters ${waiters}, cooldowns ${closings}`],
     ["leases", endlessLeases === 0 ? String(leases) : `${leases}, ${endlessLeases} without end`],
-    ["next token", String(contents.nextToken)],
+    ["next fencing token", String(contents.nextToken)],
     ["settings", changedText(contents)],
     ["size", roughSize(bytes)],
     ["checksum", checksum],
@@ -101,7 +101,7 @@ export function restoredLines(plan: RestorePlan, restored: RestoredNode, nowMs: 
     `${printable(data)} is the data directory of node ${id} of the new cluster ${clusterId}`,
     `from cluster ${contents.clusterId}, entry ${contents.index}, saved ${saved}`,
     `ended: sessions ${contents.sessions}, holds ${contents.holds}, waiters ${contents.waiters}`,
-    `tokens: above ${tokenFloor - 1}`,
+    `fencing tokens: above ${tokenFloor - 1}`,
     ...waitLines(restored),
     "",
   ];
@@ -127,7 +127,7 @@ function waitLines({ quietMs, longLeases, contents }: RestoredNode): string[] {
   if (count > 0) {
     const whose = count === 1 ? "1 lease of a named owner" : `${count} leases of named owners`;
     lines.push(
-      `the keys of ${whose} in the file stay closed for up to ${formatDuration(closedMs)}: the ` +
+      `the keys of ${whose} in the file cool down for up to ${formatDuration(closedMs)}: the ` +
         "owner may rely on it for so long (holdfast revoke KEY opens one)",
     );
   }

@@ -1,4 +1,4 @@
-// Package holdfast takes locks of a Holdfast cluster over its HTTP door, with the standard library.
+// Package holdfast takes locks of a Holdfast cluster over its HTTP API, with the standard library.
 //
 // Each lock is a lease of a random owner that a goroutine extends. Its time counts from before the
 // request that it answers was sent. The package never believes in a lock for longer than the cluster

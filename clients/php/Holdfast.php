@@ -1,6 +1,6 @@
 <?php
 /**
- * Locks of a Holdfast cluster for PHP 8.1 and later, over its HTTP door, with nothing but streams and JSON.
+ * Locks of a Holdfast cluster for PHP 8.1 and later, over its HTTP API, with nothing but streams and JSON.
  *
  *     $client = new Holdfast\Client('http://127.0.0.1:7411');
  *     $client->using('orders/1001', function (Holdfast\Lock $lock) { write($lock->token); });

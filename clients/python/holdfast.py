@@ -1,4 +1,4 @@
-"""Locks of a Holdfast cluster for Python 3.8 and later, over its HTTP door.
+"""Locks of a Holdfast cluster for Python 3.8 and later, over its HTTP API.
 
     with holdfast.Client("http://127.0.0.1:7411").lock("orders/1001") as lock:
         write(..., token=lock.token)
@@ -312,7 +312,7 @@ class Lock:
 
 
 def _endpoint(text):
-    """A URL of the HTTP door; the SDK's URLs (ws:, wss:) name the same port."""
+    """A URL of the HTTP API; the SDK's URLs (ws:, wss:) name the same port."""
     node = urlsplit(text.replace("ws", "http", 1) if text.startswith("ws") else text)
     if node.scheme not in ("http", "https") or not node.hostname:
         raise ValueError(f"{text!r} is not the URL of a node, such as http://10.0.0.1:7411")

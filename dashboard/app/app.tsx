@@ -148,7 +148,7 @@ function Lost({ state: { nodes } }: { readonly state: ClusterState }) {
       <p>What was shown here may be out of date, so it is not shown.</p>
       {known.length > 0 && (
         <>
-          <p>Other nodes may answer on pages of their own:</p>
+          <p>Other nodes may answer on dashboards of their own:</p>
           <ul>
             {known.map((node) => (
               <li key={node.id}>

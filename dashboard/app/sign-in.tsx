@@ -1,5 +1,5 @@
 /**
- * What a closed cluster shows first. The token goes to the connection and nowhere else; the field is
+ * What a secured cluster shows first. The token goes to the connection and nowhere else; the field is
  * emptied at once.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -30,8 +30,8 @@ export function SignIn() {
     <form class="sign-in" onSubmit={signIn}>
       <h1>Sign in</h1>
       <p>
-        This cluster is closed. Sign in with an access token (<code>holdfast access token</code>{" "}
-        makes one), or open this page with a client certificate that the cluster knows.
+        This cluster is secured. Sign in with an access token (<code>holdfast access token</code>{" "}
+        makes one), or open the dashboard with a client certificate that the cluster knows.
       </p>
       {said !== undefined && (
         <p id="sign-in-problem" class="problem" role="alert">
@@ -51,7 +51,7 @@ export function SignIn() {
       </label>
       <label class="choice">
         <input ref={keep} type="checkbox" />
-        Keep it in this tab until it is closed, also when the page is reloaded
+        Keep it in this tab until it is closed, also when it is reloaded
       </label>
       <button type="submit">Sign in</button>
     </form>

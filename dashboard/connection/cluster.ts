@@ -282,7 +282,8 @@ export class Cluster {
   #showLost(): void {
     const count = this.#nodes.length;
     const all = count === 1 ? nameOf(this.#current) : `None of ${count} nodes`;
-    const notice = `${all} ${count === 1 ? "does not answer" : "answers"}. This page keeps trying.`;
+    const verb = count === 1 ? "does not answer" : "answers";
+    const notice = `${all} ${verb}. This dashboard keeps trying.`;
     if (this.state.value.phase !== "lost") announce(notice);
     this.#update({ phase: "lost", notice });
   }

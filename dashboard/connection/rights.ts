@@ -33,5 +33,5 @@ export function whyNot(
   );
   if (isGranted) return undefined;
   const what = target === "everything" ? "on all keys" : "on this key";
-  return `${viewer.name} has no right to ${level} ${what}`;
+  return `${viewer.name} has no permission to ${level} ${what}`;
 }

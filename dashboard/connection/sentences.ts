@@ -41,13 +41,13 @@ export interface SignInSituation {
 export function signInReason(situation: SignInSituation): string | undefined {
   const { viewer, hadToken, hadViewer } = situation;
   if (viewer !== undefined && hadToken) {
-    return `The token belongs to ${viewer.name}, who has no rights in this cluster.`;
+    return `The access token belongs to ${viewer.name}, who has no permission in this cluster.`;
   }
   if (hadToken && hadViewer) {
     return "Your access token is no longer accepted: it ended, or was removed or replaced.";
   }
-  if (hadToken) return "The cluster does not know this token.";
+  if (hadToken) return "The cluster does not know this access token.";
   return hadViewer
-    ? "The cluster now asks who you are: it was closed while this page was open."
+    ? "The cluster now asks who you are: it was secured while this dashboard was open."
     : undefined;
 }

@@ -9,7 +9,7 @@ function problemText(error: unknown): string {
   }
   switch (error.code) {
     case "PROTOCOL":
-      return `This node answers in a way that this page does not know: it may run another version. (${printable(error.message)})`;
+      return `This node answers in a way that this dashboard does not know: it may run another version. (${printable(error.message)})`;
     case "FORBIDDEN":
       return `You may not see or do this: ${printable(error.message)}.`;
     default:

@@ -54,7 +54,7 @@ const BLOCKED_BY_NAMES: ReadonlyMap<number, string> = new Map(
 type Texts = Readonly<Partial<Record<ErrorCode, string>>>;
 
 const RIGHTS_TEXTS = {
-  FORBIDDEN: "no grant of this client's identity allows that",
+  FORBIDDEN: "no permission of this client's identity allows that",
   UNAUTHENTICATED:
     "the cluster does not know who asks; it needs an access token or a client certificate",
 };
@@ -305,7 +305,7 @@ function expiryText(reason: LossReason): string {
 /** Why the cluster opens or resumes no session for this client. */
 export function sessionFailure(code: ErrorCode): HoldfastError {
   const texts: Texts = {
-    FORBIDDEN: "no grant of its identity allows it to acquire a lock",
+    FORBIDDEN: "no permission of its identity allows it to acquire a lock",
     UNAUTHENTICATED: RIGHTS_TEXTS.UNAUTHENTICATED,
   };
   return new HoldfastError(code, `the cluster refused the session: ${texts[code] ?? code}`);

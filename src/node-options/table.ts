@@ -98,12 +98,12 @@ const ADDRESSES = {
     "origin of web pages that can connect, such as https://ops.example; can be repeated",
     { flag: "allowOrigin", defaultText: "none" },
   ),
-  dashboard: row(onOff, "serve the page for browsers on --listen (on), or not (off)", {
+  dashboard: row(onOff, "serve the dashboard on --listen (on), or not (off)", {
     defaultValue: true,
   }),
   dashboardControl: row(
     hostPort(1),
-    "the process of this machine that the page may ask to stop nodes: set by holdfast cluster",
+    "the process of this machine that the dashboard may ask to stop nodes: set by holdfast cluster",
     { defaultText: "none" },
   ),
   healthListen: row(hostPort(0), "address for /livez, /readyz and /metrics in plain text", {

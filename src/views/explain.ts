@@ -74,7 +74,7 @@ function reasonPhrases({ blockers, closings, aheadCount }: ExplainedKey): readon
     const verb = aheadCount === 1 ? " is ahead" : " are ahead";
     reasons.push([`${countText(aheadCount, "request")}${verb}`, ...names]);
   }
-  for (const closing of closings) reasons.push([`it stays ${closingText(closing)}`]);
+  for (const closing of closings) reasons.push([`it is ${closingText(closing)}`]);
   return reasons;
 }
 

@@ -335,7 +335,7 @@ function lagging({ leader, members, nodes }: HealthFacts): Finding[] {
 function openAccess({ nodes, isBeyondLoopback }: HealthFacts): Finding[] {
   if (isBeyondLoopback !== true) return [];
   if (!current({ nodes }).some(({ words }) => words.isOpen === true)) return [];
-  const sentence = "Everyone who reaches a node may do everything: the cluster is not closed.";
+  const sentence = "Everyone who reaches a node may do everything: the cluster is not secured.";
   return [finding("open", "warning", sentence)];
 }
 

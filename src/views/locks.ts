@@ -89,7 +89,9 @@ function lockModeText({ kind, limit, permitsHeld, first, closing }: LockRow): st
 
 function holderPhrase({ first, closing, holds }: LockRow): Shown {
   if (first === undefined) {
-    return closing === undefined ? NOTHING : `closed for ${formatDuration(closing.endsInMs)} more`;
+    return closing === undefined
+      ? NOTHING
+      : `cooling down for ${formatDuration(closing.endsInMs)} more`;
   }
   const others = holds > 1 ? ` and ${countText(holds - 1, "other")}` : "";
   return [...whoPhrase(first), others, first.isRevoked ? ", being revoked" : ""];

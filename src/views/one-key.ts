@@ -59,7 +59,7 @@ export function limitText(limit: number): string {
 
 export function closingText(closing: ClosingView): string {
   const { token, endsInMs } = closing;
-  return `closed for ${formatDuration(endsInMs)} more after token ${token} (${modeText(closing)})`;
+  return `cooling down for ${formatDuration(endsInMs)} more after token ${token} (${modeText(closing)})`;
 }
 
 /** Where the lists of a key were cut short. */

@@ -171,11 +171,11 @@ describe.skipIf(executable === undefined)("the page", () => {
     const { code, stderr } = await bare.holdfast(["dashboard", "--print"]);
     expect({ code, stderr }).toEqual({
       code: 4,
-      stderr: expect.stringContaining("no node serves the page"),
+      stderr: expect.stringContaining("no node serves the dashboard"),
     });
   });
 
-  test("asks for a token when the cluster is closed, and again when the token ends", async () => {
+  test("asks for a token when the cluster is secured, and again when the token ends", async () => {
     await using boss = await connectAdmin({ endpoints: cluster.endpoints });
     await boss.access.addIdentity("boss");
     await boss.access.grant("boss", "admin", { prefix: "" });
@@ -188,7 +188,7 @@ describe.skipIf(executable === undefined)("the page", () => {
     await shown(page, /All is well/);
     await admin.access.revoke("anonymous", { prefix: "" });
     try {
-      await shown(page, /it was closed while this page was open/);
+      await shown(page, /it was secured while this dashboard was open/);
       expect(await findings(page)).toEqual([]);
       await signIn(page, token.slice(0, -1));
       await shown(page, /the access token is damaged/);
@@ -211,7 +211,7 @@ describe.skipIf(executable === undefined)("the page", () => {
       await shown(page, "Sign in");
       await page.addInitScript(FRAMES_COME_LATE);
       await page.reload();
-      await shown(page, "This cluster is closed.");
+      await shown(page, "This cluster is secured.");
     } finally {
       await admin.access.grant("anonymous", "admin", { prefix: "" });
       await page.close();

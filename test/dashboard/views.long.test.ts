@@ -273,7 +273,7 @@ describe.skipIf(executable === undefined)("the page", () => {
     }
     const { page, complaints } = await open("#/lock/guarded");
     const revoke = page.getByRole("button", { name: "Revoke …" });
-    await page.getByText("anonymous has no right to operate on this key").waitFor(WAIT);
+    await page.getByText("anonymous has no permission to operate on this key").waitFor(WAIT);
     expect(await revoke.getAttribute("aria-disabled")).toBe("true");
     await revoke.click({ force: true });
     expect(await page.getByRole("dialog").count()).toBe(0);

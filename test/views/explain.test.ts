@@ -58,7 +58,7 @@ describe("why a request waits", () => {
     const one = explained({ closings, blockers: [blocker("", 0)], aheadCount: 1 });
     expect(sentences([one])).toEqual([
       "A new request would wait because 1 request is ahead: an unnamed client " +
-        "(exclusive) and it stays closed for 4s more after token 9 (exclusive).",
+        "(exclusive) and it is cooling down for 4s more after token 9 (exclusive).",
     ]);
   });
 

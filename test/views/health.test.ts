@@ -191,7 +191,7 @@ test.each<[string, HealthFacts, "down" | "bad" | "warning", string, string]>([
     "access for everyone from anywhere",
     facts({ isBeyondLoopback: true }),
     "warning",
-    "Everyone who reaches a node may do everything: the cluster is not closed.",
+    "Everyone who reaches a node may do everything: the cluster is not secured.",
     "security",
   ],
   [

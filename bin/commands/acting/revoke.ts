@@ -24,19 +24,19 @@ interface RevokeFlags extends ForceFlags {
 
 const EXAMPLES: Examples = [
   ["holdfast revoke deploy --grace 30s --reason 'hotfix'", "all holds of deploy"],
-  ["holdfast revoke --token 3715182592000001", "only the hold with that token"],
+  ["holdfast revoke --token 3715182592000001", "only the hold with that fencing token"],
   ["holdfast revoke deploy --now", "without waiting for the holder"],
-  ["holdfast revoke --prefix ci/ --now", "every key below ci/, held or kept closed"],
+  ["holdfast revoke --prefix ci/ --now", "every key below ci/, held or cooling down"],
 ];
 
 const NOTES = `${FORCE_NOTES}
 
 Prints how many holders were told or, with --now, how many holds ended: 0 if the
-lock is not held, which is no error. A lock that an ended hold keeps closed
-(--min-hold, --lock-delay) is opened at once, with or without --now; what the
-revoked holds themselves leave closed stays closed until it is revoked again.
-Exit code 5 if there is no hold with that token, or it is not allowed. The JSON
-document:
+lock is not held, which is no error. A lock that cools down (--min-hold,
+--lock-delay) is opened at once, with or without --now. A cooldown that begins
+with the end of the revoked holds lasts until the lock is revoked again. Exit
+code 5 if there is no hold with that fencing token, or it is not allowed. The
+JSON document:
   {"key":"deploy","token":null,"revoked":1,"opened":0}
 or with --prefix
   {"prefix":"ci/","keys":2,"revoked":1,"opened":1}`;
@@ -111,11 +111,13 @@ function targetOf(key: string | undefined, token: number | undefined): RevokeTar
 function explained(error: unknown, target: RevokeTarget): unknown {
   if (!(error instanceof HoldfastError) || error.code !== "NOT_HELD") return error;
   if (!("token" in target)) return error;
-  return new Failure(EXIT.refused, `there is no hold with token ${target.token}`, { cause: error });
+  return new Failure(EXIT.refused, `there is no hold with fencing token ${target.token}`, {
+    cause: error,
+  });
 }
 
 function targetText(target: RevokeTarget): string {
-  return "key" in target ? keyText(target.key) : `token ${target.token}`;
+  return "key" in target ? keyText(target.key) : `fencing token ${target.token}`;
 }
 
 function resultText(what: string, { revoked, opened }: Revoked, isEnded: boolean): string {

@@ -54,10 +54,9 @@ IDENTITY is left out while all are anonymous.`;
 const END_NOTES = `${FORCE_NOTES}
 
 With --identity it ends all sessions of that identity, its leases and what it
-has handed over, and opens what its ended holds kept closed. What its holds
-leave closed now stays so. An identity that can still prove itself can come
-back: first take its access away (holdfast access remove). Run it again if a
-key has more than 1,000 holds.
+has handed over, and the cooldowns of its keys. Cooldowns that begin now stay.
+An identity that can still prove itself can come back: first take its access
+away (holdfast access remove). Run it again if a key has more than 1,000 holds.
 
 Exit code 5 if there is no such session. The JSON document: {"session":17}, or
 {"identity":"ci","sessions":3,"holds":2,"opened":1}`;
@@ -95,7 +94,7 @@ function defineEnd(parent: Command): void {
     .argument("[id]", "number of the session", wholeNumberArgument(1, Number.MAX_SAFE_INTEGER))
     .option(
       "--identity <name>",
-      "all sessions, leases, handed-over holds and closed keys of this identity",
+      "all sessions, leases, handed-over holds and cooldowns of this identity",
     );
   addForceOptions(command);
   clusterCommand(command, { examples: END_EXAMPLES, notes: END_NOTES }).action(
@@ -127,7 +126,7 @@ function endedText(identity: string, ended: EndedOfIdentity, isNow: boolean): st
   const { sessions, holds, opened } = ended;
   const what = `${countText(sessions, "session")} and ${countText(holds, "lease or handed-over hold", "leases and handed-over holds")}`;
   const how = isNow ? "have ended" : "were asked to end";
-  return `${printable(identity)}: ${what} ${how}, ${opened} closed holds were opened`;
+  return `${printable(identity)}: ${what} ${how}, and ${countText(opened, "cooldown")} ended`;
 }
 
 function explained(error: unknown, session: number): unknown {

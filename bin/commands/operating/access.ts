@@ -1,6 +1,6 @@
 /**
  * `holdfast access …`: who may do what. The subcommands are in `access`: identities, their credentials
- * and their grants, the first admin, and whether the cluster is open.
+ * and their permissions, the first admin, and whether the cluster is open.
  */
 import type { Command } from "commander";
 import { defineAnonymous } from "../../access/anonymous.js";
@@ -12,12 +12,12 @@ import { commandGroup, type Examples } from "../../cluster/cluster-command.js";
 import type { Finish } from "../../exit/ending.js";
 
 const EXAMPLES: Examples = [
-  ["holdfast access init --out admin.token", "the first admin, and its token"],
+  ["holdfast access init --out admin.token", "the first admin, and its access token"],
   ["export HOLDFAST_ACCESS_TOKEN_FILE=admin.token", "speak as that admin"],
   ["holdfast access add billing", "an identity for a program"],
   ["holdfast access grant billing acquire 'orders/*'", "what it may do"],
-  ["holdfast access token billing --out b.token", "its token, to be given to it"],
-  ["holdfast access anonymous deny", "close the cluster to all others"],
+  ["holdfast access token billing --out b.token", "its access token, to be given to it"],
+  ["holdfast access anonymous deny", "secure the cluster against all others"],
 ];
 
 const NOTES = `
@@ -28,8 +28,9 @@ An identity has a level on a key, or on all keys with a prefix:
   admin    also settings, members, snapshots and access; on all keys only
 A KEY that ends in * is a prefix: quote it, since shells expand it.
 
-A client proves who it is by a token (--token-file) or a certificate (--cert).
-If it proves nothing it is anonymous, which has admin in a new cluster.`;
+A client proves who it is by an access token (--token-file) or a certificate
+(--cert). If it proves nothing it is anonymous, which has admin in a new
+cluster.`;
 
 export function defineAccess(command: Command, finish: Finish): void {
   commandGroup(command, EXAMPLES, NOTES);

@@ -69,11 +69,11 @@ const LS_EXAMPLES: Examples = [
 const LS_NOTES = `
 The newest records come first. A running node answers from its own audit, to
 identities with admin; name one node with --endpoints, because nodes differ in
-what they keep: each has the ends of holds, orders and changes of members, but
-only the node that was asked has refusals, sign-ins and saved snapshots, and
-only the node that led has operations. ADDRESS is known to the node to which the
-client was connected. At the end standard error names the head, for a later
-"holdfast audit verify --expect".
+what they keep: each has the ends of holds, admin commands (of the kind order)
+and changes of members, but only the node that was asked has refusals, sign-ins
+and saved snapshots, and only the node that led has operations. ADDRESS is known
+to the node to which the client was connected. At the end standard error names
+the head, for a later "holdfast audit verify --expect".
 
 With --json each line is one record:
   {"block":7,"at":0,"record":31,"index":905,"wallMs":1790000000000,

@@ -28,7 +28,7 @@ const NOTES = `
 Levels, each with those after it: debug, info, warn, error. A node is started
 with a level (holdfast server --log-level) and goes back to it by itself; both
 changes are in its log, with the identity that asked. Changing a level needs
-the right admin. Exit code 5 if a node does not exist or refuses. The JSON
+the permission admin. Exit code 5 if a node does not exist or refuses. The JSON
 document, one element for each node; a node that does not answer has an error:
   [{"node":2,"level":"debug","usual":"info","untilWallMs":1800000600000},
    {"node":3,"error":"…"}]`;

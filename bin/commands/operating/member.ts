@@ -49,7 +49,7 @@ interface AddFlags extends WaitFlags {
 }
 
 const WAIT_MS_DEFAULT = 60_000;
-/** How long a node has to say whether its pages are closed. */
+/** How long a node has to say whether its pages are only for clients that sign in. */
 const ANSWER_MS_MAX = 1_000;
 
 const EXAMPLES: Examples = [
@@ -79,9 +79,9 @@ role: voter, learner, or null if the node is not a member.`;
 
 const ADD_NOTES = `
 Prints the command that starts the node on its machine, with the certificate or
-the token that it needs to join. HOST:PORT is where the other nodes reach it;
-the address of a present member is changed only with --move. Exit code 5 if the
-node is a member at another address, or if the leader refuses it in the present
+the access token that it needs to join. HOST:PORT is where the other nodes reach
+it; the address of a member is changed only with --move. Exit code 5 if the node
+is a member at another address, or if the leader refuses it in the current
 state, 4 if there is no leader, 124 if the node has not caught up within --wait.
 The JSON document:
   {"id":4,"role":"learner","address":"db-4:7511","start":["holdfast","server",

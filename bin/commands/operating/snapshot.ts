@@ -97,8 +97,8 @@ const RESTORE_NOTES = `
 Makes the data directory of one node of a new cluster. Run it once for each
 node, with the same file and the same options except --id and --data. These
 survive: the settings of the cluster, the limits of semaphores that were set,
-and what keeps locks closed (--min-hold). Sessions, holds, waiters and leases
-end. Tokens continue above all that the old cluster can have given out.
+and the cooldowns of locks (--min-hold). Sessions, holds, waiters and leases
+end. Fencing tokens continue above all that the old cluster can have given out.
 
 The new cluster has another id: nodes and clients of the old one are refused.
 First stop every node of the old cluster, and do not start it again: it would
@@ -107,10 +107,10 @@ leases for up to ten more minutes, so no session is opened before --quiet-time
 is over, counted from the first leader. Shorten it only to more than the longest
 lease of any client; use --old-leases-are-over if the old cluster was stopped
 longer ago than that. Longer leases of named owners (holdfast lease) that the
-file holds keep their keys closed for as long as they may have been extended,
-and nothing else. Give a longer --quiet-time if the old cluster may have granted
-such leases after the file was saved. If the old cluster allowed leases without
-end, restore needs --drop-endless-leases: first make sure that nobody
+file holds let their keys cool down for as long as they may have been extended,
+and do nothing else. Give a longer --quiet-time if the old cluster may have
+granted such leases after the file was saved. If the old cluster allowed leases
+without end, restore needs --drop-endless-leases: first make sure that nobody
 relies on one.
 
 Exit code 1 if the file or the directory cannot be used, 2 if the options are
@@ -119,7 +119,7 @@ interrupted leaves nothing. The JSON document:
   {"id":1,"data":"n1","clusterId":"…","from":"…","index":1099511632487,
    "quietMs":660000,"longLeases":0,"longLeasesClosedMs":0,
    "tokenFloor":3665694562480129,"start":["holdfast","server","--id=1",…]}
-longLeases: leases of named owners whose keys stay closed for longer than
+longLeases: leases of named owners whose keys cool down for longer than
 quietMs.`;
 
 export function defineSnapshot(command: Command, finish: Finish): void {

@@ -42,7 +42,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
 const NOTES = `
 Shows the given nodes and all nodes that these know of, and what is wrong with
 them. Exit code 4 if the cluster grants nothing: no node answers, there is no
-leader, or the disks are full; 5 if it is closed to who asks. The JSON document:
+leader, or the disks are full; 5 if it refuses who asks. The JSON document:
   {"nodes":[{"id":1,"role":"leader","pid":4711,"term":3,"commitIndex":42,
    "appliedIndex":42,"endpoint":"ws://127.0.0.1:7411",
    "access":{"state":"open","identities":0}}],
@@ -53,7 +53,7 @@ leader and asks for votes.
 role: leader, follower, learner, preCandidate, candidate, starting, quarantined,
 or unreachable; then unknown values are null.
 access: whether clients that do not sign in may do everything ("open"),
-something ("partlyOpen") or nothing ("closed").
+something ("partlyOpen") or nothing ("closed": the cluster is secured).
 findings: the worst first; level is "down" (the cluster grants nothing), "bad"
 (it serves, and somebody should act) or "warning".
 A quarantined node also has "damage":{"file":"…","reason":"…"}.`;
@@ -167,8 +167,8 @@ function accessText(members: readonly ClusterMember[]): string | undefined {
 
 const ACCESS_TEXTS: Readonly<Record<AccessState, string>> = {
   open: styled("yellow", "open: clients that do not sign in may do everything", process.stdout),
-  partlyOpen: "partly open: clients that do not sign in may do what anonymous is granted",
-  closed: "closed: clients that do not sign in may do nothing",
+  partlyOpen: "partly open: clients that do not sign in may do what anonymous may",
+  closed: "secured: clients that do not sign in may do nothing",
 };
 
 /** By the leader, otherwise the longest: another node may be behind, or just starting. */

@@ -79,7 +79,8 @@ With --json one line is printed when the cluster is ready:
 With --redis each node has its address for Redis clients: "redis":"host:port",
 and with --redis-sentinel-port that of a sentinel: "redisSentinel":"host:port".
 access: what clients may do that do not sign in, as "holdfast status" shows it:
-open, partlyOpen or closed. With --tls it ends with the files of a client:
+open, partlyOpen or closed (secured). With --tls it ends with the files of a
+client:
    …,"ca":"…/ca.crt","cert":"…/client-local.crt","certKey":"…"}`;
 
 export function defineCluster(command: Command, finish: Finish): void {
@@ -314,9 +315,9 @@ function closedLines(
   state: AccessState | undefined,
 ): string[] {
   if (state === undefined || state === "open") return [];
-  const what = state === "closed" ? "closed" : "partly open";
+  const what = state === "closed" ? "secured" : "partly open";
   return [
-    `The cluster is ${what}: commands need a token (HOLDFAST_ACCESS_TOKEN_FILE).`,
+    `The cluster is ${what}: commands need an access token (HOLDFAST_ACCESS_TOKEN_FILE).`,
     "On this machine --local may do everything:",
     `  ${prefix}holdfast access ls --local ${shellWord(nodes[0]?.dataDirectory ?? "")}`,
     "",

@@ -1,5 +1,5 @@
 /**
- * `holdfast dashboard`: finds a node that serves the page for browsers and opens it. The address
+ * `holdfast dashboard`: finds a node that serves the dashboard and opens it. The address
  * contains nothing secret: who signs in does so on the page.
  */
 import { spawn } from "node:child_process";
@@ -22,14 +22,14 @@ import { note, print } from "../../output/terminal.js";
 import { findTool } from "../../run/find-executable.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
-  ["holdfast dashboard", "opens the page of the cluster in a browser"],
+  ["holdfast dashboard", "opens the dashboard of the cluster in a browser"],
   ["holdfast dashboard --print", "only prints its address"],
 ];
 
 const NOTES = `
-Prints the address of the first node that serves the page, and opens it if this
-machine has a desktop and a program for that (xdg-open, open, or rundll32 on
-Windows). Exit code 4 if no node serves the page.`;
+Prints the address of the first node that serves the dashboard, and opens it if
+this machine has a desktop and a program for that (xdg-open, open, or rundll32
+on Windows). Exit code 4 if no node serves the dashboard.`;
 
 const ANSWER_MS_MAX = 3_000;
 
@@ -67,7 +67,7 @@ async function findPage(access: NodeAccess): Promise<string> {
     if (await servesPage(endpoint, access)) return addressOf(endpoint);
   }
   const where = [...tried].join(", ");
-  throw new Failure(EXIT.noCluster, `no node serves the page; tried ${where}`);
+  throw new Failure(EXIT.noCluster, `no node serves the dashboard; tried ${where}`);
 }
 
 /** Nodes of earlier versions, and those with `--dashboard off`, answer with text. */

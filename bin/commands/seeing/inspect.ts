@@ -13,8 +13,8 @@ const EXAMPLES: Examples = [
 
 const NOTES = `
 REQUEST is the argument of holdfast explain --request. A lock that its last
-holder did not release, or that has a minimum hold time, stays closed for a
-while although it is not held; that is shown too.`;
+holder did not release, or that has a minimum hold time, cools down for a
+while, in which nobody can take it; that is shown too.`;
 
 export function defineInspect(command: Command): void {
   command.argument("<key>", "name of the lock");

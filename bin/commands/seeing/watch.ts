@@ -44,7 +44,7 @@ const NOTES = `
 The changes: queued (a request began to wait), left (it ended without a grant),
 granted, converted (an upgrade or downgrade, or the new holder of a hold that
 was moved), updated (its value), moved (it was handed over or adopted), ended,
-opened (nothing keeps it closed any more). With --json one object per line; to
+opened (its cooldown is over). With --json one object per line; to
 go on after a "revision" {"index":42,"number":0}, use --after 42/0.
 
 Standard error says from where on changes are reported (not with -q).

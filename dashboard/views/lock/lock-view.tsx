@@ -119,7 +119,7 @@ function Summary({ answer: { view, newcomer, newestToken }, onRevoke }: SummaryP
         {newestToken > 0 && (
           <>
             {" "}
-            The newest token is <span class="number">{newestToken}</span>.
+            The newest fencing token is <span class="number">{newestToken}</span>.
           </>
         )}
       </p>
@@ -178,7 +178,7 @@ function Acts({ name, act, onClose }: ActsProps) {
           admin.revoke({ key: name }, force),
         );
         const told = `${countText(revoked, "holder")} asked to release it`;
-        return `${told}${opened === 0 ? "" : ", and what kept it closed was opened"}.`;
+        return `${told}${opened === 0 ? "" : ", and its cooldown was ended"}.`;
       }}
     >
       <p>

@@ -44,7 +44,7 @@ const FILTER_NAMES: Readonly<Record<LockFilter, string>> = {
   all: "All",
   held: "Held",
   contended: "With a queue",
-  closed: "Closed, not held",
+  closed: "Cooling down",
 };
 
 export function LocksView({ query }: Pick<Place, "query">) {

@@ -42,7 +42,7 @@ const STEPS: readonly Step[] = [
     title: "Pause a holder",
     label: "Pause the holder",
     promise:
-      "Its lease ends, and the next worker in the queue gets the lock with a larger token. Nobody can stop the write of a process that sleeps; the resource refuses it by its token.",
+      "Its lease ends, and the next worker in the queue gets the lock with a larger fencing token. Nobody can stop the write of a process that sleeps; the resource refuses it by its token.",
   },
   {
     act: "stopNode",
@@ -77,8 +77,8 @@ export function Tour() {
         <>
           <p>
             Three workers share one lock and write to one resource, which has a fence. Then hurt the
-            cluster, and see what becomes of leases, queue and tokens. It ends when you leave this
-            page.
+            cluster, and see what becomes of leases, queue and fencing tokens. It ends when you
+            leave this view.
           </p>
           <ActButton
             label="Begin the tour"

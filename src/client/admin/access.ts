@@ -50,7 +50,7 @@ export interface CreatedToken {
  * Calls reject with the signal's reason or with a `HoldfastError`: `UNAUTHENTICATED` (the cluster
  * does not know who asks), `FORBIDDEN` (who asks has no `admin`), `UNKNOWN_IDENTITY`, `LAST_ADMIN`
  * (no one could change access any more), `INVALID_ARGUMENT` (a reserved or wrong name, `admin` on
- * some keys only), `QUOTA` (more than 10,000 identities, 16 credentials or 256 grants of one
+ * some keys only), `QUOTA` (more than 10,000 identities, 16 credentials or 256 permissions of one
  * identity, 100,000 grants, or the bytes of the table), `UNAVAILABLE`, `CANCELLED`.
  */
 export interface Access {
@@ -204,12 +204,12 @@ export class ClusterAccess implements Access {
     requireIdentity(name);
     const { key, isPrefix } = resolveGrantTarget(target);
     const keys = isPrefix ? `keys with the prefix ${quotedKey(key)}` : quotedKey(key);
-    const what = `the grant of ${quotedKey(name)} on ${key === "" ? "all keys" : keys}`;
+    const what = `the permission of ${quotedKey(name)} on ${key === "" ? "all keys" : keys}`;
     await this.#change({ op: OP.setGrant, name, key, isPrefix, level }, what, options, {
       INVALID_ARGUMENT: TEXT_ADMIN,
       QUOTA:
-        "more than 256 grants of one identity, 100,000 grants of all, or the bytes that " +
-        "tableBytesMax allows; one grant on a prefix can replace several",
+        "more than 256 permissions of one identity, 100,000 of all, or the bytes that " +
+        "tableBytesMax allows; one permission on a prefix can replace several",
     });
   }
 

@@ -99,7 +99,7 @@ export interface UnreachableNode {
 /**
  * The status of each endpoint, in the order given; all are asked at once. A node that cannot be
  * reached has an `error` with code `UNAVAILABLE`; if its answer is not a status, the code is
- * `PROTOCOL`, and `UNAUTHENTICATED` if its cluster is closed to the caller.
+ * `PROTOCOL`, and `UNAUTHENTICATED` if its cluster is secured and refuses who asks.
  *
  * @throws the signal's reason when aborted; `INVALID_ARGUMENT` for `ca`, `cert` or `key` that cannot
  *   be used; never because of a node
@@ -129,11 +129,12 @@ type StatusPage = Page & { readonly lacks: string | undefined };
 type ReadStatus = (url: string, signal: AbortSignal) => Promise<StatusPage>;
 
 function lackText(isSafe: boolean, token: string | undefined): string {
-  if (token === undefined) return "its cluster is closed: an access token is needed";
+  if (token === undefined) return "its cluster is secured: an access token is needed";
   return isSafe
-    ? "its cluster is closed to this access token: it was removed or replaced, belongs to another " +
-        "cluster, or its identity has no grant"
-    : "its cluster is closed, and an access token is sent through wss: only, except on this machine";
+    ? "its cluster is secured, and refuses this access token: it was removed or replaced, " +
+        "belongs to another cluster, or its identity has no permission"
+    : "its cluster is secured, and an access token is sent through wss: only, except on this " +
+        "machine";
 }
 
 async function report(

@@ -292,7 +292,7 @@ export class Operations {
     const mark = this.#orderCounts[countedWith(request)];
     open.request = { ...request, sequence: open.number, mark };
     open.sentMs = NEVER;
-    open.lastRefusal = "other orders were executed before it";
+    open.lastRefusal = "other admin commands were executed before it";
     // If there were several, one of them may have been executed.
     if (open.copies === 1) open.copies = 0;
     for (const each of all) this.#open.set(each.number, each);

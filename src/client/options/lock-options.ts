@@ -68,13 +68,13 @@ export interface HoldOptions {
    */
   maxHoldMs?: number | undefined;
   /**
-   * The keys stay closed for at least this long after the grant, however early the hold ends.
-   * Default 0.
+   * Cooldown: the keys stay closed for at least this long after the grant, however early the hold
+   * ends. Default 0.
    */
   minHoldMs?: number | undefined;
   /**
-   * The keys stay closed for this long if the hold ends otherwise than by release, because a dead
-   * holder may have writes under way. 0 – 60,000. Default 0.
+   * Cooldown: the keys stay closed for this long if the hold ends otherwise than by release, because
+   * a dead holder may have writes under way. 0 – 60,000. Default 0.
    */
   lockDelayMs?: number | undefined;
   /** The value that others see with the hold. At most 1 KiB. Default "". */

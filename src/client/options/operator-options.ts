@@ -153,7 +153,7 @@ export interface AuditOptions extends AdminCallOptions {
 
 /** The options of `clusterStatus`. */
 export interface ClusterStatusOptions extends TlsOptions {
-  /** As for `connect`: a closed cluster shows its status to those with a right to some key. */
+  /** As for `connect`: a secured cluster shows its status to those with a permission on some key. */
   token?: TokenSource | undefined;
   /** How long each node has to answer. 1 – 600,000. Default 2,000. */
   timeoutMs?: number | undefined;

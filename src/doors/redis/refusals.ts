@@ -47,7 +47,7 @@ export function failureOf(error: unknown, isKnown: boolean): Failure {
   switch (code) {
     case "FORBIDDEN":
       return isKnown
-        ? refused("NOPERM", `this identity has no grant for that: ${message}`)
+        ? refused("NOPERM", `this identity has no permission for that: ${message}`)
         : refused("NOAUTH", SIGN_IN_FIRST);
     case "UNAUTHENTICATED":
       return refused("NOAUTH", SIGN_IN_FIRST);

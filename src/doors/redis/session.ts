@@ -212,7 +212,7 @@ export class Session {
     const isOther = name !== undefined && held.identity !== name;
     if (this.#isClosed || isOther) {
       held.release();
-      throw new HoldfastError("UNAUTHENTICATED", "the token is of another identity");
+      throw new HoldfastError("UNAUTHENTICATED", "the access token is of another identity");
     }
     this.#forget();
     this.#held = held;

@@ -148,7 +148,7 @@ export class AccessLog implements AccessListener {
     const { identity } = by;
     if (!this.#parts.isLeader() || wallMs < this.#startedWallMs) return;
     const { op } = command;
-    const event = isAccessOp(op) ? "access changed" : "order carried out";
+    const event = isAccessOp(op) ? "access changed" : "admin command carried out";
     // Any client may end its own sessions: that must not hide what others do.
     this.#say("info", event, `${event} ${identity}`, ORDERS_PER_WINDOW_MAX, () => ({
       ...{ by: identity, request: REQUEST_NAMES.get(op), ...detailsOf(command) },

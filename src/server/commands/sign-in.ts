@@ -6,7 +6,7 @@
  * there, or any credential until the node has once heard what is committed, is looked up again
  * after a read barrier. All connections that wait share the barriers, and there are few of them a
  * second, so that strangers cannot keep the leader busy. Permissions are not decided here, but a
- * node that knows, although its table does not, that its cluster is closed holds `anonymous` back
+ * node that knows, although its table does not, that its cluster is secured holds `anonymous` back
  * until the table has caught up, and keeps it out if it was told to. This file must never keep, log
  * or answer a token.
  */
@@ -33,7 +33,7 @@ const BARRIER_PAUSE_MS = 100;
 const REASON_UNKNOWN =
   "unknown credential: it was removed or replaced, or belongs to another cluster";
 const REASON_EXPIRED = "the credential has expired";
-const REASON_OTHER = "the token is not of the identity that this connection has already";
+const REASON_OTHER = "the access token is not of the identity that this connection has already";
 const REASON_UNSURE = "no contact with a majority: cannot check who this is";
 const REASON_LATE = "a sign-in comes before any other request";
 

@@ -107,7 +107,7 @@ async function ask(
     const { status, text } = await within(ASK_TIMEOUT_MS, signal, (either) =>
       readPage(url.href, either, tls?.(), isSafe ? given : undefined),
     );
-    if (status === 401) return `${endpoint}: the cluster is closed: ${closedText(isSafe, given)}`;
+    if (status === 401) return `${endpoint}: the cluster is secured: ${closedText(isSafe, given)}`;
     if (status !== 200) {
       return `${endpoint}: ${sentenceIn(text).slice(0, REFUSAL_LENGTH_MAX)}`;
     }
@@ -122,7 +122,7 @@ async function ask(
 function closedText(isSafe: boolean, token: string | undefined): string {
   if (token === undefined) return "this node needs an access token (HOLDFAST_ACCESS_TOKEN_FILE)";
   return isSafe
-    ? "its access token is not known there, has expired, or has no grant"
+    ? "its access token is not known there, has expired, or has no permission"
     : "an access token is sent through wss: only, except on this machine";
 }
 

@@ -86,7 +86,7 @@ export class ServingNode implements RunningNode {
   readonly #loop = new EventLoopMeter();
   readonly #processMeter = new ProcessMeter();
   readonly #pages: Pages;
-  /** The files of the page for browsers; empty until they are read, and without the page. */
+  /** The files of the dashboard; empty until they are read, and without the dashboard. */
   #pageFiles: PageFiles = new Map();
   #trace: Trace | undefined;
   #isDraining = false;
@@ -216,7 +216,7 @@ export class ServingNode implements RunningNode {
     if (!this.#options.dashboard) return;
     this.#pageFiles = await readPageFiles();
     if (this.#pageFiles.size > 0) return;
-    this.#options.log("warn", "the page for browsers is not served: it was not built", {});
+    this.#options.log("warn", "the dashboard is not served: it was not built", {});
   }
 
   /** A node serves without it, too. */
@@ -268,7 +268,7 @@ export class ServingNode implements RunningNode {
   }
 
   #noteAccess(isClosed: boolean): void {
-    this.#options.log("info", isClosed ? "the cluster is closed" : "the cluster is open", {});
+    this.#options.log("info", isClosed ? "the cluster is secured" : "the cluster is open", {});
     if (isClosed) this.#assembled?.driver.expectPages();
     this.#access.note({ isClosed }).catch((error: Error) => this.#fail(error));
   }

@@ -22,7 +22,7 @@ import { metricsText, type NodeTraffic, type ProcessMetrics, type TlsTold } from
 
 const NEEDS_TOKEN =
   "this page needs an access token (Authorization: Bearer …), or the certificate of a client " +
-  "with rights or of a member";
+  "with permissions or of a member";
 const UNSURE =
   "it has not heard from a majority since it started, and does not know yet who may read this page";
 const TEXT = "text/plain; charset=utf-8";
@@ -101,7 +101,7 @@ export interface PageSource {
   /** Whether the caller has a right to anything; without one it may only know how the node is. */
   readonly judge: (caller: PageCaller) => PageRight;
   /**
-   * A file of the page for browsers, if there is one at that path. `isStranger`: must not learn the
+   * A file of the dashboard, if there is one at that path. `isStranger`: must not learn the
    * members.
    */
   readonly pageFile: (

@@ -37,10 +37,10 @@ test("a reason that all nodes share is told, unless it is about the network", as
 });
 
 test("nodes that show nothing to who does not sign in are no outage", async () => {
-  const members = silent("UNAUTHENTICATED", ": its cluster is closed", ": its cluster is closed");
+  const members = silent("UNAUTHENTICATED", ": its cluster is secured", ": its cluster is secured");
   expect(await outageOf(members, ENDPOINTS)).toBeUndefined();
   const reports = members.map(({ report }) => report);
-  expect(refusalAmong(reports)?.message).toBe("wss://a:1: its cluster is closed");
+  expect(refusalAmong(reports)?.message).toBe("wss://a:1: its cluster is secured");
   expect(refusalAmong([])).toBeUndefined();
 });
 

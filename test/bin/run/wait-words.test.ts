@@ -1,4 +1,4 @@
-/** What the messages of a wait say: holders as holders, waiters as waiters, and what keeps a key closed. */
+/** What the messages of a wait say: holders as holders, waiters as waiters, and cooldowns. */
 import { expect, test } from "vitest";
 import { obstacleText, refusedText } from "../../../bin/run/wait-words.js";
 import type { Blocker, KeyView } from "../../../src/index.js";
@@ -42,12 +42,12 @@ test("a refusal names holders as holders, and waiters as waiters", () => {
   expect(said("holders", [blocker("a\u001b[31m", 7)])).toBe("jobs/c is held by a\\u{1b}[31m");
 });
 
-test("a closed key says for how long it stays closed", () => {
+test("a key that cools down says for how long", () => {
   const refused = { blockedBy: "closing", blockers: [blocker("", 0)] };
   expect(refusedText("jobs/c", refused, [view({ closings: [closing(28_000)] })])).toBe(
-    "jobs/c is closed for 28s more (--min-hold or --lock-delay of its last holder)",
+    "jobs/c is cooling down for 28s more (--min-hold or --lock-delay of its last holder)",
   );
-  expect(refusedText("jobs/c", refused, [])).toMatch(/^jobs\/c is closed \(--min-hold/);
+  expect(refusedText("jobs/c", refused, [])).toMatch(/^jobs\/c is cooling down \(--min-hold/);
 });
 
 test("a wait says its place, who holds it and since when", () => {
@@ -61,6 +61,6 @@ test("a wait says its place, who holds it and since when", () => {
   const many = view({ holds: ["A", "B", "C", "D", "E"].map((name) => hold(name, 1_000)) });
   expect(obstacleText([many], 9, NOW_MS)).toMatch(/held by A .*, B .*, C .* and 2 more$/);
   const closed = view({ closings: [closing(5_000)] });
-  expect(obstacleText([closed], 9, NOW_MS)).toMatch(/^closed for 5s more/);
+  expect(obstacleText([closed], 9, NOW_MS)).toMatch(/^cooling down for 5s more/);
   expect(obstacleText([view({})], 9, NOW_MS)).toBe("");
 });

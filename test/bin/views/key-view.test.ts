@@ -64,12 +64,12 @@ test("the identity of a holder is beside its name, and nothing can be mistaken f
   );
 });
 
-test("a key in a list that nobody holds is closed, or only waited for, or has a limit", () => {
+test("a key in a list that nobody holds cools down, or is only waited for, or has a limit", () => {
   const closing = { mode: "shared", token: 1, identity: "", endsInMs: 5, permits: 0 } as const;
   expect(listRow({ ...FREE, closings: [closing] })).toEqual([
     "k",
     "shared",
-    "closed for 5ms more",
+    "cooling down for 5ms more",
     "-",
     "0",
   ]);

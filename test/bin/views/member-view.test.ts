@@ -91,7 +91,7 @@ test("what it needs to join is in the command, and below it where that comes fro
   const address = { host: "db-4", port: 7511 };
   expect(proofLines(4, address, "none")).toEqual([]);
   expect(startCommand(4, address, ["ws://x:1"], "token")).toContain("--token-file=FILE");
-  expect(proofLines(4, address, "token")[0]).toContain("FILE has the token of any identity");
+  expect(proofLines(4, address, "token")[0]).toContain("FILE has the access token of any identity");
   expect(startCommand(4, address, ["wss://x:1"], "certificate")).toEqual(
     expect.arrayContaining([
       "--tls-cert=certs/node-4.crt",

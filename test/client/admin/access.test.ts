@@ -166,14 +166,14 @@ describe("a refusal", () => {
       /^UNKNOWN_IDENTITY: credential "token-\w+" of "nobody": no identity has that name$/,
     );
     expect(await refused(access.grant("nobody", "observe", { key: "k" }))).toBe(
-      'UNKNOWN_IDENTITY: the grant of "nobody" on "k": no identity has that name',
+      'UNKNOWN_IDENTITY: the permission of "nobody" on "k": no identity has that name',
     );
     expect(await refused(access.addIdentity("local"))).toBe(
       'INVALID_ARGUMENT: identity "local": the names anonymous and local are reserved',
     );
     await world.until(access.addIdentity("billing"));
     expect(await refused(access.grant("billing", "admin", { prefix: "orders/" }))).toContain(
-      'INVALID_ARGUMENT: the grant of "billing" on keys with the prefix "orders/": admin is',
+      'INVALID_ARGUMENT: the permission of "billing" on keys with the prefix "orders/": admin is',
     );
     expect(await refused(access.revoke("anonymous", { prefix: "" }))).toMatch(
       /^LAST_ADMIN: .* on all keys: afterwards no one could change access any more; first give/,
@@ -200,7 +200,7 @@ describe("a refusal", () => {
     const forbidden = await failure(world, billing.access.addIdentity("more"));
     expect([forbidden.code, forbidden.message]).toEqual([
       "FORBIDDEN",
-      expect.stringContaining("no grant of this client's identity allows that"),
+      expect.stringContaining("no permission of this client's identity allows that"),
     ]);
     expect((await failure(world, billing.inspect("k"))).code).toBe("FORBIDDEN");
     expect(await world.until(billing.whoAmI())).toEqual({ name: "billing", grants: [] });
@@ -223,7 +223,7 @@ describe("a refusal", () => {
     const refused = await failure(world, billing.revoke({ key: "orders/1" }));
     expect([refused.code, refused.message]).toEqual([
       "FORBIDDEN",
-      `the revoke of "orders/1": no grant of this client's identity allows that`,
+      `the revoke of "orders/1": no permission of this client's identity allows that`,
     ]);
     await world.until(admin.access.grant("billing", "operate", { prefix: "orders/" }));
     const none = await world.until(billing.revoke({ key: "orders/1" }));

@@ -126,7 +126,7 @@ test("replies come in the order of the commands, whatever each takes", async () 
   const replies = [];
   for (let i = 0; i < 5; i++) replies.push(await client.reply());
   expect(replies.slice(0, 4)).toEqual(["nil", "+OK", "+PONG", "v"]);
-  expect(replies[4]).toMatch(/^-NOHOLDFAST the Redis door of Holdfast does not answer NOSUCH/);
+  expect(replies[4]).toMatch(/^-NOHOLDFAST the Redis port of Holdfast does not answer NOSUCH/);
 });
 
 test("a command may come in any pieces", async () => {

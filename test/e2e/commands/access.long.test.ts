@@ -77,7 +77,9 @@ describe("an open cluster", () => {
     const line = `"${process.execPath}" "${COMMAND}" access token unread > /dev/full; echo code $?`;
     const { stdout, stderr } = await anonymously("run", "shell", "-c", line);
     expect(stdout).toBe("code 1\n");
-    expect(stderr).toMatch(/cannot write to standard output: .*; the token was removed again\n$/);
+    expect(stderr).toMatch(
+      /cannot write to standard output: .*; the access token was removed again\n$/,
+    );
     const ls = documentOf(await anonymously("access", "ls", "unread", "--json"));
     expect(ls).toMatchObject({ name: "unread", credentials: [] });
     expect((await anonymously("access", "remove", "unread")).code).toBe(0);
@@ -88,11 +90,13 @@ describe("an open cluster", () => {
     expect((await anonymously("access", "add", "admin")).code).toBe(0);
     writeFileSync(at("there"), "kept");
     const there = await anonymously("access", "init", "--out", at("there"));
-    expectFailure(there, 1, /there exists already, and a token replaces no file/);
+    expectFailure(there, 1, /there exists already, and an access token replaces no file/);
     expect(readFileSync(at("there"), "utf8")).toBe("kept");
     const made = await anonymously("access", "init", "--out", ADMIN, "--label", "first");
     expect([made.code, made.stdout]).toEqual([0, ""]);
-    expect(made.stderr).toMatch(/the token of admin with the label first is in .*, for you only\n/);
+    expect(made.stderr).toMatch(
+      /the access token of admin with the label first is in .*, for you only\n/,
+    );
     expect(made.stderr).toMatch(
       /: so has everyone else, except at nodes with --access required\n.* holdfast access anonymous deny\n$/,
     );
@@ -142,7 +146,9 @@ describe("identities", () => {
     expect(table).toMatch(/\nbilling +acquire +orders\*\nbilling +observe +5\* --exact\n/);
     expect(table).toMatch(/\nbilling +certificate +certificate +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d\n/);
     const left = await asAdmin("access", "revoke", "billing", "orders/1");
-    expect(left.stdout).toBe("billing has no grant on orders/1; it still has acquire on orders*\n");
+    expect(left.stdout).toBe(
+      "billing has no permission on orders/1; it still has acquire on orders*\n",
+    );
   });
 
   test("check says yes or no, by which grant, with an exit code", async () => {
@@ -150,8 +156,8 @@ describe("identities", () => {
       ["acquire", "orders/1", 0, "yes: billing has acquire on orders*\n"],
       ["acquire", "orders-secret", 0, "yes: billing has acquire on orders*\n"],
       ["operate", "orders/1", 1, "no: billing has acquire on orders*\n"],
-      ["observe", "5*", 1, "no: no grant of billing covers 5*\n"],
-      ["observe", "order", 1, "no: no grant of billing covers order\n"],
+      ["observe", "5*", 1, "no: no permission of billing covers 5*\n"],
+      ["observe", "order", 1, "no: no permission of billing covers order\n"],
     ] as const) {
       const { code: was, stdout } = await asAdmin("access", "check", "billing", level, key);
       expect([key, was, stdout]).toEqual([key, code, text]);
@@ -188,7 +194,7 @@ describe("a closed cluster", () => {
     const denied = await asAdmin("access", "anonymous", "deny");
     expect([denied.code, denied.stdout]).toEqual([
       0,
-      "the cluster is closed: anonymous has no grant, and 2 identities have credentials\n",
+      "the cluster is secured: anonymous has no permission, and 2 identities have credentials\n",
     ]);
     // The session of this test.
     expect(denied.stderr).toMatch(
@@ -228,12 +234,16 @@ describe("a closed cluster", () => {
     expectFailure(
       forbidden,
       5,
-      /"billing": no grant of this client's identity allows that \(FORBIDDEN\)/,
+      /"billing": no permission of this client's identity allows that \(FORBIDDEN\)/,
     );
     const watch = await as(billing, "watch", "billing");
-    expectFailure(watch, 5, /the watch of "billing" was refused: no grant of .* \(FORBIDDEN\)/);
+    expectFailure(
+      watch,
+      5,
+      /the watch of "billing" was refused: no permission of .* \(FORBIDDEN\)/,
+    );
     const snapshot = await as(billing, "snapshot", "save", at("x.snap"));
-    expectFailure(snapshot, 5, /^holdfast: .* was refused: no grant of .* \(FORBIDDEN\)/);
+    expectFailure(snapshot, 5, /^holdfast: .* was refused: no permission of .* \(FORBIDDEN\)/);
     expect((await as(billing, "inspect", "5*")).code).toBe(0);
     expectFailure(await as(billing, "revoke", "--token", "9"), 5, /FORBIDDEN/);
     expectFailure(await as(billing, "access", "add", "more"), 5, /FORBIDDEN/);
@@ -314,7 +324,7 @@ describe("a closed cluster", () => {
     const line = ["server", "--id=2", `--data=${at("n2")}`, `--listen=${clients}`];
     line.push(`--peer-listen=${peers}`, `--join=${scene.endpoints}`);
     const waiting = scene.startHoldfast(line);
-    await waiting.noted("the cluster is closed: this node needs an access token");
+    await waiting.noted("the cluster is secured: this node needs an access token");
     waiting.child.kill();
     expect((await waiting.result).code).toBe(0);
     const joining = scene.startHoldfast(line, { env: { HOLDFAST_ACCESS_TOKEN: billing } });

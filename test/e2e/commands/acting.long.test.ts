@@ -54,9 +54,9 @@ describe("revoke", () => {
     );
     const token = String(one?.token);
     const revoked = await ask("revoke", "--token", token, "--now");
-    expect([revoked.code, revoked.stdout]).toEqual([0, `token ${token}: 1 hold ended\n`]);
+    expect([revoked.code, revoked.stdout]).toEqual([0, `fencing token ${token}: 1 hold ended\n`]);
     const again = await ask("revoke", "--token", token);
-    expectFailure(again, 5, new RegExp(`there is no hold with token ${token}`));
+    expectFailure(again, 5, new RegExp(`there is no hold with fencing token ${token}`));
     expect(other?.isHeld).toBe(true);
     await other?.release();
   });

@@ -137,7 +137,7 @@ test("its Redis ports and rules follow the options, which need --redis", async (
   }
 });
 
-test("a closed cluster starts like any other, and people learn how to come in", async () => {
+test("a secured cluster starts like any other, and people learn how to come in", async () => {
   const data = join(directory, "closed");
   const open = await startReady(data, "--nodes=1");
   const local = `--local=${join(data, "n1")}`;
@@ -146,7 +146,7 @@ test("a closed cluster starts like any other, and people learn how to come in", 
   await interrupt(open);
   const closed = startLocal(data);
   await closed.printed("Ctrl-C stops it.\n");
-  expect(closed.stdout).toContain("\nThe cluster is closed: commands need a token ");
+  expect(closed.stdout).toContain("\nThe cluster is secured: commands need an access token ");
   const [, way = ""] = /^ {2}(?:npx )?holdfast (access ls .*)$/m.exec(closed.stdout) ?? [];
   expect((await runCli(way.split(" "))).code).toBe(0);
   const [, endpoint = "", pid] = / (ws:\S+) {2}pid (\d+)/.exec(closed.stdout) ?? [];

@@ -72,7 +72,7 @@ describe("saving", () => {
     const { code, stdout } = await ask(["snapshot", "inspect", file()]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^cluster +[0-9a-f]{32}$/m);
-    expect(stdout).toMatch(/^locks in use +\d+; holds 1, waiters 0, closings 0$/m);
+    expect(stdout).toMatch(/^locks in use +\d+; holds 1, waiters 0, cooldowns 0$/m);
     expect(stdout).toMatch(/^settings +waitersMax 77$/m);
     expect(stdout).toMatch(/^digest +ok$/m);
   });

@@ -132,10 +132,16 @@ describe("an order that was carried out", () => {
       ],
       ["info access changed", { by, request: "putCredential", identity: "ci", credential: "t1" }],
       ["info access changed", { by, request: "removeIdentity", identity: "ci" }],
-      ["info order carried out", { by, request: "changeSetting", setting: "waitersMax", value: 5 }],
-      ["info order carried out", { by, request: "revoke", key: "k", token: 7, reason: "gone" }],
-      ["info order carried out", { by, request: "endSession", session: 9, reason: "gone" }],
-      ["info order carried out", { by, request: "setLimit", key: "s", limit: null }],
+      [
+        "info admin command carried out",
+        { by, request: "changeSetting", setting: "waitersMax", value: 5 },
+      ],
+      [
+        "info admin command carried out",
+        { by, request: "revoke", key: "k", token: 7, reason: "gone" },
+      ],
+      ["info admin command carried out", { by, request: "endSession", session: 9, reason: "gone" }],
+      ["info admin command carried out", { by, request: "setLimit", key: "s", limit: null }],
     ]);
     expect(JSON.stringify(lines.told)).not.toContain(digest);
   });

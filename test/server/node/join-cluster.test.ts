@@ -102,9 +102,9 @@ test("a closed cluster is shown the token, and what it refuses is said until it 
   // Another way to this machine, which does not look like one.
   await logged(url.replace("127.0.0.1", "0.0.0.0"), "good");
   expect(told).toEqual([
-    `${url}: the cluster is closed: this node needs an access token (HOLDFAST_ACCESS_TOKEN_FILE)`,
-    `${url}: the cluster is closed: its access token is not known there, has expired, or has no grant`,
-    `${url.replace("127.0.0.1", "0.0.0.0")}: the cluster is closed: an access token is sent ` +
+    `${url}: the cluster is secured: this node needs an access token (HOLDFAST_ACCESS_TOKEN_FILE)`,
+    `${url}: the cluster is secured: its access token is not known there, has expired, or has no permission`,
+    `${url.replace("127.0.0.1", "0.0.0.0")}: the cluster is secured: an access token is sent ` +
       "through wss: only, except on this machine",
   ]);
   expect(shown).toEqual([undefined, "Bearer bad", undefined]);

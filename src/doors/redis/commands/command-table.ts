@@ -149,5 +149,5 @@ function refuseUnknown(session: Session, typed: string): never {
   const name = printable(typed.slice(0, SHOWN_LENGTH_MAX)).toUpperCase();
   const why = REFUSED_COMMANDS.get(name) ?? "this is a lock service, no store of data";
   session.rules.noteRefused(`command ${name}`, name);
-  throw new RefusedCommand(`the Redis door of Holdfast does not answer ${name}: ${why}`);
+  throw new RefusedCommand(`the Redis port of Holdfast does not answer ${name}: ${why}`);
 }

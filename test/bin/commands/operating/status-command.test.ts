@@ -61,14 +61,14 @@ test("a cluster that is not open to everybody says what those may do who do not 
     return stdout.split("\n").slice(2).join("\n");
   };
   expect(await outputOf({ state: "closed", identities: 2 })).toBe(
-    "\nclosed: clients that do not sign in may do nothing\n",
+    "\nsecured: clients that do not sign in may do nothing\n",
   );
   expect(await outputOf({ state: "partlyOpen", identities: 0 })).toContain("partly open: ");
   expect(await outputOf({ state: "open", identities: 2 })).toContain("may do everything");
   expect(await outputOf({ state: "open", identities: 0 })).toBe("");
 });
 
-test("a closed cluster says what who asks lacks, and is not one that does not answer", async () => {
+test("a secured cluster says what who asks lacks, and is not one that does not answer", async () => {
   const url = await statusPage(1, { role: "leader" }, undefined, "good");
   const ask = (endpoint: string, env: Record<string, string> = {}) =>
     runCli(["status", `--endpoints=${endpoint}`], { env });
@@ -76,13 +76,13 @@ test("a closed cluster says what who asks lacks, and is not one that does not an
   const none = await ask(url);
   expect([none.code, none.stderr]).toEqual([
     5,
-    `holdfast: ${url}: its cluster is closed: an access token is needed; see --token-file (UNAUTHENTICATED)\n`,
+    `holdfast: ${url}: its cluster is secured: an access token is needed; see --token-file (UNAUTHENTICATED)\n`,
   ]);
-  expect(none.stdout).toMatch(/\n +- +- +answers .* \(its cluster is closed: an access/);
+  expect(none.stdout).toMatch(/\n +- +- +answers .* \(its cluster is secured: an access/);
   const bad = await ask(url, { HOLDFAST_ACCESS_TOKEN: "bad" });
   expect([bad.code, bad.stderr]).toEqual([
     5,
-    expect.stringMatching(/closed to this access token: it was removed or replaced/),
+    expect.stringMatching(/refuses this access token: it was removed or replaced/),
   ]);
   // Another way to this machine, which does not look like one.
   const both = `${url.replace("127.0.0.1", "0.0.0.0")},ws://127.0.0.1:9`;
