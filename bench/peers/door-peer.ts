@@ -31,7 +31,7 @@ export const httpDoor: PeerKind = doorKind(async () => ({
 export const redlockDoor: PeerKind = doorKind(async () => {
   const ports = await freePorts(NODES);
   return {
-    about: "three nodes, the package redlock unchanged at the Redis door of the leader",
+    about: "three nodes, the package redlock unchanged at the Redis port of the leader",
     flagsOf: (node) => [`--redis-listen=127.0.0.1:${ports[node - 1]}`],
     connect: (_cluster, leader, load) => connectRedlockClients([ports[leader] ?? 0], load),
   };

@@ -257,7 +257,7 @@ export class Tour {
       holder.child.kill("SIGCONT");
       await this.#until("the late write", () => holder.refused > refused);
       const late = `When ${holder.name} went on, it wrote with token ${token}, and the fence refused that`;
-      return `${next?.name} got the lock ${waitedMs} ms after ${holder.name} was paused, when its lease of ${WORKER_TTL_MS} ms was over; the token went from ${token} to ${next?.token}. ${late}.`;
+      return `${next?.name} got the lock ${waitedMs} ms after ${holder.name} was paused, when its lease of ${WORKER_TTL_MS} ms was over; the fencing token went from ${token} to ${next?.token}. ${late}.`;
     } finally {
       holder.child.kill("SIGCONT");
     }

@@ -12,7 +12,7 @@ const ANY_PORT = 0;
 
 export const redlockDoor: SystemKind = {
   name: "redlock-door",
-  about: "the npm package redlock, unchanged, on the Redis door of a cluster",
+  about: "the npm package redlock, unchanged, on the Redis port of a cluster",
   hasOnePort: false,
   hasOnePeerAddress: false,
   isOwn: true,
