@@ -5,6 +5,8 @@
  *
  *   npx tsx examples/hand-over.ts [ENDPOINT…]
  *
+ * The worker calls the command `holdfast`, which must be on the PATH (in a checkout: `npm link`).
+ *
  * In an application, import "holdfast". The worker needs the same identity as the program, if the
  * cluster knows identities.
  */
@@ -41,3 +43,4 @@ const worker = spawn("sh", [WORKER, KEY], {
 const [code] = await once(worker, "exit");
 const next = await client.tryAcquire(KEY);
 console.log(`the worker ended with ${code}, and the lock is free: ${next !== undefined}`);
+if (code !== 0) process.exitCode = 1;

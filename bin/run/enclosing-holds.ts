@@ -20,7 +20,7 @@ export interface EnclosingHold {
 }
 
 const HELD = "held";
-const LINE = /^(\d{1,16}) (\d{1,16}) (?:exclusive|shared|permits) (.+)$/;
+const LINE = /^(\d{1,16}) (\d{1,16}) (?:exclusive|shared|permits) (.+)$/s;
 const WITHIN = /^within (\d{1,16}(?: \d{1,16})*)$/;
 
 export function enclosingHolds(environment: Environment): readonly EnclosingHold[] {
@@ -46,21 +46,15 @@ export function heldVariable(
   return { [variableOf(HELD)]: [...(around === undefined ? [] : [around]), ...lines].join("\n") };
 }
 
-export interface Asking {
-  readonly items: readonly WantedItem[];
-  /** Its session, which has one request at most. */
-  readonly session: number;
-}
-
 /** The key in which one of these holds is in the way of a request until it ends. */
 export function keyHeldAround(
   views: readonly KeyView[],
   enclosing: readonly EnclosingHold[],
-  { items, session }: Asking,
+  items: readonly WantedItem[],
 ): string | undefined {
   const found = items.find((item) => {
     const view = views.find(({ key }) => key === item.key);
-    return view !== undefined && isInTheWay(holdsAround(view, enclosing), view, item, session);
+    return view !== undefined && isInTheWay(holdsAround(view, enclosing), view, item);
   });
   return found?.key;
 }
@@ -74,20 +68,13 @@ export function holdsAround(
   );
 }
 
-function isInTheWay(
-  own: KeyView["holds"],
-  { kind, limit, waiters }: KeyView,
-  item: WantedItem,
-  session: number,
-): boolean {
+function isInTheWay(own: KeyView["holds"], { kind, limit }: KeyView, item: WantedItem): boolean {
   if (own.length === 0 || (kind === "semaphore") !== (item.permits !== undefined)) return false;
   if (item.permits !== undefined) {
     const held = own.reduce((sum, { permits }) => sum + permits, 0);
     return held + item.permits > limit;
   }
-  if (item.mode !== "shared" || own.some(({ mode }) => mode === "exclusive")) return true;
-  // A request ahead wants it exclusively, and so waits for these holds.
-  return waiters.some((waiter) => waiter.session === session && !waiter.isEligible);
+  return item.mode !== "shared" || own.some(({ mode }) => mode === "exclusive");
 }
 
 /** The metadata of the session of a process with these holds around it; `undefined`: none. */

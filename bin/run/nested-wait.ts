@@ -1,7 +1,8 @@
 /**
- * A wait inside of a `holdfast run`. Before it begins, and now and then, the cluster is asked whether
- * it waits for a hold of a run around it, directly or through others. Such a wait would never end: it
- * is refused, as the cluster refuses a deadlock that it knows of itself.
+ * A wait inside of a `holdfast run`. A request for a key that a run around it holds is refused before
+ * it waits, because that wait cannot end. While it waits, the cluster is asked now and then whether it
+ * waits for such a hold through others: that may last forever, but others may also give up, so it is
+ * said and never refused.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors/index.js";
@@ -9,6 +10,7 @@ import type { Client, WaitGraphView } from "../../src/index.js";
 import { keyText } from "../../src/text/index.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
+import { note } from "../output/terminal.js";
 import {
   type EnclosingHold,
   enclosingHolds,
@@ -28,7 +30,7 @@ const NESTED_MAX = 100;
 
 type Wanted = Pick<RequestPlan, "items" | "waitMs"> & { readonly conflictExitCode: number };
 
-/** Runs the wait; fails before it, or ends it, once it is clear that it would never end. */
+/** Runs the wait; fails before it if it could not end, and says while it waits that it may not. */
 export async function unlessEndless<T>(
   client: Client,
   wanted: Wanted,
@@ -37,83 +39,79 @@ export async function unlessEndless<T>(
 ): Promise<T> {
   const enclosing = enclosingHolds(process.env);
   if (enclosing.length === 0) return wait(signal);
-  const refusal = await directRefusal(client, wanted, enclosing);
-  if (refusal !== undefined) throw refusal;
+  await refuseEndless(client, wanted, enclosing);
   const over = new AbortController();
-  const endless = new AbortController();
-  const end = (reason: unknown): void => endless.abort(reason);
-  void watch(client, wanted, enclosing, over.signal).then(end, end);
+  void watch(client, enclosing, over.signal);
   try {
-    return await wait(AbortSignal.any([signal, endless.signal]));
+    return await wait(signal);
   } finally {
     over.abort();
   }
 }
 
-/** Resolves with the refusal of a wait that would never end, or never. */
+/** Says once that the wait may never end; resolves then, or when it is over. */
 async function watch(
   client: Client,
-  wanted: Wanted,
   enclosing: readonly EnclosingHold[],
   over: AbortSignal,
-): Promise<Failure> {
+): Promise<void> {
   for (let at = 0; ; at += 1) {
     try {
       await delay(CHECKS_MS[at] ?? LATER_CHECKS_MS, undefined, { signal: over, ref: false });
     } catch {
       // The wait is over.
-      return new Promise(() => undefined);
+      return;
     }
-    const found =
-      (await directRefusal(client, wanted, enclosing)) ??
-      (await indirectRefusal(client, enclosing, at === 0));
-    if (found !== undefined) return found;
+    const doubt = await doubtOf(client, enclosing);
+    if (over.aborted) return;
+    if (doubt === undefined) continue;
+    note(doubt);
+    return;
   }
 }
 
-/** It asks for a key that is held around it. */
-async function directRefusal(
+/** Fails if it asks for a key that is held around it. */
+async function refuseEndless(
   client: Client,
   { items, waitMs, conflictExitCode }: Wanted,
   enclosing: readonly EnclosingHold[],
-): Promise<Failure | undefined> {
+): Promise<void> {
   const shared = items.filter((item) => enclosing.some(({ key }) => key === item.key));
-  if (shared.length === 0) return undefined;
-  const views = await viewsOf(client, { items: shared });
-  const key = keyHeldAround(views, enclosing, { items: shared, session: client.session });
-  if (key === undefined) return undefined;
+  if (shared.length === 0) return;
+  const key = keyHeldAround(await viewsOf(client, { items: shared }), enclosing, shared);
+  if (key === undefined) return;
   const held = `${keyText(key)} is held by the run around this one until its command ends`;
-  if (waitMs === 0) return new Failure(conflictExitCode, held);
-  return endless(held);
+  if (waitMs === 0) throw new Failure(conflictExitCode, held);
+  throw new Failure(EXIT.refused, `${held}: waiting would never end (DEADLOCK)`);
 }
 
 /**
- * It waits for somebody who waits for a key that is held around it. Two nested runs may wait for each
- * other so. At its first check the older one leaves it to the other to give up.
+ * Whether it waits for somebody who waits for a key that is held around it, in words. Two nested runs
+ * may wait for each other in this way.
  */
-async function indirectRefusal(
+async function doubtOf(
   client: Client,
   enclosing: readonly EnclosingHold[],
-  isFirst: boolean,
-): Promise<Failure | undefined> {
-  const views = await viewsOf(client, { items: enclosing });
-  const holds = views.flatMap((view) => holdsAround(view, enclosing));
-  const around = new Set(holds.map(({ session }) => session).filter((session) => session !== 0));
-  if (around.size === 0) return undefined;
-  const { session } = client;
+): Promise<string | undefined> {
   const signal = AbortSignal.timeout(ANSWER_MS_MAX);
   try {
+    const views = await viewsOf(client, { items: enclosing });
+    const holds = views.flatMap((view) => holdsAround(view, enclosing));
+    const around = new Set(holds.map(({ session }) => session).filter((session) => session !== 0));
+    if (around.size === 0) return undefined;
     const graph = await client.waitGraph({ signal });
     const others = await nestedWaiters(client, graph, signal);
-    const detour = detourTo(graph, { session, around }, others);
-    if (detour === undefined || (isFirst && detour.nested > session)) return undefined;
+    const detour = detourTo(graph, { session: client.session, around }, others);
+    if (detour === undefined) return undefined;
     const [from, to] = [keyText(detour.from), keyText(detour.to)];
-    return endless(
-      `those ahead for ${from} wait for ${to}, which the run around this one holds until its ` +
-        "command ends",
+    return (
+      `this wait may never end: those ahead for ${from} wait for ${to}, which the run around this ` +
+      "one holds until its command ends"
     );
   } catch (error) {
-    if (signal.aborted || error instanceof HoldfastError) return undefined;
+    if (signal.aborted || error instanceof HoldfastError || error instanceof Failure) {
+      return undefined;
+    }
     throw error;
   }
 }
@@ -142,8 +140,4 @@ async function nestedWaiters(
     if (error instanceof HoldfastError && error.code === "FORBIDDEN") return [];
     throw error;
   }
-}
-
-function endless(why: string): Failure {
-  return new Failure(EXIT.refused, `${why}: waiting would never end (DEADLOCK)`);
 }

@@ -9,8 +9,6 @@ import type { WaitGraphView } from "../../src/index.js";
 export interface Detour {
   readonly from: string;
   readonly to: string;
-  /** The newest of the other nested sessions on the way; 0: there is none. */
-  readonly nested: number;
 }
 
 export interface Nesting {
@@ -28,21 +26,21 @@ export function detourTo(
   const sessionOf = new Map(owners.map((owner) => [owner.id, owner.session]));
   const reached = new Set<number>();
   const line = owners.flatMap((owner) => {
-    return owner.session === session ? [{ at: owner.id, from: "", nested: 0 }] : [];
+    return owner.session === session ? [{ at: owner.id, from: "" }] : [];
   });
-  for (const { at, from, nested } of line) {
+  for (const { at, from } of line) {
     for (const { from: waiting, to, key, mode } of edges) {
       if (waiting !== at || mode === "permits" || reached.has(to)) continue;
       const first = from === "" ? key : from;
       const holder = sessionOf.get(to) ?? 0;
-      if (around.has(holder)) return { from: first, to: key, nested };
+      if (around.has(holder)) return { from: first, to: key };
       reached.add(to);
-      line.push({ at: to, from: first, nested });
+      line.push({ at: to, from: first });
       const inside = others.filter((other) => other.around.has(holder));
       for (const { id, session: inner } of owners) {
         if (reached.has(id) || !inside.some((other) => other.session === inner)) continue;
         reached.add(id);
-        line.push({ at: id, from: first, nested: Math.max(nested, inner) });
+        line.push({ at: id, from: first });
       }
     }
   }

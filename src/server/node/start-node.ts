@@ -52,7 +52,13 @@ async function startWith(
   try {
     const open = (): Promise<Directory> => openData(resolved, clusterId);
     return await whenDiskHasSpace(resolved, clusterId, tls?.transport, open, async (directory) => {
-      const node = new ServingNode(resolved, directory, found, tls, access);
+      let node: ServingNode;
+      try {
+        node = new ServingNode(resolved, directory, found, tls, access);
+      } catch (error) {
+        await directory.close();
+        throw error;
+      }
       try {
         await node.start();
       } catch (error) {
