@@ -68,8 +68,9 @@ HOLDFAST_LEASE_OWNER, which are for run alone.
 HOLDFAST_HELD lists what is held by this run and by the runs around it. A run,
 elect or lease take inside of the command that asks for such a lock would wait
 forever: it ends at once with exit code 5 (3 with -n). One that waits for a
-client that itself waits for such a lock says so, and waits on. A process that is meant to wait for the end of the run that started it
-must be started without that variable: env -u HOLDFAST_HELD.
+client that itself waits for such a lock says so, and waits on. A process that
+is meant to wait for the end of the run that started it must be started without
+that variable: env -u HOLDFAST_HELD.
 
 If run finds no cluster, it says so after a second and keeps trying for
 --connect-timeout, but never longer than --wait; with -n it ends as soon as
