@@ -108,7 +108,7 @@ test.each([
   const client = await world.connect();
   await client.call("SET", "a", "1", "NX", "PX", "1000");
   const reply = await client.call(...command);
-  expect(reply).toMatch(/^-NOHOLDFAST .*; see docs\/doors\/redis\.md$/);
+  expect(reply).toMatch(/^-NOHOLDFAST .*; see docs\/reference\/redis-port\.md$/);
   expect(reply).toMatch(sentence);
   expect(await client.call("GET", "a")).toBe("1");
 });
