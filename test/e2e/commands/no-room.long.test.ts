@@ -35,7 +35,7 @@ describe("without room for another session", () => {
     expect(await ask(2, "inspect", "held")).toContain("the one");
     expect(await ask(3, "session", "ls")).toContain("the one");
     expect(await ask(1, "settings", "get", "sessionsMax", "--json")).toContain('"value":1,');
-    expect(await ask(2, "explain", "held")).toContain("held by the one");
+    expect(await ask(2, "explain", "held")).toContain("because the one (exclusive");
     expect(await ask(3, "graph", "--json")).toContain('"edges":[]');
   });
 
