@@ -82,7 +82,11 @@ test("4: no cluster, for every command that needs one", async () => {
 
 test("5: refused", async () => {
   expectEnd(await ask(["session", "end", "999999"]), EXIT.refused, /there is no session 999999/);
-  expectEnd(await ask(["revoke", "--token", "1"]), EXIT.refused, /there is no hold with fencing token 1/);
+  expectEnd(
+    await ask(["revoke", "--token", "1"]),
+    EXIT.refused,
+    /there is no hold with fencing token 1/,
+  );
 });
 
 test("6: the lock was lost while the command ran", async () => {
