@@ -20,7 +20,8 @@ const TOKEN_NOTES = `
 Prints the access token, which nothing can show again; with --out it is only
 written to the file. A program shows it by --token-file or
 HOLDFAST_ACCESS_TOKEN_FILE, or by the option token of the SDK. An access token
-replaces that of the same label, which then no longer works. The JSON document:
+replaces the one with the same label, which then stops working. The JSON
+document:
   {"name":"billing","label":"token-5f1c09aa","token":"hf_…","file":null,
    "expiresWallMs":0}
 token: null with --out. expiresWallMs: 0 for never.`;

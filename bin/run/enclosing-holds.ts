@@ -31,7 +31,8 @@ export function enclosingHolds(environment: Environment): readonly EnclosingHold
 function holdIn(line: string): EnclosingHold {
   const [, token, session, key] = LINE.exec(line) ?? [];
   if (key !== undefined) return { token: Number(token), session: Number(session), key };
-  const text = `${variableOf(HELD)} is set by holdfast run, and a line of it is not: "${line}"`;
+  const name = variableOf(HELD);
+  const text = `${name} has a line that no holdfast run has written, so unset it: "${line}"`;
   throw new Failure(EXIT.usage, text);
 }
 

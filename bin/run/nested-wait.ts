@@ -1,8 +1,8 @@
 /**
  * A wait inside of a `holdfast run`. A request for a key that a run around it holds is refused before
  * it waits, because that wait cannot end. While it waits, the cluster is asked now and then whether it
- * waits for such a hold through others: that may last forever, but others may also give up, so it is
- * said and never refused.
+ * waits for such a hold through others. That may last forever, but one of the others may also give up,
+ * so the user learns of it, and the wait must never be refused for it.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors/index.js";

@@ -40,11 +40,18 @@ export function refusedText(name: string, refused: Refused, views: readonly KeyV
 /** What a request waits for that is, or was, in the queues of these keys; "" if nothing is in its way. */
 export function obstacleText(views: readonly KeyView[], session: number, nowMs: number): string {
   const places = views.flatMap((view) => placeText(view, session, views.length > 1));
-  const holders = views.flatMap(({ holds }) => holds.map((hold) => holdText(hold, nowMs)));
-  const closed = views.some(({ holds, closings }) => holds.length === 0 && closings.length > 0);
+  const holds = views.flatMap((view) => view.holds);
+  const textsOf = (isBearer: boolean): readonly string[] =>
+    holds
+      .filter(({ holder }) => (holder === "bearer") === isBearer)
+      .map((hold) => holdText(hold, nowMs));
+  const [holders, handedOver] = [textsOf(false), textsOf(true)];
+  const closed = views.some((view) => view.holds.length === 0 && view.closings.length > 0);
   const parts = [
     places.join(", "),
     holders.length > 0 ? `held by ${fewOf(holders)}` : "",
+    // "handed over by A": nobody has it until it is adopted.
+    fewOf(handedOver),
     closed ? closedText(views) : "",
   ];
   return parts.filter((part) => part !== "").join(", ");

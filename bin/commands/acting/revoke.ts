@@ -31,12 +31,12 @@ const EXAMPLES: Examples = [
 
 const NOTES = `${FORCE_NOTES}
 
-Prints how many holders were told or, with --now, how many holds ended: 0 if the
-lock is not held, which is no error. A lock that cools down (--min-hold,
+Prints how many holders were notified or, with --now, how many holds ended: 0
+without an error if the lock is not held. A lock that cools down (--min-hold,
 --lock-delay) is opened at once, with or without --now. A cooldown that begins
 with the end of the revoked holds lasts until the lock is revoked again. Exit
-code 5 if there is no hold with that fencing token, or it is not allowed. The
-JSON document:
+code 5: no hold has that fencing token, or you may not revoke it. The JSON
+document:
   {"key":"deploy","token":null,"revoked":1,"opened":0}
 or with --prefix
   {"prefix":"ci/","keys":2,"revoked":1,"opened":1}`;

@@ -54,6 +54,11 @@ test("a wait says its place, who holds it and since when", () => {
   const held = view({ holds: [hold("A", 250_000)], waiters: [waiter(8), waiter(9)] });
   expect(obstacleText([held], 9, NOW_MS)).toBe("place 2 of 2, held by A since 13:59:12 (4m 10s)");
   expect(obstacleText([held], 5, NOW_MS)).toBe("held by A since 13:59:12 (4m 10s)");
+  const handedOver = {
+    ...held,
+    holds: held.holds.map((one) => ({ ...one, holder: "bearer" as const })),
+  };
+  expect(obstacleText([handedOver], 5, NOW_MS)).toBe("handed over by A since 13:59:12 (4m 10s)");
   const two = [held, view({ key: "other", waiters: [waiter(9)] })];
   expect(obstacleText(two, 9, NOW_MS)).toBe(
     "place 2 of 2 for jobs/c, place 1 of 1 for other, held by A since 13:59:12 (4m 10s)",

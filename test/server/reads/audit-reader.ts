@@ -49,6 +49,8 @@ async function answer(question: AuditQuestion): Promise<AuditAnswer> {
   return { findings };
 }
 
+// Whoever asked is gone, and nobody would end this process.
+process.on("disconnect", () => process.exit(1));
 process.on("message", (question: AuditQuestion) => {
   answer(question).then(
     (found) => process.send?.(found),
