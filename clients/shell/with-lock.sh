@@ -126,7 +126,10 @@ is_held_around() { # token, mode, key
   until ask GET /v1/lock '' 5 || [ $((tries += 1)) -ge "$count" ]; do :; done
   case $status${body%%\"waiters\"*} in 200*\"token\":"$1"[!0-9]*) ;; *) return 1 ;; esac
 }
-while read -r held _ how what; do
+while IFS= read -r line; do
+  # A key may end with a blank.
+  held=${line%% *} line=${line#* } line=${line#* }
+  how=${line%% *} what=${line#* }
   is_held_around "$held" "$how" "$what" || continue
   [ "$wait" != 0 ] || fail 3 "$key is held by the run around this one until its command ends"
   fail 5 "$key is held by the run around this one until its command ends: waiting would never end"

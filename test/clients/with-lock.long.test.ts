@@ -30,10 +30,11 @@ describe.skipIf(missing !== undefined)(`with-lock.sh [${missing ?? "is tested"}]
     ["in a run", "a", "$WITH_LOCK a -- true"],
     ["in itself", "x", "$WITH_LOCK a -- $WITH_LOCK a -- true"],
     ["in itself, with a blank in the key", "x", "$WITH_LOCK 'a b' -- $WITH_LOCK 'a b' -- true"],
+    ["in itself, with a blank after it", "x", "$WITH_LOCK 'a ' -- $WITH_LOCK 'a ' -- true"],
     ["shared, in an exclusive run", "a", "$WITH_LOCK -s a -- true"],
     ["in a script in a run", "a", "$WITH_LOCK b -- $WITH_LOCK a -- true"],
   ])("is refused the lock around it at once: %s", async (_, outer, line) => {
-    const key = line.includes("a b") ? "a b" : "a";
+    const key = /'(.+?)'/.exec(line)?.[1] ?? "a";
     const wanted = `with-lock.sh: ${held(key)}: waiting would never end\n`;
     expect(await under(outer, line)).toEqual({ stdout: "5\n", stderr: wanted });
   });
