@@ -13,7 +13,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "sessions-shown-to-all",
-    rule: "12.11: all sessions are shown to who may observe every key",
+    rule: "12.11: all sessions are shown only to clients that may observe every key",
     scenario: "limited access",
     file: "src/server/reads/read-rights.ts",
     find: "    case OP.sessions:\n      return viewer.everywhere >= observe;",
@@ -22,7 +22,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "highest-for-everywhere",
-    rule: "12.4: a grant for some keys is none for others",
+    rule: "12.4: a grant for some keys does not count for others",
     scenario: "limited access",
     file: "src/lockfsm/holds/rights.ts",
     find: "  return identity.everywhere >= levelFor(command) || mayDoThere",
@@ -96,7 +96,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "watch-told-before-it-is-judged",
-    rule: "a watch is told of nothing behind the entry that took its right away",
+    rule: "a watch reports nothing after the entry that took its right away",
     scenario: "limited access",
     file: "src/server/driver/driver.ts",
     find: "    signIn.onApplied();\n    observation.work(applier.index, snapshots.isTaking, nowMs);\n",
@@ -124,7 +124,7 @@ export const ACCESS_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "hand-over-of-who-is-refused-hangs",
-    rule: "a hand-over of everything ends, also if no node lets its process in any more",
+    rule: "a hand-over of everything ends, even if no node lets its process in any more",
     scenario: "limited access",
     file: "src/client/session/departure.ts",
     find: "    if (!this.hasBegun) this.#caller.reject(reason);\n",

@@ -58,7 +58,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "damaged-draft-ends-the-node",
-    rule: "a part of a snapshot on which nobody counts is received anew",
+    rule: "a part of a snapshot that nobody counts on is received again",
     scenario: "snapshots",
     file: "src/storage/snapshots/stored-snapshots.ts",
     find: "if (damageOf(error) === undefined || snapshot.isComplete) throw error;",
@@ -67,7 +67,7 @@ export const CURED_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "upgrade-refused-for-its-end",
-    rule: "who waits for an upgrade is told why the hold ended",
+    rule: "a client that waits for an upgrade learns why the hold ended",
     scenario: "applications with upgrades",
     file: "src/client/locks/hold.ts",
     find: "    if (result.status === ERROR_NUMBERS.NOT_HELD) return;\n",

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.js";
 export const DOOR_MUTANTS: readonly Mutant[] = [
   {
     name: "parked-grant-kept",
-    rule: "what a door is granted for a caller that does not come back it gives back",
+    rule: "a door gives back what it is granted for a caller that does not come back",
     scenario: "doors of HTTP",
     file: "src/doors/http/takes.ts",
     find: "    await leases.giveBack(keys, { owner, only: lease });\n",
@@ -78,7 +78,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "fair-grant-not-renewed",
-    rule: "who comes for what was granted to its place gets its whole time",
+    rule: "a client that comes for what was granted to its place gets its whole time",
     scenario: "fair doors of Redis",
     file: "src/doors/redis/fair-waits.ts",
     find: "      await take.client.leases.take([take.item], { ...optionsOf(wait), ttlMs, waitMs: 0 });\n",
@@ -105,7 +105,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "lock-of-redis-without-margin",
-    rule: "a lock lasts a hundredth longer than its client asked, who keeps no margin for clocks",
+    rule: "a lock lasts a hundredth longer than its client asked, which keeps no margin for clocks",
     scenario: "doors of Redis",
     file: "src/doors/redis/lease-calls.ts",
     find: "wish.hasMargin === true ? wish.ttlMs : withLeaseMargin(wish.ttlMs);",

@@ -13,7 +13,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "downgrade-lets-nobody-in",
-    rule: "a downgrade lets those in who go together with it",
+    rule: "a downgrade lets in the requests that are compatible with it",
     scenario: "any plan",
     file: "src/lockfsm/commands/convert.ts",
     find: '  state.note("converted", hold, place);\n  advance(state, place.key);',
@@ -40,7 +40,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "upgraded-again",
-    rule: "5.3: an upgrade of what is exclusive is answered with the present token",
+    rule: "5.3: an upgrade of what is exclusive is answered with the current token",
     scenario: "upgrades",
     file: "src/lockfsm/commands/convert.ts",
     find: 'else if (held.mode === "exclusive") {',
@@ -49,7 +49,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "upgrade-behind-the-queue",
-    rule: "an upgrade comes before all who wait",
+    rule: "an upgrade comes before all requests that wait",
     scenario: "upgrades",
     file: "src/lockfsm/commands/convert.ts",
     find: "  const order = { rank: UPGRADE_RANK, number: state.takeNumber() };",
@@ -77,7 +77,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "upgrade-outlives-its-hold",
-    rule: "an upgrade ends with the hold that it is of",
+    rule: "an upgrade ends with its hold",
     scenario: "upgrades",
     file: "src/lockfsm/holds/end.ts",
     find: "  if (upgrade !== undefined) withdraw(state, upgrade, NOT_HELD);\n",
@@ -149,7 +149,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "cap-not-told",
-    rule: "who loses a hold by its cap is told",
+    rule: "a client that loses a hold by its cap is notified",
     scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "    state.say(session, { kind: MESSAGE.lost,",
@@ -158,7 +158,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "theft-not-told",
-    rule: "who is stolen from is told",
+    rule: "a client whose hold is stolen is notified",
     scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "    state.say(session, { kind: MESSAGE.lost,",
@@ -203,7 +203,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "revoke-not-told",
-    rule: "who is to lose a hold is told when",
+    rule: "a client that is to lose a hold learns when",
     scenario: "any plan",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  scheduleEnd(state, hold);\n  notifyRevoked(state, hold);",
@@ -221,7 +221,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "contended-never-told",
-    rule: "a holder is told that somebody waits",
+    rule: "a holder is notified that somebody waits",
     scenario: "any plan",
     file: "src/lockfsm/holds/grant.ts",
     find: "      state.say(hold.session, { kind: MESSAGE.contended, sequence: hold.sequence });\n",
@@ -230,7 +230,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "contended-told-twice",
-    rule: "a holder is told once that somebody waits",
+    rule: "a holder is notified once that somebody waits",
     scenario: "any plan",
     file: "src/lockfsm/holds/grant.ts",
     find: "      hold.change().isContended = true;\n",
@@ -239,7 +239,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "hand-over-keeps-its-token",
-    rule: "who has a hold from another has a new token",
+    rule: "a client that has a hold from another has a new token",
     scenario: "holds handed over",
     file: "src/lockfsm/holds/tokens.ts",
     find: "  moved.token = state.tokens.take();\n",
@@ -248,7 +248,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "adopt-keeps-its-token",
-    rule: "who adopts a hold has a new token",
+    rule: "a client that adopts a hold has a new token",
     scenario: "holds handed over",
     file: "src/lockfsm/holds/tokens.ts",
     find: "  moved.token = state.tokens.take();\n",
@@ -302,7 +302,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "bearer-is-an-owner",
-    rule: "what a bearer has no owner of an identity finds",
+    rule: "no owner of an identity finds what a bearer has",
     scenario: "leases of owners",
     file: "src/lockfsm/records/lease-index.ts",
     find: "  return isBearer ? OF_BEARERS : identity.number;",
@@ -311,7 +311,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "bearer-not-counted",
-    rule: "12.13: what a bearer has counts against who handed it over",
+    rule: "12.13: what a bearer has counts against the identity that handed it over",
     scenario: "holds handed over",
     file: "src/lockfsm/commands/hand-over.ts",
     find: "  state.rows.grow(state.detached, identity, bytesOfOwner(lease));\n",
@@ -348,7 +348,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "moved-not-remembered",
-    rule: "who comes too late is told that another has adopted the hold",
+    rule: "a client that comes too late learns that another has adopted the hold",
     scenario: "holds handed over",
     file: "src/lockfsm/commands/hand-over.ts",
     find: "  leaveLease(state, hold, lease, END_REASON.moved);\n",
@@ -357,7 +357,7 @@ export const HOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "adopt-without-its-revoke",
-    rule: "who adopts a hold is told of its revoke",
+    rule: "a client that adopts a hold learns of its revoke",
     scenario: "holds handed over",
     file: "src/lockfsm/commands/hand-over.ts",
     find: "    notifyRevoked(state, hold);\n",

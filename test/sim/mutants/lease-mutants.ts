@@ -70,7 +70,7 @@ export const LEASE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "split-take-grants-some",
-    rule: "8.2: of a split take all is granted or nothing",
+    rule: "8.2: a split take is granted as a whole or not at all",
     scenario: "leases of owners",
     file: "src/lockfsm/commands/leases.ts",
     find: "  if (!isAdmitted(state, missing)) return lockHeld(state, missing);",

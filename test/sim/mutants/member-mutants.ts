@@ -105,7 +105,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "recovered-with-the-old-count",
-    rule: "a recovered directory comes later than all that was met",
+    rule: "a recovered directory comes later than any that was seen",
     scenario: "lost directories",
     file: "src/storage/directory/set-aside.ts",
     find: "      incarnation: incarnation + 1,\n",
@@ -114,7 +114,7 @@ export const MEMBER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "recovered-as-a-founder",
-    rule: "a recovered directory is to be told everything by the others",
+    rule: "a recovered directory must receive everything from the others",
     scenario: "lost directories",
     file: "src/storage/directory/set-aside.ts",
     find: '      origin: "joined",\n',

@@ -1,6 +1,6 @@
 /**
  * A worker process that runs plans over sources with seeded bugs. Every file is compiled once, and
- * again only with a bug in it; its module is made anew for each bug. So another bug costs little
+ * again only with a bug in it; its module is made again for each bug. So another bug costs little
  * more than its run, which never sees what the bugs before it have left behind.
  */
 import { readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ type MutantTask = WorkerTask & { readonly mutant: Mutant };
 type Simulator = { readonly planOf: typeof planOf; readonly runPlan: typeof runPlan };
 
 const requirePackage: Require = createRequire(import.meta.url);
-/** Of the files without a bug, by path from `ROOT`. */
+/** The files without a bug, by path from `ROOT`. */
 const bodies = new Map<string, ModuleBody>();
 /** With the bug of the last run. */
 let last: { readonly mutant: string; readonly simulator: Simulator } | undefined;

@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.js";
 export const QUEUE_MUTANTS: readonly Mutant[] = [
   {
     name: "priority-as-rank",
-    rule: "a head start overtakes for a while, not for ever",
+    rule: "a head start overtakes for a while, not forever",
     scenario: "any plan",
     file: "src/lockfsm/commands/acquire.ts",
     find: "  const rank = stamp - (options?.priority ?? 0) * state.settings.priorityStepMs;",
@@ -22,7 +22,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "nobody-let-in-by-a-timeout",
-    rule: "who waited behind a request that left may be next",
+    rule: "a request that waited behind one that left may be next",
     scenario: "any plan",
     file: "src/lockfsm/holds/end.ts",
     find: "  withdraw(state, request, result);\n  advanceKeys(state, request);\n",
@@ -40,7 +40,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "try-waits",
-    rule: "who does not want to wait is told at once",
+    rule: "a request that does not wait is answered at once",
     scenario: "any plan",
     file: "src/lockfsm/commands/acquire.ts",
     find: "  const refusal = isTry\n",
@@ -76,7 +76,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "lowered-limit-ignored",
-    rule: "who wants more than a lowered limit is refused, waiting or not",
+    rule: "a request for more than a lowered limit is refused, waiting or not",
     scenario: "semaphores",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  if (limit < before) applyLowerLimit(state, key, semaphore);",
@@ -85,7 +85,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "raised-limit-wakes-nobody",
-    rule: "a raised limit lets in who was waiting for it",
+    rule: "a raised limit lets in the requests that were waiting for it",
     scenario: "semaphores",
     file: "src/lockfsm/commands/operator-commands.ts",
     find: "  else if (limit > before) advance(state, key);\n",
@@ -112,7 +112,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "cycle-of-upgrades-not-seen",
-    rule: "two upgrades of one key wait for each other: the second is told",
+    rule: "two upgrades of one key wait for each other: the second is refused",
     scenario: "upgrades",
     file: "src/lockfsm/commands/acquire.ts",
     find: "  if (!isSuspect || !request.detects) return undefined;",
@@ -139,7 +139,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "undetected-refused",
-    rule: "who wants no search for cycles is not refused for one",
+    rule: "a request without a search for cycles is not refused for one",
     scenario: "any plan",
     file: "src/lockfsm/deadlock/detect.ts",
     find: "    if (request.detects && (last",

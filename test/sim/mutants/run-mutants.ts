@@ -22,7 +22,7 @@ interface MutantResult {
   readonly check: string;
   /** Runs until then. */
   readonly tries: number;
-  /** Of each search with fresh seeds, the runs that it took; `null`: none found it. */
+  /** For each search with fresh seeds, the runs that it took; `null`: none found it. */
   readonly fresh: readonly (number | null)[];
   readonly seconds: number;
 }

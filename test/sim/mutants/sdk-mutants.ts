@@ -1,6 +1,6 @@
 /**
  * Bugs of the SDK and of the gateway that it connects to, which only applications of the SDK can
- * meet.
+ * run into.
  */
 import type { Mutant } from "./mutant.js";
 
@@ -70,7 +70,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "believed-before-it-was-recalled",
-    rule: "nothing is believed of a new connection before it told what was missed",
+    rule: "nothing is believed of a new connection before it has reported what was missed",
     scenario: "applications that are cut off",
     file: "src/client/session/answers.ts",
     find: "    if (!this.#outgoing.keepalives.isCatchingUp) {",
@@ -79,7 +79,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "lapsed-hold-not-released",
-    rule: "what a client gave up it ends as soon as it can",
+    rule: "a client ends what it gave up as soon as it can",
     scenario: "applications",
     file: "src/client/locks/claims.ts",
     find: "    for (const hold of holds) if (!(hold.ending instanceof EndCall)) this.submit(new EndCall(hold));\n",
@@ -97,7 +97,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "loss-not-heeded",
-    rule: "a lock is given up when the cluster tells that it is lost",
+    rule: "a lock is given up when the cluster reports that it is lost",
     scenario: "applications",
     file: "src/client/session/answers.ts",
     find: "        this.#claims.onLost(message.sequence, lossReasonOf(message.reason));\n",
@@ -106,7 +106,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "recalled-loss-not-heeded",
-    rule: "what was lost while there was no connection is given up behind the next one",
+    rule: "what was lost while there was no connection is given up when there is one again",
     scenario: "applications that are cut off",
     file: "src/client/session/answers.ts",
     find: "      this.#claims.onToldOfHold(told, nowMs);\n",
@@ -115,7 +115,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "outcome-taken-twice",
-    rule: "an outcome that is told twice is taken once",
+    rule: "an outcome that is reported twice is taken once",
     scenario: "applications",
     file: "src/client/locks/claims.ts",
     find: "    this.#waits.delete(sequence);\n    return call;\n",
@@ -178,7 +178,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "abandoned-upgrade-lowers-others",
-    rule: "what a hold must be is the most that one of its handles asks for, whoever gives up an upgrade",
+    rule: "what a hold must be is the most that one of its handles asks for, no matter which gives up an upgrade",
     scenario: "applications with upgrades",
     file: "src/client/locks/hold.ts",
     find: "    this.#remove(join);\n    this.balance();\n",
@@ -261,7 +261,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unconfirmed-data-withheld",
-    rule: "8.8: whoever hands over has the data as soon as that may have been executed",
+    rule: "8.8: a client that hands over has the data as soon as that may have been executed",
     scenario: "applications that hand everything over",
     file: "src/client/locks/claims.ts",
     find: '(each.status === "fulfilled" ? [each.value] : [])',
@@ -270,7 +270,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unconfirmed-is-refused",
-    rule: "8.8: whoever hands over has the data as soon as that may have been executed",
+    rule: "8.8: a client that hands over has the data as soon as that may have been executed",
     scenario: "holds handed over",
     file: "src/client/locks/hand-over-call.ts",
     find: "      this.#waiter.resolve(false);\n",
@@ -288,7 +288,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "upgrade-left-to-others",
-    rule: "8.8: whoever adopts a hold gets what its user knew that it had",
+    rule: "8.8: a client that adopts a hold gets what its former user knew that it had",
     scenario: "applications that hand everything over",
     file: "src/client/locks/hand-overs.ts",
     find: "    if (upgrade?.mayBeExecuted === true) this.#host.submit(",
@@ -297,7 +297,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "second-heir-goes-on",
-    rule: "8.9: whoever is told that another has adopted the first hold adopts nothing",
+    rule: "8.9: a client that learns that another has adopted the first hold adopts nothing",
     scenario: "applications that hand everything over",
     file: "src/client/locks/adoption.ts",
     find: '      if (reason !== "moved" && reason !== "unknown") continue;\n',
@@ -306,7 +306,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "heirs-ask-for-everything",
-    rule: "8.9: whoever adopts asks for the first hold alone",
+    rule: "8.9: a client that adopts asks for the first hold alone",
     scenario: "applications that hand everything over",
     file: "src/client/locks/adoption.ts",
     find: "  const others = rest ? holds : await",
@@ -324,7 +324,7 @@ export const SDK_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "change-told-twice",
-    rule: "a change is told once",
+    rule: "a change is reported once",
     scenario: "applications",
     file: "src/client/reads/watch-stream.ts",
     find: "    this.after = revision;\n    if (this.#buffer.length",

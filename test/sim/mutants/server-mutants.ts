@@ -67,7 +67,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "leader-ends-leases-by-itself",
-    rule: "nothing ends but by an entry: who leads may be deposed and not know it",
+    rule: "nothing ends but by an entry: a leader may be deposed and not know it",
     scenario: "any plan",
     file: "src/server/commands/proposer.ts",
     find: "    const stamp = this.#schedule.countTime(nowMs);\n",
@@ -82,7 +82,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "watch-that-ended-has-work",
-    rule: "a node turns for what is to be told, and for nobody who is gone",
+    rule: "a node takes a turn for what it has to report, and not for a client that is gone",
     scenario: "any plan",
     file: "src/server/reads/watches.ts",
     find: "    this.#serveBehind(nowMs);\n",
@@ -91,7 +91,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "known-peers-forgotten",
-    rule: "a voter on another directory than before is refused by all who met it, over restarts",
+    rule: "a voter on another directory than before is refused by all nodes that saw it, across restarts",
     scenario: "lost directories",
     file: "src/net/peers/known-peers.ts",
     find: "this.#peers = new Map(known);",
@@ -100,7 +100,7 @@ export const SERVER_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "refusal-of-the-leader-told",
-    rule: "2.3: a leader's refusal is never told to a client",
+    rule: "2.3: a leader's refusal is never reported to a client",
     scenario: "any plan",
     file: "src/server/commands/forwarding.ts",
     find: '    if (reason === "notLeader") return;\n',

@@ -78,7 +78,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "snapshot-without-upgrades",
-    rule: "a snapshot holds which hold an upgrade is of",
+    rule: "a snapshot holds the hold that an upgrade belongs to",
     scenario: "upgrades",
     file: "src/lockfsm/snapshot/link.ts",
     find: "    hold.changeExtras().upgrade = request;\n",
@@ -96,7 +96,7 @@ export const SNAPSHOT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "snapshot-without-contended",
-    rule: "a snapshot holds who was told that somebody waits",
+    rule: "a snapshot holds who was notified that somebody waits",
     scenario: "snapshots",
     file: "src/lockfsm/snapshot/reader.ts",
     find: "  hold.change().isContended = record.isContended;\n",

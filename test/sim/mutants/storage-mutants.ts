@@ -4,7 +4,7 @@ import type { Mutant } from "./mutant.js";
 export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: "corrupt-record-accepted",
-    rule: "21: corruption is told from a torn tail",
+    rule: "21: corruption is distinguished from a torn tail",
     scenario: "damaged disks",
     file: "src/storage/log/segment-scan.ts",
     find: '  if (crc32(segment.subarray(bodyFrom, bodyTo)) !== header.bodyCrc) return "the body is damaged";\n',
@@ -13,7 +13,7 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "damage-cut-as-torn-tail",
-    rule: "21: corruption is told from a torn tail",
+    rule: "21: corruption is distinguished from a torn tail",
     scenario: "damaged disks",
     file: "src/storage/log/log-reader.ts",
     find: "      if (refutation !== undefined) {",

@@ -104,7 +104,7 @@ export const TABLE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "token-from-a-local-counter",
-    rule: "tokens come from the log and rise for ever",
+    rule: "tokens come from the log and rise forever",
     scenario: "any plan",
     file: "src/lockfsm/token-counter.ts",
     find: "    this.#next = token + 1;\n    return token;",

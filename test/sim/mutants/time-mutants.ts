@@ -40,7 +40,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "late-timer-is-silence",
-    rule: "a late timer is a pause of this process and no silence of others",
+    rule: "a late timer is a pause of this process, and not silence of the others",
     scenario: "one trouble after the other",
     file: "src/raft/state.ts",
     find: "  if (lateMs > heartbeatIntervalMs) state.isLate = true;\n",
@@ -76,7 +76,7 @@ export const TIME_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "silence-is-nothing-to-a-wait",
-    rule: "who waits notices that its node is silent",
+    rule: "a client that waits notices that its node is silent",
     scenario: "silent nodes",
     file: "src/client/session/schedule.ts",
     find: "const isAsked = claims.waiters.count > 0 || reads.size > 0 || watches.size > 0;\n    return",
