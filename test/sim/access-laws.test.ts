@@ -1,4 +1,4 @@
-/** The law of access: each way in which a log can break it is told, and what it allows is not. */
+/** The law of access reports each way in which a log can break it, and nothing that it allows. */
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import {
@@ -20,7 +20,7 @@ const HEAD = { mark: 0, acknowledged: [] };
 const OK: Result = { status: STATUS.ok };
 const FORBIDDEN: Result = { status: ERROR_NUMBERS.FORBIDDEN };
 const NOTHING_HELD = { keysOf: () => undefined };
-/** Those of `worker` and `root`, in the order in which `Log` makes them. */
+/** The credentials of `root` and `worker`, in the order in which `Log` makes them. */
 const ROOT = 1;
 const WORKER = 2;
 
@@ -173,13 +173,13 @@ describe("the law of access is broken by", () => {
     expect(log.complaint).toContain("credential 2, which is gone");
   });
 
-  test("a session that is opened by who may acquire nothing", () => {
+  test("a session that is opened by a client that may acquire nothing", () => {
     const log = new Log();
     log.open(9, NO_CREDENTIAL);
-    expect(log.complaint).toContain("is told 0 by credential 0");
+    expect(log.complaint).toContain("gets 0 with credential 0");
   });
 
-  test("a change of access by who is no admin", () => {
+  test("a change of access by an identity that is not an admin", () => {
     const log = new Log();
     log.change({ op: OP.putIdentity, name: "mallory" }, OK, WORKER);
     expect(log.complaint).toContain("takes effect, and is forbidden");

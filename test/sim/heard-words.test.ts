@@ -59,7 +59,7 @@ describe("nothing is left out", () => {
     expect(words.hear(SESSION, EPOCH, timeoutOf(3))).toBeUndefined();
   });
 
-  test("who hears a later copy on another connection is told everything behind it", () => {
+  test("a client that hears a later copy on another connection hears everything after it", () => {
     const words = new SpokenWords();
     words.sayAttached(attachedBy(10));
     say(words, timeoutOf(1));

@@ -124,7 +124,7 @@ class Words {
     this.ask(session, { op: OP.end, target }, result);
   }
 
-  /** Of the owner with that digit. */
+  /** A take by the owner with that digit. */
   take(session: number, owner: string, request: string, item: Item, result: Result): number {
     return this.ask(session, takeOf(owner, request, item), result);
   }
@@ -204,7 +204,7 @@ const acquireOf = (
   const how = { waitMs: -1, options: { ...ACQUIRE_DEFAULTS, ...options } };
   return { op: OP.acquire, owner, items, ...how };
 };
-/** Of the owner with that digit. */
+/** A take by the owner with that digit. */
 const takeOf = (owner: string, request: string, item: Item): Wish => {
   const names = { owner: owner.repeat(32), request: request.repeat(32), name: "" };
   const how = { ttlMs: 1_000, isSplit: false, items: [item], waitMs: -1 };
@@ -246,7 +246,7 @@ beforeEach(() => {
 });
 
 describe("nothing is said against", () => {
-  test("readers beside a lock that was made shared", () => {
+  test("readers next to a lock that was made shared", () => {
     const first = words.acquire(1, [exclusive("k")], granted(10));
     words.ask(1, { op: OP.downgrade, target: first }, OK);
     words.recall(1, first, 10, "shared");
@@ -306,7 +306,7 @@ describe("nothing is said against", () => {
     expect(words.laws.complaint).toBeUndefined();
   });
 
-  test("an upgrade that waits and is ended by a downgrade, whichever of the two is told first", () => {
+  test("a waiting upgrade that a downgrade ends, whichever of the two is reported first", () => {
     const first = words.acquire(1, [shared("k")], granted(10));
     words.acquire(2, [shared("k")], granted(11));
     const upgrade = words.upgrade(1, first, QUEUED);
@@ -357,7 +357,7 @@ describe("nothing is said against", () => {
     expect(words.laws.complaint).toBeUndefined();
   });
 
-  test("a wait that is repeated and given back, after which its owner waits anew", () => {
+  test("a wait that is repeated and given back, after which its owner waits again", () => {
     const holder = words.acquire(1, [exclusive("k")], granted(10));
     const waiting = words.take(2, "a", "1", exclusive("k"), QUEUED);
     words.at(500);
@@ -443,7 +443,7 @@ describe("the laws are broken by", () => {
     expect(other.laws.complaint).toContain("1 waits, and told 4");
   });
 
-  test("a recall that tells another mode than the lock has, or of a lock that is held nothing", () => {
+  test("a recall that reports another mode than the lock's, or nothing of a held lock", () => {
     const first = words.acquire(1, [exclusive("k")], granted(10));
     words.recall(1, first, 10, "shared");
     expect(words.laws.complaint).toContain("k is exclusive, not shared");
@@ -454,7 +454,7 @@ describe("the laws are broken by", () => {
     expect(other.laws.complaint).toContain("1/1: is held");
   });
 
-  test("a writer beside a reader", () => {
+  test("a writer next to a reader", () => {
     words.acquire(1, [shared("k")], granted(10));
     words.acquire(2, [exclusive("k")], granted(11));
     expect(words.laws.complaint).toContain("k is shared by 10");
@@ -536,7 +536,7 @@ describe("the laws are broken by", () => {
     expect(other.laws.complaint).toContain("does not wait");
   });
 
-  test("a holder that is told twice that somebody waits, or of nobody", () => {
+  test("a holder that hears twice that somebody waits, or hears it though nobody does", () => {
     const first = words.acquire(1, [exclusive("k")], granted(10));
     words.contend(1, first);
     words.laws.finish();
@@ -554,7 +554,7 @@ describe("the laws are broken by", () => {
     const who = { session: 2, sessionName: "", owner: 2, identity: "anonymous" };
     const cycle = [{ ...who, key: "k", mode: "exclusive" as const }];
     words.acquire(3, [exclusive("k")], { status: ERROR_NUMBERS.DEADLOCK, cycle });
-    expect(words.laws.complaint).toContain("no member of the cycle");
+    expect(words.laws.complaint).toContain("not a member of the cycle");
   });
 
   test("an end of what somebody else holds by that number", () => {
@@ -575,7 +575,7 @@ describe("the laws are broken by", () => {
     expect(words.laws.complaint).toMatch(/is given 10, which another request got/);
   });
 
-  test("a lease that is told another end than it has", () => {
+  test("a lease that is reported with another end than it has", () => {
     words.take(1, "a", "1", exclusive("k"), leased(10, 999));
     expect(words.laws.complaint).toMatch(/10 ends at 999, not at 1001/);
   });
@@ -702,14 +702,14 @@ describe("the laws are broken by", () => {
     });
   });
 
-  test("a hold that is told gone, and is there", () => {
+  test("a hold that is reported gone, and is there", () => {
     const first = words.acquire(1, [exclusive("k")], granted(10));
     words.handOver(1, first, leased(11, 1_001));
     words.adopt(2, notHeld(END_REASON.moved));
-    expect(words.laws.complaint).toContain("k is told gone, and is there");
+    expect(words.laws.complaint).toContain("k is reported gone, and is there");
   });
 
-  test("a second adopter that is told another reason", () => {
+  test("a second adopter that gets another reason", () => {
     const first = words.acquire(1, [exclusive("k")], granted(10));
     words.handOver(1, first, leased(11, 1_001));
     words.adopt(2, adopted(12));
@@ -734,7 +734,7 @@ describe("the laws are broken by", () => {
     expect(words.laws.complaint).toContain("has 10, not 11");
   });
 
-  test("a reader beside a lock that was upgraded", () => {
+  test("a reader next to a lock that was upgraded", () => {
     const first = words.acquire(1, [shared("k")], granted(10));
     words.upgrade(1, first, upgraded(12));
     words.acquire(2, [shared("k")], granted(13));

@@ -24,7 +24,7 @@ describe("a hold that is nobody's", () => {
     expect(check.onAnswered(1) ?? check.onAnswered(2)).toBeUndefined();
   });
 
-  test("is no fault if it has ended, or is somebody's again", () => {
+  test("is not a fault if it has ended, or is somebody's again", () => {
     const numbers = [STRAY];
     const check = checkOf(numbers);
     check.onKeepalive(1, 100);

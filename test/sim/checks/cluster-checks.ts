@@ -20,7 +20,7 @@ import { WatchStreams } from "./hearing/watch-streams.js";
 import { Witness, type WitnessEvents } from "./hearing/witness.js";
 import type { Fail } from "./violation.js";
 
-/** Tables are compared at every index so many apart, with that of the witness. */
+/** At each multiple of this index, the tables of nodes are compared with the witness's table. */
 const HASH_EVERY = 4;
 
 export type ClusterEvents = WitnessEvents & {
@@ -87,7 +87,7 @@ export class ClusterChecks {
     return new CoreChecks(node.id, raft, around, this.#fail);
   }
 
-  /** The table of a node against that of the witness, where it has come further. */
+  /** Compares the table of a node with the witness's table, if the node has applied more since. */
   compareTable(node: SimNode): void {
     const { raft, table, driver } = node.assembled;
     if (raft.appliedIndex === node.comparedIndex) return;
@@ -112,7 +112,7 @@ export class ClusterChecks {
     return this.#askedAt.get(question);
   }
 
-  /** Somebody was told what was so at that index. */
+  /** Somebody has learned the state at that index. */
   onTold(index: number): void {
     this.#knownIndex = Math.max(this.#knownIndex, index);
   }

@@ -25,7 +25,7 @@ export class Clusters {
     return this.#former.find(({ founding }) => founding.clusterId === clusterId) ?? this.#now;
   }
 
-  /** Which granted it: the tokens of a cluster are above those of the one before. */
+  /** The cluster that granted it: its tokens are above all tokens of the cluster before it. */
   whichGranted(token: number): ClusterChecks {
     const isIts = ({ witness }: ClusterChecks): boolean => token < witness.table.nextToken;
     return this.#former.find(isIts) ?? this.#now;

@@ -35,7 +35,7 @@ const MESSAGE_NAMES: ReadonlyMap<number, string> = new Map(
 export class Coverage {
   readonly #counts = new Map<DomainName, Map<string, Map<string, number>>>();
 
-  /** An ear on the core of that node, beside the one that judges it. */
+  /** An ear on the core of that node, in addition to the one that judges it. */
   coreOf(node: SimNode, raft: Raft): Pick<CoreWatch, "beforeStep"> {
     return new CoreCoverage(this, node, raft);
   }

@@ -31,7 +31,7 @@ export interface SavedCluster {
 export interface Restored {
   readonly node: RestoredNode;
   readonly file: Uint8Array;
-  /** Nodes 1 … so many found it. */
+  /** Nodes 1 to this number found it. */
   readonly nodeCount: number;
   readonly quietMs: number;
   readonly tokenFloor: number;
@@ -46,7 +46,7 @@ const NOTHING: WitnessEvents = {
   onGivenUp: () => {},
 };
 
-/** That of a cluster which nobody had before. */
+/** The founding of a new cluster. */
 export function newFounding(
   clusterId: string,
   nodeCount: number,

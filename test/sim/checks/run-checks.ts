@@ -348,7 +348,7 @@ export class RunChecks implements WorldWatch {
     raft.onSend(inner);
     if (inner.type === "voteReply" && inner.granted) this.#onVote(inner);
     this.#time?.onSend(inner);
-    // Of the heartbeats there are too many for a story.
+    // There are too many heartbeats for a story.
     if (inner.type === "heartbeat" || inner.type === "heartbeatReply") return;
     this.#story.tell(() => `${from} -> ${to} ${describe(inner)}`);
   }
@@ -356,7 +356,7 @@ export class RunChecks implements WorldWatch {
   /** What a log stands on outlives whatever happens to the process from here on. */
   #onSnapshotNamed(node: SimNode, { index, checksum }: SnapshotPoint): void {
     if (node.mayBeDamaged || node.disk.hasSnapshot(checksum)) return;
-    const text = `the log of node ${node.id} names that of ${index}, which its store has not`;
+    const text = `the log of node ${node.id} names snapshot ${index}, which its store lacks`;
     this.#fail("a named snapshot is in the store", text);
   }
 
@@ -367,7 +367,7 @@ export class RunChecks implements WorldWatch {
       return node?.mayBeDamaged === true || node?.disk.weather.hasFailed === true;
     });
     if (isExcused || REFUSABLE.some((words) => reason.startsWith(words))) return;
-    this.#fail("a snapshot arrives whole", `node ${by} refuses that of ${sender}: ${reason}`);
+    this.#fail("a snapshot arrives whole", `node ${by} refuses ${sender}'s: ${reason}`);
   }
 
   #onVote(vote: VoteReply): void {
@@ -527,7 +527,7 @@ export class RunChecks implements WorldWatch {
 
   onGivenBack(client: WorldClient, session: number, token: number): void {
     if (!this.isHeldInLog(session, token)) return;
-    this.#fail("exactly once", `client ${client.host} is told ${token} is released, and has it`);
+    this.#fail("exactly once", `client ${client.host} hears ${token} is released, and has it`);
   }
 
   onBroken(client: Host, rule: string, what: string): void {

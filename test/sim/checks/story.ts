@@ -6,7 +6,7 @@ export class Story {
   readonly #linesMax: number;
   readonly #lines: string[] = [];
 
-  /** `linesMax` 0: nothing is told. */
+  /** `linesMax` 0: nothing is recorded. */
   constructor(simulation: Simulation, linesMax: number) {
     this.#simulation = simulation;
     this.#linesMax = linesMax;

@@ -1,9 +1,10 @@
 /**
  * The law of access: no command takes effect that the grants at its position in the log forbid, and
- * none is refused that they allow. No copy of an order takes effect after a later order. Judged by the messages in the order of the log, with a reckoning of
- * grants of its own (`reckoning.ts`), and never by what the table has. Where it depends on holds
- * which nobody was told of (those of bearers), only effects that are told are judged; what is refused
- * wrongly there the naive model finds.
+ * none is refused that they allow. No copy of an order takes effect after a later order. The law
+ * goes by the messages in the order of the log, with a reckoning of grants of its own
+ * (`reckoning.ts`), and never by what the table has. Where a decision depends on holds that no
+ * message reported (the holds of bearers), only reported effects are judged; a command that is
+ * refused wrongly there is found by the naive model.
  */
 import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
@@ -50,7 +51,7 @@ export class AccessLaws {
   readonly #orders: CarriedOutOrders | undefined;
   complaint: string | undefined;
   #index = 0;
-  /** Of this entry, by session, epoch and sequence: orders without a session in their order. */
+  /** This entry's commands by session, epoch and sequence; orders without a session in order. */
   #commands = new Map<
     string,
     { readonly credential: number; readonly command: SequencedCommand }[]
@@ -73,7 +74,7 @@ export class AccessLaws {
     this.#sessions = new AttachLaws(reckoning);
   }
 
-  /** Of a cluster that is restored from this one: nobody has a session. */
+  /** The laws of a cluster that is restored from this one: nobody has a session. */
   outlived(index: number): AccessLaws {
     return new AccessLaws(this.#speakers, this.reckoning.outlived(index));
   }

@@ -6,7 +6,7 @@ import { ANONYMOUS_PERSON, maySomewhere, personBy, type Reckoning } from "./reck
 export interface OwnedSession {
   readonly nonce: string;
   owner: number;
-  /** Of its newest attachment. */
+  /** The credential of its newest attachment. */
   credential: number;
   epoch: number;
   isOver: boolean;
@@ -82,7 +82,7 @@ export class AttachLaws {
     const mayOpen = maySomewhere(this.#reckoning.now, person, "acquire");
     const isUnknown = person === undefined || (isOpen && !mayOpen && person === ANONYMOUS_PERSON);
     if ((status === ERROR_NUMBERS.UNAUTHENTICATED) !== isUnknown) {
-      return `is told ${status} by credential ${credential} of person ${person}`;
+      return `gets ${status} with credential ${credential} of person ${person}`;
     }
     if (isUnknown) return undefined;
     if (isOpen && !mayOpen) {

@@ -60,7 +60,7 @@ export class Reckoning {
   #nextPerson = LOCAL_PERSON + 1;
   #nextProof = 1;
 
-  /** Of a cluster that is restored from this one: grants stay, and every credential is gone. */
+  /** The reckoning of a cluster restored from this one: grants stay, all credentials are gone. */
   outlived(index: number): Reckoning {
     const next = new Reckoning();
     const people = [...this.now.people].map(([number, person]) => {

@@ -20,7 +20,7 @@ export class Speakers {
     else shown.add(digest);
   }
 
-  /** Whether the credential can be that of what was shown, at that time or before. */
+  /** Why the credential cannot belong to what was shown, then or before; `undefined` if it can. */
   problemOf(what: string, credential: number, reckoning: Reckoning): string | undefined {
     const shown = this.#shown.get(what);
     if (shown === undefined || (credential === NO_CREDENTIAL && shown.has(undefined))) {

@@ -39,7 +39,7 @@ import {
 import type { Speakers } from "./speakers.js";
 
 const RULES = {
-  reads: "no read is answered to who may not see it",
+  reads: "no read is answered to a client that may not see it",
   signIns: "who has a valid token is let in, and nobody else",
 } as const;
 
@@ -162,12 +162,12 @@ export class ViewedConnection {
     const { reckoning } = this.#cluster.laws;
     if (reckoning.isUntouched) return;
     for (const { key, revision } of (payload as ChangesView).changes) {
-      // Then, or when it was told: who may see a key may see what became of it before.
+      // At that index or when it was reported: a client that may see a key may see its past, too.
       const isVisible = reckoning.since(revision.index - 1).some((state) => {
         return may(state, personShowing(state, this.#digest), "observe", key);
       });
       if (isVisible) continue;
-      this.#complain(RULES.reads, `a watch is told what became of ${key} at ${revision.index}`);
+      this.#complain(RULES.reads, `a watch reports what became of ${key} at ${revision.index}`);
     }
   }
 

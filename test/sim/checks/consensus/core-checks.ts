@@ -74,7 +74,7 @@ export class CoreChecks implements CoreWatch {
   #vote: GivenVote | undefined;
   /** The last request to stand. */
   #toldToStand: TimeoutNow | undefined;
-  /** As they were before the present input. */
+  /** As they were before the current input. */
   #termBefore = 0;
   #hadLiveLeader = false;
 
@@ -147,7 +147,7 @@ export class CoreChecks implements CoreWatch {
     for (const message of effects.sendNow) {
       if (message.type === "heartbeat") this.#checkNamed(message);
       if (message.type !== "appendReply" || !message.needsSnapshot) continue;
-      const text = `node ${this.#id} after ${message.hintIndex} that of ${message.to}`;
+      const text = `node ${this.#id} contradicts ${message.to} after ${message.hintIndex}`;
       this.#fail("no log contradicts a leader's", text);
     }
     for (const { message } of effects.sendAfter) this.#onVote(message);
@@ -177,7 +177,7 @@ export class CoreChecks implements CoreWatch {
     for (const id of readsRefused) this.#reads.delete(id);
   }
 
-  /** Whoever gets that commits as much of its log, without another look at it. */
+  /** A follower that gets it commits its log up to there, without checking the log again. */
   #checkNamed({ to, term, commitIndex }: Heartbeat): void {
     const reign = this.#ear.lastReign;
     const acknowledged = reign?.term === term ? reign.acknowledgedBy(to) : 0;
@@ -191,7 +191,7 @@ export class CoreChecks implements CoreWatch {
       if (message.type !== "preVoteReply" || !message.granted) continue;
       const asked = ballot(message.to, message.term);
       if (!this.#welcome.has(asked)) {
-        this.#fail("loyalty", `node ${this.#id} would vote for ${message.to} beside its leader`);
+        this.#fail("loyalty", `node ${this.#id} would vote for ${message.to} despite its leader`);
       }
       if (this.#unbound.has(asked)) continue;
       // It may have lost in this very turn, before it was asked.
@@ -258,7 +258,7 @@ function membersIn(write: Write | undefined): Configuration[] {
   return members === undefined ? [] : [members];
 }
 
-/** Whoever hears it takes up its term (Raft paper, 5.1); what only asks is left out. */
+/** A node that hears it takes up its term (Raft paper, 5.1); mere questions are left out. */
 function teachesTerm(message: Message): boolean {
   switch (message.type) {
     case "preVote":

@@ -29,14 +29,14 @@ interface Contact {
 export class CoreEar {
   readonly #id: number;
   readonly #times: CoreTimes;
-  /** Of the last tick. */
+  /** The time of the last tick. */
   nowMs = 0;
   /** When this process last went on after a pause. */
   awakeSinceMs = 0;
   /** How late its turns were of late, at the most. */
   lateMs = 0;
   #lateAtMs = 0;
-  /** As its driver was told last. */
+  /** The role that its driver learned last. */
   role: Role = "follower";
   /** The last term that it led: what a majority confirmed in it stays confirmed. */
   lastReign: Reign | undefined;
@@ -59,7 +59,7 @@ export class CoreEar {
     this.#lateNowMs = lateMs;
   }
 
-  /** While its driver was told last that it leads. */
+  /** The last reign, unless its driver has learned that it ended. */
   get reign(): Reign | undefined {
     return this.role === "leader" ? this.lastReign : undefined;
   }
@@ -86,7 +86,7 @@ export class CoreEar {
     return this.nowMs < contact.atMs + this.#times.electionTimeoutMs;
   }
 
-  /** `term`: that of the core before this input. */
+  /** `term`: the core's term before this input. */
   onInput(input: Input, term: number): void {
     switch (input.type) {
       case "tick":
@@ -121,7 +121,7 @@ export class CoreEar {
     const isOver = nowMs > this.#lateAtMs + LATE_TIMEOUTS * electionTimeoutMs;
     if (lateMs > 0) this.#lateAtMs = nowMs;
     if (lateMs > this.lateMs || isOver) this.lateMs = lateMs;
-    // A turn and a timer, both late, are no pause.
+    // A late turn and a late timer together are not a pause.
     if (nowMs > this.nowMs + electionTimeoutMs / 2 + 2 * this.lateMs) this.awakeSinceMs = nowMs;
     this.nowMs = nowMs;
   }

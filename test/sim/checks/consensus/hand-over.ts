@@ -15,10 +15,10 @@ export class HandOver {
     else if (input.type === "propose") this.#proposed.set(input.id, [...this.#transfers]);
   }
 
-  /** Returns the proposals that were accepted beside a transfer. */
+  /** Returns the proposals that were accepted during a transfer. */
   onTake({ accepted, refused, transferEnded }: Effects): number[] {
     for (const { id } of refused) this.#transfers.delete(id);
-    // Where in the turn it ended is not told.
+    // The effects do not say where in the turn it ended.
     if (transferEnded !== undefined) this.#transfers.delete(transferEnded.id);
     const early = accepted.filter(({ id }) => {
       return this.#proposed.get(id)?.some((transfer) => this.#transfers.has(transfer)) === true;

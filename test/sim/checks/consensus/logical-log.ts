@@ -6,9 +6,9 @@
 import type { Entry, HardState, Write } from "../../../../src/raft/index.js";
 import type { LogBoot } from "../../../../src/storage/index.js";
 
-/** How the log of a node begins that founds its cluster: empty, or behind a restored snapshot. */
+/** How the log of a node that founds its cluster begins: empty, or after a restored snapshot. */
 export interface LogOrigin {
-  /** Of the entry before the first; 0: there is none. */
+  /** The index of the entry before the first; 0: there is none. */
   readonly index: number;
   readonly term: number;
 }
@@ -21,15 +21,15 @@ export class LogicalLog {
   /** No entry of this cluster has this index or a lower one. */
   readonly #origin: number;
   readonly #entries: (Entry | undefined)[] = [];
-  /** Those of `#entries` that change the members. */
+  /** The entries that change the members. */
   #configurations: Entry[] = [];
 
-  /** An empty one. `origin`: the index before that of the first entry of the cluster. */
+  /** An empty log. `origin`: the index before the first entry of the cluster. */
   constructor(origin = 0) {
     this.#origin = origin;
   }
 
-  /** Of a node that founds the cluster. */
+  /** The log of a node that founds the cluster. */
   static founded({ index, term }: LogOrigin): LogicalLog {
     const log = new LogicalLog(index);
     log.hardState = { term, vote: 0 };

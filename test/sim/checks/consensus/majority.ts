@@ -4,7 +4,7 @@
  */
 import type { Configuration } from "../../../../src/raft/index.js";
 
-/** Whether those of whom `has` is true may decide: a majority of each half that has voters. */
+/** Whether the members for which `has` is true may decide: a majority of each half with voters. */
 export function isMajority(
   { voters, outgoing }: Configuration,
   has: (id: number) => boolean,

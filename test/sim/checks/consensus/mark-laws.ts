@@ -1,9 +1,10 @@
 /**
- * What the mark on the disk of a node must say. Everything that is reported durable is in segments that
- * it names: otherwise nothing would notice at opening that a segment is lost, with everything
- * acknowledged in it. The log as it was when a vote was cast is below it, so that its loss is no torn
- * tail. And it knows every peer of which that was said, or that has the vote of this node, on the
- * directory with which it came: what is not in it is forgotten with the process.
+ * What the mark on the disk of a node must say. Everything that is reported durable is in segments
+ * that the mark names: otherwise nothing would notice at opening that a segment is lost, with
+ * everything acknowledged in it. The log as it was when a vote was cast is below the mark, so that
+ * its loss does not look like a torn tail. The mark also contains every peer that is reported to be
+ * in it, and every peer that has the vote of this node, with the directory that the peer came with:
+ * what is not in the mark is forgotten when the process ends.
  */
 import type { PeerIdentity } from "../../../../src/net/index.js";
 import type { VoteReply, VoteRequest } from "../../../../src/raft/index.js";

@@ -1,7 +1,7 @@
 /**
- * Which members count on a node, according to its log alone: those of the last configuration
- * entry in it, committed or not; after an installed snapshot, those of the last one committed up
- * to there.
+ * Which members count on a node, according to its log alone: the members that the last
+ * configuration entry in it names, committed or not; after an installed snapshot, the members in
+ * the last configuration that was committed up to there.
  */
 import { type Configuration, decodeConfiguration, type Entry } from "../../../../src/raft/index.js";
 import type { LogicalLog } from "./logical-log.js";

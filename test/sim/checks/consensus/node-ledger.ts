@@ -19,7 +19,7 @@ export class NodeLedger {
   #pending: Write[] = [];
   readonly #origin: number;
 
-  /** `isFounder`: its log begins where that of the cluster does, and else it has nothing. */
+  /** `isFounder`: its log begins where the log of the cluster does; otherwise the log is empty. */
   constructor(origin: LogOrigin, isFounder: boolean) {
     this.#origin = origin.index;
     this.durable = isFounder ? LogicalLog.founded(origin) : new LogicalLog(origin.index);
@@ -31,7 +31,7 @@ export class NodeLedger {
     this.handed.apply(write);
   }
 
-  /** `onWrite` is told of each write that is durable by this, when it has taken effect. */
+  /** Calls `onWrite` with each write that is durable by this, after the write has taken effect. */
   onDurable(seq: number, onWrite: (write: Write) => void): void {
     let count = 0;
     for (const write of this.#pending) {

@@ -6,9 +6,9 @@ import type { NodeLedger } from "./node-ledger.js";
 
 export class PeerViews {
   readonly #fail: Fail;
-  /** Of its disk, and of those it had before. */
+  /** The ledgers of its disk, and of the disks that it had before. */
   readonly #ledgersOf: (id: number) => readonly NodeLedger[];
-  /** By leader, then by voter: the highest match in the leader's present term. */
+  /** By leader, then by voter: the highest match in the leader's current term. */
   readonly #matches = new Map<number, Map<number, number>>();
 
   constructor(fail: Fail, ledgersOf: (id: number) => readonly NodeLedger[]) {
@@ -38,7 +38,7 @@ export class PeerViews {
     }
   }
 
-  /** What a voter has, it never lacks again; a learner may be a node that was made anew. */
+  /** What a voter has, it never lacks again; a learner may be a node that was set up again. */
   #checkRising(id: number, peer: number, matchIndex: number, { voters }: Configuration): void {
     const matches = this.#matches.get(id);
     if (matches === undefined) return;

@@ -57,7 +57,7 @@ export interface RaftFounding extends LogOrigin {
   readonly stamp: number;
 }
 
-/** A leader's view of its peers is held against their disks in one turn of so many. */
+/** A leader's view of its peers is compared with their disks once in this number of turns. */
 const TURNS_PER_PEER_CHECK = 4;
 
 export class RaftChecks {
@@ -382,7 +382,7 @@ export class RaftChecks {
       const entry = handed.entry(index);
       if (entry === undefined) {
         if (index <= handed.coveredIndex && index <= this.committedIndex) continue;
-        // It died before it could hand the entry over, and tells nobody what it took for committed.
+        // It died before it could hand the entry over, and shows nobody what it took for committed.
         if (!isAlive) return;
         this.#fail("commit is in the log", `${id} commits ${index} without having it`);
         return;

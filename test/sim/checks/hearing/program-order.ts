@@ -9,9 +9,9 @@ import type { Said } from "../../clients/client-watch.js";
 import { canonicalTextOf } from "../canonical-text.js";
 import type { Fail } from "../violation.js";
 
-/** Of one session: the latest of its calls that were executed. */
+/** The latest executed calls of one session. */
 interface Executed {
-  /** Of the strong ones. */
+  /** The latest strong one. */
   strong: number;
   any: number;
 }

@@ -24,7 +24,10 @@ export class SpokenWords {
   /** By session and epoch. */
   readonly #speeches = new Map<string, Speech>();
 
-  /** The table said so. Of the copies in one entry the first is answered to who waits. */
+  /**
+   * The table said so. If an entry has several copies, the client that waits gets the answer to the
+   * first.
+   */
   sayAttached({ session, epoch, index }: Attached): void {
     const { words, before } = this.#speechOf(session, epoch);
     if (!before.has(index)) before.set(index, words.length);

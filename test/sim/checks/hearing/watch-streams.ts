@@ -88,7 +88,7 @@ export class WatchStreams {
     const due = this.#changes[at];
     this.#told.set(watched, at + 1);
     if (due !== undefined && textOf(due) === textOf(told)) return;
-    this.#complain(watched, `is told ${textOf(told)} instead of ${due && textOf(due)}`);
+    this.#complain(watched, `reports ${textOf(told)} instead of ${due && textOf(due)}`);
   }
 
   onEnded(watched: WatchedKeys): void {
@@ -96,7 +96,7 @@ export class WatchStreams {
     this.#told.delete(watched);
   }
 
-  /** Whether every stream has begun and was told everything. */
+  /** Whether every stream has begun and has received everything. */
   get isComplete(): boolean {
     if (this.#asked.size > 0) return false;
     for (const watched of this.#told.keys()) {
@@ -105,7 +105,7 @@ export class WatchStreams {
     return true;
   }
 
-  /** The place of the next change that it is to be told. */
+  /** The place of the next change that it must receive. */
   #nextOf(watched: WatchedKeys): number {
     let at = this.#told.get(watched) ?? this.#changes.length;
     const { key } = watched;
@@ -118,7 +118,7 @@ export class WatchStreams {
   }
 
   #complain({ name }: WatchedKeys, what: string): void {
-    this.#fail("watches are told everything in order", `${name} ${what}`);
+    this.#fail("watches report everything in order", `${name} ${what}`);
   }
 }
 

@@ -62,7 +62,7 @@ export interface Beginning {
   readonly access: AccessLaws;
 }
 
-/** Of a cluster that nobody had before. */
+/** The beginning of a new cluster. */
 export function emptyBeginning(speakers?: Speakers): Beginning {
   const model = new NaiveTable(resolveTableSettings());
   const access = new AccessLaws(speakers);
@@ -83,7 +83,7 @@ export class Witness implements Outbox {
   readonly #attached = new Set<string>();
   /** The entry that executed a sequence of a session. */
   readonly #executedAt = new Map<string, number>();
-  /** Of acquires of applications, by session and sequence. */
+  /** The markers of applications' acquires, by session and sequence. */
   readonly #markers = new Map<string, string>();
   readonly #versions = new Map<string, Version[]>();
   #index: number;
@@ -108,7 +108,7 @@ export class Witness implements Outbox {
     this.access = access;
     this.#index = table.index;
     laws.personOf = (session) => access.ownerOf(session);
-    // What a cluster before this one left behind is seen by whoever comes first.
+    // The first client sees what an earlier cluster left behind.
     if (hasReaders && table.index > 0) for (const key of keys) this.#note(key);
   }
 
@@ -281,7 +281,7 @@ export class Witness implements Outbox {
   }
 }
 
-/** What is told on the wire, which carries less beside a refusal. */
+/** What the wire carries, which is less in a refusal. */
 function attachWordsOf(message: Attached): string {
   const { attempt, status } = message;
   if (status === STATUS.ok) return canonicalTextOf({ ...message, key: "" });

@@ -1,7 +1,8 @@
 /**
- * What owners at the doors are promised beyond exclusion, once the cluster is calm: whoever keeps asking
- * is not overtaken by who came later, and nothing is left of who went away. It goes by what owners asked
- * and were told, and by the table of the log; never by what a door says of itself.
+ * What owners at the doors are promised beyond exclusion, once the cluster is calm: an owner that
+ * keeps asking is not overtaken by one that came later, and nothing is left of an owner that went
+ * away. The laws go by what owners asked and how they were answered, and by the table of the log;
+ * never by what a door says of itself.
  */
 import type { KeyView } from "../../../../src/protocol/index.js";
 import type { Fail } from "../violation.js";
@@ -66,8 +67,8 @@ export class DoorLaws {
   }
 
   /**
-   * Its owner begins to look at it, and asks for nothing else. Returns what is to be called when it was
-   * told what there is.
+   * Its owner begins to look at it, and asks for nothing else. Returns what is to be called when the
+   * owner has learned what there is.
    */
   onLooking(token: number): () => void {
     const before = this.#endOf(token);
@@ -100,7 +101,7 @@ export class DoorLaws {
     }
   }
 
-  /** Nobody comes any more who could be told of what has this name, or this value. */
+  /** Nobody comes any more who could learn of what has this name, or this value. */
   demandNothing(key: string, mark: { readonly name: string } | { readonly value: string }): void {
     const { holds, waiters } = this.#viewOf(key);
     const text = "name" in mark ? mark.name : mark.value;

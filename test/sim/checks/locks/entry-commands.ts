@@ -27,7 +27,7 @@ export class EntryCommands {
       else if ("sequence" in command) {
         // A record of no session has a credential in place of the epoch; answers have neither.
         const name = `${session}/${session === 0 ? 0 : epoch}/${command.sequence}`;
-        // Of several copies the first may be executed, and no other.
+        // Only the first of several copies may be executed.
         if (!this.#numbered.has(name)) this.#numbered.set(name, command);
       }
     }

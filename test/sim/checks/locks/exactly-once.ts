@@ -1,16 +1,16 @@
 /**
- * Calls of applications against the log. Each acquire carries a value that no other has, so that the
- * log shows what became of it, under whichever sequence it was sent: it was executed once or never,
- * its caller is told what happened, and what is said not to have happened never does.
+ * Calls of applications against the log. Each acquire carries a value that no other has, so that
+ * the log shows what became of it, under whichever sequence it was sent: it was executed once or
+ * never, its caller learns what happened, and what is reported as not having happened never does.
  */
 import { ERROR_NUMBERS, type ErrorCode } from "../../../../src/errors/index.js";
 import { type Result, STATUS } from "../../../../src/protocol/index.js";
 import type { CallEnding } from "../../clients/client-watch.js";
 import type { Fail } from "../violation.js";
 
-/** Values of holds that begin so are those of a call. */
+/** The value of a hold that begins with this belongs to a call. */
 export const MARKER = "call ";
-/** Of the number of a call that need not be executed in its turn. */
+/** Ends the number of a call that need not be executed in its turn. */
 const OUT_OF_TURN = "+";
 
 /** By which the log knows the call `number` of a process. */
@@ -121,7 +121,7 @@ export class ExactlyOnce {
 
   #demand(marker: string, status: number | undefined, code: ErrorCode): void {
     if (status !== ERROR_NUMBERS[code]) {
-      this.#complain(`"${marker}" is told ${code}, the log says ${status}`);
+      this.#complain(`"${marker}" gets ${code}, the log says ${status}`);
     }
   }
 

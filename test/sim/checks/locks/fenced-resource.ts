@@ -10,7 +10,7 @@ import type { Fail } from "../violation.js";
 class Gate {
   /** The largest token of any mode that was seen. */
   newest = 0;
-  /** Of those that came as exclusive. */
+  /** The largest token that came as exclusive. */
   newestExclusive = 0;
 
   admits({ mode, token }: GuardedWrite): boolean {

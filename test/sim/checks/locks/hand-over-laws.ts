@@ -1,8 +1,8 @@
 /**
- * Holds that applications hand over, against the log. Who asked for it gets the data if the log has
- * executed it, and is not told that the log has confirmed what it has not. What one process hands over
- * at once is one process's again: of those that adopt, only one gets anything. And a session that was left
- * in that way has nothing any more when it is closed.
+ * Holds that applications hand over, against the log. An application that asked for a hand-over
+ * gets the data if the log has executed it, and never hears that the log has confirmed what it has
+ * not. What one process hands over at once goes to one process: among those that adopt it, only one
+ * gets anything. A session that was left in that way has nothing any more when it is closed.
  */
 import { Heirs } from "../../../../lab/laws/heirs.js";
 import type { HandedOver } from "../../../../src/client/index.js";
@@ -12,12 +12,12 @@ import type { Fail } from "../violation.js";
 /** An application has asked for a hand-over, and learns what became of that. */
 export interface HandOverAsked {
   given(handed: HandedOver): void;
-  /** It is told that nothing was handed over, or will be. */
+  /** It learns that nothing was handed over, or will be. */
   refused(): void;
 }
 
 interface Giver {
-  /** Calls without an answer: those of a process that is gone have none for ever. */
+  /** Calls without an answer; calls of a process that is gone never get one. */
   open: number;
   /** Everything is handed over, and the session is closed then. */
   leaves: boolean;
@@ -34,7 +34,7 @@ interface Move {
 
 export class HandOverLaws {
   readonly #fail: Fail;
-  /** By session, those of applications alone. */
+  /** By session; only sessions of applications. */
   readonly #givers = new Map<string, Giver>();
   /** Secrets by which the log has given holds to bearers. */
   readonly #executed = new Set<string>();

@@ -15,7 +15,7 @@ export function summaryOf({ kind, limit, holds, waiters, closings }: KeyView): s
   return `${kind ?? "unused"} ${limit} | ${parts.join(" | ")}`;
 }
 
-/** Of a key that nobody uses and whose limit was never set. */
+/** The summary of a key that nobody uses and whose limit was never set. */
 export const UNUSED = summaryOf({
   key: "",
   kind: null,

@@ -24,7 +24,7 @@ export class LawHolds {
   readonly leases = new LawLeases();
   /** By session and sequence. What an owner has is not among them. */
   readonly #holds = new Map<string, LawHold>();
-  /** By each token that was told of it, also when it is over. */
+  /** By each token that was reported for it, also after its end. */
   readonly #byToken = new Map<number, LawHold>();
   readonly #limits = new Map<string, number>();
   /** Keys whose limit stays when nobody uses them. */
@@ -51,12 +51,12 @@ export class LawHolds {
     return this.#holds.get(`${session}/${sequence}`);
   }
 
-  /** Of a session. */
+  /** The holds of a session. */
   *all(session: number): Generator<LawHold> {
     for (const hold of this.#holds.values()) if (hold.session === session) yield hold;
   }
 
-  /** Which hold had, or has, that token; `undefined`: none that was told. */
+  /** The hold that has, or had, that token; `undefined`: none that was reported. */
   withToken(token: number): LawHold | undefined {
     return this.#byToken.get(token);
   }
@@ -262,7 +262,7 @@ export class LawHolds {
       isTorn: false,
       ...kept,
       isContended: false,
-      // Of a revoke of a bearer's hold nobody is told before this.
+      // Nobody learns of a revoke of a bearer's hold before this.
       revokedAt: revokedAt === Number.POSITIVE_INFINITY ? 0 : revokedAt,
     });
     if (result.grantedAt !== grantedAt) return `${lease.token} was granted at ${grantedAt}`;
@@ -298,12 +298,12 @@ function textOf(key: string, conflict: Conflict<number>): string {
   return `${conflict.held} permits of ${key} are held, of ${conflict.limit}`;
 }
 
-/** Of the token that is told of a hold. */
+/** What is wrong with the token that is reported for a hold. */
 export function problemOfName(hold: LawHold, token: number): string | undefined {
   return token === hold.token ? undefined : `has ${hold.token}, not ${token}`;
 }
 
-/** Between what is held by the words of the log and what is told of it. */
+/** How what is reported of a hold differs from what it has by the words of the log. */
 function differenceOf(claims: readonly LawClaim[], items: readonly HeldItem[]): string | undefined {
   if (claims.length !== items.length) return `has ${claims.length} keys, not ${items.length}`;
   for (const { key, mode, permits, slots } of claims) {

@@ -1,8 +1,8 @@
 /**
- * Leases of named owners according to the messages in the log (docs/internals/semantics.md, 8). Nobody
- * is told when a lease ends, so this is computed from what was promised: a lease is surely there until
- * its earliest end that anything said may have given it, and surely gone from the latest one on. In
- * between, where a revoke may have come, the laws are silent.
+ * Leases of named owners according to the messages in the log (docs/internals/semantics.md, 8). No
+ * message says when a lease ends, so this is computed from what was promised: a lease is surely
+ * there until the earliest end that any message may have given it, and surely gone from the latest
+ * one on. In between, where a revoke may have come, the laws are silent.
  */
 import {
   END_REASON,
@@ -33,7 +33,7 @@ export interface LawLease extends LawOwner {
   readonly orderedAt: number;
   /** Its own end, in cluster time; `Infinity`: it has none. */
   endsAt: number;
-  /** When revokes that may have met it end it. */
+  /** When revokes that may concern it end it. */
   readonly revokedAt: number[];
   /** It may have been ended at once. */
   mayBeGone: boolean;
@@ -47,7 +47,7 @@ interface Ended {
   readonly at: number;
   /** A request (`undefined`: any) that was given back, or may have been: a copy takes nothing. */
   copy?: { readonly request: string | undefined; readonly presence: Presence };
-  /** That of the lease. */
+  /** The request of the lease. */
   readonly request: string | undefined;
 }
 
@@ -62,7 +62,7 @@ export class LawLeases {
   readonly #torn = new Set<number>();
   #stamp = 0;
 
-  /** Returns those that are over by now, of which nobody was told. */
+  /** Returns the leases that are over by now, of whose ends nobody has heard. */
   begin(stamp: number): LawLease[] {
     this.#stamp = stamp;
     const due = [...this.#leases.values()].filter((lease) => endOf(lease) <= stamp);
@@ -124,7 +124,7 @@ export class LawLeases {
     }
   }
 
-  /** A session has it. Returns what is wrong with the end that it is told of; 0 means with itself. */
+  /** A session has it. Returns what is wrong with the end that is reported; 0: it has none. */
   adopt(lease: LawLease, told: number): string | undefined {
     const problem = this.problemOfEnd(lease, told, Math.min(capOf(lease), lease.orderedAt));
     this.#leases.delete(lease.token);
@@ -154,14 +154,14 @@ export class LawLeases {
       } else if (lease.person === BEARERS) lease.revokedAt.push(this.#stamp + graceMs);
       else {
         const own = endOf(lease);
-        // What has no end is counted on for ever, and its owner is told of nothing.
+        // What has no end is counted on forever, and its owner hears of nothing.
         if (own === NEVER) this.#torn.add(lease.token);
         lease.revokedAt.push(Math.max(this.#stamp + graceMs, own === NEVER ? 0 : own));
       }
     }
   }
 
-  /** Why nothing of the owner is in the key, as far as that may be told. */
+  /** Whether this may be reported as the reason why the owner has nothing in the key. */
   isReason(owner: LawOwner, key: string, reason: EndReason): boolean {
     const lease = this.of(owner, key);
     // It is gone, then: only a revoke can have ended what is not known to be over.
@@ -237,7 +237,7 @@ export class LawLeases {
     return ttlMs === 0 ? NEVER : this.#stamp + ttlMs;
   }
 
-  /** Of a lease that begins now. */
+  /** The end of a lease that begins now. */
   endAfter(ttlMs: number): number {
     return this.#after(ttlMs);
   }
@@ -248,7 +248,7 @@ export class LawLeases {
     return end === NEVER ? 0 : end;
   }
 
-  /** Returns what is wrong with the end that is told of it; 0 means without. */
+  /** Returns what is wrong with the end that is reported; 0: it has none. */
   problemOfEnd(lease: LawLease, told: number, right = endOf(lease)): string | undefined {
     const possible = [right, ...lease.revokedAt.filter((at) => at < right)];
     const isRight = possible.includes(told === 0 ? NEVER : told);

@@ -8,13 +8,13 @@ export interface LawClaim extends Claim {
   readonly slots: readonly number[];
 }
 
-/** A hold is one for as long as its session has it: whoever adopts it has another one. */
+/** A hold is one for as long as its session has it: a session that adopts it has another one. */
 export interface LawHold {
   readonly session: number;
-  /** Of the acquire or adopt that brought it. */
+  /** The sequence of the acquire or adopt that brought it. */
   readonly sequence: number;
   readonly owner: number;
-  /** The newest that was told. */
+  /** The newest that was reported. */
   token: number;
   /** It was taken away without time for its holder to hear of it. */
   isTorn: boolean;
@@ -28,14 +28,14 @@ export interface LawHold {
   revokedAt: number;
 }
 
-/** In place of a person: the name is a bearer's, whoever adopts what it has. */
+/** In place of a person: the name is a bearer's, no matter who adopts what it has. */
 export const BEARERS = -1;
 
 /** Who has leases: a name, and the person whose sessions use it. */
 export interface LawOwner {
   /** As the commands name it. */
   readonly owner: string;
-  /** `BEARERS`: that of a bearer. `undefined`: nobody that is known. */
+  /** `BEARERS`: it is a bearer. `undefined`: nobody that is known. */
   readonly person: number | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface LawWait {
   readonly detects: boolean;
   /** The hold that it is to make exclusive. */
   readonly upgrades: LawHold | undefined;
-  /** Of a take. */
+  /** `undefined`: it is not a take. */
   readonly lease: LawLeaseWait | undefined;
 }
 
@@ -67,7 +67,7 @@ export interface LawClosing {
   readonly claims: readonly LawClaim[];
   readonly token: number;
   readonly until: number;
-  /** Of a lease whose end was computed: a thief may have taken it before it ended so. */
+  /** A lease with a computed end left it: a thief may have taken the lease before that end. */
   readonly isOfLease?: boolean;
 }
 

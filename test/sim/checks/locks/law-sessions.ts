@@ -39,7 +39,7 @@ export class LawSessions {
     if (isNew) known.highestThen = known.highest;
     if (isNew) known.leaseEndsAt = Math.max(known.leaseEndsAt, stamp + known.ttlMs);
     const isRight = highestSequence === known.highestThen;
-    const highest = `is told ${highestSequence} as the highest, not ${known.highestThen}`;
+    const highest = `gets ${highestSequence} as the highest, not ${known.highestThen}`;
     return problem ?? (isRight ? undefined : highest);
   }
 
@@ -97,7 +97,7 @@ export class LawSessions {
   }
 }
 
-/** Of an attach that was let through. */
+/** What is wrong with an attach that was let through. */
 function problemOf(
   { epoch }: Attached,
   command: AttachCommand,

@@ -56,7 +56,7 @@ export class LawWaits {
     return undefined;
   }
 
-  /** Those of an owner that wait for a lease of the key. */
+  /** The waits of an owner for a lease of the key. */
   *ofOwner({ owner, person }: LawOwner, wanted: string): Generator<LawWait> {
     for (const wait of this.#waits.values()) {
       if (wait.lease?.owner !== owner || wait.lease.person !== person) continue;
@@ -72,7 +72,7 @@ export class LawWaits {
     });
   }
 
-  /** Whether somebody waits for one of its keys beside its own upgrade. */
+  /** Whether somebody waits for one of its keys, apart from its own upgrade. */
   isAnyBehind(hold: LawHold): boolean {
     return [...this.#waits.values(), ...this.#leaving].some(({ items, upgrades }) => {
       if (upgrades === hold) return false;
@@ -80,7 +80,7 @@ export class LawWaits {
     });
   }
 
-  /** Of a request that is granted: whoever waits before it and wants what it gets. */
+  /** What is wrong with a grant: another request waits before it and wants what it gets. */
   problemOfOrder(granted: LawWait): string | undefined {
     for (const [key, wait] of this.#waits) {
       if (!isSurelyBefore(wait, granted)) continue;
@@ -93,7 +93,7 @@ export class LawWaits {
     return undefined;
   }
 
-  /** Of a wait that ended: the documented ways are few. */
+  /** What is wrong with the end of a wait: the documented ways are few. */
   problemOfOutcome(
     { deadline, upgrades, items, detects, lease }: LawWait,
     result: Result,
@@ -106,7 +106,7 @@ export class LawWaits {
         if (isUpgrade) return "an upgrade is granted something else";
         return lease === undefined ? undefined : "is to be a lease, and is a hold of its session";
       case STATUS.leased:
-        return lease === undefined ? "was no take" : undefined;
+        return lease === undefined ? "was not a take" : undefined;
       case STATUS.upgraded:
         return isUpgrade ? undefined : "nothing was to be upgraded";
       // Whether its client had lost the right to it, the laws of access know.
@@ -115,7 +115,7 @@ export class LawWaits {
       case ERROR_NUMBERS.CANCELLED:
         // Whether a take was withdrawn, the laws of leases know.
         if (isUpgrade || lease !== undefined) return undefined;
-        return "is told that it was withdrawn, and was no upgrade";
+        return "hears that it was withdrawn, and was not an upgrade";
       case ERROR_NUMBERS.LOCK_TIMEOUT:
         return deadline > 0 && stamp >= deadline ? undefined : `timed out before ${deadline}`;
       case ERROR_NUMBERS.DEADLOCK:
@@ -125,7 +125,7 @@ export class LawWaits {
           ? undefined
           : "does not want more than there is";
       case ERROR_NUMBERS.NOT_HELD:
-        return isUpgrade ? undefined : "was no upgrade";
+        return isUpgrade ? undefined : "was not an upgrade";
       default:
         return `left with ${result.status}`;
     }
@@ -136,7 +136,7 @@ export class LawWaits {
     const cycle = "cycle" in result ? (result.cycle ?? []) : [];
     const [first, ...others] = cycle;
     const isFirst = first?.session === refused.session && first.owner === refused.owner;
-    if (!isFirst) return "is no member of the cycle for which it is refused";
+    if (!isFirst) return "is not a member of the cycle for which it is refused";
     for (const { session, owner, key } of others) {
       // Who may not observe its key is not told who it is.
       if (key === "") continue;

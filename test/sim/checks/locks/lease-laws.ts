@@ -1,8 +1,9 @@
 /**
- * The laws of leases of named owners (docs/internals/semantics.md, 8), held against what was said in the
- * order of the log: an owner has one claim in a key, which a repeat finds and nothing else does; a
- * repeat keeps the token, and in the queue the place; nothing is revived, nothing is lost before its
- * end, and what ends is what was named; and why something is gone is told.
+ * The laws of leases of named owners (docs/internals/semantics.md, 8), held against what was said
+ * in the order of the log: an owner has one claim in a key, which a repeat finds and nothing else
+ * does; a repeat keeps the token, and in the queue the place; nothing is revived, nothing is lost
+ * before its end, and what ends is what was named; and the reason why something is gone is
+ * reported.
  */
 import { ERROR_NUMBERS } from "../../../../src/errors/index.js";
 import type { TableCommand } from "../../../../src/lockfsm/index.js";
@@ -43,7 +44,7 @@ const BEFORE_ALL: readonly number[] = [
   ERROR_NUMBERS.TOKENS_EXHAUSTED,
 ];
 
-/** What the laws of leases share with those of the other locks. */
+/** What the laws of leases share with the laws of the other locks. */
 export interface LeaseSurroundings {
   readonly holds: LawHolds;
   readonly waits: LawWaits;
@@ -73,7 +74,7 @@ export class LeaseLaws {
   #commands: readonly TableCommand[] = [];
   /** Waits of this entry that are repeated by a take, which was not answered yet. */
   #moved: LawWait[] = [];
-  /** Waits that the answered command gives back, whose ends are told next. */
+  /** Waits that the answered command gives back; their ends are reported next. */
   #givenBack: readonly LawWait[] = [];
 
   constructor(world: LeaseSurroundings) {
@@ -118,11 +119,11 @@ export class LeaseLaws {
     return this.#leases.withToken(result.tokens[at] ?? result.tokens[0] ?? 0) !== undefined;
   }
 
-  /** Of a take that is answered at once. Returns what is wrong. */
+  /** Returns what is wrong with a take that is answered at once. */
   problemOfAnswer(wait: LawWait, command: TakeCommand, result: Result): string | undefined {
     const { status } = result;
     const own = wait.lease;
-    if (own === undefined) return "is no take";
+    if (own === undefined) return "is not a take";
     if (
       !this.#mayLast(command.ttlMs) &&
       status !== ERROR_NUMBERS.INVALID_ARGUMENT &&
@@ -162,10 +163,10 @@ export class LeaseLaws {
       const isForeign = found.some(({ presence, lease, parts }) => {
         return presence === "surely" && !isRepeated(presence, lease, own.request, parts);
       });
-      return isForeign ? `is told ${status}, and has another claim` : undefined;
+      return isForeign ? `gets ${status}, and has another claim` : undefined;
     }
     const what = claimed.lease === undefined ? "waits already" : `has ${claimed.lease.token}`;
-    return `is told ${status}, and its owner ${what}`;
+    return `gets ${status}, and its owner ${what}`;
   }
 
   #mayLast(ttlMs: number): boolean {
@@ -210,14 +211,14 @@ export class LeaseLaws {
     return problem ?? this.#leases.problemOfEnd(lease, result.endsAt);
   }
 
-  /** Nothing was adopted. Returns what is wrong with the reason that is told. */
+  /** Nothing was adopted. Returns what is wrong with the reason that is reported. */
   problemOfGone({ key, secret }: AdoptCommand, reason: EndReason | undefined): string | undefined {
     const bearer = { owner: secret, person: BEARERS };
     const { presence } = this.#of(bearer, key);
     // Whether its identity may not have it, the laws of access know.
     if (reason === undefined)
       return presence === "no" ? "is told that there is something" : undefined;
-    if (presence === "surely") return `${key} is told gone, and is there`;
+    if (presence === "surely") return `${key} is reported gone, and is there`;
     if (this.#leases.isReason(bearer, key, reason)) return undefined;
     return `${key} is gone, but not for reason ${reason}`;
   }
@@ -266,7 +267,7 @@ export class LeaseLaws {
   ): string | undefined {
     const { holds, waits } = this.#world;
     const { session, lease: own } = wait;
-    if (own === undefined) return "is no take";
+    if (own === undefined) return "is not a take";
     const known = this.#leases.withToken(token);
     if (known !== undefined) {
       if (known.owner !== own.owner || known.person !== own.person) {
@@ -342,7 +343,7 @@ export class LeaseLaws {
     for (const key of keys) {
       const lease = this.#leases.of(own, key);
       if (lease !== undefined && this.#leases.isThere(lease) === "surely") continue;
-      // It is that of the first one that is gone, which may be there.
+      // The reason is about the first key that is gone; a lease may still be in this one.
       if (this.#leases.isReason(own, key, reasonOf(result))) return undefined;
       if (lease === undefined) return `${key} is gone, but not for reason ${reasonOf(result)}`;
     }
@@ -412,7 +413,7 @@ export class LeaseLaws {
     return this.#leases.isLateCopy(own, key, request);
   }
 
-  /** What is wrong with the reason that is told of the first key in which the owner had nothing. */
+  /** What is wrong with the reason reported for the first key in which the owner had nothing. */
   #reasonOfGiveBack(
     own: LawOwner,
     keys: readonly string[],
@@ -422,12 +423,12 @@ export class LeaseLaws {
     for (const [at, key] of keys.entries()) {
       const presence = found[at]?.presence;
       if (presence === "surely") continue;
-      // Of what is there, and is another take's, nothing ended; or a lease of before did.
+      // If another take has what is there, nothing ended, or a lease of before did.
       if (presence === "perhaps" || this.#of(own, key).presence !== "no") return undefined;
       if (this.#leases.isReason(own, key, told)) return undefined;
       return `${key} is gone, but not for reason ${told}`;
     }
-    return told === END_REASON.unknown ? undefined : `has everything, and is told reason ${told}`;
+    return told === END_REASON.unknown ? undefined : `has everything, and gets reason ${told}`;
   }
 
   /** The tokens that a command of their owner gives up. */

@@ -1,11 +1,12 @@
 /**
  * The laws of locks, held against what was said in the order of the log: words only, no table. What
- * is granted conflicts with nothing that is held, closed or waits before it; tokens rise; commands are
- * executed in the order of their numbers; whoever waits leaves in one documented way; nothing ends before
- * its time, and who loses something was due to; what is recalled is as it was told.
+ * is granted conflicts with nothing that is held, closed or waits before it; tokens rise; commands
+ * are executed in the order of their numbers; every wait ends in one documented way; nothing ends
+ * before its time, and a client loses only what it was due to lose; what is recalled is as it was
+ * said before.
  *
- * Where words do not tell enough the laws are silent: about what owners have and may have lost. Whether
- * anything was left unsaid is the business of others (`witness.ts`).
+ * Where words do not say enough the laws are silent: about what owners have and may have lost.
+ * Whether anything was left unsaid is the business of others (`witness.ts`).
  */
 import { problemOfEnding } from "../../../../lab/laws/endings.js";
 import { PRIORITY_STEP_MS } from "../../../../lab/laws/order.js";
@@ -46,7 +47,7 @@ type ResultOf<S extends number> = Extract<Result, { readonly status: S }>;
 const REASONS: ReadonlyMap<number, string> = new Map(
   Object.entries(END_REASON).map(([name, reason]) => [reason, name]),
 );
-/** Settings that refuse whoever wants to wait, or to hold. */
+/** Settings that refuse clients that want to wait, or to hold. */
 const ROOM_SETTINGS: readonly string[] = ["waitersMax", "waitsPerSessionMax", "holdsPerSessionMax"];
 /** In place of the number of a task. */
 const NO_TASK = 0;
@@ -73,17 +74,17 @@ export class LockLaws {
       return this.#holds.problemOfToken(token);
     },
   });
-  /** What the takes were told last, by session and sequence. */
+  /** What the takes were last answered, by session and sequence. */
   readonly #taken = new Map<string, Result>();
   /** What was executed and waits, by session and sequence. */
   readonly #waiting = new Map<string, SequencedCommand>();
   readonly #dismissed = new Set<number>();
   #stamp = 0;
-  /** Of a restored cluster: before that nobody has a session. */
+  /** In a restored cluster, nobody has a session before that. */
   #quietUntil = 0;
   #arrivals = 0;
   #priorityStepMs = PRIORITY_STEP_MS;
-  /** Of those that refuse: which are set, and how often one was. */
+  /** Which of the settings that refuse are set; and how often one was. */
   readonly #tight = new Set<string>();
   #tightened = 0;
   /** Told that somebody waits, while nobody was known to: who does may be answered later. */
@@ -92,8 +93,8 @@ export class LockLaws {
   #lowered: string[] = [];
 
   /**
-   * Those of a cluster that is restored from what this one was. `newestToken`: that of the last grant
-   * before this one was stopped for good.
+   * The laws of a cluster that is restored from what this one was. `newestToken`: the token of the
+   * last grant before this one was stopped for good.
    */
   outlived(quietMs: number, newestToken: number): LockLaws {
     const laws = new LockLaws();
@@ -115,7 +116,7 @@ export class LockLaws {
     return this.#stamp;
   }
 
-  /** The highest token that was told of any grant. */
+  /** The highest token that was reported for any grant. */
   get newestToken(): number {
     return this.#holds.newestToken;
   }
@@ -212,7 +213,7 @@ export class LockLaws {
     return hold !== undefined && hold.session === session && this.#holds.isHeld(hold);
   }
 
-  /** Of what the session holds. */
+  /** The tokens of what the session holds. */
   tokensOf(session: number): number[] {
     return [...this.#holds.all(session)].map(({ token }) => token);
   }
@@ -357,7 +358,7 @@ export class LockLaws {
     if (hold === undefined) {
       const { status } = result;
       const isKnown = status === ERROR_NUMBERS.NOT_HELD || status === ERROR_NUMBERS.FORBIDDEN;
-      if (!isKnown) this.#complain(`${key} is told ${result.status}, and its hold is no more`);
+      if (!isKnown) this.#complain(`${key} gets ${result.status}, and its hold is gone`);
       return;
     }
     const other = this.#waits.upgradeOf(hold);
@@ -367,7 +368,7 @@ export class LockLaws {
     this.#acquired(key, this.#upgradeOf(hold, command), command, result);
   }
 
-  /** Of what was not refused. */
+  /** Notes the limits in a request that was not refused. */
   #useLimits(items: readonly Item[], { status }: Result): void {
     if (!TAKEN_IN.includes(status)) return;
     for (const item of items) {
@@ -496,7 +497,7 @@ export class LockLaws {
     if (state === RECALL_STATE.replied && taken !== undefined) {
       const told = canonicalTextOf(recalled.result);
       const right = canonicalTextOf(taken);
-      if (told !== right) return `is told ${told}, and was told ${right}`;
+      if (told !== right) return `recalls ${told}, and got ${right}`;
     }
     const hold = this.#holds.of(session, sequence);
     if (state === RECALL_STATE.held) {
@@ -606,7 +607,7 @@ export class LockLaws {
       (deadline > 0 && deadline <= this.#stamp) ||
       this.#sessions.leaseOf(session) <= this.#stamp ||
       (endsAt > 0 && endsAt <= this.#stamp);
-    // Credentials and people come and go, of which nobody who waits is told.
+    // Credentials and people come and go, and those who wait hear nothing of it.
     return isOver || lease?.person !== ANONYMOUS_PERSON ? "perhaps" : "surely";
   }
 

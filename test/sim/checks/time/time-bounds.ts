@@ -21,7 +21,10 @@ export interface TimeBounds {
   readonly settledMs: number;
 }
 
-/** A process opens its directory and makes its first files in so many operations, one after the other. */
+/**
+ * A process opens its directory and makes its first files in this many operations, one after the
+ * other.
+ */
 const BOOT_OPERATIONS = 60;
 /** Besides a read the mark is opened, and both its copies are written. */
 const MARK_OPERATIONS = 3;
@@ -41,23 +44,25 @@ export function timeBoundsOf(plan: SimPlan, tuning: NodeTuning): TimeBounds {
   // By the slowest clock; and what comes in is looked at first.
   const timer = (ms: number): number => ms * (1 + 2 * DRIFT_MAX) + pace.timerLateMs + waitMs;
 
-  // There, on disk, and back. The leader's own record is not on disk later than those of the others.
+  // There, on disk, and back. The leader's own record is on disk no later than the others'.
   const entryMs = hopMs + writeMs + hopMs;
-  // Nobody lacks a voter that answers for longer than a spare waits, whoever stands or stalls.
+  // Whatever stops or stalls, nobody lacks an answering voter for longer than a spare waits.
   const commitMs = timer(spareDelayMs) + entryMs;
   // Pre-votes there and back; the candidate's own vote on disk; votes there, on disk and back.
   const votesMs = voteMs + hopMs + voteMs + hopMs;
   const electionMs = 2 * hopMs + votesMs;
   // Votes that were split, or a candidate whose log was too short, cost another election each: at
-  // the latest two delays later, since whoever voted lets nobody else stand for one, and whoever
-  // could not win draws from the one after it. Twice, as in `test/raft/failover.property.test.ts`.
+  // the latest two delays later, since a node that voted lets no other stand for one delay, and a
+  // candidate that could not win draws from the delay after that. Twice, as in
+  // `test/raft/failover.property.test.ts`.
   const againMs = timer(2 * closedPeerDelayMs) + electionMs;
   const electedMs = electionMs + 2 * againMs;
   // The end is heard of over a link; the first to stand does so within the delay.
   const closedMs = hopMs + timer(closedPeerDelayMs) + electedMs + entryMs;
   // The last word of the leader may still be under way; the timers are drawn from [1, 2).
   const silentMs = hopMs + timer(2 * electionTimeoutMs) + electedMs + entryMs;
-  // The target catches up, is told, puts its vote on disk and is voted for, without pre-votes.
+  // The target catches up, is asked to stand, puts its vote on disk and is voted for, without
+  // pre-votes.
   const handOverMs = entryMs + hopMs + votesMs + entryMs;
   return {
     commitMs,

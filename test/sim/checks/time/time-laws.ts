@@ -35,7 +35,7 @@ export class TimeLaws {
   #isTransferring = false;
   /** Nobody reaches it. */
   #cutOff = 0;
-  /** When entries of the present leader got into its log, oldest first, by index. */
+  /** When entries of the current leader got into its log, oldest first, by index. */
   readonly #appendedMs = new Map<number, number>();
 
   constructor(plan: SimPlan, tuning: NodeTuning, simulation: Simulation, fail: Fail) {

@@ -1,7 +1,8 @@
 /**
- * Whether one process of an application heeds what it was told: what it heard to be lost, and what must
- * have been told before an answer that it heard, it counts on no more once that turn is over. Nor does it
- * ask for what none of its tasks waits for, or hand over what it counts on or has given back.
+ * Whether one process of an application heeds what it hears: what it heard to be lost, and what
+ * must have been reported lost before an answer that it heard, it no longer counts on once that
+ * turn is over. Nor does it ask for what none of its tasks waits for, or hand over what it counts
+ * on or has given back.
  */
 
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
@@ -54,20 +55,21 @@ export class SdkHeed implements HeedfulProcess {
     });
   }
 
-  /** Of what the process was told before this turn. */
+  /** Goes by what the process heard before this turn. */
   demandHeed(): void {
     const { ears } = this.#world;
     for (const { session, token } of this.#holds.held) {
       if (!ears.of(session).isToldLost(token)) continue;
-      this.#calls.broken("losses are heeded", `${token} was told lost and is counted on`);
+      this.#calls.broken("losses are heeded", `${token} was reported lost and is counted on`);
     }
     for (const hold of this.#holds.held) {
       const untold = this.#untold(hold);
-      if (untold !== undefined) this.#calls.broken("what is told reaches the application", untold);
+      if (untold !== undefined)
+        this.#calls.broken("what is reported reaches the application", untold);
     }
   }
 
-  /** What the process was told of a hold before this turn, and its handles do not say. */
+  /** What the process heard of a hold before this turn, and its handles do not say. */
   #untold({ session, token, live }: SdkHold): string | undefined {
     const { ears, watch } = this.#world;
     if (!this.#hasSession(session)) return undefined;
