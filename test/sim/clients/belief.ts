@@ -19,11 +19,11 @@ export interface BeliefClaim {
   readonly key: string;
   /** What the client acts by: weaker at the latest when it asks for that, stronger when it hears of it. */
   mode: ClaimMode;
-  /** Of semaphores. */
+  /** The slots of a semaphore. */
   readonly slots: readonly number[];
 }
 
-/** A hold as whoever counts on it believes, for those who compare beliefs. */
+/** A hold as the one who counts on it believes it to be, for those who compare beliefs. */
 export interface HeldBelief {
   readonly client: { readonly host: number };
   readonly session: number;
@@ -40,7 +40,7 @@ export interface HeldBelief {
 export class Belief implements HeldBelief {
   readonly client: Believer;
   readonly session: number;
-  /** Of the acquire or adopt that brought it: what it is known by in its session. */
+  /** The sequence of the acquire or adopt that brought it: what it is known by in its session. */
   readonly sequence: number;
   readonly owner: number;
   readonly claims: readonly BeliefClaim[];

@@ -5,7 +5,7 @@ import type { ClientMix } from "../plan/client-plan.js";
 import type { Belief } from "./belief.js";
 import type { Call } from "./protocol/call.js";
 
-/** Beyond so many a client asks for nothing more. */
+/** With this many waits a client asks for nothing more. */
 const WAITS_MAX = 3;
 
 export type Action =

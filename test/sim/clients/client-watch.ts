@@ -21,7 +21,7 @@ import type { WorldClient } from "./world-client.js";
 export interface GuardedWrite {
   readonly key: string;
   readonly mode: ClaimMode;
-  /** Of a semaphore; 0 of locks. */
+  /** The slot of a semaphore; 0 for a lock. */
   readonly slot: number;
   readonly token: number;
   /** The process that writes: what was handed over is another's. */
@@ -67,14 +67,14 @@ export interface ClientWatch {
   /** A node did not admit a command, nor what was sent behind it. */
   onRefused(session: number, epoch: number, sequence: number, status: ErrorNumber): void;
   onExecuted(op: number, status: number): void;
-  /** Of a hold that was lost, or of something else that is worth being seen. */
+  /** A hold was lost, or something else happened that is worth being seen. */
   onSeen(what: string): void;
   /** It begins to be counted on, or is stronger than before. */
   onBelief(belief: HeldBelief): void;
   onWrite(write: GuardedWrite): void;
   /** `reader`: a client, or one process of it. */
   onRead(reader: number | string, id: number): void;
-  /** Of an application that asked for a lock with this value. */
+  /** The call in which an application asked for a lock with this value has ended. */
   onCallEnded(marker: string, ending: CallEnding): void;
   /** An application asks for something that carries no value of its own (`told-fates.ts`). */
   onMade(client: Host, wish: string): void;
@@ -82,9 +82,9 @@ export interface ClientWatch {
   onDenied(client: Host, wish: string): void;
   /** An application hands holds over: one, or (`leaves`) all that its session has. */
   onHandOverAsked(client: Host, session: number, leaves: boolean): HandOverAsked;
-  /** From now on it is to be told everything. */
+  /** From now on it is to receive everything. */
   onWatchAsked(watched: WatchedKeys): void;
-  /** It is told everything behind `after`. `asked`: as of when it began to watch, and since. */
+  /** It receives everything after `after`. `asked`: as of when it began to watch, and since. */
   onWatchBegun(watched: WatchedKeys, after: Revision, asked: WatchAsked): void;
   onWatchTold(watched: WatchedKeys, change: ToldChange): void;
   onWatchEnded(watched: WatchedKeys): void;

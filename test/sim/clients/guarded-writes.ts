@@ -7,7 +7,7 @@ import type { RandomStream } from "../../../lab/random-stream.js";
 import type { HeldBelief } from "./belief.js";
 import type { ClientWatch } from "./client-watch.js";
 
-/** So many holds are used on after they ended. */
+/** This many holds are still used after they ended. */
 const REMEMBERED_MAX = 6;
 
 interface Remembered {

@@ -1,6 +1,6 @@
 /**
- * Where clients leave what others need to go on with their holds: the secrets of bearers, for whoever
- * adopts them, and the names of owners, for the next process of one.
+ * Where clients leave what others need to go on with their holds: the secrets of bearers, for the
+ * clients that adopt them, and the names of owners, for the next process of one.
  */
 import type { HandedOver } from "../../../src/client/index.js";
 import type { BeliefClaim } from "./belief.js";
@@ -10,7 +10,7 @@ export interface Legacy {
   readonly owner: string;
   /** Who left it, whose identity the owner has. */
   readonly host: number;
-  /** At most what the hold is: as whoever left it knows it by now. */
+  /** At most what the hold is: as the client that left it knows it by now. */
   readonly claims: readonly BeliefClaim[];
 }
 
@@ -37,7 +37,7 @@ export class HandOverBoard {
     this.post({ version: VERSION, clusterId, confirmed: false, holds });
   }
 
-  /** What whoever knows its secret may take the latest bearer for. */
+  /** What a client that knows the secret of the latest bearer may take it for. */
   get ofBearer(): Legacy | undefined {
     const hold = this.#handed.at(-1)?.holds[0];
     if (hold === undefined) return undefined;

@@ -25,11 +25,11 @@ import { SETTINGS_TO_CHANGE } from "./settings-to-change.js";
 const TASKS = 3;
 /** Owners from here on have one claim each. */
 const SINGLE_TASKS_FROM = 100;
-/** Of holds that end by themselves one of so many is not kept until then. */
+/** Among holds that end by themselves, one in this number is not kept until then. */
 const KEPT_OF = 4;
-/** Of moments at which an upgrade waits. */
+/** The share of moments at which a waiting upgrade is abandoned. */
 const ABANDONED_SHARE = 0.3;
-/** Of holds that are handed over one of so many is to an owner of the identity. */
+/** Among holds that are handed over, one in this number goes to an owner of the identity. */
 const OWNERS_OF = 3;
 const HOLD_MS = { least: 1_000, most: 2_500 } as const;
 
@@ -39,7 +39,7 @@ export interface LockSurroundings {
   readonly keys: readonly string[];
   readonly semaphores: readonly SemaphorePlan[];
   readonly board: HandOverBoard;
-  /** That of its session. */
+  /** The cluster of its session. */
   readonly clusterId: () => string;
   /** For its secrets. */
   readonly host: number;
@@ -90,7 +90,7 @@ export class LockActions {
     return deadlineMs !== Number.POSITIVE_INFINITY && token % KEPT_OF !== 0;
   }
 
-  /** Of a hold that waits to become stronger: it is given away, or is to stay as it is after all. */
+  /** A hold that waits to become stronger is given away, or is to stay as it is after all. */
   abandons(): (() => Wish | undefined) | undefined {
     const { random, mix } = this.#world;
     const session = this.#session;
@@ -140,7 +140,7 @@ export class LockActions {
     const { random, mix } = this.#world;
     const isSteal = random.chance(mix.steal);
     const options = this.#options(isSteal);
-    // Without a search for cycles only its deadline ends a wait for ever.
+    // Without a search for cycles only its deadline ends a wait that would last forever.
     const isBounded = options?.detect === false && waitMs === WAIT_FOREVER;
     return {
       op: OP.acquire,
@@ -203,7 +203,7 @@ export class LockActions {
     return { op: OP.upgrade, target: belief.sequence, key: claim.key, waitMs, detect };
   }
 
-  /** Of what is exclusive, or is on its way to be it. */
+  /** Makes something weaker that is exclusive, or is about to become so. */
   #downgrade(): Wish | undefined {
     const { random } = this.#world;
     const session = this.#session;

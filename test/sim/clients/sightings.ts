@@ -18,7 +18,7 @@ export const SIGHTINGS = {
   refused: (status: ErrorNumber) => `refused with ${status}`,
   blockedBy: (what: BlockedBy) => `blocked by ${what}`,
   lost: (reason: EndReason) => `lost by ${reason}`,
-  /** A node whose data were lost, and which waits to be told everything. */
+  /** A node whose data were lost, and which waits to receive everything. */
   recovered: "recovered",
   /** A cluster that begins with what another one saved. */
   restored: "restored",
@@ -28,9 +28,9 @@ export const SIGHTINGS = {
   silence: "silent node",
   watchBegun: "watch begun",
   watchTold: "watch told",
-  /** Of an application that asked for a lock. */
+  /** The call of an application that asked for a lock. */
   callEnded: (how: string) => `call ended: ${how}`,
-  /** Of one that asked for something else, and says that it was not carried out. */
+  /** A call that asked for something else, and says that it was not carried out. */
   callDenied: "call denied",
   /** By an owner: a repeat found the lease that it had. */
   leaseRepeated: "lease repeated",

@@ -53,7 +53,10 @@ const LOOK_AT_TIME_EVERY_MS = 50;
 const PAUSE_MS = { least: 20, most: 200 } as const;
 /** Until it asks again that may not have a session. */
 const UNWANTED_PAUSE_MS = 250;
-/** Of attachments: somebody else who knows the secret tries to have the session. */
+/**
+ * The share of attachments after which somebody else who knows the secret tries to have the
+ * session.
+ */
 const INTRUSION_SHARE = 0.15;
 /** The node has no room for an attempt, or the leader behind it: another one may have. */
 const FOR_NOW: readonly number[] = [ERROR_NUMBERS.BUSY, ERROR_NUMBERS.DISK_FULL];
@@ -87,7 +90,7 @@ export class SimClient implements WorldClient, LeaseDoor {
   #isAttached = false;
   /** Where not everybody may do everything. */
   #viewed: ViewedConnection | undefined;
-  /** Of this connection: the second one says that the token was accepted. */
+  /** The hellos of this connection: the second one says that the token was accepted. */
   #hellos = 0;
   #isSignedIn = false;
   /** It was last told that it may not have its session, or none. */
@@ -311,7 +314,7 @@ export class SimClient implements WorldClient, LeaseDoor {
       this.#connection.leave("the cluster opens no session yet");
       return;
     }
-    // Strangers know nothing of its session, which may be as good as ever in its own cluster.
+    // Strangers know nothing of its session, which may be as good as before in its own cluster.
     if (message.status !== STATUS.ok && this.#isAmongStrangers && session.trustsLease) {
       this.#connection.leave("the node is of another cluster");
       return;
@@ -399,7 +402,7 @@ export class SimClient implements WorldClient, LeaseDoor {
     this.#do(chooseAction(this.#random, this.plan.mix, this.#world.keys, possessions));
   }
 
-  /** But not what a task holds that stands still: those who wait for each other must be told. */
+  /** Except what a blocked task holds: tasks that wait for each other must get an error. */
   #giveEverythingBack(): void {
     const session = this.#session;
     for (const belief of session.holds.present) {

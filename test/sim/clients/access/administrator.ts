@@ -20,11 +20,11 @@ import { type LineSurroundings, SignedLine } from "./signed-line.js";
 
 const PATIENCE_MS = 500;
 const RETRY_MS = 30;
-/** Of orders: they go to the node that answered last. */
+/** The share of orders that go to the node that answered last. */
 const SAME_NODE_SHARE = 0.7;
 /** Until a client with the old token has heard of the new one. */
 const HURRIED_MS = 100;
-/** Of an order without a session. */
+/** Bounds the number of an order without a session. */
 const NUMBER_MAX = 2 ** 32;
 /** Whether the orders of the time before are still to be trusted, nobody knows. */
 const AGAIN: readonly number[] = [ERROR_NUMBERS.FORBIDDEN, ERROR_NUMBERS.UNAUTHENTICATED];

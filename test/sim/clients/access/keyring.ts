@@ -17,12 +17,12 @@ export class Keyring {
     for (const { name, hosts } of identities) for (const host of hosts) this.#names.set(host, name);
   }
 
-  /** Of the administrator. */
+  /** The token of the administrator. */
   get root(): string | undefined {
     return this.#tokens.get(ROOT);
   }
 
-  /** Of anybody but the administrator, good or not. */
+  /** The tokens of everybody but the administrator, good or not. */
   get all(): readonly string[] {
     return this.#made;
   }

@@ -25,7 +25,7 @@ export interface DoorOwnerSurroundings {
   readonly network: ClientNetwork;
   readonly watch: ClientWatch;
   readonly laws: () => DoorLaws;
-  /** Of locks that clients with sessions take, too. */
+  /** Keys of locks that clients with sessions take, too. */
   readonly keys: readonly string[];
   readonly isFair: boolean;
 }
@@ -130,7 +130,7 @@ export abstract class DoorOwner implements Owner {
     return belief?.isTrusted === true && !this.world.watch.isTorn(belief);
   }
 
-  /** Of things that plans did not always have. */
+  /** Whether it does something that plans did not always have. */
   protected does(share: number): boolean {
     return share > 0 && this.random.chance(share);
   }

@@ -8,19 +8,19 @@ import { LeaseBelief } from "../leases/lease-belief.js";
 import { DoorOwner } from "./door-owner.js";
 import { HttpErrand } from "./http-errand.js";
 
-/** Names of the table that the Redis door has for its keys, so that both doors meet. */
+/** Names of the table that the Redis door has for its keys, so that both doors use them. */
 const SHARED_KEYS = ["~redis/0/p", "~redis/0/q"] as const;
-/** Without an answer for so long beyond its poll an owner gives a request up. */
+/** An owner gives a request up when it has no answer for this long beyond its poll. */
 const PATIENCE_MS = 800;
 const CALM_PATIENCE_MS = 8_000;
 /** After a poll that ended the next one begins within this time, if it is to keep its place. */
 const REPEAT_MS_MAX = 200;
-/** Who does not repeat keeps its place for so long, */
+/** An owner that does not repeat keeps its place for this long, */
 const GRACE_MS = 2_000;
-/** and so much later nothing may be left of it. */
+/** and this much later nothing may be left of it. */
 const SLACK_MS = 2_000;
 const KEPT_NAME_SHARE = 0.4;
-/** What is granted lasts for longer than it takes to be told, late as answers may be. */
+/** A lease of this length is not over before its owner learns of it, late as answers may be. */
 const SURE_MS = 1_500;
 /** What is on its way when something is given back has come by then. */
 const SETTLED_MS = 1_000;
@@ -44,7 +44,7 @@ interface Answer {
 interface Asked {
   /** By its own clock, before anything was sent. */
   readonly sentMs: number;
-  /** Among all that it asked and was told. */
+  /** Its place among all that the owner asked and was answered. */
   readonly number: number;
   /** It said that it would ask for nothing more, which is answered at once. */
   readonly hasEnded: boolean;
@@ -187,7 +187,10 @@ export class HttpOwner extends DoorOwner {
     this.#debts.set(owner, owed);
   }
 
-  /** Of who went away in a calm nothing is left soon, unless the door said so when nobody heard it. */
+  /**
+   * Soon nothing is left of an owner that went away in a calm, unless the door granted something
+   * when nobody heard it.
+   */
   #demandNothing(errand: HttpErrand): void {
     const { plan, left } = errand;
     this.#open += 1;
@@ -288,7 +291,7 @@ export class HttpOwner extends DoorOwner {
       this.#onUnknown(errand, undefined);
       this.#onRefused(errand, body);
     } else if (status === 409) {
-      if (has) this.broken("one answer", `has ${belief.token}, and is told ${body["code"]}`);
+      if (has) this.broken("one answer", `has ${belief.token}, and gets ${body["code"]}`);
       this.#onRefused(errand, body);
     } else this.#onUnknown(errand, answer);
   }

@@ -45,7 +45,7 @@ export class RedisConnection {
     else this.#unsaid.push(bytes);
   }
 
-  /** Whoever waits for a reply hears that there will be none. */
+  /** Those who wait for a reply hear that there will be none. */
   leave(): void {
     this.#line.leave();
     this.#onClosed();

@@ -10,18 +10,18 @@ import { DoorOwner } from "./door-owner.js";
 import { type HeardReply, RedisConnection } from "./redis-connection.js";
 
 const KEYS = ["p", "q"] as const;
-/** Without a reply for so long it gives its connection up. */
+/** It gives its connection up when it has no reply for this long. */
 const PATIENCE_MS = 800;
 const CALM_PATIENCE_MS = 8_000;
 /** Between two attempts to take a lock. */
 const INTERVAL_MS = { least: 200, most: 400 } as const;
 const ATTEMPTS = { least: 3, most: 40 } as const;
-/** Of one that polls in fairness: what was granted to it without its coming is gone by then. */
+/** What was granted to a place of a fair door that nobody came for is gone by then. */
 const GRACE_MS = 1_000;
 const SLACK_MS = 1_500;
-/** A place in the queue is certain when the door has answered so many attempts by nil. */
+/** A place in the queue is certain when the door has answered this many attempts by nil. */
 const CERTAIN_AT = 2;
-/** Of values that it had before: so many. */
+/** This many of the values that it had before are remembered. */
 const FORMER_MAX = 4;
 /** Between what a transaction reads and what it does then. */
 const HESITATION_MS_MAX = 800;
@@ -204,7 +204,7 @@ export class RedisOwner extends DoorOwner {
     this.seen(errand.refusedCount > 0 ? "taken after a wait" : "taken");
     if (this.nowMs >= deadlineMs) return;
     if (token === undefined) {
-      this.broken("one answer", `is told OK of ${tableKey}, which nobody holds by ${value}`);
+      this.broken("one answer", `gets OK for ${tableKey}, which nobody holds by ${value}`);
       return;
     }
     const claims = [{ key: tableKey, mode: "exclusive" as const, slots: [] }];
@@ -269,7 +269,7 @@ export class RedisOwner extends DoorOwner {
       if (reply === undefined) this.#onUnknown(errand, reply);
       const { belief } = errand;
       if (reply !== "+OK" || !this.counts(belief)) return;
-      this.broken("one answer", `holds by ${belief.token}, and is told OK once more`);
+      this.broken("one answer", `holds by ${belief.token}, and gets OK once more`);
     });
   }
 
@@ -279,7 +279,7 @@ export class RedisOwner extends DoorOwner {
     if (this.#isCalm(errand) && !FULL.some((code) => reply?.startsWith(code))) {
       this.broken("a calm cluster answers", `${reply ?? "nobody answers"}`);
     }
-    // By this value it may have what nobody will ever tell it.
+    // By this value it may have something of which it will never hear.
     if (errand.belief === undefined) this.#end(errand);
   }
 
@@ -370,7 +370,7 @@ export class RedisOwner extends DoorOwner {
     });
   }
 
-  /** What a connection is told of its lock behind its end, which it does not wait for. */
+  /** Looks at its lock directly after the release, without waiting for the reply to that. */
   #releaseAndLook(errand: RedisErrand, belief: LeaseBelief): void {
     const { key, value } = errand;
     const node = this.node();
@@ -426,7 +426,7 @@ export class RedisOwner extends DoorOwner {
     });
   }
 
-  /** By a value that is nobody's any more: nothing is done, and nothing of whoever has the key now. */
+  /** A value that is nobody's any more has no effect, nor on what others have in the key by now. */
   #useFormer(): void {
     const former = this.random.pickOrNone(this.#former);
     if (former === undefined) return;

@@ -7,7 +7,7 @@ import type { BeliefClaim } from "../belief.js";
 import { LeaseBelief, type Owner, trustedUntil } from "./lease-belief.js";
 import type { ExtendWish, TakeWish } from "./lease-door.js";
 
-/** A lease was told of by somebody who asked at `sentMs`. */
+/** What somebody who asked at `sentMs` heard of a lease. */
 export interface Told {
   readonly sentMs: number;
   /** From the entry that queued or executed it until the end; `Infinity`: without end. */
@@ -46,7 +46,7 @@ export class Errand {
   /** Asked for and not answered yet. */
   openCount = 0;
   readonly #owner: Owner;
-  /** What was left to the owner, until it is told of the token of that. */
+  /** What was left to the owner, until it hears of the token of that. */
   #left: readonly BeliefClaim[];
   readonly #shortenings: Shortening[] = [];
 
@@ -69,7 +69,7 @@ export class Errand {
     return { op, ...this.plan, ...change };
   }
 
-  /** From now on nothing of it is counted on, nor what is told of it later. */
+  /** From now on nothing of it is counted on, nor what is heard of it later. */
   giveUp(how: "released" | "lapsed"): void {
     this.isReturning = true;
     for (const belief of this.beliefs) belief.givenUp ??= how;

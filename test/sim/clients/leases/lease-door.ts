@@ -14,7 +14,7 @@ export type ExtendWish = Extract<LeaseWish, { readonly op: typeof OP.extend }>;
 
 export interface DoorAnswer {
   readonly result: Result;
-  /** Of the entry that queued or executed the command, or of a later one. */
+  /** The stamp of the entry that queued or executed the command, or of a later one. */
   readonly stamp: number;
 }
 

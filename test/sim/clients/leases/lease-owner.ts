@@ -37,13 +37,13 @@ const WAY_MS_MAX = 4;
 const PAUSE_MS = { least: 50, most: 2_000 } as const;
 const KEPT_NAME_SHARE = 0.5;
 const LATE_COPY_SHARE = 0.2;
-/** Of owners that break off: the door never learns of it. */
+/** The share of owners that break off without the door ever learning of it. */
 const UNNOTICED_SHARE = 0.2;
-/** Of errands: it goes on with what was handed over to it, if there is something. */
+/** The share of errands that go on with what was handed over to their owner, if anything was. */
 const HEIR_SHARE = 0.5;
-/** Of the others: it tries to have what a bearer has. */
+/** The share of the others that try to have what a bearer has. */
 const MEDDLER_SHARE = 0.1;
-/** Of those: it asks as if it had nothing. */
+/** The share of those that ask as if they had nothing. */
 const FORGETFUL_SHARE = 0.2;
 const RETURNS_MAX = 3;
 const HOLD_MS = { least: 300, most: 2_000 } as const;
@@ -87,7 +87,7 @@ export class LeaseOwner implements Owner {
   #name: string;
   #names = 1;
   #requests = 0;
-  /** Something was asked under the present name, and never answered. */
+  /** Something was asked under the current name, and never answered. */
   #isNameInDoubt = false;
   /** The longest lease is what its plan says. */
   #mayTake: boolean;
@@ -181,7 +181,7 @@ export class LeaseOwner implements Owner {
     const { mix } = this.plan;
     const random = this.#random;
     if (errand.openCount > 0) {
-      // What is asked beside what is asked already may be executed before it.
+      // What is asked while something else is under way may be executed before it.
       if (errand.held.length > 0 && random.chance(mix.repeat)) this.#take(errand);
       return;
     }
@@ -355,7 +355,7 @@ export class LeaseOwner implements Owner {
   #changeOf({ plan: { items, ttlMs } }: Errand): { items: readonly Item[]; ttlMs: number } {
     const random = this.#copies;
     if (!this.#isVaried()) return { items, ttlMs };
-    // The longest that leases may be is that of the plan.
+    // The longest that leases may be is what the plan says.
     const most = this.plan.longestMs > 0 ? ttlMs : 2 * ttlMs;
     return {
       items: random.shuffled(items),
@@ -363,7 +363,7 @@ export class LeaseOwner implements Owner {
     };
   }
 
-  /** Of things that plans did not always have. */
+  /** Whether it does something that plans did not always have. */
   #isVaried(): boolean {
     const { variety } = this.plan.mix;
     return variety !== undefined && this.#copies.chance(variety);

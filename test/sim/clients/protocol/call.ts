@@ -25,7 +25,7 @@ export class Call {
   readonly wish: Wish;
   /** Among the calls of its session, in the order in which they were made. */
   readonly order: number;
-  /** Of an `end`: the call that it gives up, whose number it names. */
+  /** In an `end`: the call that it gives up, whose number it names. */
   readonly leaves: Call | undefined;
   /** 0 while it has none: it was not sent, or its number was taken back. */
   sequence = 0;
@@ -51,12 +51,12 @@ export class Call {
     this.leaves = leaves;
   }
 
-  /** For somebody who asked for it and is no part of the session. */
+  /** For somebody who asked for it and is not part of the session. */
   listen(listener: CallListener): void {
     this.#listener = listener;
   }
 
-  /** The last word about it: only the first of them is told. */
+  /** The last word about it: only the first of them is passed on. */
   tell(...answer: Parameters<CallListener>): void {
     const listener = this.#listener;
     this.#listener = undefined;

@@ -1,7 +1,7 @@
 /**
- * What a client makes of grants: holds that it counts on from when it hears of them. A grant of which an
- * earlier connection should have told is not believed as it was: the cluster is asked how the hold stands
- * now, and tells all of it.
+ * What a client makes of grants: holds that it counts on from when it hears of them. A grant that
+ * an earlier connection should have reported is not believed as it was: the cluster is asked how
+ * the hold stands now, and says everything about it.
  */
 import { OP, type RecalledHold, type Result, type STATUS } from "../../../../src/protocol/index.js";
 import { Belief, type BeliefClaim, type Believer } from "../belief.js";

@@ -11,7 +11,7 @@ export class ClientHolds {
     this.#client = client;
   }
 
-  /** Of this session, and not given back; lapsed ones are to be given back too. */
+  /** The holds of this session that were not given back; lapsed ones are still to be given back. */
   get present(): Belief[] {
     const { session } = this.#client;
     return this.#beliefs.filter((belief) => {

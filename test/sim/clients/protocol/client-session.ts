@@ -74,7 +74,7 @@ export class ClientSession {
     return this.#grants.count;
   }
 
-  /** Of its attachment. */
+  /** The epoch of its attachment. */
   get epoch(): number {
     return this.#epoch;
   }
@@ -426,7 +426,9 @@ export class ClientSession {
     }
   }
 
-  /** How its holds stand is told beside it: of them the stored reply says nothing that counts. */
+  /**
+   * How its holds stand is reported separately: what the stored reply says of them does not count.
+   */
   #onRecalledReply(call: Call | undefined, result: Result, stamp: number): boolean {
     if (call === undefined) return false;
     this.#watch.onExecuted(call.wish.op, result.status);

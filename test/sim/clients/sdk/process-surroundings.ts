@@ -14,7 +14,7 @@ export interface ProcessSurroundings extends ClientSurroundings {
   readonly ears: SdkEars;
   readonly random: RandomStream;
   readonly platformRandom: RandomStream;
-  /** Of this process, among all of all clients. */
+  /** The name of this process, among all processes of all clients. */
   readonly name: string;
   readonly mayAct: () => boolean;
   readonly onGrant: () => void;

@@ -1,7 +1,8 @@
 /**
- * What one process was told in one session, against what it says that it has read. The table forgets what
- * is acknowledged, and everything below the mark: naming what was not read would lose it for ever. It also
- * knows which number comes next: a node sends a client away that leaves one out.
+ * What one process received in one session, against what it says that it has read. The table
+ * forgets what is acknowledged, and everything below the mark: a process that names what it has not
+ * read loses it forever. The table also knows which number comes next: a node sends a client away
+ * that leaves one out.
  */
 import {
   MESSAGE,
@@ -16,9 +17,9 @@ import {
 export class ReadWords {
   /** Numbers of what was sent and is not answered. */
   readonly #open = new Set<number>();
-  /** Of which it was heard how they ended, otherwise than by a grant. */
+  /** Numbers of which it was heard how they ended, otherwise than by a grant. */
   readonly #ended = new Set<number>();
-  /** Tokens of which the cluster told that they are lost. */
+  /** Tokens that the cluster reported as lost. */
   readonly #lost = new Set<number>();
   #next = 0;
   /** The session is no more, or another process's. */
@@ -52,7 +53,7 @@ export class ReadWords {
         this.#open.delete(message.sequence);
         return;
       case MESSAGE.outcome:
-        // Of what waited it is the whole answer, also when the reply before it was lost.
+        // For what waited it is the whole answer, even if the reply before it was lost.
         this.#open.delete(message.sequence);
         if (message.result.status !== STATUS.granted) this.#ended.add(message.sequence);
         return;

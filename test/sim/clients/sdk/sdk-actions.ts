@@ -20,17 +20,17 @@ import type { SdkCalls } from "./sdk-calls.js";
 import type { SdkHandle, SdkHold, WantedModes } from "./sdk-hold.js";
 import type { SdkHolds } from "./sdk-holds.js";
 
-/** Beyond so many waits it asks for nothing more. */
+/** With this many waits it asks for nothing more. */
 const WAITS_MAX = 3;
 const TRY_SHARE = 0.2;
 const STRONGER_SHARE = 0.3;
-/** Of wishes: what is given back in the same turn. */
+/** The share of wishes for something that is given back in the same turn. */
 const REGAIN_SHARE = 0.1;
-/** Of each thing, in the turn in which a process hands everything over. */
+/** The share of each action in the turn in which a process hands everything over. */
 const LAST_SHARE = 0.3;
-/** Of holds that end by themselves one of so many is not kept until then. */
+/** Among holds that end by themselves, one in this number is not kept until then. */
 const KEPT_OF = 4;
-/** Beside those of its plan. */
+/** In addition to the share in its plan. */
 const REVOKE_SHARE = 0.02;
 const AT_ONCE_SHARE = 0.1;
 const GRACE_MS_MOST = 1_500;
@@ -364,7 +364,7 @@ export class SdkActions {
     return true;
   }
 
-  /** It may be upgraded for a call that asks for so much. */
+  /** It may be upgraded for a call that asks for these. */
   #noteUpgrades(hold: SdkHold, items: readonly WantedItem[]): void {
     const { watch, client } = this.#world;
     for (const { key, mode } of items) {
@@ -412,7 +412,7 @@ export class SdkActions {
     return true;
   }
 
-  /** Everything that its client holds, of which `onHandedOver` is told. */
+  /** Hands over everything that its client holds, and passes the data to `onHandedOver`. */
   handOverAll(
     client: Client,
     onHandedOver: (handed: HandedOver) => void,
@@ -446,7 +446,7 @@ export class SdkActions {
     return true;
   }
 
-  /** From whoever has it, be it itself. */
+  /** Revokes a key, no matter which client has it, even its own. */
   #revoke(client: Client): boolean {
     const { random } = this.#world;
     const [key = ""] = this.#keys(1);

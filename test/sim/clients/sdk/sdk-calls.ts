@@ -1,6 +1,6 @@
 /**
- * The calls of one process of an application: each is followed until it is answered, what it was told
- * is compared with the log, and what it failed with, with what is documented.
+ * The calls of one process of an application: each is followed until it is answered; its result is
+ * compared with the log, and the error with which it failed, with what is documented.
  */
 
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
@@ -29,7 +29,7 @@ const KNOWN_CODES: readonly ErrorCode[] = [
 /** What a client hears in addition that is not known, or not any more. */
 const STRANGER_CODES: readonly ErrorCode[] = ["UNAUTHENTICATED", "PROTOCOL"];
 
-/** What the SDK tells only after it has tried again for a TTL. */
+/** Errors that the SDK reports only after it has tried again for a TTL. */
 const TRIED_CODES: readonly ErrorCode[] = ["BUSY", "DISK_FULL"];
 /** Less than any clock drifts. */
 const PATIENCE_RATIO = 0.99;

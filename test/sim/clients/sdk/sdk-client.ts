@@ -17,7 +17,7 @@ import type { WorldClient } from "../world-client.js";
 import { type HeardByAll, SdkEars } from "./sdk-ear.js";
 import { SdkProcess } from "./sdk-process.js";
 
-/** Of processes that were killed: the next one is started with the same holds to adopt. */
+/** The share of killed processes whose successor is started with the same holds to adopt. */
 const SAME_FILE_SHARE = 0.5;
 /** Of two processes that stand side by side each is stopped with that probability, or the first one is. */
 const STOPPED_SHARE = 0.5;

@@ -1,7 +1,7 @@
 /**
- * Listens to what an SDK and a node say to each other, as bytes, and tells the checks: every word that
- * is heard, every command under its number, and what the SDK acknowledges. It changes nothing,
- * and knows nothing of what the SDK makes of it.
+ * Listens to what an SDK and a node say to each other, as bytes, and reports to the checks: every
+ * word that is heard, every command under its number, and what the SDK acknowledges. It changes
+ * nothing, and knows nothing of what the SDK makes of it.
  */
 
 import type { ProcessClock } from "../../../../lab/simulated/process-clock.js";
@@ -45,15 +45,15 @@ export interface HeardByAll {
 export interface HeedfulProcess {
   /** Tokens that it counts on, and that the log has ended. */
   endedInLog(session: number): readonly number[];
-  /** Once this turn is over it must count on none of them; without: on nothing that was told lost. */
+  /** Once this turn is over it must count on none of them; without: on nothing reported lost. */
   heedLater(ended?: readonly number[]): void;
-  /** Numbers of holds that it was told of, that are there in the log, and that nobody in it has or awaits. */
+  /** Numbers of holds that it heard of, that the log has, and that nobody in it has or awaits. */
   nobodys(session: number): readonly number[];
   /** Why nobody can want that to be said; `undefined`: somebody may. */
   objection(session: number, command: SequencedCommand): string | undefined;
 }
 
-/** What a client does, for whoever wants to interfere. */
+/** What a client does, for code that wants to interfere. */
 export interface EarEvents {
   /** It has its session, on a new connection. */
   onAttached?(): void;
@@ -115,7 +115,7 @@ export class SdkEars {
     return holds;
   }
 
-  /** A new session. That of a restored cluster may have the number of one that is gone. */
+  /** A new session. In a restored cluster it may have the number of one that is gone. */
   begin(session: number): void {
     this.#sessions.set(session, new ReadWords());
     this.#holds.set(session, new ToldHolds());

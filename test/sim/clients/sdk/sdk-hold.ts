@@ -1,8 +1,9 @@
 /**
- * A hold as an application of the SDK believes in it: each handle as what was asked for by it, for as long as
- * its signal is not aborted. Nobody looks at `isHeld` for it, since looking makes the SDK read its clock: a
- * process that runs must have been told in time. One that stands still cannot be told; what it would see
- * when it looked is what its SDK said when it was stopped, counted on by its own clock.
+ * A hold as an application of the SDK believes in it: each handle as what was asked for by it, for
+ * as long as its signal is not aborted. Nobody looks at `isHeld` for it, since looking makes the
+ * SDK read its clock: a process that runs must have been notified in time. One that stands still
+ * cannot be notified; what it would see if it looked is what its SDK said when it was stopped,
+ * counted on by its own clock.
  *
  * What the SDK says of the mode of a lock is compared with that, and never taken for it.
  */
@@ -24,7 +25,7 @@ export class SdkHandle {
   readonly lock: Lock;
   /** Kept, as applications do. */
   readonly signal: AbortSignal;
-  /** How often its listeners were told. */
+  /** How often its listeners were called. */
   contendedCount = 0;
   revokingCount = 0;
   readonly #modes: Map<string, ClaimMode>;
@@ -133,11 +134,11 @@ export class SdkHold implements HeldBelief {
   }
 
   get #left(): SdkHandle[] {
-    // The error is that of a release, which has no code.
+    // The error is the same as after a release, which has no code.
     return this.handles.filter(({ signal }) => String(signal.reason).includes("was handed over"));
   }
 
-  /** A handle that was given up is told of no newer one. */
+  /** A handle that was given up does not hear of a newer one. */
   get token(): number {
     this.#token = this.live[0]?.lock.token ?? this.#token;
     return this.#token;
@@ -222,7 +223,8 @@ export class SdkHold implements HeldBelief {
   get contradiction(): string | undefined {
     for (const { lock, signal } of this.handles) {
       if (lock.isHeld && signal.aborted) return `${this.token} is held, and its signal was aborted`;
-      // What its own handle gave back is no loss, and what another one did not its business.
+      // What its own handle gave back was not lost, and what another handle gave back does not
+      // concern it.
       if (lossOf(signal) === "released") return `${this.token} is lost, since it was released`;
     }
     for (const handle of this.live) {

@@ -1,7 +1,7 @@
 /**
- * What one process of an application has: its holds, from the lock that it was given to the last handle
- * that it gives back. The checks are told when it begins to count on one, or on more of it, and when
- * nothing is left of it. What the log says of a hold must be what was asked for.
+ * What one process of an application has: its holds, from the lock that it was given to the last
+ * handle that it gives back. The checks learn when it begins to count on one, or on more of it, and
+ * when nothing is left of it. What the log says of a hold must be what was asked for.
  */
 
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
@@ -17,7 +17,7 @@ import { ADOPT } from "./told-holds.js";
 const MARGIN_RATIO = 0.1;
 const MARGIN_MS_MIN = 250;
 const ROUNDING_MS = 25;
-/** Of clocks that stand still with their machines. */
+/** What clocks that stand still with their machines may be off. */
 const TIMER_MS = 2;
 
 /** For so long a lease of `ttlMs` is counted on, from before that was said which renewed it. */

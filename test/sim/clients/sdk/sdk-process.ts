@@ -26,12 +26,12 @@ import { SdkWatching } from "./sdk-watching.js";
 
 const CONNECT_TIMEOUT_MS = 2_000;
 const CONNECT_AGAIN_MS = 100;
-/** Of watches that begin: the connection breaks within so long. */
+/** The share of new watches whose connection breaks within `CUT_MS_MOST`. */
 const CUT_SHARE = 0.7;
 const CUT_MS_MOST = 8;
-/** Who is to hand everything over waits until it has so many holds, */
+/** A process that is to hand everything over waits until it has this many holds, */
 const HOLDS_TO_LEAVE = 2;
-/** and asks so many times for more. */
+/** and asks this many times for more. */
 const GATHERS = 15;
 
 /** Why no client comes about. */
@@ -53,7 +53,7 @@ export class SdkProcess {
   #client: Client | undefined;
   /** It is to hand everything over, as soon as it has enough of it, */
   #leaveLater: (() => void) | undefined;
-  /** for which it asks so many times more. */
+  /** for which it asks this many times more. */
   #gathers = 0;
   /** It hands everything over, and does nothing more. */
   #isLeaving = false;
@@ -281,7 +281,7 @@ export class SdkProcess {
     else if (this.#world.mayAct()) this.#actions.perform(client);
   }
 
-  /** But not what a task holds that stands still: those who wait for each other must be told. */
+  /** Except what a blocked task holds: tasks that wait for each other must get an error. */
   #giveEverythingBack(): void {
     for (const hold of this.holds.held) {
       if (!this.calls.isBlocked(hold.owner)) this.holds.release(hold);

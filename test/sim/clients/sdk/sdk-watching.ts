@@ -1,6 +1,7 @@
 /**
- * What one process of an application watches: a key or all of them, from the moment it is connected, or
- * from any other, to the end of its client. What it is told goes to the checks (`checks/hearing/watch-streams.ts`).
+ * What one process of an application watches: a key or all of them, from the moment it is
+ * connected, or from any other, to the end of its client. What it receives goes to the checks
+ * (`checks/hearing/watch-streams.ts`).
  */
 
 import type { ProcessLife } from "../../../../lab/simulated/process-life.js";
@@ -10,7 +11,7 @@ import type { WatchAsked, WatchedKeys } from "../../checks/hearing/watch-streams
 import type { ProcessSurroundings } from "./process-surroundings.js";
 import type { SdkCalls } from "./sdk-calls.js";
 
-/** Of connected clients: they watch a key, or all. */
+/** The share of connected clients that watch a key, or all. */
 const WATCH_SHARE = 0.5;
 const WATCH_ALL_SHARE = 0.4;
 

@@ -1,7 +1,7 @@
 /**
- * The holds of one session that one process was told of and not told the end of, each with the call that
- * asked for it, and what was told of it. It goes by what was said and heard, and knows nothing of what the
- * SDK makes of it.
+ * The holds of one session that one process heard of and did not hear the end of, each with the
+ * call that asked for it, and what was reported of it. It goes by what was said and heard, and
+ * knows nothing of what the SDK makes of it.
  */
 import {
   MESSAGE,
@@ -14,13 +14,13 @@ import {
   STATUS,
 } from "../../../../src/protocol/index.js";
 
-/** Of what asks for no hold. */
+/** Stands for a call that asks for no hold. */
 const NOTHING = "";
 /** How the call begins that adopts a hold, in front of its secret. */
 export const ADOPT = "adopt ";
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** What was told of a hold. */
+/** What was reported of a hold. */
 interface Told {
   /** The newest. */
   token: number;
@@ -34,7 +34,7 @@ interface Told {
 export class ToldHolds {
   /** What each number of this process asks for, in the words of the application. */
   readonly #calls = new Map<number, string>();
-  /** Of those that are to have one: the cap. */
+  /** The caps of holds that are to have one. */
   readonly #caps = new Map<number, number>();
   /** The numbers of what upgrades are to make exclusive, by theirs. */
   readonly #upgrades = new Map<number, number>();
@@ -51,7 +51,7 @@ export class ToldHolds {
     return this.#calls.get(number) ?? NOTHING;
   }
 
-  /** What was told of that hold; `undefined`: nothing, or its end. */
+  /** What was reported of that hold; `undefined`: nothing, or its end. */
   of(number: number): Readonly<Told> | undefined {
     const told = this.#held.get(number);
     return told && { ...told, isRevoked: told.isRevoked || this.#isRevoked };
