@@ -13,7 +13,7 @@ import { type BatchSummary, runBatch } from "./run/run-batch.js";
 import { readSimOptions, type SimOptions } from "./run/sim-options.js";
 import { WorkerPool } from "./run/worker-pool.js";
 
-/** So many failures are made smaller and told; of the others the seeds are named. */
+/** This many failures are made smaller and printed; of the others only the seeds are named. */
 const FAILURES_TOLD_MAX = 5;
 
 async function main(options: SimOptions): Promise<boolean> {

@@ -24,7 +24,7 @@ export class Simulation extends Timeline {
     return new Promise((resolve) => this.after(delayMs, resolve));
   }
 
-  /** The run ends with this error, behind the present event. The first one counts. */
+  /** The run ends with this error, after the current event. The first one counts. */
   fail(error: Error): void {
     this.#failure ??= error;
   }

@@ -2,7 +2,8 @@
  * Plans in which not everybody may do everything: a share of the seeds, drawn from streams of their
  * own. An administrator makes identities, hands out tokens and closes the cluster; later it gives
  * and takes grants, replaces and removes credentials, and removes identities, while all the other
- * faults happen. The identity `steady` is never touched again: whoever has it must lose nothing.
+ * faults happen. The identity `steady` is never touched again: clients that have it must lose
+ * nothing.
  */
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { AccessLevel } from "../../../src/protocol/index.js";
@@ -10,7 +11,7 @@ import type { ClientPlan } from "./client-plan.js";
 
 const ACCESS_SHARE = 0.12;
 export const STEADY = "steady";
-/** Of clients, after the first one, which is always `steady`. */
+/** The share of clients after the first one, which is always `steady`. */
 const ANONYMOUS_SHARE = 0.15;
 const OTHERS = ["blue", "green", "red"] as const;
 const CHANGES_MAX = 10;
@@ -52,7 +53,7 @@ export interface AccessPlan {
 export interface AccessScene {
   readonly stormMs: number;
   readonly clients: readonly ClientPlan[];
-  /** Of locks and semaphores. */
+  /** Keys of locks and semaphores. */
   readonly keys: readonly string[];
   /** The cluster is restored from a snapshot, which has no credentials. */
   readonly isRestored: boolean;
@@ -111,7 +112,7 @@ function isBearable({ name }: AccessChange, at: number, all: readonly AccessChan
   return name !== STEADY || all.findIndex((change) => change.name === name) === at;
 }
 
-/** Of `steady` only the token is replaced, which nobody may notice. */
+/** For `steady` only the token is replaced, which nobody may notice. */
 function changeOf(random: RandomStream, atMs: number, keys: readonly string[]): AccessChange {
   const name = random.pick(OTHERS);
   const forMs = random.integer(100, 1_000);

@@ -9,22 +9,22 @@ export interface ClientMix {
   readonly meddle: number;
   readonly cancel: number;
   readonly release: number;
-  /** Of acquires: of several keys at once, two if nothing is said of it. */
+  /** The share of acquires of several keys at once, two if nothing is said of it. */
   readonly several: number;
   readonly severalMost?: number;
   readonly shared: number;
-  /** Of applications: begins one more watch, whose connection may break at once. */
+  /** In applications: begins one more watch, whose connection may break at once. */
   readonly watch?: number;
 }
 
 /** Shares of what a client does with locks beyond acquiring and releasing them, each 0 … 1. */
 export interface LockMix {
-  /** Of acquires: what they ask for and how. */
+  /** Shares of the acquires: what they ask for and how. */
   readonly permits: number;
   readonly priority: number;
   /** By a task that has other claims, instead of one of its own. */
   readonly nested: number;
-  /** Of applications: once more of what a task holds. */
+  /** In applications: asks once more for what a task holds. */
   readonly reentrant: number;
   readonly maxHold: number;
   readonly minHold: number;
@@ -35,7 +35,7 @@ export interface LockMix {
   readonly steal: number;
   /** Without a search for cycles of waits. */
   readonly undetected: number;
-  /** Of moments to act. */
+  /** Shares of the moments to act. */
   readonly upgrade: number;
   readonly downgrade: number;
   readonly update: number;
@@ -47,9 +47,9 @@ export interface LockMix {
   /** Hands over all that it holds, and closes its session. */
   readonly depart: number;
   readonly changeSetting: number;
-  /** Of releases: said twice in a row. */
+  /** The share of releases that are said twice in a row. */
   readonly endAgain: number;
-  /** Uses what a hold guards, or did: nobody keeps who lost it from trying. */
+  /** Uses what a hold guards, or did: nothing keeps a client that has lost it from trying. */
   readonly write: number;
 }
 

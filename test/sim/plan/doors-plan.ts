@@ -4,16 +4,19 @@
  */
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 
-/** Of plans that are not timed, restored or closed, and have no other owners of leases. */
+/**
+ * The share of such plans among those that are not timed, restored or closed, and have no other
+ * owners of leases.
+ */
 const DOORS_SHARE = 0.14;
 const OWNERS_MAX = 5;
-/** Of plans with doors. */
+/** Shares of the plans with doors. */
 const FAIR_SHARE = 0.6;
 const DRAIN_SHARE = 0.4;
 const CONSTANT_SHARE = 0.5;
 /** What is to be given back too late is not given back before. */
 const PATIENT_PART = 0.3;
-/** Of owners. */
+/** Shares of the owners. */
 const HTTP_SHARE = 0.6;
 const STORM_KEYS_SHARE = 0.3;
 /** A node that stops in peace is back by then, before the storm is over. */
@@ -21,44 +24,46 @@ export const DRAIN_MS_MAX = 2_600;
 
 /** Shares of what an owner at a door does, each 0 … 1. */
 export interface DoorMix {
-  /** Of takes of HTTP: how they ask. */
+  /** Shares of the takes over HTTP: how they ask. */
   readonly waits: number;
   readonly several: number;
   readonly shared: number;
-  /** Of answers: they come late, by a few hundred milliseconds. */
+  /** The share of answers that come late, by a few hundred milliseconds. */
   readonly late: number;
   /**
-   * Of moments while an answer is waited for: the caller leaves, says that it will say nothing more, or
-   * asks for the same again.
+   * Shares of the moments while an answer is waited for: the caller leaves, says that it will say
+   * nothing more, or asks for the same again.
    */
   readonly leave: number;
   readonly halfClose: number;
   readonly again: number;
-  /** Of moments while it has a lease. */
+  /** Shares of the moments while it has a lease. */
   readonly repeat: number;
   readonly extend: number;
   readonly giveBack: number;
-  /** Of repeats: with another time to live. */
+  /** The share of repeats with another time to live. */
   readonly otherTtl: number;
-  /** Of give-backs: a copy of the take comes behind it. */
+  /** The share of give-backs after which a copy of the take comes. */
   readonly copy: number;
-  /** Of what is not answered, or is to be repeated: it is. */
+  /** The share that is repeated of what was not answered, or is to be repeated. */
   readonly persist: number;
-  /** Of ends of an errand: the lease is left to its time. */
+  /** The share of errands at whose end the lease is left to its time. */
   readonly forget: number;
-  /** Of requests: at the other node. */
+  /** The share of requests at the other node. */
   readonly other: number;
   readonly pause: number;
   readonly write: number;
-  /** Of moments of HTTP while it waits: it gives back what it was not granted yet. */
+  /**
+   * The share of moments in which it waits over HTTP and gives back what it was not granted yet.
+   */
   readonly early: number;
-  /** Of moments while it has a lease: it only looks. */
+  /** The share of moments with a lease in which it only looks. */
   readonly look: number;
-  /** Of moments of Redis: commands that the connection gets at once, the next before the reply. */
+  /** The share of moments of Redis with several commands at once, the next before the reply. */
   readonly atOnce: number;
-  /** Of moments of Redis: by a value that it had before. */
+  /** The share of moments of Redis in which it uses a value that it had before. */
   readonly stale: number;
-  /** Of ends of locks of Redis: they are given back when their time is over. */
+  /** The share of locks of Redis that are given back after their time is over. */
   readonly behind: number;
 }
 
@@ -66,7 +71,7 @@ export interface DoorOwnerPlan {
   /** Behind everybody; also the number in its names. */
   readonly host: number;
   readonly speaks: "http" | "redis";
-  /** Of Redis: the value that it shares with others like it; "": each take has its own. */
+  /** For Redis: the value that it shares with others like it; "": each take has its own. */
   readonly constant: string;
   /** The two nodes that it asks. */
   readonly nodes: readonly number[];
@@ -74,7 +79,7 @@ export interface DoorOwnerPlan {
   readonly actions: number;
   readonly thinkMs: number;
   readonly ttlMs: number;
-  /** Of HTTP: how long a request waits in all, and one poll of it. */
+  /** For HTTP: how long a request waits in all, and one poll of it. */
   readonly waitMs: number;
   readonly pollMs: number;
   /** How many keys it takes its own from. */

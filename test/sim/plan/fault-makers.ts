@@ -31,7 +31,7 @@ const MOMENTS: readonly DiskMoment[] = [
 
 const QUESTIONS: readonly Question[] = ["resume", "adopt", "recall", "handOver"];
 
-/** Now and then whoever leads, which is where most harm can be done. */
+/** Now and then the leader, which is where most harm can be done. */
 function victim(random: RandomStream, ids: readonly number[]): number {
   return random.chance(0.4) ? LEADER : random.pick(ids);
 }
@@ -253,7 +253,7 @@ export const FAULT_MAKERS: Readonly<Record<FaultKind, FaultMaker>> = {
     const node = random.pickOrNone(expendable);
     if (node === undefined) return undefined;
     const forMs = random.integer(500, stormMs);
-    // From the beginning: nobody has met it on other data.
+    // From the beginning: nobody has seen it with other data.
     return { kind: "otherVersion", atMs: 0, node, by: random.pick([-1, 1] as const), forMs };
   },
   transfer: (random, atMs, { ids }) => {

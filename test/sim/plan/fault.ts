@@ -8,7 +8,7 @@ export type ClientEnding = "kill" | "handOver" | "twins";
 /** For its session on another connection, what became of its calls, or that holds change hands. */
 export type Question = "resume" | "recall" | "handOver" | "adopt";
 
-/** In place of a node's number: whoever leads at that time, or the first node. */
+/** In place of a node's number: the node that leads at that time, or the first node. */
 export const LEADER = 0;
 /** The node after the one that leads. */
 export const FOLLOWER = -1;
@@ -24,7 +24,7 @@ export type Fault = At &
         readonly node: number;
         readonly crash: CrashKind;
         readonly downMs: number;
-        /** Dies in the middle of a turn, when so many effects more have reached the world. */
+        /** Dies in the middle of a turn, after this many more effects have reached the world. */
         readonly afterEffects: number;
       }
     | {
@@ -35,13 +35,13 @@ export type Fault = At &
         readonly crash: CrashKind;
         readonly downMs: number;
         readonly afterEffects: number;
-        /** Of the successor. */
+        /** The successor dies after this many. */
         readonly againAfterEffects: number;
       }
     | {
         /**
-         * It hears nobody for so long. When it then is about to name a snapshot that it was sent, its disk
-         * hangs and whoever leads dies.
+         * It hears nobody for this long. When it then is about to name a snapshot that it was sent,
+         * its disk hangs and the leader dies.
          */
         readonly kind: "aloneAtInstall";
         readonly node: number;
@@ -50,7 +50,7 @@ export type Fault = At &
         readonly downMs: number;
       }
     | {
-        /** Each turn of a node ends so many heartbeats late. */
+        /** Each turn of a node ends this many heartbeats late. */
         readonly kind: "lateTurns";
         readonly node: number;
         readonly heartbeats: number;
@@ -105,7 +105,7 @@ export type Fault = At &
         readonly forMs: number;
       }
     | {
-        /** Of the frames between nodes a share is passed on twice, or later than others after it. */
+        /** A share of the frames between nodes is passed on twice, or later than the next ones. */
         readonly kind: "disorder";
         readonly share: number;
         readonly forMs: number;
@@ -186,7 +186,7 @@ export type Fault = At &
         readonly downMs: number;
       }
     | {
-        /** Until then it is run by an executable a version before or after that of the others. */
+        /** Until then its executable is one version older or newer than the others'. */
         readonly kind: "otherVersion";
         readonly node: number;
         readonly by: -1 | 1;
@@ -194,7 +194,7 @@ export type Fault = At &
       }
     | { readonly kind: "transfer"; readonly node: number }
     | {
-        /** Whoever leads dies in the middle of a turn, and the next one, and the next one. */
+        /** The leader dies in the middle of a turn, and so does the next one, and the one after. */
         readonly kind: "crashLeaders";
         readonly times: number;
         readonly everyMs: number;
@@ -220,14 +220,14 @@ export type Fault = At &
         readonly kind: "changeMember";
         readonly action: MemberAction;
         readonly node: number;
-        /** Whoever leads dies so much later, in the middle of it; 0: nobody does. */
+        /** The leader dies this much later, in the middle of it; 0: nobody does. */
         readonly crashAfterMs: number;
         readonly downMs: number;
       }
     | {
         /**
-         * The voters and whoever leads do not hear each other any more, but learners still hear it and
-         * answer: `member` is made one before, if it is no member.
+         * The voters and the leader do not hear each other any more, but learners still hear it and
+         * answer: `member` is made one before, if it is not a member.
          */
         readonly kind: "learnersOnly";
         readonly member: number;
@@ -259,7 +259,7 @@ type TimedOnly =
       readonly kind: "suspendClient";
       readonly client: number;
       readonly forMs: number;
-      /** Its wall clock is set by so much meanwhile. */
+      /** Its wall clock is set by this much meanwhile. */
       readonly wallMs: number;
     }
   | { readonly kind: "jumpClientWall"; readonly client: number; readonly byMs: number };

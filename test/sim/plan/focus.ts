@@ -14,7 +14,7 @@ import { type Fault, type FaultKind, FOLLOWER, LEADER } from "./fault.js";
 import { FAULT_MAKERS, type FaultScene } from "./fault-makers.js";
 import type { SimPlan } from "./plan.js";
 
-/** Of the clients of a focus on applications, beside the first one. */
+/** The share among the clients of a focus on applications, apart from the first one. */
 const SDK_SHARE = 0.6;
 
 export interface Focus {
@@ -28,7 +28,7 @@ export interface Focus {
   readonly times?: Partial<Pick<SimPlan, "pathTimes" | "diskTimes">>;
   /** Clients are applications, most of them. */
   readonly hasSdk?: boolean;
-  /** Clients meet at so many keys. */
+  /** Clients compete for this many keys. */
   readonly keyCount?: number;
   readonly ttlMs?: readonly [least: number, most: number];
   /** There are owners of leases, and this share of what they do is not quite as it was. */
@@ -39,7 +39,7 @@ export interface Focus {
   readonly isWide?: boolean;
   readonly mix?: Partial<ClientMix>;
   readonly locks?: Partial<LockMix>;
-  /** Beside those that the plan has. */
+  /** In addition to the faults that the plan has. */
   readonly faults?: FaultsMaker;
 }
 
@@ -121,7 +121,7 @@ const FOCUSES: readonly Focus[] = [
     ],
   },
   {
-    name: "connections that break before they tell what was missed",
+    name: "connections that break before they report what was missed",
     hasSdk: true,
     ttlMs: [1_500, 2_000],
     times: { ...SLOW_PATHS, ...SLOW_DISKS },
@@ -236,10 +236,10 @@ const RAFT_FOCUSES: readonly Focus[] = [
   },
 ];
 
-/** Of locks, in a part of the plans that have no focus from above. */
+/** Focuses on locks, in a part of the plans that have none of those above. */
 const LOCK_FOCUSES: readonly Focus[] = [
   {
-    name: "crowds of readers whose holds are made stronger, weaker and told anew",
+    name: "crowds of readers whose holds are made stronger and weaker and reported again",
     keyCount: 2,
     nodesMin: 3,
     clientsMin: 5,
@@ -333,7 +333,7 @@ function crowdOf(clients: readonly ClientPlan[], least: number): ClientPlan[] {
   return [...clients, ...more];
 }
 
-/** So many of each kind, at any time. */
+/** This many of each kind, at any time. */
 function several(counts: Partial<Record<FaultKind, number>>): FaultsMaker {
   return (random, scene) => {
     return Object.entries(counts).flatMap(([kind, count]) => {
@@ -380,7 +380,9 @@ function linksThatBreak(random: RandomStream, { ids, stormMs }: FaultScene): Fau
   });
 }
 
-/** Whoever leads hears everything and is heard by nobody: what it writes meanwhile no other node has. */
+/**
+ * The leader hears everything and is heard by nobody: what it writes meanwhile no other node has.
+ */
 function leadersUnheard(random: RandomStream, { stormMs }: FaultScene): Fault[] {
   return Array.from({ length: 12 }, () => {
     const [atMs, forMs] = [random.integer(400, stormMs), random.integer(120, 300)];
@@ -388,7 +390,9 @@ function leadersUnheard(random: RandomStream, { stormMs }: FaultScene): Fault[] 
   });
 }
 
-/** Whoever leads votes no more, or is no member; some time later everybody is to vote again. */
+/**
+ * The leader no longer votes, or is no longer a member; some time later everybody is to vote again.
+ */
 function leadersLeave(random: RandomStream, { ids, stormMs }: FaultScene): Fault[] {
   const change = (atMs: number, action: MemberAction, node: number): Fault => {
     return { kind: "changeMember", atMs, action, node, crashAfterMs: 0, downMs: 0 };
@@ -420,7 +424,7 @@ function learnersAtOnceAgain(random: RandomStream, { spares, stormMs }: FaultSce
   });
 }
 
-/** Whoever leads is late, and then hears nobody but some clients for longer than it may lead on. */
+/** The leader is late, and then hears nobody but some clients for longer than it may lead on. */
 function lateAndAlone(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
   return Array.from({ length: 3 }, () => random.integer(500, stormMs - 2_000)).flatMap((atMs) => {
     const hosts = clients.map(({ host }) => host).filter(() => random.chance(0.4));
@@ -434,7 +438,10 @@ function lateAndAlone(random: RandomStream, { clients, stormMs }: FaultScene): F
   });
 }
 
-/** A client misses something, is back, and is gone again before it was told, for longer than a lease. */
+/**
+ * A client misses something, is back, and is gone again before it hears of it, for longer than a
+ * lease.
+ */
 function cutTwice(random: RandomStream, { clients, stormMs }: FaultScene): Fault[] {
   const applications = clients.filter(({ speaks }) => speaks === "sdk");
   return Array.from({ length: 10 }, () => random.pick(applications)).flatMap(({ host }) => {

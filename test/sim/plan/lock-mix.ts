@@ -9,7 +9,7 @@ import type { SemaphorePlan } from "./plan.js";
 
 const SEMAPHORE_KEYS = ["s", "t"] as const;
 const LIMIT_MOST = 4;
-/** Of one request. */
+/** The permits of one request. */
 export const PERMITS_MOST = LIMIT_MOST;
 
 const WIDE = { least: 10, most: 16 } as const;

@@ -6,15 +6,18 @@
 import type { RandomStream, RandomStreams } from "../../../lab/random-stream.js";
 import type { ClientPlan } from "./client-plan.js";
 
-/** Of plans that are not timed. */
+/** The share of such plans among those that are not timed. */
 const OWNERS_SHARE = 0.2;
-/** Of plans with owners: the longest lease is set, and leases without end are allowed. */
+/**
+ * The share of plans with owners in which the longest lease is set, and leases without end are
+ * allowed.
+ */
 const SETTINGS_SHARE = 0.4;
 const OWNERS_MAX = 4;
 
 /** Shares of what an owner does, each 0 … 1. */
 export interface OwnerMix {
-  /** Of takes: how they ask. */
+  /** Shares of the takes: how they ask. */
   readonly several: number;
   readonly shared: number;
   readonly permits: number;
@@ -25,32 +28,35 @@ export interface OwnerMix {
   readonly minHold: number;
   readonly lockDelay: number;
   readonly endless: number;
-  /** Of moments while it has a lease. */
+  /** Shares of the moments while it has a lease. */
   readonly extend: number;
   readonly repeat: number;
   /** Takes by another request what it has already, as two processes of one name do. */
   readonly conflict: number;
   readonly giveBack: number;
-  /** Of ends of an errand: the lease is left to its time. */
+  /** The share of errands at whose end the lease is left to its time. */
   readonly forget: number;
-  /** Of extensions. */
+  /** Shares of the extensions. */
   readonly exactly: number;
   readonly add: number;
-  /** Of what is said and answered: it is lost on its way. */
+  /** The share of what is said and answered that is lost on its way. */
   readonly lost: number;
-  /** Of what nobody answers: another door is asked the same; else it is given up. */
+  /**
+   * The share of unanswered requests that are made again at another door; the others are given up.
+   */
   readonly persist: number;
-  /** Of doors asked: one that may speak for somebody else. */
+  /** The share of requests at a door that may speak for somebody else. */
   readonly foreign: number;
-  /** Of moments: it stands still for a while. */
+  /** The share of moments in which it stands still for a while. */
   readonly pause: number;
-  /** Of moments: it changes what leases may be. */
+  /** The share of moments in which it changes what leases may be. */
   readonly setting: number;
   /** Uses what a lease guards, or did. */
   readonly write: number;
   /**
-   * Of repeats: with another time to live, or the items in another order. Of takes: permits of several
-   * semaphores. Of parts that are given back: a copy of the take comes behind that.
+   * The share of repeats with another time to live, or the items in another order; of takes of
+   * permits of several semaphores; and of parts that are given back and followed by a copy of the
+   * take.
    */
   readonly variety?: number;
 }
@@ -129,8 +135,8 @@ function mixOf(random: RandomStream): OwnerMix {
 }
 
 /**
- * Of a cluster that is restored: the longest lease is a setting, by which the operator decides for how
- * long nobody has a session.
+ * The owners for a cluster that is restored: the longest lease is a setting, by which the operator
+ * decides for how long nobody has a session.
  */
 export function ownersToRestore(owners: readonly OwnerPlan[]): OwnerPlan[] {
   const longestMs = Math.max(...owners.map(({ ttlMs }) => ttlMs));

@@ -19,19 +19,22 @@ import { beforeRestore, clientsToRestore, restorePlanOf } from "./restore-plan.j
 import { isTimed, timedPlanOf } from "./timed-plan.js";
 import { uncuredPlanOf } from "./uncured-plan.js";
 
-/** Of clients: they hardly do anything but look. */
+/** The share of clients that hardly do anything but look. */
 const READER_SHARE = 0.25;
 const READER_INSPECT = 0.8;
-/** Of clients: they take away from others and change limits. */
+/** The share of clients that take away from others and change limits. */
 const OPERATOR_SHARE = 0.2;
-/** Of plans: some clients are applications that use the SDK. */
+/** The share of plans in which some clients are applications that use the SDK. */
 const SDK_SHARE = 0.35;
-/** Of plans: the members change. */
+/** The share of plans in which the members change. */
 const SPARES_SHARE = 0.35;
 const MEMBER_CHANGES_MAX = 12;
-/** Of plans: no storm, but one trouble after the other. */
+/** The share of plans without a storm, with one trouble after the other. */
 const CALM_SHARE = 0.4;
-/** Of plans: entries leave in batches for voters that are not needed for a majority. */
+/**
+ * The share of plans in which entries leave in batches for voters that are not needed for a
+ * majority.
+ */
 const THRIFT_SHARE = 0.3;
 /** By then somebody leads. */
 const CALM_FROM_MS = 500;
@@ -39,7 +42,7 @@ const CALM_FAULTS_MAX = 6;
 const CALM_PATIENT_MAX = 3;
 
 const RARE_KINDS = ["loseRecords", "wipeDisk", "disorder", "learnersOnly"] as const;
-/** Of plans: each of these. */
+/** The share of plans with each of these. */
 const RARE_SHARE = 0.2;
 /** At most one of these is in a plan, so that most runs keep all their nodes. */
 const LOSS_KINDS = ["loseKeys", "rot", "recover", "oldCopy", "otherVersion"] as const;
@@ -70,7 +73,7 @@ function stormPlanOf(seed: number, streams: RandomStreams): SimPlan {
   const forFocus = streams.of("focus on what");
   const usualSpares = random.chance(SPARES_SHARE) ? random.integer(1, 2) : 0;
   const spareCount = focus?.hasSpares === true ? Math.max(1, usualSpares) : usualSpares;
-  // Of an even number half is no majority, which only growing and shrinking clusters ever have.
+  // Only clusters that grow and shrink ever have an even number, of which half is not a majority.
   const founderCount =
     spareCount > 0 ? streams.of("founders").pick([1, 2, 3, 3, 4, 5]) : usualCount;
   const nodeCount = Math.max(founderCount, focus?.nodesMin ?? 1);

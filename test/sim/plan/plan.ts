@@ -21,9 +21,9 @@ export interface SemaphorePlan {
 
 /** How long a process takes for what takes no time where nothing is said of it. */
 export interface Pace {
-  /** A turn of a node takes up to so long; what comes in meanwhile waits. */
+  /** A turn of a node takes up to this long; what comes in meanwhile waits. */
   readonly turnMs: number;
-  /** Timers of a node fire up to so much later than they are due. */
+  /** Timers of a node fire up to this much later than they are due. */
   readonly timerLateMs: number;
 }
 
@@ -45,11 +45,11 @@ export interface SimPlan {
   readonly pathTimes: PathTimes;
   readonly diskTimes: DiskTimes;
   readonly pace: Pace;
-  /** Of locks. */
+  /** The keys of locks. */
   readonly keys: readonly string[];
   readonly semaphores: readonly SemaphorePlan[];
   readonly clients: readonly ClientPlan[];
-  /** Of leases; `undefined`: nobody has any. */
+  /** The owners of leases; `undefined`: nobody has any. */
   readonly owners?: readonly OwnerPlan[] | undefined;
   /** The doors of nodes and their owners; `undefined`: nodes have no doors. */
   readonly doors?: DoorsPlan | undefined;
@@ -62,7 +62,7 @@ export interface SimPlan {
   readonly restore?: RestorePlan | undefined;
   /** Nothing is healed when the storm is over: only time passes; `undefined`: all is. */
   readonly uncured?: UncuredPlan | undefined;
-  /** Of a timed plan: a node falls silent behind the storm; `undefined`: none does. */
+  /** In a timed plan: a node falls silent after the storm; `undefined`: none does. */
   readonly silence?: SilencePlan | undefined;
   /** Not everybody may do everything; `undefined`: the cluster stays open. */
   readonly access?: AccessPlan | undefined;

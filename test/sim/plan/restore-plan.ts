@@ -16,7 +16,10 @@ const RESTORE_SHARE = 0.1;
 const SAVE_FROM_MS = 800;
 /** How far clocks of good machines lie apart, and more. */
 const OLD_LEASES_FACTOR = 1.01;
-/** Of restores: a node is started on the directory that it had, and found out about later. */
+/**
+ * The share of restores in which a node is started on the directory that it had, and is found out
+ * later.
+ */
 const FORGOTTEN_SHARE = 0.4;
 const OLD_LEASES_SHARE = 0.3;
 const FLOOR_SHARE = 0.2;
@@ -113,7 +116,7 @@ export function clientsToRestore(
   return clients.map((client) => ({ ...client, locks: { ...client.locks, ...closing } }));
 }
 
-/** Those of the first storm that are over with it. */
+/** The faults of the first storm that are over with it. */
 export function beforeRestore(faults: readonly Fault[]): Fault[] {
   return faults.filter(({ kind }) => !LASTING.includes(kind));
 }

@@ -7,7 +7,7 @@ import type { RandomStreams } from "../../../lab/random-stream.js";
 import { FOLLOWER, LEADER } from "./fault.js";
 
 export interface SilencePlan {
-  /** Of each application, its lease. */
+  /** The lease of each application. */
   readonly ttlsMs: readonly number[];
   /** `LEADER` or `FOLLOWER`. */
   readonly node: number;

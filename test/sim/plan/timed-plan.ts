@@ -14,12 +14,12 @@ import { semaphoresOf } from "./lock-mix.js";
 import type { SimPlan } from "./plan.js";
 import { silencePlanOf } from "./silence-plan.js";
 
-/** Of each application; what it does to itself is no trouble of the cluster's. */
+/** For each application; what it does to itself does not trouble the cluster. */
 const CLIENT_TROUBLES_MAX = 4;
 const WALL_JUMP_MS = 100_000;
 
 const TIMED_SHARE = 1 / 8;
-/** Of them: nothing breaks, so nothing may happen. */
+/** The share of them in which nothing breaks, so nothing may happen. */
 const QUIET_SHARE = 0.1;
 /** By then somebody leads. */
 const FROM_MS = 3_000;

@@ -2,7 +2,7 @@
 import { type PairCounts, pairName } from "../checks/coverage.js";
 import { DOMAINS } from "../checks/coverage-domains.js";
 
-/** Of the pairs that were seen, so many are named. */
+/** This many of the pairs that were seen are named. */
 const RAREST_NAMED = 40;
 
 interface PairSum {

@@ -15,8 +15,8 @@ import { Rest } from "./rest.js";
 /** Until a healthy majority has executed something new for a client. */
 const PROGRESS_MS_MAX = 6_000;
 /**
- * Of election timeouts, until a cluster that nobody heals is at rest: a snapshot that was refused again and
- * again is offered after up to 64 of them.
+ * In election timeouts: until a cluster that nobody heals is at rest. A snapshot that was refused
+ * again and again is offered after up to 64 of them.
  */
 const UNCURED_TIMEOUTS = 100;
 /** Until everybody agrees, or every waiter is served. */
@@ -195,7 +195,7 @@ export class Healing {
     }
   }
 
-  /** Everybody gives back what it holds; whoever waited must have had a turn. */
+  /** Everybody gives back what it holds; everybody who waited must have had a turn. */
   async #drain(): Promise<void> {
     const { clients, owners, doorOwners } = this.#world;
     for (const owner of [...owners, ...doorOwners]) owner.isDraining = true;

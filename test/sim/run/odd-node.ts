@@ -1,7 +1,8 @@
 /**
- * A cluster at rest loses whoever leads just when the majority of the rest needs one node that is not
- * ready: it receives or takes up a snapshot, it had no room for one, or its becoming a voter has just begun.
- * Nobody does anything about it. Where the cluster does not come to such a state, nothing is demanded.
+ * A cluster at rest loses its leader just when the majority of the rest needs one node that is not
+ * ready: it receives or takes up a snapshot, it had no room for one, or its becoming a voter has
+ * just begun. Nobody does anything about it. Where the cluster does not come to such a state,
+ * nothing is demanded.
  */
 import { OP } from "../../../src/protocol/index.js";
 import { type Configuration, isJoint } from "../../../src/raft/index.js";
@@ -14,7 +15,9 @@ import type { Rest } from "./rest.js";
 
 /** For each step that leads there. */
 const STEP_MS_MAX = 2_000;
-/** Of election timeouts: how long a node keeps what it was asked, and then the leader that it asks. */
+/**
+ * In election timeouts: how long a node keeps what it was asked, and then the leader that it asks.
+ */
 const OPERATION_TIMEOUTS = 2 * 10;
 /** Until a node without room has been offered a snapshot. */
 const NO_ROOM_MS = 400;
@@ -133,7 +136,7 @@ export class OddNodeEnd {
     return { leader, odd, left: [...left, odd] };
   }
 
-  /** Of the voters only whoever leads and `left` go on. */
+  /** The only voters that go on are the leader and `left`. */
   #leave(left: readonly SimNode[]): Omit<Scene, "odd"> {
     const leader = this.#world.node(this.#world.leaderId);
     for (const { id } of this.#rest.sound) {

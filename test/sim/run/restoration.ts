@@ -1,8 +1,8 @@
 /**
  * The end of one cluster and the beginning of another: everything is stopped for good, a new
  * cluster is restored on the same machines from what was saved while the first one lived, and
- * its nodes are started; the old directory of one machine may be left for a while. Clients are
- * told nothing: they find another cluster where theirs was.
+ * its nodes are started; the old directory of one machine may be left for a while. Clients are not
+ * notified: they find another cluster where theirs was.
  */
 import type { RestoredNode } from "../../../src/server/index.js";
 import type { RunChecks } from "../checks/run-checks.js";

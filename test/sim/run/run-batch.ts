@@ -21,7 +21,7 @@ export interface BatchSummary extends RunCounts {
   readonly failures: readonly SeedResult[];
 }
 
-/** `onResult` is told after every run; it returns false when that is enough. */
+/** `onResult` is called after every run; it returns false when that is enough. */
 export async function runBatch(
   pool: WorkerPool,
   options: BatchOptions,

@@ -1,9 +1,9 @@
 /**
  * One plan from its first event to its verdict: safety while faults come and go; then a majority is
- * healed and must make progress beside what is left broken; then everything is healed and must come
- * to agree, serve every waiter, and still be on the disks when the power fails once more. In some plans
- * the cluster is lost when the first storm is over, and another one is restored, over which a second
- * storm comes (`restoration.ts`).
+ * healed and must make progress in spite of what is left broken; then everything is healed and must
+ * come to agree, serve every waiter, and still be on the disks when the power fails once more. In
+ * some plans the cluster is lost when the first storm is over, and another one is restored, over
+ * which a second storm comes (`restoration.ts`).
  */
 import { Coverage } from "../checks/coverage.js";
 import { RunChecks } from "../checks/run-checks.js";

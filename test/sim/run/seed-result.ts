@@ -4,7 +4,7 @@ import type { PairCounts } from "../checks/coverage.js";
 export interface SeedFailure {
   readonly rule: string;
   readonly message: string;
-  /** The last events before it, when they were told. */
+  /** The last events before it, if there is a story. */
   readonly story: readonly string[];
 }
 
@@ -15,11 +15,11 @@ export interface RunCounts {
   readonly grants: number;
   readonly elections: number;
   readonly quarantines: number;
-  /** Of clients that did not look at the deadline of their lease. */
+  /** Overlaps of clients that did not look at the deadline of their lease. */
   readonly overlapsWithoutDeadline: number;
-  /** Of clients from whom a hold was taken before they could hear of it. */
+  /** Overlaps of clients from which a hold was taken before they could hear of it. */
   readonly overlapsWithoutFence: number;
-  /** Of clients that used what a hold guards, or had guarded, with a token that was too old. */
+  /** Writes to what a hold guards, or had guarded, with a token that was too old. */
   readonly refusedWrites: number;
 }
 

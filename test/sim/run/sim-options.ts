@@ -47,10 +47,10 @@ function simCommand(): Command {
     .argument("[mutants...]", "with --mutants: the names of these alone")
     .option("--seed <n>", "the first seed", wholeFrom(0), 1)
     .option("--seeds <n>", `how many seeds at most (default: ${seedsDefault})`, wholeFrom(1))
-    .option("--minutes <m>", "begin no new seed after so many minutes", numberFrom(0.01))
+    .option("--minutes <m>", "begin no new seed after this many minutes", numberFrom(0.01))
     .option("--jobs <n>", "processes side by side", wholeFrom(1, 1_024), availableParallelism())
     .addOption(
-      new Option("--plan <file>", "run the plan in a file instead, and tell its story")
+      new Option("--plan <file>", "run the plan in a file instead, and print its story")
         .argParser(nonEmpty)
         .conflicts(["seed", "seeds", "minutes", "mutants", "coverage"]),
     )

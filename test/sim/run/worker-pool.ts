@@ -11,7 +11,7 @@ const WORKER_PATH = fileURLToPath(new URL("./seed-worker.ts", import.meta.url));
 
 export interface WorkerPoolOptions {
   readonly jobs: number;
-  /** Where the worker's sources lie. Default: beside this file. */
+  /** Where the worker's sources lie. Default: next to this file. */
   readonly workerPath?: string;
 }
 
