@@ -24,10 +24,10 @@ export class FaultInjector {
   readonly #inForce = new Set<() => void>();
   readonly #loss: DataLoss;
   #isOver = false;
-  /** Faults that met something to break. */
+  /** Faults that found something to break. */
   episodes = 0;
 
-  /** `onBegun` is told of each fault as it begins, with a node in the place of "whoever leads". */
+  /** `onBegun` gets each fault as it begins, with a node in the place of `LEADER`. */
   constructor(
     world: SimWorld,
     onFault: (text: string) => void,
@@ -191,7 +191,7 @@ export class FaultInjector {
     }
   }
 
-  /** With a node in the place of "whoever leads". */
+  /** With a node in the place of `LEADER`. */
   #resolved(fault: Fault): Fault {
     const world = this.#world;
     if (fault.kind === "partition") {
@@ -271,7 +271,7 @@ export class FaultInjector {
     this.#onFault(`damaged on node ${node.id}: ${done.join(", ")}`);
   }
 
-  /** Whoever never met it cannot tell it from a node that is new: then nothing is done. */
+  /** A node that never saw it cannot distinguish it from a new one: then nothing is done. */
   #wipe(node: SimNode, downMs: number): void {
     const others = this.#world.nodes.filter(({ id }) => id !== node.id);
     const isKnown = others.every((other) => other.remembers(node));
@@ -417,7 +417,7 @@ export class FaultInjector {
     });
   }
 
-  /** Learners answer whoever leads, and voters do not. */
+  /** Learners answer the leader, and voters do not. */
   #leaveLearners(member: number, forMs: number): void {
     const { voters, learners } = this.#world.members;
     if (![...voters, ...learners].includes(member)) this.#changeMember("add", member);

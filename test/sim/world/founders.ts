@@ -1,17 +1,17 @@
 /**
- * To which cluster nodes belong, what they are told of it when they start, and the members with
- * which it begins.
+ * To which cluster nodes belong, what they learn of it when they start, and the members with which
+ * it begins.
  */
 import type { Configuration } from "../../../src/raft/index.js";
 
-/** Of the cluster that a run begins with. */
+/** The cluster that a run begins with. */
 export const FIRST_CLUSTER_ID = "c".repeat(32);
 
 /** To which cluster the nodes belong that are started from now on. */
 export interface NodeCluster {
   /** 32 hex digits. */
   readonly id: string;
-  /** Whom its founders are told by their options: nobody where their directories say it. */
+  /** The members that its founders find in their options: none if their directories say it. */
   readonly told: Configuration;
   readonly members: Configuration;
 }

@@ -36,7 +36,7 @@ import { type NodeWatch, SimNode } from "./node/sim-node.js";
 import { type RestoreCommand, RestoreRun, type RestoreRunEvents } from "./restore-command.js";
 import { type SaverSurroundings, SnapshotSaver } from "./snapshot-saver.js";
 
-/** A link that was silent for so many election timeouts is given up, as in production. */
+/** A link that was silent for this many election timeouts is given up, as in production. */
 const SILENCE_TIMEOUTS = 5;
 const RESTART_MS = 150;
 /** Behind all clients. */
@@ -54,7 +54,7 @@ const HANDED_MS = { least: 1, most: 80 } as const;
 export type WorldWatch = NodeWatch &
   ClientWatch &
   PeerNetworkHooks & {
-    /** Of the cluster that there is now. */
+    /** The laws of the cluster that there is now. */
     readonly doorLaws: DoorLaws;
   };
 
@@ -64,9 +64,9 @@ export class SimWorld {
   readonly peers: PeerNetwork;
   readonly nodes: readonly SimNode[];
   readonly clients: readonly WorldClient[];
-  /** Of leases. */
+  /** The owners of leases. */
   readonly owners: readonly LeaseOwner[];
-  /** Of leases, at the doors of nodes. */
+  /** The owners of leases at the doors of nodes. */
   readonly doorOwners: readonly DoorOwner[];
   readonly operator: Operator;
   readonly keyring: Keyring | undefined;
@@ -232,7 +232,7 @@ export class SimWorld {
     this.operator.goOn();
   }
 
-  /** Its machine is to be one of the present cluster. */
+  /** Its machine is to be one of the current cluster's. */
   replace(node: SimNode): void {
     this.hold(node.id);
     node.crash("kill");

@@ -25,7 +25,7 @@ type DiskError = "EIO" | "ENOSPC";
 export type DiskTrouble = "stalled" | "slow" | "full";
 
 export class DiskWeather {
-  /** An error was given to the present process: it is expected to end. */
+  /** An error was given to the current process: it is expected to end. */
   hasFailed = false;
   #slowFactor = 1;
   /** Counted in operations from now on; the one that reaches 0 fails. */
@@ -50,7 +50,7 @@ export class DiskWeather {
     return this.#slowFactor;
   }
 
-  /** Slownesses add up to a limit: what began under them is not to take for ever. */
+  /** Slownesses add up to a limit: what began under them is not to take forever. */
   set slowFactor(factor: number) {
     this.#slowFactor = Math.min(factor, SLOW_FACTOR_MAX);
   }

@@ -34,14 +34,19 @@ export type DiskMoment =
 
 /** How the names begin under which a store has whole snapshots. */
 const MANIFEST_NAMES = hexOf(Uint8Array.of(KEY_PREFIX.snapshotManifest));
-/** Of flipped bits in files: inside what was written, rather than in the room behind it. */
+/**
+ * Among bits flipped in files, the share inside what was written, rather than in the room after
+ * it.
+ */
 const USED_SHARE = 0.8;
-/** Of flipped bits: in the newest segment, and at the end of what was written. */
+/**
+ * The share of flipped bits in the newest segment, and the share at the end of what was written.
+ */
 const TAIL_SHARE = 0.4;
 const TAIL_BYTES = 100;
 /** Larger writes always take their time. */
 const QUICK_BYTES_MAX = 4 << 10;
-/** Of flipped bits: in the ordered store, if there is anything in it. */
+/** The share of flipped bits in the ordered store, if there is anything in it. */
 const STORE_SHARE = 0.3;
 
 /** What lay on a disk at some time. */
@@ -201,7 +206,9 @@ export class NodeDisk {
     this.#store = store.copy(this.#storeOptions);
   }
 
-  /** For whoever sets the data aside; the old store is evidence, which nobody here looks at. */
+  /**
+   * For a command that sets the data aside; the old store is evidence, which nobody here looks at.
+   */
   meansFor(life: ProcessLife, random: RandomStream) {
     return {
       fileSystem: this.filesFor(life),
@@ -249,7 +256,7 @@ export class NodeDisk {
     if (name === undefined || content === undefined) return undefined;
     const used = usedBytes(content);
     const end = this.#random.chance(USED_SHARE) ? used : content.length;
-    // The newest bytes are where damage is hardest to tell from a write cut short.
+    // In the newest bytes, damage is hardest to distinguish from a write cut short.
     const from = this.#random.chance(TAIL_SHARE) ? Math.max(0, used - TAIL_BYTES) : 0;
     const offset = Math.min(end, from) + this.#random.below(Math.max(1, end - from));
     this.#files.damage(name, offset, this.#random.below(8));

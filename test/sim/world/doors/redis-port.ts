@@ -41,7 +41,7 @@ export class RedisPort implements ClientPort {
   /** A client has connected from that address. */
   accept(wire: Wire<Uint8Array | SocketEnding>, address: string): RedisSocket {
     const served = new RedisSocket(this.#life, wire);
-    // Of a socket it has what the door uses.
+    // It has those parts of a socket that the door uses.
     const socket = served as unknown as Socket;
     const input = new MeteredInput(this.#meter, socket, address, false);
     const shown = { address, isEncrypted: false, certifiedName: undefined };

@@ -17,7 +17,7 @@ export interface HttpWords {
   readonly query: string;
   /** Names in lower case. */
   readonly headers: IncomingHttpHeaders;
-  /** Of JSON; `undefined`: none. */
+  /** Parsed JSON; `undefined`: none. */
   readonly body: unknown;
   /** From where it comes. */
   readonly address: string;

@@ -41,7 +41,7 @@ export interface DoorSurroundings extends Omit<SdkSurroundings, "countsSleep" | 
   readonly log: Logger;
 }
 
-/** All clients of Redis come from one machine, and so do those of HTTP. */
+/** All clients of Redis come from one machine, and all clients of HTTP do, too. */
 const ADDRESS = "10.0.0.1";
 const NOWHERE = { host: "", port: 0 };
 

@@ -1,7 +1,7 @@
 /**
  * Connections of clients to nodes: a frame of messages in each direction, in order, with the times
- * and cuts of the ways between the two hosts. Those of the SDK pass bytes (`socket-line.ts`). What is
- * at the node's end is `simulated-gateway.ts`.
+ * and cuts of the ways between the two hosts. Connections of the SDK pass bytes (`socket-line.ts`).
+ * What is at the node's end is `simulated-gateway.ts`.
  */
 import type { ServerMessage } from "../../../../src/protocol/index.js";
 import type { Simulation } from "../../engine/simulation.js";
@@ -14,7 +14,7 @@ import type { Paths } from "./paths.js";
 import type { SimulatedGateway } from "./simulated-gateway.js";
 import { SocketLine } from "./socket-line.js";
 
-/** Of any kind. */
+/** A line of any kind. */
 type AnyLine = Pick<SocketLine, "open" | "closed" | "mute" | "resume">;
 
 export class ClientNetwork {

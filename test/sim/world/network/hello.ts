@@ -1,7 +1,7 @@
 /**
- * The first words of two nodes, as bytes that production code writes and judges: each may be of another
- * cluster, or of another version of the model. There is one version in the sources: whoever reads takes itself for that one, and
- * finds the other so far from it as it is.
+ * The first words of two nodes, as bytes that production code writes and judges: each may be of
+ * another cluster, or of another version of the model. There is one version in the sources: the
+ * reader takes itself for that one, and finds the other as far from it as it is.
  */
 import { crc32 } from "node:zlib";
 import type { PeerIdentity } from "../../../../src/net/index.js";
@@ -15,7 +15,7 @@ const CHECKSUM_BYTES = 4;
 
 export interface Speaker {
   readonly identity: PeerIdentity;
-  /** Versions after that of the sources. */
+  /** Its version, counted from the version of the sources. */
   readonly versionOffset: number;
 }
 

@@ -50,7 +50,7 @@ export class Paths {
     return this.#path(from, to).cutNumber;
   }
 
-  /** Drawn anew for everything that is sent. */
+  /** Drawn again for everything that is sent. */
   latencyMs(from: number, to: number): number {
     const { random, slowMs } = this.#path(from, to);
     const { latencyMs, jitterMs, stragglerFactor } = this.#times;

@@ -37,7 +37,7 @@ interface Station extends Speaker {
 interface Link {
   readonly from: number;
   readonly to: number;
-  /** Of the box in between. */
+  /** For the box in between. */
   readonly random: RandomStream;
   /** 0 while down. */
   epoch: number;
@@ -52,7 +52,7 @@ export interface PeerNetworkHooks {
 }
 
 export class PeerNetwork {
-  /** Of the frames between nodes: so many are passed on twice or late; 0 … 1. */
+  /** The share of the frames between nodes that are passed on twice or late; 0 … 1. */
   disorder = 0;
   readonly #simulation: Simulation;
   readonly #paths: Paths;

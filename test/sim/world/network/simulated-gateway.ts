@@ -1,6 +1,6 @@
 /**
  * The port for clients of one process of a node. Clients that speak the protocol by themselves say
- * messages as objects; those of the SDK send bytes, which the production gateway's code reads and
+ * messages as objects; clients of the SDK send bytes, which the production gateway's code reads and
  * writes behind a socket of the simulator (`node-socket.ts`).
  */
 
@@ -61,7 +61,7 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   #requests: GatewayRequests | undefined;
   readonly life: ProcessLife;
   events: GatewayEvents | undefined;
-  /** Of the same process, where there are any. */
+  /** The doors of the same process, where there are any. */
   doors: GatewayDoors | undefined;
   #lastId = 0;
 
@@ -90,7 +90,7 @@ export class SimulatedGateway implements Pick<ClientGateway, "flush"> {
   /** A connection of bytes. */
   accept(wire: Wire<Uint8Array | SocketEnding>): GatewayConnection {
     const socket = new NodeSocket(this.life, wire, () => this.left(connection));
-    // Of a WebSocket it has what a connection without a handshake uses.
+    // It has those parts of a WebSocket that a connection without a handshake uses.
     const asSocket = socket as unknown as GatewaySocket;
     const input = new AccountedInput(this.#meter, "", false);
     const connection = new GatewayConnection(this.nextId, input, asSocket, this.#outbound);

@@ -75,7 +75,7 @@ export class NodeScheduler implements Scheduler {
     this.#life.timeline.after(0, () => {
       this.#life.deliver(() => {
         const task = this.#task;
-        // Armed anew in the meantime: it is due later.
+        // Armed again in the meantime: it is due later.
         if (task === undefined || this.#clock.nowMs() < this.#wantedAtMs) {
           if (task !== undefined) this.arm(this.#wantedAtMs, task);
           return;

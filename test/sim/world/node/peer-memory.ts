@@ -16,7 +16,7 @@ export class PeerMemory {
     return this.#noted.get(id)?.birth;
   }
 
-  /** 0: it was never met. */
+  /** 0: it was never seen. */
   startOf(id: number): number {
     return this.#noted.get(id)?.incarnation ?? 0;
   }

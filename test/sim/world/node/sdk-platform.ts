@@ -30,7 +30,7 @@ export interface SdkSurroundings {
   readonly countsSleep: boolean;
   readonly network: ClientNetwork;
   readonly random: RandomStream;
-  /** Of a connection that begins. */
+  /** The ear of a connection that begins. */
   readonly listen: (node: number) => Ear;
 }
 

@@ -48,7 +48,7 @@ export type NodeState = "down" | "starting" | "running" | "quarantined" | "remov
 export interface NodeSurroundings {
   readonly simulation: Simulation;
   readonly streams: RandomStreams;
-  /** What a node that is to join is told by those it asks. */
+  /** What a node that is to join learns from the nodes that it asks. */
   readonly currentMembers: () => Configuration;
   readonly tuning: NodeTuning;
   readonly diskTimes: DiskTimes;
@@ -64,7 +64,7 @@ export interface NodeSurroundings {
   readonly earsOf: (node: SimNode) => { listen(node: number): Ear };
 }
 
-/** What a node tells whoever watches it. */
+/** What a node reports to those who watch it. */
 export interface NodeWatch {
   /** The directory is open, nothing runs on it yet. */
   onBoot(node: SimNode, directory: DataDirectory): void;
@@ -78,7 +78,7 @@ export interface NodeWatch {
   onWiped(node: SimNode): void;
   /** Behind `onWiped`: its disk is as it was at some time before. */
   onPutBack(node: SimNode): void;
-  /** Behind `onWiped`: its directory is a fresh one, which waits to be told everything. */
+  /** Behind `onWiped`: its directory is a fresh one, which waits to receive everything. */
   onRecovered(node: SimNode): void;
   /** Nothing is lost by it: it may be repeated. */
   onRecoveryFailed(node: SimNode, error: unknown): void;
@@ -117,7 +117,7 @@ export class SimNode {
   #startsLeft = Number.POSITIVE_INFINITY;
   /** Damage was done to the disk since it was last opened without complaint. */
   #isDamaged = false;
-  /** Damage was done to the disk at some time, and may be met at any later one. */
+  /** Damage was done to the disk at some time, and may be found at any later one. */
   mayBeDamaged = false;
   /**
    * Its directory was emptied, or is an old copy, and it was started on it again: the others know
@@ -126,9 +126,12 @@ export class SimNode {
   isForgetful = false;
   /** On which directory it runs, or ran last. */
   #identity: NodeIdentity | undefined;
-  /** Of the others. */
+  /** What it has noted of the others. */
   readonly noted = new PeerMemory();
-  /** Of what runs on it, versions of the model after that of the sources. Its data are of the same. */
+  /**
+   * The version of the model that runs on it, counted from the version of the sources. Its data are
+   * of the same version.
+   */
   versionOffset = 0;
   /** The index behind which its table was last looked at. */
   comparedIndex = 0;
@@ -161,7 +164,7 @@ export class SimNode {
     return this.#world.tuning;
   }
 
-  /** Of a node that runs. */
+  /** What runs on the node. Needs a node that runs. */
   get assembled(): AssembledDriver {
     if (this.#assembled === undefined) throw new Error(`node ${this.id} does not run`);
     return this.#assembled;
@@ -171,12 +174,12 @@ export class SimNode {
     return this.#assembled?.raft;
   }
 
-  /** Of the life before the present one. */
+  /** The core of the life before the current one. */
   get lastRaft(): AssembledDriver["raft"] | undefined {
     return this.#lastRaft;
   }
 
-  /** Its process has not died, not even within the present turn. */
+  /** Its process has not died, not even within the current turn. */
   get isAlive(): boolean {
     return this.#life?.isAlive === true;
   }
@@ -240,7 +243,7 @@ export class SimNode {
     return this.#identity?.incarnation ?? 0;
   }
 
-  /** It can be started on it so many times. Needs a node that is down. */
+  /** It can be started on the copy this many times. Needs a node that is down. */
   putBack(copy: DiskCopy, starts: number): void {
     this.disk.putBack(copy);
     this.#startsLeft = starts;
@@ -270,8 +273,8 @@ export class SimNode {
   }
 
   /**
-   * On its machine somebody runs a command, which ends with `ending` for the disk. When it is cut short
-   * the node is down, and nobody is told. Needs a node that is down.
+   * On its machine somebody runs a command, which ends with `ending` for the disk. When it is cut
+   * short the node is down, and neither callback is called. Needs a node that is down.
    */
   runCommand<T>(
     work: (life: ProcessLife) => Promise<T>,
@@ -313,8 +316,8 @@ export class SimNode {
   }
 
   /**
-   * It begins on an empty directory, by an executable of this version. Whoever it never met counts on
-   * nothing that it had. Needs a node that is down.
+   * It begins on an empty directory, by an executable of this version. Nodes that it never
+   * connected to count on nothing that it had. Needs a node that is down.
    */
   begin(versionOffset: number): void {
     this.wipe();
@@ -360,7 +363,7 @@ export class SimNode {
     this.#life?.resume();
   }
 
-  /** Its process has its hands full for so long, from the end of the present turn on. */
+  /** Its process has its hands full for this long, from the end of the current turn on. */
   beBusy(forMs: number): void {
     this.#life?.beBusy(forMs);
   }
