@@ -7,7 +7,7 @@ import type { SeedResult } from "./run/seed-result.js";
 import { WorkerPool } from "./run/worker-pool.js";
 
 const SEEDS = [1, 5] as const;
-/** Of the runs in this process, in silence, by seed. */
+/** The results of the runs in this process, in silence, by seed. */
 const results = new Map<number, SeedResult>();
 
 beforeAll(async () => {

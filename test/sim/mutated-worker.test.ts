@@ -34,7 +34,7 @@ test("a bug is gone when the next one is seeded", async () => {
   expect(result.failure).toBeUndefined();
 });
 
-test("a bug that cannot be loaded, or is in no run, fails by itself and is no failed run", async () => {
+test("a bug that cannot be loaded, or is in no run, fails without a failed run", async () => {
   const unloadable = pool.run({ ...task, mutant: changed("throw new Error('at once');\n") });
   await expect(unloadable).rejects.toThrow("at once");
   const nonsense = pool.run({ ...task, mutant: changed("const const;\n") });

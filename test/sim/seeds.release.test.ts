@@ -1,4 +1,4 @@
-/** As many seeds as fit beside the other tests, and what must have happened in them. */
+/** As many seeds as fit next to the other tests, and what must have happened in them. */
 import "../low-priority.js";
 import { describe, expect, test } from "vitest";
 import { ERROR_NUMBERS } from "../../src/errors/index.js";
@@ -46,7 +46,7 @@ const OUTCOMES = [
   [OP.changeMember, STATUS.ok],
 ] as const;
 
-/** The same of what is no answer to a command. */
+/** What must have happened besides, which is not an answer to a command. */
 const DEMANDED = [
   SIGHTINGS.slots,
   SIGHTINGS.countedUp,
@@ -98,8 +98,8 @@ describe("whole clusters on lying disks, broken networks and drifting clocks", (
     TIMEOUT_MS,
   );
 
-  // Where a paused holder that forgets its deadline is never seen beside the next one, the check of
-  // exclusion sees nothing.
+  // Unless a paused holder that forgets its deadline is seen together with the next one, the check
+  // of exclusion sees nothing.
   test(
     "see that two hold at once who do not look at their deadline",
     async () => {
@@ -108,7 +108,7 @@ describe("whole clusters on lying disks, broken networks and drifting clocks", (
     TIMEOUT_MS,
   );
 
-  // What is stolen or revoked at once is still counted on by whoever had it.
+  // What is stolen or revoked at once is still counted on by the client that had it.
   test(
     "see what only fencing covers, and writes that it refuses",
     async () => {

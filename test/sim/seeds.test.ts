@@ -11,7 +11,10 @@ const SEEDS = 10;
 const PLANS = 300;
 const TIMEOUT_MS = 600_000;
 
-/** What a seed found before is worth another look at every change. Those of seeded bugs run with them. */
+/**
+ * What a seed found before is worth another look at every change. The seeds of seeded bugs run with
+ * those.
+ */
 const REMEMBERED = [
   // The only voter was down when the storm was over: nobody remembered that it was one, and then
   // only a node that had been away for long.
