@@ -78,7 +78,7 @@ export function outOption(): Option {
 }
 
 function expiresOption(): Option {
-  return new Option("--expires <duration>", "how long it is valid (default: for ever)").argParser(
+  return new Option("--expires <duration>", "how long it is valid (default: forever)").argParser(
     (text) => {
       const milliseconds = parseDuration(text, Number.MAX_SAFE_INTEGER);
       if (milliseconds === undefined) throw new InvalidArgumentError(sentence(DURATION_PROBLEM));

@@ -46,7 +46,7 @@ export function defineInit(parent: Command): void {
     });
 }
 
-/** What a node was told by `--access required` is not known to the cluster. */
+/** The cluster does not know which nodes were started with `--access required`. */
 function noteNext(name: string, isOpen: boolean, { out }: TokenOutput): void {
   note(`${name} has admin on all keys`);
   if (!isOpen) return;

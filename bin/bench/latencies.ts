@@ -24,8 +24,8 @@ export interface LatencySummary {
 
 export interface LatencyBucket {
   /**
-   * The upper bound, inclusive; the lower one is that of the previous bucket. `null`: no upper
-   * bound.
+   * The upper bound, inclusive; the upper bound of the previous bucket is the lower one. `null`: no
+   * upper bound.
    */
   readonly upToMs: number | null;
   readonly count: number;

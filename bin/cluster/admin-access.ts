@@ -27,7 +27,7 @@ export function withAdmin<T>(
 
 /**
  * The arguments were checked before the request was sent: what the leader calls invalid is
- * well-formed, but not possible in the present state.
+ * well-formed, but not possible in the current state.
  */
 function operatingFailure(error: unknown): unknown {
   if (!(error instanceof HoldfastError) || error.code !== "INVALID_ARGUMENT") return error;

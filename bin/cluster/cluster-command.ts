@@ -35,7 +35,7 @@ export function jsonCommand(
   return notes === undefined ? command : command.addHelpText("after", notes);
 }
 
-/** The same for a command that asks a cluster, with the options by which it finds one. */
+/** Like `jsonCommand`, for a command that asks a cluster: with the options that name its nodes. */
 export function clusterCommand(command: Command, help: CommandHelp): Command {
   return jsonCommand(command, help).addOption(endpointsOption()).addOption(connectTimeoutOption());
 }
@@ -70,7 +70,7 @@ export function ask<T>(
   return askCluster(clusterAccessFor(command), work, about);
 }
 
-/** The same for what the leader may refuse because of the state of the cluster. */
+/** Like `ask`, for requests that the leader may refuse because of the state of the cluster. */
 export function operate<T>(command: Command, work: (admin: Admin) => Promise<T>): Promise<T> {
   return withAdmin(clusterAccessFor(command), work);
 }

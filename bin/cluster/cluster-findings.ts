@@ -43,7 +43,7 @@ export function nodesOf(members: readonly ClusterMember[]): readonly SeenNode[] 
   });
 }
 
-/** The node that leads, as the reports tell; 0: none does. */
+/** The node that leads according to the reports; 0: none does. */
 export function leaderIn(members: readonly ClusterMember[]): number {
   return leaderOf(members.map(({ report }) => report))?.id ?? 0;
 }

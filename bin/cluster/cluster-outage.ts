@@ -26,8 +26,8 @@ const NOTICE_AFTER_MS = 1_000;
 const ANSWER_MS_MAX = 1_000;
 
 /**
- * What is missing, by the reports of the members at `endpoints`; `undefined`: nothing, as far as nodes
- * of a secured cluster tell.
+ * What is missing, by the reports of the members at `endpoints`; `undefined`: nothing, as far as
+ * nodes of a secured cluster say.
  */
 export async function outageOf(
   members: readonly ClusterMember[],
@@ -70,7 +70,7 @@ function sharedReason(reports: readonly NodeReport[]): string {
   return reasons.size === 1 && REASON.test(reason) ? `: ${reason}` : "";
 }
 
-/** Without the endpoint, and without that of an answer which is a refusal. */
+/** The message without its endpoint, and of a refusal also without the HTTP status. */
 function reasonOf({ endpoint, error }: UnreachableNode): string {
   return error.message.replace(`${endpoint}: `, "").replace(`${endpoint} ${REFUSED}: `, "");
 }

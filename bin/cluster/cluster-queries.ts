@@ -12,7 +12,7 @@ export interface About {
   readonly key?: string;
   readonly prefix?: string;
   readonly identity?: string | undefined;
-  /** Of a credential. */
+  /** The label of a credential. */
   readonly label?: string | undefined;
 }
 

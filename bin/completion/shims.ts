@@ -105,7 +105,7 @@ function __holdfast_complete
     command -q holdfast; or return
     set -l words (commandline -opc)
     set -l word (commandline -ct)
-    # Of a quotation that is still open, what follows the quote.
+    # If a quotation is still open: what follows the quote.
     set -l typed (string unescape -- "$word"; or string sub -s 2 -- "$word")
     set -l replies (command holdfast __complete $words[2..-1] "$typed" 2>/dev/null)
     set -l flag (string match -r -- '^--[^=]*=' "$typed")

@@ -20,8 +20,9 @@ const PREFIX = "hf_";
 const PATH = /^(?:\.{0,2}|~)\//;
 
 /**
- * That of `--token-file`, else of the token itself, else of a file that was not typed. `undefined`
- * if there is none. Fails with exit code 2 for a file that cannot be used.
+ * The token in the file of `--token-file`, else the token that was given itself, else the token in
+ * a file that was not typed. `undefined` if there is none. Fails with exit code 2 for a file that
+ * cannot be used.
  */
 export function accessTokenFrom(configuration: Configuration): TokenSource | undefined {
   const [token, file] = configuration.settings(TOKEN_OPTIONS);
@@ -32,7 +33,7 @@ export function accessTokenFrom(configuration: Configuration): TokenSource | und
   return text?.trim();
 }
 
-/** The name of a file is no token, and is easily given as one. Never shown: it can be a token after all. */
+/** The name of a file is easily given as a token. Never shown: it can be a token after all. */
 function refusePath(text: string, { source, origin }: Setting): void {
   if (text.startsWith(PREFIX) || !(PATH.test(text) || existsSync(text))) return;
   const isVariable = source === "environment";

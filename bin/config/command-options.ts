@@ -177,8 +177,8 @@ const HELP_COLUMNS = 80;
 const MEANING_INDENT = 4;
 
 /**
- * The examples at the beginning of a command's help. The meaning of an example is beside its last
- * line, in one column for all, or below it if there is no room.
+ * The examples at the beginning of a command's help. The meaning of an example is to the right of
+ * its last line, in one column for all, or below it if there is no room.
  */
 export function examplesText(examples: readonly (readonly [string, string])[]): string {
   const lengths = examples.map(([text]) => lastLineOf(text).length);

@@ -12,7 +12,7 @@ import { similarName } from "./similar-name.js";
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const PREFIX = variableOf("");
-/** Variables that are not options: those of a command under a lock, and how errors are shown. */
+/** Variables that are not options: what a command under a lock gets, and how errors are shown. */
 const OTHER_VARIABLES: readonly string[] = ["key", "token", "slot", "session", "held", "debug"].map(
   variableOf,
 );

@@ -11,7 +11,7 @@ import { defaultText, flagText } from "./flags.js";
 const INTRODUCTION = `# Options
 
 Made from the tables of options by \`holdfast config reference\`; changes belong in
-\`bin/options/option-table.ts\`, and those of \`holdfast server\` in \`src/node-options/table.ts\`.
+\`bin/options/option-table.ts\`, or for \`holdfast server\` in \`src/node-options/table.ts\`.
 
 Every option has one name in three spellings: \`--kill-grace\` is \`HOLDFAST_KILL_GRACE\` in the
 environment and \`killGrace\` in a file. (Only \`tokenFile\` is \`HOLDFAST_ACCESS_TOKEN_FILE\`, because

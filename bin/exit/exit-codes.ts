@@ -1,8 +1,8 @@
 /**
  * Every exit code of the `holdfast` command, in one table: what the commands return, what the help
  * shows and what the documents quote. A code is a contract with scripts; its meaning never changes.
- * `run` returns the code of its command, so these must also differ from those that common programs
- * use: 1 and 2 are the shell's own convention, 124 to 127 that of `timeout` and `env`.
+ * `run` returns the code of its command, so these must also differ from the codes that common
+ * programs use: 1 and 2 follow the shells, 124 to 127 follow `timeout` and `env`.
  */
 import { constants } from "node:os";
 import type { ErrorCode } from "../../src/errors/index.js";

@@ -42,7 +42,7 @@ export interface ClientFiles {
 
 /** A certificate that the CA issues. */
 interface Role {
-  /** Of its files, without `.crt` and `.key`. */
+  /** The name of its files, without `.crt` and `.key`. */
   readonly name: string;
   /** What a good one names. */
   readonly identity: NonNullable<ReturnType<typeof readCertifiedIdentity>>;
@@ -159,9 +159,9 @@ function nodeName(nodeId: number): string {
 }
 
 function readAuthority(directory: string): Promise<IssuedCertificate | undefined> {
-  const advice = `restore it, or delete ${directory} to have all certificates made anew`;
+  const advice = `restore it, or delete ${directory} to have all certificates made again`;
   return readPair(join(directory, AUTHORITY), advice, (certificate) =>
-    certificate.ca ? undefined : "is not that of a CA",
+    certificate.ca ? undefined : "is not the certificate of a CA",
   );
 }
 
@@ -172,11 +172,11 @@ async function readIssued(
 ): Promise<IssuedCertificate | undefined> {
   const path = join(directory, name);
   const { certificate: file, key } = pemPathsOf(path);
-  const advice = `restore it, or delete ${file} and ${key} to have them made anew`;
+  const advice = `restore it, or delete ${file} and ${key} to have them made again`;
   const pair = await readPair(path, advice, (certificate) => {
     if (!isDeepStrictEqual(readCertifiedIdentity(certificate), identity)) {
       const whose = identity.kind === "node" ? `node ${identity.nodeId}` : "the client";
-      return `is not that of ${whose} of this cluster`;
+      return `is not the certificate of ${whose} of this cluster`;
     }
     if (authority === undefined) return undefined;
     const isOurs = hasIssued(new X509Certificate(authority.certificatePem), certificate);
@@ -187,7 +187,7 @@ async function readIssued(
   throw new Failure(
     EXIT.failed,
     `${ca.certificate} is missing, which issued ${file}: restore it and ${ca.key}, ` +
-      `or delete ${directory} to have all certificates made anew`,
+      `or delete ${directory} to have all certificates made again`,
   );
 }
 

@@ -92,7 +92,7 @@ export class LocalCluster {
     for (const process of this.#processes.values()) process.kill();
   }
 
-  /** Of the node that runs under that id; `undefined`: it does not run. */
+  /** The process of the node with that id; `undefined`: it does not run. */
   processOf(id: number): NodeProcess | undefined {
     const process = this.#processes.get(id);
     return process?.isGone === true ? undefined : process;

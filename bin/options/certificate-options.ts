@@ -1,6 +1,6 @@
 /**
- * The options of `holdfast cert`. `clusterName` is that of `holdfast server`, because a certificate and
- * its node must agree on it. The others describe one call, so that they are only flags.
+ * The options of `holdfast cert`. `clusterName` is the option of `holdfast server`, because a
+ * certificate and its node must agree on it. The others describe one call, so they are only flags.
  */
 import { option, optionWithDefault } from "./option-definition.js";
 import { textKind, textsKind, wholeNumberKind } from "./option-kinds.js";
@@ -32,6 +32,6 @@ export const CERTIFICATE_OPTIONS = {
   }),
   caFrom: option(textKind("directory"), "where ca.crt and ca.key are", {
     reach: "flag",
-    defaultText: "that of --out",
+    defaultText: "same as --out",
   }),
 };

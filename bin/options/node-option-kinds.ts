@@ -42,7 +42,7 @@ const WRITTEN: Readonly<
 export function definitionOf(row: Row<unknown>): OptionDefinition<unknown> {
   const { words, isRequired = false, defaultValue, defaultText, needs } = row;
   const kind = WRITTEN[row.kind.is](row.kind);
-  // A default that counts only with another option, or only if none is given, is no value yet.
+  // A default that counts only with another option, or only if none is given, is not a value yet.
   const isDependent = defaultText !== undefined || needs !== undefined;
   const isSwitch = kind.placeholder === "";
   const shown = isSwitch ? "" : defaultText;

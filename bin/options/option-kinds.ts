@@ -45,7 +45,7 @@ export function durationKind(leastMs: number, mostMs: number): OptionKind<number
   };
 }
 
-/** Milliseconds; `false` for no wait, `Infinity` for ever. */
+/** Milliseconds; `false`: does not wait, `Infinity`: waits forever. */
 export function waitKind(mostMs: number): OptionKind<number | false> {
   const duration = durationKind(0, mostMs);
   return {

@@ -57,7 +57,7 @@ const { redisAllowEndless, redisAllowUnproven, redisFair, redisRedlock, allowOri
 
 export const CLUSTER_OPTIONS = {
   nodes: option(wholeNumberKind(1, LOCAL_NODES_MAX), "number of nodes", {
-    defaultText: "those of the data, or 3",
+    defaultText: "as in the data, or 3",
   }),
   data: optionWithDefault(textKind("directory"), "where the nodes keep their data", ".holdfast"),
   port: optionWithDefault(
@@ -66,7 +66,7 @@ export const CLUSTER_OPTIONS = {
     7411,
   ),
   peerPort: option(wholeNumberKind(0, PORT_MAX), "peer port of the first node; 0: any free ports", {
-    defaultText: "those of the data, or 7511",
+    defaultText: "as in the data, or 7511",
   }),
   redis: switchOption("serve lock clients of Redis too"),
   redisPort: option(

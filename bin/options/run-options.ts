@@ -26,7 +26,7 @@ export const RUN_OPTIONS = {
     Number.POSITIVE_INFINITY,
     {
       short: "w",
-      defaultText: "wait for ever",
+      defaultText: "wait forever",
       negation: {
         flags: "-n, --no-wait",
         description: "give up at once if the lock is held, or no node can be reached",

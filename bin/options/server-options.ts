@@ -1,6 +1,6 @@
 /**
- * The options of `holdfast server`: those of a node, which are rows of its own table
- * (`src/node-options/table.ts`), and those of the command alone.
+ * The options of `holdfast server`: the options of a node, which are rows of its own table
+ * (`src/node-options/table.ts`), and some that only the command has.
  */
 import {
   type GivenOptions,

@@ -16,7 +16,7 @@ export const TOKEN_OPTIONS = {
   ),
 };
 
-/** Of a node. */
+/** The options by which a node shows a token when it joins. */
 export const JOIN_TOKEN_OPTIONS = {
   accessToken: option(textKind("token"), "with --join: access token for a secured cluster", {
     reach: "secret",

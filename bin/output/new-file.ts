@@ -1,7 +1,7 @@
 /**
- * A file that appears whole or not at all: written beside its place under another name, synced, and
- * only then renamed. It may contain private data, so only its owner may read it, unless the caller
- * gives another mode.
+ * A file that appears whole or not at all: written in the same directory under another name,
+ * synced, and only then renamed. It may contain private data, so only its owner may read it, unless
+ * the caller gives another mode.
  */
 import { randomBytes } from "node:crypto";
 import { type FileHandle, link, lstat, open, rename, unlink } from "node:fs/promises";

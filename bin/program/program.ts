@@ -50,7 +50,7 @@ export function buildProgram(finish: Finish): Program {
     .addOption(endpointsOption())
     .addOption(configOption())
     .enablePositionalOptions()
-    // Below this width commander does not wrap the text beside a long name.
+    // Below this width commander does not wrap the text next to a long name.
     .configureHelp({ minWidthToWrap: 20 })
     .exitOverride()
     .addHelpText("before", examplesText(EXAMPLES))

@@ -1,12 +1,12 @@
 /**
- * The command that runs under the lock, and the signals it gets. Its standard streams are those of
+ * The command that runs under the lock, and the signals it gets. It has the standard streams of
  * `run`.
  *
  * If standard input is a terminal, the command stays in the terminal's foreground job: a group of
  * its own would be stopped (SIGTTIN) as soon as it reads, and only a process of the terminal could
  * bring it to the foreground. It gets Ctrl-C and Ctrl-Z from the terminal itself, so these are not
- * passed on a second time. Other signals are passed on to it and to those of its descendants that
- * are in its group, one by one, because other processes of the job are in that group as well; to
+ * passed on a second time. Other signals are passed on to it and to its descendants that are in its
+ * group, one by one, because other processes of the job are in that group as well; to
  * end it means to end all of its descendants. Otherwise it leads a session and process group of its
  * own, which gets every signal as a whole.
  */
@@ -121,7 +121,7 @@ export class CommandProcess {
 }
 
 function spawnCommand(options: CommandOptions): ChildProcess {
-  // Last, so that a nested run sees its own lock and not that of the outer one.
+  // Last, so that a nested run sees its own lock and not the lock of the outer one.
   const env = { ...inheritedEnvironment(), ...options.environment };
   const words = carried({ argv: options.argv, environment: env }, givenWords());
   const [file = "", ...rest] = [...(options.prefix ?? []), ...words];

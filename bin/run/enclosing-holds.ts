@@ -1,6 +1,6 @@
 /**
- * The holds around this process: those of each `holdfast run` or `with-lock.sh` in whose command it
- * runs, directly or not. They end after this process at the earliest, so it must not wait for them.
+ * The holds around this process: what each `holdfast run` or `with-lock.sh` holds in whose command
+ * it runs, directly or not. None ends before this process does, so it must not wait for them.
  * HOLDFAST_HELD names them, outermost first, one key a line: token, session, mode and key. It may be
  * out of date, because a process can outlive the run that started it: only a token that the cluster
  * still shows counts. To other runs, the session of a nested one says in its metadata within which

@@ -55,7 +55,7 @@ export class LockGuard {
     const { lock, command, killGraceMs } = this.#options;
     const remainingMs = lock.isHeld ? lock.remainingMs : 0;
     if (this.#hasTerminated) {
-      // The lock ended for ever within the grace period, so the rest of the period is void.
+      // The lock ended for good within the grace period, so the rest of the period is void.
       if (remainingMs <= 0) this.#kill();
       return;
     }

@@ -119,7 +119,7 @@ function listIn(path: string): Uint8Array[] | undefined {
   try {
     bytes = readFileSync(path);
   } catch {
-    // Another system: what it cannot tell is refused where it matters.
+    // Another system has no such file: what cannot be known there is refused where it matters.
     return undefined;
   }
   const list: Uint8Array[] = [];

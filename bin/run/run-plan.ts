@@ -11,7 +11,7 @@ import { requireRunRelations } from "./run-relations.js";
 
 /** The options of the table, settled. */
 export interface RunFlags {
-  /** Milliseconds of `-w`, `false` for `-n`; `undefined` or `Infinity`: for ever. */
+  /** Milliseconds of `-w`, `false` for `-n`; `undefined` or `Infinity`: forever. */
   readonly wait?: number | false | undefined;
   readonly shared?: boolean | undefined;
   readonly permits?: number | undefined;
@@ -29,7 +29,7 @@ export interface RunFlags {
   readonly command?: string | true | undefined;
 }
 
-/** What one request asks for, whoever makes it. */
+/** What one request asks for, whichever command makes it. */
 export type RequestFlags = Pick<
   RunFlags,
   | "wait"
@@ -52,7 +52,7 @@ export interface RequestPlan {
     AcquireAllOptions,
     "priority" | "value" | "maxHoldMs" | "minHoldMs" | "lockDelayMs"
   >;
-  /** Undefined: for ever. */
+  /** Undefined: forever. */
   readonly waitMs: number | undefined;
 }
 

@@ -153,7 +153,7 @@ function latestEndMs({ waitMs }: RunPlan): number {
   return waitMs === 0 ? NO_WAIT_MS : (waitMs ?? Number.POSITIVE_INFINITY) + ANSWER_MS_MAX;
 }
 
-/** The rest of `--wait` after `waitedMs`, at least a moment; `undefined`: for ever. */
+/** The rest of `--wait` after `waitedMs`, at least a moment; `undefined`: forever. */
 export function remainingWaitMs({ waitMs }: Waiting, waitedMs: number): number | undefined {
   if (waitMs === undefined || waitMs === 0) return waitMs;
   return Math.max(1, Math.ceil(waitMs - waitedMs));

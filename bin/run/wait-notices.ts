@@ -1,7 +1,7 @@
 /**
- * Tells during a wait what it waits for: on a terminal after a second, and everywhere after ten seconds
- * and after one, five and ten minutes, so that the log of a job says why it does nothing. It only asks
- * and writes: it must never end the wait, nor change how it ends.
+ * Says during a wait what it waits for: on a terminal after a second, and everywhere after ten
+ * seconds and after one, five and ten minutes, so that the log of a job says why it does nothing.
+ * It only asks and writes: it must never end the wait, nor change how it ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HoldfastError } from "../../src/errors/index.js";

@@ -80,7 +80,7 @@ function closedText(views: readonly KeyView[]): string {
   return `cooling down${more} (--min-hold or --lock-delay of its last holder)`;
 }
 
-/** Of clients that have a name; one without is "an unnamed client" if its identity has one. */
+/** Leaves out clients without a name, but not "an unnamed client" whose identity has a name. */
 function namesOf(blockers: readonly Blocker[]): string {
   const named = blockers.filter(
     (blocker) => blocker.sessionName !== "" || (blocker.identity !== "" && !isAnonymous(blocker)),

@@ -1,7 +1,7 @@
 /** Moments as people name them: how long ago, or a date with or without a time. */
 import { parseDuration } from "./durations.js";
 
-/** The message for a text that is no moment. */
+/** The message for a text that is not a moment. */
 export const MOMENT_PROBLEM =
   "a moment is a duration before now (2h) or a date: 2026-11-20, 2026-11-20T19:30, 2026-11-20T19:30Z";
 

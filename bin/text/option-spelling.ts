@@ -12,7 +12,7 @@ export function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** `HOLDFAST_KILL_GRACE`. That of `tokenFile` is longer, because HOLDFAST_TOKEN is a fencing token. */
+/** `HOLDFAST_KILL_GRACE`. `tokenFile` has a longer one, as HOLDFAST_TOKEN is a fencing token. */
 export function variableOf(name: string): string {
   const long = name === "tokenFile" ? "accessTokenFile" : name;
   return `HOLDFAST_${long.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase()}`;

@@ -21,7 +21,7 @@ export interface Wish {
   readonly view: "locks" | "cluster" | "lock" | "help";
   readonly prefix: string;
   readonly sort: Sort;
-  /** Of the view "lock". */
+  /** The key that the view "lock" shows. */
   readonly lockKey: string | undefined;
   /** The locks on the screen. */
   readonly shownKeys: readonly string[];
@@ -121,7 +121,7 @@ export class ClusterRounds {
   }
 }
 
-/** Why the first request waits, or what a new one would meet. */
+/** Why the first request waits, or what would be in the way of a new one. */
 async function explainFirst(
   admin: Admin,
   { key, waiters }: KeyView,

@@ -38,7 +38,7 @@ export function screenLines(state: TopState): Line[] {
   const body = bodyLines(state).slice(0, tableRows(state) + 1);
   const blanks = Math.max(0, rows - top.length - bottom.length - body.length);
   const all = [...top, ...body, ...Array<Line>(blanks).fill([]), ...bottom];
-  // Of a terminal with hardly any lines the first ones are left.
+  // On a terminal with hardly any lines only the first ones are left.
   return all.slice(0, rows).map((line) => fitted(line, columns));
 }
 

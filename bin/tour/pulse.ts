@@ -31,7 +31,7 @@ export class Pulse {
       } catch (error) {
         if (signal.aborted) return;
         if (!(error instanceof Error)) throw error;
-        // The session ended without a majority: there is nothing to measure until the tour begins anew.
+        // The session ended without a majority: nothing to measure until the tour begins again.
         if (this.#client.closed.aborted) return;
       }
     }

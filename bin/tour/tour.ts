@@ -31,7 +31,7 @@ const ACT_MS_MAX = 30_000;
 const SETTLE_MS = 3_000;
 /** A worker that holds the lock for longer is about to give it back. */
 const YOUNG_HOLD_MS = 2_500;
-/** Of fewer nodes none can be spared. */
+/** With fewer nodes, none can be spared. */
 const NODES_MIN = 3;
 
 export type ActName = "killLeader" | "pauseHolder" | "stopNode";
@@ -41,7 +41,7 @@ interface Worker {
   readonly name: string;
   readonly child: ChildProcess;
   state: "starts" | "waits" | "holds" | "lost" | "paused";
-  /** Of its hold, or of its last one; 0: it had none. */
+  /** The token of its hold, or of its last one; 0: it had none. */
   token: number;
   heldSinceMs: number;
   accepted: number;
@@ -231,7 +231,7 @@ export class Tour {
     this.#hurt.set(leader, "killed");
     this.#parts.cluster.processOf(leader)?.kill();
     const isGranting = (): boolean => (this.#pulse?.countSince(performance.now() - 500) ?? 0) > 2;
-    // A grant that was on its way is no grant of another leader.
+    // A grant that was on its way did not come from another leader.
     await this.#until("another leader", () => performance.now() - sinceMs > 500 && isGranting());
     const next = await this.#leader();
     const gapMs = this.#gapMs(sinceMs);

@@ -105,7 +105,7 @@ function problemText(problem: AuditProblem): string {
     case "altered":
       return `ALTERED: ${where}${count}${times}`;
     case "restarted":
-      return `BEGUN ANEW: ${where} does not say what came before it${times}`;
+      return `RESTARTED: ${where} does not say what came before it${times}`;
     case "truncated":
       return `CUT OFF: ${where} are gone from the front, and no block says that they were removed`;
     default:

@@ -27,7 +27,7 @@ export function memberLines({ members, leaderId, isJoint }: MembersView): string
 /** What a node shows the others before they let it join. */
 export type JoinProof = "none" | "token" | "certificate";
 
-/** The endpoints that node `id` asks: those of the others, or those that the command asked. */
+/** The endpoints that node `id` asks: of the other members, or those that the command asked. */
 export function joinEndpoints(
   id: number,
   { members }: MembersView,

@@ -81,7 +81,7 @@ class Client:
 
         keys: texts, or dicts with `key` and, if they differ, `mode`, `permits` and `limit`.
         ttl: how long the lock outlives this process, in seconds; 0: without end.
-        wait: for how many seconds it may wait; None: for ever; 0: not at all.
+        wait: for how many seconds it may wait; None: forever; 0: not at all.
         permits, limit: takes so many of the `limit` permits of a semaphore.
         name: what others see of the owner.
         """

@@ -12,8 +12,8 @@
 # HOLDFAST_ENDPOINTS: nodes, with commas. HOLDFAST_ACCESS_TOKEN, or a file of it: HOLDFAST_ACCESS_TOKEN_FILE.
 # HOLDFAST_CA, HOLDFAST_CERT, HOLDFAST_CERT_KEY: for https. The command gets HOLDFAST_KEY and HOLDFAST_TOKEN, the
 # fencing token, and HOLDFAST_HELD, by which a script or a run inside of it is refused the same lock at once, with 5
-# (3 with -n), instead of waiting for it forever. Exit code: that of the command, or 1 failed, 2 wrong usage, 3 held, 4 no node serves,
-# 5 refused, 6 lost, 124 not in time, 126 and 127 no such command, 128+n ended by signal n.
+# (3 with -n), instead of waiting for it forever. Exit code: the command's own, or 1 failed, 2 wrong usage, 3 held,
+# 4 no node serves, 5 refused, 6 lost, 124 not in time, 126 and 127 no such command, 128+n ended by signal n.
 #
 # The lock ends by itself -t seconds after the last sign of life, so nothing is left behind. The command is
 # killed before that, except when this script itself was killed with SIGKILL: then it goes on, extended
@@ -50,7 +50,8 @@ shift 2
 command -v curl > /dev/null || fail 1 'curl is not installed'
 command -v "$1" > /dev/null || fail 127 "there is no command $1"
 
-# The time since the system was started, with sleep, where it is told; in hundredths of a second.
+# The time since the system was started, with sleep, where the system shows it; in hundredths of a
+# second.
 now() {
   if read -r up _ 2> /dev/null < /proc/uptime; then
     echo $((${up%.*} * 100 + 1${up#*.} - 100))
@@ -95,7 +96,7 @@ ask() {
   body=${body%
 *}
   [ "$whole" = 0 ] || status=000
-  # Of a proxy: no success, whatever its status says.
+  # Any other 20x comes from a proxy: it is not a success, whatever it says.
   case $status$body in 000* | 20[02]*{*) ;; 20*) status=299 ;; esac
   code=$(body=${body%%\"details\"*} && member code)
   # 409 CANCELLED: a copy of the request, which something on the way made, waits in its place.
@@ -201,7 +202,7 @@ extend() {
     pause=$(((due - $(now) + 99) / 100))
     [ "$pause" -lt 1 ] || rest "$(least "$pause" $(((alive - $(now) + 99) / 100)))"
     if [ "$(now)" -ge "$due" ]; then
-      # Of a sixth of the TTL, so that other nodes can be asked, too.
+      # It waits a sixth of the TTL for an answer, so that other nodes can be asked, too.
       silence=$((ttl * 1000 / 6))
       silence=$((silence / 1000)).$(printf '%03d' $((silence % 1000)))
       failures=$((failures + 1))

@@ -38,7 +38,7 @@ const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast elect scheduler host-7 -- ./scheduler", "lead while a command runs"],
   ["holdfast elect -n scheduler host-7 -- ./once", "do not wait: exit code 3 if another leads"],
   ["holdfast elect scheduler --observe", "the leader, and each change"],
-  ["holdfast elect scheduler --observe --count 1", "the present leader"],
+  ["holdfast elect scheduler --observe --count 1", "the current leader"],
 ];
 
 const NOTES = `

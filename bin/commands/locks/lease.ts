@@ -355,7 +355,7 @@ function defineExtend(parent: Command): void {
         "add",
       ),
     )
-    .option("--add", "--ttl after the present end");
+    .option("--add", "--ttl after the current end");
   addOwnerOptions(command);
   clusterCommand(command, { examples: EXTEND_EXAMPLES, notes: EXTEND_NOTES }).action(
     async (typed: readonly string[]) => {

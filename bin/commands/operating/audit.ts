@@ -195,7 +195,7 @@ async function listStopped(data: string, flags: LsFlags, shown: ShownPages): Pro
   });
 }
 
-/** Somebody who names the directory of a running node is told how to go on. */
+/** Says how to go on if a running node uses the directory. */
 function stoppedAuditFailure(error: unknown, data: string): Failure {
   if (!(error instanceof HoldfastError) || error.details?.["isInUse"] !== true) {
     return directoryFailure(error, data);

@@ -149,7 +149,7 @@ function requireRelations(
     }
     if (command !== "server") continue;
     const { id, data: _data, ...checked } = SERVER_OPTIONS;
-    // "cluster" shares options with "server": without an id they need not be those of a node.
+    // "cluster" shares options with "server": without an id they need not describe a node.
     const [setting] = configuration.settings({ id });
     if (name === undefined && setting?.value === undefined) continue;
     requireServerRelations(configuration.settle(checked));

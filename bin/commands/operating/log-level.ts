@@ -61,7 +61,7 @@ export function defineLogLevel(command: Command, finish: Finish): void {
       const node = typeof first === "number" ? first : undefined;
       const level = typeof first === "string" ? first : second;
       if (typeof first === "string" && second !== undefined) {
-        throw new Failure(EXIT.usage, `log-level ${first} ${second}: the first is no node id`);
+        throw new Failure(EXIT.usage, `log-level ${first} ${second}: the first is not a node id`);
       }
       if (level === undefined && command.getOptionValueSource("for") === "cli") {
         throw new Failure(EXIT.usage, `--for without a level: give one of ${LEVELS.join(", ")}`);
@@ -125,7 +125,7 @@ function levelArgument(text: string): LogLevel {
 function nodeOrLevel(text: string): number | LogLevel {
   if (isLevel(text)) return text;
   if (/^[1-9]\d{0,9}$/.test(text) && Number(text) < 2 ** 32) return Number(text);
-  throw new InvalidArgumentError(`It is no node id, and none of ${LEVELS.join(", ")}.`);
+  throw new InvalidArgumentError(`It is not a node id, and none of ${LEVELS.join(", ")}.`);
 }
 
 function timeArgument(text: string): number {

@@ -165,7 +165,7 @@ function defineDemote(parent: Command): void {
 
 function defineRemove(parent: Command): void {
   const command = subcommand(parent, "remove", "remove a node from the cluster", [
-    ["holdfast member remove 2", "for ever: its id is not used again"],
+    ["holdfast member remove 2", "forever: its id is not used again"],
   ]);
   idArgument(command)
     .addHelpText("after", CHANGE_NOTES)

@@ -155,7 +155,10 @@ function reportLines(
   return lines;
 }
 
-/** By the leader, otherwise by the first that answers. Of a cluster where nobody has a name, nothing. */
+/**
+ * By the leader, otherwise by the first that answers. `undefined` for an open cluster that has no
+ * identities.
+ */
 function accessText(members: readonly ClusterMember[]): string | undefined {
   const reports = members.map(({ report }) => report);
   const told = reports.flatMap((report) => (report.isReachable ? [report.access] : []));

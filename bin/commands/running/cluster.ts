@@ -45,7 +45,7 @@ const PEER_PORT_DEFAULT = 7511;
 const REDIS_PORT_DEFAULT = 7611;
 const RENEWED = "renewed certificates that had expired or were about to";
 
-/** Of a terminal, less the indent. */
+/** The width of a terminal, less the indent. */
 const EXAMPLE_COLUMNS = 78;
 
 type AccessState = NonNullable<NodeStatus["access"]>["state"];

@@ -78,7 +78,7 @@ test("they are made once: a later start writes nothing, and reads pages as a nod
   expect(contents()).toEqual(before);
 });
 
-test("of a certificate and key that are gone, both are made anew by the same CA", async () => {
+test("a certificate and key that are gone are both made again by the same CA", async () => {
   await complete();
   const ca = read("ca.crt");
   for (const kind of ["crt", "key"]) rmSync(join(certs, `node-2.${kind}`));
@@ -151,11 +151,11 @@ test.each<[string, () => void, RegExp]>([
     () => writeFileSync(join(certs, "node-1.key"), read("node-2.key")),
     /node-1\.key is not the key of \S+node-1\.crt: /,
   ],
-  ["the CA is none", () => put("ca", pair("node-1")), /ca\.crt is not that of a CA: /],
+  ["the CA is none", () => put("ca", pair("node-1")), /ca\.crt is not the certificate of a CA: /],
   [
     "nodes are swapped",
     () => put("node-1", pair("node-2")),
-    /node-1\.crt is not that of node 1 of this cluster: /,
+    /node-1\.crt is not the certificate of node 1 of this cluster: /,
   ],
   [
     "another CA has issued one",
@@ -178,10 +178,10 @@ test.each<[string, () => void, RegExp]>([
 test("certificates of another cluster are refused", async () => {
   await complete();
   const renamed = planCluster(parent, "other", [7411, 7412], [7511, 7512], "wss");
-  await expect(ClusterCertificates.open(renamed)).rejects.toThrow(/is not that of node 1 of this/);
+  await expect(ClusterCertificates.open(renamed)).rejects.toThrow(/is not the certificate of node/);
 });
 
-test("a directory that cannot be one is told as that", async () => {
+test("a path that cannot be a directory is reported as such", async () => {
   writeFileSync(certs, "");
   await expect(ClusterCertificates.open(plan)).rejects.toThrow(
     /cannot read \S+ca\.crt: a part of the path is not a directory/,

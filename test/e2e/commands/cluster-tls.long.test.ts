@@ -160,6 +160,6 @@ test("a certificate that expires soon is renewed with a line that says so; witho
   expectFailure(
     await runCli(["cluster", `--data=${data}`, "--port=0", "--tls"]),
     1,
-    /ca\.key is missing: restore it, or delete .*certs to have all certificates made anew/,
+    /ca\.key is missing: restore it, or delete .*certs to have all certificates made again/,
   );
 });
