@@ -25,7 +25,7 @@ export default defineConfig({
     // Most of the time that a short file takes is for starting a process and loading the sources.
     isolate: !isShort,
     // By itself it leaves one core of two to nobody, and takes twice as long. Long tests wait for their
-    // clusters for much of their time, beside those that compute with low priority.
+    // clusters for much of their time, next to tests that compute with low priority.
     maxWorkers: name === "long" ? 2 * availableParallelism() : "100%",
     ...(isShort ? {} : { sequence: { sequencer: SlowestFirst } }),
     testTimeout: 60_000,

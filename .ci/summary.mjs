@@ -28,7 +28,7 @@ function summarize(isWhole) {
       if (!hasFailed(test)) continue;
       if (again.some(({ file, name, status }) => isSame(test, file, name) && status === "passed")) {
         console.log(
-          `UNSTEADY, failed beside other tests and passed alone: ${test.file} > ${test.name}`,
+          `UNSTEADY, failed among other tests and passed alone: ${test.file} > ${test.name}`,
         );
         passed += 1;
       } else {

@@ -1,7 +1,8 @@
 /**
- * What may be held together in one key: one exclusive hold, or any number of shared ones, or as many permits
- * as there are, each slot of them once (docs/internals/semantics.md, 4.3). Whoever judges locks by
- * what was said, whether by a log or by what clients saw, decides by this, and by nothing of `src`.
+ * What may be held together in one key: one exclusive hold, or any number of shared ones, or as
+ * many permits as there are, each slot of them once (docs/internals/semantics.md, 4.3). All code
+ * that judges locks by what was said, by a log or by what clients saw, decides by this, and by
+ * nothing of `src`.
  */
 export type Mode = "exclusive" | "shared" | "permits";
 
@@ -11,7 +12,7 @@ export interface Claim {
   readonly mode: Mode;
   /** 0 of locks. */
   readonly permits: number;
-  /** Of permits; `undefined`: not known. */
+  /** The slots of permits; `undefined`: not known. */
   readonly slots?: readonly number[] | undefined;
   /** How many permits there are, as its owner said. */
   readonly limit?: number | undefined;
@@ -60,7 +61,7 @@ export function conflictOf<Holder>(
   return sum > most ? { kind: "count", holder: last, held: sum, limit: most } : undefined;
 }
 
-/** What is wrong with the slots that were given for permits, whoever holds the others. */
+/** What is wrong with the slots that were given for permits, no matter who holds the others. */
 export function problemOfSlots({ permits, slots, limit }: Claim): string | undefined {
   if (slots === undefined) return undefined;
   if (slots.length !== permits) return `${permits} permits have ${slots.length} slots`;

@@ -1,9 +1,9 @@
 /**
  * Writes and reads the records of holds by hand, because they are most of a large table. They are
  * the bytes that `record-schema.ts` declares, within the same bounds, with less work: the loop over
- * the fields of any record is not compiled for those of one, and a table of holds with options took
- * half as long again to save. A test compares the two, also on damaged bytes. All other records are
- * written and read as declared.
+ * the fields of any record is not compiled for one kind of record, and a table of holds with
+ * options took half as long again to save. A test compares the two, also on damaged bytes. All
+ * other records are written and read as declared.
  */
 import { LOCK_DELAY_MS_MAX, WAIT_MS_MAX } from "../../protocol/index.js";
 import type { LoneHold } from "../holds/lone-holds.js";
