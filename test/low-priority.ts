@@ -1,6 +1,6 @@
 /**
  * Imported by tests that only compute: they leave the processor to tests of real clusters, whose
- * deadlines are those of a user. Processes that they start inherit it.
+ * deadlines are as short as a user's. Processes that they start inherit it.
  */
 import { setPriority } from "node:os";
 

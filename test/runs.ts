@@ -1,6 +1,6 @@
 /**
- * How often what is drawn at random is tried: as often as stands beside it in `npm test`, a multiple of
- * that with `HOLDFAST_RUNS=10`, as `npm run test:release` does.
+ * How often what is drawn at random is tried: in `npm test` the number that the test itself gives,
+ * and a multiple of it with `HOLDFAST_RUNS=10`, as in `npm run test:release`.
  */
 const FACTOR = Number(process.env["HOLDFAST_RUNS"] ?? 1);
 

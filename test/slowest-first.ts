@@ -1,6 +1,6 @@
 /**
- * The order of the long tests: the files that take longest begin first, beside each other, so that none
- * of them is left alone at the end. It must never leave a file out.
+ * The order of the long tests: the files that take longest begin first, at the same time, so that
+ * none of them is left alone at the end. It must never leave a file out.
  */
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 

@@ -1,6 +1,6 @@
 /**
  * The tour of a local cluster, in a real browser: every act with one click, and the sentence of what
- * was measured. Beside it the door that it goes through, knocked at by everyone who may not.
+ * was measured. Also the door that it goes through, knocked at by everyone who may not.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";

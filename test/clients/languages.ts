@@ -34,7 +34,7 @@ function missing(program: string): string | undefined {
   return findCommand(program) === undefined ? `${program} is not installed` : undefined;
 }
 
-/** The build of the Go driver; the compiler keeps what it has compiled beside it. */
+/** The build of the Go driver; the compiler keeps what it has compiled next to it. */
 const GO_DIRECTORY = join(tmpdir(), "holdfast-go");
 const GO_DRIVER = join(GO_DIRECTORY, "driver");
 /** Only the standard library is needed, so nothing is looked for. */
@@ -92,7 +92,7 @@ export const LANGUAGES: readonly Language[] = [
         ...keys,
       ];
     },
-    // It tells with its exit code, which has no place for reasons and most codes.
+    // It reports by its exit code, which has no place for reasons and most codes.
     expected: ({ token, outcome }) => {
       const told = ["released", "lost", "LOCK_HELD", "LOCK_TIMEOUT", "UNAVAILABLE"];
       const reported = told.includes(String(outcome)) ? outcome : "REFUSED";

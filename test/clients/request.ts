@@ -7,7 +7,7 @@ export interface ReadRequest {
   readonly keys: readonly string[];
   readonly ttlMs: number | undefined;
   readonly waitMs: number | undefined;
-  /** Of the first key. */
+  /** What is asked for in the first key. */
   readonly item: Readonly<Record<string, unknown>>;
   readonly owner: string | undefined;
   readonly request: string | undefined;

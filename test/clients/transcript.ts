@@ -12,7 +12,7 @@ export type Asked = "take" | "extend" | "giveBack" | "look";
 export interface WantedLock {
   readonly keys: readonly string[];
   readonly ttlMs: number;
-  /** Missing: for ever. */
+  /** Missing: forever. */
   readonly waitMs?: number | null;
   readonly shared?: boolean;
   readonly permits?: number;

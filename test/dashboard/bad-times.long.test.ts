@@ -154,7 +154,7 @@ describe.skipIf(executable === undefined)("the page", () => {
     return token;
   }
 
-  test("leaves room for what can be done beside names as long as they can be", async () => {
+  test("leaves room for the buttons next to names as long as they can be", async () => {
     const cluster = await started({ nodes: 1 });
     const { endpoint } = cluster.node(1);
     const name = "n".repeat(120);
@@ -208,7 +208,7 @@ describe.skipIf(executable === undefined)("the page", () => {
   }
 });
 
-/** A proxy before a port, which delivers everything so much later in each direction. */
+/** A proxy before a port, which delivers everything later by `delayMs` in each direction. */
 async function farAway(port: number, delayMs: number): Promise<Server> {
   const server = createServer((near) => {
     // The handshake of TCP is a round trip too.

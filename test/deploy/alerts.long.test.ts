@@ -1,7 +1,7 @@
 /**
  * Every alert of `deploy/prometheus/alerts.yml` is made to fire by its real cause, on real nodes that
- * a real Prometheus scrapes. Times are a sixtieth of those in the file; thresholds are those of the
- * file. What follows assumes what was before: a cluster goes from well to quite dead.
+ * a real Prometheus scrapes. Times are a sixtieth of those in the file; thresholds are as there.
+ * What follows assumes what was before: a cluster goes from well to quite dead.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect as connectSocket } from "node:net";
@@ -41,7 +41,7 @@ const CHANGES_MAX = 256;
 const SMALL = 3;
 const VOLUME_MEBIBYTES = 32;
 const CERTIFICATE_DAYS = 3;
-/** Of a process: it then takes some hundred sockets for clients. */
+/** The limit of a process, which then takes some hundred sockets for clients. */
 const DESCRIPTORS = 480;
 const SOCKETS = 150;
 /** A heap that some ten thousand large locks fill. */

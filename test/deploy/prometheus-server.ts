@@ -144,7 +144,7 @@ export class PrometheusServer implements AsyncDisposable {
     });
   }
 
-  /** The same of one node. */
+  /** Resolves when the alert fires for the node at `address`. */
   async untilFiringFor(address: string, name: string): Promise<void> {
     await this.until(`${name} to fire for ${address}`, async () =>
       (await this.alerts()).some(({ state, labels }) => {

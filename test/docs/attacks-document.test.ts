@@ -20,7 +20,7 @@ const rows = lines.map((line) => {
 
 test("every attack has a defence and a test", () => {
   expect(rows.length).toBeGreaterThan(30);
-  // One is met by the simulator, whose faults and seeded bugs have no titles.
+  // The simulator defends against one; its faults and seeded bugs have no titles.
   const untested = rows.filter(({ file }) => file === "").map(({ line }) => line);
   expect(untested).toEqual([expect.stringContaining("`known-peers-forgotten`")]);
 });

@@ -42,7 +42,7 @@ describe("a citation is found out", () => {
     ["a rule of the core", " * rules 4 and 99", "rules 4 and 99"],
     ["one of the semantics, as of the core", "/** What rule 2.3 forbids. */", "rule 2.3"],
     ["what a seeded bug breaks", 'rule:\n      "8.55: a hold is adopted",', 'rule: "8.55: '],
-    ["the same of the core", 'rule: "99: one change at a time",', 'rule: "99: '],
+    ["what a seeded bug of the core breaks", 'rule: "99: one change at a time",', 'rule: "99: '],
     ["a file", "See `src/raft/node.ts`, which is not there.", "`src/raft/node.ts`"],
     ["a file without its folder", " * (`raft-nodes.ts`)", "`raft-nodes.ts`"],
     ["a folder", "in `src/consensus/`", "`src/consensus/`"],

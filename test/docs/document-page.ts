@@ -16,7 +16,7 @@
 export interface CodeBlock {
   /** Relative to the root of the repository. */
   readonly page: string;
-  /** Of the first line of code, from 1. */
+  /** The number of the first line of code, from 1. */
   readonly line: number;
   readonly language: string;
   /** What else stands behind the fence. */

@@ -32,7 +32,7 @@ describe("a decision", () => {
     expect(basename(page)).toBe(`${number.padStart(4, "0")}-${slugOf(title)}.md`);
   });
 
-  test("has the number after that of the one before", () => {
+  test("has the number after the number of the one before", () => {
     const numbers = decisions.map((page) => Number(basename(page).slice(0, 4)));
     expect(numbers).toEqual(decisions.map((_, at) => at + 1));
   });

@@ -41,7 +41,7 @@ connect(socket)
   .write(JSON.stringify(words));
 `;
 
-/** What systemctl does to a program that is no node. */
+/** What systemctl does to a program that is not a node. */
 export interface Service {
   restart(): Promise<void>;
 }
@@ -114,8 +114,8 @@ export class RunbookHosts implements AsyncDisposable {
   }
 
   /**
-   * Sets the keys of a file of JSON on the machines that have it. The page shows that of node 1;
-   * the others have their own numbers.
+   * Sets the keys of a file of JSON on the machines that have it. The page shows the file of node
+   * 1; the others have their own numbers.
    */
   configure(path: string, json: string): void {
     if (path !== NODE_FILE) {

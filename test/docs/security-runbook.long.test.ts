@@ -3,7 +3,7 @@
  * what can happen to it later. Two programs work meanwhile and must lose nothing. From the moment at which
  * the cluster is closed a stranger attacks it and must get nothing.
  *
- * In these blocks, beside what `document-page.ts` says:
+ * In these blocks, in addition to what `document-page.ts` says:
  *
  *     ```json /etc/…     sets these keys in that file, on the machines that have it
  *     ```sh exits-5      must end with that exit code

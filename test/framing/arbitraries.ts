@@ -95,7 +95,7 @@ const recalledSequence = fc.oneof(
   fc.record({ sequence: number, state: fc.constant(RECALL_STATE.replied), stamp: number, result }),
 );
 
-/** Plain data without negative zero, which is no value of JSON either. */
+/** Plain data without negative zero, which is not a value of JSON either. */
 const payload = fc.jsonValue({ maxDepth: 4 }).filter((value) => !hasNegativeZero(value));
 
 function hasNegativeZero(value: unknown): boolean {
@@ -104,7 +104,7 @@ function hasNegativeZero(value: unknown): boolean {
   return Object.is(value, -0);
 }
 
-/** Of an answer, or of a watch. */
+/** The failure of a request, or of a watch. */
 const failure = {
   id: number,
   status: error,

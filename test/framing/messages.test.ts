@@ -293,7 +293,7 @@ describe.each(GOLDEN)("%s", (_name, message, digits) => {
   });
 });
 
-/** Behind these the next positions are not free: they are what may be told beside it. */
+/** Behind these the next positions are not free: they have values that may be left out. */
 const CUT_SHORT: readonly string[] = [
   ...["granted", "held, without more"],
   ...["a circle that is not told", "another limit, which is not told", "held by the same owner"],

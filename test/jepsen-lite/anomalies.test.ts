@@ -1,6 +1,6 @@
 /**
  * The names of anomalies: every check calls what it finds by one of them, begins with one plain
- * sentence, and tells the lines that show it in the order of time.
+ * sentence, and lists the lines that show it in the order of time.
  */
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "vitest";
@@ -213,13 +213,13 @@ describe("every kind that a check of locks can find", () => {
     }
   });
 
-  test("none is left out but those that are no business of one history of locks", () => {
+  test("none is left out but those that one history of locks cannot show", () => {
     const elsewhere = ["lost update", "no recovery", "node ended by itself"];
     expect([...Object.keys(PLANTED), ...elsewhere].sort()).toEqual(Object.keys(ANOMALIES).sort());
   });
 });
 
-test("two holders are told in one sentence, with who, when and by which tokens", () => {
+test("two holders are described in one sentence, with who, when and by which tokens", () => {
   const [, lines] = PLANTED["two holders"] ?? ["", []];
   const violation = found("exclusion", lines);
   expect(violation?.text).toBe(
@@ -303,7 +303,7 @@ test("the verdict of a history fits into 80 columns, long tokens by what differs
   expect(text).toMatch(/^ {2}exclusion {5}VIOLATED {2}2 compared/m);
 });
 
-test("what two checks see of one incident is told once, the plainer way, and counted once", () => {
+test("what two checks see of one incident is described once, the plainer way, and counted once", () => {
   const [, lines] = PLANTED["two holders"] ?? ["", []];
   const answer = checkHistory(eventsOf(lines), { model: lockModel });
   const { anomalies, anomalyCounts } = resultOfAnswer("mutex", answer, []);

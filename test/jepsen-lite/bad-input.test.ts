@@ -185,7 +185,7 @@ test("a nemesis either can be done here or says in one line why not", async () =
 
 test.each([
   ["is cut short", '{"process":1,"type":"invoke","f":"read","time":1}\n{"process":1,"ty'],
-  ["is no JSON", "process 1 reads\n"],
+  ["is not JSON", "process 1 reads\n"],
   ["is not there", undefined],
 ])("a history that %s is refused in one line", async (_why, text) => {
   const file = join(directory, `history-${text?.length ?? "missing"}.jsonl`);

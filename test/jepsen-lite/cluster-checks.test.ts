@@ -77,12 +77,12 @@ test("a cluster that never does what a fault asks for is not valid, and says wha
   });
 });
 
-test("a machine that stood still is told, and is not held against the cluster", () => {
+test("a machine that stood still is reported, and is not held against the cluster", () => {
   const { machine } = found({ ...observed(["mutex", "queue"], []), longestStallMs: 135_200 }, []);
   expect(machine).toMatchObject({ valid: true, summary: "it stood still, for up to 135.2 s" });
 });
 
-test("whether an interrupted run would have recovered is not known, and is no violation", () => {
+test("whether an interrupted run would have recovered is not known, and is not a violation", () => {
   const run = { ...observed(["mutex", "queue"], []), hasRecovered: "unknown" as const };
   expect(found(run, [])["recovery"]).toMatchObject({ valid: "unknown", anomalies: [] });
 });

@@ -1,6 +1,6 @@
 /**
  * One client, unchanged, on two systems under the same faults: on Redis with failover a lock is given
- * to two, on the Redis door of a cluster it is not. And leases beside sessions, by every door.
+ * to two, on the Redis door of a cluster it is not. And leases next to sessions, by every door.
  */
 import { expect, test } from "vitest";
 import type { ComparedSystem } from "../../jepsen-lite/run/compared-system.js";

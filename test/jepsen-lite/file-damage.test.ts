@@ -22,7 +22,7 @@ const FILES = [
 const UNTOUCHED = ["store/LOG", "set-aside-1/mark"];
 const SEEDS = 300;
 
-test("damage meets every kind of file in every way, one at a time, and no evidence", async () => {
+test("damage hits every kind of file in every way, one at a time, and no evidence", async () => {
   const met = new Map<string, Set<string>>();
   for (let seed = 1; seed <= SEEDS; seed += 1) {
     const directory = await mkdtemp(join(tmpdir(), "holdfast-harm-"));

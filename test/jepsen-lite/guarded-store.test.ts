@@ -1,4 +1,4 @@
-/** The guarded store serves whoever is left, however the others went. */
+/** The guarded store serves the clients that are left, however the others went. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
@@ -43,7 +43,7 @@ test("what is asked of a store that is gone is rejected, and does not end the cl
   client.close();
 });
 
-test("whoever has read under a newer token is overwritten by nobody older", async () => {
+test("a client that has read under a newer token is overwritten by nobody older", async () => {
   const [older, newer] = [0, 1].map(() => new StoreClient(store.host, store.port)) as [
     StoreClient,
     StoreClient,

@@ -11,7 +11,7 @@ function eventAt(time: number, process = 0): HistoryEvent {
   return { process, type: "invoke", f: "read", time, workload: "register" };
 }
 
-test("what clients tell in any interleaving is passed on in the order of time, nothing lost", () => {
+test("what clients report in any interleaving is passed on in the order of time, nothing lost", () => {
   const streams = fc.array(fc.array(fc.nat(1_000), { maxLength: 20 }), { maxLength: 6 });
   fc.assert(
     fc.property(streams, fc.infiniteStream(fc.nat()), (times, choices) => {
@@ -104,7 +104,7 @@ test("an update of unknown outcome is neither counted nor held against anybody",
   expect(finder.result).toMatchObject({ accepted: 0, lost: 0 });
 });
 
-test("a sample keeps what tells most, within its bound", () => {
+test("a sample keeps what is most telling, within its bound", () => {
   const sample = new KeptSample<number>(100, (item) => item);
   for (let item = 0; item < 10_000; item += 1) sample.add((item * 7_919) % 10_000);
   expect(sample.offered).toBe(10_000);

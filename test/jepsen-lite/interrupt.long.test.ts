@@ -29,7 +29,7 @@ async function processesOf(directory: string): Promise<string[]> {
   return stdout.split("\n").filter((line) => line.includes(directory));
 }
 
-/** Those of the harness with this process id. */
+/** The namespaces of the harness with this process id. */
 async function namespacesOf(pid: number | undefined): Promise<string[]> {
   const { stdout } = await execute("ip", ["netns", "list"]);
   const prefix = `hfjl${1 + (Number(pid) % 253)}-`;
@@ -40,7 +40,7 @@ async function said(run: JepsenRun, words: string): Promise<void> {
   while (!run.stderr().includes(words)) await once(run.child, "progress");
 }
 
-/** Faults are under way or about to be, those of disks among them. */
+/** Faults are under way or about to be, faults of disks among them. */
 const WORDS = [
   "--workload=mutex",
   "--nemesis=pause,damage,restart,pause-clients",
@@ -82,11 +82,11 @@ test(
 const STUBBORN = `
 export const nemesis = {
   name: "stubborn",
-  about: "a node is stopped, and whoever ends that waits for ever",
+  about: "a node is stopped, and the end of that never comes",
   async begin({ nodes }) {
     nodes[0].pause();
     process.stderr.write("it began\\n");
-    return { what: "node 1 stopped for ever", end: () => new Promise(() => undefined) };
+    return { what: "node 1 stopped forever", end: () => new Promise(() => undefined) };
   },
 };
 `;
@@ -104,7 +104,7 @@ test(
     const { code, stderr } = await run.ended;
     expect(code, stderr).toBe(130);
     expect((await out.results()).coverage).toMatchObject([{ nemesis: "stubborn", times: 1 }]);
-    expect(await readFile(out.report, "utf8")).toContain("node 1 stopped for ever");
+    expect(await readFile(out.report, "utf8")).toContain("node 1 stopped forever");
     expect(await processesOf(out.directory)).toEqual([]);
   },
   RUN_MS_MAX,

@@ -29,7 +29,7 @@ test("a renewal moves the deadline, and never back", () => {
   expect(lock.remainingMs).toBeGreaterThan(50_000);
 });
 
-test("a lock that was given back is no lost one", async () => {
+test("a lock that was given back is not a lost one", async () => {
   const lock = new LeasedLock({ token: 5, untilMs: inMs(30_000), giveBack });
   expect(await lock.release()).toEqual({ released: true });
   expect(lock.isHeld).toBe(false);

@@ -26,7 +26,7 @@ afterEach(async () => {
   server.close();
 });
 
-/** Collects until so many characters came. */
+/** Collects until `length` characters came. */
 async function text(socket: Socket, length: number): Promise<string> {
   let got = "";
   while (got.length < length) got += String((await once(socket, "data"))[0]);

@@ -1,4 +1,4 @@
-/** A run as it might have been, with everything that a report can show, and text that is no markup. */
+/** A run as it might have been: everything that a report can show, and text that is not markup. */
 import type { ReportData } from "../../jepsen-lite/report/report-data.js";
 
 const SECONDS = 40;

@@ -82,7 +82,7 @@ describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
     await page.close();
   });
 
-  test("what others lost stands beside it, and what compared nothing says so", async () => {
+  test("what others lost stands next to it, and what compared nothing says so", async () => {
     const { page, complaints } = await open(1_300, "light");
     const table = page.locator("section", { hasText: "Side by side" }).first();
     const row = (name: string) => table.locator("tr", { hasText: name }).allInnerTexts();
@@ -165,7 +165,7 @@ describe.skipIf(CHROMIUM === undefined)("in Chromium", () => {
     await page.close();
   });
 
-  test("what damage met is counted by kind of file, and what it never met is named", async () => {
+  test("what damage hit is counted by kind of file, and what it never hit is named", async () => {
     const { page } = await open(1_300, "light");
     const files = page.locator("h3", { hasText: "Files hit by damage" }).locator("+ ul");
     expect(await files.innerText()).toMatch(/mark\s*2\s+log\/N\.seg\s*1\s+VERSION\s*0/);

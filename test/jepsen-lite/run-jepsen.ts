@@ -27,7 +27,7 @@ export interface JepsenEnd {
   readonly stderr: string;
 }
 
-/** `environment`: beside that of the tests. */
+/** `environment`: in addition to the environment of the tests. */
 export function startJepsen(
   words: readonly string[],
   environment: Readonly<Record<string, string>> = {},

@@ -29,14 +29,14 @@ const ATTACKS: readonly Attack[] = [
     kinds: ["two holders", "unexplained answer"],
   },
   {
-    // Of the SDK, in the clients.
+    // A bug of the SDK, in the clients.
     bug: "abandoned-grant-not-given-back",
     workload: "aborts",
     nemesis: "pause",
     kinds: ["lost wake-up"],
   },
   {
-    // Of the SDK, in the clients.
+    // A bug of the SDK, in the clients.
     bug: "second-heir-goes-on",
     workload: "heirs",
     keys: 2,

@@ -58,7 +58,7 @@ test.concurrent(
     expect(code, `${stdout}\n${stderr}`).toBe(0);
     const store = (await out.results()).checks.find(({ subject }) => subject === "guarded-store");
     expect(lostOf(store?.summary), store?.summary).toBeGreaterThan(0);
-    // What was lost is told step by step.
+    // What was lost is described step by step.
     const [first] = store?.anomalies ?? [];
     expect(first?.kind).toBe("lost update");
     expect(first?.steps.length).toBe(4);

@@ -63,7 +63,7 @@ function resultsOf(checks: readonly CheckResult[], more: Partial<Results> = {}):
   return { ...rest, figures, checks, ...more } as unknown as Results;
 }
 
-test("what compared nothing is told loudly only where something was to be compared", () => {
+test("what compared nothing is shown in capitals only where something was to be compared", () => {
   const quiet = resultText(
     resultsOf([checked("mutex", [part("tokens", 5, true), part("order", 0, false)])]),
     "/d",

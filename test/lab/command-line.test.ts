@@ -62,7 +62,7 @@ test.each([
 });
 
 test("help fits into 80 columns and shows ranges, defaults and names", () => {
-  const about = "what is told at such a length that it has to go on in the next line of the list";
+  const about = "what is said at such a length that it has to go on in the next line of the list";
   const help = readCommandLine(addNames(sample(), "Things:", [{ name: "one", about }]), ["-h"]);
   expect(help).toBe(`Usage: npm run sample -- [options] [file]
 

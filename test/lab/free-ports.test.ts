@@ -1,4 +1,4 @@
-/** Ports for servers that start later: nobody else who looks may be told the same ones meanwhile. */
+/** Ports for servers that start later: nobody else who looks may get the same ones meanwhile. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -22,7 +22,7 @@ test("a port with a server is not free", async () => {
   server.close();
 });
 
-test("another process is told none of them while this one lives, and may have them afterwards", async () => {
+test("another process gets none of them while this one lives, and may have them afterwards", async () => {
   const [port = 0] = await freePorts(1);
   const first = await look(port);
   expect(first.found).not.toBe(port);

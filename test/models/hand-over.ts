@@ -25,7 +25,7 @@ interface Hold {
   readonly isOrdered: boolean;
 }
 
-/** What became of A's call for one hold: `maybe` is told if the answer is lost for good. */
+/** What became of A's call for one hold: `maybe` is the answer if the real one is lost for good. */
 type CallState = "none" | "queued" | "sent" | "moved" | "maybe" | "failed";
 
 interface Giver {
@@ -43,7 +43,7 @@ interface Giver {
 
 interface Heir {
   readonly life: "up" | "dead";
-  /** Of each hold; `asked`: the answer of the table is under way. */
+  /** The request for each hold; `asking`: the answer of the table is under way. */
   readonly asks: Both<"not yet" | "asking" | "got" | "gone" | "given up">;
   /** What the table answered and the process has not heard. */
   readonly answers: Both<"none" | "got" | "moved" | "expired">;
@@ -245,7 +245,7 @@ function breaking(state: State): State[] {
   return [withGiver(fewer, { isConnected: false })];
 }
 
-/** A recall tells the fate of each call; what was not executed never will be, and is sent again. */
+/** A recall shows the fate of each call; what was not executed never will be, and is sent again. */
 function resuming(state: State): State[] {
   const { giver, isSessionAlive } = state;
   if (giver.isConnected || giver.life !== "up" || !isSessionAlive) return [];
@@ -308,8 +308,8 @@ function runningOut(state: State): State[] {
 }
 
 /**
- * First the order, then its deadline: by then whoever was told of it has given its locks up by its own
- * clock.
+ * First the order, then its deadline: by then all who learned of it have given up their locks, by
+ * their own clocks.
  */
 function ordering(state: State): State[] {
   if (!state.isEndOrdered) {
@@ -398,7 +398,7 @@ function dyingHeir(state: State, who: Adopter): State[] {
 
 // --- changes --------------------------------------------------------------------------------
 
-/** Whoever held it stopped believing in it before, by its own clock or because it asked for this. */
+/** Its holder stopped believing in it before, by its own clock or because it asked for this. */
 function ended(state: State, at: HoldAt): State {
   const { holder } = state.holds[at];
   const memory = holder === "bearer" ? "expired" : state.holds[at].memory;

@@ -62,7 +62,7 @@ const CASES = PROGRAMS.flatMap((kinds) =>
 );
 
 test.each(CASES)(
-  "calls keep their order and none waits for ever: %s within %s",
+  "calls keep their order and none waits forever: %s within %s",
   (...[, , kinds, bounds]) => {
     const { stateCount, violation, stuckCount } = explore(kinds, bounds);
     expect({ violation, stuckCount }).toEqual({ violation: undefined, stuckCount: 0 });

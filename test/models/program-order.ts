@@ -19,7 +19,7 @@ type CallState =
 
 interface Call {
   readonly kind: Kind;
-  /** Of a cancel: the call that it gives up. */
+  /** The call that a cancel gives up. */
   readonly target?: number;
   readonly isLeft: boolean;
   readonly state: CallState;
@@ -52,9 +52,9 @@ export interface State {
     /** After a refusal strong calls wait, then one of them is tried. */
     readonly flow: "full" | "paused" | "trying";
   };
-  /** By epoch. Those of older epochs go on with what they read. */
+  /** By epoch. Nodes of older epochs go on with what they read. */
   readonly nodes: readonly Node[];
-  /** To the client, over its present connection, in order. */
+  /** To the client, over its current connection, in order. */
   readonly outbox: readonly Message[];
   /** The calls that were executed; the last one under the number of its position. */
   readonly executed: readonly number[];
@@ -67,7 +67,7 @@ export interface State {
 export interface Rules {
   /** 2.1: only the number after the highest is executed. */
   readonly demandsNext: boolean;
-  /** 2.1: only in the present epoch. */
+  /** 2.1: only in the current epoch. */
   readonly demandsEpoch: boolean;
   /** 2.3: what was admitted is not refused any more. */
   readonly refusesAtAdmissionOnly: boolean;
@@ -125,8 +125,8 @@ export function violationIn({ calls, executed }: State): string | undefined {
   if (new Set(executed).size < executed.length) return "a call was executed twice";
   for (const [call, { kind, target, state }] of calls.entries()) {
     const at = positions[call] as number;
-    if (state.is === "done" && at < 0) return "a call was told as done and not executed";
-    if (state.is === "notDone" && at >= 0) return "a call was told as not done and executed";
+    if (state.is === "done" && at < 0) return "a call was reported as done and not executed";
+    if (state.is === "notDone" && at >= 0) return "a call was reported as not done and executed";
     if (target !== undefined && at >= 0) {
       const targetAt = positions[target] as number;
       if (targetAt < 0 || targetAt > at) return "a cancel was executed before its target";
@@ -140,7 +140,7 @@ export function violationIn({ calls, executed }: State): string | undefined {
   return undefined;
 }
 
-/** Whether every caller was told what became of its call. */
+/** Whether every caller has learned what became of its call. */
 export function isSettled({ calls }: State): boolean {
   return calls.every(({ state }) => state.is === "done" || state.is === "notDone");
 }

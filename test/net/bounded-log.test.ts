@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { boundedLog } from "../../src/net/bounded-log.js";
 
-test("so many lines come out in a minute, and then how many were kept back", () => {
+test("a bounded number of lines comes out in a minute, and then how many were kept back", () => {
   const lines: string[] = [];
   let nowMs = 0;
   const log = boundedLog(

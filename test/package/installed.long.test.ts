@@ -1,6 +1,6 @@
 /**
- * The package as it is installed: packed, unpacked into an empty project with nothing beside it but
- * its dependencies, and used from there. Needs no network.
+ * The package as it is installed: packed, unpacked into an empty project with nothing else but its
+ * dependencies, and used from there. Needs no network.
  */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -132,7 +132,7 @@ function valueIn(form: Form, sort: Sort, near: readonly number[] = []): fc.Arbit
 const valueOfKind = <T>({ form }: Kind<T>, sort: Sort): fc.Arbitrary<T> =>
   valueIn(form, sort) as fc.Arbitrary<T>;
 
-/** Of one key as a rule; too many, or one twice, where any are wanted. */
+/** One key as a rule; too many, or one twice, where any are wanted. */
 function keysOf(most: number, sort: Sort): fc.Arbitrary<readonly string[]> {
   const key = valueOfKind(ITEM_KINDS.key, sort);
   return fc.oneof(

@@ -8,12 +8,12 @@ import {
   writeRequest,
 } from "../../src/protocol/index.js";
 
-/** What a sink was told, in order. */
+/** What a sink received, in order. */
 export type Told =
   | { readonly request: Request; readonly bytes: Uint8Array }
   | { readonly op: number; readonly id: number; readonly reason: string };
 
-/** Reads a frame and returns what was told; throws what `decodeFrame` throws. */
+/** Reads a frame and returns what its sink received; throws what `decodeFrame` throws. */
 export function read(frame: Uint8Array): Told[] {
   const told: Told[] = [];
   decodeFrame(frame, {

@@ -1,4 +1,4 @@
-/** Each request as the bytes it has for ever: they are in logs and in other languages' clients. */
+/** Each request as the bytes it has forever: they are in logs and in other languages' clients. */
 import { describe, expect, test } from "vitest";
 import {
   ACQUIRE_DEFAULTS,
@@ -34,7 +34,7 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     "94 03 ccc8 cd012c 90",
   ],
   [
-    "acquire that waits for ever",
+    "acquire that waits forever",
     {
       ...{ op: OP.acquire, ...head, owner: 1, waitMs: WAIT_FOREVER },
       items: [{ key: "a/b", mode: "exclusive" }],
@@ -98,7 +98,7 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     "96 09 05 03 920204 04 c0",
   ],
   [
-    "upgrade that waits for ever",
+    "upgrade that waits forever",
     { op: OP.upgrade, ...head, target: 4, key: "a", waitMs: WAIT_FOREVER, detect: true },
     "98 0a 05 03 920204 04 a161 c0 c3",
   ],
@@ -274,7 +274,7 @@ const GOLDEN: readonly (readonly [string, Request, string])[] = [
     "98 16 05 03 920204 a26369 a161 c2 00",
   ],
   [
-    "take of a lease that waits for ever",
+    "take of a lease that waits forever",
     {
       ...{ op: OP.take, ...head, owner: nonce, request: "f".repeat(32), name: "büro" },
       ...{ ttlMs: 30_000, isSplit: false, waitMs: WAIT_FOREVER },

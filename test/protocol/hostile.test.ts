@@ -19,7 +19,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a number instead of an array", "05", /^expected an array at offset 0$/],
   ["text instead of msgpack", "7b226f70223a317d", /^expected an array at offset 0$/],
   ["a map", "81 00 00", /^expected an array at offset 0$/],
-  ["a request that is no array", "91 03", /^expected an array at offset 1$/],
+  ["a request that is not an array", "91 03", /^expected an array at offset 1$/],
   ["an empty request", "91 90", /^an empty request at offset 1$/],
   ["operation 0", "91 91 00", /^unknown operation 0 at offset 1$/],
   ["operation 26", "91 94 1a 01 01 90", /^unknown operation 26 at offset 1$/],
@@ -144,7 +144,7 @@ describe("a frame breaks off", () => {
     }
   });
 
-  test("for every number that is no operation, and for each operation without its values", () => {
+  test("for every number that is not an operation, and for each operation without its values", () => {
     const known = new Set<number>(Object.values(OP));
     for (let op = 0; op < 0x80; op += 1) {
       const frame = Uint8Array.of(0x91, 0x91, op);

@@ -46,7 +46,7 @@ test("every name has a key that the table allows, and that gives the name back",
   );
 });
 
-test("no key but that of its name is allowed under the prefix", () => {
+test("no key but the key of its name is allowed under the prefix", () => {
   const anyEscape = fc.constantFrom("~0041", "~d83d", "~dd12", "~0000", "~000", "~007E", "~007e");
   const anyKey = fc
     .array(fc.oneof(anyEscape, fc.string({ unit: "binary", maxLength: 3 })), { maxLength: 6 })
@@ -61,7 +61,7 @@ test("no key but that of its name is allowed under the prefix", () => {
   );
 });
 
-test("a name may have so many bytes that its key has as many as keys have", () => {
+test("a name may be as long as the limit of its key allows", () => {
   expect(LOCK_NAME_BYTES_MAX).toBe(505);
   const longest = keyOfLockName(`${"é".repeat(252)}k`) ?? "";
   expect(Buffer.byteLength(longest)).toBe(KEY_BYTES_MAX);
@@ -71,7 +71,7 @@ test("a name may have so many bytes that its key has as many as keys have", () =
   expect(keyOfLockName("\u0000".repeat(102))).toBeUndefined();
 });
 
-test("other keys are no names", () => {
+test("other keys are not names", () => {
   for (const key of ["", "orders/1", "~", "~lock/a"]) expect(lockNameOf(key)).toBeUndefined();
 });
 

@@ -174,7 +174,7 @@ describe("a command", () => {
     );
   });
 
-  test("cut off anywhere, or with a byte behind it, is no command", () => {
+  test("cut off anywhere, or with a byte behind it, is not a command", () => {
     fc.assert(
       fc.property(anyCommand, fc.nat(255), (command, extra) => {
         const encoded = encodeCommand(command);

@@ -1,4 +1,4 @@
-/** The digest that the table stores instead of a secret, compared with that of `node:crypto`. */
+/** The digest that the table stores instead of a secret, compared with the one of `node:crypto`. */
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { expect, test } from "vitest";

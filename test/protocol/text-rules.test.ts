@@ -1,4 +1,4 @@
-/** The rules for names, as arguments of the SDK meet them. */
+/** The rules for names, as the SDK applies them to arguments. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {

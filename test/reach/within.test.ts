@@ -19,7 +19,7 @@ test("a task that is done in time leaves no timer behind", async () => {
   vi.useRealTimers();
 });
 
-test("a task that is late is told so, whatever was collected meanwhile", async () => {
+test("a task that is late fails as such, whatever was collected meanwhile", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const late = within(50, undefined, (signal) => waiting(signal));

@@ -12,8 +12,8 @@ const COMPILER = join(ROOT, "node_modules/typescript/bin/tsc");
 export const SDK = JSON.stringify(join(ROOT, "src/index.js"));
 
 /**
- * What the compiler says of the program; nothing when all is well. Of the sources it says nothing:
- * who uses the package has its declarations, which are made without the library for browsers.
+ * What the compiler says of the program; nothing when all is well. Problems of the sources are left
+ * out: who uses the package has its declarations, which are made without the library for browsers.
  */
 export async function diagnosticsOf(source: string, lib: readonly string[]): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), "holdfast-types-"));

@@ -60,7 +60,7 @@ export async function acquiring(signal: AbortSignal, owner: Owner): Promise<void
   await client.acquire("k", { mode: "read" });
   // @ts-expect-error: a try does not wait
   await client.tryAcquire("k", { waitMs: 5 });
-  // @ts-expect-error: a controller is no signal
+  // @ts-expect-error: a controller is not a signal
   await client.acquire("k", { signal: new AbortController() });
   // @ts-expect-error: inside a lock the owner is the lock's
   await lock.acquire("k", { owner });

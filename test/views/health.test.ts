@@ -238,13 +238,13 @@ test.each<[string, HealthFacts, "down" | "bad" | "warning", string, string]>([
   expect(existsSync(new URL(`../../${finding?.help}`, import.meta.url))).toBe(true);
 });
 
-test("a cluster that is closed, or open to this machine only, is no reason to look", () => {
+test("a cluster that is closed, or open to this machine only, gives no reason to look", () => {
   const closed = [1, 2, 3].map((id) => answering(id, { isOpen: false }));
   expect(judgeHealth(facts({ isBeyondLoopback: true, nodes: closed })).level).toBe("good");
   expect(judgeHealth(facts()).level).toBe("good");
 });
 
-test("what a node said before it fell silent is no news", () => {
+test("what a node said before it fell silent does not count", () => {
   const { findings } = judgeHealth(facts({ nodes: [answering(1), silent(2), answering(3)] }));
   expect(findings.map(({ code }) => code)).toEqual(["unreachable"]);
 });

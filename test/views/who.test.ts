@@ -14,7 +14,7 @@ describe("names of clients in a sentence", () => {
 });
 
 describe("a lease", () => {
-  it("is called by its name, or by digits of its owner, and whoever handed it over is named", () => {
+  it("is called by its name, or by digits of its owner, and the client that handed it over is named", () => {
     const who = (sessionName: string, identity: string, leaseOwner?: string): string => {
       return phraseText(whoPhrase({ sessionName, identity, session: 0, leaseOwner }));
     };

@@ -6,7 +6,7 @@ test("nothing recorded has no summary and no picture", () => {
   expect([latencies.summary(), latencies.buckets()]).toEqual([null, []]);
 });
 
-test("percentiles are those of what was recorded, to a thousandth", () => {
+test("percentiles describe what was recorded, to a thousandth", () => {
   const latencies = new Latencies();
   for (let ms = 1; ms <= 1_000; ms++) latencies.record(ms);
   const summary = latencies.summary();

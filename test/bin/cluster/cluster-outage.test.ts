@@ -18,7 +18,7 @@ function silent(code: ErrorCode, ...messages: readonly string[]): ClusterMember[
   });
 }
 
-test("a reason that all nodes share is told, unless it is about the network", async () => {
+test("a reason that all nodes share is given, unless it is about the network", async () => {
   const why = "this client has a certificate that has expired";
   const refused = ` answered HTTP status 403: ${why}`;
   const nothing = `no node answers at ${ENDPOINTS.join(", ")}`;
@@ -36,7 +36,7 @@ test("a reason that all nodes share is told, unless it is about the network", as
   }
 });
 
-test("nodes that show nothing to who does not sign in are no outage", async () => {
+test("nodes that show nothing to clients that do not sign in are not an outage", async () => {
   const members = silent("UNAUTHENTICATED", ": its cluster is secured", ": its cluster is secured");
   expect(await outageOf(members, ENDPOINTS)).toBeUndefined();
   const reports = members.map(({ report }) => report);

@@ -116,7 +116,7 @@ describe("a recovery", () => {
     expect(each.server.members.asked).toEqual([]);
   });
 
-  it("is refused for a node that is no member, and for one that leads", async () => {
+  it("is refused for a node that is not a member, and for one that leads", async () => {
     const each = await scene();
     const stranger = (await each.refusal({ id: 9 })) as Failure;
     expect(stranger.exitCode).toBe(EXIT.refused);

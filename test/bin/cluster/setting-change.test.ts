@@ -22,7 +22,7 @@ test("without a name all settings are meant, with one that one", () => {
   expect(settingsNamed(ALL, "priorityStepMs")).toEqual([STEP]);
 });
 
-test("an unknown name is wrong usage, and the known ones are told", () => {
+test("an unknown name is wrong usage, and the message lists the known ones", () => {
   for (const name of ["", "waiters", "WaitersMax", "toString"]) {
     const { exitCode, message } = refusal(() => settingNamed(ALL, name));
     expect(exitCode).toBe(EXIT.usage);
@@ -37,7 +37,7 @@ test("a value is a whole number within its limits, or the word default", () => {
   expect(settingValue(STEP, "default")).toBeUndefined();
 });
 
-test("any other value is wrong usage, and the limits are told", () => {
+test("any other value is wrong usage, and the message names the limits", () => {
   for (const text of ["0", "1001", "-1", "1.5", "1e2", "", " 5", "5s", "Default", "9".repeat(16)]) {
     const { exitCode, message } = refusal(() => settingValue(WAITERS, text));
     expect(exitCode, text).toBe(EXIT.usage);

@@ -90,7 +90,7 @@ test.each<[line: string, expected: readonly string[]]>([
   // The value may be missing.
   ["holdfast run -c -s --", without(RUN, "-c", "--command", "-s", "--shared")],
   ["holdfast run -c line -s --", without(RUN, "-c", "--command", "-s", "--shared")],
-  // Of the program, not of the command.
+  // The flag belongs to the program, not to the command.
   ["holdfast --config hf.json settings get --", GET],
   ["holdfast settings get --nonsense -z --", GET],
 ])("%j: no flag that was given", async (line, expected) => {
@@ -220,7 +220,7 @@ describe("the hidden command", () => {
     expect(stderr).toContain("HOLDFAST_ENDPOINTS=ftp://nonsense");
   });
 
-  test("is in no help, and is no name for anything else", async () => {
+  test("is in no help, and cannot be used as the name of a topic", async () => {
     const [help, asked] = await Promise.all([runCli(["--help"]), runCli(["help", "__complete"])]);
     expect(help.stdout).not.toContain("__complete");
     expect([asked.code, asked.stderr]).toEqual([

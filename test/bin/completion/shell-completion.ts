@@ -14,7 +14,7 @@ import { COMMAND } from "../../e2e/world/command-line.js";
 
 const run = promisify(execFile);
 const TIMEOUT_MS = 30_000;
-/** What readline breaks words at, beside blanks, as bash has it by default. */
+/** What readline breaks words at, besides blanks, as bash has it by default. */
 const WORD_BREAKS = /([=:])/;
 
 export type Shell = "bash" | "zsh" | "fish";

@@ -221,19 +221,19 @@ describe("a name that nobody knows", () => {
       HOLDFAST_PORT_7411_TCP_ADDR: "10.0.0.1",
     };
     const { port } = CLUSTER_OPTIONS;
-    // What Kubernetes says of a service called holdfast is no port.
+    // What Kubernetes sets for a service called holdfast is not a port.
     expect(Configuration.from(() => undefined, others).settle({ port })).toEqual({ port: 7_411 });
   });
 });
 
-test("a file that cannot be read or is no object is said in one line", () => {
+test("a file that cannot be read or is not an object gives a message of one line", () => {
   const from = (config: string) => () => Configuration.from(() => config, {});
   expect(refusal(from(join(directory, "none")))).toContain("none cannot be read: there is no such");
   expect(refusal(from(directory))).toContain("cannot be read: it is a directory");
   expect(refusal(from(fileOf("[]")))).toContain("it must be one object");
 });
 
-test("what is wrong in a file is told with its line, and without what else stands there", () => {
+test("what is wrong in a file is reported with its line, and without what else stands there", () => {
   const told = (...lines: string[]) => refusal(() => parseConfigFile("f", lines.join("\n")));
   expect(told("{", '  "ttl": "15s",', '  "colour": 1', "}")).toBe('f:3: unknown key "colour"');
   expect(told("{", '  "permits": 3', "}")).toContain("f:2: permits cannot be set in a file");
@@ -252,7 +252,7 @@ test("what is wrong in a file is told with its line, and without what else stand
   expect(told('{"ttl":'.repeat(300))).toContain("more than 200 levels");
 });
 
-test("a text is refused with a place exactly where it is no JSON", () => {
+test("a text is refused with a place exactly if it is not JSON", () => {
   const isJson = (text: string): boolean => {
     try {
       JSON.parse(text);

@@ -8,7 +8,7 @@ const OPTIONS = {
   dataDirectory: "data",
 };
 
-test("an option that the node refuses is told by the name of its flag", () => {
+test("an option that the node refuses is named by its flag", () => {
   const error = new OptionError(
     "INVALID_ARGUMENT",
     (say) =>
@@ -41,7 +41,7 @@ test("a value is written as after its flag, and what is not an option stays as i
   expect(startFailure(new HoldfastError("UNAVAILABLE", text), OPTIONS).message).toBe(text);
 });
 
-test("TLS files that cannot be used are told by their flags, and are no wrong usage", () => {
+test("TLS files that cannot be used are named by their flags, and are not wrong usage", () => {
   const error = new OptionError("UNAVAILABLE", (say) => `n1.key (${say("tlsKey")}) is not the key`);
   const failure = startFailure(error, OPTIONS);
   expect(failure.message).toBe("n1.key (--tls-key) is not the key");

@@ -42,7 +42,7 @@ function refusal(keys: readonly string[], flags: LeaseFlags): string {
 }
 
 describe("a lease", () => {
-  test("is that of a file, which has keys and owner", () => {
+  test("is named by a file, which has keys and owner", () => {
     const lease = fileOf('{"keys":["a","b"],"owner":"secret","token":7,"later":true}\n');
     expect(leaseFrom([], { lease }, configured())).toEqual({ keys: ["a", "b"], owner: "secret" });
   });

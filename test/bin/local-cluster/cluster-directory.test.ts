@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(parent, { recursive: true }));
 
-test("a directory that was never used knows no members, afterwards those of the first start", () => {
+test("a directory that was never used knows no members, afterwards the members of the first start", () => {
   const directory = join(parent, "deep", "data");
   expect(noteIn(directory)).toBeUndefined();
   const clusterName = drawClusterName();
@@ -25,7 +25,7 @@ test("a directory that was never used knows no members, afterwards those of the 
   expect(noteIn(directory)).toEqual({ peerPorts: [7511, 7520], clusterName });
 });
 
-test("the logs of the last run are put aside, those of the run before are gone", () => {
+test("the logs of the last run are put aside, older logs are gone", () => {
   const plan = planCluster(parent, "any", [7411], [7511]);
   const log = join(parent, "n1.log");
   prepareDirectory(plan);
@@ -52,7 +52,7 @@ test("a note that is damaged is refused, not replaced", () => {
   }
 });
 
-test("a path that is no directory is refused with the reason", () => {
+test("a path that is not a directory is refused with the reason", () => {
   const file = join(parent, "file");
   writeFileSync(file, "");
   expect(() => noteIn(file)).toThrow("a part of the path is not a directory");

@@ -41,7 +41,7 @@ test.each([
   ["commands=1.5", "commands is a whole number"],
   ["commands=1000000001", "commands is a whole number"],
   ["unfinished=16", "unfinished is a size with a unit, such as 16MiB, or none"],
-])("what is no limit is refused with what would be one: %s", (text, problem) => {
+])("what is not a limit is refused with what would be one: %s", (text, problem) => {
   expect(() => parse(text)).toThrow(ValueProblem);
   expect(() => parse(text)).toThrow(problem);
 });

@@ -50,7 +50,7 @@ test("an option of a node has the default of the node, and the node takes its li
   expect(resolveTuning({ electionTimeoutMs, heartbeatIntervalMs: 25 })).toBeDefined();
 });
 
-test("the limits of run are those of the cluster", () => {
+test("the limits of run are the limits of the cluster", () => {
   const { ttl, maxHold, lockDelay, priority, permits, limit } = RUN_OPTIONS;
   expect(ttl.kind.type).toBe(
     `duration, ${durationText(TTL_MS_MIN)} to ${durationText(TTL_MS_MAX)}`,
@@ -63,7 +63,7 @@ test("the limits of run are those of the cluster", () => {
   expect(ITEMS_MAX).toBe(16);
 });
 
-test("the limits of a restore are those of the table, and the largest token can be written", () => {
+test("the limits of a restore are the limits of the table, and the largest token can be written", () => {
   const { quietTime, tokenFloor } = RESTORE_OPTIONS;
   expect(quietTime.kind.parse("8d")).toBeGreaterThan(LEASE_TTL_MS_MAX + LOCK_DELAY_MS_MAX);
   expect(quietTime.defaultText).toContain(durationText(QUIET_MS_DEFAULT));

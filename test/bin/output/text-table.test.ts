@@ -93,8 +93,8 @@ test.each<[what: string, text: string, width: number]>([
   ["a character that is asked for as an emoji", "❤\ufe0f", 2],
   ["and as text", "❤", 1],
   ["lines that boxes are drawn with", "─│└", 3],
-  ["half-width kana with marks beside them", "ｶﾞﾊﾟ", 4],
-  ["vowel signs beside their consonants", "किताब", 5],
+  ["half-width kana with marks next to them", "ｶﾞﾊﾟ", 4],
+  ["vowel signs next to their consonants", "किताब", 5],
   ["and above or below them", "कुके", 2],
 ])("%s: %j", (_what, text, width) => {
   expect(displayWidth(text)).toBe(width);

@@ -7,7 +7,7 @@ import { COMMANDS, EVERY_EXIT } from "../../../bin/program/command-list.js";
 import { buildProgram } from "../../../bin/program/program.js";
 import { cliReference } from "../../../scripts/cli-reference.js";
 
-/** Of a terminal that is no wider than most. */
+/** The width of most terminals. */
 const COLUMNS = 80;
 
 let program: Command;

@@ -21,7 +21,7 @@ function refusal(typed: readonly string[], flags: Partial<ElectFlags> = {}): str
   throw new Error(`${typed.join(" ")} was accepted`);
 }
 
-test("a campaign without a command leads, as the lock of that name with the value beside it", () => {
+test("a campaign without a command leads, as the lock of that name with the value", () => {
   expect(plan(["jobs", "host-7"], { wait: 5_000, priority: 3, maxHold: 60_000 })).toEqual({
     kind: "lead",
     name: "jobs",

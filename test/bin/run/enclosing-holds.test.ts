@@ -63,7 +63,7 @@ test("a key with a separator of lines or paragraphs is one key", () => {
   ]);
 });
 
-test("a hold that has ended is in nobody's way, whoever has the lock now", () => {
+test("a hold that has ended is in nobody's way, no matter who has the lock now", () => {
   expect(keyHeldAround([lock("exclusive", 8)], AROUND, asks("exclusive"))).toBeUndefined();
 });
 

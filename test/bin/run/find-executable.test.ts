@@ -48,6 +48,6 @@ test("what is there but cannot be executed is 126, what is not there is 127", ()
   expect(codeOf(`${directory}/first/tool/below`)).toBe(127);
 });
 
-test("a tool that is welcome but missing is no failure", () => {
+test("a tool that is welcome but missing is not a failure", () => {
   expect(findTool("holdfast-no-such-tool")).toBeUndefined();
 });

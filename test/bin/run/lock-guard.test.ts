@@ -110,7 +110,7 @@ test("a command under a lock that stays is left alone, however often the lease i
 
 test("a lease that runs out ends the command by SIGTERM while the grace is still left", async () => {
   const lock = new HandLock(EXPIRES(performance.now() + 60_050));
-  // The trap tells SIGTERM from SIGKILL.
+  // The trap distinguishes SIGTERM from SIGKILL.
   const command = await start("trap 'exit 9' TERM; ready; while :; do sleep 0.01; done");
   const { guarding, losses } = guard(command, lock, 60_000);
   expect(await command.ended).toBe(9);

@@ -28,7 +28,7 @@ test("a duration may have several parts, the largest unit first, as it is shown"
   );
 });
 
-test("a bare number, an unknown unit, a sign, a fraction of a millisecond are no durations", () => {
+test("a bare number, an unknown unit, a sign, a fraction of a millisecond are not durations", () => {
   for (const text of ["", "5", "5 s", "5w", "-5s", "+5s", "s", "1e3s", "0.5ms", ".5s", "5s1"]) {
     expect(parseDuration(text), text).toBeUndefined();
   }
@@ -43,7 +43,7 @@ test("a sum of durations goes from the largest unit down, with a blank between t
   expect(parseDuration("1m90s")).toBe(150_000);
 });
 
-test("a sum in another order, with a unit twice or a fraction in front is no duration", () => {
+test("a sum in another order, with a unit twice or a fraction in front is not a duration", () => {
   const texts = [
     "30m1h",
     "1h1h",

@@ -60,7 +60,7 @@ test("a second look replaces the first one lock by lock, and drops what is gone"
   expect(seen.total).toBe(300);
 });
 
-test("by name only the first lines are read, in every step anew", async () => {
+test("by name only the first lines are read, again in every step", async () => {
   const table = new Table(5_000);
   const sweep = table.sweep("key", 2_000);
   const seen = await sweep.step(signal, now);

@@ -75,7 +75,7 @@ describe("a prefix", () => {
   });
 });
 
-test("an answer to another prefix or order than the present one is not shown", () => {
+test("an answer to another prefix or order than the current one is not shown", () => {
   const sorted = next(stateAfter(SIZE, seen(names(3))), "s");
   expect(sorted).toMatchObject({ sort: "held", locks: undefined });
   expect(next(sorted, seen(names(3))).locks).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Records of the audit as lines for people, whoever chose the texts in them. */
+/** Records of the audit as lines for people, no matter who chose the texts in them. */
 import { expect, test } from "vitest";
 import { entryLines } from "../../../bin/views/audit-view.js";
 import type { AuditEntry } from "../../../src/index.js";

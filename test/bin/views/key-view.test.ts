@@ -34,7 +34,7 @@ const hold = {
 
 const FREE: KeyView = { key: "k", kind: null, limit: 0, holds: [], waiters: [], closings: [] };
 
-test("a key in a list tells all who hold it and wait, though a crowd is shown in part", () => {
+test("a key in a list shows all who hold it and wait, though only a part of a crowd", () => {
   const waiter = { ...hold, sequence: 1, arrival: 1, waitingMs: 5, priority: 0 };
   const crowd: KeyView = {
     ...FREE,
@@ -50,7 +50,7 @@ test("a key in a list tells all who hold it and wait, though a crowd is shown in
   expect(listRow(whole)).toEqual(["k", "exclusive", "billing-7 and 1 other", "4.2s", "1"]);
 });
 
-test("the identity of a holder is beside its name, and nothing can be mistaken for it", () => {
+test("the identity of a holder is next to its name, and nothing can be mistaken for it", () => {
   const heldBy = (sessionName: string, identity: string) => {
     const holds = [{ ...hold, sessionName, identity }];
     return listRow({ ...FREE, kind: "lock", holds })[2];
@@ -117,7 +117,7 @@ test("a hold that was handed over is shown with the name of the session that did
   expect(lines.at(-1)).toMatch(/^handed over by billing-7 +exclusive +- /);
 });
 
-test("a semaphore in a list tells how many of its permits are held, if all its holds are known", () => {
+test("a semaphore in a list shows how many of its permits are held, if all its holds are known", () => {
   const permits = [2, 1].map((count) => ({ ...hold, mode: "permits" as const, permits: count }));
   const view: KeyView = { ...FREE, kind: "semaphore", limit: 5, holds: permits };
   expect(listRow(view)[1]).toBe("3 of 5 permits");

@@ -60,7 +60,7 @@ test("the majority counts voters alone", () => {
   expect(majorityText([member(1), member(2), member(3), learner])).toMatch(/^3 voters/);
 });
 
-test("a new node is told its own address and where the others are", () => {
+test("a new node gets its own address and where the others are", () => {
   const known = view([member(1), member(2), member(4, { role: "learner", endpoint: "" })]);
   expect(
     startCommand(4, { host: "db-4", port: 7511 }, joinEndpoints(4, known, ["ws://x:1"]), "none"),

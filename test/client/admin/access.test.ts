@@ -1,4 +1,4 @@
-/** What a program can do with identities, credentials and grants, and what it is told when it cannot. */
+/** What a program can do with identities, credentials and grants, and how it is refused. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import {
@@ -184,7 +184,7 @@ describe("a refusal", () => {
     expect(await refused(access.createToken("billing"))).toMatch(/^QUOTA: .* at most 16 cred/);
   });
 
-  it("tells one who may not from one who is not known", async () => {
+  it("differs for a client that may not and one that is not known", async () => {
     const each = await scene();
     const { world, server, admin } = each;
     const ops = await makeAdmin(each);

@@ -39,7 +39,7 @@ function counted(controller: AbortController): { listeners: number } {
   return count;
 }
 
-test("a thousand waits on one signal are one listener, and each is told once", () => {
+test("a thousand waits on one signal are one listener, and each is notified once", () => {
   const controller = new AbortController();
   const count = counted(controller);
   const waiters = Array.from({ length: 1_000 }, () => new Waiter(controller.signal));

@@ -56,7 +56,7 @@ describe("a watch that nobody takes from", () => {
     await slow.return?.();
   });
 
-  it("fails with COMPACTED once the cluster forgot what it would have to be told", async () => {
+  it("fails with COMPACTED once the cluster has forgotten the next changes", async () => {
     const { world, server, taker, other } = await scene();
     const slow = taker.client.watch("k");
     await world.run(20);
@@ -67,7 +67,7 @@ describe("a watch that nobody takes from", () => {
       for await (const { type, token } of slow) if (type === "granted") taken.push(token);
     })();
     await expect(world.until(reading)).rejects.toMatchObject({ code: "COMPACTED" });
-    // What was kept here is told first, from the first change on.
+    // What was kept here comes first, from the first change on.
     expect(taken.length).toBeGreaterThan(500);
     expect(taken).toEqual(tokens.slice(0, taken.length));
   });

@@ -96,7 +96,7 @@ describe("commands", () => {
     expect(window.next(true, true)).toBe(calls.at(-1));
   });
 
-  it("are asked about after a resume where they were executed, and sent anew where not", () => {
+  it("are asked about after a resume if they were executed, and sent again if not", () => {
     const calls = enqueue("swsw");
     sendAll();
     window.remove(calls[0] as AnyCall);

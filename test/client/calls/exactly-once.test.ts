@@ -45,7 +45,7 @@ describe("a command", () => {
       most = Math.max(most, unanswered);
     }
     expect(most).toBe(1_024);
-    // More than one recall is needed for so many tokens, and nothing is lost on the way.
+    // All these tokens do not fit into one recall, and nothing is lost on the way.
     platform.connection?.cut();
     await world.run(1_000);
     expect(locks.every((lock) => lock.isHeld)).toBe(true);
@@ -103,7 +103,7 @@ describe("a command", () => {
     await world.run(100);
     expect(await world.until(held.release(), 2_500)).toEqual({ released: true });
     await world.until(shared.downgrade(), 2_500);
-    // The hold of a bearer is larger than that of a session.
+    // The hold of a bearer is larger than the hold of a session.
     const handing = shared.handOver();
     await world.run(100);
     expect(server.table.inspect("shared").holds).toMatchObject([{ holder: "session" }]);

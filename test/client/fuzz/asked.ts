@@ -63,7 +63,7 @@ export interface Call {
   readonly items: ReadonlyMap<string, Asked>;
   /** The lock that it is about. */
   readonly handle: Handle | undefined;
-  /** Of an acquire that names its task. */
+  /** The task that an acquire names. */
   readonly owner: number | undefined;
   readonly controller: AbortController;
   readonly atMs: number;

@@ -92,7 +92,7 @@ export class Faults {
     this.#server.world.after(forMs, undo);
   }
 
-  /** The connection breaks of whoever comes next. */
+  /** The connection of the process that sends the next command breaks. */
   #loseNext(which: "cutsBefore" | "cutsAfter"): void {
     const { faults } = this.#server;
     faults[which] = (command: { readonly op: number }) => {

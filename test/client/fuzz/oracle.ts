@@ -220,13 +220,13 @@ export class Oracle {
     return holds.find((hold) => hold.session === session && hold.sequence === sequence);
   }
 
-  /** `steal` and a revoke at once are told after the fact, for as long as a lease lasts. */
+  /** A client learns of `steal` and of a revoke at once after the fact, within a lease. */
   #isExcused({ session, sequence }: Handle): boolean {
     const end = this.endOf(session, sequence);
     return end?.isSudden === true && this.#server.world.nowMs - end.atMs <= this.#ignoranceMs;
   }
 
-  /** A wait or a hold of which nobody knows, when everything has been told that there was to tell. */
+  /** Finds waits and holds of which nobody knows, when all that there was to report has arrived. */
   checkSettled(): void {
     this.check();
     for (const view of this.#views.values()) {
@@ -301,7 +301,7 @@ export class Oracle {
     })?.command;
   }
 
-  /** Every loss was told, and truly. */
+  /** Every loss was reported, with the true reason. */
   #checkTold(handle: Handle): void {
     const { signal, process } = handle;
     if (process.isDead || !signal.aborted || handle.isGiven) return;
@@ -312,7 +312,7 @@ export class Oracle {
     this.checkReason(handle, String(reason.details?.["reason"]));
   }
 
-  /** Why a lock is not held any more, as its caller was told. */
+  /** `told`: why a lock is not held any more, as its caller learned it. */
   checkReason(handle: Handle, told: string): void {
     const { session, sequence } = handle;
     const end = this.endOf(session, sequence);
@@ -324,7 +324,7 @@ export class Oracle {
       (told === "revoked" && this.#isRevoked(handle)) ||
       // Nobody can be asked any more.
       (told === "unknown" && !this.#isLive(session));
-    if (!isTrue) this.fail(`${nameOf(handle)} was told ${told}, and it is ${end?.reason}`);
+    if (!isTrue) this.fail(`${nameOf(handle)} has learned ${told}, and it is ${end?.reason}`);
   }
 
   #isLive(session: number): boolean {
@@ -363,7 +363,7 @@ export class Oracle {
     this.fail(`call ${number} (${marker}) waits for nothing`);
   }
 
-  /** What was told of calls is in the log, and they took effect in the order of the calls. */
+  /** What calls reported is in the log, and they took effect in the order of the calls. */
   checkLog(): void {
     this.#look();
     for (const call of this.calls) this.#checkTruth(call);
@@ -378,7 +378,7 @@ export class Oracle {
     ).length;
     if (times > 1) this.fail(`call ${number} (${marker}) was executed ${times} times`);
     const mustBe = state === "done" && (kind === "update" || owner === undefined);
-    if (mustBe && times === 0) this.fail(`call ${number} (${marker}) was told done, and was not`);
+    if (mustBe && times === 0) this.fail(`call ${number} (${marker}) counts as done, and was not`);
     const mustNotBe = code === "BUSY" || code === "DISK_FULL" || code === "INVALID_ARGUMENT";
     if (mustNotBe && times > 0)
       this.fail(`call ${number} (${marker}) failed ${code}, and was done`);

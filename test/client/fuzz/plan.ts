@@ -6,7 +6,7 @@
 import fc from "fast-check";
 
 export const LOCK_KEYS = ["a", "b", "c"] as const;
-/** Of permits, `LIMIT` of them. */
+/** A semaphore of `LIMIT` permits. */
 export const SEMAPHORE_KEY = "s";
 export const LIMIT = 2;
 const PROCESSES = 3;
@@ -72,7 +72,7 @@ const change = fc.record({
     "release" as const,
     "handOver" as const,
   ),
-  /** Of a nested acquire. */
+  /** The mode of a nested acquire. */
   mode,
   waitMs,
   abortMs,
@@ -92,7 +92,7 @@ const change = fc.record({
 
 /** It takes what others left, too. */
 const rest = fc.noShrink(fc.constantFrom(false, false, true));
-/** Of another process, which begins for that. */
+/** Another process, which begins in order to adopt. */
 const heir = fc.record({
   delayMs: between(0, 1_500),
   rest,
@@ -110,7 +110,7 @@ const process = number;
 const fault = fc.oneof(
   fc.record({ type: fc.constant("cut" as const), process }),
   fc.record({ type: fc.constant("blackhole" as const), process }),
-  /** The connection of whoever is next breaks before, or after, its command was executed. */
+  /** The process with the next command loses its connection before, or after, it was executed. */
   fc.record({ type: fc.constant("lose" as const), before: fc.boolean() }),
   fc.record({
     type: fc.constant("stop" as const),

@@ -40,7 +40,7 @@ import {
   type StepOf,
 } from "./plan.js";
 
-/** Within it everything is told that there is to tell, once nothing fails any more. */
+/** Within it everything that there is to report arrives, once nothing fails any more. */
 const SETTLING_MS = 8_000;
 /** Far beyond what the longest run needs. */
 const EVENTS_MAX = 500_000;
@@ -433,7 +433,7 @@ export class Trial {
       const inner = this.#grant(process, more, asked);
       const isCounted = inner.session === handle.session && inner.sequence === handle.sequence;
       if (!isCounted && this.#oracle.believes(handle)) {
-        this.#oracle.fail(`call ${call.number} got a hold of its own beside ${handle.sequence}`);
+        this.#oracle.fail(`call ${call.number} got another hold than ${handle.sequence}`);
       }
     });
   }
@@ -495,7 +495,7 @@ export class Trial {
     const holds = handed.holds.map(({ secret }): LeftHold => ({ secret, isAdopted: false }));
     for (const { secret } of handed.confirmed ? holds : []) {
       if (this.#oracle.leftBy(secret) === undefined) {
-        this.#oracle.fail(`${process.name} was told of a hand-over that did not happen`);
+        this.#oracle.fail(`${process.name} got a confirmed hand-over that did not happen`);
       }
     }
     const left = { process, handed, holds, heirs: 0, adopter: undefined };
@@ -510,7 +510,7 @@ export class Trial {
     const adopting = process.client.adopt(left.handed, { signal, rest });
     this.#await(call, adopting, ({ locks, gone, refused }) => {
       if (locks.length + gone.length + refused.length !== left.holds.length) {
-        this.#oracle.fail(`call ${call.number} is not told of everything`);
+        this.#oracle.fail(`call ${call.number} does not learn of everything`);
       }
       if (locks.length > 0 && !rest) {
         if (left.adopter !== undefined) {
@@ -524,7 +524,7 @@ export class Trial {
           this.#oracle.fail(`call ${call.number} finds nothing of what was confirmed`);
         }
         if (reason === "moved" && left.heirs === 1 && left.handed.confirmed) {
-          this.#oracle.fail(`call ${call.number} is told of an heir, and is the only one`);
+          this.#oracle.fail(`call ${call.number} learns of an heir, and is the only one`);
         }
       }
       for (const { error } of refused) {

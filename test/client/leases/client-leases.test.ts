@@ -69,7 +69,7 @@ describe("a lease", () => {
     expect(held.details).not.toHaveProperty("isSameOwner");
   });
 
-  it("is the same for a repeat of its request, and refused to another request of its owner", async () => {
+  it("is given again to a repeat of its request, and refused to another request of its owner", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server);
     const two = await connectTo(server);
@@ -189,7 +189,7 @@ describe("the time for which a lease can be trusted", () => {
     expect(trustMs).toBeLessThan(executedAtMs + 10_000);
   });
 
-  it("of an extension is that of its own answer", async () => {
+  it("of an extension comes from its own answer", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
     await world.until(client.leases.take("k", { owner: "o", ttlMs: 10_000 }));
@@ -498,7 +498,7 @@ describe("wrong arguments of a call on leases", () => {
     [(leases) => leases.giveBack(7 as never, { owner: "o" }), /keys must be an array, not number/],
   ];
 
-  it("are told before anything is sent, and an owner is never shown", async () => {
+  it("are refused before anything is sent, and an owner is never shown", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
     const count = server.applied.length;

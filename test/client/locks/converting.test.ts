@@ -32,7 +32,7 @@ describe("an upgrade", () => {
     expect(server.owedTo(one.client.session)).toEqual([]);
   });
 
-  it("of two at once is a deadlock: the second is told, and stays shared", async () => {
+  it("of two at once is a deadlock: the second is refused, and stays shared", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { name: "one" });
     const two = await connectTo(server, { name: "two" });
@@ -195,7 +195,7 @@ describe("an upgrade", () => {
 });
 
 describe("a value", () => {
-  it("is shown beside the hold, and changed by whoever holds it", async () => {
+  it("is shown with the hold, and its holder can change it", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
     const lock = await world.until(client.acquire("k", { value: "first" }));

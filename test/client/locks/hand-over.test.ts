@@ -313,7 +313,7 @@ describe("a hand-over that waits for a connection", () => {
     for (const how of ["revoked", "stolen"] as const) {
       const each = await waiting();
       each.server.faults.downNodes.clear();
-      // Those of the first client stay away for a while.
+      // The first client cannot reach a node for a while.
       each.platform.stop();
       const other = await connectTo(each.server);
       const ending: Promise<unknown> =
@@ -433,7 +433,7 @@ describe("several holds that were handed over", () => {
     expect([gone, refused]).toEqual([[{ keys: ["a"], reason: "revoked" }], []]);
   });
 
-  it("are left to whoever has the first, unless the rest is asked for", async () => {
+  it("are left to the process that has the first, unless the rest is asked for", async () => {
     const each = await scene();
     const { world, client } = each;
     const handed = await several(each, ["a", "b", "c"]);

@@ -154,7 +154,7 @@ describe("a reentrant lock", () => {
     }
   });
 
-  it("is exclusive for whoever asked for that, whatever is refused and lowered before", async () => {
+  it("is exclusive for all who asked for that, whatever is refused and lowered before", async () => {
     let grants = 0;
     for (let seed = 1; seed <= 60; seed += 1) {
       const { world, server } = setUp(seed);

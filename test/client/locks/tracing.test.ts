@@ -1,4 +1,4 @@
-/** What observers of `node:diagnostics_channel` are told of a client's calls. */
+/** What observers of `node:diagnostics_channel` learn of a client's calls. */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { tracingChannel } from "node:diagnostics_channel";
 import { afterEach, describe, expect, it } from "vitest";
@@ -26,7 +26,7 @@ afterEach(() => {
   for (const each of undo.splice(0)) each();
 });
 
-/** All that the channel tells until the test ends. */
+/** All that the channel reports until the test ends. */
 function observe(name: string): Told[] {
   const told: Told[] = [];
   const channel = tracingChannel<string, Context>(name);
@@ -62,7 +62,7 @@ function contextsOf(told: readonly Told[]): Context[] {
 }
 
 describe("an observer of holdfast:acquire", () => {
-  it("is told of the beginning and the end of an acquire, with one context", async () => {
+  it("learns of the beginning and the end of an acquire, with one context", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
     const told = observe("holdfast:acquire");
@@ -84,7 +84,7 @@ describe("an observer of holdfast:acquire", () => {
     expect(told[3]?.context["result"]).toBe(lock);
   });
 
-  it("is told why an acquire failed", async () => {
+  it("learns why an acquire failed", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server);
     const two = await connectTo(server);
@@ -176,7 +176,7 @@ describe("an observer of holdfast:acquire", () => {
 });
 
 describe("an observer of holdfast:release", () => {
-  it("is told of the one release that gives the lock back", async () => {
+  it("learns of the one release that gives the lock back", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
     const lock = await world.until(client.acquire("k"));
@@ -214,7 +214,7 @@ describe("an observer of holdfast:release", () => {
 });
 
 describe("an observer of holdfast:connect", () => {
-  it("is told of a client's connection and its session, and of an operator's connection", async () => {
+  it("learns of a client's connection and its session, and of an operator's connection", async () => {
     const { world, server } = setUp();
     const told = observe("holdfast:connect");
     const { client } = await connectTo(server, { name: "worker" });
@@ -233,7 +233,7 @@ describe("an observer of holdfast:connect", () => {
     ]);
   });
 
-  it("is told why no node served", async () => {
+  it("learns why no node served", async () => {
     const { world, server } = setUp();
     cutOff(server);
     const told = observe("holdfast:connect");

@@ -80,7 +80,7 @@ describe("waiting for a lock", () => {
     expect(server.table.counts()).toMatchObject({ holds: 0, waiters: 0 });
   });
 
-  it("tells a try that it found no cluster, not that the lock is held", async () => {
+  it("says of a try that it found no cluster, not that the lock is held", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { ttlMs: 60_000, connectTimeoutMs: 2_000 });
     server.faults.isLeaderless = true;

@@ -40,7 +40,7 @@ describe("wrong arguments", () => {
     [null, /options must be an object, not null/],
   ];
   it.each(wrongConnects)(
-    "of connect are told before anything is opened: %j",
+    "of connect are refused before anything is opened: %j",
     async (options, text) => {
       const error = await connect(options as ConnectOptions).catch((reason: unknown) => reason);
       expect(error instanceof TypeError || error instanceof RangeError).toBe(true);
@@ -194,7 +194,7 @@ describe("wrong arguments", () => {
     expect(server.applied.length).toBe(before);
   });
 
-  it("that say nothing, or two things at once, are told before anything is sent", async () => {
+  it("that say nothing, or two things at once, are refused before anything is sent", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server);
     const lock = await world.until(client.acquire("k", { mode: "shared" }));

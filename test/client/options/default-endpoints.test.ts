@@ -13,7 +13,7 @@ async function messageOf(connecting: Promise<unknown>): Promise<string> {
   );
 }
 
-test("those of HOLDFAST_ENDPOINTS, in every form in which people write them", async () => {
+test("HOLDFAST_ENDPOINTS is used, in every form in which people write endpoints", async () => {
   vi.stubEnv("HOLDFAST_ENDPOINTS", "http://127.0.0.1:9, 127.0.0.1:19,ws://[::1]:9");
   for (const message of [
     await messageOf(connect({ connectTimeoutMs: 300 })),

@@ -7,7 +7,7 @@ import { failure, setUp } from "../world/set-up.js";
 import { connectTo } from "../world/simulated-client.js";
 
 describe("the cluster", () => {
-  it("explains why a request waits, and what a newcomer would meet", async () => {
+  it("explains why a request waits, and what a newcomer would wait for", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { name: "one" });
     const two = await connectTo(server, { name: "two" });
@@ -27,7 +27,7 @@ describe("the cluster", () => {
     expect(newcomer.keys[0]?.aheadCount).toBe(2);
   });
 
-  it("tells who waits for whom, also as a drawing", async () => {
+  it("shows who waits for whom, also as a drawing", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { name: 'the "one"' });
     const two = await connectTo(server);
@@ -51,7 +51,7 @@ describe("the cluster", () => {
     );
   });
 
-  it("verifies tokens, tells who held a key and why it ended, and lists sessions", async () => {
+  it("verifies tokens, shows who held a key and why it ended, and lists sessions", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { name: "one", metadata: "m" });
     const two = await connectTo(server, { name: "two" });

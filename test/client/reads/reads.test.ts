@@ -71,7 +71,7 @@ describe("the status of a cluster", () => {
     endpoint: "ws://advertised:1",
   };
 
-  it("is told at any port, those included that no web page may ask", async () => {
+  it("is given at any port, even at the ports that no web page may ask", async () => {
     const node = createServer((_, response) => response.end(JSON.stringify(status)));
     const port = await listenOnForbiddenPort(node);
     await expect(fetch(`http://127.0.0.1:${port}/status`)).rejects.toThrow();
@@ -91,7 +91,7 @@ describe("the status of a cluster", () => {
     node.close();
   });
 
-  it("tells for each endpoint what the node says, or why it says nothing", async () => {
+  it("shows for each endpoint what the node says, or why it says nothing", async () => {
     const node = createServer((request, response) => {
       response.setHeader("content-type", "application/json");
       response.end(request.url === "/status" ? JSON.stringify(status) : "{}");

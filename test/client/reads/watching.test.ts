@@ -34,7 +34,7 @@ describe("a watch", () => {
     {},
     { changes: [null], revision: { index: 1, number: 0 } },
     { changes: [], revision: { index: -0.5, number: 0 } },
-  ])("fails, and its client goes on, where the node tells something else: %j", async (payload) => {
+  ])("fails, and its client goes on, where the node sends something else: %j", async (payload) => {
     const { world, server } = setUp();
     const { client, platform } = await connectTo(server);
     const next = client.watch("k").next();
@@ -47,7 +47,7 @@ describe("a watch", () => {
     expect((await world.until(client.acquire("k"))).isHeld).toBe(true);
   });
 
-  it("tells transitions of a key, or of all with a prefix, in the order of the log", async () => {
+  it("reports transitions of a key, or of all with a prefix, in the order of the log", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { name: "watcher" });
     const ofKey = client.watch("orders/1");
@@ -136,7 +136,7 @@ describe("a watch", () => {
     ]);
   });
 
-  it("pauses while nobody takes what it tells, and loses nothing", async () => {
+  it("pauses while nobody takes what it reports, and loses nothing", async () => {
     const { world, server } = setUp();
     const { client, platform } = await connectTo(server, { ttlMs: 60_000 });
     const other = await connectTo(server, { ttlMs: 60_000 });
@@ -201,7 +201,7 @@ describe("a watch", () => {
     expect(lock.isHeld).toBe(false);
   });
 
-  it("keeps a process running only while somebody waits for what it tells", async () => {
+  it("keeps a process running only while somebody waits for what it reports", async () => {
     const { world, server } = setUp();
     const { client, platform } = await connectTo(server);
     const watch = client.watch("k");

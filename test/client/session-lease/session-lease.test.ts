@@ -111,7 +111,7 @@ describe("a lapse", () => {
     expect(server.table.inspect("a").holds).toHaveLength(1);
   });
 
-  it("is seen by whoever looks, without any timer having run", async () => {
+  it("is seen by all who look, without any timer having run", async () => {
     const { world, server } = setUp();
     const { client } = await connectTo(server, { ttlMs: 1_000 });
     const lock = await world.until(client.acquire("a"));
@@ -216,7 +216,7 @@ describe("a lapse", () => {
     void waiting.then(() => {
       isGranted = true;
     });
-    // The wall clock jumps, the grant is told, and the answer to the keepalive takes its time.
+    // The wall clock jumps, the grant arrives, and the answer to the keepalive takes its time.
     server.faults.latencyMs = [100, 100];
     one.platform.jumpWallClock(3_900);
     void blocker.release();

@@ -1,6 +1,6 @@
 /**
- * Deadlines that the cluster decides, by a clock that drifts against that of the cluster: whatever
- * the latencies are, a client never takes a deadline to be later than it is.
+ * Deadlines that the cluster decides, by a clock that drifts against the clock of the cluster:
+ * whatever the latencies are, a client never takes a deadline to be later than it is.
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -92,7 +92,7 @@ it("aborts a capped or revoked lock while the table still has it", async () => {
       if (mustEnd) expect(server.table.inspect("k").holds).toEqual([]);
       if (mustEnd) expect(wasHeld).toBe(true);
       else if (wasHeld !== undefined) {
-        // A short lease may lapse while a client connects anew over a slow network, in good time.
+        // A short lease may lapse while a client reconnects over a slow network, in good time.
         expect({ wasHeld, isCut: given.cutsAtMs.length > 0 }).toEqual({
           wasHeld: true,
           isCut: true,

@@ -65,7 +65,7 @@ describe("a client that hands everything over", () => {
     expect(server.table.counts()).toMatchObject(EMPTY);
   });
 
-  it("goes on with its locks if no node is there that could be told", async () => {
+  it("goes on with its locks if no node can be reached", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 20_000, connectTimeoutMs: 1_000 });
     const lock = await world.until(one.client.acquire("a"));
@@ -80,7 +80,7 @@ describe("a client that hands everything over", () => {
     expect(handed).toMatchObject({ confirmed: true, holds: [{ keys: ["a"] }] });
   });
 
-  it("is told so if it is closed while no node is there", async () => {
+  it("gets CANCELLED if it is closed while no node can be reached", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 20_000 });
     await world.until(one.client.acquire("a"));
@@ -111,7 +111,7 @@ describe("a client that hands everything over", () => {
     }
   });
 
-  it("says so if it does not learn that, and whoever adopts learns the truth", async () => {
+  it("says so if it does not learn that, and the process that adopts learns the truth", async () => {
     for (const when of ["cutsBefore", "cutsAfter"] as const) {
       const { world, server } = setUp();
       const other = await connectTo(server, { ttlMs: 60_000 });
@@ -215,7 +215,7 @@ describe("a client that hands everything over", () => {
 });
 
 describe("of several that adopt", () => {
-  it("one gets everything, and the others are told", async () => {
+  it("one gets everything, and the others learn that", async () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const { world, server } = setUp(seed);
       const one = await connectTo(server, { ttlMs: 10_000 });
@@ -258,7 +258,7 @@ describe("of several that adopt", () => {
     expect(locks.map(({ key }) => key)).toEqual(["b"]);
   });
 
-  it("who comes too late is told how it ended", async () => {
+  it("who comes too late learns how it ended", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 10_000 });
     await world.until(one.client.acquire("a"));

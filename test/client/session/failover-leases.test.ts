@@ -15,7 +15,7 @@ const FAILOVER_MS = 5_000;
 const SESSIONS = 240;
 /** Their first renewals are spread over this: longer than between any two of one session. */
 const SPREAD_MS = 12_000;
-/** Every so many of them holds a lock. */
+/** Every eighth of them holds a lock. */
 const HOLDER_EVERY = 8;
 /** Clocks of clients run as fast as the margin of a lease allows. */
 const RATES = [0.92, 1, 1.08] as const;

@@ -23,7 +23,7 @@ async function executed(world: SimulatedWorld, server: TableServer, op: Op): Pro
   expect(isDone()).toBe(true);
 }
 
-/** A shared lock, and the same of another client, so that no upgrade is granted. */
+/** A shared lock that another client shares, so that no upgrade is granted. */
 async function readers() {
   const { world, server } = setUp();
   const one = await connectTo(server, { ttlMs: 4_000 });
@@ -141,7 +141,7 @@ describe("an upgrade that is left", () => {
 });
 
 describe("a lock that was stolen after an upgrade and a new connection", () => {
-  it("is told as stolen, and the loss is read", async () => {
+  it("is reported as stolen, and the loss is read", async () => {
     const { world, server } = setUp();
     const { client, platform } = await connectTo(server, { ttlMs: 4_000 });
     const thief = await connectTo(server, { ttlMs: 60_000 });
@@ -212,7 +212,7 @@ describe("calls in one turn", () => {
     }
   });
 
-  it("watch and acquire: the watch tells the grant, whenever the connection breaks", async () => {
+  it("watch and acquire: the watch reports the grant, whenever the connection breaks", async () => {
     for (let cutMs = 0; cutMs < 10; cutMs += 0.25) {
       const { world, server } = setUp(1 + cutMs * 4);
       const { client, platform } = await connectTo(server);

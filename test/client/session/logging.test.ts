@@ -1,4 +1,4 @@
-/** What a client tells the logger of its application. */
+/** What a client reports to the logger of its application. */
 import { describe, expect, it } from "vitest";
 import { connectAdminOn, type Logger } from "../../../src/client/index.js";
 import { resolveConnectOptions } from "../../../src/client/options/connect-options.js";
@@ -36,7 +36,7 @@ class ListLogger implements Logger {
     this.#add("error", fields, message);
   }
 
-  /** What was told since this was last called, but for debugging. */
+  /** What was logged since this was last called, but for debugging. */
   take(): string[] {
     const told = this.lines.splice(0).filter(({ level }) => level !== "debug");
     return told.map(({ level, message }) => `${level}: ${message}`);
@@ -53,7 +53,7 @@ function cutOff(server: TableServer): void {
   for (const connection of server.connections) connection.cut();
 }
 
-describe("a client tells its logger", () => {
+describe("a client informs its logger", () => {
   it("of its connection, its session and its end", async () => {
     const { world, server } = setUp();
     const logger = new ListLogger();
@@ -96,7 +96,7 @@ describe("a client tells its logger", () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it("of a lost lock before anybody else is told, and of the session that ended", async () => {
+  it("of a lost lock before anybody else hears of it, and of the session that ended", async () => {
     const { world, server } = setUp();
     const logger = new ListLogger();
     const { client } = await connectTo(server, { logger, ttlMs: 1_000 });
@@ -187,7 +187,7 @@ describe("a logger", () => {
     ]);
   });
 
-  it("is told of an operator's connections too", async () => {
+  it("hears of an operator's connections too", async () => {
     const { world, server } = setUp();
     const logger = new ListLogger();
     const platform = new SimulatedPlatform(world, server);

@@ -20,7 +20,7 @@ function holdsOf(server: TableServer, key: string) {
 }
 
 describe("a holder", () => {
-  it("is told once when somebody begins to wait, and late listeners at once", async () => {
+  it("hears once that somebody begins to wait, and late listeners hear it at once", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server);
     const two = await connectTo(server);
@@ -42,7 +42,7 @@ describe("a holder", () => {
     stop();
   });
 
-  it("is told of a revoke with its reason, and may release in peace", async () => {
+  it("hears of a revoke with its reason, and may release in peace", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 4_000 });
     const two = await connectTo(server);
@@ -102,7 +102,7 @@ describe("a holder", () => {
     expect(client.session).toBe(session);
   });
 
-  it("of a session that an operator ends is told, and has given up by then", async () => {
+  it("of a session that an operator ends is notified, and has given up by then", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 4_000 });
     const two = await connectTo(server);
@@ -129,7 +129,7 @@ describe("a holder", () => {
 });
 
 describe("who waits", () => {
-  it("is told when an operator ends the session, other than when its lease does", async () => {
+  it("learns that an operator ended the session, not that its lease ran out", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server);
     const two = await connectTo(server);
@@ -147,7 +147,7 @@ describe("who waits", () => {
 });
 
 describe("a lost session", () => {
-  it("sends no end to the next one, where the same number is that of another call", async () => {
+  it("sends no end to the next one, where the same number belongs to another call", async () => {
     for (const waitedMs of [0, 1, 50]) {
       const { world, server } = setUp();
       const other = await connectTo(server, { ttlMs: 60_000 });
@@ -187,7 +187,7 @@ describe("a new connection", () => {
     const next = two.client.acquire("k");
     // A keepalive is about to be due: what resumes the session renews the lease by a good part.
     await world.run(1_300);
-    // The notice is lost; the session is resumed, and what tells of the revoke is held up.
+    // The notice is lost; the session is resumed, and what reports the revoke is held up.
     const broken = one.platform.connection;
     if (broken !== undefined) broken.isBlackhole = true;
     await world.until(two.client.revoke({ key: "k" }, { graceMs: 0 }));
@@ -204,7 +204,7 @@ describe("a new connection", () => {
     expect(wasHeld()).toBe(true);
   });
 
-  it("tells of revokes, caps and waiting others that the old one missed", async () => {
+  it("reports revokes, caps and waiting others that the old one missed", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 6_000 });
     const two = await connectTo(server);
@@ -222,7 +222,7 @@ describe("a new connection", () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it("tells that a wait which was granted meanwhile is revoked", async () => {
+  it("reports that a wait which was granted meanwhile is revoked", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 6_000 });
     const two = await connectTo(server);
@@ -241,7 +241,7 @@ describe("a new connection", () => {
     expect(lock.isHeld).toBe(true);
   });
 
-  it("tells of a lock that is granted later that an operator ends its session", async () => {
+  it("reports for a lock that is granted later that an operator ends its session", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 6_000 });
     const two = await connectTo(server);
@@ -259,7 +259,7 @@ describe("a new connection", () => {
     expect(lock.signal.reason).toMatchObject({ details: { reason: "revoked" } });
   });
 
-  it("tells that a grant it repeats was lost since, and nobody believes in it", async () => {
+  it("reports that a grant it repeats was lost since, and nobody believes in it", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 6_000 });
     const two = await connectTo(server);
@@ -278,7 +278,7 @@ describe("a new connection", () => {
     expect(server.owedTo(one.client.session)).toEqual([]);
   });
 
-  it("tells the cap of a wait that was granted meanwhile", async () => {
+  it("reports the cap of a wait that was granted meanwhile", async () => {
     const { world, server } = setUp();
     const one = await connectTo(server, { ttlMs: 8_000 });
     const two = await connectTo(server, { ttlMs: 60_000 });
@@ -290,7 +290,7 @@ describe("a new connection", () => {
     await world.until(blocker.release());
     connection?.cut();
     const lock = await world.until(waiting);
-    // Not counted from when it began to wait, nor from when it was told.
+    // Not counted from when it began to wait, nor from when the grant arrived.
     expect(lock.remainingMs).toBeGreaterThan(3_000);
     expect(lock.remainingMs).toBeLessThan(4_000);
   });

@@ -20,7 +20,7 @@ interface Scene extends SimulatedClient {
   readonly world: SimulatedWorld;
   readonly server: TableServer;
   readonly ttlMs: number;
-  /** Of this client. */
+  /** A lock of this client. */
   readonly held: Lock;
   readonly shared: Lock;
 }
@@ -231,7 +231,7 @@ describe("an idle client", () => {
   });
 });
 
-describe("a cluster that was founded anew", () => {
+describe("a cluster that was founded again", () => {
   it("is adopted at once by a client that holds nothing, and by a holder when its lease is over", async () => {
     for (const ttlMs of TTLS_MS) {
       const { world, server } = setUp();
@@ -242,7 +242,7 @@ describe("a cluster that was founded anew", () => {
       const waiting = waiter.client.acquire("k").catch((error) => error);
       await world.run(1_000);
       for (const connection of [...server.connections]) connection.cut();
-      server.clusterId = "founded anew";
+      server.clusterId = "founded again";
       const frozenMs = world.nowMs;
       await world.until(idle.client.tryAcquire("other"));
       expect(await world.until(waiting)).toMatchObject({ code: "SESSION_EXPIRED" });

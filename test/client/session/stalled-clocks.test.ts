@@ -186,7 +186,7 @@ describe.each([
     expect(server.table.counts()).toMatchObject({ holds: 0, waiters: 0 });
   });
 
-  it("while it watched is told everything that it missed", async () => {
+  it("while it watched gets everything that it missed", async () => {
     const { world, one, two } = await scene(2_000, countsSleep);
     const watch = one.client.watch("k");
     await world.run(50);

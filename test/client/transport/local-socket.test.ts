@@ -48,7 +48,7 @@ describe("a client of the socket in a node's directory", () => {
     expect(report).toMatchObject({ isReachable: true, id: 1, role: "leader" });
   });
 
-  test("is told in a sentence why there is none", async () => {
+  test("learns in a sentence why there is none", async () => {
     const empty = join(directory, "empty");
     mkdirSync(empty);
     const reason = async (path: string): Promise<string> => {
@@ -65,7 +65,7 @@ describe("a client of the socket in a node's directory", () => {
     expect(await reason(join(empty, "file"))).toContain("no process serves this socket");
   });
 
-  // Root may open everything; test/e2e/local-socket.long.test.ts has the same for a command of another user.
+  // Root may open everything; test/e2e/local-socket.long.test.ts checks a command of another user.
   test.skipIf(process.getuid?.() === 0)("is refused for good as another user", async () => {
     const locked = join(directory, "locked");
     mkdirSync(locked, { mode: 0 });

@@ -125,7 +125,7 @@ describe("while no node can be reached", () => {
     expect(applied(each, OP.handOver)).toBe(0);
   });
 
-  it("a hand-over that never arrived is not confirmed, and whoever adopts learns it", async () => {
+  it("a hand-over that never arrived is not confirmed, and the process that adopts learns it", async () => {
     const each = await scene(6_000);
     const { world, server, client } = each;
     const lock = await world.until(client.acquire("k"));

@@ -166,7 +166,7 @@ describe("a client with a token", () => {
     ["", /no access token/],
     ["ä", /no access token/],
     ["hf_short", /damaged/],
-  ])("does not send what the function gives if that is no token: %j", async (wrong, reason) => {
+  ])("does not send what the function gives if that is not a token: %j", async (wrong, reason) => {
     const { world, server } = await scene();
     const { code, message } = await failure(
       world,
@@ -234,7 +234,7 @@ describe("a token that the cluster refuses", () => {
 });
 
 describe("a credential that is removed while a client is connected", () => {
-  it("ends the client, which tells its locks and its user why", async () => {
+  it("ends the client, which says why to its locks and its user", async () => {
     const each = await scene();
     const { world, server, admin } = each;
     const client = await world.until(connecting(server, await makeWorker(each)));

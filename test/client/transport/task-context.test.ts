@@ -151,7 +151,7 @@ describe("with ownerFromContext, nothing leaks", () => {
     expect(c).not.toBe(d);
   });
 
-  it("into callers that run beside it", async () => {
+  it("into callers that run at the same time", async () => {
     const { world, client, ownersOf } = await scene();
     const tasks = ["a", "b", "c"].map((key) => {
       return client.using(key, async () => {
@@ -177,7 +177,7 @@ describe("with ownerFromContext, nothing leaks", () => {
         owners.push(next.owner.id);
       });
     };
-    // The one is lost by a timer, the other by a word over a connection made anew.
+    // The one is lost by a timer, the other by a message over a new connection.
     listen(await world.until(client.acquire("capped", { maxHoldMs: 5_000 })));
     listen(await world.until(client.acquire("robbed")));
     const robber = await connectTo(server, { ttlMs: 60_000 });

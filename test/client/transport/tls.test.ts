@@ -75,7 +75,7 @@ test("a connection that broke is made again in the same way", async () => {
   expect([client.session, table.connections]).toEqual([session, 2]);
 });
 
-describe("a handshake that fails is told with its reason, and tried again until the time is over:", () => {
+describe("a handshake that fails is reported with its reason, and tried again until the time is over:", () => {
   const ofClient = (name: string, issuing: object): ServerOptions =>
     as(clientCertificate(name, issuing));
   const other = { authority: OTHER_AUTHORITY };
@@ -198,7 +198,7 @@ describe("a client whose certificate is out of time by its own clock", () => {
   test.each<[string, number, RegExp]>([
     ["has expired", -60, /refused this client: the client's certificate \(cert\) expired at 2/],
     ["is not valid yet", 60, /: the client's certificate \(cert\) is not valid before 2\d{3}-/],
-  ])("is told so, and does not try on, if the node agrees: it %s", async (_, from, message) => {
+  ])("says so, and does not try on, if the node agrees: it %s", async (_, from, message) => {
     for (const endpoint of [await forbidding(), (await listen(DEMANDING)).endpoint]) {
       const options = { endpoints: [endpoint], ca: CA, ...outOfTime(from) };
       // Much more than it needs: a client that tried on would do so for this long.

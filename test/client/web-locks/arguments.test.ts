@@ -20,7 +20,7 @@ describe("the arguments of request", () => {
     }
   });
 
-  it("may have a name that is no string, but none that is a symbol", async () => {
+  it("may have a name that is not a string, but none that is a symbol", async () => {
     const page = await openPage();
     const nameOf = (lock: RequestedLock | null): string | undefined => lock?.name;
     const names = [7, null, undefined, { toString: () => "text" }];
@@ -37,7 +37,7 @@ describe("the arguments of request", () => {
     await expect(requestWith(page, throwing, uncalled)).rejects.toBe(mistake);
   });
 
-  it("may have options that are nothing, and none that are no object", async () => {
+  it("may have options that are nothing, and none that are not an object", async () => {
     const page = await openPage();
     const modeOf = (lock: RequestedLock | null): string | undefined => lock?.mode;
     for (const options of [undefined, null, {}, () => undefined, { mode: undefined, extra: 1 }]) {
@@ -156,7 +156,7 @@ describe("a name", () => {
     },
   );
 
-  it("that is no valid Unicode is not mangled into another one", async () => {
+  it("that is not valid Unicode is not mangled into another one", async () => {
     const page = await openPage();
     const nested = page.locks.request("\ud800", () => {
       return page.locks.request("\ufffd", (lock) => lock?.name);

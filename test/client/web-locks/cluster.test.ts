@@ -10,12 +10,12 @@ import { connectTo } from "../world/simulated-client.js";
 import { type Held, hold, openAnother, openPage, type Page, uncalled } from "./page.js";
 
 describe("query", () => {
-  it("tells that nothing is held in two empty arrays", async () => {
+  it("shows by two empty arrays that nothing is held", async () => {
     const { world, locks } = await openPage();
     expect(await world.until(locks.query())).toStrictEqual({ held: [], pending: [] });
   });
 
-  it("tells name, mode and client of everything, requests of the moment before included", async () => {
+  it("shows name, mode and client of everything, requests of the moment before included", async () => {
     const page = await openPage();
     const { world, locks, client } = page;
     void locks.request("a", () => new Promise(() => undefined)).catch(() => undefined);
@@ -126,7 +126,7 @@ describe("query", () => {
 });
 
 describe("on a cluster, a request", () => {
-  it("excludes those of other clients, in the order in which they arrived", async () => {
+  it("excludes requests of other clients, in the order in which they arrived", async () => {
     const one = await openPage();
     const { world } = one;
     const pages = [one, await openAnother(one), await openAnother(one)];
@@ -174,7 +174,7 @@ describe("on a cluster, a request", () => {
     expect(reason).toMatchObject({ code: "LOCK_LOST", details: { reason: "revoked" } });
   });
 
-  it("that fails is named as it was asked for, with the key that tools take beside it", async () => {
+  it("that fails is named as it was asked for, and its error also has the key that tools take", async () => {
     const page = await openPage();
     const { world, client, locks, server } = page;
     const name = "a~b\u0000";

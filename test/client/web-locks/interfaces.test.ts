@@ -80,7 +80,7 @@ it("a method of anything else rejects with a TypeError, before it looks at argum
   await expect(query.call(undefined)).rejects.toBeInstanceOf(TypeError);
 });
 
-it("a client has one manager, whoever asks how often", async () => {
+it("a client has one manager, no matter who asks how often", async () => {
   const { page } = await openInterfaces();
   expect(page.client.locks).toBe(page.client.locks);
 });

@@ -67,7 +67,7 @@ describe("the callback", () => {
     expect(order).toEqual(["ended", "second"]);
   });
 
-  it("may ask for the same name again, and waits for ever like anybody else", async () => {
+  it("may ask for the same name again, and waits forever like anybody else", async () => {
     const page = await openPage();
     const { world, locks } = page;
     const { release, released } = await hold(page, "a");
@@ -84,7 +84,7 @@ describe("the callback", () => {
 });
 
 describe("the order of grants", () => {
-  it("is that of the requests, for each name by itself", async () => {
+  it("is the order of the requests, for each name by itself", async () => {
     const { world, locks } = await openPage();
     const granted: number[] = [];
     const log = (n: number) => () => granted.push(n);

@@ -19,11 +19,11 @@ export interface ServerFaults {
   losses: number;
   /** Probability that a node has no room for a strong command, though it has for the next one. */
   refusals: number;
-  /** The same for every command with a sequence: there is no room at all. */
+  /** Probability that a node has no room at all: not even for other commands with a sequence. */
   hardRefusals: number;
   /** For which commands the node has no room, whatever it has for others. */
   refuses: (command: Command) => boolean;
-  /** Which commands have values that are not allowed, as far as the node can tell. */
+  /** Which commands have values that are not allowed, as far as the node can see. */
   refusesForGood: (command: SequencedCommand) => boolean;
   /**
    * What the node refuses that it reaches: strong commands, all with a sequence, or attaching and
@@ -34,7 +34,7 @@ export interface ServerFaults {
   refusal: ErrorNumber;
   /** The connection breaks when the node has read such a command, before it is admitted. */
   cutsBefore: (command: Command) => boolean;
-  /** The connection breaks when such a command was executed, before that is told. */
+  /** The connection breaks when such a command was executed, before it is answered. */
   cutsAfter: (command: SequencedCommand) => boolean;
   /** Nobody leads: time stands still and nothing is applied. */
   isLeaderless: boolean;

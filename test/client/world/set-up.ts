@@ -32,5 +32,5 @@ export async function failure(
   throw reason;
 }
 
-/** Of a table in which nothing is left. */
+/** The counts of a table in which nothing is left. */
 export const EMPTY = { sessions: 0, keys: 0, holds: 0, waiters: 0, closings: 0 };

@@ -33,7 +33,7 @@ export class SimulatedPlatform implements Platform {
     task;
   /** How often the clock that counts sleep was read. */
   sleepClockReads = 0;
-  /** Of the one connection that counts. */
+  /** The one connection that counts. */
   connection: ServerConnection | undefined;
   keepsProcess = false;
   /** Frames that this client sent, over all of its connections. */
@@ -133,7 +133,7 @@ export class SimulatedPlatform implements Platform {
   }
 
   async loadTaskContext<Task>(): Promise<TaskContext<Task>> {
-    // As timers and sockets of Node do: what they call belongs to whoever made them.
+    // As timers and sockets of Node do: what they call belongs to the task that made them.
     this.#carry = (task) => AsyncResource.bind(task);
     return createTaskContext<Task>();
   }

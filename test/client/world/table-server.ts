@@ -52,7 +52,7 @@ export interface Unadmitted {
 /** A command with a sequence that the table executed. */
 export interface Executed extends Unadmitted {
   readonly epoch: number;
-  /** Of the entry. */
+  /** The index of the entry. */
   readonly index: number;
 }
 
@@ -281,7 +281,7 @@ export class TableServer implements Outbox {
     const key = `${session}/${epoch}/${sequence}`;
     const command = this.#admitted.get(key);
     if (command === undefined) throw new Error(`${key} was executed twice, or never admitted`);
-    // Orders without a session have numbers by chance, and the table may meet their copies again.
+    // Orders without a session have numbers by chance, and their copies may reach the table again.
     if (session !== 0) this.#admitted.delete(key);
     const atMs = this.world.nowMs;
     this.executed.push({ session, epoch, command, index: this.#index, atMs });

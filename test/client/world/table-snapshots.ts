@@ -24,7 +24,7 @@ export class TableSnapshots {
   readonly #table: LockTable;
   readonly #saved = new Map<ServerConnection, Saved>();
   readonly #questions = new Map<ServerConnection, number>();
-  /** So many questions are told "not yet". */
+  /** How many questions are answered with "not yet". */
   questionsInVain = 2;
   /** Said instead of what is true. */
   falsehood: unknown = undefined;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Plays the client's part of one transcript with the recipe for shells, and prints what it reports. Its arguments are
-# those of the recipe before the command, and "hold" or "end" first.
+# "hold" or "end", and then the arguments of the recipe before the command.
 until=$1
 shift
 # shellcheck disable=SC2016

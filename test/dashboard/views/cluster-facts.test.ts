@@ -33,7 +33,7 @@ test("the leader knows better, but not how far one lags that it does not reach",
   expect(lags).toEqual(["1: unknown", "2: 7", "3: unknown", "4: unknown"]);
 });
 
-test("when a node was last heard is told by the clock of the page", () => {
+test("when a node was last heard is given by the clock of the page", () => {
   expect(heardAtMs(2, { own: OWN, nowMs: 500_000 })).toBe(495_000);
   expect(heardAtMs(3, { own: OWN, nowMs: 500_000 })).toBeUndefined();
   expect(heardAtMs(2, { own: undefined, nowMs: 500_000 })).toBeUndefined();

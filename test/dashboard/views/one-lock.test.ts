@@ -38,7 +38,7 @@ describe("bars of owners over time", () => {
       reason: isHeld ? undefined : "released",
     }) satisfies HeldPeriod;
 
-  it("have a lane for each holder, and what is held reaches to the present", () => {
+  it("have a lane for each holder, and what is held reaches until now", () => {
     const { lanes, beginWallMs, endWallMs } = tenureBars(
       [period(2, 1_600, 100, true), period(1, 1_400, 100), period(2, 1_000, 400)],
       2_000,

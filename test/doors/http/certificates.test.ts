@@ -77,7 +77,7 @@ test("a client without a certificate or a token is nobody", async () => {
   expect((await take({})).status).toBe(401);
 });
 
-test("a name that the cluster does not know is nobody, and a node is no client", async () => {
+test("a name that the cluster does not know is nobody, and a node is not a client", async () => {
   const { certificatePem: cert, keyPem: key } = clientCertificate("stranger");
   expect([401, 403]).toContain((await take({ cert, key })).status);
   const node = nodeCertificate(2);

@@ -102,7 +102,7 @@ export class DoorWorld {
     return this.ask("DELETE", path, { headers: { "Holdfast-Owner": owner } }, id);
   }
 
-  /** Resolves when so many requests wait for the key. */
+  /** Resolves when `count` requests wait for the key. */
   async waiting(key: string, count: number): Promise<void> {
     await vi.waitFor(
       async () => {

@@ -69,7 +69,7 @@ describe("the door of a node", () => {
     });
   }
 
-  test("answers 500 to what fails in a way that it does not know, tells of it, and serves on", async () => {
+  test("answers 500 to what fails in a way that it does not know, logs it, and serves on", async () => {
     const bug = new Error("a bug");
     let isBroken = true;
     const { gateway } = await start(() => {

@@ -34,7 +34,7 @@ describe("a lease", () => {
     expect(again.body).toEqual({ released: false, leftQueue: false, reason: "released" });
   });
 
-  test("is the same for a repeat with its Idempotency-Key, and held for any other", async () => {
+  test("is given again to a repeat with its Idempotency-Key, and held for any other", async () => {
     const first = await world.take("repeat", "a");
     const second = await world.take("repeat", "a", "ttl=60s");
     expect(second.status).toBe(200);
@@ -127,7 +127,7 @@ describe("a lease", () => {
     expect((await world.ask("GET", "/v1/locks?prefix=all/")).body.keys).toEqual([]);
   });
 
-  test("that has ended is not extended, and the reason is told", async () => {
+  test("that has ended is not extended, and the answer has the reason", async () => {
     await world.take("gone", "a");
     await world.giveBack("gone", "a");
     const headers = { [OWNER]: "a" };

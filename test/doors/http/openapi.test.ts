@@ -166,7 +166,7 @@ describe("the description of the HTTP door", () => {
   for (const [path, method] of CALLS) {
     const { operationId, parameters } = operationOf(path, method);
 
-    test(`tells how ${operationId} is answered`, async () => {
+    test(`says how ${operationId} is answered`, async () => {
       for (const chooses of [(one: Parameter) => one.required === true, () => true]) {
         const answer = await send(path, method, chooses);
         // The second time the first is in the way of a take without an Idempotency-Key.
@@ -185,7 +185,7 @@ describe("the description of the HTTP door", () => {
       }
     });
 
-    test(`tells how ${operationId} is refused`, async () => {
+    test(`says how ${operationId} is refused`, async () => {
       const query = "?nothing=here";
       const unknown = await world.ask(method.toUpperCase(), `${path}${query}`, {
         ...(method === "post"

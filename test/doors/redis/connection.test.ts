@@ -147,7 +147,7 @@ test("a request of HTTP gets no answer", async () => {
   expect(await client.reply()).toBe("closed");
 });
 
-test("a line that is no command ends the connection with an error", async () => {
+test("a line that is not a command ends the connection with an error", async () => {
   await using world = await DoorWorld.open();
   const client = await world.connect();
   client.write("TTL k\r\n");

@@ -116,7 +116,7 @@ test("of two programs with one value, at two nodes, one alone has what was grant
   expect(await world.until(attempts)).toEqual([true, false]);
 });
 
-test("the attempt that gets the lock has it for its own time, not for that of the first attempt", async () => {
+test("the attempt that gets the lock has it for its own time, not for the first attempt's", async () => {
   const { world, server } = setUp();
   const { client } = await connectTo(server);
   const { leases } = client;

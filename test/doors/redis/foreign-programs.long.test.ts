@@ -1,6 +1,6 @@
 /**
- * Programs that are no part of this project, at the doors of three nodes: redsync, which counts servers as
- * Redlock does and takes by plain SET with NX, and the check of health of HAProxy. Go gets its modules
+ * Programs from outside this project, at the doors of three nodes: redsync, which counts servers as
+ * Redlock does and takes by plain SET with NX, and the health check of HAProxy. Go gets its modules
  * from its proxy.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";

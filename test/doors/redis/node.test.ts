@@ -51,7 +51,7 @@ function redisOf({ redisPort }: RunningNode, options: Partial<RedisOptions> = {}
   return redis;
 }
 
-test("a lock of a Redis client may last a day by default, and what is longer is told the limit", async () => {
+test("a lock of a Redis client may last a day by default, and refusals beyond that name the limit", async () => {
   const { node } = await start();
   const redis = redisOf(node);
   expect(await redis.set("backup", "me", "EX", 595, "NX")).toBe("OK");
@@ -110,7 +110,7 @@ test("the metrics count connections, commands, refusals, and who was cut off", a
   ]);
 });
 
-test("in a closed cluster a token signs in, and rights are those of its identity", async () => {
+test("in a closed cluster a token signs in, with the rights of its identity", async () => {
   const { node, directory } = await start();
   await using admin = await connectAdmin({ endpoints: [`unix:${directory}`] });
   const { access } = admin;
@@ -184,7 +184,7 @@ test("with TLS the port has the node's certificate, and a client's certificate i
   expect([await identityOf("a"), await identityOf("b")]).toEqual(["anonymous", "worker"]);
 });
 
-test("a certificate that names nobody whom the cluster knows is that of a stranger", async () => {
+test("a client whose certificate names nobody whom the cluster knows is a stranger", async () => {
   const { node, admin, credentialsOf } = await startSecure();
   const { access } = admin;
   await access.addIdentity("worker");

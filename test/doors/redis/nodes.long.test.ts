@@ -20,7 +20,7 @@ const Redlock = require("redlock") as new (
 
 interface RedisCluster {
   readonly cluster: ClusterProcess;
-  /** Of each node, in the order of their ids. */
+  /** The port of each node, in the order of their ids. */
   readonly ports: readonly number[];
 }
 

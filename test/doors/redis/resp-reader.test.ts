@@ -89,7 +89,7 @@ test("the commands of checks of health are read as lines, whatever the pieces", 
   expect(readAll([mixed, commandBytes(["TTL", "k"])])).toHaveLength(3);
 });
 
-describe("what is no command is a problem", () => {
+describe("what is not a command is a problem", () => {
   test.each([
     ["another inline command", "GET k\r\n"],
     ["a word that begins like an inline command", "PINGS\r\n"],
@@ -99,7 +99,7 @@ describe("what is no command is a problem", () => {
     ["an array within an array", "*1\r\n*1\r\n$1\r\na\r\n"],
     ["a negative length", "*1\r\n$-1\r\n"],
     ["a length without digits", "*\r\n"],
-    ["a length that is no number", "*1\r\n$1x\r\na\r\n"],
+    ["a length that is not a number", "*1\r\n$1x\r\na\r\n"],
     ["a length with too many digits", `*1\r\n$${"1".repeat(30)}`],
     ["too many arguments", "*100000\r\n"],
     ["a bulk string that goes on", "*1\r\n$1\r\nab\r\n"],

@@ -98,7 +98,7 @@ test("a port that is a sentinel only says so, names the master, and takes no loc
   expect(await other.call("SENTINEL", "sentinels", "mymaster")).not.toContain("26379");
 });
 
-test("a stranger is told of no address", async () => {
+test("a stranger gets no address", async () => {
   await using world = await DoorWorld.open({}, { isOpen: false });
   const client = await world.connect();
   expect(await client.call("SENTINEL", "masters")).toBe("-NOAUTH Authentication required.");

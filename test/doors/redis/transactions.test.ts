@@ -12,8 +12,8 @@ import { DoorWorld } from "./world/door-world.js";
 import { RespClient } from "./world/resp-client.js";
 
 /**
- * What the key is when GET tells it, and when EXEC comes. Redis, which asks whether it was touched, and
- * the door, which asks whether it still is as told, mean the same in these.
+ * What the key is when GET reads it, and when EXEC comes. Redis, which asks whether it was touched,
+ * and the door, which asks whether it still is as it was read, mean the same in these.
  */
 const STATES = {
   "absent, absent": [undefined, undefined],
@@ -25,7 +25,7 @@ const STATES = {
 } as const;
 type State = keyof typeof STATES;
 
-/** Of the states in which it is as it was told; in all others EXEC answers nil and does nothing. */
+/** The replies if the key still is as it was read; otherwise EXEC answers nil and does nothing. */
 interface Expected {
   readonly absent: string;
   readonly mine: string;
@@ -394,7 +394,7 @@ async function run(
     if (now !== undefined) await other.call("SET", "k", now, "NX", "PX", "100000");
   }
   const before = await leftOf(other);
-  // The last digits of a time are those of the moment.
+  // The last digits of a time depend on the moment.
   const reply = (await first.call("EXEC")).replace(/^\[:99\d\d\d\]$/, "[:100000]");
   const left = await leftOf(other);
   const isRefused = queued.startsWith("-NOHOLDFAST");

@@ -226,7 +226,7 @@ describe("random histories", () => {
   const KEYS = ["a/1", "a/2", "ab"];
   const TARGETS = [{ prefix: "a/" }, { prefix: "a" }, { key: "a/1" }, { key: "ab" }];
 
-  /** Of a table of grants that judges each command at one moment, if `isJudging`. */
+  /** The history of a table of grants, which judges each command at one moment if `isJudging`. */
   function played(seed: number, isJudging: boolean): Line[] {
     const random = seededStream(seed, "access");
     const table = new Map<string, number>();

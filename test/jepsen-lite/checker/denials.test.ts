@@ -47,7 +47,7 @@ describe("an acquire that was refused", () => {
     [0, "fail", "acquire", undefined, { ...onA, ...how }],
   ];
 
-  it("and whose hold others see is found by its mark, whoever refused it", () => {
+  it("and whose hold others see is found by its mark, no matter who refused it", () => {
     for (const how of [{ error: "LOCK_HELD" }, { error: "BUSY", denied: true }]) {
       const lines = [...refused(how), ...inspected({ token: 7, mark: "m1" })];
       expect(broken(lines)).toEqual(["denials"]);
@@ -79,7 +79,7 @@ describe("an end of a hold that was refused", () => {
     [1, type, "revoke", undefined, error === undefined ? onA : { ...onA, error }],
   ];
 
-  it("is found by the loss that its holder was told of", () => {
+  it("is found by the loss that its holder learned of", () => {
     const lines = (...middle: Line[]) => [
       ...acquired(0, 5),
       ...middle,

@@ -147,7 +147,7 @@ export function randomLockHistory(movesMax: number): fc.Arbitrary<HistoryEvent[]
       if (isFresh) keyOf.set(token, next.key);
       const key = keyOf.get(token) ?? next.key;
       if (f === "acquire" && next.end === "ok" && !isFresh) continue;
-      // Nobody can use a token before anybody was told of it.
+      // Nobody can use a token before anybody has received it.
       if (f !== "acquire" && !told.has(token)) continue;
       if (f === "lose") {
         lines.push([process, "info", "lost", { token }, { key }]);

@@ -59,7 +59,7 @@ describe("exclusive locks", () => {
     expect(broken([...acquired(0, 5), ...acquired(1, 9)])).toEqual(["linearizable", "exclusion"]);
   });
 
-  it("a grant after the holder was told of its loss is valid, before that it is not", () => {
+  it("a grant after the holder learned of its loss is valid, before that it is not", () => {
     expect(broken([...acquired(0, 5), lost(0, 5), ...acquired(1, 9)])).toEqual([]);
     expect(broken([...acquired(0, 5), ...acquired(1, 9), lost(0, 5)])).toEqual([
       "linearizable",
@@ -420,7 +420,7 @@ describe("order, wake-ups, once and watches", () => {
     expect(broken(lines(1, 2))).toEqual(["order"]);
   });
 
-  it("whoever waits for a free lock at the end was forgotten", () => {
+  it("a client that waits for a free lock at the end was forgotten", () => {
     const lines: Line[] = [
       ...acquired(0, 5),
       asks(1),

@@ -31,7 +31,7 @@ describe("long histories that a real object made", () => {
     expect(checkHistory(events, { model: modelNamed("cas-register") }).valid).toBe(true);
   });
 
-  it("on a single key fifty clients at once are no problem either", () => {
+  it("fifty clients at once on a single key can be checked, too", () => {
     const crowd = { ...OPTIONS, operations: 5_000, keys: 1, processes: 50, unknownShare: 0.01 };
     const { events } = readHistory(validHistory("register", crowd).join("\n"));
     const budget = { steps: 5_000_000 };

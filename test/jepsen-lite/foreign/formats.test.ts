@@ -214,9 +214,13 @@ describe("the command", () => {
     ],
     ["an array without a comma", `[\n${invoke}\n${invoke}]`, /line 3: not JSON: expected a comma/],
     ["an array with more behind it", `[${invoke}]\n]`, /line 2: not JSON: text after the array/],
-    ["what is no history at all", "hello\nworld", /line 1: neither JSON nor EDN/],
+    ["what is not a history at all", "hello\nworld", /line 1: neither JSON nor EDN/],
     ["an empty file", "", /the file is empty/],
-    ["a line that is no object", `${invoke}\n[1]`, /line 2: expected an object, found an array/],
+    [
+      "a line that is not an object",
+      `${invoke}\n[1]`,
+      /line 2: expected an object, found an array/,
+    ],
     [
       "an ok without an invoke",
       '{"process":4,"type":"ok","f":"read"}',
@@ -267,7 +271,7 @@ describe("the command", () => {
     }
   });
 
-  it("--help is no error and shows examples", () => {
+  it("--help is not an error and shows examples", () => {
     const { code, out } = run(undefined, "--help");
     expect(code).toBe(0);
     expect(out).toContain("Examples:");

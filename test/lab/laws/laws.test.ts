@@ -27,7 +27,7 @@ test.each<[Mode, Mode, boolean]>([
   expect(conflict?.kind).toBe(isConflict ? "mode" : undefined);
 });
 
-test("permits conflict by a slot, or by their sum, whoever said how many there are", () => {
+test("permits conflict by a slot, or by their sum, no matter who said how many there are", () => {
   const wanted = claim("permits", [2]);
   const one = ["one", claim("permits", [0], 3)] as const;
   const other = ["other", claim("permits", [1])] as const;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Timeline } from "../../../lab/simulated/timeline.js";
 
-test("events come by their time, and those of one time in the order in which they were planned", () => {
+test("events come by their time, and at the same time in the order in which they were planned", () => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 20 })), (times) => {
       const timeline = new Timeline();

@@ -132,7 +132,7 @@ function expectAsDeclared(
   expect(outcomeOf(bytes, read)).toEqual(declared);
 }
 
-/** What the declaration copies of all usual values, besides those of a snapshot. */
+/** Leaves out usual values that the declaration copies in addition to the values of a snapshot. */
 function withoutLinks(record: object): object {
   if (!("extras" in record) || record.extras === undefined) return record;
   const { end, upgrade, ...kept } = record.extras as RecordOf<"hold">["extras"] & HoldExtras;

@@ -57,7 +57,7 @@ async function page(headers: object = {}, path = join(directory, NAME)): Promise
 }
 
 describe("the socket in a data directory", () => {
-  test("serves pages and clients, whom the driver is told are local", async () => {
+  test("serves pages and clients, which the driver learns are local", async () => {
     const gateway = await startLocal();
     expect(await page()).toEqual({ status: 200, text: "page /livez\n" });
     const client = await BareClient.connect(gateway, through());

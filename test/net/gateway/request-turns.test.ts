@@ -122,7 +122,7 @@ describe("requests of one connection", () => {
 
   test.each([
     ["pages", get("/livez").repeat(200)],
-    ["expectations that are not met", get("/v1/2", "Expect: more\r\n").repeat(400)],
+    ["unknown expectations", get("/v1/2", "Expect: more\r\n").repeat(400)],
     ["requests without a host", "GET /v1/2 HTTP/1.1\r\n\r\n".repeat(400)],
     ["a body", post("/v1/2", "x".repeat(200_000))],
     [

@@ -28,7 +28,7 @@ describe("the sockets of the client port", () => {
   );
 });
 
-test("the sockets of one address can be set, and never take those of programs on this machine", () => {
+test("the sockets of one address can be set, and programs on this machine keep theirs", () => {
   const few = socketLimitsOf(1_000, 65_536, 10);
   expect(limitsFor(few, "10.1.2.3").connectionsMax).toBe(10);
   expect(limitsFor(few, "127.0.0.1").connectionsMax).toBe(750);

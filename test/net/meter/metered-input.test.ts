@@ -72,7 +72,7 @@ function pieceOf(length: number, at: number): Buffer {
   return piece;
 }
 
-test("bytes come whole and in order, and their end last, however dear they are and whoever pauses", async () => {
+test("bytes come whole and in order, and their end last, whatever they cost and whichever side pauses", async () => {
   let heldTotal = 0;
   await fc.assert(
     fc.asyncProperty(lengths, fc.nat(40), fc.boolean(), async (given, costMs, pauses) => {

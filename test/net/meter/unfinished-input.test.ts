@@ -29,7 +29,7 @@ class Port {
     this.input = new UnfinishedInput(tuning, limits);
   }
 
-  /** A client begins a message and sends so much of it. */
+  /** A client begins a message and sends `kibibytes` of it. */
   begin(address: string, limitedIdentity: string, kibibytes: number): Connection {
     this.#connections += 1;
     const id = this.#connections;
@@ -65,7 +65,7 @@ describe("unfinished messages", () => {
     expect(port.noted).toEqual(["identity greedy unfinishedBytesMax 200"]);
   });
 
-  test("from the machine of the node, and of those who are no identity, have only the common limit", () => {
+  test("from the machine of the node, and of clients without an identity, have only the common limit", () => {
     const port = new Port();
     for (const address of ["", "127.0.0.1", "0:0:0:0::/64"]) {
       for (let i = 0; i < 3; i += 1) port.begin(address, "", 90);

@@ -55,7 +55,7 @@ function identityOf({ birth, origin, incarnation }: Directory): PeerIdentity {
   return { nodeId: 2, clusterId: CLUSTER, birth, origin, incarnation, advertise: "ws://b:1" };
 }
 
-test("a directory that was never let in comes in only as a later one that was made to be told, and one that was followed never again", () => {
+test("a directory that was never let in is let in only if it is later and was made to receive everything, and one that was replaced never is", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       let stored: StoredPeers = new Map();

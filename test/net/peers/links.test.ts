@@ -256,7 +256,7 @@ describe("a link is refused, by both sides, of which only the refusing one names
     expect(await one.refusal()).toMatch(/node 3/);
   });
 
-  test("when a node meets its own id", async () => {
+  test("when a node finds its own id", async () => {
     const { one } = await pair({}, 1);
     expect(await one.refusal()).toMatch(/a second process has the id 1|two processes with one id/);
   });

@@ -132,7 +132,7 @@ describe("a peer that is added", () => {
 });
 
 describe("a peer that is removed", () => {
-  test("still gets what was said, and both sides are told the link's end and its reason", async () => {
+  test("still gets what was said, and both sides learn of the link's end and its reason", async () => {
     const { one, two } = await pair({ one: true, two: true });
     const [epoch] = await Promise.all([one.up(2), two.up(1)]);
     for (let id = 1; id <= 100; id += 1) one.links.send(2, 0, barrier(id));

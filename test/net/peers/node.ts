@@ -23,7 +23,7 @@ export type Happening =
 
 export const CLUSTER = "00112233445566778899aabbccddeeff";
 
-/** Of the directory that a node has unless a test gives it another. */
+/** The birth of the directory that a node has unless a test gives it another. */
 export function birthOf(id: number): string {
   return `${id}`.padStart(16, "b");
 }

@@ -203,7 +203,7 @@ describe("the peer port", () => {
     await once(same, "message");
   });
 
-  test("takes another directory that was made to be told everything where the peer is dialed, and believes nobody else", async () => {
+  test("believes another directory that was made to receive everything only where the peer is dialed", async () => {
     const [port = 0, portTwo = 0] = await freePorts(2);
     const knownPeers = new Map([[2, { incarnation: 5, births: [birthOf(2)] }]]);
     const peers = new Map([[2, loopback(portTwo)]]);

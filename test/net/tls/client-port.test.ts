@@ -27,7 +27,7 @@ import {
 const DAY_MS = 86_400_000;
 const CA = AUTHORITY.certificatePem;
 const OTHER_CA = OTHER_AUTHORITY.certificatePem;
-/** Of the node: its own authority, and that of its clients, which is another one. */
+/** The credentials of the node. Its own authority is not the authority of its clients. */
 const ASKING = credentialsOf(nodeCertificate(1), CA, OTHER_CA);
 const clientOf = (name: string, options = {}): IssuedCertificate =>
   clientCertificate(name, { authority: OTHER_AUTHORITY, ...options });

@@ -181,7 +181,7 @@ describe("links under TLS", () => {
     expect(impostor.upgrades).toBe(0);
   });
 
-  test("plain text at a port with TLS, and TLS at one without, are told and disturb nobody", async () => {
+  test("plain text at a port with TLS, and TLS at one without, are logged and disturb nobody", async () => {
     const [one, two] = await pair(tlsOf(1), tlsOf(2));
     await one.up(2);
     const plain = connectPlain(one.links.port, "127.0.0.1");

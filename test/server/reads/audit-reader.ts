@@ -49,7 +49,7 @@ async function answer(question: AuditQuestion): Promise<AuditAnswer> {
   return { findings };
 }
 
-// Whoever asked is gone, and nobody would end this process.
+// The process that asked is gone, and nobody would end this one.
 process.on("disconnect", () => process.exit(1));
 process.on("message", (question: AuditQuestion) => {
   answer(question).then(

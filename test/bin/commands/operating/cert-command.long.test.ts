@@ -102,7 +102,7 @@ test("documents name the files, for whom they are, and until when", async () => 
   });
 });
 
-test("the name of the cluster comes from where that of a node comes from", async () => {
+test("the name of the cluster comes from the same place as for a node", async () => {
   await done("ca");
   const env = { HOLDFAST_CLUSTER_NAME: "prod" };
   const { code } = await runCli(["cert", "client", "a"], { cwd: place, env });
@@ -186,7 +186,7 @@ test("a CA of which the key is another's, or that is none, issues nothing", asyn
   expect((await readdir(join(place, "certs"))).sort()).toEqual(["ca.crt", "ca.key"]);
 });
 
-test("a place that cannot be written is told", async () => {
+test("a place that cannot be written is named", async () => {
   await writeFile(join(place, "file"), "");
   expect(await cert("ca", "--out", "file")).toMatchObject({
     ...{ code: 1, stderr: "holdfast: file is not a directory\n" },
@@ -200,7 +200,7 @@ test("a place that cannot be written is told", async () => {
 /** Another user than root, for whom modes of files count. */
 const NOBODY = process.getuid?.() === 0 ? 65_534 : undefined;
 
-test.runIf(NOBODY !== undefined)("a directory of others is told", async () => {
+test.runIf(NOBODY !== undefined)("a directory of another user is named", async () => {
   await mkdir(join(place, "theirs"));
   await chmod(place, 0o755);
   const result = await runCli(["cert", "ca", "--out", "theirs"], { cwd: place, uid: NOBODY ?? 0 });

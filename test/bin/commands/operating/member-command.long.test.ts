@@ -82,7 +82,7 @@ describe("against a cluster", () => {
     table.members.lag.set(4, 7);
     const waited = await ask("member", "promote", "4", "--wait", "300ms");
     expect([waited.code, waited.stdout]).toEqual([124, ""]);
-    // Standard error is no terminal: one note of what is waited for, and the end.
+    // Standard error is not a terminal: one note of what is waited for, and the end.
     expect(waited.stderr).toMatch(
       /^holdfast: node 4 is not a voter yet: it is 7 entries behind [^\n]+\nholdfast: [^\n]+\n$/,
     );

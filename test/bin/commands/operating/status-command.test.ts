@@ -91,7 +91,7 @@ test("a secured cluster says what who asks lacks, and is not one that does not a
   expect([far.code, far.stderr]).toEqual([5, expect.stringMatching(sent)]);
 });
 
-test("a page with something else for the damage is no node's", async () => {
+test("a page with something else for the damage does not come from a node", async () => {
   const url = await statusPage(1, { role: "leader", damage: "none" });
   const { code, stdout } = await runCli(["status", "--json", `--endpoints=${url}`]);
   expect(code).toBe(4);
@@ -113,24 +113,27 @@ test("without a leader the end says how many nodes answer and how many are neede
   expect(stdout).toMatch(/^ *1 +electing /m);
 });
 
-/** Of util-linux: makes a terminal. */
+/** The `script` of util-linux: makes a terminal. */
 const SCRIPT = process.platform === "linux" ? findTool("script") : undefined;
 
-test.runIf(SCRIPT !== undefined)("on a terminal the table is no wider than it", async () => {
-  // As of a node of a later version.
-  const role = `follower-${"x".repeat(90)}`;
-  const urls = [await statusPage(1, { role: "leader" }), await statusPage(2, { role })];
-  const status = `"$NODE" "$HOLDFAST" status --endpoints=${urls.join(",")}`;
-  const env = { SHELL: "/bin/sh", NODE: process.execPath, HOLDFAST: COMMAND, NO_COLOR: "1" };
-  const { stdout } = await promisify(execFile)(
-    SCRIPT ?? "",
-    ["-q", "-e", "-c", `stty cols 80 && ${status}`, "/dev/null"],
-    { env: { ...bareEnvironment(), ...env } },
-  );
-  const lines = stdout.trimEnd().split("\r\n");
-  expect(lines).toHaveLength(3);
-  expect(lines.filter((line) => displayWidth(line) > 80)).toEqual([]);
-  expect(stdout).toContain("…");
-  const { stdout: piped } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
-  expect(piped).toContain(role);
-});
+test.runIf(SCRIPT !== undefined)(
+  "on a terminal the table is not wider than the terminal",
+  async () => {
+    // As of a node of a later version.
+    const role = `follower-${"x".repeat(90)}`;
+    const urls = [await statusPage(1, { role: "leader" }), await statusPage(2, { role })];
+    const status = `"$NODE" "$HOLDFAST" status --endpoints=${urls.join(",")}`;
+    const env = { SHELL: "/bin/sh", NODE: process.execPath, HOLDFAST: COMMAND, NO_COLOR: "1" };
+    const { stdout } = await promisify(execFile)(
+      SCRIPT ?? "",
+      ["-q", "-e", "-c", `stty cols 80 && ${status}`, "/dev/null"],
+      { env: { ...bareEnvironment(), ...env } },
+    );
+    const lines = stdout.trimEnd().split("\r\n");
+    expect(lines).toHaveLength(3);
+    expect(lines.filter((line) => displayWidth(line) > 80)).toEqual([]);
+    expect(stdout).toContain("…");
+    const { stdout: piped } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
+    expect(piped).toContain(role);
+  },
+);

@@ -8,8 +8,8 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 
 /**
- * The endpoint of a page that ends with the test; over TLS with these; with `token` that of a closed
- * cluster.
+ * The endpoint of a page that ends with the test. With `tls` the page is served over TLS; with
+ * `token` it is the page of a closed cluster.
  */
 export async function statusPage(
   id: number,

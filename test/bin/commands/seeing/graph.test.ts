@@ -1,4 +1,4 @@
-/** What `holdfast graph` prints below the present waits. */
+/** What `holdfast graph` prints below the current waits. */
 import { expect, test } from "vitest";
 import { possibleLines, refusedLines } from "../../../../bin/commands/seeing/graph.js";
 import type { RefusedDeadlock } from "../../../../src/index.js";
@@ -6,7 +6,7 @@ import type { RefusedDeadlock } from "../../../../src/index.js";
 const lock = { mode: "exclusive", owner: 1 } as const;
 const WALL_MS = Date.UTC(2026, 10, 23, 12, 0, 0);
 
-test("a refused deadlock is told as a ring of waits that begins with the one that was refused", () => {
+test("a refused deadlock is shown as a ring of waits that begins with the one that was refused", () => {
   const refused: RefusedDeadlock[] = [
     {
       wallMs: WALL_MS,

@@ -1,6 +1,6 @@
 /**
  * Unchanged clients, first against Redis and then against the door: what they send, what they are
- * answered and what they tell their users must be the same, but for the listed differences.
+ * answered and what they report to their users must be the same, but for the listed differences.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { StartedServer } from "../../../fence/stores/installed.js";

@@ -1,6 +1,6 @@
 /**
- * The lives of lock clients: each uses an unchanged client as its users do, and tells what the client
- * answered. The order of its commands is always the same.
+ * The lives of lock clients: each uses an unchanged client as its users do, and reports what the
+ * client answered. The order of its commands is always the same.
  */
 import { execFile } from "node:child_process";
 import { createRequire } from "node:module";
@@ -64,7 +64,7 @@ interface AnyLock {
 
 type Take = (keys: string[], ttlMs: number) => Promise<AnyLock>;
 
-/** Of each library that is called redlock. */
+/** The life of each library that is called redlock. */
 async function redlockLife(
   server: LifeServer,
   take: Take,
@@ -377,7 +377,7 @@ const redisPy: Life["live"] = async (server) => {
   const { stdin, stdout } = running.child;
   stdout?.on("data", (text: string) => {
     told += text;
-    // So many answers until it waits.
+    // It has printed this many answers when it waits.
     if (!isTold && told.split("\n").length > 14) {
       isTold = true;
       void server.expired("short").then(() => stdin?.end("\n"));

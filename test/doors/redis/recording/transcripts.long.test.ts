@@ -4,7 +4,7 @@ import { freePorts } from "../../../../lab/free-ports.js";
 import { type ClusterProcess, startCluster } from "../../../e2e/world/cluster-process.js";
 import { compareWithRedis } from "./comparison.js";
 
-describe("replies of the door of a node are those of Redis", () => {
+describe("the door of a node replies as Redis does", () => {
   let cluster: ClusterProcess;
   let port = 0;
 

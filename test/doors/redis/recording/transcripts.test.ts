@@ -3,7 +3,7 @@ import { describe } from "vitest";
 import { DoorWorld } from "../world/door-world.js";
 import { compareWithRedis } from "./comparison.js";
 
-describe("replies of the door are those of Redis", () => {
+describe("the door replies as Redis does", () => {
   compareWithRedis(async (use) => {
     await using world = await DoorWorld.open();
     const onWait = (elapsedMs: number): void => {

@@ -271,7 +271,7 @@ export class TwoServers implements AsyncDisposable {
   /** Throws if the door has answered or done anything else than Redis. */
   async judge(call: GeneratedCall): Promise<Verdict> {
     const byRedis = await answered(this.#redis, call, () => this.#redis.call("FLUSHALL"));
-    // Each call is that of another client: what one was refused is not held against the next one.
+    // Each call comes from another client: what one was refused is not held against the next one.
     this.#calls += 1;
     const library = `g${this.#calls}`;
     const byDoor = await answered(this.#door, call, async () => {
@@ -288,7 +288,7 @@ export class TwoServers implements AsyncDisposable {
   }
 }
 
-/** Judges so many random calls, after those that are given. */
+/** Judges `numRuns` random calls, after the calls in `first`. */
 export async function expectSame(
   servers: TwoServers,
   numRuns: number,

@@ -266,7 +266,7 @@ export const TEXTS_THAT_ARE_NOT_READ: readonly (readonly [why: string, text: str
   ["makes a global name", "n = 1 return n"],
   ["uses a global name", "return cjson.encode(KEYS)"],
   ["has a loop without an end", "while true do end"],
-  ["is no Lua", "SELECT * FROM locks"],
+  ["is not Lua", "SELECT * FROM locks"],
   ["has a string that does not end", "return redis.call('get"],
   ["has a comment that does not end", "--[[ return 1"],
   ["is long", `return 1${" ".repeat(9_000)}`],

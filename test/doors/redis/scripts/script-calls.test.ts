@@ -88,7 +88,7 @@ async function expectCall(client: RespClient, call: Call): Promise<void> {
   else expect(said).toBe(answer);
   const left = Number((await client.call("PTTL", "k")).slice(1));
   expect(left < 0 ? left : Math.ceil(left / 10_000) * 10_000).toBe(leftMs);
-  // The next reply is that of the next command.
+  // The next reply belongs to the next command.
   expect(await client.call("PING")).toBe("+PONG");
 }
 

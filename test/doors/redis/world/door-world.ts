@@ -71,7 +71,7 @@ export class DoorWorld implements AsyncDisposable {
     return world;
   }
 
-  /** The doors of so many nodes of one cluster. */
+  /** The doors of all nodes of one cluster. */
   static async openCluster(
     nodes: number,
     options: Partial<RedisDoorOptions> = {},

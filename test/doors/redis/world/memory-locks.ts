@@ -246,7 +246,7 @@ export class MemoryLocks {
     };
   }
 
-  /** Tells of the ends of leases by release. It begins when it is first asked. */
+  /** Reports the ends of leases by release. It begins when it is first asked. */
   #watch({ prefix }: { prefix: string }, signal: AbortSignal | undefined): Watch {
     const ended: string[] = [];
     let wake: () => void = () => {};
