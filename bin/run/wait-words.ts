@@ -26,12 +26,16 @@ export function refusedText(name: string, refused: Refused, views: readonly KeyV
   const keys = new Set(blockers.map(({ key }) => key));
   const key = keys.size === 0 ? name : [...keys].map(keyText).join(", ");
   if (blockedBy === "closing") return `${key} is ${closedText(views)}`;
-  // What waits has no token yet.
-  const holders = namesOf(blockers.filter(({ token }) => token > 0));
-  const waiters = namesOf(blockers.filter(({ token }) => token === 0));
+  const isBearer = ({ holder }: Blocker): boolean => holder === "bearer";
+  const isWaiter = ({ holder }: Blocker): boolean => holder === null;
+  const handedOver = namesOf(blockers.filter(isBearer));
+  const holders = namesOf(blockers.filter((one) => !isBearer(one) && !isWaiter(one)));
+  const waiters = namesOf(blockers.filter(isWaiter));
   const waits = waiters === "" ? "another" : waiters;
   if (blockedBy === "waiters") return `${key} is waited for by ${waits}`;
-  const held = `${key} is held by ${holders === "" ? "another" : holders}`;
+  const byHolders = holders === "" && handedOver === "" ? "another" : holders;
+  const parts = [byHolders === "" ? "" : `held by ${byHolders}`, handedOver];
+  const held = `${key} is ${parts.filter((part) => part !== "").join(", ")}`;
   return waiters === ""
     ? held
     : `${held}; ${waiters} ${waiters.includes(", ") ? "wait" : "waits"} for it`;
@@ -80,11 +84,13 @@ function closedText(views: readonly KeyView[]): string {
   return `cooling down${more} (--min-hold or --lock-delay of its last holder)`;
 }
 
-/** Leaves out clients without a name, but not "an unnamed client" whose identity has a name. */
+/** Leaves out cooldowns, and sessions of `anonymous` without a name. */
 function namesOf(blockers: readonly Blocker[]): string {
-  const named = blockers.filter(
-    (blocker) => blocker.sessionName !== "" || (blocker.identity !== "" && !isAnonymous(blocker)),
-  );
+  const named = blockers.filter((blocker) => {
+    const { sessionName, identity, holder } = blocker;
+    if (holder === "owner" || holder === "bearer") return true;
+    return sessionName !== "" || (identity !== "" && !isAnonymous(blocker));
+  });
   const names = named.map((blocker) => phraseText(whoPhrase(blocker)));
   return [...new Set(names)].join(", ");
 }

@@ -61,10 +61,18 @@ export const BLOCKED_BY = { holds: 0, waiters: 1, closing: 2 } as const;
 export type BlockedBy = (typeof BLOCKED_BY)[keyof typeof BLOCKED_BY];
 
 /**
- * One of the blockers of a request, of which a few are named. On the wire `[sessionName, key, mode,
- * token, identity]`.
+ * Whose a hold is: a session's; an owner's, as a lease; or a bearer's, from whom a session can adopt
+ * it.
+ */
+export const HOLDERS = ["session", "owner", "bearer"] as const;
+export type Holder = (typeof HOLDERS)[number];
+
+/**
+ * One of the blockers of a request, of which a few are named: a hold, a waiting request or a
+ * closing. On the wire `[sessionName, key, mode, token, identity, session, holder]`.
  */
 export interface Blocker {
+  /** "" for a closing. A bearer's hold has the name of the session that handed it over. */
   readonly sessionName: string;
   readonly key: string;
   readonly mode: ClaimMode;
@@ -72,6 +80,10 @@ export interface Blocker {
   readonly token: number;
   /** The name of the identity of the holder; "" for a closing. */
   readonly identity: string;
+  /** 0 for a hold of an owner or bearer, and for a closing. */
+  readonly session: number;
+  /** `null` for a waiting request and for a closing. On the wire 0, otherwise 1 + its index. */
+  readonly holder: Holder | null;
 }
 
 /** One member of a cycle of waits: each waits for the next, and the last for the first. */

@@ -5,7 +5,7 @@
  */
 import type { AccessLevel, ClaimMode, CredentialKind } from "./commands.js";
 import type { AuditKind, Revision } from "./questions.js";
-import type { Blocker, CycleMember, EndReason } from "./replies.js";
+import type { Blocker, CycleMember, EndReason, Holder } from "./replies.js";
 
 /** Payload of `inspect`. */
 export interface KeyView {
@@ -33,13 +33,6 @@ export interface OwnLeaseView {
   /** Cluster milliseconds until it ends; `null`: it has no end. */
   readonly endsInMs: number | null;
 }
-
-/**
- * Whose a hold is: a session's; an owner's, as a lease; or a bearer's, from whom a session can adopt
- * it.
- */
-export const HOLDERS = ["session", "owner", "bearer"] as const;
-export type Holder = (typeof HOLDERS)[number];
 
 /** One holder of a key. Times are in milliseconds. */
 export interface HoldView {

@@ -62,12 +62,15 @@ function keyPhrases({ request, keys }: Explained): readonly Phrase[] {
 
 function reasonPhrases({ blockers, closings, aheadCount }: ExplainedKey): readonly Phrase[] {
   const reasons: Phrase[] = [];
-  const holders = blockers.filter(({ token }) => token !== 0);
-  const waiters = blockers.filter(({ token }) => token === 0);
+  const holders = blockers.filter(({ holder }) => holder === "session" || holder === "owner");
+  const handedOver = blockers.filter(({ holder }) => holder === "bearer");
+  // What is neither a hold nor of a session is a cooldown.
+  const waiters = blockers.filter(({ holder, session }) => holder === null && session !== 0);
   if (holders.length > 0) {
     const verb = holders.length === 1 ? " holds it" : " hold it";
     reasons.push([...namesPhrase(holders), verb]);
   }
+  if (handedOver.length > 0) reasons.push(["it was ", ...namesPhrase(handedOver)]);
   if (aheadCount > 0) {
     const names: Phrase =
       waiters.length > 0 && aheadCount <= NAMED_MAX ? [": ", ...namesPhrase(waiters)] : [];
@@ -78,7 +81,7 @@ function reasonPhrases({ blockers, closings, aheadCount }: ExplainedKey): readon
   return reasons;
 }
 
-/** "worker-3 (exclusive, token 7)", "worker-5 (shared)". */
+/** "worker-3 (exclusive, token 7)", "worker-5 (shared)", "handed over by w-1 (shared, token 8)". */
 function namesPhrase(blockers: readonly Blocker[]): Phrase {
   const named = blockers.slice(0, NAMED_MAX).map((blocker): Phrase => {
     const { mode, token } = blocker;

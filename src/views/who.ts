@@ -8,16 +8,17 @@ const ANONYMOUS = "anonymous";
 export interface Someone {
   readonly sessionName: string;
   readonly identity: string;
-  /** 0 of a hold of an owner; `undefined` if it is not known. */
-  readonly session?: number | undefined;
-  readonly holder?: "session" | "owner" | "bearer" | undefined;
+  /** 0 of a hold of an owner. */
+  readonly session: number;
+  /** `null` for a waiting request. */
+  readonly holder?: "session" | "owner" | "bearer" | null | undefined;
   /** For a lease, if it is known: digits that tell owners apart. */
   readonly leaseOwner?: string | undefined;
 }
 
 /**
- * "worker-3 as billing", "session 17", "lease:5ed4c48d", "handed over by worker-3", "an unnamed
- * client". `anonymous` is left out, except where a name could be mistaken for this: an identity
+ * "worker-3 as billing", "session 17", "lease:5ed4c48d", "handed over by worker-3".
+ * `anonymous` is left out, except where a name could be mistaken for this: an identity
  * contains no blank, so what follows the last "as" is always one.
  */
 export function whoPhrase(someone: Someone): Phrase {
@@ -34,7 +35,7 @@ export function whoPhrase(someone: Someone): Phrase {
 function unnamedText({ session, identity, leaseOwner = "" }: Someone): string {
   if (leaseOwner !== "") return `lease:${leaseOwner}`;
   if (session === 0) return identity === "" ? NOTHING : "a lease";
-  return session === undefined ? "an unnamed client" : `session ${session}`;
+  return `session ${session}`;
 }
 
 /** "worker-3 (task 2)": acquires of a client with the same owner belong to one task. */

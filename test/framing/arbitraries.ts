@@ -4,6 +4,7 @@ import { ERROR_NUMBERS } from "../../src/errors/index.js";
 import {
   CLAIM_MODES,
   END_REASON,
+  HOLDERS,
   MESSAGE,
   RECALL_STATE,
   type Result,
@@ -19,7 +20,10 @@ const { LOCK_HELD, DEADLOCK, LIMIT_MISMATCH, NOT_HELD, OUTDATED_ORDER } = ERROR_
 const error = fc.constantFrom(...Object.values(ERROR_NUMBERS));
 const numbers = (maxLength: number) => fc.array(number, { maxLength });
 const identity = fc.constantFrom("", "anonymous", "billing@site-1/a:b");
-const blocker = fc.record({ sessionName: anyName, key: anyKey, mode, token: number, identity });
+const holder = fc.constantFrom(...HOLDERS, null);
+const blocker = fc.record({
+  ...{ sessionName: anyName, key: anyKey, mode, token: number, identity, session: number, holder },
+});
 const cycleMember = fc.record({
   ...{ session: number, sessionName: anyName, owner: number, key: anyKey, mode, identity },
 });

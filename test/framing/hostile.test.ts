@@ -32,7 +32,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a refusal with a result", "91 93 0f 07 03", /^status 3 is not an error/],
   ["a refusal with success", "91 93 0f 07 00", /^status 0 is not an error/],
   ["an unknown cause of blocking", "91 96 03 01 01 10 03 90", /^blocked by 3/],
-  ["an unknown mode", "91 96 03 01 01 10 00 91 95a0a00300a0", /^unknown mode 3/],
+  ["an unknown mode", "91 96 03 01 01 10 00 91 97a0a00300a00000", /^unknown mode 3/],
   ["a circle of nobody in particular", "91 95 03 01 01 13 91 9409a000a0", /^4 values where 6/],
   ["a circle that is a number", "91 95 03 01 01 13 07", /^expected an array/],
   ["a limit that is text", "91 95 03 01 01 16 a0", /^expected an unsigned/],

@@ -29,7 +29,10 @@ const writeMessage = (writer: Writer, message: ServerMessage) => {
 
 const reply = { kind: MESSAGE.reply, sequence: 5, stamp: 1_000 };
 const blockers = [
-  { sessionName: "ci", key: "a", mode: "shared" as const, token: 2 ** 52, identity: "b" },
+  {
+    ...{ sessionName: "ci", key: "a", mode: "shared" as const, token: 2 ** 52, identity: "b" },
+    ...{ session: 0, holder: "bearer" as const },
+  },
 ];
 const attached = { kind: MESSAGE.attached, key: "", attempt: 2 };
 const notAttached = {
@@ -186,7 +189,7 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
   [
     "held by another",
     { ...reply, result: { status: ERROR_NUMBERS.LOCK_HELD, blockedBy: 0, blockers } },
-    "96 03 05 cd03e8 10 00 91 95a26369a16101cf0010000000000000a162",
+    "96 03 05 cd03e8 10 00 91 97a26369a16101cf0010000000000000a1620003",
   ],
   [
     "held, without more",

@@ -176,7 +176,7 @@ test("every type of change stands in the order of its definition", () => {
 const lock = { key: "", mode: "exclusive" } as const;
 const who = { session: 1, sessionName: "", identity: "", owner: 1 } as const;
 const blocker: Required<protocol.Blocker> = {
-  ...{ sessionName: "", ...lock, token: 1, identity: "" },
+  ...{ sessionName: "", ...lock, token: 1, identity: "", session: 1, holder: "session" },
 };
 const revision: Required<protocol.Revision> = { index: 1, number: 0 };
 const hold: Required<protocol.HoldView> = {

@@ -18,8 +18,10 @@ function explained(parts: Partial<ExplainedKey>): ExplainedKey {
   };
 }
 
-function blocker(sessionName: string, token: number, identity = "anonymous"): Blocker {
-  return { sessionName, key: "orders/1", mode: "exclusive", token, identity };
+function blocker(sessionName: string, token: number, further: Partial<Blocker> = {}): Blocker {
+  const holder = token === 0 ? null : "session";
+  const lock = { key: "orders/1", mode: "exclusive", token, holder } as const;
+  return { ...lock, sessionName, identity: "anonymous", session: 3, ...further };
 }
 
 function sentences(keys: readonly ExplainedKey[], request: WaiterView | null = null): string[] {
@@ -29,7 +31,10 @@ function sentences(keys: readonly ExplainedKey[], request: WaiterView | null = n
 
 describe("why a request waits", () => {
   it("names who holds the lock, and how long that usually takes", () => {
-    const one = explained({ blockers: [blocker("w1", 7, "billing")], expectedWaitMs: 3_000 });
+    const one = explained({
+      blockers: [blocker("w1", 7, { identity: "billing" })],
+      expectedWaitMs: 3_000,
+    });
     expect(sentences([one], REQUEST)).toEqual([
       "Waits because w1 as billing (exclusive, token 7) holds it. Usually this takes about 3s.",
     ]);
@@ -51,13 +56,32 @@ describe("why a request waits", () => {
     ]);
   });
 
+  it("says whether a session, the owner of a lease or nobody yet has the lock", () => {
+    const ofNone = { session: 0 } as const;
+    const said = (...blockers: readonly Blocker[]) => sentences([explained({ blockers })], REQUEST);
+    expect(said(blocker("", 7))).toEqual([
+      "Waits because session 3 (exclusive, token 7) holds it.",
+    ]);
+    expect(said(blocker("", 7, { ...ofNone, holder: "owner" }))).toEqual([
+      "Waits because a lease (exclusive, token 7) holds it.",
+    ]);
+    expect(said(blocker("w1", 7, { ...ofNone, holder: "bearer" }))).toEqual([
+      "Waits because it was handed over by w1 (exclusive, token 7).",
+    ]);
+    const shared = { ...ofNone, mode: "shared", holder: "bearer" } as const;
+    expect(said(blocker("w1", 7, { mode: "shared" }), blocker("", 8, shared))).toEqual([
+      "Waits because w1 (shared, token 7) holds it and it was handed over (shared, token 8).",
+    ]);
+  });
+
   it("says what keeps a lock closed that nobody holds", () => {
     const closings = [
       { mode: "exclusive", token: 9, identity: "", endsInMs: 4_000, permits: 1 },
     ] as const;
-    const one = explained({ closings, blockers: [blocker("", 0)], aheadCount: 1 });
+    const blockers = [blocker("", 0, { session: 0, identity: "" }), blocker("", 0)];
+    const one = explained({ closings, blockers, aheadCount: 1 });
     expect(sentences([one])).toEqual([
-      "A new request would wait because 1 request is ahead: an unnamed client " +
+      "A new request would wait because 1 request is ahead: session 3 " +
         "(exclusive) and it is cooling down for 4s more after token 9 (exclusive).",
     ]);
   });

@@ -4,9 +4,9 @@ import { phraseText, whoPhrase } from "../../src/views/index.js";
 
 describe("names of clients in a sentence", () => {
   it("are shown so that they cannot be taken for our words", () => {
-    const text = (sessionName: string, identity = "anonymous", session?: number): string =>
-      phraseText(whoPhrase({ sessionName, identity, session }));
-    expect(text("", "anonymous", 17)).toBe("session 17");
+    const text = (sessionName: string, identity = "anonymous"): string =>
+      phraseText(whoPhrase({ sessionName, identity, session: 17 }));
+    expect(text("")).toBe("session 17");
     expect(text("w")).toBe("w");
     expect(text("w as admin")).toBe("w as admin as anonymous");
     expect(text("\u202eevil\u0007")).toBe("\\u{202e}evil\\u{7}");

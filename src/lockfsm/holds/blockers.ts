@@ -96,12 +96,15 @@ function isBefore(place: Place, before: Place | undefined): boolean {
 }
 
 function blockerAt({ key, mode, claimant }: Place): Blocker {
-  const isOfSession = claimant instanceof Hold || claimant instanceof Request;
+  const hold = claimant instanceof Hold ? claimant : undefined;
+  const claim = hold ?? (claimant instanceof Request ? claimant : undefined);
   return {
-    sessionName: isOfSession ? claimant.holderName : "",
+    sessionName: claim?.holderName ?? "",
     key: key.name,
     mode,
-    token: claimant instanceof Hold ? claimant.token : 0,
-    identity: isOfSession ? claimant.identityName : "",
+    token: hold?.token ?? 0,
+    identity: claim?.identityName ?? "",
+    session: claim?.session.id ?? 0,
+    holder: hold?.holder ?? null,
   };
 }

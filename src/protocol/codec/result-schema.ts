@@ -21,6 +21,8 @@ import {
   type EndReason,
   type ExtendedLease,
   type HeldItem,
+  HOLDERS,
+  type Holder,
   type Result,
   STATUS,
 } from "../replies.js";
@@ -95,6 +97,11 @@ const blockedBy: ResultCodec<BlockedBy> = {
   read: (from) => from.blockedBy(),
   write: writeUint,
 };
+/** One that a client does not know is read as none. */
+const holderOrNone: ResultCodec<Holder | null> = {
+  read: (from, name) => HOLDERS[from.within(0, HOLDERS.length, name) - 1] ?? null,
+  write: (to, value) => to.uint(value === null ? 0 : HOLDERS.indexOf(value) + 1),
+};
 /** True, or not there at all. */
 const mark: ResultCodec<true> = {
   read: (from) => (from.bool() || undefined) as true,
@@ -133,6 +140,7 @@ const blockers = list(
   array(
     fields<Blocker, ResultSource, Writer>({
       ...{ sessionName, key, mode, token: tokenOrNone, identity },
+      ...{ session: uint, holder: holderOrNone },
     }),
   ),
   BLOCKERS_MAX,

@@ -5,8 +5,14 @@ import type { Blocker, KeyView } from "../../../src/index.js";
 
 const NOW_MS = new Date(2026, 10, 28, 14, 3, 22).getTime();
 
-function blocker(sessionName: string, token: number): Blocker {
-  return { sessionName, key: "jobs/c", mode: "exclusive", token, identity: "anonymous" };
+function blocker(
+  sessionName: string,
+  token: number,
+  holder: Blocker["holder"] = token === 0 ? null : "session",
+): Blocker {
+  const lock = { key: "jobs/c", mode: "exclusive", token } as const;
+  const session = holder === "owner" || holder === "bearer" ? 0 : 3;
+  return { ...lock, sessionName, identity: "anonymous", session, holder };
 }
 
 function hold(sessionName: string, heldMs: number): KeyView["holds"][number] {
@@ -38,6 +44,8 @@ test("a refusal names holders as holders, and waiters as waiters", () => {
   expect(said("holders", [...both, blocker("C", 0)])).toBe("jobs/c is held by A; B, C wait for it");
   expect(said("holders", both.slice(0, 1))).toBe("jobs/c is held by A");
   expect(said("holders", [blocker("", 7)])).toBe("jobs/c is held by another");
+  expect(said("holders", [blocker("", 7, "owner")])).toBe("jobs/c is held by a lease");
+  expect(said("holders", [blocker("A", 7, "bearer")])).toBe("jobs/c is handed over by A");
   expect(said("waiters", both.slice(1))).toBe("jobs/c is waited for by B");
   expect(said("holders", [blocker("a\u001b[31m", 7)])).toBe("jobs/c is held by a\\u{1b}[31m");
 });

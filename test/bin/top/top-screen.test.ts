@@ -161,7 +161,7 @@ test("one lock is shown with its holder, its queue in order, and why the first o
         mode: "exclusive",
         isEligible: false,
         aheadCount: 0,
-        blockers: [{ ...blocker, identity: "anonymous" }],
+        blockers: [{ ...blocker, identity: "anonymous", session: 7, holder: "session" }],
         closings: [],
         expectedWaitMs: 450,
       },

@@ -82,7 +82,7 @@ describe("while one holds and another waits", () => {
     await using unnamed = await connect({ endpoints: scene.endpoints });
     await using held = await unnamed.acquire("orders/2");
     expect((await ask("explain", "orders/2")).stdout).toContain(
-      `because an unnamed client (exclusive, token ${held.token}) holds it.`,
+      `because session ${unnamed.session} (exclusive, token ${held.token}) holds it.`,
     );
   });
 

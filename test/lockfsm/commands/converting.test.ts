@@ -99,7 +99,10 @@ describe("an upgrade", () => {
       status: ERROR_NUMBERS.LOCK_HELD,
       blockedBy: BLOCKED_BY.holds,
       blockers: [
-        { sessionName: "b", key: "k", mode: "shared", token: y.token, identity: "anonymous" },
+        {
+          ...{ sessionName: "b", key: "k", mode: "shared", token: y.token, identity: "anonymous" },
+          ...{ session: 2, holder: "session" },
+        },
       ],
     });
     expect(log.line("k")).toEqual(["a", "b", "|", "c"]);

@@ -278,7 +278,10 @@ describe("a take that waits", () => {
       a.lease([...exclusive("k"), ...shared("k")]),
       a.lease(exclusive("k"), { ...other, options: { lockDelayMs: 60_001 } }),
     ];
-    const blocker = { sessionName: "b", key: "k", mode: "exclusive", token, identity: "anonymous" };
+    const blocker = {
+      ...{ sessionName: "b", key: "k", mode: "exclusive", token, identity: "anonymous" },
+      ...{ session: 2, holder: "session" },
+    };
     expect(refusals).toEqual([
       { status: ERROR_NUMBERS.LOCK_HELD, blockedBy: 0, blockers: [blocker] },
       { status: ERROR_NUMBERS.WRONG_KIND },
@@ -298,8 +301,8 @@ describe("a take that waits", () => {
     const blocker = { key: "k", mode: "exclusive", identity: "anonymous" };
     expect(b.acquire(exclusive("k"), 0)).toMatchObject({
       blockers: [
-        { ...blocker, sessionName: "owner", token },
-        { ...blocker, sessionName: "other", token: 0 },
+        { ...blocker, sessionName: "owner", token, session: 0, holder: "owner" },
+        { ...blocker, sessionName: "other", token: 0, session: 1, holder: null },
       ],
     });
   });

@@ -135,7 +135,12 @@ describe("a key that is kept closed", () => {
     expect(b.acquire(exclusive("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
       blockedBy: BLOCKED_BY.closing,
-      blockers: [{ sessionName: "", key: "k", mode: "exclusive", token: 0, identity: "" }],
+      blockers: [
+        {
+          ...{ sessionName: "", key: "k", mode: "exclusive", token: 0, identity: "" },
+          ...{ session: 0, holder: null },
+        },
+      ],
     });
     expect(b.acquire(shared("k"), 0)).toMatchObject({ blockedBy: BLOCKED_BY.closing });
   });

@@ -85,11 +85,18 @@ describe("an acquire", () => {
     b.acquire(exclusive("k"));
     const blockedBy = BLOCKED_BY.holds;
     const told = { key: "k", identity: "anonymous" };
-    const waiting = { ...told, sessionName: "b", mode: "exclusive", token: 0 };
+    const waiting = {
+      ...told,
+      ...{ sessionName: "b", session: 2, mode: "exclusive", token: 0, holder: null },
+    };
+    const holding = {
+      ...told,
+      ...{ sessionName: "a", session: 1, mode: "shared", token: hold.token, holder: "session" },
+    };
     expect(c.acquire(exclusive("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,
       blockedBy,
-      blockers: [{ ...told, sessionName: "a", mode: "shared", token: hold.token }, waiting],
+      blockers: [holding, waiting],
     });
     expect(c.acquire(shared("k"), 0)).toEqual({
       status: ERROR_NUMBERS.LOCK_HELD,

@@ -35,6 +35,7 @@ import { isCycle, isOnCycle } from "./cycles.js";
 import { openIn, takeAway } from "./ending.js";
 import {
   error,
+  holderOf,
   isBefore,
   isHold,
   itemIn,
@@ -270,8 +271,10 @@ export function lockHeld(
       byClosing ||= named.some((claim) => !isHold(claim));
       for (const claim of named) {
         const { mode } = itemIn(claim, key) as ModelItem;
-        const who = isHold(claim) ? nameOf(claim) : { sessionName: "", identity: "" };
-        blockers.push({ ...who, key, mode, token: isHold(claim) ? claim.token : 0 });
+        const blocker = isHold(claim)
+          ? { ...nameOf(claim), token: claim.token, holder: holderOf(claim) }
+          : { sessionName: "", identity: "", session: 0, token: 0, holder: null };
+        blockers.push({ ...blocker, key, mode });
       }
     }
     const queue = queueOf(model, key);
@@ -284,7 +287,7 @@ export function lockHeld(
     for (const other of waiting.slice(0, LOOKS_MAX)) {
       if (!isInWay(other) || (request !== undefined && !isBefore(other, request))) continue;
       const { mode } = itemIn(other, key) as ModelItem;
-      blockers.push({ ...nameOf(other), key, mode, token: 0 });
+      blockers.push({ ...nameOf(other), key, mode, token: 0, holder: null });
     }
   }
   return {
@@ -299,5 +302,6 @@ function nameOf(claim: ModelHold | ModelRequest) {
   const { session } = claim;
   const lease = "lease" in claim ? claim.lease : claim.take;
   const sessionName = (lease ?? session)?.name ?? "";
-  return { sessionName, identity: (lease ?? session)?.identity.name ?? "" };
+  const identity = (lease ?? session)?.identity.name ?? "";
+  return { sessionName, identity, session: session?.id ?? 0 };
 }

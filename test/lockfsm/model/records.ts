@@ -11,6 +11,7 @@ import {
   type CredentialKind,
   type CycleMember,
   type EndReason,
+  type Holder,
   type Item,
   LOCAL,
   LOCAL_CREDENTIAL,
@@ -219,6 +220,11 @@ export interface ModelHold {
   /** When it ends by itself, with its number among due times. */
   end: { readonly at: number; readonly number: number } | undefined;
   isContended: boolean;
+}
+
+export function holderOf({ lease }: ModelHold): Holder {
+  if (lease === undefined) return "session";
+  return lease.isBearer ? "bearer" : "owner";
 }
 
 export interface ModelClosing {

@@ -4,7 +4,7 @@ import type { TableCounts } from "../../../src/lockfsm/index.js";
 import type { KeyView, SessionView } from "../../../src/protocol/index.js";
 import { hasReached, holdsIn, isRevokedAtEnd, queueOf } from "./claims.js";
 import { waitsOf } from "./cycles.js";
-import { itemIn, keysOf, type ModelItem, type ModelOwner } from "./records.js";
+import { holderOf, itemIn, keysOf, type ModelItem, type ModelOwner } from "./records.js";
 import { bytesOfAll } from "./sizes.js";
 import type { Model } from "./state.js";
 
@@ -66,7 +66,7 @@ export function inspect(model: Model, key: string): KeyView {
         endsInMs: end === undefined ? null : restMs(end.at),
         isRevoked: isRevokedAtEnd(hold),
         orderedBy: revoked?.by ?? session?.forced?.by ?? "",
-        holder: lease === undefined ? "session" : lease.isBearer ? "bearer" : "owner",
+        holder: holderOf(hold),
         leaseOwner: lease === undefined ? "" : shownOwner(lease.owner),
         permits,
         slots,

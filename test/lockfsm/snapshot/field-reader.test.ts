@@ -35,7 +35,10 @@ const extended = (count: number): Result => ({
 const givenBack = (count: number, waits: number): Result => ({
   ...{ status: STATUS.givenBack, count, waits, reason: 0 },
 });
-const one = { sessionName: "", key: "k", mode: "shared", token: 0, identity: "" } as const;
+const one = {
+  ...({ sessionName: "", key: "k", mode: "shared", token: 0, identity: "" } as const),
+  ...{ session: 0, holder: null },
+};
 const held = (count: number, of: object = {}): Result => ({
   ...{ status: ERROR_NUMBERS.LOCK_HELD, blockedBy: 0 },
   blockers: times(count, { ...one, ...of }),

@@ -229,13 +229,19 @@ test("views name the identity of each session, also when its credential is gone"
     { identity: "local" },
   ]);
   expect(table.waitGraph(9).owners).toMatchObject([{ identity: "local" }, { identity: "ci" }]);
-  const blockers = [{ sessionName: "a", key: "k", mode: "exclusive", token: 0, identity: "ci" }];
   const explained = table.explain("k", undefined, () => undefined).keys[0]?.blockers ?? [];
-  expect(explained[0]).toEqual({ ...blockers[0], token: hold?.token });
+  expect(explained[0]).toEqual({
+    ...{ sessionName: "a", key: "k", mode: "exclusive", token: hold?.token, identity: "ci" },
+    ...{ session: 1, holder: "session" },
+  });
   const refused = log.openAs(LOCAL_CREDENTIAL, "c").acquire(exclusive("k"), 0);
   expect(refused).toMatchObject({ blockers: [{ identity: "ci" }, { identity: "local" }] });
   a.handOver(a.take(exclusive("l"), { owner: 2 }), "5e".repeat(16), 1_000);
-  expect(table.inspect("l").holds).toMatchObject([{ holder: "bearer", identity: "ci" }]);
+  const ofBearer = { sessionName: "a", session: 0, holder: "bearer", identity: "ci" };
+  expect(table.inspect("l").holds).toMatchObject([ofBearer]);
+  expect(table.explain("l", undefined, () => undefined).keys).toMatchObject([
+    { blockers: [ofBearer] },
+  ]);
 });
 
 test("questions about rights answer from the highest grant that covers what is asked", () => {
