@@ -5,6 +5,7 @@
 import { OptionError, optionValueText, type SayOption } from "../errors/index.js";
 import type { Row } from "./rows.js";
 import { NODE_OPTION_ROWS, NODE_TUNING_DEFAULTS, type NodeTuning } from "./settings.js";
+import { NUMBER, type Shape } from "./shapes.js";
 import type { HostPort } from "./values.js";
 
 /** Values by the names of their options, of settings and of tuning. */
@@ -16,24 +17,34 @@ export function demand(condition: boolean, text: (say: SayOption) => string): vo
   if (!condition) throw new OptionError("INVALID_ARGUMENT", text);
 }
 
-/** Each setting is in the table, and each value is of its kind. */
+/** Each setting is in the table, each value is of its kind, and what is required is there. */
 export function demandValues(settings: GivenOptions): void {
-  for (const name of Object.keys(settings)) {
-    const row = NODE_OPTION_ROWS.get(name);
-    demand(row !== undefined && row.isTuning !== true, () => `there is no option ${name}`);
-  }
+  demandGiven(settings);
   for (const [name, row] of NODE_OPTION_ROWS) {
-    const value = settings[name];
-    if (row.isTuning === true) continue;
-    if (value !== undefined) demandValue(name, row, value);
-    else demand(row.isRequired !== true, (say) => `${say(name)} is missing`);
+    const isThere = settings[name] !== undefined || row.isRequired !== true;
+    demand(isThere, (say) => `${say(name)} is missing`);
+  }
+}
+
+/** The same of those that are given, to which others may be added. */
+export function demandGiven(settings: GivenOptions): void {
+  for (const [name, value] of Object.entries(settings)) {
+    const row = NODE_OPTION_ROWS.get(name);
+    const isSetting = row !== undefined && row.isTuning !== true;
+    demand(isSetting, () => `there is no option ${name}`);
+    if (isSetting && value !== undefined) demandValue(name, row, value);
   }
 }
 
 /** Judges one option alone. */
 export function demandValue(name: string, row: Row<unknown>, value: unknown): void {
+  demandShape(name, row.kind.shape, value);
   const problem = (say: SayOption): string | undefined => row.kind.problemOf(name, value, say);
   demand(problem(sayName) === undefined, (say) => problem(say) ?? "");
+}
+
+export function demandShape(name: string, shape: Shape, value: unknown): void {
+  demand(shape.fits(value), (say) => `${say(name)} must be ${shape.words}`);
 }
 
 /** Completes tuning with the defaults. Programs may go beyond what the kinds let people choose. */
@@ -41,6 +52,7 @@ export function tuningOf(given: Partial<NodeTuning>): NodeTuning {
   for (const [name, value] of Object.entries(given)) {
     const row = NODE_OPTION_ROWS.get(name);
     demand(row?.isTuning === true, () => `tuning has no option ${name}`);
+    demandShape(name, NUMBER, value);
     const isFraction = row?.kind.is === "duration";
     const isEnough = value > 0 || (value === 0 && row?.kind.least === 0);
     demand(

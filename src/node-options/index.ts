@@ -4,7 +4,9 @@
  */
 export {
   demand,
+  demandGiven,
   demandRelations,
+  demandShape,
   demandValue,
   demandValues,
   type GivenOptions,
@@ -23,6 +25,7 @@ export {
   type SettledSettings,
   withDefaults,
 } from "./settings.js";
+export { FUNCTION, OBJECT, SIGNAL } from "./shapes.js";
 export { NODE_OPTIONS, REDIS_RULE_NAMES } from "./table.js";
 export {
   CLIENT_LIMIT_NAMES,

@@ -5,6 +5,16 @@
  */
 import { optionValueText, type SayOption } from "../errors/index.js";
 import {
+  BOOLEAN,
+  HOST_PORT,
+  NODE_ADDRESSES,
+  NUMBER,
+  NUMBERS,
+  type Shape,
+  STRING,
+  STRINGS,
+} from "./shapes.js";
+import {
   CLIENT_LIMIT_NAMES,
   type ClientLimits,
   type HostPort,
@@ -13,6 +23,8 @@ import {
 
 export interface ValueKind<Value> {
   readonly is: KindName;
+  /** Which values it judges; others are refused before. */
+  readonly shape: Shape;
   /** Bounds of numbers and of lengths, both inclusive. */
   readonly least: number;
   readonly most: number;
@@ -50,11 +62,12 @@ const ENDPOINT_LENGTH_MAX = 1_024;
 
 function kind<Value>(
   is: KindName,
+  shape: Shape,
   problemOf: ValueKind<Value>["problemOf"],
   further: Partial<ValueKind<Value>> = {},
 ): ValueKind<Value> {
   return {
-    ...{ is, problemOf, placeholder: "", choices: [], isRepeatable: false },
+    ...{ is, shape, problemOf, placeholder: "", choices: [], isRepeatable: false },
     ...{ least: 0, most: Number.MAX_SAFE_INTEGER },
     ...further,
   };
@@ -67,7 +80,7 @@ export function text(placeholder: string, most = Number.MAX_SAFE_INTEGER): Value
     if (most === Number.MAX_SAFE_INTEGER) return `${say(name)} is empty`;
     return `${say(name)} has ${length} characters, not 1 to ${most}`;
   };
-  return kind("text", problem, { placeholder, least: 1, most });
+  return kind("text", STRING, problem, { placeholder, least: 1, most });
 }
 
 /** At most `most` different texts, each of which `judge` finds right. */
@@ -81,7 +94,7 @@ export function texts(
     if (size > most) return `${say(name)} has ${size} values, not at most ${most}`;
     return firstProblem(name, values, judge, say);
   };
-  return kind("texts", problem, { placeholder, most, isRepeatable: true });
+  return kind("texts", STRINGS, problem, { placeholder, most, isRepeatable: true });
 }
 
 export function choice<const Choice extends string>(
@@ -91,22 +104,19 @@ export function choice<const Choice extends string>(
   const all = choices.length === 2 ? `neither ${choices.join(" nor ")}` : `none of ${choices}`;
   const problem: ValueKind<Choice>["problemOf"] = (name, value, say) =>
     choices.includes(value) ? undefined : `${say(name, value)} is ${all}`;
-  return kind("choice", problem, { placeholder, choices });
+  return kind("choice", STRING, problem, { placeholder, choices });
 }
 
-const booleanProblem: ValueKind<boolean>["problemOf"] = (name, value, say) =>
-  typeof value === "boolean" ? undefined : `${say(name, value)} is neither true nor false`;
+export const onOff = kind<boolean>("onOff", BOOLEAN, () => undefined, { choices: ["on", "off"] });
 
-export const onOff = kind<boolean>("onOff", booleanProblem, { choices: ["on", "off"] });
-
-export const switched = kind<boolean>("switch", booleanProblem);
+export const switched = kind<boolean>("switch", BOOLEAN, () => undefined);
 
 function whole(is: KindName, least: number, most: number): ValueKind<number> {
   const problem: ValueKind<number>["problemOf"] = (name, value, say) =>
     Number.isInteger(value) && value >= least && value <= most
       ? undefined
       : `${say(name, value)} is not a whole number from ${least} to ${most}`;
-  return kind(is, problem, { least, most });
+  return kind(is, NUMBER, problem, { least, most });
 }
 
 export function wholeNumber(least: number, most: number): ValueKind<number> {
@@ -127,7 +137,9 @@ export const nodeId = whole("nodeId", 1, NODE_ID_MAX);
 
 /** @param portMin 0 if the system may choose a free port */
 export function hostPort(portMin: 0 | 1): ValueKind<HostPort> {
-  return kind("hostPort", (name, value, say) => addressProblem(say(name), value, portMin));
+  return kind("hostPort", HOST_PORT, (name, value, say) =>
+    addressProblem(say(name), value, portMin),
+  );
 }
 
 /** Each node once, unless `isRepeatable`: then the last address of a node counts. */
@@ -150,7 +162,7 @@ export function nodeAddresses(
     }
     return undefined;
   };
-  return kind("nodeAddresses", problem, { placeholder, isRepeatable });
+  return kind("nodeAddresses", NODE_ADDRESSES, problem, { placeholder, isRepeatable });
 }
 
 const judgeEndpoint: TextJudge = (value) => {
@@ -161,16 +173,17 @@ const judgeEndpoint: TextJudge = (value) => {
   return isRight ? undefined : "is not a ws:// or wss:// URL";
 };
 
-export const endpoint = kind<string>("endpoint", (name, value, say) =>
+export const endpoint = kind<string>("endpoint", STRING, (name, value, say) =>
   firstProblem(name, [value], judgeEndpoint, say),
 );
 
-export const endpoints = kind<readonly string[]>("endpoints", (name, values, say) =>
+export const endpoints = kind<readonly string[]>("endpoints", STRINGS, (name, values, say) =>
   firstProblem(name, values, judgeEndpoint, say),
 );
 
 export const clientLimits = kind<Partial<ClientLimits>>(
   "clientLimits",
+  NUMBERS,
   (name, limits, say) => {
     for (const [limit, value] of Object.entries(limits)) {
       if (!Object.hasOwn(CLIENT_LIMIT_NAMES, limit)) return `${say(name)} has no limit ${limit}`;

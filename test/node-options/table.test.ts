@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { OptionError } from "../../src/errors/index.js";
 import {
+  demandGiven,
   demandRelations,
   demandValues,
   listeningAddresses,
@@ -14,14 +15,21 @@ import {
 const HERE = { host: "127.0.0.1", port: 7_411 };
 const rows = [...NODE_OPTION_ROWS];
 
-function refusal(check: () => void): OptionError {
+/** `undefined`: it was not refused. */
+function refusalOf(check: () => void): OptionError | undefined {
   try {
     check();
   } catch (error) {
     if (error instanceof OptionError && error.code === "INVALID_ARGUMENT") return error;
     throw error;
   }
-  throw new Error("was not refused");
+  return undefined;
+}
+
+function refusal(check: () => void): OptionError {
+  const error = refusalOf(check);
+  if (error === undefined) throw new Error("was not refused");
+  return error;
 }
 
 describe("the table", () => {
@@ -61,12 +69,37 @@ describe("what the table demands", () => {
       "there is no option electionTimeoutMs",
     );
     const wrong = { id: 1, dataDirectory: "n1", insecure: "yes" };
-    expect(refusal(() => demandValues(wrong)).message).toBe(
-      'insecure "yes" is neither true nor false',
-    );
+    expect(refusal(() => demandValues(wrong)).message).toBe("insecure must be true or false");
     expect(withDefaults({ id: 1, dataDirectory: "n1" })).toMatchObject({
       ...{ id: 1, listen: HERE, insecure: false, clusterName: "holdfast" },
     });
+  });
+
+  test("a program in JavaScript learns which option has a value of a wrong type", () => {
+    const strange = [
+      null,
+      0,
+      7n,
+      "",
+      "x",
+      true,
+      Symbol("s"),
+      () => 0,
+      {},
+      [],
+      [null],
+      new Array(1),
+    ];
+    const nested = [{ host: 1, port: 1 }, [{ id: 1 }], [{ id: 1, address: null }], [[]], { a: {} }];
+    for (const [name, { kind, isTuning }] of rows) {
+      for (const value of [...strange, ...nested, Object.create(null)]) {
+        const given = { [name]: value };
+        const error = refusalOf(() => (isTuning === true ? tuningOf(given) : demandGiven(given)));
+        const problem = `${name} must be ${kind.shape.words}`;
+        if (kind.shape.fits(value)) expect(error?.message).not.toBe(problem);
+        else expect(error?.message).toBe(problem);
+      }
+    }
   });
 
   test.each([

@@ -9,15 +9,19 @@ import type { TlsVersion } from "../../net/index.js";
 import {
   demand,
   demandRelations,
+  demandShape,
   demandValue,
   demandValues,
+  FUNCTION,
   type HostPort,
   judgeHostName,
   listeningAddresses,
   NODE_OPTION_ROWS,
   type NodeAddress,
   type NodeTuning,
+  OBJECT,
   type SettledSettings,
+  SIGNAL,
   tuningOf,
   withDefaults,
 } from "../../node-options/index.js";
@@ -78,6 +82,17 @@ interface Derived {
   readonly metricsPrefixes: readonly string[];
 }
 
+/** Throws `INVALID_ARGUMENT` for what is wrong with an option by itself. */
+export function demandOptions(options: NodeOptions): void {
+  demand(OBJECT.fits(options), () => `the options must be ${OBJECT.words}`);
+  const { joinToken, signal, log, tuning, ...given } = options;
+  const shapes = { joinToken: FUNCTION, signal: SIGNAL, log: FUNCTION, tuning: OBJECT };
+  for (const [name, value] of Object.entries({ joinToken, signal, log, tuning })) {
+    if (value !== undefined) demandShape(name, shapes[name as keyof typeof shapes], value);
+  }
+  demandValues(given);
+}
+
 /**
  * Throws `INVALID_ARGUMENT`. @param keptAccess what the data directory says of access
  */
@@ -85,8 +100,8 @@ export function resolveOptions(
   options: NodeOptions,
   keptAccess: "required" | "open" = "open",
 ): ResolvedOptions {
+  demandOptions(options);
   const { joinToken, signal, log = () => {}, tuning: givenTuning = {}, ...given } = options;
-  demandValues(given);
   const tuning = resolveTuning(givenTuning);
   const settings = withDefaults(given);
   const { id, initialCluster, clusterName, join = [], access = keptAccess } = settings;

@@ -12,7 +12,7 @@ import { NodeLogLevels } from "./log-levels.js";
 import { NodeTls } from "./node-tls.js";
 import { requireFreePort } from "./port-check.js";
 import { startQuarantined } from "./quarantine.js";
-import { type ResolvedOptions, resolveOptions } from "./resolve-options.js";
+import { demandOptions, type ResolvedOptions, resolveOptions } from "./resolve-options.js";
 import { CLOCK, type Directory, type LeveledOptions, ServingNode } from "./serving-node.js";
 
 /**
@@ -24,6 +24,7 @@ import { CLOCK, type Directory, type LeveledOptions, ServingNode } from "./servi
  * error of the directory if that cannot be used or belongs to another node, cluster or process.
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  demandOptions(options);
   const access = await AccessFile.read(options.dataDirectory);
   const settled = resolveOptions(options, access.facts.isRequired ? "required" : "open");
   const logLevels = new NodeLogLevels(settled.log, settled.logLevel, CLOCK);

@@ -8,6 +8,7 @@ import {
   type NodeOptions,
   resolveOptions,
   resolveTuning,
+  startNode,
   VERSION,
 } from "../../../src/server/index.js";
 
@@ -167,6 +168,39 @@ describe("the options of a node", () => {
     ["an empty cluster name", { clusterName: "" }, "clusterName has 0 characters"],
   ])("refuse %s by name and value", (_what, changed, message) => {
     expect(refusal(changed)).toContain(message);
+  });
+
+  test.each<[string, unknown, string]>([
+    ["no object", null, "the options must be an object"],
+    ["a list", [GOOD], "the options must be an object"],
+    ["an id that is a text", { ...GOOD, id: "1" }, "id must be a number"],
+    [
+      "a directory that is a URL",
+      { ...GOOD, dataDirectory: new URL("file:///data") },
+      "dataDirectory must be a string",
+    ],
+    [
+      "an address that is a text",
+      { ...GOOD, listen: "127.0.0.1:7411" },
+      "listen must be { host: string, port: number }",
+    ],
+    ["a log that is an object", { ...GOOD, log: console }, "log must be a function"],
+    ["a token that is a text", { ...GOOD, joinToken: "secret" }, "joinToken must be a function"],
+    [
+      "a controller as its signal",
+      { ...GOOD, signal: new AbortController() },
+      "signal must be an AbortSignal",
+    ],
+    ["tuning that is null", { ...GOOD, tuning: null }, "tuning must be an object"],
+    [
+      "tuning that is a text",
+      { ...GOOD, tuning: { electionTimeoutMs: "600" } },
+      "electionTimeoutMs must be a number",
+    ],
+  ])("refuse %s, as a start does", async (_what, options, message) => {
+    const error = { code: "INVALID_ARGUMENT", message };
+    expect(() => resolveOptions(options as NodeOptions)).toThrow(expect.objectContaining(error));
+    await expect(startNode(options as NodeOptions)).rejects.toMatchObject(error);
   });
 
   test("let in no web page but those whose origin is named as browsers send it", () => {
