@@ -15,7 +15,7 @@ export type { AuditHead, AuditProblem, AuditReport } from "../storage/index.js";
 export { type AssembledDriver, assembleDriver, bootDriver } from "./driver/boot.js";
 export { computeClusterId } from "./node/cluster-id.js";
 export { type ResolvedOptions, resolveOptions, resolveTuning } from "./node/resolve-options.js";
-export { startNode } from "./node/start-node.js";
+export { settleOptions, startNode } from "./node/start-node.js";
 export { listAuditOf, verifyAuditOf } from "./offline/audit-of-directory.js";
 export { examineNode, type NodeFinding } from "./offline/examine-node.js";
 export {

@@ -3,7 +3,6 @@
  * standard error; its last line, if it cannot start or continue, begins with `holdfast: ` as for
  * every other command. Flags take precedence over their environment variables.
  */
-import { readdirSync } from "node:fs";
 import type { Command } from "commander";
 import { HoldfastError, OptionError } from "../../../src/errors/index.js";
 import type { TokenSource } from "../../../src/index.js";
@@ -16,7 +15,7 @@ import { addOptions } from "../../config/flags.js";
 import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../../exit/failure.js";
-import { directoryFailure, startFailure } from "../../exit/start-failure.js";
+import { startFailure } from "../../exit/start-failure.js";
 import type { SettledOptions } from "../../options/option-definition.js";
 import { SERVER_OPTIONS } from "../../options/option-table.js";
 import { givenToNode } from "../../options/server-options.js";
@@ -124,11 +123,7 @@ async function serve(
 
 /** The node itself refuses what cannot be. */
 export function nodeOptions(flags: ServerFlags): NodeOptions {
-  const { initialCluster, join, peerListen, data, logFormat = "text" } = flags;
-  // Before the node says that it needs one of these: its data may be there.
-  if ((initialCluster ?? join ?? peerListen) === undefined && data !== undefined) {
-    requireReadable(data);
-  }
+  const { logFormat = "text" } = flags;
   const { settings, tuning } = givenToNode(flags);
   // Each is the value of the row that has its name.
   return { ...settings, tuning, log: createLogger(logFormat) } as unknown as NodeOptions;
@@ -145,12 +140,14 @@ export function requireServerRelations(flags: ServerFlags): void {
   }
 }
 
-/** What this user may not read can be the data of a node, which neither founds nor joins a cluster. */
-function requireReadable(directory: string): void {
+/** Fails as a start with these options would, before it opens a port or writes anything. */
+export async function requireStartable(flags: ServerFlags): Promise<void> {
+  const options = nodeOptions(flags);
+  const { settleOptions } = await import("../../../src/server/index.js");
   try {
-    readdirSync(directory);
+    await settleOptions(options);
   } catch (error) {
-    if (systemCodeOf(error) !== "ENOENT") throw directoryFailure(error, directory);
+    throw startFailure(error, options);
   }
 }
 

@@ -82,6 +82,15 @@ interface Derived {
   readonly metricsPrefixes: readonly string[];
 }
 
+/** What the data directory says, which may be missing. */
+export interface Kept {
+  readonly access: "required" | "open";
+  /** Whether it has the data of a node. */
+  readonly hasData: boolean;
+}
+
+const NOTHING_KEPT: Kept = Object.freeze({ access: "open", hasData: false });
+
 /** Throws `INVALID_ARGUMENT` for what is wrong with an option by itself. */
 export function demandOptions(options: NodeOptions): void {
   demand(OBJECT.fits(options), () => `the options must be ${OBJECT.words}`);
@@ -93,20 +102,15 @@ export function demandOptions(options: NodeOptions): void {
   demandValues(given);
 }
 
-/**
- * Throws `INVALID_ARGUMENT`. @param keptAccess what the data directory says of access
- */
-export function resolveOptions(
-  options: NodeOptions,
-  keptAccess: "required" | "open" = "open",
-): ResolvedOptions {
+/** Throws `INVALID_ARGUMENT`. */
+export function resolveOptions(options: NodeOptions, kept = NOTHING_KEPT): ResolvedOptions {
   demandOptions(options);
   const { joinToken, signal, log = () => {}, tuning: givenTuning = {}, ...given } = options;
   const tuning = resolveTuning(givenTuning);
   const settings = withDefaults(given);
-  const { id, initialCluster, clusterName, join = [], access = keptAccess } = settings;
+  const { id, initialCluster, clusterName, join = [], access = kept.access } = settings;
   if (initialCluster !== undefined) demandFounders(id, initialCluster);
-  const peerListen = settings.peerListen ?? ownAddressIn(settings);
+  const peerListen = settings.peerListen ?? ownAddressIn(settings, kept);
   demandRelations({ ...given, listen: settings.listen, peerListen });
   const tls = tlsOf(settings);
   const isAccessRequired = access === "required";
@@ -165,14 +169,20 @@ export function demandFounders(id: number, initialCluster: readonly NodeAddress[
 }
 
 /** The address of this node among the founders. */
-function ownAddressIn({ id, initialCluster, join }: SettledSettings): HostPort {
+function ownAddressIn(settings: SettledSettings, { hasData }: Kept): HostPort {
+  const { id, initialCluster, join, dataDirectory } = settings;
   const own = initialCluster?.find((member) => member.id === id)?.address;
   if (own !== undefined) return own;
-  throw new OptionError("INVALID_ARGUMENT", (say) =>
-    join === undefined
-      ? `give ${say("initialCluster")} to found a cluster, or ${say("join")} to join one`
-      : `${say("join")} requires ${say("peerListen")}: the address given to holdfast member add`,
-  );
+  throw new OptionError("INVALID_ARGUMENT", (say) => {
+    const address = say("peerListen");
+    if (join !== undefined) {
+      return `${say("join")} requires ${address}: the address given to holdfast member add`;
+    }
+    return hasData
+      ? `the data in ${dataDirectory} belong to a cluster already: give ${address}, ` +
+          "the address of this node for the others"
+      : `give ${say("initialCluster")} to found a cluster, or ${say("join")} to join one`;
+  });
 }
 
 function tlsOf(settings: SettledSettings): ResolvedTls | undefined {

@@ -3,7 +3,7 @@
  * which a failed start leaves nothing behind.
  */
 import { listeningAddresses } from "../../node-options/index.js";
-import { AccessFile, damageOf, openDataDirectory } from "../../storage/index.js";
+import { AccessFile, damageOf, isFreshDirectory, openDataDirectory } from "../../storage/index.js";
 import type { NodeOptions, RunningNode } from "../options.js";
 import { endpointOf } from "./addresses.js";
 import { findBelonging } from "./belonging.js";
@@ -24,9 +24,7 @@ import { CLOCK, type Directory, type LeveledOptions, ServingNode } from "./servi
  * error of the directory if that cannot be used or belongs to another node, cluster or process.
  */
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  demandOptions(options);
-  const access = await AccessFile.read(options.dataDirectory);
-  const settled = resolveOptions(options, access.facts.isRequired ? "required" : "open");
+  const { settled, access } = await settleOptions(options);
   const logLevels = new NodeLogLevels(settled.log, settled.logLevel, CLOCK);
   const resolved = { ...settled, log: logLevels.log, logLevels };
   const { listen, id, log } = resolved;
@@ -41,6 +39,25 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     tls?.close();
     throw error;
   }
+}
+
+/**
+ * What a start finds out first, from the options and the data directory. Changes nothing. Rejects
+ * with `INVALID_ARGUMENT` for impossible options, and with the error of a directory that cannot be
+ * used, if the options need what is in it.
+ */
+export async function settleOptions(
+  options: NodeOptions,
+): Promise<{ settled: ResolvedOptions; access: AccessFile }> {
+  demandOptions(options);
+  const { dataDirectory, initialCluster, join, peerListen } = options;
+  const access = await AccessFile.read(dataDirectory);
+  const isAddressed = (initialCluster ?? join ?? peerListen) !== undefined;
+  const settled = resolveOptions(options, {
+    access: access.facts.isRequired ? "required" : "open",
+    hasData: !isAddressed && !(await isFreshDirectory(dataDirectory)),
+  });
+  return { settled, access };
 }
 
 async function startWith(

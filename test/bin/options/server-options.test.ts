@@ -2,11 +2,16 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { nodeOptions, type ServerFlags } from "../../../bin/commands/running/server.js";
+import {
+  nodeOptions,
+  requireStartable,
+  type ServerFlags,
+} from "../../../bin/commands/running/server.js";
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { Failure } from "../../../bin/exit/failure.js";
 import { startFailure } from "../../../bin/exit/start-failure.js";
 import { type ResolvedOptions, resolveOptions } from "../../../src/server/index.js";
+import { openDataDirectory } from "../../../src/storage/index.js";
 
 const LISTEN = { host: "127.0.0.1", port: 7_411 };
 const FLAGS: ServerFlags = {
@@ -132,13 +137,38 @@ test("each port needs an address of its own", () => {
   expect(refusal({ peerListen: LISTEN })).toMatch(/^--listen and --peer-listen are both/);
 });
 
-test("data that this user may not read are not taken for none", () => {
+/** What a start of node 4 on that directory says, without an address or a cluster. */
+async function saidOf(data: string): Promise<string> {
+  return requireStartable({ ...FLAGS, data }).then(
+    () => "",
+    (error: Failure) => error.message,
+  );
+}
+
+function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "holdfast-data-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  const start = (data: string) => (): unknown => started({ data });
+  return directory;
+}
+
+test("a node whose data belong to a cluster lacks only its address", async () => {
+  const data = join(temporaryDirectory(), "n4");
+  const opened = await openDataDirectory({
+    ...{ path: data, nodeId: 4, clusterId: "5e".repeat(16), segmentBytes: 1 << 20 },
+  });
+  await opened.close();
+  expect(await saidOf(data)).toBe(
+    `the data in ${data} belong to a cluster already: give --peer-listen, ` +
+      "the address of this node for the others",
+  );
+  await requireStartable({ ...FLAGS, data, peerListen: ADDRESS });
+});
+
+test("data that this user may not read are not taken for none", async () => {
+  const directory = temporaryDirectory();
   writeFileSync(join(directory, "file"), "");
-  expect(start(join(directory, "file"))).toThrow(/^the data directory .*file cannot be used: /);
-  expect(start(join(directory, "none"))).toThrow(/^give --initial-cluster/);
+  expect(await saidOf(join(directory, "file"))).toMatch(/^cannot use the data directory .*file: /);
+  expect(await saidOf(join(directory, "none"))).toMatch(/^give --initial-cluster/);
   mkdirSync(join(directory, "n4"), { mode: 0o000 });
   // Root may read everything, so the test gives root up for as long as it takes.
   const isRoot = process.geteuid?.() === 0;
@@ -147,7 +177,7 @@ test("data that this user may not read are not taken for none", () => {
     process.seteuid?.(65_534);
   }
   try {
-    expect(start(join(directory, "n4"))).toThrow(/n4 cannot be used: permission denied$/);
+    expect(await saidOf(join(directory, "n4"))).toMatch(/n4: no permission$/);
   } finally {
     if (isRoot) process.seteuid?.(0);
   }

@@ -54,10 +54,11 @@ describe("the options of a node", () => {
   });
 
   test("let a node be open to other machines whose clients must have a name", () => {
+    const required = { access: "required", hasData: true } as const;
     expect(resolveOptions({ ...GOOD, ...OPEN, ...TLS, access: "required" }).tls).toBeDefined();
-    expect(resolveOptions({ ...GOOD, ...OPEN, ...TLS }, "required").isAccessRequired).toBe(true);
+    expect(resolveOptions({ ...GOOD, ...OPEN, ...TLS }, required).isAccessRequired).toBe(true);
     const taken = { ...GOOD, access: "open" } as const;
-    expect(resolveOptions(taken, "required").isAccessRequired).toBe(false);
+    expect(resolveOptions(taken, required).isAccessRequired).toBe(false);
   });
 
   test("let a node be open to other machines that must show certificates", () => {
