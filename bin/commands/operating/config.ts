@@ -9,6 +9,7 @@ import { Configuration, type Setting } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
 import { optionsPage } from "../../config/options-page.js";
 import { programCommands } from "../../config/program-commands.js";
+import { requireServerValues } from "../../config/server-values.js";
 import { similarName } from "../../config/similar-name.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
@@ -24,7 +25,7 @@ import { noteUsage, print, printJson, styled } from "../../output/terminal.js";
 import { type Column, tableLines } from "../../output/text-table.js";
 import { requireRunRelations } from "../../run/run-relations.js";
 import { flagOf, variableOf } from "../../text/option-spelling.js";
-import { requireServerRelations } from "../running/server.js";
+import { requireStartable } from "../running/server.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast config print", "all options, with environment and file"],
@@ -67,9 +68,9 @@ export function defineConfig(command: Command): void {
     .addOption(jsonOption("print one JSON document"))
     .passThroughOptions()
     .addHelpText("after", PRINT_NOTES);
-  printing.action((name: string | undefined, rest: readonly string[]) => {
-    printConfiguration(printing, name, rest);
-  });
+  printing.action((name: string | undefined, rest: readonly string[]) =>
+    printConfiguration(printing, name, rest),
+  );
   command
     .command("reference")
     .description("print the reference page of all options, in Markdown")
@@ -82,11 +83,11 @@ export function defineConfig(command: Command): void {
     });
 }
 
-function printConfiguration(
+async function printConfiguration(
   printing: Command,
   name: string | undefined,
   rest: readonly string[],
-): void {
+): Promise<void> {
   const sections = sectionsOf(printing, name);
   const typed = typedCommand(name, sections, rest);
   const configuration = Configuration.of(typed, printing);
@@ -104,7 +105,7 @@ function printConfiguration(
     for (const line of shownLines(shown)) print(line);
   }
   // After the values are printed: they show what is wrong.
-  requireRelations(name, sections, configuration);
+  for (const { command } of sections) await requireRightValues(command, name, configuration);
 }
 
 /** The sections of a command; without a name, of all commands. */
@@ -138,22 +139,31 @@ function typedCommand(
   return command.parse([...rest], { from: "user" });
 }
 
-function requireRelations(
+/** Fails as that command would. `name`: the one that was asked about; `undefined`: all are shown. */
+async function requireRightValues(
+  command: string | undefined,
   name: string | undefined,
-  sections: readonly OptionSection[],
   configuration: Configuration,
-): void {
-  for (const { command } of sections) {
-    if (command === "run" || command === "elect") {
-      requireRunRelations(configuration.settle(ELECT_OPTIONS));
-    }
-    if (command !== "server") continue;
-    const { id, data: _data, ...checked } = SERVER_OPTIONS;
-    // "cluster" shares options with "server": without an id they need not describe a node.
-    const [setting] = configuration.settings({ id });
-    if (name === undefined && setting?.value === undefined) continue;
-    requireServerRelations(configuration.settle(checked));
+): Promise<void> {
+  if (command === "run" || command === "elect") {
+    requireRunRelations(configuration.settle(ELECT_OPTIONS));
   }
+  if (command === "server") await requireRightNode(name, configuration);
+}
+
+/** Of a node that lacks its id or directory, what is there is judged. */
+async function requireRightNode(
+  name: string | undefined,
+  configuration: Configuration,
+): Promise<void> {
+  const { id, data, ...checked } = SERVER_OPTIONS;
+  const [hasId, hasData] = configuration
+    .settings({ id, data })
+    .map(({ value }) => value !== undefined);
+  if (hasId && hasData) return requireStartable(configuration.settle(SERVER_OPTIONS));
+  // "cluster" shares options with "server": without an id they need not be those of a node.
+  if (name === undefined && !hasId) return;
+  requireServerValues(configuration.settle(checked));
 }
 
 interface Shown {

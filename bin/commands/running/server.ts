@@ -4,32 +4,27 @@
  * every other command. Flags take precedence over their environment variables.
  */
 import type { Command } from "commander";
-import { HoldfastError, OptionError } from "../../../src/errors/index.js";
+import { HoldfastError } from "../../../src/errors/index.js";
 import type { TokenSource } from "../../../src/index.js";
-import { demandRelations, tuningOf } from "../../../src/node-options/index.js";
 import type { NodeOptions, RunningNode } from "../../../src/server/index.js";
 import { accessTokenFrom } from "../../config/access-token.js";
 import { examplesText } from "../../config/command-options.js";
 import { Configuration } from "../../config/configuration.js";
 import { addOptions } from "../../config/flags.js";
+import type { ServerFlags } from "../../config/server-values.js";
 import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure, systemCodeOf } from "../../exit/failure.js";
 import { startFailure } from "../../exit/start-failure.js";
-import type { SettledOptions } from "../../options/option-definition.js";
 import { SERVER_OPTIONS } from "../../options/option-table.js";
 import { givenToNode } from "../../options/server-options.js";
 import { createLogger } from "../../output/node-log.js";
 import { note } from "../../output/terminal.js";
 import { exitNow } from "../../output/unplanned-exit.js";
 import { StopRequest } from "../../run/stop-request.js";
-import { sayFlag } from "../../text/option-spelling.js";
 
 /** How long an unsupervised stop may take (see `--stop-on-stdin-end`). */
 const UNATTENDED_STOP_MS_MAX = 10_000;
-
-/** As people give them; what has a default may be left out. */
-export type ServerFlags = Partial<SettledOptions<typeof SERVER_OPTIONS>>;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast server --id 1 --data n1 --initial-cluster 1=127.0.0.1:7511", "a cluster of one"],
@@ -127,17 +122,6 @@ export function nodeOptions(flags: ServerFlags): NodeOptions {
   const { settings, tuning } = givenToNode(flags);
   // Each is the value of the row that has its name.
   return { ...settings, tuning, log: createLogger(logFormat) } as unknown as NodeOptions;
-}
-
-/** Contradictions that are wrong for any node, reported with both values. */
-export function requireServerRelations(flags: ServerFlags): void {
-  const { settings, tuning } = givenToNode(flags);
-  try {
-    demandRelations({ ...settings, ...tuningOf(tuning) });
-  } catch (error) {
-    if (!(error instanceof OptionError)) throw error;
-    throw new Failure(EXIT.usage, error.messageIn(sayFlag), { cause: error });
-  }
 }
 
 /** Fails as a start with these options would, before it opens a port or writes anything. */

@@ -2,11 +2,8 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import {
-  nodeOptions,
-  requireStartable,
-  type ServerFlags,
-} from "../../../bin/commands/running/server.js";
+import { nodeOptions, requireStartable } from "../../../bin/commands/running/server.js";
+import type { ServerFlags } from "../../../bin/config/server-values.js";
 import { EXIT } from "../../../bin/exit/exit-codes.js";
 import { Failure } from "../../../bin/exit/failure.js";
 import { startFailure } from "../../../bin/exit/start-failure.js";
