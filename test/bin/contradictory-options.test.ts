@@ -1,4 +1,7 @@
-/** Options that cannot be right, alone or together: `config print` says of them what a start says. */
+/**
+ * Options that cannot be right, alone or together: `config print` says of them what a start says, and
+ * a start of a local cluster says it before anything runs or is written.
+ */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,4 +41,18 @@ test.each<readonly [readonly string[], string]>([
 test("config print judges what is given of a node whose id is not", async () => {
   const said = await wordsOf(["config", "print", "server", "--allow-origin=null"]);
   expect(said).toContain('--allow-origin "null" would let the pages of any site in');
+});
+
+test.each<readonly [readonly string[], string]>([
+  [["--redis", "--redis-fair", "--redis-redlock"], "--redis-fair and --redis-redlock exclude each"],
+  [["--allow-origin=https://a.example:443"], "would never match: browsers send https://a.example"],
+  [["--redis-fair"], "--redis-fair needs --redis"],
+  [["--require-client-cert"], "--require-client-cert needs --tls"],
+])("a local cluster refuses %j before it starts a node", async (given, said) => {
+  const data = vacantDirectory();
+  const args = ["cluster", "--port=0", "--peer-port=0", `--data=${data}`, ...given];
+  const words = await wordsOf(args);
+  expect(words).toContain(said);
+  expect(existsSync(data)).toBe(false);
+  expect(await wordsOf(["config", "print", ...args])).toBe(words);
 });

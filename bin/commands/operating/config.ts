@@ -13,8 +13,10 @@ import { requireServerValues } from "../../config/server-values.js";
 import { similarName } from "../../config/similar-name.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
+import { requireClusterOptions } from "../../local-cluster/cluster-options.js";
 import { formatValue } from "../../options/option-kind.js";
 import {
+  CLUSTER_OPTIONS,
   ELECT_OPTIONS,
   OPTION_TABLE,
   type OptionSection,
@@ -147,6 +149,10 @@ async function requireRightValues(
 ): Promise<void> {
   if (command === "run" || command === "elect") {
     requireRunRelations(configuration.settle(ELECT_OPTIONS));
+  }
+  // Of what it shares with "server", a file for nodes alone may say more than it takes.
+  if (command === "cluster" && name === command) {
+    requireClusterOptions(configuration.settle(CLUSTER_OPTIONS));
   }
   if (command === "server") await requireRightNode(name, configuration);
 }

@@ -5,7 +5,6 @@
  */
 import type { Command } from "commander";
 import type { NodeStatus, TlsOptions } from "../../../src/index.js";
-import { REDIS_RULE_NAMES } from "../../../src/node-options/index.js";
 import { leaderOf, type NodeReport } from "../../cluster/node-report.js";
 import { certificateVariables } from "../../config/certificate-files.js";
 import { examplesText } from "../../config/command-options.js";
@@ -21,6 +20,11 @@ import {
   prepareDirectory,
 } from "../../local-cluster/cluster-directory.js";
 import {
+  type ClusterFlags,
+  redisRules,
+  requireClusterOptions,
+} from "../../local-cluster/cluster-options.js";
+import {
   type ClusterPlan,
   consecutivePorts,
   HOST,
@@ -29,13 +33,12 @@ import {
 import { LocalCluster } from "../../local-cluster/local-cluster.js";
 import { localReports } from "../../local-cluster/local-reports.js";
 import { findFreePorts, isPortFree } from "../../local-cluster/ports.js";
-import type { SettledOptions } from "../../options/option-definition.js";
 import { CLUSTER_OPTIONS } from "../../options/option-table.js";
 import { note, print, printJson, styled } from "../../output/terminal.js";
 import { onUnplannedExit } from "../../output/unplanned-exit.js";
 import { StopRequest } from "../../run/stop-request.js";
 import { DEFAULT_ENDPOINTS, formatHostPort } from "../../text/addresses.js";
-import { flagOf, variableOf } from "../../text/option-spelling.js";
+import { variableOf } from "../../text/option-spelling.js";
 import { exportLines, shellWord } from "../../text/shell-word.js";
 import { ControlDoor } from "../../tour/control-door.js";
 import { Tour } from "../../tour/tour.js";
@@ -49,7 +52,6 @@ const RENEWED = "renewed certificates that had expired or were about to";
 const EXAMPLE_COLUMNS = 78;
 
 type AccessState = NonNullable<NodeStatus["access"]>["state"];
-type ClusterFlags = SettledOptions<typeof CLUSTER_OPTIONS>;
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
   ["holdfast cluster", "three nodes, data in .holdfast, ports from 7411"],
@@ -164,10 +166,7 @@ function offerTour(
 }
 
 async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
-  if (flags.requireClientCert && !flags.tls) {
-    throw new Failure(EXIT.usage, "--require-client-cert needs --tls");
-  }
-  requireRedis(flags);
+  requireClusterOptions(flags);
   const made = noteIn(flags.data);
   const known = made?.peerPorts;
   const nodes = flags.nodes ?? known?.length ?? NODES_DEFAULT;
@@ -204,20 +203,6 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
     further("--redis-port", redisPort, free.slice(2 * nodes, 3 * nodes)),
     further("--redis-sentinel-port", flags.redisSentinelPort, free.slice(3 * nodes)),
   );
-}
-
-/** The switches of the table that were given, as each node is given them. */
-function redisRules(flags: ClusterFlags): string[] {
-  return REDIS_RULE_NAMES.filter((name) => flags[name]).map((name) => flagOf(name));
-}
-
-function requireRedis(flags: ClusterFlags): void {
-  if (flags.redis === true) return;
-  const ports = (["redisPort", "redisSentinelPort"] as const)
-    .filter((name) => flags[name] !== undefined)
-    .map((name) => flagOf(name));
-  const [given] = [...ports, ...redisRules(flags)];
-  if (given !== undefined) throw new Failure(EXIT.usage, `${given} needs --redis`);
 }
 
 async function requireFreePorts(plan: ClusterPlan, access: TlsOptions): Promise<void> {
