@@ -4,20 +4,20 @@
  * which only that subcommand loads. Must change nothing but where code lies.
  */
 import { readFileSync } from "node:fs";
-import { chmod, readdir, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { build, type Metafile, type Plugin } from "esbuild";
+import { putInPlace } from "./build-output.js";
 
 /** `require`, which packages that are not modules call for what belongs to the platform. */
 const BANNER =
   'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
 const LICENSE = /^licen[cs]e/i;
-const EXECUTABLE = 0o755;
 
 export interface CommandBundleOptions {
   /** The directory of the checkout. */
   readonly root: string;
-  /** Emptied first. */
+  /** Commands from the build before may run there. */
   readonly target: string;
   readonly plugins?: readonly Plugin[];
 }
@@ -25,8 +25,7 @@ export interface CommandBundleOptions {
 /** @throws what could not be bundled */
 export async function bundleCommand(options: CommandBundleOptions): Promise<void> {
   const { root, target, plugins = [] } = options;
-  await rm(target, { recursive: true, force: true });
-  const { metafile } = await build({
+  const { metafile, outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: ["bin/holdfast.ts", "bin/tour/tour-worker.ts"],
     entryNames: "[name]",
@@ -43,11 +42,17 @@ export async function bundleCommand(options: CommandBundleOptions): Promise<void
     legalComments: "none",
     charset: "utf8",
     metafile: true,
+    write: false,
     logLevel: "error",
     plugins: [...plugins],
   });
-  await chmod(join(target, "holdfast.js"), EXECUTABLE);
-  await writeFile(join(target, "LICENSES.txt"), await licensesOf(root, metafile));
+  await putInPlace(target, [
+    { name: "LICENSES.txt", content: await licensesOf(root, metafile) },
+    ...outputFiles.map(({ path, contents }) => {
+      const name = basename(path);
+      return { name, content: contents, isExecutable: name === "holdfast.js" };
+    }),
+  ]);
 }
 
 /** The licenses of the packages in the bundle, each under its name and version. */

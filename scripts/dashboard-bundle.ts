@@ -3,9 +3,10 @@
  * content, so that browsers may keep them forever. Only `index.html` keeps its name. Must not let
  * anything of Node into the bundle.
  */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { build, type Plugin } from "esbuild";
+import { putInPlace } from "./build-output.js";
 
 /** The SDK loads this file only in Node, so a page has an empty one in its place. */
 const withoutNodePlatform: Plugin = {
@@ -29,9 +30,7 @@ const withSmallReader: Plugin = {
 
 /** @throws what could not be bundled */
 export async function bundleDashboard(sources: string, target: string): Promise<void> {
-  await rm(target, { recursive: true, force: true });
-  await mkdir(target, { recursive: true });
-  const { metafile } = await build({
+  const { outputFiles } = await build({
     absWorkingDir: sources,
     entryPoints: { dashboard: "main.tsx", icon: "icon.svg" },
     outdir: target,
@@ -48,11 +47,15 @@ export async function bundleDashboard(sources: string, target: string): Promise<
     chunkNames: "part-[hash]",
     legalComments: "none",
     charset: "utf8",
-    metafile: true,
+    write: false,
     logLevel: "warning",
     plugins: [withoutNodePlatform, withSmallReader],
   });
-  const names = Object.keys(metafile.outputs).map((path) => basename(path));
+  const files = outputFiles.map(({ path, contents }) => ({
+    name: basename(path),
+    content: contents,
+  }));
+  const names = files.map(({ name }) => name);
   const nameOf = (ending: string): string => {
     const name = names.find((one) => !one.startsWith("part-") && one.endsWith(ending));
     if (name === undefined) throw new Error(`the bundle has no ${ending}`);
@@ -63,7 +66,10 @@ export async function bundleDashboard(sources: string, target: string): Promise<
     .replace("PROGRAM", nameOf(".js"))
     .replace("STYLE", nameOf(".css"))
     .replace("ICON", nameOf(".svg"));
-  await writeFile(join(target, "index.html"), page);
-  // What nodes serve; nothing else that lies there.
-  await writeFile(join(target, "files.json"), `${JSON.stringify(["index.html", ...names])}\n`);
+  await putInPlace(target, [
+    ...files,
+    { name: "index.html", content: page },
+    // What nodes serve; nothing else that lies there.
+    { name: "files.json", content: `${JSON.stringify(["index.html", ...names])}\n` },
+  ]);
 }
