@@ -7,6 +7,13 @@ export function formatWallTime(wallMs: number): string {
   return `${day} ${formatTimeOfDay(wallMs)}`;
 }
 
+/** `11-20 19:37:59`, with the year if that is not the year of `nowMs`. */
+export function formatRecentTime(wallMs: number, nowMs: number): string {
+  const time = formatWallTime(wallMs).replace(/\.\d+$/, "");
+  const year = `${new Date(nowMs).getFullYear()}-`;
+  return time.startsWith(year) ? time.slice(year.length) : time;
+}
+
 /** `never` for 0; else to the second, with `EXPIRED` before a time that is over. */
 export function expiryText(expiresWallMs: number, nowMs: number): string {
   if (expiresWallMs === 0) return "never";

@@ -60,11 +60,11 @@ export interface HistoryEnd {
   readonly lost: readonly LostTenures[];
 }
 
-/** What stands below the periods of a key, in clauses: whether there may be others. */
+/** What stands below the periods of a key, in clauses: whether there may be others; if not, nothing. */
 export function historyEnd(end: HistoryEnd): readonly Phrase[] {
   const { key, count, isFull, isTruncated, lost } = end;
   const damages = lost.map((gap): Phrase => [damageText(gap)]);
-  if (!isTruncated) return [count === 0 ? [{ key }, " was never held"] : ["there are no more"]];
+  if (!isTruncated) return count === 0 ? [[{ key }, " was never held"]] : [];
   if (isFull) return [["there are older ones, or there may have been"], ...damages];
   const forgotten: Phrase =
     count === 0

@@ -46,7 +46,7 @@ test("below a history it is said whether there may be more", () => {
   const WHOLE = { key: "k", count: 2, isFull: false, isTruncated: false, lost: [] };
   const said = (changes: Partial<Parameters<typeof historyEnd>[0]>): readonly string[] =>
     historyEnd({ ...WHOLE, ...changes }).map(phraseText);
-  expect(said({})).toEqual(["there are no more"]);
+  expect(said({})).toEqual([]);
   expect(said({ count: 0 })).toEqual(["k was never held"]);
   const cut = { isTruncated: true };
   expect(said({ ...cut, isFull: true })).toEqual(["there are older ones, or there may have been"]);

@@ -32,6 +32,8 @@ import type { Finish } from "../../exit/ending.js";
 import { EXIT } from "../../exit/exit-codes.js";
 import { Failure } from "../../exit/failure.js";
 import { print, printJson, type Style, styled } from "../../output/terminal.js";
+import { widthOf } from "../../output/text-table.js";
+import { wrapped } from "../../text/wrapped.js";
 import { type CellStyles, viewLines as tableLines } from "../../views/view-table.js";
 
 const EXAMPLES: readonly (readonly [string, string])[] = [
@@ -130,29 +132,33 @@ function reportLines(
   const told = findings.filter(({ code }) => code !== "noLeader");
   if (told.length > 0) lines.push("");
   for (const finding of told) {
-    const style = finding.level === "warning" ? "yellow" : "red";
-    lines.push(styled(style, findingText(finding), process.stdout));
+    lines.push(...textLines(findingText(finding), finding.level === "warning" ? "yellow" : "red"));
   }
   for (const { id, report } of members) {
     if (!report.isReachable || report.damage === undefined) continue;
     const { file, reason } = report.damage;
-    const title = styled("red", `node ${id} is quarantined`, process.stdout);
-    lines.push("", `${title}: ${printable(file)}: ${printable(reason)}`);
+    const damage = `node ${id} is quarantined: ${printable(file)}: ${printable(reason)}`;
+    lines.push("", ...textLines(damage, "red"));
     lines.push(`stop it, then: holdfast recover --id ${id} --data DIRECTORY`);
   }
   for (const { id, report } of members) {
     if (!report.isReachable || report.redis?.redlock === undefined) continue;
-    const text = `node ${id}: ${printable(report.redis.redlock)}`;
-    lines.push("", styled("yellow", text, process.stdout));
+    lines.push("", ...textLines(`node ${id}: ${printable(report.redis.redlock)}`, "yellow"));
   }
   const quietMs = quietMsIn(members);
   if (quietMs > 0) {
     const text = `restored from a snapshot: no session is opened for ${formatDuration(quietMs)}`;
-    lines.push("", styled("yellow", text, process.stdout));
+    lines.push("", ...textLines(text, "yellow"));
   }
   const open = accessText(members);
   if (open !== undefined) lines.push("", open);
   return lines;
+}
+
+/** On a terminal broken between words. */
+function textLines(text: string, style: Style): string[] {
+  const lines = wrapped(text, widthOf(process.stdout));
+  return lines.map((line) => styled(style, line, process.stdout));
 }
 
 /**

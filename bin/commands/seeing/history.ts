@@ -4,11 +4,11 @@
  */
 import { type Command, Option } from "commander";
 import type { Tenure } from "../../../src/index.js";
-import { historyEnd, PERIOD_COLUMNS, phraseText } from "../../../src/views/index.js";
+import { historyEnd, phraseText } from "../../../src/views/index.js";
 import { ask, clusterCommand, type Examples } from "../../cluster/cluster-command.js";
 import { wholeNumberArgument } from "../../config/command-options.js";
 import { note, print, printJson } from "../../output/terminal.js";
-import { formatWallTime } from "../../text/wall-time.js";
+import { periodColumns } from "../../views/history-view.js";
 import { viewLines } from "../../views/view-table.js";
 
 const LIMIT_MAX = 1_000;
@@ -24,13 +24,6 @@ GRANTED is by the clock of the machine that led then. WAITED, of its request,
 and FOR are in cluster time, which stands still while there is no leader. A node
 remembers about 130,000 changes of all locks; a node with --audit keeps them on
 its disk.`;
-
-const GRANTED = {
-  id: "granted",
-  title: "Granted",
-  cell: ({ grantedWallMs }: Tenure) => formatWallTime(grantedWallMs).replace(/\.\d+$/, ""),
-};
-const COLUMNS = [GRANTED, ...Object.values(PERIOD_COLUMNS)];
 
 export function defineHistory(command: Command): void {
   command
@@ -48,7 +41,8 @@ export function defineHistory(command: Command): void {
     if (json === true) {
       printJson({ key, tenures: tenures.map(document), isTruncated, lost });
     } else {
-      if (tenures.length > 0) for (const line of viewLines(COLUMNS, tenures)) print(line);
+      if (tenures.length > 0)
+        for (const line of viewLines(periodColumns(Date.now()), tenures)) print(line);
       const isFull = tenures.length === limit;
       const end = historyEnd({ key, count: tenures.length, isFull, isTruncated, lost });
       const more = isTruncated && isFull ? ": a larger --limit may show more" : "";

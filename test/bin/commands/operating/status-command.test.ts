@@ -116,24 +116,36 @@ test("without a leader the end says how many nodes answer and how many are neede
 /** The `script` of util-linux: makes a terminal. */
 const SCRIPT = process.platform === "linux" ? findTool("script") : undefined;
 
-test.runIf(SCRIPT !== undefined)(
-  "on a terminal the table is not wider than the terminal",
-  async () => {
-    // As of a node of a later version.
-    const role = `follower-${"x".repeat(90)}`;
-    const urls = [await statusPage(1, { role: "leader" }), await statusPage(2, { role })];
-    const status = `"$NODE" "$HOLDFAST" status --endpoints=${urls.join(",")}`;
-    const env = { SHELL: "/bin/sh", NODE: process.execPath, HOLDFAST: COMMAND, NO_COLOR: "1" };
-    const { stdout } = await promisify(execFile)(
-      SCRIPT ?? "",
-      ["-q", "-e", "-c", `stty cols 80 && ${status}`, "/dev/null"],
-      { env: { ...bareEnvironment(), ...env } },
-    );
-    const lines = stdout.trimEnd().split("\r\n");
-    expect(lines).toHaveLength(3);
-    expect(lines.filter((line) => displayWidth(line) > 80)).toEqual([]);
-    expect(stdout).toContain("…");
-    const { stdout: piped } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
-    expect(piped).toContain(role);
-  },
-);
+/** What `status` prints on a terminal of 80 columns. */
+async function linesOnTerminal(urls: readonly string[]): Promise<string[]> {
+  const status = `"$NODE" "$HOLDFAST" status --endpoints=${urls.join(",")}`;
+  const env = { SHELL: "/bin/sh", NODE: process.execPath, HOLDFAST: COMMAND, NO_COLOR: "1" };
+  const { stdout } = await promisify(execFile)(
+    SCRIPT ?? "",
+    ["-q", "-e", "-c", `stty cols 80 && ${status}`, "/dev/null"],
+    { env: { ...bareEnvironment(), ...env } },
+  );
+  const lines = stdout.trimEnd().split("\r\n");
+  expect(lines.filter((line) => displayWidth(line) > 80)).toEqual([]);
+  return lines;
+}
+
+test.runIf(SCRIPT !== undefined)("on a terminal the table is no wider than it", async () => {
+  // As from a node of a later version.
+  const role = `follower-${"x".repeat(90)}`;
+  const urls = [await statusPage(1, { role: "leader" }), await statusPage(2, { role })];
+  const lines = await linesOnTerminal(urls);
+  expect(lines).toHaveLength(3);
+  expect(lines.join()).toContain("…");
+  const { stdout: piped } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
+  expect(piped).toContain(role);
+});
+
+test.runIf(SCRIPT !== undefined)("on a terminal no word of what is wrong is cut", async () => {
+  const damaged = { role: "quarantined", damage: DAMAGE };
+  const urls = [await statusPage(1, { role: "leader" }), await statusPage(2, damaged)];
+  expect((await linesOnTerminal(urls)).slice(4, 6)).toEqual([
+    "Problem: Node 2 is quarantined: its data are damaged. What helps:",
+    "docs/operating/recovery.md",
+  ]);
+});
