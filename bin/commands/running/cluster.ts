@@ -205,10 +205,19 @@ async function makePlan(flags: ClusterFlags): Promise<ClusterPlan> {
   );
 }
 
+/** Which option chooses each port of a node. */
+const PORT_FLAGS = {
+  listen: "--port",
+  peerListen: "--peer-port",
+  redisListen: "--redis-port",
+  redisSentinelListen: "--redis-sentinel-port",
+} as const;
+
 async function requireFreePorts(plan: ClusterPlan, access: TlsOptions): Promise<void> {
   for (const node of plan.nodes) {
-    const { id, listen, peerListen, redisListen, redisSentinelListen, endpoint } = node;
-    for (const address of [listen, peerListen, redisListen, redisSentinelListen]) {
+    const { id, listen, endpoint } = node;
+    for (const name of Object.keys(PORT_FLAGS) as (keyof typeof PORT_FLAGS)[]) {
+      const address = node[name];
       if (address === undefined) continue;
       const { host, port } = address;
       if (await isFree(host, port, id)) continue;
@@ -217,7 +226,9 @@ async function requireFreePorts(plan: ClusterPlan, access: TlsOptions): Promise<
         report?.isReachable && report.endpoint === endpoint
           ? `a Holdfast node runs there (pid ${report.pid}): is this cluster already started?`
           : "another process listens there, perhaps this cluster itself";
-      throw new Failure(EXIT.failed, `port ${port} of node ${id} is taken: ${owner}`);
+      const isFixed = name === "peerListen" && noteIn(plan.directory) !== undefined;
+      const other = isFixed ? "the data fix the peer ports" : `${PORT_FLAGS[name]} chooses others`;
+      throw new Failure(EXIT.failed, `port ${port} of node ${id} is taken: ${owner} (${other})`);
     }
   }
 }

@@ -171,15 +171,20 @@ test("what is in the way of a start is said in one line, and what runs already i
 
   await expectRefused(
     [elsewhere, one, `--port=${port}`, `--peer-port=${otherPeer}`],
-    new RegExp(`port ${port} of node 1 is taken: .*pid ${running.pids[0]}.*already started`),
+    new RegExp(
+      `port ${port} of node 1 is taken: .*pid ${running.pids[0]}.*already started.* \\(--port `,
+    ),
   );
   await expectRefused(
     [elsewhere, one, `--port=${free}`, `--peer-port=${peerPort}`],
-    new RegExp(`port ${peerPort} of node 1 is taken`),
+    new RegExp(`port ${peerPort} of node 1 is taken: .* \\(--peer-port chooses others\\)`),
   );
   // A second start on the same data, as it was typed the first time, and with other ports.
   await expectRefused([`--data=${data}`, `--port=${port}`], /already started/);
-  await expectRefused([`--data=${data}`, "--port=0"], new RegExp(`port ${peerPort} .* is taken`));
+  await expectRefused(
+    [`--data=${data}`, "--port=0"],
+    /is taken: .*\(the data fix the peer ports\)/,
+  );
   await expectRefused([`--data=${data}`, "--nodes=3"], /belongs to a cluster of 1/, 2);
   const twice = `--peer-port=${free}`;
   await expectRefused([elsewhere, one, `--port=${free}`, twice], /both a client port and a/, 2);
