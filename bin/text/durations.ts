@@ -3,7 +3,7 @@
  * program prints: `1h30m`, `2m 05s`. A unit is required, because some tools take a bare number as
  * seconds and others as milliseconds.
  */
-export { formatDuration } from "../../src/views/index.js";
+export { durationText, formatDuration } from "../../src/views/index.js";
 
 const UNITS_MS: Readonly<Record<string, number>> = Object.freeze({
   ms: 1,
@@ -44,23 +44,4 @@ export function parseDuration(text: string, limitMs = DURATION_MS_MAX): number |
   const wholeMs = Math.round(exactMs);
   if (Math.abs(exactMs - wholeMs) > 1e-6 || wholeMs > limitMs) return undefined;
   return wholeMs;
-}
-
-/** The units in which a duration is written exactly, from large to small. */
-const WRITTEN_MS: readonly (readonly [number, string])[] = [
-  [86_400_000, "d"],
-  [3_600_000, "h"],
-  [60_000, "m"],
-  [1_000, "s"],
-];
-
-/** Exactly, as a person would write it: 250ms, 7.1s, 1.5h. Whole milliseconds are read back. */
-export function durationText(milliseconds: number): string {
-  for (const [unitMs, unit] of WRITTEN_MS) {
-    if (milliseconds >= unitMs && (milliseconds * 10) % unitMs === 0) {
-      return `${milliseconds / unitMs}${unit}`;
-    }
-  }
-  const wholeMs = Math.ceil(milliseconds);
-  return wholeMs < 1_000 ? `${wholeMs}ms` : `${wholeMs / 1_000}s`;
 }

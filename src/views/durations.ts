@@ -33,6 +33,25 @@ function twoParts(
   return `${Math.floor(seconds / large)}${largeName} ${String(rest).padStart(2, "0")}${smallName}`;
 }
 
+/** The units in which a duration is written exactly, from large to small. */
+const WRITTEN_MS: readonly (readonly [number, string])[] = [
+  [DAY_MS, "d"],
+  [HOUR_MS, "h"],
+  [MINUTE_MS, "m"],
+  [SECOND_MS, "s"],
+];
+
+/** Exactly, as a person would write it: 250ms, 7.1s, 1.5h. Whole milliseconds are read back. */
+export function durationText(milliseconds: number): string {
+  for (const [unitMs, unit] of WRITTEN_MS) {
+    if (milliseconds >= unitMs && (milliseconds * 10) % unitMs === 0) {
+      return `${milliseconds / unitMs}${unit}`;
+    }
+  }
+  const wholeMs = Math.ceil(milliseconds);
+  return wholeMs < SECOND_MS ? `${wholeMs}ms` : `${wholeMs / SECOND_MS}s`;
+}
+
 /** `12s ago`, `3m ago`, `5h ago`, `3d ago`: roughly, so that a sentence seldom changes. */
 export function agoText(milliseconds: number): string {
   const ms = Math.max(0, milliseconds);

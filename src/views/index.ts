@@ -4,7 +4,7 @@
  */
 export { changePhrases } from "./changes.js";
 export type { Column } from "./column.js";
-export { agoText, formatDuration } from "./durations.js";
+export { agoText, durationText, formatDuration } from "./durations.js";
 export { explainPhrases, waitPhrase } from "./explain.js";
 export {
   type Finding,

@@ -19,6 +19,7 @@ import {
   SnapshotFileReader,
   type SnapshotManifest,
 } from "../../storage/index.js";
+import { durationText } from "../../views/index.js";
 import { foundingConfiguration } from "../node/addresses.js";
 import { demandFounders } from "../node/resolve-options.js";
 import { type Founder, NODE_TUNING_DEFAULTS } from "../options.js";
@@ -246,10 +247,10 @@ function quietMsFor(
   if (asked === undefined) return 0;
   if (asked === "default") return Math.max(QUIET_MS_DEFAULT, quietMs);
   if (asked < leaseMsMax) {
-    const lease = `the lease of ${leaseMsMax} ms that a client in the snapshot has`;
+    const lease = `the lease of ${durationText(leaseMsMax)} that a client in the snapshot has`;
     throw new OptionError(
       "INVALID_ARGUMENT",
-      (say) => `${say("quietTime")} ${asked} ms is shorter than ${lease}`,
+      (say) => `${say("quietTime")} ${durationText(asked)} is shorter than ${lease}`,
     );
   }
   return Math.max(asked, quietMs);

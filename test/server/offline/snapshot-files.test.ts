@@ -239,7 +239,7 @@ describe("restoring", () => {
   test("refuses what would let two hold one lock, or makes no sense, and touches nothing", async () => {
     const file = await fileOf(tableWith(3, 45_000));
     const refused: readonly (readonly [Partial<RestoreOptions>, RegExp])[] = [
-      [{ quietMs: 44_999 }, /quietTime 44999 ms is shorter than the lease of 45000 ms/],
+      [{ quietMs: 44_999 }, /quietTime 44.999s is shorter than the lease of 45s that/],
       [{ id: 4 }, /id 4 is not in initialCluster \(1, 2, 3\)/],
       [{ restoreId: "" }, /restoreId has 0 characters/],
       [{ restoreId: "x".repeat(129) }, /restoreId has 129 characters/],
