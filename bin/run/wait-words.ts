@@ -76,12 +76,14 @@ function placeText(view: KeyView, session: number, hasSeveral: boolean): string[
 }
 
 function closedText(views: readonly KeyView[]): string {
-  const leftMs = Math.max(
-    0,
-    ...views.flatMap(({ closings }) => closings.map((one) => one.endsInMs)),
-  );
+  const closings = views.flatMap((view) => view.closings);
+  const leftMs = Math.max(0, ...closings.map(({ endsInMs }) => endsInMs));
   const more = leftMs === 0 ? "" : ` for ${formatDuration(leftMs)} more`;
-  return `cooling down${more} (--min-hold or --lock-delay of its last holder)`;
+  const isOld = closings.length > 0 && closings.every(({ identity }) => identity === "");
+  const why = isOld
+    ? "its holder before the cluster was restored may still rely on it"
+    : "--min-hold or --lock-delay of its last holder";
+  return `cooling down${more} (${why})`;
 }
 
 /** Leaves out cooldowns, and sessions of `anonymous` without a name. */

@@ -34,7 +34,8 @@ function view(parts: Partial<KeyView>): KeyView {
 }
 
 const waiter = (session: number) => ({ session }) as KeyView["waiters"][number];
-const closing = (endsInMs: number) => ({ endsInMs }) as KeyView["closings"][number];
+const closing = (endsInMs: number, identity = "anonymous") =>
+  ({ endsInMs, identity }) as KeyView["closings"][number];
 
 test("a refusal names holders as holders, and waiters as waiters", () => {
   const both = [blocker("A", 7), blocker("B", 0)];
@@ -54,6 +55,10 @@ test("a key that cools down says for how long", () => {
   const refused = { blockedBy: "closing", blockers: [blocker("", 0)] };
   expect(refusedText("jobs/c", refused, [view({ closings: [closing(28_000)] })])).toBe(
     "jobs/c is cooling down for 28s more (--min-hold or --lock-delay of its last holder)",
+  );
+  expect(refusedText("jobs/c", refused, [view({ closings: [closing(28_000, "")] })])).toBe(
+    "jobs/c is cooling down for 28s more " +
+      "(its holder before the cluster was restored may still rely on it)",
   );
   expect(refusedText("jobs/c", refused, [])).toMatch(/^jobs\/c is cooling down \(--min-hold/);
 });
