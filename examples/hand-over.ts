@@ -5,7 +5,7 @@
  *
  *   npx tsx examples/hand-over.ts [ENDPOINT…]
  *
- * The worker calls the command `holdfast`, which must be on the PATH (in a checkout: `npm link`).
+ * The worker needs `curl`, and the command `holdfast` on the PATH or in this project.
  *
  * In an application, import "holdfast". The worker needs the same identity as the program, if the
  * cluster knows identities.
