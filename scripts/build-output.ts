@@ -1,5 +1,5 @@
 /**
- * Puts the files of a build in the place of those of the build before, so that whatever runs or starts
+ * Replaces the files of the build before by the files of this one, so that whatever runs or starts
  * meanwhile finds every file that it names: a file whose name contains the hash of its content is
  * there before the files that name it, and stays for a day after the last build that made it. Must
  * never leave a file half written.

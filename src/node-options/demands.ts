@@ -26,7 +26,7 @@ export function demandValues(settings: GivenOptions): void {
   }
 }
 
-/** The same of those that are given, to which others may be added. */
+/** Like `demandValues`, for settings to which others may still be added. */
 export function demandGiven(settings: GivenOptions): void {
   for (const [name, value] of Object.entries(settings)) {
     const row = NODE_OPTION_ROWS.get(name);

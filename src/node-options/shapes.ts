@@ -1,6 +1,6 @@
 /**
  * The shapes of values, as far as the compiler checks them: a program in JavaScript can give an option
- * anything. A kind judges only values of its shape, so that none of its checks meets another type.
+ * anything. A kind judges only values of its shape, so that none of its checks gets another type.
  */
 
 export interface Shape {

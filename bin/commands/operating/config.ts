@@ -150,14 +150,14 @@ async function requireRightValues(
   if (command === "run" || command === "elect") {
     requireRunRelations(configuration.settle(ELECT_OPTIONS));
   }
-  // Of what it shares with "server", a file for nodes alone may say more than it takes.
+  // A file for nodes alone may give shared options values that "cluster" does not take.
   if (command === "cluster" && name === command) {
     requireClusterOptions(configuration.settle(CLUSTER_OPTIONS));
   }
   if (command === "server") await requireRightNode(name, configuration);
 }
 
-/** Of a node that lacks its id or directory, what is there is judged. */
+/** If the id or the directory is missing, the other values are judged. */
 async function requireRightNode(
   name: string | undefined,
   configuration: Configuration,
@@ -167,7 +167,7 @@ async function requireRightNode(
     .settings({ id, data })
     .map(({ value }) => value !== undefined);
   if (hasId && hasData) return requireStartable(configuration.settle(SERVER_OPTIONS));
-  // "cluster" shares options with "server": without an id they need not be those of a node.
+  // "cluster" shares options with "server": without an id they need not describe a node.
   if (name === undefined && !hasId) return;
   requireServerValues(configuration.settle(checked));
 }

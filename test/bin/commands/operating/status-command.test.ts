@@ -130,7 +130,7 @@ async function linesOnTerminal(urls: readonly string[]): Promise<string[]> {
   return lines;
 }
 
-test.runIf(SCRIPT !== undefined)("on a terminal the table is no wider than it", async () => {
+test.runIf(SCRIPT !== undefined)("on a terminal the table is not wider than the terminal", async () => {
   // As from a node of a later version.
   const role = `follower-${"x".repeat(90)}`;
   const urls = [await statusPage(1, { role: "leader" }), await statusPage(2, { role })];
