@@ -156,7 +156,7 @@ export interface WaitGraphView {
 export interface PossibleDeadlock {
   /** Since when all of them wait, in cluster milliseconds. */
   readonly waitingMs: number;
-  /** Each waits for a lock that the session of the next one holds, the last for one of the first. */
+  /** Each waits for a lock or for permits of the session of the next one, the last of the first. */
   readonly cycle: readonly CycleMember[];
 }
 /** A cycle of waits that was broken by refusing one of them. */

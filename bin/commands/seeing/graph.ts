@@ -38,10 +38,10 @@ A task is what an acquire belongs to: acquires of a client with the same owner
 belong to one task. Below stand the deadlocks that the answering node has seen
 refused since it was started, at most 16, newest first.
 
-A possible deadlock is a cycle of clients: each waits for a lock that the next
-one holds, and it cannot be said whether one task of that client does both,
-because the tasks name no owner. It is never refused. If it does not end, ask
-with owners (client.owner, lock.acquire): then it is refused.`;
+A possible deadlock is a cycle of clients: each waits for a lock or permits that
+the next one holds, and it cannot be said whether one task of that client does
+both, because the tasks name no owner. It is never refused. If it does not end,
+ask with owners (client.owner, lock.acquire): then it is refused.`;
 
 export function defineGraph(command: Command): void {
   command

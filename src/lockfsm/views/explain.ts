@@ -16,7 +16,8 @@ import {
   type WaitGraphView,
 } from "../../protocol/index.js";
 import { memberOf, redactedCycle } from "../deadlock/detect.js";
-import { type PossibleCycle, possibleDeadlocks } from "../deadlock/possible.js";
+import { possibleDeadlocks } from "../deadlock/possible.js";
+import type { PossibleCycle } from "../deadlock/possible-waits.js";
 import { WaitEdges } from "../deadlock/wait-edges.js";
 import { type OwnerNode, WaitForGraph } from "../deadlock/wait-for.js";
 import { blockersOf } from "../holds/blockers.js";
@@ -32,7 +33,7 @@ import { OutOfSteps, StepLimit } from "../records/step-limit.js";
 import { closingViewOf, waiterViewOf } from "./views.js";
 
 const CLOSINGS_MAX = 16;
-/** Looks for the possible deadlocks of one request, or of all where they are only counted. */
+/** Looks for the possible deadlocks of one request, or of all. */
 const POSSIBLE_STEPS_MAX = 10_000;
 
 /**
@@ -79,9 +80,7 @@ export function waitGraph(
   viewer: Identity | undefined,
 ): WaitGraphView {
   const graph = presentGraph(state, edgesMax, viewer);
-  const bounds = { stepsMax: edgesMax, cyclesMax: POSSIBLE_DEADLOCKS_MAX };
-  const cycles = possibleDeadlocks(state, waitingRequests(state), bounds);
-  const possible = cycles
+  const possible = shownCycles(state)
     .filter((cycle) => cycle.some(({ key }) => mayObserve(viewer, key.name)))
     .map((cycle) => ({ waitingMs: waitingMs(state, cycle), cycle: membersOf(cycle, viewer) }));
   return { ...graph, refused: refusedFor(state, viewer), possible };
@@ -89,9 +88,12 @@ export function waitGraph(
 
 /** Possible deadlocks whose waits have all lasted so long. */
 export function countPossibleDeadlocks(state: TableState, lastedMs: number): number {
+  return shownCycles(state).filter((cycle) => waitingMs(state, cycle) >= lastedMs).length;
+}
+
+function shownCycles(state: TableState): PossibleCycle[] {
   const bounds = { stepsMax: POSSIBLE_STEPS_MAX, cyclesMax: POSSIBLE_DEADLOCKS_MAX };
-  const cycles = possibleDeadlocks(state, waitingRequests(state), bounds);
-  return cycles.filter((cycle) => waitingMs(state, cycle) >= lastedMs).length;
+  return possibleDeadlocks(state, waitingRequests(state), bounds);
 }
 
 function waitingMs({ stamp }: TableState, cycle: PossibleCycle): number {

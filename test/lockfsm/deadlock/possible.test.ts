@@ -9,7 +9,7 @@ import {
   subarray,
 } from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type KeyView, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
+import { type Item, type KeyView, STATUS, WAIT_FOREVER } from "../../../src/protocol/index.js";
 import { type Client, ClusterLog, exclusive, permits, shared } from "../plans/cluster-log.js";
 
 const QUEUED = { status: STATUS.queued };
@@ -77,12 +77,45 @@ describe("a possible deadlock", () => {
     expect([wait(c, "l", 3), wait(c, "k", 4), possible(other)]).toEqual([QUEUED, QUEUED, []]);
   });
 
-  test("is none of permits, which any holder may give back", () => {
-    const [log, a] = start("a") as [ClusterLog, Client];
-    a.take(permits("k", 1, 1), { owner: 1 });
-    a.take(exclusive("l"), { owner: 2 });
-    a.acquire(permits("k", 1), WAIT_FOREVER, { owner: 3 });
-    expect([wait(a, "l", 4), possible(log)]).toEqual([QUEUED, []]);
+  test("is one of permits unless holders that wait for nothing give back enough of them", () => {
+    const waitsFor = (others: number, wanted: number): string[][] => {
+      const [log, a, b] = start("a", "b") as [ClusterLog, Client, Client];
+      a.take(permits("k", 2, 4), { owner: 1 });
+      b.take(permits("k", others), { owner: 1 });
+      a.take(exclusive("l"), { owner: 2 });
+      a.acquire(permits("k", wanted), WAIT_FOREVER, { owner: 3 });
+      expect(wait(a, "l", 4)).toEqual(QUEUED);
+      return possible(log);
+    };
+    expect([waitsFor(1, 2), waitsFor(2, 2)]).toEqual([[], []]);
+    expect([waitsFor(1, 3), waitsFor(2, 3)]).toEqual([[["a:k", "a:l"]], [["a:k", "a:l"]]]);
+  });
+
+  test("is one of permits behind a request for more of them", () => {
+    const [log, a, b, c] = start("a", "b", "c") as [ClusterLog, Client, Client, Client];
+    a.take(permits("k", 1, 2), { owner: 1 });
+    b.take(exclusive("l"), { owner: 1 });
+    expect(c.acquire(permits("k", 2), WAIT_FOREVER, { owner: 1 })).toEqual(QUEUED);
+    expect(b.acquire(permits("k", 1), WAIT_FOREVER, { owner: 2 })).toEqual(QUEUED);
+    expect(possible(log)).toEqual([]);
+    expect([wait(a, "l", 2), possible(log)]).toEqual([QUEUED, [["a:l", "b:k"]]]);
+  });
+
+  test("is found among hundreds of other waits", () => {
+    const [log, crowd, a] = start("crowd", "a") as [ClusterLog, Client, Client];
+    crowd.take(exclusive("x"), { owner: 1 });
+    crowd.take(permits("y", 1, 1), { owner: 2 });
+    for (let at = 0; at < 150; at += 1) {
+      expect(wait(crowd, "x", 10 + at)).toEqual(QUEUED);
+      a.take(exclusive(`k${at}`), { owner: 1_000 + at });
+    }
+    expect(possible(log)).toEqual([]);
+    for (let at = 0; at < 150; at += 1) {
+      a.acquire(permits("y", 1), WAIT_FOREVER, { owner: 2_000 + at });
+    }
+    expect(possible(log)).toEqual([]);
+    expect(wait(a, "k0", 3_000)).toEqual(QUEUED);
+    expect([wait(a, "k1", 3_001), possible(log)]).toEqual([QUEUED, [["a:k0", "a:k1"]]]);
   });
 
   test("counts for the health of a node once it has lasted a minute", () => {
@@ -104,61 +137,76 @@ describe("a possible deadlock", () => {
 interface Claim {
   readonly session: number;
   readonly owner: number;
-  readonly keys: Set<string>;
-  /** The keys in which a wait is not eligible. */
-  readonly waitsIn: Set<string>;
+  /** The permits that it has in each of its keys; 1 in a lock. */
+  readonly keys: Map<string, number>;
+  /** What has to be free in each key in which a wait is not eligible: in a lock, everything. */
+  readonly waitsIn: Map<string, number>;
   readonly since: number;
 }
 
-/** Requests in a possible deadlock, from what everybody can see of the keys. */
+/** Whether there are requests in a possible deadlock, from what everybody can see of the keys. */
 function bruteForce(views: readonly KeyView[]): boolean {
   const held = new Map<string, Claim>();
   const waits = new Map<string, Claim>();
-  for (const { key, holds: all, waiters } of views) {
-    for (const { session, owner, sequence, heldMs } of all) {
-      const fresh = { session, owner, keys: new Set(""), waitsIn: new Set(""), since: -heldMs };
+  for (const { key, kind, limit, holds: all, waiters } of views) {
+    for (const { session, owner, sequence, heldMs, permits: count } of all) {
+      const fresh = { session, owner, keys: new Map(), waitsIn: new Map(), since: -heldMs };
       const claim = held.get(`${session}/${sequence}`) ?? fresh;
-      claim.keys.add(key);
+      claim.keys.set(key, Math.max(1, count));
       held.set(`${session}/${sequence}`, claim);
     }
-    for (const { session, owner, sequence, waitingMs, isEligible } of waiters) {
-      const fresh = { session, owner, keys: new Set(""), waitsIn: new Set(""), since: -waitingMs };
+    let need = 0;
+    for (const { session, owner, sequence, waitingMs, isEligible, permits: count } of waiters) {
+      const fresh = { session, owner, keys: new Map(), waitsIn: new Map(), since: -waitingMs };
       const claim = waits.get(`${session}/${sequence}`) ?? fresh;
-      claim.keys.add(key);
-      if (!isEligible) claim.waitsIn.add(key);
+      need = Math.max(need, count);
+      claim.keys.set(key, count);
+      if (!isEligible) claim.waitsIn.set(key, kind === "semaphore" ? limit - need : 0);
       waits.set(`${session}/${sequence}`, claim);
     }
   }
   const claims = [...held.values(), ...waits.values()];
   const isAlone = ({ session, owner }: Claim): boolean =>
     claims.filter((one) => one.session === session && one.owner === owner).length === 1;
-  const leads = (from: Claim, to: Claim): boolean =>
-    [...held.values()].some((hold) => {
-      if (hold.session !== to.session) return false;
-      if (![...hold.keys].some((key) => from.waitsIn.has(key))) return false;
-      if (hold.owner === to.owner) return true;
-      const isApart = ![...hold.keys].some((key) => to.keys.has(key));
-      return isAlone(hold) && isAlone(to) && isApart && to.since >= hold.since;
+  const mayWaitFor = (hold: Claim, to: Claim): boolean => {
+    if (hold.session !== to.session) return false;
+    if (hold.owner === to.owner) return true;
+    const isApart = ![...hold.keys].some(([key]) => to.keys.has(key));
+    return isAlone(hold) && isAlone(to) && isApart && to.since >= hold.since;
+  };
+  let stuck = [...waits.values()];
+  const keptIn = (key: string): Claim[] =>
+    [...held.values()].filter((hold) => {
+      return hold.keys.has(key) && stuck.some((one) => mayWaitFor(hold, one));
     });
-  const all = [...waits.values()];
-  const reaches = (from: Claim, to: Claim, seen: Set<Claim>): boolean =>
-    all.some((next) => {
-      if (!leads(from, next)) return false;
-      if (next === to) return true;
-      if (seen.has(next)) return false;
-      seen.add(next);
-      return reaches(next, to, seen);
+  const blockedIn = ({ waitsIn }: Claim): string[] =>
+    [...waitsIn.keys()].filter((key) => {
+      const kept = keptIn(key).reduce((sum, { keys }) => sum + (keys.get(key) ?? 0), 0);
+      return kept > (waitsIn.get(key) ?? 0);
     });
-  return all.some((one) => reaches(one, one, new Set()));
+  for (let before = 0; before !== stuck.length; ) {
+    before = stuck.length;
+    stuck = stuck.filter((one) => blockedIn(one).length > 0);
+  }
+  const nextOf = (from: Claim): Claim[] =>
+    blockedIn(from)
+      .flatMap(keptIn)
+      .flatMap((hold) => stuck.filter((one) => mayWaitFor(hold, one)));
+  return stuck.some((one) => {
+    const seen = new Set(nextOf(one));
+    for (const next of seen) for (const other of nextOf(next)) seen.add(other);
+    return seen.has(one);
+  });
 }
 
 test("a possible deadlock is what brute force finds", () => {
-  const keys = ["a", "b", "c"];
+  const keys = ["a", "b", "c", "s"];
   const step = record({
     client: integer({ min: 0, max: 1 }),
     owner: integer({ min: 1, max: 9 }),
     keys: subarray(keys, { minLength: 1, maxLength: 2 }),
     isShared: boolean(),
+    count: integer({ min: 1, max: 2 }),
     passMs: integer({ min: 0, max: 1 }),
     ends: integer({ min: 0, max: 5 }),
   });
@@ -166,13 +214,16 @@ test("a possible deadlock is what brute force finds", () => {
   holds(
     propertyOf(array(step, { minLength: 4, maxLength: 16 }), (steps) => {
       const [log, ...clients] = start("a", "b");
-      for (const { client: at, owner, keys: wanted, isShared, passMs, ends } of steps) {
+      for (const { client: at, owner, keys: wanted, isShared, count, passMs, ends } of steps) {
         const client = clients[at] as Client;
         const view = log.table.inspect(wanted[0] as string);
         const own = view.holds.find(({ session }) => session === client.session);
         if (ends === 0 && own !== undefined) client.end({ sequence: own.sequence });
         else {
-          const items = isShared ? shared(...wanted) : exclusive(...wanted);
+          const mode = isShared ? "shared" : "exclusive";
+          const items: Item[] = wanted.map((key) => {
+            return key === "s" ? { key, mode: "permits", permits: count, limit: 3 } : { key, mode };
+          });
           client.acquire(items, WAIT_FOREVER, { owner });
         }
         log.pass(passMs);
