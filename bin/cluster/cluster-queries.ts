@@ -16,7 +16,7 @@ export interface About {
   readonly label?: string | undefined;
 }
 
-export interface AskOptions extends Pick<ConnectOptions, "signal" | "ttlMs"> {
+export interface AskOptions extends Pick<ConnectOptions, "signal" | "ttlMs" | "metadata"> {
   readonly about?: About;
   /** How an unavailable cluster is reported. */
   readonly outage?: OutageOptions;

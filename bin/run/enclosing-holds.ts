@@ -1,18 +1,20 @@
 /**
  * The holds around this process: what each `holdfast run` or `with-lock.sh` holds in whose command
  * it runs, directly or not. None ends before this process does, so it must not wait for them.
- * HOLDFAST_HELD names them, outermost first, one key a line: token, session, mode and key. It may be
- * out of date, because a process can outlive the run that started it: only a token that the cluster
- * still shows counts. To other runs, the session of a nested one says in its metadata within which
- * sessions it runs. Pure.
+ * HOLDFAST_HELD names them, outermost first, one key a line: cluster, token, session, mode and key.
+ * Tokens and sessions of another cluster mean nothing in this one. It may be out of date, because a
+ * process can outlive the run that started it: only a token that the cluster still shows counts. To
+ * other runs, the session of a nested one says in its metadata within which sessions it runs. Pure.
  */
-import type { HeldItem, KeyView, WantedItem } from "../../src/index.js";
+import type { Client, HeldItem, KeyView, WantedItem } from "../../src/index.js";
 import { type Environment, variableText } from "../config/environment.js";
 import { EXIT } from "../exit/exit-codes.js";
 import { Failure } from "../exit/failure.js";
 import { variableOf } from "../text/option-spelling.js";
 
 export interface EnclosingHold {
+  /** "" in the line of a `with-lock.sh`, which does not know it. */
+  readonly cluster: string;
   readonly token: number;
   /** 0 for a lease. */
   readonly session: number;
@@ -20,8 +22,8 @@ export interface EnclosingHold {
 }
 
 const HELD = "held";
-const LINE = /^(\d{1,16}) (\d{1,16}) (?:exclusive|shared|permits) (.+)$/s;
-const WITHIN = /^within (\d{1,16}(?: \d{1,16})*)$/;
+const LINE = /^([\da-f]{32}|-) (\d{1,16}) (\d{1,16}) (?:exclusive|shared|permits) (.+)$/s;
+const WITHIN = /^within((?: [\da-f]{32}\/\d{1,16})+)$/;
 
 export function enclosingHolds(environment: Environment): readonly EnclosingHold[] {
   const text = variableText(environment, HELD);
@@ -29,21 +31,32 @@ export function enclosingHolds(environment: Environment): readonly EnclosingHold
 }
 
 function holdIn(line: string): EnclosingHold {
-  const [, token, session, key] = LINE.exec(line) ?? [];
-  if (key !== undefined) return { token: Number(token), session: Number(session), key };
+  const [, cluster = "", token, session, key] = LINE.exec(line) ?? [];
+  if (key !== undefined) {
+    const numbers = { token: Number(token), session: Number(session) };
+    return { cluster: cluster === "-" ? "" : cluster, ...numbers, key };
+  }
   const name = variableOf(HELD);
   const text = `${name} has a line that no holdfast run has written, so unset it: "${line}"`;
   throw new Failure(EXIT.usage, text);
 }
 
+/** The holds in this cluster, as far as that is known. */
+export function holdsOfCluster(
+  enclosing: readonly EnclosingHold[],
+  clusterId: string,
+): readonly EnclosingHold[] {
+  return enclosing.filter(({ cluster }) => cluster === clusterId || cluster === "");
+}
+
 /** For the environment of a command under this lock. */
 export function heldVariable(
   environment: Environment,
-  session: number,
+  { clusterId, session }: Pick<Client, "clusterId" | "session">,
   { token, items }: { readonly token: number; readonly items: readonly HeldItem[] },
 ): Readonly<Record<string, string>> {
   const around = variableText(environment, HELD);
-  const lines = items.map(({ key, mode }) => `${token} ${session} ${mode} ${key}`);
+  const lines = items.map(({ key, mode }) => `${clusterId} ${token} ${session} ${mode} ${key}`);
   return { [variableOf(HELD)]: [...(around === undefined ? [] : [around]), ...lines].join("\n") };
 }
 
@@ -80,11 +93,16 @@ function isInTheWay(own: KeyView["holds"], { kind, limit }: KeyView, item: Wante
 
 /** The metadata of the session of a process with these holds around it; `undefined`: none. */
 export function metadataWithin(enclosing: readonly EnclosingHold[]): string | undefined {
-  const sessions = new Set(enclosing.map(({ session }) => session).filter((one) => one !== 0));
-  return sessions.size === 0 ? undefined : `within ${[...sessions].join(" ")}`;
+  const ofSessions = enclosing.filter(({ session }) => session !== 0);
+  const places = new Set(ofSessions.map(({ cluster, session }) => `${cluster}/${session}`));
+  return places.size === 0 ? undefined : `within ${[...places].join(" ")}`;
 }
 
-/** The sessions within which a session runs, by its metadata. */
-export function sessionsAround(metadata: string): readonly number[] {
-  return WITHIN.exec(metadata)?.[1]?.split(" ").map(Number) ?? [];
+/** The sessions of a cluster within which one of its sessions runs, by its metadata. */
+export function sessionsAround(metadata: string, clusterId: string): readonly number[] {
+  const places = WITHIN.exec(metadata)?.[1]?.trim().split(" ") ?? [];
+  return places.flatMap((place) => {
+    const [cluster, session] = place.split("/");
+    return cluster === clusterId ? Number(session) : [];
+  });
 }

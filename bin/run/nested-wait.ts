@@ -15,18 +15,20 @@ import {
   type EnclosingHold,
   enclosingHolds,
   holdsAround,
+  holdsOfCluster,
   keyHeldAround,
   sessionsAround,
 } from "./enclosing-holds.js";
 import type { RequestPlan } from "./run-plan.js";
-import { detourTo, type Nesting } from "./wait-detour.js";
+import { type Detour, detourTo, type Nesting } from "./wait-detour.js";
 import { viewsOf } from "./wait-notices.js";
 
 const CHECKS_MS = [1_000, 9_000];
 const LATER_CHECKS_MS = 60_000;
-const ANSWER_MS_MAX = 1_000;
-/** Sessions that are asked whether they are nested. */
-const NESTED_MAX = 100;
+/** How long the cluster has to show who waits for whom. Nothing waits for that. */
+const ANSWER_MS_MAX = 10_000;
+/** The largest page of sessions. */
+const PAGE_SESSIONS = 200;
 
 type Wanted = Pick<RequestPlan, "items" | "waitMs"> & { readonly conflictExitCode: number };
 
@@ -37,7 +39,7 @@ export async function unlessEndless<T>(
   signal: AbortSignal,
   wait: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const enclosing = enclosingHolds(process.env);
+  const enclosing = holdsOfCluster(enclosingHolds(process.env), client.clusterId);
   if (enclosing.length === 0) return wait(signal);
   await refuseEndless(client, wanted, enclosing);
   const over = new AbortController();
@@ -99,9 +101,7 @@ async function doubtOf(
     const holds = views.flatMap((view) => holdsAround(view, enclosing));
     const around = new Set(holds.map(({ session }) => session).filter((session) => session !== 0));
     if (around.size === 0) return undefined;
-    const graph = await client.waitGraph({ signal });
-    const others = await nestedWaiters(client, graph, signal);
-    const detour = detourTo(graph, { session: client.session, around }, others);
+    const detour = await detourIn(client, { session: client.session, around }, signal);
     if (detour === undefined) return undefined;
     const [from, to] = [keyText(detour.from), keyText(detour.to)];
     return (
@@ -116,26 +116,44 @@ async function doubtOf(
   }
 }
 
-/** The nested ones among the sessions that wait; empty for an identity that may not see sessions. */
-async function nestedWaiters(
+async function detourIn(
   client: Client,
-  { owners, edges }: WaitGraphView,
+  own: Nesting,
+  signal: AbortSignal,
+): Promise<Detour | undefined> {
+  const graph = await client.waitGraph({ signal });
+  const others = await nestedWaiters(client, graph, signal);
+  const detour = detourTo(graph, own, others);
+  const ofPermits = graph.edges.filter(({ mode }) => mode === "permits");
+  if (detour === undefined || ofPermits.length === 0) return detour;
+  const keys = [...new Set(ofPermits.map(({ key }) => key))];
+  const views = await Promise.all(keys.map((key) => client.inspect(key, { signal })));
+  return detourTo(graph, own, others, views);
+}
+
+/** The nested ones among the sessions that wait; empty for an identity that may not see sessions. */
+export async function nestedWaiters(
+  client: Pick<Client, "session" | "clusterId" | "sessionsPage">,
+  { owners, edges }: Pick<WaitGraphView, "owners" | "edges">,
   signal: AbortSignal,
 ): Promise<readonly Nesting[]> {
   const waiting = new Set(edges.map(({ from }) => from));
   const numbers = new Set(owners.flatMap(({ id, session }) => (waiting.has(id) ? [session] : [])));
   numbers.delete(client.session);
+  const left = [...numbers].sort((one, other) => other - one);
+  const found: Nesting[] = [];
   try {
-    const pages = await Promise.all(
-      [...numbers].slice(0, NESTED_MAX).map((number) => {
-        return client.sessionsPage({ after: number - 1, limit: 1, signal });
-      }),
-    );
-    return pages.flatMap(({ sessions }) =>
-      sessions.map(({ session, metadata }) => {
-        return { session, around: new Set(sessionsAround(metadata)) };
-      }),
-    );
+    for (let next = left.pop(); next !== undefined; ) {
+      const page = await client.sessionsPage({ after: next - 1, limit: PAGE_SESSIONS, signal });
+      for (const { session, metadata } of page.sessions) {
+        const around = new Set(sessionsAround(metadata, client.clusterId));
+        if (numbers.has(session) && around.size > 0) found.push({ session, around });
+      }
+      const last = page.sessions.at(-1)?.session ?? next;
+      do next = page.next === null ? undefined : left.pop();
+      while (next !== undefined && next <= last);
+    }
+    return found;
   } catch (error) {
     if (error instanceof HoldfastError && error.code === "FORBIDDEN") return [];
     throw error;

@@ -120,7 +120,8 @@ done
 number_of() { case $1 in HUP) echo 129 ;; INT) echo 130 ;; *) echo 143 ;; esac; }
 
 # Whether a hold of that token is in the way of this script until its command ends. HOLDFAST_HELD names what is held
-# around it, one key a line: token, session, mode, key. It may be out of date: what counts is what the cluster shows.
+# around it, one key a line: cluster, token, session, mode, key. It may be out of date: what counts is what the cluster
+# shows. This script does not know its cluster, and so writes "-".
 is_held_around() { # token, mode, key
   [ "$3" = "$key" ] && [ "$mode$2" != sharedshared ] && [ "$mode" != permits ] && [ "$2" != permits ] || return 1
   tries=0
@@ -129,6 +130,7 @@ is_held_around() { # token, mode, key
 }
 while IFS= read -r line; do
   # A key may end with a blank.
+  line=${line#* }
   held=${line%% *} line=${line#* } line=${line#* }
   how=${line%% *} what=${line#* }
   is_held_around "$held" "$how" "$what" || continue
@@ -177,7 +179,7 @@ if [ "$(now)" -ge "$end" ]; then # The grant took too long to arrive.
 fi
 
 export HOLDFAST_KEY="$key" HOLDFAST_TOKEN="$token" HOLDFAST_HELD="${HOLDFAST_HELD:+$HOLDFAST_HELD
-}$token 0 $mode $key"
+}- $token 0 $mode $key"
 # A process group of its own, so that what the command starts is ended with it; not at a terminal, from
 # which it could not read then.
 group=''

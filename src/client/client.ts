@@ -62,6 +62,8 @@ import { WebLocks } from "./web-locks/web-locks.js";
 export interface Client extends Views, OperatorCommands, AsyncDisposable {
   /** The session's number, 0 while there is none. */
   readonly session: number;
+  /** The cluster in which it has that number. */
+  readonly clusterId: string;
   /** All endpoints that are known now. */
   readonly endpoints: readonly string[];
   /**
@@ -180,6 +182,10 @@ export class HoldfastClient extends ClusterViews implements Client {
 
   get session(): number {
     return this.#session.id;
+  }
+
+  get clusterId(): string {
+    return this.#session.clusterId;
   }
 
   get endpoints(): readonly string[] {

@@ -53,7 +53,7 @@ describe.skipIf(missing !== undefined)(`with-lock.sh [${missing ?? "is tested"}]
   test("shares a lock with the run around it, and goes by what the cluster shows", async () => {
     const both = await under("x", "$HOLDFAST run -s a -c '$WITH_LOCK -s a -- echo in'");
     expect(both).toEqual({ stdout: "in\n0\n", stderr: "" });
-    const stale = await under("x", "HOLDFAST_HELD='1 1 exclusive a' $WITH_LOCK a -- echo in");
+    const stale = await under("x", "HOLDFAST_HELD='- 1 1 exclusive a' $WITH_LOCK a -- echo in");
     expect(stale).toEqual({ stdout: "in\n0\n", stderr: "" });
   });
 });

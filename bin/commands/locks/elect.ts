@@ -24,6 +24,7 @@ import { Failure } from "../../exit/failure.js";
 import { CONNECTION_OPTIONS, ELECT_OPTIONS } from "../../options/option-table.js";
 import { isOutputClosed, note, print, printJson } from "../../output/terminal.js";
 import { type ElectFlags, type ElectPlan, planElect } from "../../run/elect-plan.js";
+import { enclosingHolds, metadataWithin } from "../../run/enclosing-holds.js";
 import { untilStopped } from "../../run/until-stopped.js";
 import { accessWithin, connectedWithin, NodeSearch, waitForLock } from "../../run/wait-for-lock.js";
 import { formatTimeOfDay } from "../../text/wall-time.js";
@@ -118,7 +119,8 @@ function leadFrom(
   const work = (client: Client): Promise<number> =>
     lead(client, plan, access, isJson, signal, sinceMs);
   const { outage } = search;
-  const options = { signal: search.signal, ttlMs, about: { key: name }, outage };
+  const metadata = metadataWithin(enclosingHolds(process.env));
+  const options = { signal: search.signal, ttlMs, metadata, about: { key: name }, outage };
   const leading = withClient(accessWithin(plan.run, access), work, options);
   return connectedWithin(leading, plan.run, access);
 }

@@ -32,6 +32,7 @@ import { type TakenLease, type TakePlan, takeLease } from "../../lease/take-leas
 import { LEASE_OPTIONS } from "../../options/option-table.js";
 import { NewFile } from "../../output/new-file.js";
 import { note, print, printJson, printOnlyCopy } from "../../output/terminal.js";
+import { enclosingHolds, metadataWithin } from "../../run/enclosing-holds.js";
 import { planRequest, requireKeys } from "../../run/run-plan.js";
 import { untilStopped } from "../../run/until-stopped.js";
 import { accessWithin, connectedWithin, NodeSearch } from "../../run/wait-for-lock.js";
@@ -261,7 +262,8 @@ async function take(
       });
       return taken;
     };
-    const options = { signal: search.signal, outage: search.outage };
+    const metadata = metadataWithin(enclosingHolds(process.env));
+    const options = { signal: search.signal, outage: search.outage, metadata };
     const working = withClient(accessWithin(plan, access), work, options);
     const taken = await connectedWithin(working, plan, access);
     if (flags.json === true) return EXIT.done;

@@ -139,10 +139,9 @@ export async function run(
     // An invalid name is refused before a cluster is looked for.
     for (const { key } of plan.items) requireKey(key);
     const search = new NodeSearch(plan, signals.waiting);
-    const metadata = metadataWithin(enclosingHolds(process.env));
     const connecting = connect({
       ...accessWithin(plan, access),
-      ...(metadata === undefined ? {} : { metadata }),
+      metadata: metadataWithin(enclosingHolds(process.env)),
       ttlMs: plan.ttlMs,
       name: `${hostname()} run ${process.pid}`,
       signal: search.signal,
@@ -199,7 +198,7 @@ async function runUnderLock(holding: Holding): Promise<Ending> {
       HOLDFAST_TOKEN: String(lock.token),
       HOLDFAST_SLOT: lock.items.map(slotsText).join("\n"),
       HOLDFAST_SESSION: String(client.session),
-      ...heldVariable(process.env, client.session, lock),
+      ...heldVariable(process.env, client, lock),
       HOLDFAST_ENDPOINTS: client.endpoints.join(","),
     },
     sharesTerminal,

@@ -1,7 +1,7 @@
 /** Who waits, through others, for a session around it. */
 import { expect, test } from "vitest";
 import { detourTo } from "../../../bin/run/wait-detour.js";
-import type { WaitGraphView } from "../../../src/index.js";
+import type { KeyView, WaitGraphView } from "../../../src/index.js";
 
 type Edge = readonly [from: number, to: number, key: string];
 
@@ -22,7 +22,32 @@ test("a wait for somebody who waits for a lock held around it leads back", () =>
   ];
   expect(detourTo(graph(waits), OWN, [])).toEqual({ from: "b", to: "a" });
   expect(detourTo(graph(waits.slice(0, 1)), OWN, [])).toBeUndefined();
-  expect(detourTo(graph(waits, "permits"), OWN, [])).toBeUndefined();
+});
+
+/** A semaphore, with the permits of sessions that hold some, and of those that wait for some. */
+function semaphore(key: string, limit: number, held: object, wanted: object): KeyView {
+  const linesOf = (permits: object) =>
+    Object.entries(permits).map(([session, count]) => {
+      return { session: Number(session), owner: 1, permits: count as number };
+    });
+  const lines = { holds: linesOf(held), waiters: linesOf(wanted), closings: [] };
+  return { key, kind: "semaphore", limit, ...lines } as unknown as KeyView;
+}
+
+test("a wait for permits leads back if too few of them would come from elsewhere", () => {
+  const waits: readonly Edge[] = [
+    [12, 3, "b"],
+    [12, 5, "b"],
+    [3, 2, "a"],
+  ];
+  const found = (wanted: object) => {
+    const views = [semaphore("b", 4, { 3: 2, 5: 2 }, wanted)];
+    return detourTo(graph(waits, "permits"), OWN, [], views);
+  };
+  expect(found({ 12: 2 })).toBeUndefined();
+  expect(found({ 12: 3 })).toEqual({ from: "b", to: "a" });
+  expect(found({ 8: 3, 12: 1 })).toEqual({ from: "b", to: "a" });
+  expect(found({ 12: 1, 20: 3 })).toBeUndefined();
 });
 
 test("two nested waits lead back to each other, which the cluster alone cannot see", () => {

@@ -233,7 +233,7 @@ describe("the command", () => {
   test("of a nested run may hold the lock together with the outer one, and after it", async () => {
     const inner = `"${process.execPath}" "${COMMAND}" run -s nested/shared -- echo both`;
     expect(await run(["-s", "nested/shared", "-c", inner])).toMatchObject({ stdout: "both\n" });
-    const stale = { env: { HOLDFAST_HELD: "1 1 exclusive nested/stale" } };
+    const stale = { env: { HOLDFAST_HELD: "- 1 1 exclusive nested/stale" } };
     expect(await run(["nested/stale", "-c", "echo free"], stale)).toMatchObject({
       stdout: "free\n",
     });
