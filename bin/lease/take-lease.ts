@@ -3,22 +3,19 @@
  * again: it finds what it may have got meanwhile, or waits at the end of the queue. It resolves to a
  * lease that lasts for a while from now, however long the wait was.
  */
-import { HoldfastError } from "../../src/errors/index.js";
 import type { Client, Lease, TakeLeaseOptions } from "../../src/index.js";
-import { note } from "../output/terminal.js";
-import { unlessEndless } from "../run/nested-wait.js";
-import type { RequestPlan } from "../run/run-plan.js";
-import { hasLostItsPlace, remainingWaitMs, waitFailure } from "../run/wait-for-lock.js";
+import type { NodeAccess } from "../config/command-options.js";
+import { waitFor } from "../run/wait-for-lock.js";
+import type { WaitPlan } from "../run/wait-notices.js";
 
-export interface TakePlan extends RequestPlan {
+export type TakePlan = WaitPlan & {
   readonly keys: readonly string[];
   readonly owner: string;
   readonly request: string;
   readonly holder: string;
   /** 0: without end. */
   readonly ttlMs: number;
-  readonly conflictExitCode: number;
-}
+};
 
 export interface TakenLease extends Pick<Lease, "token" | "slots"> {
   /** For how long from now it can be relied on. */
@@ -32,34 +29,24 @@ const SHORT = 0.5;
 export function takeLease(
   client: Client,
   plan: TakePlan,
-  signal: AbortSignal,
-  sinceMs: number,
-): Promise<TakenLease> {
-  return unlessEndless(client, plan, signal, (until) => takeUntil(client, plan, until, sinceMs));
-}
-
-async function takeUntil(
-  client: Client,
-  plan: TakePlan,
+  access: NodeAccess,
   signal: AbortSignal,
   sinceMs: number,
 ): Promise<TakenLease> {
   const { owner, request, holder: name, ttlMs, keys } = plan;
-  for (;;) {
+  const ask = async (waitMs: number | undefined, until: AbortSignal): Promise<TakenLease> => {
     const begunMs = performance.now();
-    const waitMs = remainingWaitMs(plan, begunMs - sinceMs);
-    const wish: TakeLeaseOptions = { ...plan.options, owner, request, name, ttlMs, signal, waitMs };
-    try {
-      const { token, slots, trustMs } = await client.leases.take(plan.items, wish);
-      const restMs = trustMs - (performance.now() - begunMs);
-      if (restMs >= ttlMs * SHORT) return { token, slots, trustMs: restMs };
-      return { token, slots, trustMs: await renewed(client, { owner, keys, ttlMs }) };
-    } catch (error) {
-      if (!hasLostItsPlace(error)) throw waitFailure(error, plan) ?? error;
-      if (!(error instanceof HoldfastError)) throw error;
-      note(`${error.message}: asking again`);
-    }
-  }
+    const names = { owner, request, name, ttlMs };
+    const wish: TakeLeaseOptions = { ...plan.options, ...names, signal: until, waitMs };
+    const { token, slots, trustMs } = await client.leases.take(plan.items, wish);
+    const restMs = trustMs - (performance.now() - begunMs);
+    if (restMs >= ttlMs * SHORT) return { token, slots, trustMs: restMs };
+    return { token, slots, trustMs: await renewed(client, { owner, keys, ttlMs }) };
+  };
+  const lostPlace =
+    `the cluster heard nothing from here for too long: the place in the queue of ${plan.name} may be ` +
+    "lost, asking again";
+  return waitFor({ client, access, plan }, { ask, lostPlace }, signal, sinceMs);
 }
 
 /** After a long wait, little may be left of what can be trusted. */

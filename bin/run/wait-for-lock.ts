@@ -1,6 +1,6 @@
 /**
- * The wait of `holdfast run` for its lock: with its limit and its exit codes. What is said about it is
- * in `wait-words.ts`, and when, in `wait-notices.ts`.
+ * The wait of a command for its lock or lease: with its limit and its exit codes. What is said about
+ * it is in `wait-words.ts`, and when, in `wait-notices.ts`.
  */
 import { HoldfastError } from "../../src/errors/index.js";
 import type { Client, KeyView, Lock } from "../../src/index.js";
@@ -12,7 +12,7 @@ import { note } from "../output/terminal.js";
 import { formatDuration } from "../text/durations.js";
 import { unlessEndless } from "./nested-wait.js";
 import type { RunPlan } from "./run-plan.js";
-import { obstacleOf, tellWaits, viewsOf, type WaitContext } from "./wait-notices.js";
+import { obstacleOf, tellWaits, viewsOf, type WaitContext, type WaitPlan } from "./wait-notices.js";
 import { refusedText } from "./wait-words.js";
 
 /** How long after the deadline the cluster's own answer is awaited. */
@@ -26,7 +26,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1;
 const FOR_NOW: ReadonlySet<string> = new Set(["UNAVAILABLE", "DISK_FULL", "BUSY"]);
 
 /** What messages about a wait need to know of it. */
-type Waiting = Pick<RunPlan, "name" | "waitMs">;
+type Waiting = Pick<WaitPlan, "name" | "waitMs">;
 
 /** `access` with a search for a node that takes no longer than the whole may take. */
 export function accessWithin(
@@ -74,14 +74,7 @@ export async function connectedWithin<T>(
   }
 }
 
-/**
- * `sinceMs`: when the command began to look for a node, which is when `--wait` begins.
- *
- * Fails with the conflict code, 124 or the code of the SDK's error. If a place in the queue is lost
- * because the cluster did not hear from this process for longer than the lease, it waits again at
- * the end of the queue: nothing was held, and the user still wants the lock. It does not if an
- * operator ended the wait.
- */
+/** `sinceMs`: when the command began to look for a node, which is when `--wait` begins. */
 export function waitForLock(
   client: Client,
   plan: RunPlan,
@@ -89,19 +82,49 @@ export function waitForLock(
   signal: AbortSignal,
   sinceMs: number,
 ): Promise<Lock> {
-  const wait = (until: AbortSignal) => waitUntil(client, plan, access, until, sinceMs);
-  return unlessEndless(client, plan, signal, wait);
+  const ask = (waitMs: number | undefined, until: AbortSignal): Promise<Lock> => {
+    const limit = waitMs === undefined ? {} : { waitMs };
+    return client.acquireAll(plan.items, { ...plan.options, signal: until, ...limit });
+  };
+  return waitFor(
+    { client, access, plan },
+    { ask, lostPlace: lostPlaceText(plan) },
+    signal,
+    sinceMs,
+  );
 }
 
-async function waitUntil(
-  client: Client,
-  plan: RunPlan,
-  access: ClusterAccess,
+export interface Asking<T> {
+  /** Asks once. `waitMs`: for how long at most; `undefined`: forever. */
+  readonly ask: (waitMs: number | undefined, signal: AbortSignal) => Promise<T>;
+  /** What is said when its place in the queue was lost. */
+  readonly lostPlace: string;
+}
+
+/**
+ * Fails with the conflict code, 124 or the code of the SDK's error. If a place in the queue is lost
+ * because the cluster did not hear from this process for longer than the lease, it waits again at
+ * the end of the queue: nothing was held, and the user still wants the lock. It does not if an
+ * operator ended the wait.
+ */
+export function waitFor<T>(
+  context: WaitContext,
+  asking: Asking<T>,
   signal: AbortSignal,
   sinceMs: number,
-): Promise<Lock> {
+): Promise<T> {
+  const { client, plan } = context;
+  return unlessEndless(client, plan, signal, (until) => waitUntil(context, asking, until, sinceMs));
+}
+
+async function waitUntil<T>(
+  context: WaitContext,
+  { ask, lostPlace }: Asking<T>,
+  signal: AbortSignal,
+  sinceMs: number,
+): Promise<T> {
+  const { plan } = context;
   const over = new AbortController();
-  const context: WaitContext = { client, access, plan };
   if (!plan.isQuiet) void tellWaits(context, over.signal);
   // The cluster counts the wait. If it does not answer at all, this process does.
   const deadline = new AbortController();
@@ -110,20 +133,15 @@ async function waitUntil(
   const ended = AbortSignal.any([signal, deadline.signal]);
   try {
     for (;;) {
-      const waitMs = remainingWaitMs(plan, performance.now() - sinceMs);
       try {
-        return await client.acquireAll(plan.items, {
-          ...plan.options,
-          signal: ended,
-          ...(waitMs === undefined ? {} : { waitMs }),
-        });
+        return await ask(remainingWaitMs(plan, performance.now() - sinceMs), ended);
       } catch (error) {
         if (deadline.signal.aborted || !hasLostItsPlace(error)) {
           over.abort();
-          throw await explained(error, plan, context, deadline.signal.aborted);
+          throw await explained(error, context, deadline.signal.aborted);
         }
       }
-      if (!plan.isQuiet) note(lostPlaceText(plan));
+      if (!plan.isQuiet) note(lostPlace);
     }
   } finally {
     clearTimeout(timer);
@@ -134,10 +152,10 @@ async function waitUntil(
 /** The failure with what is in the way, which the cluster is asked for unless nobody reads it. */
 async function explained(
   error: unknown,
-  plan: RunPlan,
   context: WaitContext,
   isUnanswered: boolean,
 ): Promise<unknown> {
+  const { client, plan } = context;
   if (isUnanswered && plan.waitMs === 0) return unanswered(plan);
   const isTimeout = error instanceof HoldfastError && error.code === "LOCK_TIMEOUT";
   if (isTimeout || isUnanswered) {
@@ -145,22 +163,22 @@ async function explained(
   }
   if (!(error instanceof HoldfastError) || plan.isQuiet) return waitFailure(error, plan) ?? error;
   const isClosed = error.code === "LOCK_HELD" && error.details["blockedBy"] === "closing";
-  return waitFailure(error, plan, isClosed ? await viewsOf(context.client, plan) : []) ?? error;
+  return waitFailure(error, plan, isClosed ? await viewsOf(client, plan) : []) ?? error;
 }
 
 /** When the wait is ended here. */
-function latestEndMs({ waitMs }: RunPlan): number {
+function latestEndMs({ waitMs }: Waiting): number {
   return waitMs === 0 ? NO_WAIT_MS : (waitMs ?? Number.POSITIVE_INFINITY) + ANSWER_MS_MAX;
 }
 
 /** The rest of `--wait` after `waitedMs`, at least a moment; `undefined`: forever. */
-export function remainingWaitMs({ waitMs }: Waiting, waitedMs: number): number | undefined {
+function remainingWaitMs({ waitMs }: Waiting, waitedMs: number): number | undefined {
   if (waitMs === undefined || waitMs === 0) return waitMs;
   return Math.max(1, Math.ceil(waitMs - waitedMs));
 }
 
 /** And not because an operator ended the session. */
-export function hasLostItsPlace(error: unknown): boolean {
+function hasLostItsPlace(error: unknown): boolean {
   if (!(error instanceof HoldfastError) || error.code !== "SESSION_EXPIRED") return false;
   return error.details["reason"] !== "revoked";
 }
@@ -177,9 +195,9 @@ function lostPlaceText({ name, ttlMs }: RunPlan): string {
  * What the outcome of a wait means to its user; `undefined`: what the SDK says. `views`: of its keys, if
  * they were read.
  */
-export function waitFailure(
+function waitFailure(
   error: unknown,
-  plan: Waiting & Pick<RunPlan, "conflictExitCode">,
+  plan: WaitPlan,
   views: readonly KeyView[] = [],
 ): Failure | undefined {
   if (!(error instanceof HoldfastError)) return undefined;
@@ -193,7 +211,7 @@ export function waitFailure(
   return new Failure(EXIT.refused, text, { cause: error });
 }
 
-function unanswered({ name }: RunPlan): Failure {
+function unanswered({ name }: Waiting): Failure {
   const text = `the cluster did not answer for ${name} within ${formatDuration(NO_WAIT_MS)}`;
   return new Failure(EXIT.noCluster, text);
 }

@@ -10,7 +10,7 @@ import { askService } from "../cluster/cluster-outage.js";
 import type { NodeAccess } from "../config/command-options.js";
 import { Failure } from "../exit/failure.js";
 import { note } from "../output/terminal.js";
-import type { RunPlan } from "./run-plan.js";
+import type { RequestPlan, RunPlan } from "./run-plan.js";
 import { obstacleText } from "./wait-words.js";
 
 const FIRST_MS = 1_000;
@@ -18,10 +18,13 @@ const LATER_MS = [10_000, 60_000, 300_000, 600_000];
 /** How long the cluster has to say what is in the way. */
 const ANSWER_MS_MAX = 1_000;
 
+/** What a command waits for, and how it says so. */
+export type WaitPlan = RequestPlan & Pick<RunPlan, "conflictExitCode" | "isQuiet">;
+
 export interface WaitContext {
   readonly client: Client;
   readonly access: NodeAccess;
-  readonly plan: Pick<RunPlan, "name" | "items">;
+  readonly plan: WaitPlan;
 }
 
 /** What is in the way now, in words; "" if nothing is known to be. */

@@ -93,6 +93,9 @@ comes when it is written is too late: exit code 0.
 --ttl is at most the setting leaseTtlMsMax (24h unless it was changed).
 "forever" needs the setting endlessLeases, and ends by release or revoke only.
 
+While it waits, it says on standard error what for: after a second on a
+terminal, else after ten seconds, and again later.
+
 Exit code 3 if the lock is held (with -n), 124 if it was not granted within
 --wait, 5 if "holdfast run" holds it around this command, so that waiting for it
 would never end. The JSON document:
@@ -220,6 +223,7 @@ function planTake(
     holder: flags.name ?? hostname(),
     ttlMs: flags.ttl,
     conflictExitCode: settled.conflictExitCode,
+    isQuiet: false,
   };
 }
 
@@ -248,9 +252,9 @@ async function take(
   const { out, force } = flags;
   const file = out === undefined ? undefined : await NewFile.create(out, force === true);
   try {
-    const search = new NodeSearch({ waitMs: plan.waitMs, isQuiet: false }, signal);
+    const search = new NodeSearch(plan, signal);
     const work = async (client: Client): Promise<TakenLease> => {
-      const taken = await takeLease(client, plan, signal, sinceMs);
+      const taken = await takeLease(client, plan, access, signal, sinceMs);
       await orGiveBack(client, plan, async () => {
         signal.throwIfAborted();
         if (file !== undefined) await save(file, plan, taken);

@@ -172,7 +172,11 @@ describe("a lock that is leased", () => {
     expect(repeated.token).toBe(first.token);
     expectFailure(await ask([...take, "-n"], as("o")), 3, /this owner has a lease there/);
     expectFailure(await ask(["take", "held/1", "-n", "-E", "9"]), 9, /held\/1 is held by /);
-    expectFailure(await ask(["take", "held/1", "-w", "300ms"]), 124, /not granted within 300ms/);
+    expectFailure(
+      await ask(["take", "held/1", "-w", "300ms"]),
+      124,
+      /not granted within 300ms: held by /,
+    );
     const run = await scene.holdfast(["run", "-n", "held/1", "--", "true"]);
     expect(run.code).toBe(3);
     const others = await ask(["release", "held/1"], as("other"));

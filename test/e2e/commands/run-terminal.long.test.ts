@@ -76,6 +76,14 @@ describe.runIf(SCRIPT !== undefined)("on a terminal", () => {
   const runOf = (key: string, command: string) =>
     `"$NODE" "$HOLDFAST" run ${key} -- sh -c '${command}'`;
 
+  test("a lease that is waited for is said to be held, and by whom", async () => {
+    const lock = await scene.client.acquire("leased");
+    const terminal = new Terminal('"$NODE" "$HOLDFAST" lease take leased -w 3s');
+    const held = `waiting for leased: place 1 of 1, held by session ${scene.client.session}`;
+    expect(await terminal.end(held)).toEqual({ code: 124, times: 1 });
+    await lock.release();
+  });
+
   test("the command reads from it, and its exit code passes through", async () => {
     const terminal = new Terminal(runOf("reads", "echo in 1; read word; echo got $word; exit 7"));
     await terminal.numbers("in");
