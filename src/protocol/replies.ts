@@ -161,6 +161,10 @@ export type Result =
       readonly remaining: number;
       /** Ended holds that kept the key closed and no longer do. */
       readonly opened: number;
+      /** By when the last of the holds ends, in milliseconds; 0: none is left. */
+      readonly endsInMs: number;
+      /** How many holds of owners and bearers are left, who do not hear of the revoke. */
+      readonly leasesLeft: number;
     }
   | { readonly status: typeof STATUS.notReleased; readonly reason: EndReason }
   | {

@@ -41,6 +41,7 @@ export {
   type Shown,
   sentence,
 } from "./phrase.js";
+export { revokedText } from "./revoked.js";
 export { SESSION_COLUMNS } from "./sessions.js";
 export { cyclePhrases, possiblePhrases, WAIT_COLUMNS, waitRows } from "./wait-graph.js";
 export { isAnonymous, whoPhrase } from "./who.js";

@@ -50,6 +50,7 @@ const result: fc.Arbitrary<Result> = fc.oneof(
   fc.record({
     ...{ status: fc.constant(STATUS.revoked), count: number, remaining: number, opened: number },
   }),
+    ...{ endsInMs: number, leasesLeft: number },
   fc.record({ status: fc.constant(STATUS.notReleased), reason }),
   fc.record({
     status: fc.constant(LOCK_HELD),

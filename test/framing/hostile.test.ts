@@ -16,7 +16,7 @@ const BROKEN: readonly (readonly [string, string, RegExp])[] = [
   ["a pulse without a stamp", "91 92 05 01", /^2 values where 3 belong/],
   ["a grant without a token", "91 94 03 01 01 01", /^1 values where 2 belong/],
   ["an upgrade without a token", "91 94 03 01 01 05", /^1 values where 2 belong/],
-  ["a revoke that does not say how many", "91 94 03 01 01 06", /^1 values where 4 belong/],
+  ["a revoke that does not say how many", "91 94 03 01 01 06", /^1 values where 6 belong/],
   ["an adoption cut short", "91 95 03 01 01 07 07", /^2 values where 6 belong/],
   ["an adopted item cut short", "91 99 03 01 01 07 07 91 93a16b0000 a0 00 00", /^3 values where 4/],
   ["a lease cut short", "91 96 03 01 01 08 9107 00", /^3 values where 4 belong/],

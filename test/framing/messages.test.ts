@@ -80,8 +80,14 @@ const GOLDEN: readonly (readonly [string, ServerMessage, string])[] = [
   ],
   [
     "revoked, and some are left",
-    { ...reply, result: { status: STATUS.revoked, count: 4_096, remaining: 3, opened: 2 } },
-    "97 03 05 cd03e8 06 cd1000 03 02",
+    {
+      ...reply,
+      result: {
+        ...{ status: STATUS.revoked, count: 4_096, remaining: 3, opened: 2 },
+        ...{ endsInMs: 15_000, leasesLeft: 1 },
+      },
+    },
+    "99 03 05 cd03e8 06 cd1000 03 02 cd3a98 01",
   ],
   [
     "adopted",

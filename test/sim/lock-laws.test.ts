@@ -135,7 +135,8 @@ class Words {
 
   revokeNow(session: number, key: string): void {
     const wish = { op: OP.revoke, key, token: 0, graceMs: 0, now: true, reason: "" };
-    this.ask(session, wish, { status: STATUS.revoked, count: 1, remaining: 0, opened: 0 });
+    const left = { remaining: 0, opened: 0, endsInMs: 0, leasesLeft: 0 };
+    this.ask(session, wish, { status: STATUS.revoked, count: 1, ...left });
   }
 
   /** To the bearer `a`, or to the owner with that digit. */

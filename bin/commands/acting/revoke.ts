@@ -6,6 +6,7 @@ import { type Command, Option } from "commander";
 import { HoldfastError } from "../../../src/errors/index.js";
 import type { Admin, Revoked, RevokeTarget } from "../../../src/index.js";
 import { keyText } from "../../../src/text/index.js";
+import { countText, revokedText } from "../../../src/views/index.js";
 import { ask, clusterCommand, type Examples, tell } from "../../cluster/cluster-command.js";
 import { wholeNumberArgument } from "../../config/command-options.js";
 import {
@@ -31,15 +32,20 @@ const EXAMPLES: Examples = [
 
 const NOTES = `${FORCE_NOTES}
 
-Prints how many holders were notified or, with --now, how many holds ended: 0
-without an error if the lock is not held. A lock that cools down (--min-hold,
---lock-delay) is opened at once, with or without --now. A cooldown that begins
-with the end of the revoked holds lasts until the lock is revoked again. Exit
-code 5: no hold has that fencing token, or you may not revoke it. The JSON
-document:
-  {"key":"deploy","token":null,"revoked":1,"opened":0}
+Prints how many holds were asked to end, and when the last of them ends at the
+latest; or, with --now, how many ended: 0 without an error if the lock is not
+held. The owner of a lease is not told, and keeps the lease until that time. A
+lock that cools down (--min-hold, --lock-delay) is opened at once, with or
+without --now. A cooldown that begins with the end of the revoked holds lasts
+until the lock is revoked again. Exit code 5: no hold has that fencing token, or
+you may not revoke it. The JSON document:
+  {"key":"deploy","token":null,"revoked":1,"opened":0,"endsInMs":14900,
+   "leasesLeft":0}
 or with --prefix
-  {"prefix":"ci/","keys":2,"revoked":1,"opened":1}`;
+  {"prefix":"ci/","keys":2,"revoked":1,"opened":1,"endsInMs":14900,
+   "leasesLeft":0}
+endsInMs: in how long the last of the holds ends at the latest; 0: none is left.
+leasesLeft: how many of those that are left are leases.`;
 
 export function defineRevoke(command: Command): void {
   command
@@ -66,7 +72,7 @@ export function defineRevoke(command: Command): void {
           throw explained(error, target);
         });
       const done = await ask(command, "key" in target ? target : {}, revoke);
-      const text = resultText(targetText(target), done, force.now);
+      const text = resultText(targetText(target), done);
       tell(command, { key: key ?? null, token: flags.token ?? null, ...done }, text);
     },
   );
@@ -84,17 +90,19 @@ async function revokeBelow(
   }
   const force = forceOf(flags);
   const done = await ask(command, {}, async (admin) => {
-    let [keys, revoked, opened] = [0, 0, 0];
+    let [keys, revoked, opened, endsInMs, leasesLeft] = [0, 0, 0, 0, 0];
     for await (const view of admin.query(prefix)) {
       if (view.holds.length + view.closings.length === 0) continue;
       const one = await admin.revoke({ key: view.key }, force);
       keys += 1;
       revoked += one.revoked;
       opened += one.opened;
+      endsInMs = Math.max(endsInMs, one.endsInMs);
+      leasesLeft += one.leasesLeft;
     }
-    return { keys, revoked, opened };
+    return { keys, revoked, opened, endsInMs, leasesLeft };
   });
-  tell(command, { prefix, ...done }, resultText(counted(done.keys, "key"), done, force.now));
+  tell(command, { prefix, ...done }, resultText(countText(done.keys, "key"), done));
 }
 
 function targetOf(key: string | undefined, token: number | undefined): RevokeTarget {
@@ -120,12 +128,7 @@ function targetText(target: RevokeTarget): string {
   return "key" in target ? keyText(target.key) : `fencing token ${target.token}`;
 }
 
-function resultText(what: string, { revoked, opened }: Revoked, isEnded: boolean): string {
-  const ends = isEnded ? "ended" : "asked to end";
-  const holds = revoked === 0 ? "not held" : `${counted(revoked, "hold")} ${ends}`;
-  return `${what}: ${holds}${opened === 0 ? "" : ", opened"}`;
-}
-
-function counted(count: number, what: string): string {
-  return count === 1 ? `1 ${what}` : `${count} ${what}s`;
+function resultText(what: string, done: Revoked): string {
+  const hint = done.leasesLeft > 0 ? " (--now ends it at once)" : "";
+  return `${what}: ${revokedText(done)}${hint}`;
 }

@@ -8,6 +8,8 @@ import {
   countText,
   explainPhrases,
   limitText,
+  phraseText,
+  revokedText,
   sentence,
   whoPhrase,
 } from "../../../src/views/index.js";
@@ -174,11 +176,8 @@ function Acts({ name, act, onClose }: ActsProps) {
       verb="Revoke"
       onClose={onClose}
       act={async (force) => {
-        const { revoked, opened } = await cluster.act((admin) =>
-          admin.revoke({ key: name }, force),
-        );
-        const told = `${countText(revoked, "holder")} asked to release it`;
-        return `${told}${opened === 0 ? "" : ", and its cooldown was ended"}.`;
+        const done = await cluster.act((admin) => admin.revoke({ key: name }, force));
+        return phraseText(sentence([revokedText(done)]));
       }}
     >
       <p>

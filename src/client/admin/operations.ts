@@ -379,7 +379,7 @@ function countedWith({ op }: StateOrder): "admin" | "limit" {
 
 function doneBefore({ op }: OrderCommand): Result {
   return op === OP.revoke
-    ? { status: STATUS.revoked, count: 0, remaining: 0, opened: 0 }
+    ? { status: STATUS.revoked, count: 0, remaining: 0, opened: 0, endsInMs: 0, leasesLeft: 0 }
     : { status: STATUS.ok };
 }
 

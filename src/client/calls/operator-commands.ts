@@ -74,12 +74,20 @@ export interface Revoked {
   readonly revoked: number;
   /** Ended holds that kept the key closed (`minHoldMs`, `lockDelayMs`) and no longer do. */
   readonly opened: number;
+  /**
+   * In how many milliseconds the last of the holds ends at the latest, those included that were
+   * revoked before; 0: none is left.
+   */
+  readonly endsInMs: number;
+  /** How many of the holds that are left are leases, or handed over: nobody hears of their end. */
+  readonly leasesLeft: number;
 }
 
 /**
  * Repeats the revoke until nothing is left, because one command ends a limited number of holds, and
- * adds up the results. If a repetition fails, the error says that the revoke may have been executed. `newestOf` reads the newest token of a key. With it, a revoke of a key ends
- * only what is held now, whenever and however often it is carried out.
+ * adds up the results. If a repetition fails, the error says that the revoke may have been executed.
+ * `newestOf` reads the newest token of a key. With it, a revoke of a key ends only what is held now,
+ * whenever and however often it is carried out.
  */
 export async function revoke(
   carrier: CommandCarrier,
@@ -104,7 +112,8 @@ export async function revoke(
     if (result.status !== STATUS.revoked) throw unexpected(what);
     revoked += result.count;
     opened += result.opened;
-    if (result.remaining === 0) return { revoked, opened };
+    const { endsInMs, leasesLeft } = result;
+    if (result.remaining === 0) return { revoked, opened, endsInMs, leasesLeft };
   }
 }
 

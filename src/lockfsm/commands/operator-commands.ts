@@ -187,23 +187,32 @@ function revoke(
       return;
     }
     if (known instanceof Closing) {
-      answer({ status: STATUS.revoked, count: 0, remaining: 0, opened: 1 });
+      answer({
+        status: STATUS.revoked,
+        count: 0,
+        remaining: 0,
+        opened: 1,
+        endsInMs: 0,
+        leasesLeft: 0,
+      });
       endClosing(state, known);
       return;
     }
     const hold = findHold(state, token);
     assert(hold !== undefined, () => `token ${token} is known, and of no hold`);
-    answer({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 });
+    const end = ending(state, [hold], command);
+    answer({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0, ...end });
     revokeHold(state, hold, command, identity.name);
     return;
   }
-  const { holds, closings, remaining } = affected(state, name, command);
+  const { holds, revoked, closings, remaining } = affected(state, name, command);
   if (holds.some((hold) => !mayTake(identity, hold, "operate"))) {
     answer(FORBIDDEN);
     return;
   }
   const opened = closings.length;
-  answer({ status: STATUS.revoked, count: holds.length, remaining, opened });
+  const end = ending(state, [...holds, ...revoked], command);
+  answer({ status: STATUS.revoked, count: holds.length, remaining, opened, ...end });
   if (opened > 0) openKeyOf(state, name, closings);
   for (const hold of holds) revokeHold(state, hold, command, identity.name);
 }
@@ -266,17 +275,20 @@ export function notifyRevoked(state: TableState, { session, sequence, extras }: 
 
 interface Affected {
   readonly holds: readonly Hold[];
+  /** Holds that already end by then. */
+  readonly revoked: readonly Hold[];
   readonly closings: readonly Closing[];
   readonly remaining: number;
 }
 
 /**
  * The holds of the key that a revoke applies to and that do not already end by then, and the
- * closings it applies to: together as many as one step may handle.
+ * closings it applies to: together as many as one step may handle. And the holds that do.
  */
 function affected(state: TableState, name: string, command: RevokeCommand): Affected {
   const newestToken = command.token > 0 ? command.token : Number.POSITIVE_INFINITY;
   const holds: Hold[] = [];
+  const revoked: Hold[] = [];
   const closings: Closing[] = [];
   let remaining = 0;
   let place = findKey(state, name)?.firstHold;
@@ -284,12 +296,29 @@ function affected(state: TableState, name: string, command: RevokeCommand): Affe
     const { claimant } = place;
     if (!(claimant instanceof Hold || claimant instanceof Closing)) continue;
     if (claimant.token > newestToken) continue;
-    if (claimant instanceof Hold && isRevokedBy(state, claimant, command)) continue;
-    if (holds.length + closings.length === state.settings.holdsPerStepMax) remaining += 1;
+    if (claimant instanceof Hold && isRevokedBy(state, claimant, command)) revoked.push(claimant);
+    else if (holds.length + closings.length === state.settings.holdsPerStepMax) remaining += 1;
     else if (claimant instanceof Hold) holds.push(claimant);
     else closings.push(claimant);
   }
-  return { holds, closings, remaining };
+  return { holds, revoked, closings, remaining };
+}
+
+/** By when revoked holds have ended, and how many that are left have nobody who hears of it. */
+function ending(
+  state: TableState,
+  holds: readonly Hold[],
+  force: Force,
+): { readonly endsInMs: number; readonly leasesLeft: number } {
+  if (force.now) return { endsInMs: 0, leasesLeft: 0 };
+  let [endsInMs, leasesLeft] = [0, 0];
+  for (const hold of holds) {
+    const endsAt = Math.min(endOf(hold) ?? Number.POSITIVE_INFINITY, forceAt(state, hold, force));
+    const leftMs = Math.max(0, endsAt - state.stamp);
+    endsInMs = Math.max(endsInMs, leftMs);
+    if (leftMs > 0 && hold.isDetached) leasesLeft += 1;
+  }
+  return { endsInMs, leasesLeft };
 }
 
 function isRevokedBy(state: TableState, hold: Hold, force: Force): boolean {

@@ -169,7 +169,9 @@ const OF_STATUS: { readonly [N in StatusName]: ResultForms<ResultOf<(typeof STAT
   released: NOTHING,
   notReleased: fields({ reason: endReason }),
   upgraded: fields({ token }),
-  revoked: fields({ count: uint, remaining: uint, opened: uint }),
+  revoked: fields({
+    ...{ count: uint, remaining: uint, opened: uint, endsInMs: uint, leasesLeft: uint },
+  }),
   adopted: fields({
     token,
     items: heldItems,

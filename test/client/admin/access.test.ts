@@ -227,7 +227,7 @@ describe("a refusal", () => {
     ]);
     await world.until(admin.access.grant("billing", "operate", { prefix: "orders/" }));
     const none = await world.until(billing.revoke({ key: "orders/1" }));
-    expect(none).toEqual({ revoked: 0, opened: 0 });
+    expect(none).toEqual({ revoked: 0, opened: 0, endsInMs: 0, leasesLeft: 0 });
   });
 
   it("of what cannot be comes before anything is sent", async () => {

@@ -257,7 +257,8 @@ describe("seeing and giving orders without a session", () => {
     const { holds } = await world.until(admin.inspect("k"));
     expect(holds.map(({ sessionName }) => sessionName)).toEqual(["the one"]);
     const now = { now: true };
-    const [one, none] = [1, 0].map((revoked) => ({ revoked, opened: 0 }));
+    const left = { opened: 0, endsInMs: 0, leasesLeft: 0 };
+    const [one, none] = [1, 0].map((revoked) => ({ revoked, ...left }));
     expect(await world.until(admin.revoke({ key: "k" }, now))).toEqual(one);
     expect(await world.until(admin.revoke({ key: "k" }, now))).toEqual(none);
     await world.run(10);
@@ -284,7 +285,8 @@ describe("seeing and giving orders without a session", () => {
     const revoked = admin.revoke({ key: "k" }, { now: true });
     while (revokes() === 0) await world.run(0.1);
     platform.connection?.cut();
-    expect(await world.until(revoked)).toEqual({ revoked: 0, opened: 0 });
+    const none = { revoked: 0, opened: 0, endsInMs: 0, leasesLeft: 0 };
+    expect(await world.until(revoked)).toEqual(none);
     expect(revokes()).toBe(2);
     expect(held.signal.aborted).toBe(true);
     expect((await world.until(next)).isHeld).toBe(true);

@@ -28,10 +28,27 @@ describe("revoke", () => {
       lock.on("revoking", ({ reason }) => resolve(reason));
     });
     const revoked = await ask("revoke", "revoke/peace", "--grace", "10m", "--reason", "hotfix");
-    expect([revoked.code, revoked.stdout]).toEqual([0, "revoke/peace: 1 hold asked to end\n"]);
+    expect([revoked.code, revoked.stdout]).toEqual([
+      0,
+      "revoke/peace: 1 hold asked to end, at the latest in 10m 00s\n",
+    ]);
     expect(await told).toBe("hotfix");
     expect(lock.isHeld).toBe(true);
     expect(await lock.release()).toEqual({ released: true });
+  });
+
+  test("says until when a lease goes on whose owner does not hear of it", async () => {
+    const owner = "a shell";
+    await scene.client.leases.take("revoke/lease", { owner, ttlMs: 3_600_000 });
+    const asked = await ask("revoke", "revoke/lease", "--grace", "1s");
+    const left = /at the latest in (1h 00m|59m \d\ds); 1 lease among them, whose owner is not told/;
+    const hint = / \(--now ends it at once\)\n$/;
+    expect(asked.stdout).toMatch(new RegExp(`^revoke/lease: 1 hold asked to end, ${left.source}`));
+    expect(asked.stdout).toMatch(hint);
+    const again = await ask("revoke", "revoke/lease");
+    expect(again.stdout).toMatch(/^revoke\/lease: asked to end before, at the latest in /);
+    const ended = await ask("revoke", "revoke/lease", "--now");
+    expect(ended.stdout).toBe("revoke/lease: 1 hold ended\n");
   });
 
   test("with --now ends every hold of the key at once", async () => {
@@ -42,7 +59,8 @@ describe("revoke", () => {
     expect(code).toBe(0);
     const document = JSON.parse(stdout);
     expectDocumented(document, "revoke");
-    expect(document).toEqual({ key: "revoke/now", token: null, revoked: 2, opened: 0 });
+    const left = { opened: 0, endsInMs: 0, leasesLeft: 0 };
+    expect(document).toEqual({ key: "revoke/now", token: null, revoked: 2, ...left });
     for (const { signal } of locks) {
       expect((await aborted(signal)).details).toMatchObject({ reason: "revoked" });
     }
@@ -89,8 +107,7 @@ describe("revoke", () => {
     expect(JSON.parse(again.stdout)).toEqual({
       prefix: "revoke/below/",
       keys: 0,
-      revoked: 0,
-      opened: 0,
+      ...{ revoked: 0, opened: 0, endsInMs: 0, leasesLeft: 0 },
     });
     expect(other.isHeld).toBe(true);
     await other.release();

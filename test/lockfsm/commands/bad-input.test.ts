@@ -249,6 +249,8 @@ test("to revoke a key that nobody holds is done without anybody", () => {
     count: 0,
     remaining: 0,
     opened: 0,
+    endsInMs: 0,
+    leasesLeft: 0,
   });
 });
 

@@ -20,6 +20,7 @@ import { restored } from "../plans/snapshots.js";
 const head = { sequence: 77, mark: 0, acknowledged: [] };
 const OK: Result = { status: STATUS.ok };
 const force = { graceMs: 0, now: true, reason: "" };
+const left = { endsInMs: 0, leasesLeft: 0 };
 
 /** Gives the order at that order count, and returns what it was answered. */
 function give(log: ClusterLog, command: OrderCommand, mark = 0) {
@@ -38,7 +39,7 @@ describe("an order without a session", () => {
     );
     expect(
       give(log, { op: OP.revoke, ...head, key: undefined, token: hold.token, ...force }),
-    ).toEqual(answered({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 }));
+    ).toEqual(answered({ status: STATUS.revoked, count: 1, remaining: 0, opened: 0, ...left }));
     const { session } = victim;
     expect(give(log, { op: OP.endSession, ...head, session, ...force })).toEqual(
       answered({ status: STATUS.ok }),

@@ -33,7 +33,10 @@ describe("a revoke with a grace", () => {
         kind: MESSAGE.reply,
         sequence: 1,
         stamp: 10_000,
-        result: { status: revoked, count: 1, remaining: 0, opened: 0 },
+        result: {
+          ...{ status: revoked, count: 1, remaining: 0, opened: 0 },
+          ...{ endsInMs: 20_000, leasesLeft: 0 },
+        },
       },
       { kind: MESSAGE.revoking, sequence: 1, stamp: 10_000, endsAt: 30_000, reason },
     ]);
@@ -72,6 +75,21 @@ describe("a revoke with a grace", () => {
     expect(log.line("k")).toEqual(["a", "|", "b"]);
     log.pass(1);
     expect(log.line("k")).toEqual(["b", "|"]);
+  });
+
+  test("is answered with the time by which all holds have ended, and how many are leases", () => {
+    const log = new ClusterLog();
+    const [a, b, operator] = [log.open("a"), log.open("b", 60_000), log.open("operator")];
+    a.take(shared("k"));
+    b.lease(shared("k"), { ttlMs: 600_000 });
+    log.pass(1_000);
+    const revoke = (force = {}) => resultOf(operator.revokeKey("k", force));
+    const left = { status: revoked, remaining: 0, opened: 0, endsInMs: 599_000, leasesLeft: 1 };
+    expect(revoke()).toEqual({ ...left, count: 2 });
+    // It changes nothing for those that were revoked, and says when they end.
+    log.pass(4_000);
+    expect(revoke()).toEqual({ ...left, count: 0, endsInMs: 595_000 });
+    expect(revoke({ now: true })).toMatchObject({ count: 2, endsInMs: 0, leasesLeft: 0 });
   });
 
   test("is reported on recall", () => {
@@ -145,13 +163,13 @@ describe("a revoke of a key", () => {
     const operator = log.open("operator");
     for (const name of ["a", "b", "c"]) log.open(name).take(shared("k"));
     const force = { graceMs: 60_000 };
-    const counted = (count: number, remaining: number) => {
-      return { status: revoked, count, remaining, opened: 0 };
+    const counted = (count: number, remaining: number, endsInMs = 60_000) => {
+      return { status: revoked, count, remaining, opened: 0, endsInMs, leasesLeft: 0 };
     };
     expect(resultOf(operator.revokeKey("k", force))).toEqual(counted(2, 1));
     expect(resultOf(operator.revokeKey("k", force))).toEqual(counted(1, 0));
     expect(resultOf(operator.revokeKey("k", force))).toEqual(counted(0, 0));
-    expect(resultOf(operator.revokeKey("k", { now: true }))).toEqual(counted(2, 1));
+    expect(resultOf(operator.revokeKey("k", { now: true }))).toEqual(counted(2, 1, 0));
     expect(log.line("k")).toEqual(["c", "|"]);
   });
 });

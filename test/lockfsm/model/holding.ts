@@ -258,7 +258,14 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
     }
     if (hold === undefined) {
       answer(model, session, sequence, {
-        ...{ status: STATUS.revoked, count: 0, remaining: 0, opened: 1 },
+        ...{
+          status: STATUS.revoked,
+          count: 0,
+          remaining: 0,
+          opened: 1,
+          endsInMs: 0,
+          leasesLeft: 0,
+        },
       });
       model.closings = model.closings.filter((other) => other !== closing);
       lookAll(model, keysOf(found));
@@ -266,13 +273,13 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
     }
     answer(model, session, sequence, {
       ...{ status: STATUS.revoked, count: 1, remaining: 0, opened: 0 },
+      ...left(model, [hold], command),
     });
     force(model, hold, command, session.identity.name);
     return;
   }
-  const all = heldIn(model, key)
-    .filter((claim) => token === 0 || claim.token <= token)
-    .filter((claim) => !isHold(claim) || !isForcedBy(model, claim, command));
+  const meantAll = heldIn(model, key).filter((claim) => token === 0 || claim.token <= token);
+  const all = meantAll.filter((claim) => !isHold(claim) || !isForcedBy(model, claim, command));
   const meant = all.slice(0, model.settings.holdsPerStepMax);
   const holds = model.holds.filter((hold) => meant.includes(hold));
   const closings = model.closings.filter((closing) => meant.includes(closing));
@@ -282,10 +289,26 @@ export function revoke(model: Model, session: ModelSession, command: RevokeComma
   }
   const [count, opened] = [holds.length, closings.length];
   const remaining = all.length - meant.length;
-  answer(model, session, sequence, { status: STATUS.revoked, count, remaining, opened });
+  const before = model.holds.filter((hold) => meantAll.includes(hold) && !all.includes(hold));
+  answer(model, session, sequence, {
+    ...{ status: STATUS.revoked, count, remaining, opened },
+    ...left(model, [...holds, ...before], command),
+  });
   for (const closing of closings) openIn(model, closing, [key]);
   if (opened > 0) look(model, key);
   for (const hold of holds) force(model, hold, command, session.identity.name);
+}
+
+/** What is left of holds that are revoked. */
+function left(model: Model, holds: readonly ModelHold[], command: Force) {
+  const leftMs = (hold: ModelHold): number => {
+    const endsAt = Math.min(firstEndOf(hold), forceAt(model, hold, command));
+    return command.now ? 0 : Math.max(0, endsAt - model.stamp);
+  };
+  return {
+    endsInMs: Math.max(0, ...holds.map(leftMs)),
+    leasesLeft: holds.filter((hold) => hold.session === undefined && leftMs(hold) > 0).length,
+  };
 }
 
 /**
