@@ -196,14 +196,15 @@ class LockHistoryReader {
   }
 
   #endsFrom({ token, session, call }: Grant): number {
+    // Nothing else can have ended it before the last release that found it held, and one that did
+    // not find it held has not ended it.
+    const heldAt = this.#heldAt.get(token);
+    if (heldAt !== undefined) return heldAt;
     const closed = this.#closedAt.get(session)?.find((at) => at > call.operation.invokedAt);
-    const earliest = Math.min(
-      this.#releasedAt.get(token) ?? Number.POSITIVE_INFINITY,
+    return Math.min(
       this.#mayEndAt.get(token) ?? Number.POSITIVE_INFINITY,
       closed ?? Number.POSITIVE_INFINITY,
     );
-    // Nothing else can have ended it before the last release that found it held.
-    return Math.max(earliest, this.#heldAt.get(token) ?? 0);
   }
 
   /** The grants that a revoke or an end of a session concerns. */

@@ -114,6 +114,20 @@ describe("exclusive locks", () => {
     expect(broken([...lines, released(1, 5, false)[1] as Line])).toEqual([]);
   });
 
+  it("a release that found nothing did not end the hold, so the next token came after the loss", () => {
+    const release = released(2, 1, false);
+    const onB: Line[] = [
+      [1, "invoke", "acquire", {}, { key: "b" }],
+      [1, "ok", "acquire", { token: 3 }, { key: "b" }],
+    ];
+    const next = acquired(0, 2);
+    const falling = [...acquired(0, 1), release[0] as Line, next[0] as Line, ...onB, lost(3, 1)];
+    expect(broken([...falling, next[1] as Line, release[1] as Line])).toEqual(["tokens"]);
+    // It did end it: then the next one may have been granted before the other key.
+    const [, found] = released(2, 1);
+    expect(broken([...falling, next[1] as Line, found as Line])).toEqual([]);
+  });
+
   it("the same owner may hold again under the same token, and releases as often", () => {
     const again = (line: Line): Line => [
       line[0],
