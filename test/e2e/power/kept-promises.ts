@@ -24,6 +24,8 @@ export class KeptPromises {
   readonly #tokens = new Set<number>();
   readonly #broken: string[] = [];
   #isEnded = false;
+  /** Called after each grant, for callers that wait for some. */
+  readonly #looks = new Set<() => void>();
   #going: Promise<void> | undefined;
   #goOn: () => void = () => undefined;
 
@@ -34,6 +36,7 @@ export class KeptPromises {
     for (let worker = 0; worker < WORKERS; worker += 1) {
       this.#work(worker).catch((error: Error) => {
         if (!this.#isEnded) this.#broken.push(`a call failed: ${error}`);
+        this.#look();
       });
     }
   }
@@ -46,6 +49,21 @@ export class KeptPromises {
   /** Grants so far. */
   get grants(): number {
     return this.#tokens.size;
+  }
+
+  /** Waits for `count` more grants, or until a call fails or `end` comes. */
+  async granted(count: number, end: Promise<unknown>): Promise<void> {
+    const enough = this.grants + count;
+    let look: () => void = () => undefined;
+    const granted = new Promise<void>((resolve) => {
+      look = () => {
+        if (this.#broken.length > 0 || this.grants >= enough) resolve();
+      };
+    });
+    this.#looks.add(look);
+    look();
+    await Promise.race([granted, end]);
+    this.#looks.delete(look);
   }
 
   /** Nothing new is asked for. */
@@ -81,6 +99,10 @@ export class KeptPromises {
     await this.#client.close();
   }
 
+  #look(): void {
+    for (const look of this.#looks) look();
+  }
+
   async #work(worker: number): Promise<void> {
     const kept: Lock[] = [];
     for (let round = 0; ; round += 1) {
@@ -88,6 +110,7 @@ export class KeptPromises {
       const lock = await this.#client.acquire(`work/${worker}/${round}`, { value: VALUE });
       if (this.#tokens.has(lock.token)) this.#broken.push(`token ${lock.token} came twice`);
       this.#tokens.add(lock.token);
+      this.#look();
       this.#held.set(lock.key, lock.token);
       kept.push(lock);
       await this.#going;
