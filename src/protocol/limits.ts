@@ -3,8 +3,16 @@
  * `INVALID_ARGUMENT` or closed, with a message that names the limit.
  */
 
-export const PROTOCOL_VERSION = 1;
-export const SUBPROTOCOL = "holdfast.v1";
+/**
+ * The version of what clients and nodes say to each other: requests, messages and the payloads of
+ * answers. A node names it at the beginning of its first message, and a client of another version
+ * reads no further and leaves. Raise it with every change by which one side would misread the other.
+ * It can stay when something is added that clients pass over: kinds of messages, positions at the
+ * end, reasons and errors. Nodes have a version among themselves (`MODEL_VERSION`).
+ */
+export const PROTOCOL_VERSION = 2;
+/** The name of the protocol, without a version, when a connection becomes a WebSocket. */
+export const SUBPROTOCOL = "holdfast";
 
 /** A key is 1 … 512 bytes of UTF-8 without control characters. */
 export const KEY_BYTES_MAX = 512;

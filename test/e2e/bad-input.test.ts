@@ -169,11 +169,11 @@ describe("a value that is not allowed is answered with a code, and the connectio
 describe("a caller that does not even speak the protocol is turned away:", () => {
   test("another version, path or subprotocol", async () => {
     const { endpoint } = cluster.node(1);
-    const required = "400 the subprotocol holdfast.v1 is required";
+    const required = "400 the subprotocol holdfast is required";
     expect(await refusedUpgrade(`${endpoint}/v1`, ["holdfast.v2"])).toBe(required);
     expect(await refusedUpgrade(`${endpoint}/v1`, [])).toBe(required);
-    expect(await refusedUpgrade(`${endpoint}/v2`, ["holdfast.v1"])).toMatch(/^404 .*\/v1$/);
-    expect(await refusedUpgrade(`${endpoint}/peer`, ["holdfast.v1"])).toMatch(/^404 /);
+    expect(await refusedUpgrade(`${endpoint}/v2`, ["holdfast"])).toMatch(/^404 .*\/v1$/);
+    expect(await refusedUpgrade(`${endpoint}/peer`, ["holdfast"])).toMatch(/^404 /);
   });
 
   test("HTTP that is none, is too long, or asks for the wrong thing", async () => {

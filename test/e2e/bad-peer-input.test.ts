@@ -150,7 +150,7 @@ test("an impostor that talks nonsense loses the link, and the member gets it bac
 test("clients, browsers and strangers to HTTP learn where they are", async () => {
   const [port = 0] = peerPorts;
   const url = `ws://127.0.0.1:${port}`;
-  expect(await refusedUpgrade(`${url}/v1`, ["holdfast.v1"])).toBe("404 peers connect to /peer");
+  expect(await refusedUpgrade(`${url}/v1`, ["holdfast"])).toBe("404 peers connect to /peer");
   const page = await fetch(`http://127.0.0.1:${port}/`);
   expect([page.status, await page.text()]).toEqual([404, expect.stringMatching(/other nodes/)]);
   expect(await sayOverTcp(port, "\x16\x03\x01 TLS?\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);

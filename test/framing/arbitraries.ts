@@ -6,6 +6,7 @@ import {
   END_REASON,
   HOLDERS,
   MESSAGE,
+  PROTOCOL_VERSION,
   RECALL_STATE,
   type Result,
   type ServerMessage,
@@ -49,8 +50,8 @@ const result: fc.Arbitrary<Result> = fc.oneof(
   }),
   fc.record({
     ...{ status: fc.constant(STATUS.revoked), count: number, remaining: number, opened: number },
-  }),
     ...{ endsInMs: number, leasesLeft: number },
+  }),
   fc.record({ status: fc.constant(STATUS.notReleased), reason }),
   fc.record({
     status: fc.constant(LOCK_HELD),
@@ -119,7 +120,7 @@ const failure = {
 export const anyMessage: fc.Arbitrary<ServerMessage> = fc.oneof(
   fc.record({
     kind: fc.constant(MESSAGE.hello),
-    version: number,
+    version: fc.constant(PROTOCOL_VERSION),
     clusterId: anyName,
     nodeId: number,
     leaderId: number,

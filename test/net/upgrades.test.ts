@@ -17,7 +17,7 @@ const H2C = "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settin
 const TLS_1_2 = "Upgrade: TLS/1.2\r\nConnection: Upgrade\r\n";
 const WEB_SOCKET =
   "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
-  "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: holdfast.v1\r\n";
+  "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: holdfast\r\n";
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\n${HOST}${more}\r\n`;
 const post = (path: string, more: string, body: string) =>
   `POST ${path} HTTP/1.1\r\n${HOST}${more}Content-Length: ${body.length}\r\n\r\n${body}`;

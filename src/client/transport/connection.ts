@@ -365,7 +365,9 @@ export class Connection {
 
   #objection(hello: Hello): Objection | undefined {
     if (hello.version === PROTOCOL_VERSION) return this.#events.objection(hello);
-    const why = `speaks version ${hello.version} of the protocol, not ${PROTOCOL_VERSION}`;
+    const why =
+      `speaks version ${hello.version} of the protocol, and this client version ` +
+      `${PROTOCOL_VERSION}: update the older of the two`;
     return { why, isLastResort: false };
   }
 

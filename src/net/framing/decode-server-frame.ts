@@ -7,6 +7,7 @@
 import {
   MESSAGE,
   MESSAGE_FORMS,
+  PROTOCOL_VERSION,
   ProtocolError,
   SERVER_FRAME_BYTES_MAX,
   type ServerMessage,
@@ -25,8 +26,19 @@ const NOT_ATTACHED = Object.freeze({
   index: 0,
 });
 
+/** What is not known of a node of another version. */
+const OF_ANOTHER_VERSION = Object.freeze({
+  kind: MESSAGE.hello,
+  clusterId: "",
+  nodeId: 0,
+  leaderId: 0,
+  endpoints: [],
+  frameBytesMax: 0,
+  voters: [],
+});
+
 /**
- * The messages of one frame, in order.
+ * The messages of one frame, in order; after the hello of a node of another version, no more.
  * @throws {ProtocolError} when no correct node sends this frame; the connection must be closed
  */
 export function decodeServerFrame(frame: Uint8Array): ServerMessage[] {
@@ -38,6 +50,7 @@ export function decodeServerFrame(frame: Uint8Array): ServerMessage[] {
   for (let left = reader.frameHeader(); left > 0; left--) {
     const message = readMessage(reader);
     if (message !== undefined) messages.push(message);
+    if (message?.kind === MESSAGE.hello && message.version !== PROTOCOL_VERSION) return messages;
   }
   if (!reader.isAtEnd) reader.fail("bytes after the last message");
   return messages;
@@ -53,7 +66,13 @@ function readMessage(reader: MessageReader): ServerMessage | undefined {
     reader.passOver(count - 1);
     return undefined;
   }
-  const message = kind === MESSAGE.attached ? { ...NOT_ATTACHED } : { kind };
+  const message = blank(kind);
   forms.read(reader, count, 1, message);
   return message as ServerMessage;
+}
+
+/** A message before its fields are read. */
+function blank(kind: number): object {
+  if (kind === MESSAGE.attached) return { ...NOT_ATTACHED };
+  return kind === MESSAGE.hello ? { ...OF_ANOTHER_VERSION } : { kind };
 }

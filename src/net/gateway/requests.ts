@@ -53,7 +53,7 @@ export class GatewayRequests implements RequestSink {
 
   read(connection: GatewayConnection, data: Uint8Array, isBinary: boolean): void {
     if (!isBinary) {
-      this.breach(connection, 1003, "text frame: holdfast.v1 is binary");
+      this.breach(connection, 1003, "text frame: this protocol is binary");
       return;
     }
     this.#connection = connection;

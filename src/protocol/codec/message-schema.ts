@@ -4,7 +4,7 @@
  * (`write-server-message.ts`) and the reader of clients (`net/framing`) go by it.
  */
 import type { ErrorNumber } from "../../errors/index.js";
-import { MEMBERS_MAX, RECALL_MAX } from "../limits.js";
+import { MEMBERS_MAX, PROTOCOL_VERSION, RECALL_MAX } from "../limits.js";
 import {
   type Attached,
   MESSAGE,
@@ -106,11 +106,18 @@ const reply = before<FieldsOf<"reply">, MessageSource, Writer>(
 );
 const answer: MessageForms<FieldsOf<"answer">> = fields({ id: uint, status: okOrError, payload });
 
+const hello: MessageForms<Omit<FieldsOf<"hello">, "version">> = fields({
+  ...{ clusterId: string, nodeId: uint, leaderId: uint, endpoints },
+  ...{ frameBytesMax: uint, voters: list(uint, MEMBERS_MAX) },
+});
+
 const SCHEMA: { readonly [N in MessageName]: MessageForms<FieldsOf<N>> } = {
-  hello: fields({
-    ...{ version: uint, clusterId: string, nodeId: uint, leaderId: uint, endpoints },
-    ...{ frameBytesMax: uint, voters: list(uint, MEMBERS_MAX) },
-  }),
+  // Nothing is known of what follows the number of another version.
+  hello: tagged(
+    "version",
+    (from: MessageSource) => from.uint(),
+    (version) => (version === PROTOCOL_VERSION ? hello : nothing),
+  ),
   attached: before<FieldsOf<"attached">, MessageSource, Writer>(
     { attempt: uint },
     tagged(

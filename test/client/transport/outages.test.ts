@@ -49,6 +49,18 @@ function applied({ server }: Scene, op: number): number {
   return server.applied.filter((command) => command.op === op).length;
 }
 
+describe("while every node is of another version", () => {
+  it("connect says which versions these are, and asks none of them for anything", async () => {
+    const { world, server } = setUp();
+    server.version += 1;
+    const settings = { ...CLIENT_DEFAULTS, endpoints: server.endpoints, connectTimeoutMs: 5_000 };
+    const platform = new SimulatedPlatform(world, server);
+    const { message } = await failure(world, connectOn(platform, settings));
+    expect(message).toMatch(/speaks version 3 of the protocol, and this client version 2: update/);
+    expect(server.applied).toEqual([]);
+  });
+});
+
 describe("while no node can be reached", () => {
   it("connect looks for one until connectTimeoutMs, and says what was in the way", async () => {
     const { world, server } = setUp();

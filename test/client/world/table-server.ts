@@ -90,6 +90,7 @@ export class TableServer implements Outbox {
   /** Who gave an order without a session, by its number. */
   readonly #ordering = new Map<number, ServerConnection>();
   clusterId = CLUSTER_ID;
+  version = PROTOCOL_VERSION;
   /** Connections opened, by node. */
   readonly opened: number[] = [];
   /** Every token that was shown, in order. */
@@ -146,7 +147,7 @@ export class TableServer implements Outbox {
   hello(nodeId: number): Hello {
     return {
       kind: MESSAGE.hello,
-      version: PROTOCOL_VERSION,
+      version: this.version,
       clusterId: this.clusterId,
       nodeId,
       leaderId: this.faults.isLeaderless ? 0 : this.leaderId,

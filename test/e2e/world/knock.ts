@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 
 /** The status of the upgrade: 101 where it was let in. `host`: by what name the page knows the node. */
 export async function knock(endpoint: string, origin?: string, host?: string): Promise<number> {
-  const socket = new WebSocket(`${endpoint}/v1`, "holdfast.v1", {
+  const socket = new WebSocket(`${endpoint}/v1`, "holdfast", {
     ...(origin === undefined ? {} : { origin }),
     ...(host === undefined ? {} : { headers: { host } }),
   });

@@ -131,7 +131,7 @@ function corpus(): Uint8Array[] {
     say(frameOf("", { opcode: PING }), greeting, frameOf("", { opcode: PING })),
     say(frameOf(new Uint8Array(20_000))),
     requestOf("GET /peer", { ...HEADERS, Origin: "http://evil.example" }, greeting),
-    requestOf("GET /peer", { ...HEADERS, "Sec-WebSocket-Protocol": "holdfast.v1" }, greeting),
+    requestOf("GET /peer", { ...HEADERS, "Sec-WebSocket-Protocol": "holdfast" }, greeting),
     requestOf("GET /other", HEADERS, greeting),
     requestOf("GET /", { Host: "x" }),
   ];

@@ -352,7 +352,7 @@ describe("the client port", () => {
     const plain = await fetch(`http://${gateway.url}/v1`);
     expect([plain.status, sentenceIn(await plain.text())]).toEqual([
       426,
-      "/v1 speaks WebSocket, holdfast.v1",
+      "/v1 speaks WebSocket, holdfast",
     ]);
   });
 
@@ -464,7 +464,7 @@ describe("the client port", () => {
     expect(await refusal(gateway, "/v1", [])).toMatchObject({ status: 400 });
     expect(await refusal(gateway, "/v1", ["holdfast.v9"])).toEqual({
       status: 400,
-      text: "the subprotocol holdfast.v1 is required",
+      text: "the subprotocol holdfast is required",
     });
     const evil = { origin: "http://localhost:3000" };
     expect(await refusal(gateway, "/v1", [SUBPROTOCOL], evil)).toMatchObject({ status: 403 });

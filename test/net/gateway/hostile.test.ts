@@ -291,7 +291,7 @@ describe("a client that misbehaves below the protocol", () => {
     socket.write(
       "GET /v1 HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n" +
-        "Sec-WebSocket-Protocol: holdfast.v1\r\n\r\n",
+        "Sec-WebSocket-Protocol: holdfast\r\n\r\n",
     );
     await once(socket, "data");
     return socket;
@@ -417,7 +417,7 @@ describe("a client that misbehaves below the protocol", () => {
 
   /** The HTTP status of an upgrade, of a client that stays. */
   async function upgrade(at: TestGateway, localAddress: string): Promise<number> {
-    const socket = new WebSocket(`ws://${at.url}/v1`, "holdfast.v1", { localAddress });
+    const socket = new WebSocket(`ws://${at.url}/v1`, "holdfast", { localAddress });
     socket.on("error", () => undefined);
     const refused = once(socket, "unexpected-response");
     const opened = once(socket, "open").then(() => 101);

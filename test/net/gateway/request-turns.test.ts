@@ -130,7 +130,7 @@ describe("requests of one connection", () => {
       get(
         "/v1",
         "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n" +
-          "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: holdfast.v1\r\n",
+          "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: holdfast\r\n",
       ),
     ],
   ])("end with the connection, though %s came after them", async (_what, followers) => {

@@ -151,7 +151,7 @@ describe("the peer port", () => {
     }
     const without = "400 the subprotocol holdfast-peer.v1 is missing";
     expect(await upgradeAnswer(port, {})).toBe(without);
-    expect(await upgradeAnswer(port, { "Sec-WebSocket-Protocol": "holdfast.v1" })).toBe(without);
+    expect(await upgradeAnswer(port, { "Sec-WebSocket-Protocol": "holdfast" })).toBe(without);
     expect(await upgradeAnswer(port, offer)).toBe("101");
   });
 
