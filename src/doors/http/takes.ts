@@ -1,15 +1,14 @@
 /**
  * Takes of leases by HTTP, and the long polls in which they wait. A poll ends when its time is over,
- * or when something on the way ends the request; its wait stays in the queue for a short grace.
+ * or when something on the way ends the request; its take is kept for a short grace (`kept-take.ts`).
  * Nothing has to be joined when it is repeated, at this node or another: the table hands a wait, and a
- * lease, over to the repeat. What was granted to nobody is given back, and never what a repeat has by
- * then.
+ * lease, over to the repeat.
  */
-
 import type { Client, Lease, TakeLeaseOptions, WantedItem } from "../../client/index.js";
 import { assert } from "../../errors/index.js";
 import type { DoorClock } from "../clock.js";
 import type { BorrowedClient } from "../door-clients.js";
+import { KeptTake } from "../kept-take.js";
 import type { Exchange } from "./exchange.js";
 import { leaseBody } from "./lease-bodies.js";
 import { stopping } from "./problems.js";
@@ -42,8 +41,8 @@ export interface TakeWish {
 export class Takes {
   /** Ends each poll, because the node stops. */
   readonly #polls = new Set<() => void>();
-  /** Takes without a caller that waits for them. */
-  readonly #parked = new Set<Promise<void>>();
+  /** The ends of takes whose callers are away. */
+  readonly #away = new Set<Promise<void>>();
   readonly #clock: DoorClock;
   #isDraining = false;
 
@@ -56,27 +55,27 @@ export class Takes {
     const { client } = borrowed;
     const beganMs = this.#clock.monotonicMs();
     const isWaiting = wish.waitMs > 0;
-    const abandoning = new AbortController();
-    const signal = isWaiting ? abandoning.signal : exchange.leaving;
-    let isParked = false;
+    const signal = isWaiting ? undefined : exchange.leaving;
+    let isAway = false;
     try {
-      const taken = client.leases.take(wish.wanted, optionsOf(wish, signal));
-      const lease = await (isWaiting ? this.#poll(exchange, taken, wish) : taken);
+      const kept = new KeptTake(this.#clock, client.leases, wish.wanted, optionsOf(wish, signal));
+      const lease = await (isWaiting ? this.#poll(exchange, kept.taken, wish) : kept.taken);
       const sinceMs = (): number => this.#clock.monotonicMs() - beganMs;
       const isShort =
         lease !== undefined && trustShare(lease, sinceMs(), wish.ttlMs) < TRUST_SHARE_MIN;
       const times = isShort ? await extended(client, wish, sinceMs()) : {};
       if (lease === undefined || exchange.isCallerGone) {
-        isParked = true;
-        this.#park(borrowed, wish, taken, abandoning);
+        isAway = true;
+        this.#leave(kept, borrowed);
         if (exchange.isCallerGone) return;
         if (this.#isDraining) throw stopping();
         exchange.answer(202, QUEUED_BODY);
         return;
       }
+      kept.claim();
       exchange.answer(200, leaseBody({ ...lease, ...times }));
     } finally {
-      if (!isParked) borrowed.giveBack();
+      if (!isAway) borrowed.giveBack();
     }
   }
 
@@ -84,9 +83,9 @@ export class Takes {
   async drain(): Promise<void> {
     this.#isDraining = true;
     for (const end of this.#polls) end();
-    // The polls that have ended park their requests first.
+    // The callers of the polls that have ended are away first.
     await new Promise<void>((resolve) => this.#clock.soon(resolve));
-    await Promise.all(this.#parked);
+    await Promise.all(this.#away);
   }
 
   /** Resolves to `undefined` when the poll ends before the take. */
@@ -123,50 +122,17 @@ export class Takes {
     });
   }
 
-  #park(
-    borrowed: BorrowedClient,
-    wish: TakeWish,
-    taken: Promise<Lease>,
-    abandoning: AbortController,
-  ): void {
-    const left = leaveLater(this.#clock, borrowed.client, wish, taken, abandoning);
-    const parked = left.finally(() => {
-      this.#parked.delete(parked);
+  #leave(kept: KeptTake, borrowed: BorrowedClient): void {
+    kept.leave(GRACE_MS);
+    const over = kept.over.then(() => {
+      this.#away.delete(over);
       borrowed.giveBack();
     });
-    this.#parked.add(parked);
+    this.#away.add(over);
   }
 }
 
-/** Never rejects. */
-async function leaveLater(
-  clock: DoorClock,
-  { leases }: Client,
-  { wanted, owner }: TakeWish,
-  taken: Promise<Lease>,
-  abandoning: AbortController,
-): Promise<void> {
-  let onGraceOver: () => void = () => {};
-  const graceOver = new Promise<void>((resolve) => {
-    onGraceOver = resolve;
-  });
-  const timer = clock.setTimer(GRACE_MS, onGraceOver);
-  timer.setKeepsProcess(true);
-  try {
-    // A take that fails is over: it timed out, or a repeat has it.
-    await Promise.race([graceOver, taken.then(() => graceOver)]);
-    abandoning.abort(new DOMException("not repeated in time", "AbortError"));
-    const lease = await taken;
-    const keys = typeof wanted === "string" ? wanted : wanted.map(({ key }) => key);
-    await leases.giveBack(keys, { owner, only: lease });
-  } catch {
-    // Nothing is left of it here.
-  } finally {
-    timer.cancel();
-  }
-}
-
-function optionsOf(wish: TakeWish, signal: AbortSignal): TakeLeaseOptions {
+function optionsOf(wish: TakeWish, signal: AbortSignal | undefined): TakeLeaseOptions {
   const { owner, request, name, ttlMs, waitMs } = wish;
   return { owner, request, name, ttlMs, waitMs, signal };
 }
