@@ -18,7 +18,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/kept-take.ts",
     find: "{ owner, only: lease }",
     replace: "{ owner }",
-    seeds: [500_090],
+    seeds: [165],
   },
   {
     name: "kept-take-stays",
@@ -27,7 +27,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/kept-take.ts",
     find: '    this.#withdrawing.abort(new DOMException("not repeated in time", "AbortError"));\n',
     replace: "",
-    seeds: [500_102],
+    seeds: [1_141],
   },
   {
     name: "no-grace-between-polls",
@@ -36,7 +36,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/http/takes.ts",
     find: "const GRACE_MS = 2_000;",
     replace: "const GRACE_MS = 1;",
-    seeds: [500_246],
+    seeds: [354],
   },
   {
     name: "trust-counts-from-the-grant",
@@ -92,7 +92,7 @@ export const DOOR_MUTANTS: readonly Mutant[] = [
     file: "src/doors/redis/fair-waits.ts",
     find: "  return JSON.stringify([identity, item.key, owner]);",
     replace: "  return JSON.stringify([identity, item.key, owner.length > 0]);",
-    seeds: [500_161],
+    seeds: [9],
   },
   {
     name: "lock-of-redis-without-margin",
