@@ -6,9 +6,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { answerBadInput } from "./bad-input.js";
 import { type BoundedLog, boundedLog } from "./bounded-log.js";
-import { answerHttp, HTTP_LIMITS, judgeHost } from "./gateway/http.js";
-import { KnownHosts } from "./gateway/known-hosts.js";
 import { addressGroup } from "./gateway/socket-limits.js";
+import { answerHttp, HTTP_LIMITS, judgeHost } from "./http/http.js";
+import { KnownHosts } from "./http/known-hosts.js";
 import {
   closeServer,
   type ListenAddress,

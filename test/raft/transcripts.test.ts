@@ -1,12 +1,12 @@
 /**
- * Replays every file in `transcripts` against the core and compares the result to the letter.
+ * Replays every file under `transcripts` against the core and compares the result to the letter.
  * `UPDATE_TRANSCRIPTS=1` writes the effects again, except in CI and where a replay breaks; then the
  * difference shows what a rule decides, and must be read.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { replay } from "./cluster/transcript.js";
+import { replay } from "./cluster/transcript/transcript.js";
 
 const FOLDER = "test/raft/transcripts";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -14,7 +14,9 @@ const RULES_DOCUMENT = `${ROOT}/docs/internals/raft-rules.md`;
 const COMMAND = "UPDATE_TRANSCRIPTS=1 npx vitest run test/raft/transcripts.test.ts";
 
 const isUpdate = process.env["UPDATE_TRANSCRIPTS"] === "1" && process.env["CI"] === undefined;
-const names = readdirSync(`${ROOT}/${FOLDER}`).sort();
+const names = readdirSync(`${ROOT}/${FOLDER}`, { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".txt"))
+  .sort();
 
 /** The comment that a transcript begins with. */
 function headingOf(text: string): string {

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { UsageError } from "../../lab/command-line.js";
-import { runMutants } from "./mutants/run-mutants.js";
+import { runMutants } from "./mutants/runs/run-mutants.js";
 import type { SimPlan } from "./plan/plan.js";
 import { planOf } from "./plan/plan-of.js";
 import { coverageLines, coverageReport } from "./run/coverage-report.js";

@@ -2,7 +2,7 @@
 import "../low-priority.js";
 import { afterAll, describe, expect, test } from "vitest";
 import { MUTANTS } from "./mutants/catalogue.js";
-import { MutantRuns } from "./mutants/mutant-runs.js";
+import { MutantRuns } from "./mutants/runs/mutant-runs.js";
 
 const TIMEOUT_MS = 600_000;
 

@@ -6,7 +6,7 @@ import { planOf } from "./plan/plan-of.js";
 import { runPlan } from "./run/run-plan.js";
 import { WorkerPool } from "./run/worker-pool.js";
 
-const workerPath = fileURLToPath(new URL("./mutants/mutated-worker.ts", import.meta.url));
+const workerPath = fileURLToPath(new URL("./mutants/runs/mutated-worker.ts", import.meta.url));
 const pool = new WorkerPool({ jobs: 1, workerPath });
 afterAll(() => pool.close());
 

@@ -15,11 +15,11 @@ import {
   type TransportTls,
 } from "../../net/index.js";
 import { type DoorClock, every, SYSTEM_CLOCK } from "../clock.js";
-import { Confirmations, REDLOCK_FOUND } from "./confirmations.js";
 import { RedisConnection } from "./connection.js";
-import { Endings } from "./endings.js";
-import { FairWaits } from "./fair-waits.js";
-import { HotKeys } from "./hot-keys.js";
+import { Confirmations, REDLOCK_FOUND } from "./locks/confirmations.js";
+import { Endings } from "./locks/endings.js";
+import { FairWaits } from "./locks/fair-waits.js";
+import { HotKeys } from "./locks/hot-keys.js";
 import type { Callers, DoorCounts, DoorNode } from "./ports.js";
 import { Publisher } from "./pubsub/index.js";
 import { ScriptLibrary } from "./scripts/index.js";

@@ -10,8 +10,8 @@
  */
 import { Buffer } from "node:buffer";
 import { isDeepStrictEqual } from "node:util";
-import type { KeyState, TakeResult } from "./lease-calls.js";
-import { changesTooOften, LOOKS_MAX, type LockSpace, type LockSteps } from "./lock-space.js";
+import type { KeyState, TakeResult } from "./locks/lease-calls.js";
+import { changesTooOften, LOOKS_MAX, type LockSpace, type LockSteps } from "./locks/lock-space.js";
 import { RefusedCommand } from "./refusals.js";
 import type { Reply } from "./resp/index.js";
 import {

@@ -4,8 +4,8 @@
  */
 import { HoldfastError } from "../../errors/index.js";
 import { CommandOrder } from "./command-order.js";
-import { ClientEndings, type Endings } from "./endings.js";
-import { LockSpace, type LockSpaceRules } from "./lock-space.js";
+import { ClientEndings, type Endings } from "./locks/endings.js";
+import { LockSpace, type LockSpaceRules } from "./locks/lock-space.js";
 import type { Callers, DoorNode, HeldClient } from "./ports.js";
 import type { Publisher, Subscriptions } from "./pubsub/index.js";
 import type { Protocol, Reply } from "./resp/index.js";

@@ -13,6 +13,18 @@ import { SUBPROTOCOL } from "../../protocol/index.js";
 import { answerBadInput } from "../bad-input.js";
 import { type BoundedLog, boundedLog } from "../bounded-log.js";
 import { CLOSE_TRY_AGAIN } from "../close-socket.js";
+import { DoorEntrance } from "../http/door-entrance.js";
+import {
+  answerHttp,
+  bearerOf,
+  browserOf,
+  judgeHost,
+  judgeUpgrade,
+  TURN_OPTIONS,
+} from "../http/http.js";
+import { KnownHosts } from "../http/known-hosts.js";
+import { PageOrigins } from "../http/page-origins.js";
+import { RequestTurns } from "../http/request-turns.js";
 import {
   closeServer,
   type HttpServer,
@@ -46,16 +58,11 @@ import { ClientPlaces } from "./client-places.js";
 import type { ClientSocket } from "./client-socket.js";
 import { GatewayConnection, Outbound } from "./connection.js";
 import { descriptorLimit } from "./descriptor-limit.js";
-import { DoorEntrance } from "./door-entrance.js";
-import { answerHttp, bearerOf, browserOf, judgeHost, judgeUpgrade, TURN_OPTIONS } from "./http.js";
 import { InProcessSocket } from "./in-process-socket.js";
-import { KnownHosts } from "./known-hosts.js";
 import { GatewayLiveness } from "./liveness.js";
 import { LocalPort } from "./local-port.js";
 import { GATEWAY_DEFAULTS, type GatewayOptions, type GatewayTuning } from "./options.js";
-import { PageOrigins } from "./page-origins.js";
 import { ReportedNames } from "./reported-names.js";
-import { RequestTurns } from "./request-turns.js";
 import { GatewayRequests, UNHEARD_BYTES } from "./requests.js";
 import { GatewaySocket } from "./socket.js";
 import {

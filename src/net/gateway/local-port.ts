@@ -6,11 +6,11 @@
  */
 import { createServer, type Server } from "node:http";
 import { answerBadInput } from "../bad-input.js";
+import { TURN_OPTIONS } from "../http/http.js";
+import type { RequestHandler, RequestTurns } from "../http/request-turns.js";
 import { closeServer } from "../listen.js";
 import { takeWebSockets, type UpgradeListener } from "../upgrades.js";
-import { TURN_OPTIONS } from "./http.js";
 import { LocalSocket } from "./local-socket.js";
-import type { RequestHandler, RequestTurns } from "./request-turns.js";
 
 /** Enough for operators; the descriptors are of those that clients leave. */
 const SOCKETS_MAX = 64;

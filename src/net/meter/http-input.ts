@@ -5,7 +5,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { hasBody } from "../gateway/request-turns.js";
+import { hasBody } from "../http/request-turns.js";
 import type { HttpServer } from "../listen.js";
 import type { MeteredInput } from "./metered-input.js";
 

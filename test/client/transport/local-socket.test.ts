@@ -65,7 +65,7 @@ describe("a client of the socket in a node's directory", () => {
     expect(await reason(join(empty, "file"))).toContain("no process serves this socket");
   });
 
-  // Root may open everything; test/e2e/local-socket.long.test.ts checks a command of another user.
+  // Root may open everything; test/e2e/ports/local-socket.long.test.ts checks a command of another user.
   test.skipIf(process.getuid?.() === 0)("is refused for good as another user", async () => {
     const locked = join(directory, "locked");
     mkdirSync(locked, { mode: 0 });

@@ -1,7 +1,7 @@
 /** Polling clients with `--redis-fair`: the lock goes to them in the order in which they came. */
 import { expect, test } from "vitest";
 import { SYSTEM_CLOCK } from "../../../src/doors/clock.js";
-import { type FairTake, FairWaits } from "../../../src/doors/redis/fair-waits.js";
+import { type FairTake, FairWaits } from "../../../src/doors/redis/locks/fair-waits.js";
 import { setUp } from "../../client/world/set-up.js";
 import { connectTo } from "../../client/world/simulated-client.js";
 import { DoorWorld, type RespClient } from "./world/door-world.js";

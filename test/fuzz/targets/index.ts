@@ -1,25 +1,25 @@
 /** All targets, in the order in which they are run: formats first, then doors, then whole nodes. */
 import type { FuzzTarget } from "../engine/target.js";
-import { clientFrames } from "./client-frames.js";
-import { clientMessages } from "./client-messages.js";
-import { clientPort } from "./client-port.js";
-import { configFiles } from "./config-files.js";
-import { configurations } from "./configurations.js";
-import { entries } from "./entries.js";
-import { fenceHeaders } from "./fence-headers.js";
-import { handedOver } from "./handed-over.js";
-import { httpDoor } from "./http-door.js";
-import { logFiles } from "./log-files.js";
-import { nodeMessages } from "./node-messages.js";
-import { nodeRequests } from "./node-requests.js";
-import { peerFrames } from "./peer-frames.js";
-import { peerHellos } from "./peer-hellos.js";
-import { peerLies } from "./peer-lies.js";
-import { peerPort } from "./peer-port.js";
-import { serverFrames } from "./server-frames.js";
-import { snapshotFiles } from "./snapshot-files.js";
-import { storeRows } from "./store-rows.js";
-import { tableSnapshots } from "./table-snapshots.js";
+import { clientFrames } from "./formats/client-frames.js";
+import { configFiles } from "./formats/config-files.js";
+import { configurations } from "./formats/configurations.js";
+import { entries } from "./formats/entries.js";
+import { fenceHeaders } from "./formats/fence-headers.js";
+import { handedOver } from "./formats/handed-over.js";
+import { logFiles } from "./formats/log-files.js";
+import { peerFrames } from "./formats/peer-frames.js";
+import { peerHellos } from "./formats/peer-hellos.js";
+import { serverFrames } from "./formats/server-frames.js";
+import { snapshotFiles } from "./formats/snapshot-files.js";
+import { storeRows } from "./formats/store-rows.js";
+import { tableSnapshots } from "./formats/table-snapshots.js";
+import { clientMessages } from "./nodes/client-messages.js";
+import { nodeMessages } from "./nodes/node-messages.js";
+import { nodeRequests } from "./nodes/node-requests.js";
+import { peerLies } from "./nodes/peer-lies.js";
+import { clientPort } from "./ports/client-port.js";
+import { httpDoor } from "./ports/http-door.js";
+import { peerPort } from "./ports/peer-port.js";
 
 export const FUZZ_TARGETS: readonly FuzzTarget[] = [
   clientFrames,

@@ -5,7 +5,7 @@
  */
 import type { Buffer } from "node:buffer";
 import { ttlOf } from "../durations.js";
-import { demandExpiry } from "../lease-calls.js";
+import { demandExpiry } from "../locks/lease-calls.js";
 import { RefusedCommand, syntaxError } from "../refusals.js";
 import { OK, type Reply } from "../resp/index.js";
 import type { Session, SessionRules } from "../session.js";

@@ -7,8 +7,8 @@
  */
 import type { Buffer } from "node:buffer";
 import type { Decision } from "../command-order.js";
-import { demandExpiry, type KeyState } from "../lease-calls.js";
-import type { LockSpace } from "../lock-space.js";
+import { demandExpiry, type KeyState } from "../locks/lease-calls.js";
+import type { LockSpace } from "../locks/lock-space.js";
 import { OK, type Reply } from "../resp/index.js";
 import type { Session, SessionRules } from "../session.js";
 import type { QueuedCommand } from "../transaction.js";

@@ -5,11 +5,11 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { SYSTEM_CLOCK } from "../../../../src/doors/clock.js";
-import { Confirmations } from "../../../../src/doors/redis/confirmations.js";
 import { RedisConnection } from "../../../../src/doors/redis/connection.js";
-import { Endings } from "../../../../src/doors/redis/endings.js";
-import { HotKeys } from "../../../../src/doors/redis/hot-keys.js";
 import type { LockClient } from "../../../../src/doors/redis/index.js";
+import { Confirmations } from "../../../../src/doors/redis/locks/confirmations.js";
+import { Endings } from "../../../../src/doors/redis/locks/endings.js";
+import { HotKeys } from "../../../../src/doors/redis/locks/hot-keys.js";
 import { Publisher } from "../../../../src/doors/redis/pubsub/publisher.js";
 import { ScriptLibrary } from "../../../../src/doors/redis/scripts/index.js";
 import { InputMeter } from "../../../../src/net/index.js";
