@@ -130,16 +130,19 @@ async function linesOnTerminal(urls: readonly string[]): Promise<string[]> {
   return lines;
 }
 
-test.runIf(SCRIPT !== undefined)("on a terminal the table is not wider than the terminal", async () => {
-  // As from a node of a later version.
-  const role = `follower-${"x".repeat(90)}`;
-  const urls = [await statusPage(1, { role: "leader" }), await statusPage(2, { role })];
-  const lines = await linesOnTerminal(urls);
-  expect(lines).toHaveLength(3);
-  expect(lines.join()).toContain("…");
-  const { stdout: piped } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
-  expect(piped).toContain(role);
-});
+test.runIf(SCRIPT !== undefined)(
+  "on a terminal the table is not wider than the terminal",
+  async () => {
+    // As from a node of a later version.
+    const role = `follower-${"x".repeat(90)}`;
+    const urls = [await statusPage(1, { role: "leader" }), await statusPage(2, { role })];
+    const lines = await linesOnTerminal(urls);
+    expect(lines).toHaveLength(3);
+    expect(lines.join()).toContain("…");
+    const { stdout: piped } = await runCli(["status", `--endpoints=${urls.join(",")}`]);
+    expect(piped).toContain(role);
+  },
+);
 
 test.runIf(SCRIPT !== undefined)("on a terminal no word of what is wrong is cut", async () => {
   const damaged = { role: "quarantined", damage: DAMAGE };
