@@ -17,6 +17,7 @@ import {
   OP,
   type OpenCommand,
   type Operation,
+  PROTOCOL_VERSION,
   type Query,
   type Request,
   type ServerMessage,
@@ -122,7 +123,7 @@ export class TestGateway implements GatewayEvents {
     this.record.push({ on: "connection", id: connection.id });
     connection.send({
       kind: MESSAGE.hello,
-      version: 1,
+      version: PROTOCOL_VERSION,
       clusterId: "ab".repeat(16),
       nodeId: 1,
       leaderId: 0,
