@@ -76,7 +76,7 @@ Options:
   -h, --help       show help
 
 Things:
-  one              what is told at such a length that it has to go on in the
+  one              what is said at such a length that it has to go on in the
                    next line of the list
 `);
 });
