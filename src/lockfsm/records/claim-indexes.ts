@@ -7,67 +7,62 @@
 import { ChainedIndex, hashInRows, hashInSession } from "../structures/chained-index.js";
 import { RowIndex } from "../structures/row-index.js";
 import { Hold } from "./hold.js";
-import type { HoldRows } from "./hold-rows.js";
+import { BY, type HoldRows, type IndexedBy } from "./hold-rows.js";
 import type { OwnerLink, Request, Session } from "./session.js";
 
-export class TokenIndex extends RowIndex {
-  readonly #rows: HoldRows;
+/** Finds rows by one of the numbers in them. */
+abstract class HoldIndex extends RowIndex {
+  protected readonly rows: HoldRows;
+  protected readonly by: IndexedBy;
 
-  constructor(rows: HoldRows) {
+  constructor(rows: HoldRows, by: IndexedBy) {
     super();
-    this.#rows = rows;
+    this.rows = rows;
+    this.by = by;
+  }
+
+  protected override nextOf(row: number): number {
+    return this.rows.pointerOf(row, this.by);
+  }
+
+  protected override setNext(row: number, pointer: number): void {
+    this.rows.setPointer(row, this.by, pointer);
+  }
+}
+
+export class TokenIndex extends HoldIndex {
+  constructor(rows: HoldRows) {
+    super(rows, BY.token);
   }
 
   /** The row of the hold with the token; 0 if there is none. */
   find(token: number): number {
     const hash = hashInRows(token, 0);
     let row = this.firstOf(hash);
-    while (row !== 0 && this.#rows.tokenOf(row) !== token) row = this.nextWith(hash, row);
+    while (row !== 0 && this.rows.tokenOf(row) !== token) row = this.nextWith(hash, row);
     return row;
   }
 
   protected override hashOf(row: number): number {
-    return hashInRows(this.#rows.tokenOf(row), 0);
-  }
-
-  protected override nextOf(row: number): number {
-    return this.#rows.nextByToken(row);
-  }
-
-  protected override setNext(row: number, pointer: number): void {
-    this.#rows.setNextByToken(row, pointer);
+    return hashInRows(this.rows.tokenOf(row), 0);
   }
 }
 
-export class SequenceIndex extends RowIndex {
-  readonly #rows: HoldRows;
-
-  constructor(rows: HoldRows) {
-    super();
-    this.#rows = rows;
-  }
-
-  /** The row of the hold with the sequence; 0 if there is none. */
-  find(session: Session, sequence: number): number {
-    const rows = this.#rows;
-    const hash = hashInSession(session.id, sequence);
+/** Finds rows by a number that is unique only in their session. */
+export class InSessionIndex extends HoldIndex {
+  /** The row that has the number; 0 if there is none. */
+  find(session: Session, number: number): number {
+    const { rows, by } = this;
+    const hash = hashInSession(session.id, number);
     let row = this.firstOf(hash);
-    while (row !== 0 && (rows.sequenceOf(row) !== sequence || rows.sessionOf(row) !== session)) {
+    while (row !== 0 && (rows.numberOf(row, by) !== number || rows.sessionOf(row) !== session)) {
       row = this.nextWith(hash, row);
     }
     return row;
   }
 
   protected override hashOf(row: number): number {
-    return hashInSession(this.#rows.sessionOf(row).id, this.#rows.sequenceOf(row));
-  }
-
-  protected override nextOf(row: number): number {
-    return this.#rows.nextBySequence(row);
-  }
-
-  protected override setNext(row: number, pointer: number): void {
-    this.#rows.setNextBySequence(row, pointer);
+    return hashInSession(this.rows.sessionOf(row).id, this.rows.numberOf(row, this.by));
   }
 }
 
@@ -145,38 +140,5 @@ export class OwnerIndex extends ChainedIndex<OwnerEntry> {
 
   protected override setNext(entry: OwnerEntry, next: OwnerEntry | undefined): void {
     entry.nextByOwner = next;
-  }
-}
-
-/** Rows of lone holds by owner. An owner is in this index or in the other, never in both. */
-export class LoneOwnerIndex extends RowIndex {
-  readonly #rows: HoldRows;
-
-  constructor(rows: HoldRows) {
-    super();
-    this.#rows = rows;
-  }
-
-  /** The row of the owner's lone hold; 0 if there is none. */
-  find(session: Session, owner: number): number {
-    const rows = this.#rows;
-    const hash = hashInSession(session.id, owner);
-    let row = this.firstOf(hash);
-    while (row !== 0 && (rows.ownerOf(row) !== owner || rows.sessionOf(row) !== session)) {
-      row = this.nextWith(hash, row);
-    }
-    return row;
-  }
-
-  protected override hashOf(row: number): number {
-    return hashInSession(this.#rows.sessionOf(row).id, this.#rows.ownerOf(row));
-  }
-
-  protected override nextOf(row: number): number {
-    return this.#rows.nextByOwner(row);
-  }
-
-  protected override setNext(row: number, pointer: number): void {
-    this.#rows.setNextByOwner(row, pointer);
   }
 }

@@ -29,6 +29,14 @@ const SAVED_IN = 12;
 const SESSION = 13;
 const NEXT_BY_SEQUENCE = 14;
 
+/** By which number of theirs an index finds rows, and in which column its chains run. */
+export const BY = {
+  token: { number: TOKEN, chain: NEXT_BY_TOKEN },
+  owner: { number: OWNER, chain: NEXT_BY_OWNER },
+  sequence: { number: SEQUENCE, chain: NEXT_BY_SEQUENCE },
+} as const;
+export type IndexedBy = (typeof BY)[keyof typeof BY];
+
 class Chunk {
   readonly wide = new Float64Array(CHUNK_ROWS * 8);
   readonly narrow = new Int32Array(this.wide.buffer);
@@ -183,28 +191,17 @@ export class HoldRows {
     return this.#narrow(row, NEXT);
   }
 
-  nextByToken(row: number): number {
-    return this.#narrow(row, NEXT_BY_TOKEN);
+  /** What one of the indexes looks at; see `BY`. */
+  numberOf(row: number, { number }: IndexedBy): number {
+    return this.#wide(row, number);
   }
 
-  setNextByToken(row: number, next: number): void {
-    this.#setNarrow(row, NEXT_BY_TOKEN, next);
+  pointerOf(row: number, { chain }: IndexedBy): number {
+    return this.#narrow(row, chain);
   }
 
-  nextBySequence(row: number): number {
-    return this.#narrow(row, NEXT_BY_SEQUENCE);
-  }
-
-  setNextBySequence(row: number, next: number): void {
-    this.#setNarrow(row, NEXT_BY_SEQUENCE, next);
-  }
-
-  nextByOwner(row: number): number {
-    return this.#narrow(row, NEXT_BY_OWNER);
-  }
-
-  setNextByOwner(row: number, next: number): void {
-    this.#setNarrow(row, NEXT_BY_OWNER, next);
+  setPointer(row: number, { chain }: IndexedBy, pointer: number): void {
+    this.#setNarrow(row, chain, pointer);
   }
 
   /** The last snapshot that has it, or must not have it. */

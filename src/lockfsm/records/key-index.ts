@@ -20,17 +20,12 @@ const BLOCK_NAMES_MAX = 8_192;
  */
 const SPLIT_SAMPLE_NAMES = 128;
 
-class NameBlock implements KeyBlock {
-  lowest: string;
-  readonly keys: Map<string, KeyEntry> = new Map();
-
-  constructor(lowest: string) {
-    this.lowest = lowest;
-  }
+function blockFrom(lowest: string): KeyBlock {
+  return { lowest, keys: new Map() };
 }
 
 export class KeyIndex {
-  readonly #blocks: KeyBlock[] = [new NameBlock("")];
+  readonly #blocks: KeyBlock[] = [blockFrom("")];
   #size = 0;
   /**
    * The name that was looked up last, and the position of its block. A name is looked up more than
@@ -172,7 +167,7 @@ export class KeyIndex {
   }
 
   #split(block: KeyBlock): void {
-    const upper = new NameBlock(roughMedian([...block.keys.keys()]));
+    const upper = blockFrom(roughMedian([...block.keys.keys()]));
     for (const [name, entry] of block.keys) {
       if (compareByteOrder(name, upper.lowest) < 0) continue;
       block.keys.delete(name);

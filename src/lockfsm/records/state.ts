@@ -24,11 +24,11 @@ import {
   type TableSettings,
 } from "../types.js";
 import { AccessState } from "./access-state.js";
-import { LoneOwnerIndex, OwnerIndex, SequenceIndex, TokenIndex } from "./claim-indexes.js";
+import { InSessionIndex, OwnerIndex, TokenIndex } from "./claim-indexes.js";
 import { Closing } from "./closing.js";
 import { CopyOnWrite } from "./copy-on-write.js";
 import { Hold, type HoldEnd } from "./hold.js";
-import { HoldRows } from "./hold-rows.js";
+import { BY, HoldRows } from "./hold-rows.js";
 import type { Place } from "./key.js";
 import { KeyIndex } from "./key-index.js";
 import { shownOwner } from "./lease.js";
@@ -64,9 +64,10 @@ export class TableState {
   /** By their tokens. */
   readonly holds = new TokenIndex(this.rows);
   /** Holds by session and sequence. */
-  readonly holdsBySequence = new SequenceIndex(this.rows);
+  readonly holdsBySequence = new InSessionIndex(this.rows, BY.sequence);
   readonly owners = new OwnerIndex();
-  readonly loneOwners = new LoneOwnerIndex(this.rows);
+  /** Lone holds by owner. An owner is in this index or in the other, never in both. */
+  readonly loneOwners = new InSessionIndex(this.rows, BY.owner);
   /** Leases and waits for them, by key and owner. */
   readonly leases = new LeaseIndex();
   /** In the order of their numbers. */

@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { AccessState } from "../../../src/lockfsm/records/access-state.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import { Hold } from "../../../src/lockfsm/records/hold.js";
-import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
+import { BY, HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import { Session } from "../../../src/lockfsm/records/session.js";
 
 const { noCredential } = new AccessState();
@@ -83,13 +83,13 @@ describe("rows", () => {
     const [session] = sessionsOf(1) as [Session];
     const row = rows.add(session, 2 ** 52 + 1, 2 ** 40, "name");
     rows.describe(row, 2 ** 53 - 1, 2 ** 45);
-    rows.setNextByOwner(row, 7);
-    rows.setNextByToken(row, 8);
-    rows.setNextBySequence(row, 10);
+    rows.setPointer(row, BY.owner, 7);
+    rows.setPointer(row, BY.token, 8);
+    rows.setPointer(row, BY.sequence, 10);
     rows.setSavedIn(row, 9);
     expect([rows.tokenOf(row), rows.ownerOf(row)]).toEqual([2 ** 52 + 1, 2 ** 53 - 1]);
     expect([rows.sequenceOf(row), rows.grantedAtOf(row)]).toEqual([2 ** 40, 2 ** 45]);
-    const links = () => [rows.nextByOwner(row), rows.nextByToken(row), rows.nextBySequence(row)];
+    const links = () => [BY.owner, BY.token, BY.sequence].map((by) => rows.pointerOf(row, by));
     expect([...links(), rows.savedIn(row)]).toEqual([7, 8, 10, 9]);
     rows.setToken(row, 2 ** 52 + 3);
     rows.setSequence(row, 2 ** 41 - 1);

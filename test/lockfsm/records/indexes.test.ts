@@ -3,14 +3,14 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { AccessState } from "../../../src/lockfsm/records/access-state.js";
 import {
+  InSessionIndex,
   OwnerIndex,
   OwnerRecord,
-  SequenceIndex,
   TokenIndex,
 } from "../../../src/lockfsm/records/claim-indexes.js";
 import { CopyOnWrite } from "../../../src/lockfsm/records/copy-on-write.js";
 import { Hold } from "../../../src/lockfsm/records/hold.js";
-import { HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
+import { BY, HoldRows } from "../../../src/lockfsm/records/hold-rows.js";
 import { Session } from "../../../src/lockfsm/records/session.js";
 import { ChainedIndex, mixNumber } from "../../../src/lockfsm/structures/chained-index.js";
 import { RowIndex } from "../../../src/lockfsm/structures/row-index.js";
@@ -213,7 +213,7 @@ describe("holds by their tokens, and by their sessions and sequences", () => {
     fc.assert(
       fc.property(fc.array(hold, { maxLength: 200, size: "max" }), (wanted) => {
         const rows = new HoldRows(new CopyOnWrite());
-        const [byToken, bySequence] = [new TokenIndex(rows), new SequenceIndex(rows)];
+        const [byToken, bySequence] = [new TokenIndex(rows), new InSessionIndex(rows, BY.sequence)];
         const sessions = [1, 2, 3, 4].map(sessionOf);
         const expected = new Map<string, number>();
         let token = 2 ** 41;
